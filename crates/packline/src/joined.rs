@@ -42,11 +42,19 @@ pub(crate) struct Joined {
     /// Bytes of the parts that are done.
     done: u64,
     problems: Vec<Error>,
+    warnings: Vec<String>,
 }
 
 impl Joined {
     pub(crate) fn new(parts: Vec<Part>, root: Meta) -> Joined {
-        Joined { root: Some(root), current: None, rest: parts.into_iter(), done: 0, problems: Vec::new() }
+        Joined {
+            root: Some(root),
+            current: None,
+            rest: parts.into_iter(),
+            done: 0,
+            problems: Vec::new(),
+            warnings: Vec::new(),
+        }
     }
 
     /// The next entry of the current part; `None` at its end.
@@ -76,6 +84,7 @@ impl Source for Joined {
             if let Some((_, mut source)) = self.current.take() {
                 self.done += source.progress().0;
                 self.problems.append(&mut source.take_problems());
+                self.warnings.append(&mut source.take_warnings());
             }
             let Some(part) = self.rest.next() else { return Ok(None) };
             let source = DirectorySource::open(&part.directory, part.options.clone())?;
@@ -97,6 +106,14 @@ impl Source for Joined {
             problems.append(&mut source.take_problems());
         }
         problems
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        let mut warnings = std::mem::take(&mut self.warnings);
+        if let Some((_, source)) = &mut self.current {
+            warnings.append(&mut source.take_warnings());
+        }
+        warnings
     }
 }
 

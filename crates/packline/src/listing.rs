@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 use packline_squashfs::FileHints;
-use packline_tree::actions::{ActionEntry, ActionHost, ActionReport, Actions, FileStorage};
+use packline_tree::actions::{ActionEntry, ActionHost, ActionReport, ActionSettings, Actions, FileStorage};
 use packline_tree::{
     AHEAD_BYTES, Bytes, DirectoryOptions, Entry, Error, FileFlags, HostFile, Kind, ListSource, Meta, SortFile,
     list_pack_file, parse_pack_file,
 };
 
 use crate::joined::Part;
-use crate::source::place_within;
+use crate::source::leave_out;
 use crate::{FileIdentity, Hints, Source};
 
 /// A list of entries, with how some of its files are stored.
@@ -25,11 +25,13 @@ pub struct List {
     /// Where each entry is on this machine, of a list of parts.
     places: Vec<Option<PathBuf>>,
     hints: BTreeMap<Bytes, FileHints>,
+    /// About symbolic links that were not followed.
+    warnings: Vec<String>,
 }
 
 impl List {
     fn new(name: String, entries: Vec<Listed>) -> List {
-        List { name, entries, places: Vec::new(), hints: BTreeMap::new() }
+        List { name, entries, places: Vec::new(), hints: BTreeMap::new(), warnings: Vec::new() }
     }
 
     /// Everything in a directory except `output`, which may be in it.
@@ -37,9 +39,10 @@ impl List {
     /// # Errors
     /// [`Error::Io`] if an entry cannot be listed or examined.
     pub fn of_directory(path: &Path, mut options: DirectoryOptions, output: &Path) -> Result<List, Error> {
-        options.without.extend(place_within(path, output));
-        let entries = packline_tree::scan(path, options)?;
-        Ok(List::new(path.escaped(), entries))
+        leave_out(output, path, &mut options);
+        let mut warnings = Vec::new();
+        let entries = packline_tree::scan(path, options, &mut |warning| warnings.push(warning))?;
+        Ok(List { warnings, ..List::new(path.escaped(), entries) })
     }
 
     /// Everything in the parts, except `output`, which may be in one of them, below a new root with the attributes `root` unless a part
@@ -55,18 +58,18 @@ impl List {
         priority: &mut dyn FnMut(&Path, i32) -> i32,
     ) -> Result<List, Error> {
         let name = parts.iter().map(|part| part.directory.escaped()).collect::<Vec<_>>().join(", ");
-        let mut placed = Vec::new();
+        let (mut placed, mut warnings) = (Vec::new(), Vec::new());
         if !parts.iter().any(|part| part.to.is_empty()) {
             let root = Entry { path: Bytes::new(), kind: Kind::Dir, meta: root, xattrs: Vec::new() };
             placed.push(Placed { priority: i32::MAX, listed: (root, None), place: None });
         }
         for mut part in parts {
-            part.options.without.extend(place_within(&part.directory, output));
-            place_part(&part, &mut placed, priority)?;
+            leave_out(output, &part.directory, &mut part.options);
+            place_part(&part, &mut placed, priority, &mut |warning| warnings.push(warning))?;
         }
         placed.sort_by_key(|placed| (matches!(placed.listed.0.kind, Kind::File { .. }), Reverse(placed.priority)));
         let (entries, places) = placed.into_iter().map(|placed| (placed.listed, placed.place)).unzip();
-        Ok(List { places, ..List::new(name, entries) })
+        Ok(List { places, warnings, ..List::new(name, entries) })
     }
 
     /// The entries of a pack file. Its locations are relative to `base`; `defaults` are the attributes of implied entries, see
@@ -104,20 +107,25 @@ impl List {
         unmatched.map(|rule| format!("{}: line {}: {}", file.input(), rule.line, nothing(&rule.path))).collect()
     }
 
-    /// Applies actions to a list of parts. `block_size` is that of the image.
+    /// Warnings about the entries so far.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// Applies actions to a list of parts.
     ///
     /// # Errors
     /// A file cannot be examined, or a command of a test cannot be run.
     pub fn act(
         &mut self,
         actions: &Actions,
-        block_size: u32,
+        settings: &ActionSettings<'_>,
         host: &mut dyn ActionHost,
         report: &mut dyn FnMut(ActionReport),
     ) -> Result<(), Error> {
         let entries = std::mem::take(&mut self.entries).into_iter().zip(std::mem::take(&mut self.places));
         let entries = entries.map(|((entry, file), place)| ActionEntry { entry, file, place }).collect();
-        for (ActionEntry { entry, file, place }, storage) in actions.apply(entries, block_size, host, report)? {
+        for (ActionEntry { entry, file, place }, storage) in actions.apply(entries, settings, host, report)? {
             if storage != FileStorage::default() {
                 self.hints.insert(entry.path.clone(), hint_of(storage));
             }
@@ -152,10 +160,15 @@ struct Placed {
 }
 
 /// Adds the entries of a part, each with its priority: of directories and the like one that leaves their order as it is.
-fn place_part(part: &Part, placed: &mut Vec<Placed>, priority: &mut dyn FnMut(&Path, i32) -> i32) -> Result<(), Error> {
+fn place_part(
+    part: &Part,
+    placed: &mut Vec<Placed>,
+    priority: &mut dyn FnMut(&Path, i32) -> i32,
+    warn: &mut dyn FnMut(String),
+) -> Result<(), Error> {
     // Priorities of the directories on the way to the current entry, each with the length of its path.
     let mut above: Vec<(Bytes, i32)> = Vec::new();
-    for (mut entry, file) in packline_tree::scan(&part.directory, part.options.clone())? {
+    for (mut entry, file) in packline_tree::scan(&part.directory, part.options.clone(), warn)? {
         let is_above = |directory: &[u8]| {
             let rest = entry.path.strip_prefix(directory);
             directory.is_empty() || rest.is_some_and(|rest| rest.starts_with(b"/"))

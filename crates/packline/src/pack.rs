@@ -6,13 +6,13 @@ use packline_image::idle_exclude;
 use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
 use packline_squashfs::Options;
-use packline_tree::{Kind, Patterns, PseudoSource, Source as _};
+use packline_tree::{DirectoryOptions, Kind, Patterns, PseudoSource, Source as _};
 
 use crate::archive::scratch_for;
 use crate::filtered::{Filtered, filter_memory};
 use crate::memory::{Demand, Plan};
 use crate::observed_source::ObservedSource;
-use crate::source::{Prepared, place_within};
+use crate::source::{Prepared, leave_out};
 use crate::squashfs::{self, Job};
 use crate::{
     Changes, DryRun, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Resources, Source,
@@ -184,15 +184,16 @@ fn changes(mut changes: Changes, image: &Options) -> Changes {
 /// A directory source that reads neither outside the new root nor the output, by its final and its temporary name: of a file's names, the
 /// first that it finds becomes the file.
 fn without_outside(mut source: Source, changes: &Changes, output: &OutputFile) -> Source {
-    let places = |path: &Path| output.names().filter_map(|name| place_within(path, name)).collect::<Vec<_>>();
+    let leave_out_of =
+        |path: &Path, options: &mut DirectoryOptions| output.names().for_each(|name| leave_out(name, path, options));
     match &mut source {
         Source::Directory { path, options } => {
-            options.without.extend(places(path));
+            leave_out_of(path, options);
             options.without.extend_from_slice(&changes.without);
             options.below = changes.root.as_ref().map(|root| root.path.clone()).unwrap_or_default();
         }
         Source::Directories { parts, .. } => {
-            parts.iter_mut().for_each(|part| part.options.without.extend(places(&part.directory)));
+            parts.iter_mut().for_each(|part| leave_out_of(&part.directory, &mut part.options));
         }
         _ => {}
     }

@@ -3,12 +3,13 @@
 use std::fs::{self, File};
 use std::io::{Cursor, Read};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::tar::{self, TarOptions};
-use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Meta};
+use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Meta, Symlinks};
 
 use crate::joined::{Joined, Part};
 use crate::{ContentKind, Error, Source};
@@ -188,8 +189,16 @@ fn decompressor(compressed: bool, threads: usize, spare: u64) -> (Limits, u64) {
     (Limits { threads: threads as usize, window, buffers }, PLAIN + window * threads + buffers)
 }
 
+/// Leaves an output out of a directory: by its path in it, and, if symbolic links may lead to it, by its number if it exists.
+pub(crate) fn leave_out(output: &Path, directory: &Path, options: &mut DirectoryOptions) {
+    options.without.extend(place_within(directory, output));
+    if options.symlinks != Symlinks::Kept {
+        options.without_inodes.extend(fs::metadata(output).ok().map(|found| (found.dev(), found.ino())));
+    }
+}
+
 /// The canonical path of `output` below `source`, if it is there: packing it would be packing the image itself.
-pub(crate) fn place_within(source: &Path, output: &Path) -> Option<Bytes> {
+fn place_within(source: &Path, output: &Path) -> Option<Bytes> {
     let source = fs::canonicalize(source).ok()?;
     let name = output.file_name()?;
     let directory = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

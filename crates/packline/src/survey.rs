@@ -6,11 +6,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use packline_tree::{Bytes, DirectoryOptions, MountPoints};
+use packline_tree::{Bytes, DirectoryOptions, Kind, MountPoints, Symlinks};
 
 /// Bytes of content below `root` that a pack with these options reads, holes included. Unreadable entries are skipped: the pack reports
 /// them. Memory holds the directories still to be visited, and the inode numbers of files with several names.
 pub fn survey(root: &Path, options: &DirectoryOptions) -> u64 {
+    if options.symlinks != Symlinks::Kept {
+        return survey_followed(root, options);
+    }
     let device = fs::metadata(root).ok().map(|found| found.dev());
     let mut survey = Survey { options, device, seen: BTreeSet::new(), bytes: 0 };
     let mut waiting = vec![(root.to_path_buf(), Bytes::new())];
@@ -18,6 +21,15 @@ pub fn survey(root: &Path, options: &DirectoryOptions) -> u64 {
         survey.visit(&directory, &path, &mut waiting);
     }
     survey.bytes
+}
+
+/// As [`survey`], where links that lead back must be found. Memory holds all entries.
+fn survey_followed(root: &Path, options: &DirectoryOptions) -> u64 {
+    let mut options = options.clone();
+    options.xattrs = false;
+    let entries = packline_tree::scan(root, options, &mut |_| {}).unwrap_or_default();
+    let size = |kind: &Kind| if let Kind::File { size } = kind { *size } else { 0 };
+    entries.iter().map(|(entry, _)| size(&entry.kind)).fold(0, u64::saturating_add)
 }
 
 struct Survey<'a> {

@@ -4,10 +4,11 @@
 //! uid(5)@name(*.c) && !(depth(>3) || type(d))
 //! ```
 //!
-//! They are applied to a complete list of entries, stage by stage: `exclude`, attributes and storage, `move`, `prune`, `empty`, then
-//! extended attributes.
+//! They are applied to a complete list of entries, stage by stage: `exclude`, `dereference`, attributes and storage, `move`, `prune`,
+//! `empty`, then extended attributes.
 
 mod action;
+mod dereference;
 mod evaluate;
 mod expression;
 mod host;
@@ -24,7 +25,7 @@ pub use host::{ActionHost, BytesMatcher, TestedFile};
 pub use parser::ActionFault;
 pub use tree::{ActionEntry, FileStorage};
 
-use crate::Error;
+use crate::{DirectoryOptions, Error};
 use action::Rule;
 use run::Run;
 
@@ -42,8 +43,16 @@ pub enum ActionLog {
 pub enum ActionReport {
     /// The evaluation of an expression, in the form of squashfs-tools; names as they are.
     Log(Vec<u8>),
-    /// An entry that cannot be moved, names escaped.
+    /// An entry that cannot be moved, or a link that cannot be followed, names escaped.
     Warning(String),
+}
+
+/// What actions need to know of the image and its source.
+pub struct ActionSettings<'s> {
+    /// Block size of the image, a power of two.
+    pub block_size: u32,
+    /// How a directory is read that has this canonical path in the image.
+    pub reading: &'s dyn Fn(&[u8]) -> DirectoryOptions,
 }
 
 /// Actions in the order given.
@@ -64,7 +73,7 @@ impl Actions {
         self.0.is_empty()
     }
 
-    /// Applies them to all entries of an image. `block_size` is that of the image, a power of two.
+    /// Applies them to all entries of an image.
     ///
     /// Time: each expression is evaluated at most twice for each entry.
     ///
@@ -73,11 +82,11 @@ impl Actions {
     pub fn apply(
         &self,
         entries: Vec<ActionEntry>,
-        block_size: u32,
+        settings: &ActionSettings<'_>,
         host: &mut dyn ActionHost,
         report: &mut dyn FnMut(ActionReport),
     ) -> Result<Vec<(ActionEntry, FileStorage)>, Error> {
-        Run::new(&self.0, entries, block_size, host, report)?.finish()
+        Run::new(&self.0, entries, settings, host, report)?.finish()
     }
 }
 

@@ -1,8 +1,9 @@
 //! A directory as a source: everything in it, in one order that depends on the names alone.
 //!
 //! Order: depth first, a directory before what is in it, names sorted by their bytes; the root comes first, with the empty
-//! path. The first name of a file with several is the file, the others are hard links to it. Symbolic links are never
-//! followed, nor is a directory that is replaced by one during the walk: everything is opened relative to its directory.
+//! path. The first name of a file with several is the file, the others are hard links to it. Symbolic links are followed
+//! only on request ([`Symlinks`]), and never one that takes the place of a directory during the walk: everything is opened
+//! relative to its directory, and must be what was listed.
 //!
 //! A file must keep its size from being listed to being read, and must not be replaced; one that does not is an error.
 //!
@@ -14,6 +15,7 @@ mod batch;
 mod fault;
 mod feed;
 mod file;
+mod follow;
 mod found;
 mod frame;
 mod links;
@@ -45,6 +47,25 @@ pub enum MountPoints {
     Skip,
 }
 
+/// What symbolic links are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Symlinks {
+    /// Entries of their own.
+    #[default]
+    Kept,
+    /// The file or directory that they lead to, wherever it is, under the name of the link. What cannot be followed is reported as a
+    /// warning ([`Source::take_warnings`]): a link that leads to nothing, or to a directory that it is in.
+    Followed(NotFollowed),
+}
+
+/// What a symbolic link is that cannot be followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotFollowed {
+    /// A symbolic link.
+    Kept,
+    LeftOut,
+}
+
 /// How a directory is read.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -54,6 +75,11 @@ pub struct DirectoryOptions {
     /// Whether files with several names are detected; if not, each name is a file of its own.
     pub hard_links: bool,
     pub mount_points: MountPoints,
+    /// What symbolic links are. Those to a directory can multiply the entries; below such directories there are at most
+    /// [`FOLLOWED_MOST`], or it is an error.
+    pub symlinks: Symlinks,
+    /// Device and inode numbers of directories that the root counts as being in, besides itself: links to them are not followed.
+    pub above: BTreeSet<(u64, u64)>,
     /// Names that are left out, with all below them; never the root.
     pub excludes: Patterns,
     /// Canonical paths that are left out, with all below them.
@@ -76,6 +102,9 @@ pub struct DirectoryOptions {
     pub ahead_bytes: usize,
 }
 
+/// The most entries below directories that are entered through symbolic links.
+pub const FOLLOWED_MOST: u64 = 1 << 22;
+
 /// The default number of bytes read ahead.
 pub const AHEAD_BYTES: usize = 2 << 20;
 
@@ -86,6 +115,8 @@ impl Default for DirectoryOptions {
             xattrs: true,
             hard_links: true,
             mount_points: MountPoints::Enter,
+            symlinks: Symlinks::Kept,
+            above: BTreeSet::new(),
             excludes: Patterns::new(),
             without: Vec::new(),
             without_inodes: BTreeSet::new(),
@@ -143,6 +174,10 @@ impl Finder for Scanner {
     fn take_problems(&mut self) -> Vec<Error> {
         std::mem::take(&mut self.problems)
     }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
 }
 
 impl Source for DirectorySource {
@@ -161,5 +196,9 @@ impl Source for DirectorySource {
 
     fn take_problems(&mut self) -> Vec<Error> {
         self.feed.take_problems()
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        self.feed.take_warnings()
     }
 }

@@ -34,7 +34,9 @@ pub mod tar;
 pub mod threads;
 mod xattr_file;
 
-pub use directory::{AHEAD_BYTES, DirectoryOptions, DirectorySource, MountPoints};
+pub use directory::{
+    AHEAD_BYTES, DirectoryOptions, DirectorySource, FOLLOWED_MOST, MountPoints, NotFollowed, Symlinks,
+};
 pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
 pub use error::Error;
 pub use ext_glob::ExtGlob;

@@ -17,6 +17,11 @@ impl HostFile {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// The file that must be there, if that is known.
+    pub(crate) fn id(&self) -> Option<FileId> {
+        self.id
+    }
 }
 
 impl From<PathBuf> for HostFile {
@@ -76,8 +81,12 @@ impl<I: Iterator<Item = (Entry, Option<HostFile>)>> Source for ListSource<I> {
 }
 
 /// Everything in the directory `root`, in the order of a [`crate::DirectorySource`], with the local file of each regular file, for
-/// reordering or changing before it is passed to a [`ListSource`]. The first error is final.
-pub fn scan(root: &Path, mut options: DirectoryOptions) -> Result<Vec<(Entry, Option<HostFile>)>, Error> {
+/// reordering or changing before it is passed to a [`ListSource`]. The first error is final; `warn` gets warnings.
+pub fn scan(
+    root: &Path,
+    mut options: DirectoryOptions,
+    warn: &mut dyn FnMut(String),
+) -> Result<Vec<(Entry, Option<HostFile>)>, Error> {
     options.continue_on_error = false;
     let mut scanner = Scanner::open(root, options)?;
     let mut entries = Vec::new();
@@ -85,5 +94,6 @@ pub fn scan(root: &Path, mut options: DirectoryOptions) -> Result<Vec<(Entry, Op
         let file = found.size().map(|_| HostFile { path: found.host_path(root), id: found.id });
         entries.push((found.entry, file));
     }
+    scanner.take_warnings().into_iter().for_each(warn);
     Ok(entries)
 }

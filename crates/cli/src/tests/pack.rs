@@ -69,6 +69,7 @@ const KEEPING: &[&str] = &[
     // Tested beside those of squashfs-tools.
     "ignore-zeros",
     "files-from",
+    "dereference",
     "exclude-from",
     "null",
     "verbose",
@@ -213,7 +214,9 @@ fn a_directory_is_read_as_asked() {
 #[test]
 fn options_of_directories_are_refused_for_a_tar() {
     let sandbox = sandbox();
-    for option in ["--continue", "--files-from=names", "--one-file-system", "--no-hard-links", "--readers=2"] {
+    for option in
+        ["--continue", "--files-from=names", "--one-file-system", "--dereference", "--no-hard-links", "--readers=2"]
+    {
         let ran = pack(&sandbox, "image", &[option], &sample_tar(), host());
         assert_eq!(ran.status, 2, "{ran:?}");
     }

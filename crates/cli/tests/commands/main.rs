@@ -51,6 +51,7 @@ mod shells;
 mod sqfs2tar_options;
 mod sqfs2tar_trees;
 mod squashfs_tools_actions;
+mod squashfs_tools_links;
 mod squashfs_tools_mksquashfs;
 mod squashfs_tools_pseudo;
 mod squashfs_tools_sources;

@@ -16,7 +16,7 @@ use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kin
 
 use super::{PIPE_BYTES, PIPE_CHUNKS, needing_more, pack_stream, source_failed, with_less};
 use crate::output_stream::OutputStream;
-use crate::source::place_within;
+use crate::source::leave_out;
 use crate::{Error, Observer, Resources};
 
 /// Bytes of content read at a time.
@@ -99,7 +99,7 @@ struct Writing {
 impl Writing {
     fn all(&mut self, tar: &Tar, out: &mut PipeWriter, cancel: &CancelToken) -> Result<Vec<String>, Error> {
         let mut options = tar.options.clone();
-        options.without.extend(tar.outputs.iter().filter_map(|output| place_within(&tar.path, output)));
+        tar.outputs.iter().for_each(|output| leave_out(output, &tar.path, &mut options));
         let mut source = DirectorySource::open(&tar.path, options)?;
         let (mut warnings, mut buffer) = (Vec::new(), vec![0; STEP]);
         while let Some(entry) = source.next_entry()? {
@@ -112,6 +112,7 @@ impl Writing {
                 Err(fault) => return Err(unstorable(tar, &entry, &fault)),
             }
         }
+        warnings.append(&mut source.take_warnings());
         self.zeros(end_of_archive(self.length) as u64, out)?;
         out.flush().map_err(stopped)?;
         Ok(warnings)

@@ -3,7 +3,7 @@
 use super::expression::Expression;
 use super::{ActionFault, ActionHost, ActionLog, BytesMatcher};
 use crate::escape::Escape;
-use crate::{Bytes, Kind, ModeChange, Xattr};
+use crate::{Bytes, Kind, ModeChange, NotFollowed, Xattr};
 
 /// An action, and the expression that it depends on.
 pub(super) struct Rule {
@@ -16,6 +16,7 @@ pub(super) struct Rule {
 
 pub(super) enum Action {
     Exclude,
+    Dereference(NotFollowed),
     Prune,
     Empty(Emptied),
     Move(Bytes),
@@ -42,6 +43,7 @@ pub(super) enum Emptied {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Exclude,
+    Dereference,
     Change,
     Move,
     Prune,
@@ -53,6 +55,8 @@ impl Action {
     pub fn new(name: &[u8], arguments: &[Bytes], host: &mut dyn ActionHost) -> Result<Action, ActionFault> {
         let action = match (name, arguments) {
             (b"exclude", []) => Action::Exclude,
+            (b"dereference", []) => Action::Dereference(NotFollowed::Kept),
+            (b"dereference", [otherwise]) => Action::Dereference(not_followed(otherwise)?),
             (b"prune", []) => Action::Prune,
             (b"empty", []) => Action::Empty(Emptied::AnyReason),
             (b"empty", [reason]) => Action::Empty(emptied(reason)?),
@@ -78,7 +82,6 @@ impl Action {
                 return Err(unsupported("fragment", "fragments, which packs the ends of all files together"));
             }
             (b"align", [_]) => return Err(unsupported("align", "files that may begin at any byte")),
-            (b"dereference", _) => return Err(unsupported("dereference", "symbolic links as they are")),
             _ => return Err(unknown(name, arguments.len())),
         };
         Ok(action)
@@ -87,6 +90,7 @@ impl Action {
     pub fn stage(&self) -> Stage {
         match self {
             Action::Exclude => Stage::Exclude,
+            Action::Dereference(_) => Stage::Dereference,
             Action::Move(_) => Stage::Move,
             Action::Prune => Stage::Prune,
             Action::Empty(_) => Stage::Empty,
@@ -105,7 +109,7 @@ impl Action {
     }
 }
 
-const NAMES: &str = "exclude, prune, empty, empty(REASON), move(PATH), uid(USER), gid(GROUP), guid(USER,GROUP), mode(MODE), chmod(MODE), \
+const NAMES: &str = "exclude, dereference, dereference(keep), dereference(delete), prune, empty, empty(REASON), move(PATH), uid(USER), gid(GROUP), guid(USER,GROUP), mode(MODE), chmod(MODE), \
                      fragments, no-fragments, always-use-fragments, dont-always-use-fragments, tailend, no-tailend, compressed, \
                      uncompressed, xattrs-exclude(REGEX), xattrs-include(REGEX), xattrs-add(NAME=VALUE) or noop";
 
@@ -115,6 +119,14 @@ fn unknown(name: &[u8], arguments: usize) -> ActionFault {
 
 fn unsupported(name: &str, instead: &str) -> ActionFault {
     ActionFault::new(format!("the action '{name}' is not supported yet"), instead)
+}
+
+fn not_followed(text: &[u8]) -> Result<NotFollowed, ActionFault> {
+    match text {
+        b"keep" => Ok(NotFollowed::Kept),
+        b"delete" => Ok(NotFollowed::LeftOut),
+        _ => Err(ActionFault::new(format!("unknown argument '{}'", text.escaped()), "keep or delete")),
+    }
 }
 
 fn emptied(reason: &[u8]) -> Result<Emptied, ActionFault> {

@@ -6,13 +6,13 @@ use super::action::{Action, Emptied, Rule, Stage};
 use super::evaluate::Evaluation;
 use super::subject::Subject;
 use super::tree::{ActionEntry, FileStorage, NodeId, ROOT, Tree};
-use super::{ActionHost, ActionLog, ActionReport};
+use super::{ActionHost, ActionLog, ActionReport, ActionSettings};
 use crate::{Error, Kind, Xattr};
 
 pub(super) struct Run<'r> {
     rules: &'r [Rule],
     pub tree: Tree,
-    block_size: u32,
+    pub settings: &'r ActionSettings<'r>,
     host: &'r mut dyn ActionHost,
     pub report: &'r mut dyn FnMut(ActionReport),
 }
@@ -21,15 +21,16 @@ impl<'r> Run<'r> {
     pub fn new(
         rules: &'r [Rule],
         entries: Vec<ActionEntry>,
-        block_size: u32,
+        settings: &'r ActionSettings<'r>,
         host: &'r mut dyn ActionHost,
         report: &'r mut dyn FnMut(ActionReport),
     ) -> Result<Run<'r>, Error> {
-        Ok(Run { rules, tree: Tree::new(entries)?, block_size, host, report })
+        Ok(Run { rules, tree: Tree::new(entries)?, settings, host, report })
     }
 
     pub fn finish(mut self) -> Result<Vec<(ActionEntry, FileStorage)>, Error> {
         self.exclude()?;
+        self.dereference()?;
         for node in self.tree.top_down() {
             self.change(node)?;
         }
@@ -55,7 +56,7 @@ impl<'r> Run<'r> {
     pub fn holds(&mut self, rule: &Rule, node: NodeId) -> Result<bool, Error> {
         let trace =
             (rule.log != ActionLog::Never).then(|| [&self.tree.path(node), &b"="[..], &rule.text, b"@"].concat());
-        let mut evaluation = Evaluation { host: &mut *self.host, block_size: self.block_size, trace };
+        let mut evaluation = Evaluation { host: &mut *self.host, block_size: self.settings.block_size, trace };
         let result = evaluation.expression(&rule.condition, Subject::new(&self.tree, node))?;
         let wanted = match rule.log {
             ActionLog::Never => false,

@@ -66,8 +66,11 @@ impl<'s> Subject<'s> {
         if let Some(other) = self.other {
             return Ok(number(other));
         }
-        let Some(place) = &self.tree.inode(self.node).place else { return Ok(0) };
-        let examined = fs::symlink_metadata(place);
+        let inode = self.tree.inode(self.node);
+        let Some(place) = &inode.place else { return Ok(0) };
+        // The place of what is no link can be a link that was followed.
+        let link = matches!(inode.kind, Kind::Symlink(_));
+        let examined = if link { fs::symlink_metadata(place) } else { fs::metadata(place) };
         let failed = |cause| Error::Io { path: place.clone(), action: "cannot examine", cause };
         examined.map(|found| number(&found)).map_err(failed)
     }

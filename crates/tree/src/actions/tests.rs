@@ -71,7 +71,8 @@ fn acted(actions: &[(&str, ActionLog)]) -> (Vec<String>, Vec<(ActionEntry, FileS
         ActionReport::Log(line) => reports.push(String::from_utf8(line).unwrap()),
         ActionReport::Warning(line) => reports.push(line),
     };
-    let made = all.apply(entries(), 131_072, &mut Nowhere, &mut report).unwrap();
+    let settings = ActionSettings { block_size: 131_072, reading: &|_| DirectoryOptions::default() };
+    let made = all.apply(entries(), &settings, &mut Nowhere, &mut report).unwrap();
     (reports, made)
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Node {
     pub name: Bytes,
     pub parent: Option<NodeId>,
     pub children: BTreeMap<Bytes, NodeId>,
-    inode: usize,
+    pub inode: usize,
     pub removed: bool,
     /// There was no entry for it, and none is made.
     pub implied: bool,
@@ -53,7 +53,7 @@ pub(super) struct Inode {
 
 pub(super) struct Tree {
     nodes: Vec<Node>,
-    inodes: Vec<Inode>,
+    pub inodes: Vec<Inode>,
 }
 
 impl Tree {
@@ -94,7 +94,7 @@ impl Tree {
     }
 
     /// The node at a canonical path, which is made if it is missing.
-    fn node_at(&mut self, path: &[u8]) -> NodeId {
+    pub fn node_at(&mut self, path: &[u8]) -> NodeId {
         let mut at = ROOT;
         for name in names(path) {
             at = match self.nodes[at].children.get(name) {
@@ -109,13 +109,14 @@ impl Tree {
         at
     }
 
-    fn target(&self, path: &[u8]) -> Option<usize> {
+    /// The inode that a hard link to a path is a name of.
+    pub fn target(&self, path: &[u8]) -> Option<usize> {
         let node = names(path).try_fold(ROOT, |at, name| self.nodes[at].children.get(name).copied())?;
         let inode = self.nodes[node].inode;
         (!matches!(self.inodes[inode].kind, Kind::HardLink(_) | Kind::Dir)).then_some(inode)
     }
 
-    fn dangling(&self, node: NodeId, target: &[u8]) -> Error {
+    pub fn dangling(&self, node: NodeId, target: &[u8]) -> Error {
         Error::Entry {
             input: "actions".to_string(),
             entry: self.path(node)[1..].to_vec(),
@@ -126,6 +127,10 @@ impl Tree {
 
     pub fn node(&self, node: NodeId) -> &Node {
         &self.nodes[node]
+    }
+
+    pub fn node_mut(&mut self, node: NodeId) -> &mut Node {
+        &mut self.nodes[node]
     }
 
     pub fn inode(&self, node: NodeId) -> &Inode {

@@ -141,7 +141,7 @@ impl Ahead {
 
     /// 1 if the queue keeps a directory open for this place alone (and the places that follow).
     fn count_directory(&mut self, place: &Place) -> usize {
-        let Place::In(directory) = place else { return 0 };
+        let Place::In { directory, .. } = place else { return 0 };
         if self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, directory)) {
             return 0;
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
+use super::FOLLOWED_MOST;
 use crate::Error;
 
 /// A failure with one file. Small, and created where the path is not known.
@@ -23,6 +24,8 @@ pub(crate) enum Fault {
     Type(u32),
     /// A hard link to a file that was left out.
     Link,
+    /// Symbolic links to directories multiply the entries.
+    Multiplied,
 }
 
 impl Fault {
@@ -33,6 +36,7 @@ impl Fault {
             Self::Replaced => ("cannot read", other("another file took its place while the tree was read".into())),
             Self::Kind(was, is) => ("cannot read", turned(was, is)),
             Self::Link => ("cannot link", other("its first name was left out".into())),
+            Self::Multiplied => ("cannot follow symbolic links", other(multiplied())),
             Self::Type(mode) => ("cannot list", other(format!("unknown type of file, mode {mode:o} (octal)"))),
         };
         Error::Io { path: path.to_owned(), action, cause }
@@ -58,6 +62,12 @@ impl<T> Tried<T> for rustix::io::Result<T> {
     fn tried(self, action: &'static str) -> Result<T, Fault> {
         self.map_err(|errno| Fault::Os(action, errno))
     }
+}
+
+fn multiplied() -> String {
+    format!(
+        "more than {FOLLOWED_MOST} entries are below links to directories (expected links that do not multiply them)"
+    )
 }
 
 fn changed(found: u64, expected: u64) -> io::Error {

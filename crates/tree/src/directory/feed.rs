@@ -26,6 +26,11 @@ pub(crate) trait Finder {
     fn take_problems(&mut self) -> Vec<Error> {
         Vec::new()
     }
+
+    /// Warnings so far about what was listed.
+    fn take_warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Entries and contents in order.
@@ -85,6 +90,11 @@ impl<F: Finder> Feed<F> {
     /// The errors so far after which reading continued.
     pub fn take_problems(&mut self) -> Vec<Error> {
         self.left_out.as_mut().map_or_else(Vec::new, |left_out| std::mem::take(&mut left_out.problems))
+    }
+
+    /// The warnings so far: with readers also of what is ahead of the caller.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        self.finder.take_warnings()
     }
 
     pub fn bytes_done(&self) -> u64 {
@@ -217,7 +227,7 @@ impl<F: Finder> Feed<F> {
         self.name.clone_from(&found.entry.path);
         self.host = match &found.place {
             Place::At(path) => Some(path.clone()),
-            Place::In(_) | Place::Nowhere => None,
+            Place::In { .. } | Place::Nowhere => None,
         };
     }
 

@@ -17,12 +17,17 @@ pub(super) const SMALL_BYTES: u64 = 128 << 10;
 /// Where a file is.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// In an open directory, under the last name of the entry's path.
-    In(Arc<OwnedFd>),
+    /// In an open directory, under the last name of the entry's path; `followed` if that is a symbolic link to it.
+    In { directory: Arc<OwnedFd>, followed: bool },
     /// At a path of the machine.
     At(PathBuf),
     /// There is none to read.
     Nowhere,
+}
+
+/// The flags with which a name is examined.
+pub(super) fn at_flags(followed: bool) -> AtFlags {
+    if followed { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW }
 }
 
 /// An entry with what is needed to read its file.
@@ -62,14 +67,14 @@ impl Found {
     pub fn host_path(&self, root: &Path) -> PathBuf {
         match &self.place {
             Place::At(path) => path.clone(),
-            Place::In(_) | Place::Nowhere => join(root, &self.entry.path),
+            Place::In { .. } | Place::Nowhere => join(root, &self.entry.path),
         }
     }
 
     /// Reads the extended attributes of what is no open file.
     pub fn read_xattrs(&mut self, reader: &mut XattrReader, root: &Path) -> Result<(), Fault> {
-        if let (true, Place::In(directory)) = (self.wants_xattrs, &self.place) {
-            self.entry.xattrs = reader.below(directory, self.name(), &join(root, &self.entry.path))?;
+        if let (true, Place::In { directory, followed }) = (self.wants_xattrs, &self.place) {
+            self.entry.xattrs = reader.below(directory, self.name(), *followed, &join(root, &self.entry.path))?;
         }
         self.wants_xattrs = false;
         Ok(())
@@ -88,7 +93,10 @@ impl Found {
         // Not to wait for a writer, should it have become a named pipe.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let open = || match &self.place {
-            Place::In(directory) => rustix::fs::openat(directory, self.name(), flags | OFlags::NOFOLLOW, Mode::empty()),
+            Place::In { directory, followed } => {
+                let nofollow = if *followed { OFlags::empty() } else { OFlags::NOFOLLOW };
+                rustix::fs::openat(directory, self.name(), flags | nofollow, Mode::empty())
+            }
             Place::At(path) => rustix::fs::openat(CWD, path, flags, Mode::empty()),
             Place::Nowhere => Err(rustix::io::Errno::NOENT),
         };
@@ -98,7 +106,7 @@ impl Found {
     /// The fault of opening the file: that it is no regular file any more, if that is the cause.
     fn explain(&self, fault: Fault) -> Fault {
         let now = match &self.place {
-            Place::In(directory) => rustix::fs::statat(directory, self.name(), AtFlags::SYMLINK_NOFOLLOW),
+            Place::In { directory, followed } => rustix::fs::statat(directory, self.name(), at_flags(*followed)),
             Place::At(path) => rustix::fs::stat(path),
             Place::Nowhere => return fault,
         };

@@ -2,9 +2,11 @@
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir, Stat};
+use rustix::fs::{CWD, Mode, OFlags, RawDir, Stat};
 
 use super::fault::{Fault, Tried};
 use super::stat::{FileId, id};
@@ -15,7 +17,9 @@ const LIST_BYTES: usize = 32 << 10;
 pub(super) struct Frame {
     /// Closed while the walk is far below, see [`Frame::close`]; shared with files that wait to be read.
     directory: Option<Arc<OwnedFd>>,
-    id: FileId,
+    pub id: FileId,
+    /// It was entered through a symbolic link: its `..` is not the directory that the link is in.
+    pub followed: bool,
     /// Names one after the other, each followed by a zero byte.
     names: Vec<u8>,
     /// Where each name starts; sorted by the names.
@@ -29,7 +33,7 @@ impl Frame {
     /// A directory that is not listed, whose path is `path_length` bytes long.
     pub fn empty(directory: OwnedFd, stat: &Stat, path_length: usize) -> Self {
         let directory = Some(Arc::new(directory));
-        Self { directory, id: id(stat), names: Vec::new(), order: Vec::new(), next: 0, path_length }
+        Self { directory, id: id(stat), followed: false, names: Vec::new(), order: Vec::new(), next: 0, path_length }
     }
 
     /// Lists it. After a fault it has no names.
@@ -55,6 +59,16 @@ impl Frame {
         self.directory = None;
     }
 
+    /// Opens the directory again by its path on this machine, if it was closed.
+    pub fn open_again(&mut self, path: &Path) -> Result<(), Fault> {
+        if self.directory.is_none() {
+            let opened = open_root(path)?;
+            let stat = rustix::fs::fstat(&opened).tried("cannot open again")?;
+            self.directory = Some(Arc::new(if id(&stat) == self.id { opened } else { return Err(Fault::Replaced) }));
+        }
+        Ok(())
+    }
+
     /// The directory, opened again from one that is in it if it was closed.
     pub fn directory(&mut self, below: Option<&Frame>) -> Result<&Arc<OwnedFd>, Fault> {
         if self.directory.is_none() {
@@ -66,20 +80,21 @@ impl Frame {
 }
 
 fn reopen(child: &OwnedFd, id_before: FileId) -> Result<OwnedFd, Fault> {
-    let parent = open_directory(child, b"..")?;
+    let parent = open_directory(child, b"..", false)?;
     let stat = rustix::fs::fstat(&parent).tried("cannot open again")?;
     if id(&stat) == id_before { Ok(parent) } else { Err(Fault::Replaced) }
 }
 
-/// Opens the directory `name` in another, never through a symbolic link.
-pub(super) fn open_directory(parent: impl AsFd, name: &[u8]) -> Result<OwnedFd, Fault> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+/// Opens the directory `name` in another, through a symbolic link only if `followed`.
+pub(super) fn open_directory(parent: impl AsFd, name: &[u8], followed: bool) -> Result<OwnedFd, Fault> {
+    let nofollow = if followed { OFlags::empty() } else { OFlags::NOFOLLOW };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | nofollow | OFlags::CLOEXEC;
     rustix::io::retry_on_intr(|| rustix::fs::openat(&parent, name, flags, Mode::empty())).tried("cannot open")
 }
 
-/// The attributes of `name` in a directory, not following a symbolic link.
-pub(super) fn stat_at(directory: impl AsFd, name: &[u8]) -> Result<Stat, Fault> {
-    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).tried("cannot examine")
+/// Opens the directory at a path of this machine, which may be a symbolic link.
+pub(super) fn open_root(root: &Path) -> Result<OwnedFd, Fault> {
+    open_directory(CWD, root.as_os_str().as_bytes(), true)
 }
 
 fn name_at(names: &[u8], start: usize) -> &[u8] {

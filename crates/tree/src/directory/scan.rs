@@ -1,4 +1,5 @@
-//! The walk: depth first, a directory before what is in it, names sorted by their bytes; symbolic links are never followed.
+//! The walk: depth first, a directory before what is in it, names sorted by their bytes; symbolic links are followed on request
+//! (`follow.rs`).
 //!
 //! Everything is opened relative to its directory's descriptor. Memory: the names of the directories from the root to the current one. At
 //! most [`OPEN_DIRECTORIES`] of them are open; those above are opened again on the way back, through `..`, and must then
@@ -8,30 +9,39 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
 use super::fault::{Fault, Tried};
-use super::found::{Found, Place};
-use super::frame::{Frame, open_directory, stat_at};
+use super::follow::stat_at;
+use super::found::{Found, Place, at_flags};
+use super::frame::{Frame, open_directory, open_root};
 use super::links::Links;
 use super::stat;
 use super::xattr::{XattrReader, join};
-use super::{DirectoryOptions, MountPoints};
+use super::{DirectoryOptions, MountPoints, NotFollowed, Symlinks};
 use crate::{Bytes, Entry, Error, Kind, PATH_MAX};
 
 /// How many directories on the way down are kept open.
 const OPEN_DIRECTORIES: usize = 64;
 
-/// The directory that an entry is in, where its name starts in its path, and its attributes.
-type Examined = (Arc<OwnedFd>, usize, Stat);
+/// An entry before it is visited.
+struct Examined {
+    /// The directory that it is in.
+    directory: Arc<OwnedFd>,
+    /// Where its name starts in its path.
+    name_start: usize,
+    /// Its attributes, or those of what it leads to if it is `followed`.
+    stat: Stat,
+    followed: bool,
+}
 
 /// A walk under way.
 pub(crate) struct Scanner {
-    root: PathBuf,
-    options: DirectoryOptions,
-    stack: Vec<Frame>,
-    path: Bytes,
+    pub(super) root: PathBuf,
+    pub(super) options: DirectoryOptions,
+    pub(super) stack: Vec<Frame>,
+    pub(super) path: Bytes,
     links: Links,
     xattrs: XattrReader,
     /// The root's file system.
@@ -40,12 +50,21 @@ pub(crate) struct Scanner {
     start: Option<(OwnedFd, Stat)>,
     /// Errors after which the walk continued, as it was asked to.
     pub(super) problems: Vec<Error>,
+    /// About symbolic links that are not followed.
+    pub(super) warnings: Vec<String>,
+    /// Directories on the stack that were entered through a symbolic link, and entries found below such.
+    pub(super) entered: usize,
+    pub(super) multiplied: u64,
 }
 
 impl Scanner {
     /// Opens the directory `root`; it may be given as a symbolic link.
     pub fn open(root: &Path, options: DirectoryOptions) -> Result<Self, Error> {
-        let (directory, stat) = open_root(root).map_err(|fault| fault.at(root))?;
+        let opened = open_root(root).and_then(|directory| {
+            let stat = rustix::fs::fstat(&directory).tried("cannot examine")?;
+            Ok((directory, stat))
+        });
+        let (directory, stat) = opened.map_err(|fault| fault.at(root))?;
         Ok(Self {
             root: root.to_owned(),
             options,
@@ -56,6 +75,9 @@ impl Scanner {
             device: stat.st_dev,
             start: Some((directory, stat)),
             problems: Vec::new(),
+            warnings: Vec::new(),
+            entered: 0,
+            multiplied: 0,
         })
     }
 
@@ -77,20 +99,23 @@ impl Scanner {
 
     fn step(&mut self, enters: &mut dyn FnMut(&[u8]) -> bool) -> Result<Option<Found>, Fault> {
         if let Some((directory, stat)) = self.start.take() {
-            return self.enter(directory, &stat).map(Some);
+            return self.enter(directory, &stat, false).map(Some);
         }
         while self.advance()? {
+            self.count_multiplied()?;
             if self.options.passes_over(&self.path) {
                 continue;
             }
             // Examined before the patterns are compared only if they need it: an entry that is left out need not be accessible.
             let early = self.options.excludes.distinguish_directories().then(|| self.examine());
-            let directory = matches!(&early, Some(Ok((_, _, stat))) if is_directory(stat));
+            let directory = matches!(&early, Some(Ok(Some(Examined { stat, .. }))) if is_directory(stat));
             if self.options.excludes.matches(&self.path, directory) {
                 continue;
             }
             let examined = early.unwrap_or_else(|| self.examine());
-            match examined.and_then(|examined| self.visit(examined, enters)) {
+            let visited =
+                examined.and_then(|examined| examined.map_or(Ok(None), |examined| self.visit(examined, enters)));
+            match visited {
                 Ok(None) => {}
                 Err(fault) => self.pass(fault)?,
                 found => return found,
@@ -113,13 +138,21 @@ impl Scanner {
         found.or_else(|fault| self.pass(fault).map(|()| T::default()))
     }
 
-    /// Examines the entry at `path`.
-    fn examine(&mut self) -> Result<Examined, Fault> {
+    /// Examines the entry at `path`; none if it is a symbolic link that cannot be followed, and is left out.
+    fn examine(&mut self) -> Result<Option<Examined>, Fault> {
         let top = self.stack.last_mut().ok_or(Fault::Replaced)?;
-        let start = if top.path_length == 0 { 0 } else { top.path_length + 1 };
+        let name_start = if top.path_length == 0 { 0 } else { top.path_length + 1 };
         let directory = Arc::clone(top.directory(None)?);
-        let stat = stat_at(&directory, &self.path[start..])?;
-        Ok((directory, start, stat))
+        let stat = stat_at(&directory, &self.path[name_start..], false)?;
+        let link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+        Ok(match self.options.symlinks {
+            Symlinks::Followed(otherwise) if link => match self.follow(&directory, name_start) {
+                Some(stat) => Some(Examined { directory, name_start, stat, followed: true }),
+                None if otherwise == NotFollowed::LeftOut => None,
+                None => Some(Examined { directory, name_start, stat, followed: false }),
+            },
+            _ => Some(Examined { directory, name_start, stat, followed: false }),
+        })
     }
 
     /// Puts the next path in `path`; false when there is none.
@@ -140,30 +173,31 @@ impl Scanner {
 
     fn leave(&mut self) -> Result<(), Fault> {
         let below = self.stack.pop();
-        match self.stack.last_mut() {
-            Some(top) => top.directory(below.as_ref()).map(drop),
-            None => Ok(()),
+        let followed = below.as_ref().is_some_and(|below| below.followed);
+        self.entered -= usize::from(followed);
+        let Some(top) = self.stack.last_mut() else { return Ok(()) };
+        if followed {
+            top.open_again(&join(&self.root, &self.path[..top.path_length]))?;
         }
+        top.directory(below.as_ref()).map(drop)
     }
 
-    fn visit(
-        &mut self,
-        (directory, start, stat): Examined,
-        enters: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<Option<Found>, Fault> {
-        if self.skips(&stat) {
+    fn visit(&mut self, examined: Examined, enters: &mut dyn FnMut(&[u8]) -> bool) -> Result<Option<Found>, Fault> {
+        let Examined { directory, name_start, stat, followed } = &examined;
+        let name = &self.path[*name_start..];
+        if self.skips(stat) {
             return Ok(None);
         }
-        if is_directory(&stat) && enters(&self.path) {
-            let opened = open_directory(&directory, &self.path[start..]);
-            match opened.map_err(|fault| turned(fault, &directory, &self.path[start..], &stat)) {
-                Ok(opened) => return self.enter_found(opened, &stat).map(Some),
+        if is_directory(stat) && enters(&self.path) {
+            let opened = open_directory(directory, name, *followed);
+            match opened.map_err(|fault| turned(fault, directory, name, *followed, stat)) {
+                Ok(opened) => return self.enter_found(opened, stat, *followed).map(Some),
                 // It stays, without what is in it.
                 Err(fault @ Fault::Os(_, errno)) if errno != Errno::NOENT => self.pass(fault)?,
                 Err(fault) => return Err(fault),
             }
         }
-        self.found(directory, start, &stat).map(Some)
+        self.found(examined).map(Some)
     }
 
     /// Whether it is left out: by its inode number, or as part of another file system.
@@ -179,15 +213,15 @@ impl Scanner {
     }
 
     /// Enters a directory that must be the one that was examined.
-    fn enter_found(&mut self, directory: OwnedFd, before: &Stat) -> Result<Found, Fault> {
+    fn enter_found(&mut self, directory: OwnedFd, before: &Stat, followed: bool) -> Result<Found, Fault> {
         let stat = rustix::fs::fstat(&directory).tried("cannot examine")?;
         if stat::id(&stat) != stat::id(before) {
             return Err(Fault::Replaced);
         }
-        self.enter(directory, &stat)
+        self.enter(directory, &stat, followed)
     }
 
-    fn enter(&mut self, directory: OwnedFd, stat: &Stat) -> Result<Found, Fault> {
+    fn enter(&mut self, directory: OwnedFd, stat: &Stat, followed: bool) -> Result<Found, Fault> {
         if self.path.len() > PATH_MAX {
             return Err(Fault::Os("cannot list", Errno::NAMETOOLONG));
         }
@@ -197,6 +231,8 @@ impl Scanner {
         let foreign = self.options.mount_points == MountPoints::Empty && stat.st_dev != self.device;
         let length = self.path.len();
         let mut frame = Frame::empty(directory, stat, length);
+        frame.followed = followed;
+        self.entered += usize::from(followed);
         if !foreign {
             let listed = frame.list();
             self.or_pass(listed)?;
@@ -213,31 +249,25 @@ impl Scanner {
     }
 
     /// Anything but a directory that is entered.
-    fn found(&mut self, directory: Arc<OwnedFd>, name_start: usize, stat: &Stat) -> Result<Found, Fault> {
-        let shared = stat.st_nlink > 1 && !is_directory(stat);
-        let first = if shared && self.options.hard_links { self.links.meet(stat::id(stat), &self.path) } else { None };
+    fn found(&mut self, examined: Examined) -> Result<Found, Fault> {
+        let Examined { directory, name_start, stat, followed } = examined;
+        // A link may lead to any file of the tree.
+        let named_again = stat.st_nlink > 1 || self.options.symlinks != Symlinks::Kept;
+        let (shared, file) = (named_again && !is_directory(&stat), stat::id(&stat));
+        let first = if shared && self.options.hard_links { self.links.meet(file, &self.path) } else { None };
         let kind = match first {
             Some(first) => Kind::HardLink(first),
-            None => read_kind(&directory, &self.path[name_start..], stat)
-                .inspect_err(|_| self.links.forget(stat::id(stat)))?,
+            None => read_kind(&directory, &self.path[name_start..], &stat).inspect_err(|_| self.links.forget(file))?,
         };
         let again = matches!(kind, Kind::HardLink(_));
-        let entry = Entry { path: self.path.clone(), kind, meta: stat::meta(stat), xattrs: Vec::new() };
-        let place = if again { Place::Nowhere } else { Place::In(directory) };
-        let (id, sparse) = (Some(stat::id(stat)), stat::is_sparse(stat));
+        let entry = Entry { path: self.path.clone(), kind, meta: stat::meta(&stat), xattrs: Vec::new() };
+        let place = if again { Place::Nowhere } else { Place::In { directory, followed } };
+        let (id, sparse) = (Some(file), stat::is_sparse(&stat));
         Ok(Found { entry, place, id, shared, sparse, wants_xattrs: self.options.xattrs && !again })
     }
 }
 
-fn open_root(root: &Path) -> Result<(OwnedFd, Stat), Fault> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let open = || rustix::fs::openat(CWD, root, flags, Mode::empty());
-    let directory = rustix::io::retry_on_intr(open).tried("cannot open")?;
-    let stat = rustix::fs::fstat(&directory).tried("cannot examine")?;
-    Ok((directory, stat))
-}
-
-fn is_directory(stat: &Stat) -> bool {
+pub(super) fn is_directory(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 
@@ -246,15 +276,15 @@ fn read_kind(directory: &OwnedFd, name: &[u8], stat: &Stat) -> Result<Kind, Faul
         let target = rustix::fs::readlinkat(directory, name, Vec::new()).tried("cannot read the symbolic link");
         return match target {
             Ok(target) => Ok(Kind::Symlink(target.into_bytes())),
-            Err(fault) => Err(turned(fault, directory, name, stat)),
+            Err(fault) => Err(turned(fault, directory, name, false, stat)),
         };
     }
     stat::kind(stat).ok_or(Fault::Type(stat.st_mode))
 }
 
 /// A fault with what was listed: that it is of another kind now, if that is the cause.
-fn turned(fault: Fault, directory: &OwnedFd, name: &[u8], listed: &Stat) -> Fault {
-    let now = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+fn turned(fault: Fault, directory: &OwnedFd, name: &[u8], followed: bool, listed: &Stat) -> Fault {
+    let now = rustix::fs::statat(directory, name, at_flags(followed));
     fault.unless_turned(FileType::from_raw_mode(listed.st_mode), now)
 }
 

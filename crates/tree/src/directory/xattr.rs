@@ -23,8 +23,11 @@ pub(crate) struct XattrReader {
 /// Whose attributes.
 enum Subject<'a> {
     Open(BorrowedFd<'a>),
-    /// The last component is not followed.
-    Path(&'a [u8]),
+    /// The last component is followed if it is a symbolic link and `followed`.
+    Path {
+        path: &'a [u8],
+        followed: bool,
+    },
 }
 
 impl XattrReader {
@@ -33,17 +36,23 @@ impl XattrReader {
         self.read(&Subject::Open(file.as_fd()))
     }
 
-    /// Of the file `name` in an open directory. It need not be readable, and is not followed if it is a symbolic link.
+    /// Of the file `name` in an open directory. It need not be readable. A symbolic link is followed only if `followed`.
     /// `fallback` is its path, for where `/proc` is not mounted.
-    pub fn below(&mut self, directory: impl AsFd, name: &[u8], fallback: &Path) -> Result<Vec<Xattr>, Fault> {
+    pub fn below(
+        &mut self,
+        directory: impl AsFd,
+        name: &[u8],
+        followed: bool,
+        fallback: &Path,
+    ) -> Result<Vec<Xattr>, Fault> {
         let mut path = std::mem::take(&mut self.path);
         path.clear();
         path.extend_from_slice(format!("/proc/self/fd/{}/", directory.as_fd().as_raw_fd()).as_bytes());
         path.extend_from_slice(name);
-        let found = self.read(&Subject::Path(&path));
+        let found = self.read(&Subject::Path { path: &path, followed });
         self.path = path;
         match found {
-            Err(Fault::Os(_, Errno::NOENT)) => self.read(&Subject::Path(bytes(fallback))),
+            Err(Fault::Os(_, Errno::NOENT)) => self.read(&Subject::Path { path: bytes(fallback), followed }),
             found => found,
         }
     }
@@ -73,7 +82,8 @@ impl XattrReader {
         let buffer = spare_capacity(&mut self.value);
         let found = match subject {
             Subject::Open(fd) => rustix::fs::fgetxattr(fd, name, buffer),
-            Subject::Path(path) => rustix::fs::lgetxattr(*path, name, buffer),
+            Subject::Path { path, followed: true } => rustix::fs::getxattr(*path, name, buffer),
+            Subject::Path { path, followed: false } => rustix::fs::lgetxattr(*path, name, buffer),
         };
         match found {
             Ok(_) => Ok(Some(self.value.clone())),
@@ -89,7 +99,8 @@ fn list(subject: &Subject<'_>, names: &mut Vec<u8>) -> Result<(), Fault> {
     let buffer = spare_capacity(names);
     let found = match subject {
         Subject::Open(fd) => rustix::fs::flistxattr(fd, buffer),
-        Subject::Path(path) => rustix::fs::llistxattr(*path, buffer),
+        Subject::Path { path, followed: true } => rustix::fs::listxattr(*path, buffer),
+        Subject::Path { path, followed: false } => rustix::fs::llistxattr(*path, buffer),
     };
     match found {
         Err(Errno::NOTSUP) => Ok(()),

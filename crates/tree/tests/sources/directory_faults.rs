@@ -81,7 +81,7 @@ fn a_replaced_file_is_reported() {
     for size in [10, 500_000] {
         let path = temp.path().join("f");
         set_size(&path, size);
-        let entries = scan(temp.path(), DirectoryOptions::default()).unwrap();
+        let entries = scan(temp.path(), DirectoryOptions::default(), &mut |_| {}).unwrap();
         set_size(&temp.path().join("other"), size);
         fs::rename(temp.path().join("other"), &path).unwrap();
         for readers in [0, 1] {
@@ -103,7 +103,7 @@ fn what_is_in_place_of_a_file_is_named_and_does_not_hang() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("f");
         set_size(&path, size);
-        let entries = scan(temp.path(), DirectoryOptions::default()).unwrap();
+        let entries = scan(temp.path(), DirectoryOptions::default(), &mut |_| {}).unwrap();
         // With a reader the directory is listed ahead of what is read; a large file is left to the caller.
         let mut source = DirectorySource::open(temp.path(), options(1)).unwrap();
         source.next_entry().unwrap();

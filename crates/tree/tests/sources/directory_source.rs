@@ -266,13 +266,13 @@ fn a_scan_given_to_a_list_is_the_directory() {
     set_xattr(&temp.path().join("many/7"), "user.a", b"b");
     let expected = walk(temp.path());
     for readers in [0, 2] {
-        let entries = scan(temp.path(), DirectoryOptions::default()).unwrap();
+        let entries = scan(temp.path(), DirectoryOptions::default(), &mut |_| {}).unwrap();
         assert_eq!(entries.iter().filter(|(_, file)| file.is_some()).count(), 1_809);
         let mut list = ListSource::new(entries, Some(5), readers, 1 << 20);
         assert_eq!(drain(&mut list, 50_000).unwrap(), expected);
         assert_eq!(list.progress().1, Some(5));
     }
-    let mut reversed = scan(temp.path(), DirectoryOptions::default()).unwrap();
+    let mut reversed = scan(temp.path(), DirectoryOptions::default(), &mut |_| {}).unwrap();
     reversed.reverse();
     let found = drain(&mut ListSource::new(reversed, None, 3, 1 << 20), 50_000).unwrap();
     assert!(found.into_iter().rev().eq(expected));

@@ -4,6 +4,7 @@
 mod directory_common;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod directory_faults;
+mod directory_links;
 mod directory_source;
 mod namespace_model;
 mod namespace_rules;

@@ -17,6 +17,7 @@ const HONOURED: &[&str] = &[
     "files-from",
     "null",
     "one-file-system",
+    "dereference",
     "no-hard-links",
     "no-xattrs",
     "readers",

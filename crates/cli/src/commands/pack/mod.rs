@@ -311,7 +311,7 @@ impl Pack {
 
 /// Options that only a directory can honour are not ignored for a tar.
 fn refuse_for_tar(invocation: &Invocation) -> Result<(), Failure> {
-    match ["continue", "files-from", "one-file-system", "no-hard-links", "readers"]
+    match ["continue", "files-from", "one-file-system", "dereference", "no-hard-links", "readers"]
         .into_iter()
         .find(|long| invocation.has(long))
     {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use packline::requests::{Changes, NewRoot};
 use packline_squashfs::{CODECS, Fragments, Options, Stored, codec_help};
 use packline_tree::tar::TarOptions;
-use packline_tree::{DirectoryOptions, MountPoints, Names, Patterns};
+use packline_tree::{DirectoryOptions, MountPoints, Names, NotFollowed, Patterns, Symlinks};
 
 use crate::args::patterns::Exclude;
 use crate::args::text_list::{Ending, TextList};
@@ -93,6 +93,9 @@ pub struct Entries {
     /// Do not enter other file systems: mount points become empty directories
     #[arg(long)]
     one_file_system: bool,
+    /// Follow symbolic links, to wherever they lead; those that lead to nothing, or to a directory that they are in, stay links
+    #[arg(long)]
+    dereference: bool,
     /// Pack each name of a file as a file of its own
     #[arg(long)]
     no_hard_links: bool,
@@ -230,6 +233,7 @@ impl Entries {
         (options.xattrs, options.hard_links) = (!layout.no_xattrs, !self.no_hard_links);
         options.continue_on_error = self.continue_on_error;
         options.mount_points = if self.one_file_system { MountPoints::Empty } else { MountPoints::Enter };
+        options.symlinks = if self.dereference { Symlinks::Followed(NotFollowed::Kept) } else { Symlinks::Kept };
         options
     }
 }

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use packline_tree::Symlinks;
+
 use super::mksquashfs::{Idle, Input, Packing, Target, excludes};
 use super::name_pattern::Language;
 use crate::args::{Command, Compat, Invocation};
@@ -69,7 +71,7 @@ impl Command for Sqfstar {
             return Err(Failure::failed(format!("{}: there is such a file ({expected})", image.escaped())));
         }
         let language = if self.regex { Language::Regex } else { Language::Wildcards };
-        let excludes = excludes(&self.ef, self.excludes, language, &[], io)?;
+        let excludes = excludes(&self.ef, self.excludes, language, (&[], Symlinks::Kept), io)?;
         let target = Target { image, replaces: self.force, exportable: false, log: None };
         self.packing.run(Input::Tar(excludes), target, invocation, io)
     }

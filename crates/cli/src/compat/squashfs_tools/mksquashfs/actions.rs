@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::List;
 use packline_tree::Xattr;
-use packline_tree::actions::{ActionFault, ActionHost, ActionLog, ActionReport, Actions, BytesMatcher, TestedFile};
+use packline_tree::actions::{
+    ActionFault, ActionHost, ActionLog, ActionReport, ActionSettings, Actions, BytesMatcher, TestedFile,
+};
 
 use super::values;
 use crate::args::Invocation;
@@ -46,9 +48,14 @@ pub struct ActionOptions {
     /// The same, and print it where it is false
     #[arg(long, visible_alias = "faf", value_name = "FILE")]
     false_action_file: Vec<PathBuf>,
+    /// Follow the symbolic links at a path in the image, a pattern: the same as dereference(delete)@pathname(PATH)
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["tar", "cpiostyle", "cpiostyle0"])]
+    deref_path: Vec<OsString>,
 }
 
 enum Given<'g> {
+    /// A pattern of a path to follow.
+    Path(&'g OsString),
     Text(&'g OsString),
     File(&'g Path),
 }
@@ -65,6 +72,10 @@ impl ActionOptions {
             match given {
                 Given::Text(text) => {
                     actions.add(text.as_bytes(), log, &mut host).map_err(|fault| malformed(long, text, &fault))?
+                }
+                Given::Path(path) => {
+                    let text = [b"dereference(delete)@pathname(\"", &quoted(path)[..], b"\")"].concat();
+                    actions.add(&text, log, &mut host).map_err(|fault| malformed(long, path, &fault))?
                 }
                 Given::File(path) => {
                     let list = TextList::read(path, Ending::Line, io)?;
@@ -99,9 +110,17 @@ impl ActionOptions {
             let files = invocation.positions(long).zip(files);
             all.extend(files.map(|(position, path)| (position, (long, log, Given::File(path)))));
         }
+        let paths = invocation.positions("deref-path").zip(&self.deref_path);
+        all.extend(paths.map(|(position, path)| (position, ("deref-path", ActionLog::Never, Given::Path(path)))));
         all.sort_by_key(|(position, _)| *position);
         all.into_iter().map(|(_, given)| given).collect()
     }
+}
+
+/// A text as it is between quotation marks.
+fn quoted(text: &OsStr) -> Vec<u8> {
+    let quoted = |byte: &u8| matches!(byte, b'"' | b'\\').then_some(b'\\').into_iter().chain([*byte]);
+    text.as_bytes().iter().flat_map(quoted).collect()
 }
 
 fn malformed(long: &str, text: &OsStr, fault: &ActionFault) -> Failure {
@@ -136,7 +155,7 @@ fn lines(list: &TextList) -> Vec<(u64, Vec<u8>)> {
 ///
 /// # Errors
 /// A file cannot be examined, a command of a test cannot be run, or nothing can be printed.
-pub fn apply(actions: &Actions, list: &mut List, block_size: u32, io: &mut Io) -> Result<(), Failure> {
+pub fn apply(actions: &Actions, list: &mut List, settings: &ActionSettings<'_>, io: &mut Io) -> Result<(), Failure> {
     let mut host = Machine((io.host.names)());
     let mut printed = Ok(());
     let mut report = |report| match report {
@@ -144,7 +163,7 @@ pub fn apply(actions: &Actions, list: &mut List, block_size: u32, io: &mut Io) -
         ActionReport::Log(_) => {}
         ActionReport::Warning(text) => io.eprintln(&text),
     };
-    list.act(actions, block_size, &mut host, &mut report).map_err(Failure::failed)?;
+    list.act(actions, settings, &mut host, &mut report).map_err(Failure::failed)?;
     printed.map_err(|cause| Failure::failed(format!("standard output: cannot write: {cause}")))
 }
 

@@ -9,8 +9,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_tree::PathFilter;
+use packline_tree::{PathFilter, Symlinks};
 
+use super::sources::examine;
 use crate::compat::squashfs_tools::name_pattern::{Language, NamePattern};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -42,12 +43,18 @@ impl Excludes {
     ///
     /// # Errors
     /// [`Failure::Usage`] for a malformed pattern.
-    pub fn new(items: &[OsString], language: Language, sources: &[PathBuf], io: &mut Io) -> Result<Excludes, Failure> {
+    pub fn new(
+        items: &[OsString],
+        language: Language,
+        sources: &[PathBuf],
+        symlinks: Symlinks,
+        io: &mut Io,
+    ) -> Result<Excludes, Failure> {
         let mut excludes = Excludes::default();
         let mut patterns = Patterns::default();
         for item in items {
             match language {
-                Language::Exact => excludes.add_path(Path::new(item), sources, io),
+                Language::Exact => excludes.add_path(Path::new(item), sources, symlinks, io),
                 _ => patterns.add(item.as_bytes(), language)?,
             }
         }
@@ -56,7 +63,7 @@ impl Excludes {
     }
 
     /// A path of this machine, or one below each of the sources. One that leads to nothing below a source is passed over.
-    fn add_path(&mut self, path: &Path, sources: &[PathBuf], io: &mut Io) {
+    fn add_path(&mut self, path: &Path, sources: &[PathBuf], symlinks: Symlinks, io: &mut Io) {
         let bytes = path.as_os_str().as_bytes();
         let direct = [&b"/"[..], b"./", b"../"].iter().any(|start| bytes.starts_with(start));
         let places = match direct {
@@ -64,7 +71,7 @@ impl Excludes {
             false => sources.iter().map(|source| source.join(path)).collect(),
         };
         for place in places {
-            match fs::symlink_metadata(&place) {
+            match examine(&place, symlinks) {
                 Ok(found) => drop(self.inodes.insert((found.dev(), found.ino()))),
                 Err(cause) if !direct && matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
                 Err(cause) => {
@@ -72,6 +79,11 @@ impl Excludes {
                 }
             }
         }
+    }
+
+    /// Nothing but what is too deep.
+    pub fn depth_alone(&self) -> Excludes {
+        Excludes { max_depth: self.max_depth, ..Excludes::default() }
     }
 
     /// The rule for the paths of a directory whose root is at `prefix` in the image.

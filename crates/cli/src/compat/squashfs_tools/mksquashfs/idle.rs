@@ -35,16 +35,13 @@ enum Kind {
 }
 
 /// Options that are refused: their names, how many values they have, and what to do instead.
-const REFUSED: [(&[&str], usize, &str); 5] = [
+const REFUSED: [(&[&str], usize, &str); 2] = [
     (&["zip"], 0, "a tar of the archive: bsdtar -cf - @FILE.zip | mksquashfs - IMAGE -tar"),
     (
         &["recover"],
         1,
         "that of squashfs-tools, which appended to the image and wrote the file: nothing is appended to one here",
     ),
-    (&["dereference"], 0, "symbolic links as they are"),
-    (&["deref"], 1, "symbolic links as they are"),
-    (&["deref-path"], 1, "symbolic links as they are"),
 ];
 
 /// Those of both lists that sqfstar has too.

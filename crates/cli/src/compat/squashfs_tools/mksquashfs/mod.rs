@@ -20,12 +20,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use packline_tree::MountPoints;
 use packline_tree::actions::Actions;
+use packline_tree::{MountPoints, NotFollowed, Symlinks};
 
 use super::name_pattern::Language;
 use crate::args::text_list::{Ending, TextList};
-use crate::args::value::number;
+use crate::args::value::{number, one_of};
 use crate::args::{Command, Compat, Invocation};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -63,6 +63,13 @@ pub struct MkSquashFs {
     /// As -one-file-system, without the empty directories
     #[arg(long)]
     one_file_system_x: bool,
+    /// Follow symbolic links, to wherever they lead; those that lead to nothing, or to a directory that they are in, are left out
+    #[arg(long, overrides_with = "deref", conflicts_with_all = ["tar", "cpiostyle", "cpiostyle0"])]
+    dereference: bool,
+    /// Follow symbolic links; those that cannot be followed are kept as links (keep) or left out (delete)
+    #[arg(long, value_name = "RESPONSE", overrides_with = "dereference", value_parser = one_of(RESPONSES))]
+    #[arg(conflicts_with_all = ["tar", "cpiostyle", "cpiostyle0"])]
+    deref: Option<NotFollowed>,
     /// Keep all names of the paths of sources, as tar does, not their last ones
     #[arg(long, alias = "tarstyle", conflicts_with_all = ["tar", "cpiostyle", "cpiostyle0"])]
     no_strip: bool,
@@ -104,6 +111,8 @@ pub struct MkSquashFs {
     idle: Idle<false>,
 }
 
+const RESPONSES: [(&str, NotFollowed); 2] = [("keep", NotFollowed::Kept), ("delete", NotFollowed::LeftOut)];
+
 impl Command for MkSquashFs {
     const NAME: &'static str = "mksquashfs";
     const COMPAT: Compat = Compat::SquashfsTools;
@@ -122,7 +131,8 @@ impl Command for MkSquashFs {
         "With -sort or actions a file that cannot be read is an error.",
         "Actions are applied before definitions and before the other options that change entries: -xattrs-exclude is for attributes that \
          xattrs-add adds, too.",
-        "The actions fragment(), align() and dereference() are refused.",
+        "The actions fragment() and align() are refused.",
+        "Symbolic links that multiply the entries are an error: more than 4194304 below links to directories.",
         "-log lists data in its order in the image, no file of zeros alone, and a file that an action moved under its new path.",
         "Logs of actions come before the first lines, in the order of names.",
         "A number or an argument of an action that is out of range is an error.",
@@ -174,6 +184,7 @@ impl MkSquashFs {
         let none = self.paths.iter().all(|path| path.as_os_str() == "-");
         let listed = self.cpiostyle || self.cpiostyle0;
         let below = if listed { &[PathBuf::from(".")][..] } else { &self.paths };
+        let below = (below, self.symlinks());
         let mut excludes = excludes(&self.ef, std::mem::take(&mut self.e), language, below, io)?;
         excludes.max_depth = self.max_depth;
         if listed {
@@ -218,8 +229,17 @@ impl MkSquashFs {
         Ok(Input::Paths(Paths::Whole(named), reading))
     }
 
+    fn symlinks(&self) -> Symlinks {
+        match (self.deref, self.dereference) {
+            (Some(otherwise), _) => Symlinks::Followed(otherwise),
+            (None, true) => Symlinks::Followed(NotFollowed::LeftOut),
+            (None, false) => Symlinks::Kept,
+        }
+    }
+
     fn reading(&self, excludes: Excludes, sources: &[PathBuf], io: &mut Io) -> Result<Reading, Failure> {
-        let priorities = self.sort.as_deref().map(|file| Priorities::read(file, sources, io)).transpose()?;
+        let priorities =
+            self.sort.as_deref().map(|file| Priorities::read(file, sources, self.symlinks(), io)).transpose()?;
         Ok(Reading {
             priorities,
             actions: Actions::default(),
@@ -230,6 +250,7 @@ impl MkSquashFs {
                 () if self.one_file_system => MountPoints::Empty,
                 () => MountPoints::Enter,
             },
+            symlinks: self.symlinks(),
             continue_on_error: true,
             excludes,
             keep_as_directory: self.keep_as_directory,

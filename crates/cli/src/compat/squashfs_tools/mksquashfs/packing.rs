@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use packline::Source;
 use packline::requests::{Changes, PackOptions, PackRequest, Part};
-use packline_tree::{Bytes, PseudoFile, PseudoSource};
+use packline_tree::{Bytes, PseudoFile, PseudoSource, Symlinks};
 
 use super::edits::Edits;
 use super::exclude::{Excludes, lines_of};
@@ -78,7 +78,7 @@ pub struct Target {
     pub log: Option<PathBuf>,
 }
 
-/// What the words and the lines of the files leave out.
+/// What the words and the lines of the files leave out of the sources, whose symbolic links are followed or not.
 ///
 /// # Errors
 /// A file cannot be read, or a pattern is malformed.
@@ -86,7 +86,7 @@ pub fn excludes(
     files: &[PathBuf],
     words: Vec<OsString>,
     language: Language,
-    sources: &[PathBuf],
+    sources: (&[PathBuf], Symlinks),
     io: &mut Io,
 ) -> Result<Excludes, Failure> {
     let mut excluded = Vec::new();
@@ -94,7 +94,7 @@ pub fn excludes(
         excluded.extend(lines_of(file)?);
     }
     excluded.extend(words);
-    Excludes::new(&excluded, language, sources, io)
+    Excludes::new(&excluded, language, sources.0, sources.1, io)
 }
 
 impl Packing {

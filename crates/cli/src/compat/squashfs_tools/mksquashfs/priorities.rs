@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
@@ -10,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use packline::Source;
 use packline::requests::{List, Part};
-use packline_tree::{Bytes, Meta};
+use packline_tree::{Bytes, Meta, Symlinks};
 
+use super::sources::examine;
 use crate::args::text_list::{Ending, TextList};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -26,7 +26,7 @@ impl Priorities {
     ///
     /// # Errors
     /// [`Failure::Failed`] if it cannot be read, for a malformed line, and for a path that is in several of the sources.
-    pub fn read(file: &Path, sources: &[PathBuf], io: &mut Io) -> Result<Priorities, Failure> {
+    pub fn read(file: &Path, sources: &[PathBuf], symlinks: Symlinks, io: &mut Io) -> Result<Priorities, Failure> {
         let list = TextList::read(file, Ending::Line, io)?;
         let mut priorities = Priorities::default();
         for (line, text) in list.items() {
@@ -38,7 +38,7 @@ impl Priorities {
             if path.is_empty() {
                 continue;
             }
-            let places = places(Path::new(&path), sources).map_err(|what| list.fault(line, &what))?;
+            let places = places(Path::new(&path), sources, symlinks).map_err(|what| list.fault(line, &what))?;
             match places[..] {
                 [id] => drop(priorities.0.insert(id, priority)),
                 [] => io.eprintln(&format!(
@@ -59,7 +59,7 @@ impl Priorities {
     ///
     /// # Errors
     /// [`Failure::Failed`] if an entry cannot be listed or examined, or the source is not one of directories.
-    pub fn list(&self, source: Source, output: &Path) -> Result<List, Failure> {
+    pub fn list(&self, source: Source, output: &Path, symlinks: Symlinks) -> Result<List, Failure> {
         let (parts, root) = match source {
             Source::Directory { path: directory, options } => {
                 let part = Part { directory, options, from: Bytes::new(), to: Bytes::new() };
@@ -72,7 +72,7 @@ impl Priorities {
             if self.0.is_empty() {
                 return above;
             }
-            let id = fs::symlink_metadata(place).ok().map(|found| (found.dev(), found.ino()));
+            let id = examine(place, symlinks).ok().map(|found| (found.dev(), found.ino()));
             id.and_then(|id| self.0.get(&id)).copied().unwrap_or(above)
         };
         List::of_parts(parts, root, output, &mut priority).map_err(Failure::failed)
@@ -103,7 +103,7 @@ fn is_blank(byte: u8) -> bool {
 }
 
 /// Device and inode numbers of what a path leads to: on this machine, or below each of the sources.
-fn places(path: &Path, sources: &[PathBuf]) -> Result<Vec<(u64, u64)>, String> {
+fn places(path: &Path, sources: &[PathBuf], symlinks: Symlinks) -> Result<Vec<(u64, u64)>, String> {
     let bytes = path.as_os_str().as_bytes();
     let direct = [&b"/"[..], b"./", b"../"].iter().any(|start| bytes.starts_with(start));
     // `DIR/*` is all below DIR.
@@ -114,7 +114,7 @@ fn places(path: &Path, sources: &[PathBuf]) -> Result<Vec<(u64, u64)>, String> {
     };
     let mut found = Vec::new();
     for place in candidates {
-        match fs::symlink_metadata(&place) {
+        match examine(&place, symlinks) {
             Ok(stat) => found.push((stat.dev(), stat.ino())),
             Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
             Err(cause) => return Err(format!("{}: {cause} (expected a path that can be examined)", place.escaped())),

@@ -2,14 +2,15 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use packline::Source;
 use packline::requests::{Hints, Part};
-use packline_tree::actions::Actions;
-use packline_tree::{Bytes, DirectoryOptions, Meta, MountPoints, Names, scan};
+use packline_tree::actions::{ActionSettings, Actions};
+use packline_tree::{Bytes, DirectoryOptions, Meta, MountPoints, Names, Symlinks, scan};
 
 use super::actions;
 use super::exclude::Excludes;
@@ -27,6 +28,7 @@ pub struct Reading {
     pub hard_links: bool,
     pub xattrs: bool,
     pub mount_points: MountPoints,
+    pub symlinks: Symlinks,
     pub continue_on_error: bool,
     pub excludes: Excludes,
     /// A single directory is put below a new root too.
@@ -45,7 +47,7 @@ impl Reading {
     pub fn source(&self, paths: &[PathBuf], io: &mut Io) -> Result<Source, Failure> {
         let mut kinds = Vec::new();
         for path in paths {
-            let found = fs::symlink_metadata(path);
+            let found = examine(path, self.symlinks);
             let found = found.map_err(|cause| {
                 Failure::failed(format!("{}: cannot open: {cause} (expected a file or a directory)", path.escaped()))
             })?;
@@ -85,9 +87,13 @@ impl Reading {
         block_size: u32,
         io: &mut Io,
     ) -> Result<(Source, Option<Hints>, u32), Failure> {
-        let mut list = self.priorities.unwrap_or_default().list(source, output)?;
+        let none = Priorities::default();
+        let mut list = self.priorities.as_ref().unwrap_or(&none).list(source, output, self.symlinks)?;
+        list.take_warnings().iter().for_each(|warning| io.warn(warning));
         if !self.actions.is_empty() {
-            actions::apply(&self.actions, &mut list, block_size, io)?;
+            let reading = |path: &[u8]| self.followed(path, output);
+            let settings = ActionSettings { block_size, reading: &reading };
+            actions::apply(&self.actions, &mut list, &settings, io)?;
         }
         let latest = list.latest_time().clamp(0, u32::MAX.into()) as u32;
         let (source, hints) = list.into_source(READERS);
@@ -113,9 +119,18 @@ impl Reading {
     /// Whether a source on the command line is not left out itself.
     fn keeps(&self, part: &Part) -> bool {
         let place = part.directory.join(OsStr::from_bytes(&part.from));
-        let id = fs::symlink_metadata(place).ok().map(|found| (found.dev(), found.ino()));
+        let id = examine(&place, self.symlinks).ok().map(|found| (found.dev(), found.ino()));
         !id.is_some_and(|id| self.excludes.inodes.contains(&id))
             && !self.excludes.filter(b"").is_some_and(|filter| filter.leaves_out(&part.to))
+    }
+
+    /// For a directory at `prefix` in the image in which an action follows links: what is below them is not left out, but for the image.
+    fn followed(&self, prefix: &[u8], output: &Path) -> DirectoryOptions {
+        let mut options = self.options(prefix);
+        options.filter = self.excludes.depth_alone().filter(prefix);
+        let output = fs::metadata(output).ok();
+        options.without_inodes = output.map(|found| (found.dev(), found.ino())).into_iter().collect();
+        options
     }
 
     /// For a directory whose root is at `prefix` in the image.
@@ -123,9 +138,15 @@ impl Reading {
         let mut options = DirectoryOptions::new(READERS);
         (options.hard_links, options.xattrs) = (self.hard_links, self.xattrs);
         (options.mount_points, options.continue_on_error) = (self.mount_points, self.continue_on_error);
+        options.symlinks = self.symlinks;
         (options.without_inodes, options.filter) = (self.excludes.inodes.clone(), self.excludes.filter(prefix));
         options
     }
+}
+
+/// The attributes of a file: of a symbolic link or of what it leads to.
+pub fn examine(path: &Path, symlinks: Symlinks) -> io::Result<fs::Metadata> {
+    if symlinks == Symlinks::Kept { fs::symlink_metadata(path) } else { fs::metadata(path) }
 }
 
 /// The latest modification time of all entries of a source.
@@ -136,7 +157,7 @@ pub fn latest_time(source: &Source) -> Result<u32, Failure> {
     let of = |directory: &Path, options: &DirectoryOptions| {
         let mut options = options.clone();
         options.xattrs = false;
-        let entries = scan(directory, options).map_err(Failure::failed)?;
+        let entries = scan(directory, options, &mut |_| {}).map_err(Failure::failed)?;
         let times = entries.iter().map(|(entry, _)| entry.meta.mtime.clamp(0, u32::MAX.into()) as u32);
         Ok(times.max().unwrap_or(0))
     };

@@ -6,10 +6,12 @@ mod diffoscope;
 mod dracut;
 mod genimage;
 mod live_build;
+mod ltsp;
 mod mkosi;
 mod mmdebstrap;
 mod outcome;
 mod rauc;
+mod remaster;
 mod repart;
 mod run;
 mod snap;
@@ -48,13 +50,15 @@ struct Client {
     exercise: fn(&mut Run) -> Result<(), String>,
 }
 
-const CLIENTS: [Client; 10] = [
+const CLIENTS: [Client; 12] = [
     genimage::CLIENT,
     rauc::CLIENT,
     snap::CLIENT,
     diffoscope::CLIENT,
     repart::CLIENT,
     live_build::CLIENT,
+    ltsp::CLIENT,
+    remaster::CLIENT,
     mmdebstrap::CLIENT,
     charliecloud::CLIENT,
     mkosi::CLIENT,

@@ -41,7 +41,7 @@ impl Outcome {
     fn shown(&self) -> String {
         let (texts, trees) = self.lengths();
         let paths: usize = self.trees.iter().map(|(_, tree)| tree.len()).sum();
-        let parts = [(texts, format!("{texts} texts")), (trees, format!("{trees} trees with {paths} paths"))];
+        let parts = [(texts, plural(texts, "text")), (trees, format!("{} with {paths} paths", plural(trees, "tree")))];
         let parts: Vec<String> = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, part)| part).collect();
         format!("{} as with Debian's", parts.join(" and "))
     }
@@ -57,6 +57,10 @@ impl Outcome {
         }
         counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
     }
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn same_text(label: &str, wanted: &str, found: &str) -> Result<(), String> {

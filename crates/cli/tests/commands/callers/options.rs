@@ -64,6 +64,17 @@ const BY_MKSQUASHFS: &[(&str, &str)] = &[(r#" "$IMAGE""#, ""), ("sqfstar", r#"mk
 
 const SQFSTAR: &[Row] = &[
     row(
+        "forced modes",
+        r#"tar -C source --sort=name -c boot etc usr | sqfstar -force-dir-mode 0711 -force-file-mode 0640 -all-time 4 "$IMAGE""#,
+    )
+    .peer(&[
+        (r#" "$IMAGE""#, ""),
+        (
+            "sqfstar -force-dir-mode 0711 -force-file-mode 0640",
+            r#"{ mkdir forced; tar -C forced -x; }; find forced -type d -exec chmod 711 {} +; find forced ! -type d -exec chmod 640 {} +; mksquashfs forced "$IMAGE" -no-exports -tailends"#,
+        ),
+    ]),
+    row(
         "options of both",
         r#"tar -C source --sort=name -c boot etc links usr var 2>&- | sqfstar -comp gzip -Xwindow-size 12 -Xstrategy filtered,fixed -no-sparse -fstime 5 -force-gid 3 -throttle 1 -not-reproducible -o 4096 "$IMAGE""#,
     )

@@ -208,9 +208,19 @@ fn of_paths(hints: BTreeMap<Bytes, FileHints>) -> Hints {
 }
 
 fn hint_of(storage: FileStorage) -> FileHints {
-    let FileStorage { fragments, tail_ends, compressed } = storage;
+    let FileStorage { fragments, tail_ends, compressed, alignment, fragment_set } = storage;
+    let no_fragment = alignment.is_some();
     let (compress, no_compress) = (compressed == Some(true), compressed == Some(false));
-    FileHints { fragments, tail_ends, compress, no_compress, ..FileHints::default() }
+    FileHints {
+        fragments,
+        tail_ends,
+        compress,
+        no_compress,
+        alignment,
+        no_fragment,
+        fragment_set,
+        ..FileHints::default()
+    }
 }
 
 fn hint(flags: &FileFlags) -> FileHints {

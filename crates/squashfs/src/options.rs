@@ -107,6 +107,10 @@ pub struct FileHints {
     pub no_sparse: bool,
     /// Start the file's data at a multiple of the device block size.
     pub align: bool,
+    /// Start it at a multiple of this many bytes of the image, at least 1.
+    pub alignment: Option<u32>,
+    /// Tail ends of files with different numbers are in different fragment blocks. Each number that is used takes a block of memory.
+    pub fragment_set: u16,
     /// Whether parts of it may be put into a fragment block at all, whatever [`Options::fragments`] is.
     pub fragments: Option<bool>,
     /// Whether its tail end is, even if the file is larger than a block, whatever [`Options::fragments`] is.

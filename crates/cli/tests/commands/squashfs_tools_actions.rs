@@ -55,6 +55,8 @@ fn actions_give_the_same_tree() {
         "-action no-fragments@size(<2)",
         "-action exclude@type(f)&&!name(big) -action always-use-fragments@name(big)",
         "-always-use-fragments -action dont-always-use-fragments@true",
+        "-action fragment(a)@name(one)",
+        "-a fragment(a)@name(*.c)||name(one) -a fragment(a)@depth(2)",
     ] {
         compare(&sandbox, &["source"], &words(&format!("{options} {QUIET}")));
     }
@@ -140,10 +142,8 @@ fn malformed_actions_leave_nothing() {
         (&["source", "x.sqfs", "-va", "uid(0)@"], "-log-action 'uid(0)@': its end where it does not belong"),
         (&["source", "x.sqfs", "-af", "actions"], "actions: line 3: its end where it does not belong"),
         (&["source", "x.sqfs", "-taf", "nonesuch"], "nonesuch: cannot read"),
-        (
-            &["source", "x.sqfs", "-a", "fragment(c)@true"],
-            "the action 'fragment' is not supported yet (expected fragments",
-        ),
+        (&["source", "x.sqfs", "-a", "align(3K)@true"], "3072 is not an alignment (expected a power of two"),
+        (&["source", "x.sqfs", "-a", "align(128M)@true"], "134217728 is not an alignment (expected a power of two"),
         (&["-", "x.sqfs", "-tar", "-a", "noop@true"], "-action: the source is -"),
         (&["source", "x.sqfs", "-a", "exclude@exists"], "the test 'exists' cannot be used with exclude"),
     ] {
@@ -151,6 +151,35 @@ fn malformed_actions_leave_nothing() {
         assert!(complaint.contains(expected) && complaint.trim_end().lines().count() == 1, "{complaint}");
         assert!(!sandbox.at("x.sqfs").exists());
     }
+}
+
+/// That of 4.5 lacks align().
+#[test]
+fn data_of_files_is_aligned() {
+    if !ready() {
+        return;
+    }
+    let sandbox = with_source();
+    let options = ["-noappend", "-quiet", "-mkfs-time", "0", "-log", "log"];
+    sandbox.good(&[&["mksquashfs", "source", "plain.sqfs"], &options[..]].concat());
+    let actions =
+        ["-a", "align(512K)@name(noise)", "-a", "align(16K)@depth(2)||name(zero)", "-a", "fragment(x)@name(big)"];
+    let images = ["0", "1", "3"].map(|processors| {
+        let processors = ["-processors", if processors == "0" { "2" } else { processors }];
+        sandbox.good(&[&["mksquashfs", "source", "x.sqfs"], &options[..], &actions, &processors].concat());
+        std::fs::read(sandbox.at("x.sqfs")).unwrap()
+    });
+    assert!(images.iter().all(|image| *image == images[0]));
+    let log = std::fs::read_to_string(sandbox.at("log")).unwrap();
+    let start = |name: &str| {
+        let line = log.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(", "));
+        line.and_then(|start| start.parse::<u64>().ok()).unwrap_or_else(|| panic!("{name}: {log}"))
+    };
+    assert_eq!((start("source/noise"), start("source/dir/one") % (16 << 10)), (512 << 10, 0), "{log}");
+    assert!(start("source/dir/two") != start("source/dir/x.c"), "{log}");
+    assert!(!log.contains("Fragment"), "{log}");
+    sandbox.good(&["verify", "x.sqfs"]);
+    sandbox.good(&["diff", "plain.sqfs", "x.sqfs"]);
 }
 
 #[test]

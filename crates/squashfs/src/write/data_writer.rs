@@ -11,29 +11,23 @@ use crate::write::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, Packe
 use crate::write::written::{Form, Hashes, Part, Written};
 use crate::{Error, STORED_BLOCK};
 
+/// What gaps consist of.
+static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+
 /// The in-order steps of packing: decides in order, writes in order.
 pub(crate) struct DataWriter {
     pub(crate) decisions: Decisions,
     pub(crate) sink: Box<dyn Sink>,
     /// Offset of the next bytes, absolute.
     pub(crate) position: u64,
-    /// Files may request to start at a multiple of this many bytes.
-    pub(crate) alignment: u64,
     /// All parts so far.
     pub(crate) written: Written,
     scratch: Vec<u8>,
 }
 
 impl DataWriter {
-    pub(crate) fn new(
-        decisions: Decisions,
-        sink: Box<dyn Sink>,
-        start: u64,
-        alignment: u32,
-        written: Written,
-    ) -> DataWriter {
-        let alignment = u64::from(alignment.max(1));
-        DataWriter { decisions, sink, position: start, alignment, written, scratch: Vec::new() }
+    pub(crate) fn new(decisions: Decisions, sink: Box<dyn Sink>, start: u64, written: Written) -> DataWriter {
+        DataWriter { decisions, sink, position: start, written, scratch: Vec::new() }
     }
 
     /// Appends bytes and returns their offset.
@@ -100,11 +94,14 @@ impl DataWriter {
         Ok(())
     }
 
-    fn align(&mut self) -> Result<(), Error> {
-        let gap = self.position.next_multiple_of(self.alignment) - self.position;
-        let zeros = vec![0; gap as usize];
-        let start = self.append(&zeros)?;
-        self.written.add_plain(start, &zeros);
+    fn align(&mut self, bytes: u32) -> Result<(), Error> {
+        let mut gap = self.position.next_multiple_of(u64::from(bytes.max(1))) - self.position;
+        while gap > 0 {
+            let zeros = &ZEROS[..gap.min(ZEROS.len() as u64) as usize];
+            let start = self.append(zeros)?;
+            self.written.add_plain(start, zeros);
+            gap -= zeros.len() as u64;
+        }
         Ok(())
     }
 }
@@ -122,7 +119,7 @@ impl Sequencer<HashTask, CompressTask> for DataWriter {
             Packed::Fragment { index, bytes, length, stored, hashes } => {
                 self.write_fragment(index, &bytes.bytes()[..length], stored, hashes)
             }
-            Packed::Align => self.align(),
+            Packed::Align { bytes } => self.align(bytes),
             Packed::Metadata(_) | Packed::Checked(_) => Err(Error::Internal("metadata in the data area".into())),
         }
     }

@@ -125,7 +125,7 @@ impl Decisions {
 
     fn begin(&mut self, item: &Item) {
         if self.current.as_ref().is_none_or(|current| current.file != item.file) {
-            let matcher = RunMatcher::new(item.rules.deduplicate && !item.rules.align);
+            let matcher = RunMatcher::new(item.rules.deduplicate && item.rules.align.is_none());
             self.current = Some(Current { file: item.file, matcher, new_tail: false });
             self.files[item.file as usize].first_block = self.sizes.len() as u64;
         }
@@ -147,8 +147,8 @@ impl Decisions {
         let Some(current) = &mut self.current else {
             return Err(Error::Internal("a block without a file".into()));
         };
-        if item.rules.align && !current.matcher.has_own_run() {
-            batch.pass(Packed::Align);
+        if let (Some(bytes), false) = (item.rules.align, current.matcher.has_own_run()) {
+            batch.pass(Packed::Align { bytes });
         }
         let step = current.matcher.step(&mut self.blocks, digest.filter(|_| item.rules.deduplicate))?;
         self.sizes.push(TO_BE_STORED);
@@ -189,7 +189,7 @@ impl Decisions {
             }
             None => {
                 let content = batch.content(item.range.clone());
-                let (place, closed) = self.fragments.place(content, digest, permit)?;
+                let (place, closed) = self.fragments.place(content, digest, permit, item.rules.fragment_set)?;
                 if let Some(full) = closed {
                     full.hand_on(self.stored_fragments, batch.in_order());
                 }
@@ -214,9 +214,9 @@ impl Decisions {
         }
     }
 
-    /// Submits the open fragment block, after the last file.
+    /// Submits the open fragment blocks, after the last file.
     pub(crate) fn close(&mut self, next: &mut Outbox<CompressTask>) {
-        if let Some(rest) = self.fragments.close() {
+        for rest in self.fragments.close_all() {
             rest.hand_on(self.stored_fragments, next);
         }
     }

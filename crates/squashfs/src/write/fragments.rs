@@ -1,5 +1,7 @@
 //! Fragment blocks: tail ends packed together in input order, each content once.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -39,12 +41,12 @@ impl FragmentBuffer {
     }
 }
 
-/// All fragment blocks so far, and the open one.
+/// All fragment blocks so far, and the open one of each set.
 #[derive(Debug)]
 pub(crate) struct Fragments {
     block_size: usize,
     pool: Arc<Pool>,
-    open: Option<FragmentBuffer>,
+    open: BTreeMap<u16, FragmentBuffer>,
     table: Vec<FragmentBlock>,
     tails: Vec<Tail>,
     by_digest: HashTable<u32>,
@@ -56,7 +58,7 @@ impl Fragments {
         Fragments {
             block_size: block_size as usize,
             pool: Pool::new(block_size as usize, window),
-            open: None,
+            open: BTreeMap::new(),
             table: Vec::new(),
             tails: Vec::new(),
             by_digest: HashTable::new(),
@@ -69,26 +71,29 @@ impl Fragments {
         Some(self.tails[*found as usize].place)
     }
 
-    /// Adds a tail end to the open fragment block. If it does not fit, that block is closed first and returned. `permit` covers the raw
-    /// copy and its compressed form.
+    /// Adds a tail end to the open fragment block of a set. If it does not fit, that block is closed first and returned. `permit` covers the
+    /// raw copy and its compressed form.
     pub(crate) fn place(
         &mut self,
         content: &[u8],
         digest: Option<Digest>,
         permit: Permit,
+        set: u16,
     ) -> Result<(TailPlace, Option<FragmentBuffer>), Error> {
-        let full = self.open.as_ref().is_some_and(|open| open.length + content.len() > self.block_size);
-        let closed = if full { self.close() } else { None };
-        let place = self.append(content, permit)?;
+        let full = self.open.get(&set).is_some_and(|open| open.length + content.len() > self.block_size);
+        let closed = if full { self.open.remove(&set) } else { None };
+        let place = self.append(content, permit, set)?;
         if let Some(digest) = digest {
             self.remember(digest, place)?;
         }
         Ok((place, closed))
     }
 
-    /// Closes the open fragment block, if there is one.
-    pub(crate) fn close(&mut self) -> Option<FragmentBuffer> {
-        self.open.take()
+    /// Closes the open fragment blocks, in the order in which they were begun.
+    pub(crate) fn close_all(&mut self) -> Vec<FragmentBuffer> {
+        let mut open: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
+        open.sort_by_key(|open| open.index);
+        open
     }
 
     /// Records the position of a fragment block.
@@ -108,15 +113,16 @@ impl Fragments {
             + self.table.capacity() * size_of::<FragmentBlock>()
     }
 
-    fn append(&mut self, content: &[u8], mut permit: Permit) -> Result<TailPlace, Error> {
+    fn append(&mut self, content: &[u8], mut permit: Permit, set: u16) -> Result<TailPlace, Error> {
         let raw = permit.split(content.len());
-        let open = match &mut self.open {
-            Some(open) => {
+        let open = match self.open.entry(set) {
+            Entry::Occupied(open) => {
+                let open = open.into_mut();
                 open.raw.add_permit(raw);
                 open.permit.merge(permit);
                 open
             }
-            none => {
+            Entry::Vacant(none) => {
                 let index = u32::try_from(self.table.len()).map_err(|_| too_many_tails())?;
                 self.table.push(FragmentBlock { start: 0, size_word: 0 });
                 none.insert(FragmentBuffer { index, raw: self.pool.take(raw), length: 0, permit })

@@ -43,14 +43,16 @@ pub(crate) struct Rules {
     pub(crate) sparse: bool,
     /// Do not compress.
     pub(crate) stored: bool,
-    /// Start at a multiple of the device block size.
-    pub(crate) align: bool,
+    /// Start at a multiple of so many bytes.
+    pub(crate) align: Option<u32>,
+    /// Which open fragment block a tail end goes to.
+    pub(crate) fragment_set: u16,
 }
 
 /// The rules of a file without flags.
 impl Default for Rules {
     fn default() -> Rules {
-        Rules { deduplicate: true, sparse: true, stored: false, align: false }
+        Rules { deduplicate: true, sparse: true, stored: false, align: None, fragment_set: 0 }
     }
 }
 

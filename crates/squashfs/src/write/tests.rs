@@ -163,6 +163,8 @@ fn file() -> impl Strategy<Value = (Vec<u8>, FileHints)> {
         no_deduplicate: bits == 3,
         no_sparse: bits == 4,
         align: bits == 5,
+        alignment: (bits == 11).then_some(8192),
+        fragment_set: (12..20).contains(&bits).into(),
         fragments: (6..8).contains(&bits).then_some(bits == 6),
         tail_ends: (8..10).contains(&bits).then_some(bits == 8),
         compress: bits == 10,

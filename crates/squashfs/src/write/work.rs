@@ -99,8 +99,8 @@ pub(crate) enum Packed {
     Copies { from: u32, to: u32, count: u32 },
     /// A fragment block, the first `length` bytes of a buffer.
     Fragment { index: u32, bytes: Buffer, length: usize, stored: bool, hashes: Option<Hashes> },
-    /// The next data starts at a multiple of the device block size.
-    Align,
+    /// The next data starts at a multiple of so many bytes.
+    Align { bytes: u32 },
     /// A metadata block with its header.
     Metadata(Vec<u8>),
     /// So many bytes of the image are as they were written.
@@ -176,7 +176,7 @@ impl Task for CompressTask {
             Packed::Metadata(bytes) => bytes.len() as u64,
             Packed::Checked(bytes) => *bytes,
             // Copies are of bytes in the image; only the data area knows their length.
-            Packed::Copies { .. } | Packed::Align => 0,
+            Packed::Copies { .. } | Packed::Align { .. } => 0,
         }
     }
 }

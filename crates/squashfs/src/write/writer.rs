@@ -159,7 +159,7 @@ impl Writer {
         let decisions = Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec), window);
         Ok(Writer {
             pipeline: pipeline(&options, config, &start)?,
-            data: DataWriter::new(decisions, sink, data_start(&options)?, options.pad, Written::new(start.verify)),
+            data: DataWriter::new(decisions, sink, data_start(&options)?, Written::new(start.verify)),
             feeder: Feeder::new(options.block_size, window),
             namespace: Namespace::new(start.defaults).with_root(start.root),
             xattrs: XattrTable::new(),
@@ -266,7 +266,8 @@ impl Writer {
             deduplicate: self.options.deduplicate && !hints.no_deduplicate,
             sparse: self.options.sparse && !hints.no_sparse,
             stored: self.options.stored.data && !hints.compress || hints.no_compress || is_none(&self.options.codec),
-            align: hints.align,
+            align: hints.alignment.or(hints.align.then_some(self.options.pad)),
+            fragment_set: hints.fragment_set,
         }
     }
 

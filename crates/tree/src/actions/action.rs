@@ -1,6 +1,7 @@
 //! Actions, and how they are made of their names and arguments.
 
 use super::expression::Expression;
+use super::number::number;
 use super::{ActionFault, ActionHost, ActionLog, BytesMatcher};
 use crate::escape::Escape;
 use crate::{Bytes, Kind, ModeChange, NotFollowed, Xattr};
@@ -20,11 +21,17 @@ pub(super) enum Action {
     Prune,
     Empty(Emptied),
     Move(Bytes),
-    Owner { uid: Option<u32>, gid: Option<u32> },
+    Owner {
+        uid: Option<u32>,
+        gid: Option<u32>,
+    },
     Mode(ModeChange),
     Fragments(bool),
     TailEnds(bool),
     Compress(bool),
+    Align(u32),
+    /// The tail ends of these files are together, apart from those of others.
+    FragmentSet,
     XattrsExclude(BytesMatcher),
     XattrsInclude(BytesMatcher),
     XattrsAdd(Xattr),
@@ -48,6 +55,7 @@ pub(super) enum Stage {
     Move,
     Prune,
     Empty,
+    Fragment,
     Xattrs,
 }
 
@@ -78,10 +86,8 @@ impl Action {
                 Action::XattrsAdd(host.xattr(xattr).map_err(malformed)?)
             }
             (b"noop", []) => Action::Noop,
-            (b"fragment", [_]) => {
-                return Err(unsupported("fragment", "fragments, which packs the ends of all files together"));
-            }
-            (b"align", [_]) => return Err(unsupported("align", "files that may begin at any byte")),
+            (b"fragment", [_]) => Action::FragmentSet,
+            (b"align", [bytes]) => Action::Align(alignment(bytes)?),
             _ => return Err(unknown(name, arguments.len())),
         };
         Ok(action)
@@ -94,6 +100,7 @@ impl Action {
             Action::Move(_) => Stage::Move,
             Action::Prune => Stage::Prune,
             Action::Empty(_) => Stage::Empty,
+            Action::FragmentSet => Stage::Fragment,
             Action::XattrsExclude(_) | Action::XattrsInclude(_) | Action::XattrsAdd(_) => Stage::Xattrs,
             _ => Stage::Change,
         }
@@ -102,7 +109,11 @@ impl Action {
     /// Whether the action is for entries of a kind; otherwise its expression is not evaluated.
     pub fn is_for(&self, kind: &Kind) -> bool {
         match self {
-            Action::Fragments(_) | Action::TailEnds(_) | Action::Compress(_) => matches!(kind, Kind::File { .. }),
+            Action::Fragments(_)
+            | Action::TailEnds(_)
+            | Action::Compress(_)
+            | Action::Align(_)
+            | Action::FragmentSet => matches!(kind, Kind::File { .. }),
             Action::Mode(_) | Action::Noop => !matches!(kind, Kind::Symlink(_)),
             _ => true,
         }
@@ -110,15 +121,19 @@ impl Action {
 }
 
 const NAMES: &str = "exclude, dereference, dereference(keep), dereference(delete), prune, empty, empty(REASON), move(PATH), uid(USER), gid(GROUP), guid(USER,GROUP), mode(MODE), chmod(MODE), \
-                     fragments, no-fragments, always-use-fragments, dont-always-use-fragments, tailend, no-tailend, compressed, \
-                     uncompressed, xattrs-exclude(REGEX), xattrs-include(REGEX), xattrs-add(NAME=VALUE) or noop";
+                     fragment(NAME), fragments, no-fragments, always-use-fragments, dont-always-use-fragments, tailend, no-tailend, compressed, \
+                     uncompressed, align(BYTES), xattrs-exclude(REGEX), xattrs-include(REGEX), xattrs-add(NAME=VALUE) or noop";
 
 fn unknown(name: &[u8], arguments: usize) -> ActionFault {
     ActionFault::new(format!("there is no action '{}' with {arguments} arguments", name.escaped()), NAMES)
 }
 
-fn unsupported(name: &str, instead: &str) -> ActionFault {
-    ActionFault::new(format!("the action '{name}' is not supported yet"), instead)
+/// A power of two of at most 64 MiB, as squashfs-tools take it.
+fn alignment(text: &[u8]) -> Result<u32, ActionFault> {
+    let bytes = number(text)?;
+    u32::try_from(bytes).ok().filter(|bytes| bytes.is_power_of_two() && *bytes <= 64 << 20).ok_or_else(|| {
+        ActionFault::new(format!("{bytes} is not an alignment"), "a power of two, in bytes, of at most 64M")
+    })
 }
 
 fn not_followed(text: &[u8]) -> Result<NotFollowed, ActionFault> {

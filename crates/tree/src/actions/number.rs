@@ -37,7 +37,8 @@ impl Numbers {
     }
 }
 
-fn number(text: &[u8]) -> Result<i64, ActionFault> {
+/// A number with K, M or G after it.
+pub(super) fn number(text: &[u8]) -> Result<i64, ActionFault> {
     let (digits, shift) = match text {
         [digits @ .., b'k' | b'K'] => (digits, 10),
         [digits @ .., b'm' | b'M'] => (digits, 20),

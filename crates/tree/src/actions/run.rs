@@ -39,6 +39,7 @@ impl<'r> Run<'r> {
         self.prune(false)?;
         self.empty()?;
         self.change(ROOT)?;
+        self.fragment_sets()?;
         self.xattrs()?;
         Ok(self.tree.into_entries())
     }
@@ -105,6 +106,7 @@ impl<'r> Run<'r> {
                     Action::Mode(change) => inode.meta.mode = change.apply(inode.meta.mode, inode.kind == Kind::Dir),
                     Action::Fragments(used) => storage.fragments = Some(*used),
                     Action::TailEnds(packed) => storage.tail_ends = Some(*packed),
+                    Action::Align(bytes) => storage.alignment = Some(*bytes),
                     Action::Compress(compressed) => storage.compressed = Some(*compressed),
                     _ => {}
                 }
@@ -154,6 +156,25 @@ impl<'r> Run<'r> {
             }
         }
         Ok(false)
+    }
+
+    /// Each action makes a set of its own, whatever its name; the first that is for a file counts.
+    fn fragment_sets(&mut self) -> Result<(), Error> {
+        if !self.has(Stage::Fragment) {
+            return Ok(());
+        }
+        for (node, first) in self.tree.names() {
+            if !first || !matches!(self.tree.inode(node).kind, Kind::File { .. }) {
+                continue;
+            }
+            for (set, rule) in (1..=u16::MAX).zip(self.rules(Stage::Fragment)) {
+                if self.holds(rule, node)? {
+                    self.tree.inode_mut(node).storage.fragment_set = set;
+                    break;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn xattrs(&mut self) -> Result<(), Error> {

@@ -172,7 +172,7 @@ fn attributes_and_storage_change() {
     let (_, made) = acted(&actions);
     let of = |path: &str| made.iter().find(|(one, _)| one.entry.path == path.as_bytes()).unwrap();
     assert_eq!((of("a.c").0.entry.meta.mode, of("d").0.entry.meta.mode), (0o700, 0o644));
-    let stored = FileStorage { fragments: Some(false), tail_ends: Some(true), compressed: None };
+    let stored = FileStorage { fragments: Some(false), tail_ends: Some(true), ..FileStorage::default() };
     assert_eq!((of("d/b.h").1, of("a.c").1.compressed), (stored, Some(false)));
 }
 
@@ -231,7 +231,10 @@ fn malformed_actions_are_refused() {
         ("exclude@exists", "the test 'exists' cannot be used with exclude (expected the action prune)"),
         ("exclude@stat(\"dircount(1)\")", "cannot be used with exclude"),
         ("empty(never)@true", "unknown reason 'never'"),
-        ("fragment(x)@true", "'fragment' is not supported yet"),
+        ("fragment@true", "there is no action 'fragment' with 0 arguments"),
+        ("align(0)@true", "0 is not an alignment (expected a power of two, in bytes, of at most 64M)"),
+        ("align(<4K)@true", "'<4K' is not a number"),
+        ("dereference(none)@true", "unknown argument 'none' (expected keep or delete)"),
         ("chmod(u+q)@true", "is not a mode"),
         ("xattrs-add(x)@true", "no value"),
         (&deep, "it is nested too deeply"),

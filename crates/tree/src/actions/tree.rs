@@ -23,6 +23,10 @@ pub struct FileStorage {
     /// Whether the tail end of a file larger than a block is.
     pub tail_ends: Option<bool>,
     pub compressed: Option<bool>,
+    /// Its data begins at a multiple of so many bytes, and none of it is packed with that of other files.
+    pub alignment: Option<u32>,
+    /// Parts of it are packed only with those of files that have the same number.
+    pub fragment_set: u16,
 }
 
 pub(super) type NodeId = usize;

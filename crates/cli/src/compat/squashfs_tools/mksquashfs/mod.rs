@@ -131,7 +131,7 @@ impl Command for MkSquashFs {
         "With -sort or actions a file that cannot be read is an error.",
         "Actions are applied before definitions and before the other options that change entries: -xattrs-exclude is for attributes that \
          xattrs-add adds, too.",
-        "The actions fragment() and align() are refused.",
+        "A file that align() is for shares no data with an earlier one.",
         "Symbolic links that multiply the entries are an error: more than 4194304 below links to directories.",
         "-log lists data in its order in the image, no file of zeros alone, and a file that an action moved under its new path.",
         "Logs of actions come before the first lines, in the order of names.",

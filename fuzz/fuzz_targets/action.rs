@@ -6,8 +6,8 @@ use std::io;
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use packline_tree::actions::{ActionEntry, ActionHost, ActionLog, Actions, BytesMatcher, TestedFile};
-use packline_tree::{Entry, Kind, Meta, Xattr};
+use packline_tree::actions::{ActionEntry, ActionHost, ActionLog, ActionSettings, Actions, BytesMatcher, TestedFile};
+use packline_tree::{DirectoryOptions, Entry, Kind, Meta, Xattr};
 
 /// No owners; tests of content and commands have a result that depends on their text.
 struct Nothing;
@@ -66,7 +66,8 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     let mut report = |_| {};
-    let made = actions.apply(entries(), 4096, &mut Nothing, &mut report).expect("a tree without files");
+    let settings = ActionSettings { block_size: 4096, reading: &|_| DirectoryOptions::default() };
+    let made = actions.apply(entries(), &settings, &mut Nothing, &mut report).expect("a tree without files");
     let paths: BTreeSet<_> = made.iter().map(|(one, _)| one.entry.path.clone()).collect();
     assert_eq!(paths.len(), made.len());
     for (one, _) in &made {

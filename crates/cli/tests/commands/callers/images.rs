@@ -85,7 +85,7 @@ impl Packed {
         }
         for (reader, tree) in &mut trees {
             *reader = format!("image of {name}, {reader}");
-            tree.values_mut().for_each(|entry| entry.mtime = entry.mtime.min(stage.start));
+            stage.without_times_of_runs(tree);
         }
         Ok(Packed { superblock, problems: report.problems, trees })
     }

@@ -139,6 +139,13 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, ours: &T, peers: &T) -> Resu
     if ours == peers { Ok(()) } else { Err(format!("{what}:\n   ours {ours:?}\n  peers {peers:?}")) }
 }
 
+impl Stage {
+    /// Gives entries without a time of their own the same time in all trees.
+    fn without_times_of_runs(&self, tree: &mut Snapshot) {
+        tree.values_mut().for_each(|entry| entry.mtime = entry.mtime.min(self.start));
+    }
+}
+
 fn of_directory(root: &Path) -> Result<Snapshot, String> {
     snapshot::of_directory(root).map_err(|cause| cause.to_string())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use packline_codec::{CodecError, Decoder, Encoder, Outcome, Spec};
 
 use crate::cache::BlockCache;
-use crate::entry::Entry;
+use crate::entry::{Entry, HEADER};
 use crate::key::{Key, KeyMaker};
 
 pub struct CachedEncoder {
@@ -35,7 +35,8 @@ impl CachedEncoder {
         spec.validate(block_size)?;
         let keys = KeyMaker::new(&spec, block_size);
         let decoder = spec.decoder(block_size, spec.footprint(block_size).decoder)?;
-        let (file, decoded) = (Vec::new(), vec![0; block_size]);
+        // One byte more than the largest entry is read, to see that a file is no larger.
+        let (file, decoded) = (Vec::with_capacity(HEADER + block_size + 1), vec![0; block_size]);
         Ok(CachedEncoder { cache, spec, block_size, keys, encoder: None, decoder, file, decoded })
     }
 

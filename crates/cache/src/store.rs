@@ -20,6 +20,8 @@ const NEW: &str = "new";
 const TAG: &str = "CACHEDIR.TAG";
 /// As <https://bford.info/cachedir/> has it.
 const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# This is a block cache of packline.\n";
+/// Bytes of the largest file that is read as an entry where the block size is not known: far more than a block of any container.
+const ENTRY_MOST: usize = 64 << 20;
 /// Seconds that the time of the last use may be behind: it is not written at each use.
 const USE_PRECISION: i64 = 3600;
 
@@ -204,11 +206,11 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Io`] for a directory that cannot be read.
-    pub fn verify(&self, most: usize) -> Result<(u64, u64), Error> {
+    pub fn verify(&self) -> Result<(u64, u64), Error> {
         let (mut entries, mut damaged, mut bytes) = (0, 0, Vec::new());
         self.visit(&mut |found| {
             bytes.clear();
-            let read = self.read_file(&found.path, most, &mut bytes);
+            let read = self.read_file(&found.path, ENTRY_MOST, &mut bytes);
             if matches!(&read, Err(cause) if cause.kind() == io::ErrorKind::NotFound) {
                 return;
             }

@@ -207,8 +207,8 @@ fn damaged_entries_are_found_and_removed() {
     fs::write(&all[3], "nonsense").unwrap();
     fs::write(&all[5], "").unwrap();
     let store = Store::existing(directory.path(), NOW).unwrap();
-    assert_eq!(store.verify(1 << 20).unwrap(), (all.len() as u64, 2));
-    assert_eq!(store.verify(1 << 20).unwrap(), (all.len() as u64 - 2, 0));
+    assert_eq!(store.verify().unwrap(), (all.len() as u64, 2));
+    assert_eq!(store.verify().unwrap(), (all.len() as u64 - 2, 0));
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl CacheOptions {
             Ok(cache) => Ok(Some(Arc::new(cache))),
             Err(error @ Error::NotACache(_)) => Err(Failure::failed(error)),
             Err(error) => {
-                io.eprintln(&format!("WARNING: {error}; there is no cache in this run"));
+                io.warn(&format!("{error}; there is no cache in this run"));
                 Ok(None)
             }
         }

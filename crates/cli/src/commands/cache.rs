@@ -12,9 +12,6 @@ use crate::ui::io::Io;
 use crate::ui::size::{count, show_bytes};
 use crate::ui::time::Moment;
 
-/// Bytes of an entry at most: a block, a record or more, and a header.
-const ENTRY_MOST: usize = 64 << 20;
-
 #[derive(Debug, Clone, Copy)]
 enum Action {
     Info,
@@ -64,7 +61,7 @@ impl Command for Cache {
             Action::Trim => removed(store.trim(self.cache.limit()).map_err(Failure::failed)?),
             Action::Clear => removed(store.clear().map_err(Failure::failed)?),
             Action::Verify => {
-                let (entries, damaged) = store.verify(ENTRY_MOST).map_err(Failure::failed)?;
+                let (entries, damaged) = store.verify().map_err(Failure::failed)?;
                 let text = format!("{}, {damaged} damaged and removed", count(entries, "entry"));
                 (json!({ "entries": entries, "damaged": damaged }), text)
             }

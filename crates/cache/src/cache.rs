@@ -4,10 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use packline_codec::{CodecError, Encoder, Spec};
-
 use crate::Error;
-use crate::encoder::CachedEncoder;
 use crate::entry::{Entry, HEADER};
 use crate::key::Key;
 use crate::store::Store;
@@ -69,26 +66,6 @@ impl BlockCache {
             ended: AtomicBool::new(false),
             first_error: Mutex::new(None),
         })
-    }
-
-    /// An encoder as that of [`Spec::encoder`], which compresses only what is not in the cache.
-    ///
-    /// # Errors
-    /// Those of [`Spec::encoder`] and [`Spec::decoder`].
-    pub fn encoder(self: &Arc<Self>, spec: &Spec, block_size: usize) -> Result<Box<dyn Encoder>, CodecError> {
-        match spec {
-            Spec::None => spec.encoder(block_size),
-            _ => Ok(Box::new(CachedEncoder::new(self.clone(), spec.clone(), block_size)?)),
-        }
-    }
-
-    /// Bytes that such an encoder takes besides those of [`Spec::encoder`].
-    #[must_use]
-    pub fn encoder_memory(spec: &Spec, block_size: usize) -> usize {
-        match spec {
-            Spec::None => 0,
-            _ => spec.footprint(block_size).decoder + 2 * block_size + HEADER,
-        }
     }
 
     /// Removes entries if there are too many, once nothing more is added. Returns the counts.

@@ -1,4 +1,4 @@
-//! An encoder that compresses only what is not in the cache.
+//! An encoder that compresses only what is not known.
 
 use std::sync::Arc;
 
@@ -6,15 +6,24 @@ use packline_codec::{CodecError, Decoder, Encoder, Outcome, Spec};
 
 use crate::cache::BlockCache;
 use crate::entry::{Entry, HEADER};
-use crate::key::{Key, KeyMaker};
+use crate::key::{ContentDigest, Key, KeyMaker};
+use crate::lookup::Lookup;
 
-pub struct CachedEncoder {
-    cache: Arc<BlockCache>,
+/// Compresses blocks as [`Spec::encoder`] does, after looking them up.
+pub struct BlockEncoder {
+    lookup: Lookup,
     spec: Spec,
     block_size: usize,
-    keys: KeyMaker,
     /// Made for the first block that is not found.
     encoder: Option<Box<dyn Encoder>>,
+    entries: Option<Entries>,
+}
+
+/// Reads and adds entries of a cache.
+struct Entries {
+    cache: Arc<BlockCache>,
+    block_size: usize,
+    keys: KeyMaker,
     decoder: Box<dyn Decoder>,
     /// The file of an entry.
     file: Vec<u8>,
@@ -30,14 +39,77 @@ enum Found {
     Damaged,
 }
 
-impl CachedEncoder {
-    pub fn new(cache: Arc<BlockCache>, spec: Spec, block_size: usize) -> Result<CachedEncoder, CodecError> {
+impl BlockEncoder {
+    /// For blocks of up to `block_size` bytes. Blocks are never looked up for [`Spec::None`].
+    ///
+    /// # Errors
+    /// Those of [`Spec::encoder`] and [`Spec::decoder`].
+    pub fn new(lookup: &Lookup, spec: &Spec, block_size: usize) -> Result<BlockEncoder, CodecError> {
         spec.validate(block_size)?;
-        let keys = KeyMaker::new(&spec, block_size);
+        let lookup = if matches!(spec, Spec::None) { Lookup::default() } else { lookup.clone() };
+        let entries = lookup.cache.clone().map(|cache| Entries::new(cache, spec, block_size)).transpose()?;
+        Ok(BlockEncoder { lookup, spec: spec.clone(), block_size, encoder: None, entries })
+    }
+
+    /// As [`Encoder::compress`]. `content` is the digest of `src`, if it is known; else it is computed if it is needed.
+    ///
+    /// # Errors
+    /// Those of the encoder.
+    pub fn compress(
+        &mut self,
+        src: &[u8],
+        content: Option<&ContentDigest>,
+        dst: &mut [u8],
+    ) -> Result<Outcome, CodecError> {
+        // What is too large is left to the encoder, which refuses it.
+        if self.lookup.is_empty() || src.len() > self.block_size || dst.len() < src.len() {
+            return self.encode(src, dst);
+        }
+        let content = content.map_or_else(|| ContentDigest::of(src), |content| *content);
+        if let Some(outcome) = self.lookup.find_known(&content, &mut dst[..src.len()]) {
+            return Ok(outcome);
+        }
+        let Some(entries) = &mut self.entries else { return self.encode(src, dst) };
+        let key = entries.keys.key(&content);
+        if let Some(outcome) = entries.look_up(&key, src, dst) {
+            return Ok(outcome);
+        }
+        let outcome = self.encode(src, dst)?;
+        if let Some(entries) = &self.entries {
+            entries.add(&key, outcome, dst);
+        }
+        Ok(outcome)
+    }
+
+    fn encode(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Outcome, CodecError> {
+        match &mut self.encoder {
+            Some(encoder) => encoder.compress(src, dst),
+            none => none.insert(self.spec.encoder(self.block_size)?).compress(src, dst),
+        }
+    }
+}
+
+impl Entries {
+    fn new(cache: Arc<BlockCache>, spec: &Spec, block_size: usize) -> Result<Entries, CodecError> {
+        let keys = KeyMaker::new(spec, block_size);
         let decoder = spec.decoder(block_size, spec.footprint(block_size).decoder)?;
         // One byte more than the largest entry is read, to see that a file is no larger.
         let (file, decoded) = (Vec::with_capacity(HEADER + block_size + 1), vec![0; block_size]);
-        Ok(CachedEncoder { cache, spec, block_size, keys, encoder: None, decoder, file, decoded })
+        Ok(Entries { cache, block_size, keys, decoder, file, decoded })
+    }
+
+    /// What the cache has for a block; a wrong entry is removed.
+    fn look_up(&mut self, key: &Key, src: &[u8], dst: &mut [u8]) -> Option<Outcome> {
+        match self.find(key, src, dst) {
+            Found::Yes(outcome) => {
+                self.cache.count_found();
+                return Some(outcome);
+            }
+            Found::No => {}
+            Found::Damaged => self.cache.remove_damaged(key),
+        }
+        self.cache.count_missed();
+        None
     }
 
     fn find(&mut self, key: &Key, src: &[u8], dst: &mut [u8]) -> Found {
@@ -61,38 +133,11 @@ impl CachedEncoder {
         }
     }
 
-    fn encode(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Outcome, CodecError> {
-        match &mut self.encoder {
-            Some(encoder) => encoder.compress(src, dst),
-            none => none.insert(self.spec.encoder(self.block_size)?).compress(src, dst),
-        }
-    }
-}
-
-impl Encoder for CachedEncoder {
-    fn compress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Outcome, CodecError> {
-        // Left to the encoder, which refuses it.
-        if src.len() > self.block_size || dst.len() < src.len() {
-            return self.encode(src, dst);
-        }
-        let key = self.keys.key(src);
-        match self.find(&key, src, dst) {
-            Found::Yes(outcome) => {
-                self.cache.count_found();
-                return Ok(outcome);
-            }
-            Found::No => {}
-            Found::Damaged => self.cache.remove_damaged(&key),
-        }
-        self.cache.count_missed();
-        let outcome = self.encode(src, dst)?;
-        self.cache.add(
-            &key,
-            match outcome {
-                Outcome::Smaller(size) => Entry::Compressed(&dst[..size]),
-                Outcome::NotSmaller => Entry::NotSmaller,
-            },
-        );
-        Ok(outcome)
+    fn add(&self, key: &Key, outcome: Outcome, dst: &[u8]) {
+        let entry = match outcome {
+            Outcome::Smaller(size) => Entry::Compressed(&dst[..size]),
+            Outcome::NotSmaller => Entry::NotSmaller,
+        };
+        self.cache.add(key, entry);
     }
 }

@@ -67,13 +67,13 @@ fn checksum(key: &Key, kind: u8, block: &[u8]) -> [u8; 16] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::KeyMaker;
+    use crate::key::{ContentDigest, KeyMaker};
     use packline_codec::Spec;
 
     #[test]
     fn each_changed_bit_is_found() {
         let keys = KeyMaker::new(&Spec::parse("zstd").unwrap(), 4096);
-        let (key, other) = (keys.key(b"a"), keys.key(b"b"));
+        let (key, other) = (keys.key(&ContentDigest::of(b"a")), keys.key(&ContentDigest::of(b"b")));
         for entry in [Entry::Compressed(b"compressed"), Entry::NotSmaller] {
             let mut bytes = [&entry.header(&key)[..], entry.block()].concat();
             assert_eq!(Entry::parse(&key, &bytes), Some(entry));

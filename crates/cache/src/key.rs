@@ -4,7 +4,34 @@ use std::fmt::Write;
 
 use packline_codec::{ENCODERS_REVISION, LIBRARIES, Spec};
 
-/// What an entry is found by: a hash of the content, and of all else that the compressed bytes depend on.
+/// What a block's content is known by: the first 192 bits of its BLAKE3 hash, which is collision resistant. It says nothing about codecs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ContentDigest([u8; ContentDigest::LENGTH]);
+
+impl ContentDigest {
+    /// Its bytes.
+    pub const LENGTH: usize = 24;
+
+    #[must_use]
+    pub fn of(content: &[u8]) -> ContentDigest {
+        let mut first = [0; ContentDigest::LENGTH];
+        first.copy_from_slice(&blake3::hash(content).as_bytes()[..ContentDigest::LENGTH]);
+        ContentDigest(first)
+    }
+
+    #[must_use]
+    pub fn bytes(&self) -> &[u8; ContentDigest::LENGTH] {
+        &self.0
+    }
+}
+
+impl From<[u8; ContentDigest::LENGTH]> for ContentDigest {
+    fn from(first: [u8; ContentDigest::LENGTH]) -> ContentDigest {
+        ContentDigest(first)
+    }
+}
+
+/// What an entry is found by: a hash of the content's digest, and of all else that the compressed bytes depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
@@ -15,8 +42,9 @@ pub struct KeyMaker(blake3::Hasher);
 impl KeyMaker {
     /// `block_size` counts because parameters may be a share of it.
     pub fn new(spec: &Spec, block_size: usize) -> KeyMaker {
-        let mut hasher =
-            blake3::Hasher::new_derive_key("packline block cache v1: revision, block size, libraries, codec, content");
+        let mut hasher = blake3::Hasher::new_derive_key(
+            "packline block cache v1: revision, block size, libraries, codec, digest of content",
+        );
         hasher.update(&ENCODERS_REVISION.to_le_bytes()).update(&(block_size as u64).to_le_bytes());
         let spec = spec.to_string();
         for text in LIBRARIES.iter().flat_map(|(library, version)| [*library, version]).chain([&*spec]) {
@@ -26,9 +54,9 @@ impl KeyMaker {
     }
 
     /// The key of a block with this content.
-    pub fn key(&self, content: &[u8]) -> Key {
+    pub fn key(&self, content: &ContentDigest) -> Key {
         let mut hasher = self.0.clone();
-        Key(*hasher.update(blake3::hash(content).as_bytes()).finalize().as_bytes())
+        Key(*hasher.update(content.bytes()).finalize().as_bytes())
     }
 }
 
@@ -70,7 +98,7 @@ mod tests {
     use super::*;
 
     fn key(spec: &str, block_size: usize, content: &[u8]) -> Key {
-        KeyMaker::new(&Spec::parse(spec).unwrap(), block_size).key(content)
+        KeyMaker::new(&Spec::parse(spec).unwrap(), block_size).key(&ContentDigest::of(content))
     }
 
     #[test]

@@ -12,7 +12,8 @@
 //! DIR/v1/00/ .. ff/      entries, by the first byte of their key; the name is the rest of it, in hexadecimal
 //! ```
 //!
-//! [`BlockCache::encoder`] is all that a writer needs. After an error of the file system nothing more is written, and the work goes on:
+//! [`Lookup`] says where blocks are looked up: in those that are known otherwise ([`KnownBlocks`]), then in the cache; and its
+//! [`BlockEncoder`] compresses what is found nowhere. After an error of the file system nothing more is written, and the work goes on:
 //! [`BlockCache::counts`] has the first such error.
 #![forbid(unsafe_code)]
 
@@ -21,12 +22,16 @@ mod encoder;
 mod entry;
 mod error;
 mod key;
+mod lookup;
 mod store;
 #[cfg(test)]
 mod tests;
 mod trim;
 
 pub use cache::{BlockCache, Counts};
+pub use encoder::BlockEncoder;
 pub use error::Error;
+pub use key::ContentDigest;
+pub use lookup::{KnownBlocks, Lookup};
 pub use store::{Contents, Store};
 pub use trim::Trimmed;

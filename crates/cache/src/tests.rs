@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_codec::{Encoder, Outcome, Spec};
+use packline_codec::{Outcome, Spec};
 use packline_testkit::Random;
 
-use crate::{BlockCache, Error, Store};
+use crate::{BlockCache, BlockEncoder, ContentDigest, Error, KnownBlocks, Lookup, Store};
 
 const BLOCK: usize = 16 << 10;
 const NOW: i64 = 1_800_000_000;
@@ -29,20 +29,36 @@ fn blocks() -> Vec<Vec<u8>> {
     vec![text.clone(), half, noise(3, BLOCK), vec![0; BLOCK], text[..100].to_vec()]
 }
 
-fn compressed(encoder: &mut dyn Encoder, block: &[u8]) -> Option<Vec<u8>> {
+fn encoder(cache: &Arc<BlockCache>, spec: &Spec) -> BlockEncoder {
+    BlockEncoder::new(&Lookup { known: Vec::new(), cache: Some(cache.clone()) }, spec, BLOCK).unwrap()
+}
+
+fn looked_up(encoder: &mut BlockEncoder, block: &[u8]) -> Option<Vec<u8>> {
     let mut to = vec![0; block.len()];
-    match encoder.compress(block, &mut to).unwrap() {
-        Outcome::Smaller(size) => Some(to[..size].to_vec()),
-        Outcome::NotSmaller => None,
+    let outcome = encoder.compress(block, None, &mut to).unwrap();
+    bytes_of(outcome, to)
+}
+
+fn compressed(spec: &Spec, block: &[u8]) -> Option<Vec<u8>> {
+    let mut to = vec![0; block.len()];
+    let outcome = spec.encoder(BLOCK).unwrap().compress(block, &mut to).unwrap();
+    bytes_of(outcome, to)
+}
+
+fn bytes_of(outcome: Outcome, mut to: Vec<u8>) -> Option<Vec<u8>> {
+    match outcome {
+        Outcome::Smaller(size) => to.truncate(size),
+        Outcome::NotSmaller => return None,
     }
+    Some(to)
 }
 
 /// Compresses all blocks with all codecs through the cache, and compares with what the encoders make of them.
 fn check(cache: &Arc<BlockCache>) {
     for spec in CODECS.map(|text| Spec::parse(text).unwrap()) {
-        let (mut cached, mut plain) = (cache.encoder(&spec, BLOCK).unwrap(), spec.encoder(BLOCK).unwrap());
+        let mut cached = encoder(cache, &spec);
         for block in blocks() {
-            assert!(compressed(&mut *cached, &block) == compressed(&mut *plain, &block), "{spec}: {}", block.len());
+            assert!(looked_up(&mut cached, &block) == compressed(&spec, &block), "{spec}: {}", block.len());
         }
     }
 }
@@ -70,6 +86,53 @@ fn what_is_found_is_what_would_be_compressed() {
     let contents = Store::existing(directory.path(), NOW).unwrap().contents().unwrap();
     assert_eq!(contents.entries, all);
     assert!(fs::read_dir(directory.path().join("v1/new")).unwrap().next().is_none());
+}
+
+/// Has one block.
+#[derive(Debug)]
+struct One(ContentDigest, Outcome, &'static [u8]);
+
+impl KnownBlocks for One {
+    fn find(&self, content: &ContentDigest, dst: &mut [u8]) -> Option<Outcome> {
+        dst[..self.2.len()].copy_from_slice(self.2);
+        (*content == self.0).then_some(self.1)
+    }
+}
+
+#[test]
+fn known_blocks_come_before_the_cache_and_do_not_enter_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = open(directory.path());
+    let spec = Spec::parse("zstd").unwrap();
+    let all = blocks();
+    let one = |number: usize, outcome, bytes| -> Arc<dyn KnownBlocks> {
+        Arc::new(One(ContentDigest::of(&all[number]), outcome, bytes))
+    };
+    let known =
+        vec![one(0, Outcome::Smaller(3), b"abc"), one(0, Outcome::Smaller(1), b"d"), one(1, Outcome::NotSmaller, b"")];
+    for (cache, misses) in [(None, 0), (Some(cache.clone()), 3), (Some(cache.clone()), 3)] {
+        let counts = || cache.as_ref().map_or(0, |cache| cache.counts().added);
+        let mut encoder =
+            BlockEncoder::new(&Lookup { known: known.clone(), cache: cache.clone() }, &spec, BLOCK).unwrap();
+        let found: Vec<_> = all.iter().map(|block| looked_up(&mut encoder, block)).collect();
+        assert_eq!(found[..2], [Some(b"abc".to_vec()), None]);
+        assert!(found[2..] == [2, 3, 4].map(|number| compressed(&spec, &all[number])));
+        assert_eq!(counts(), misses);
+    }
+}
+
+/// Whether the digest was known before makes no difference.
+#[test]
+fn a_digest_that_is_known_finds_the_same_entry() {
+    let directory = tempfile::tempdir().unwrap();
+    let (spec, block) = (Spec::parse("zstd").unwrap(), prose(1, BLOCK));
+    let cache = open(directory.path());
+    let mut encoder = encoder(&cache, &spec);
+    let digest = ContentDigest::of(&block);
+    for content in [None, Some(&digest), None] {
+        encoder.compress(&block, content, &mut vec![0; BLOCK]).unwrap();
+    }
+    assert_eq!((cache.counts().missed, cache.counts().found), (1, 2));
 }
 
 #[test]
@@ -113,15 +176,14 @@ fn a_block_of_other_content_is_not_used() {
     let directory = tempfile::tempdir().unwrap();
     let spec = Spec::parse("zstd").unwrap();
     let (block, other) = (prose(1, BLOCK), prose(9, BLOCK));
-    let wrong = compressed(&mut *spec.encoder(BLOCK).unwrap(), &other).unwrap();
-    let short = compressed(&mut *spec.encoder(BLOCK).unwrap(), &block[..BLOCK - 1]).unwrap();
-    let key = KeyMaker::new(&spec, BLOCK).key(&block);
+    let wrong = compressed(&spec, &other).unwrap();
+    let short = compressed(&spec, &block[..BLOCK - 1]).unwrap();
+    let key = KeyMaker::new(&spec, BLOCK).key(&ContentDigest::of(&block));
     for payload in [&wrong[..], &short, b"", b"nonsense", &block] {
         Store::open(directory.path(), NOW).unwrap().write(&key, Entry::Compressed(payload)).unwrap();
         let cache = open(directory.path());
         check(&cache);
-        let right = compressed(&mut *cache.encoder(&spec, BLOCK).unwrap(), &block);
-        assert!(right == compressed(&mut *spec.encoder(BLOCK).unwrap(), &block));
+        assert!(looked_up(&mut encoder(&cache, &spec), &block) == compressed(&spec, &block));
         assert_eq!(cache.counts().damaged, 1);
     }
 }
@@ -161,7 +223,7 @@ fn the_oldest_entries_are_removed() {
     let use_at = |hours: i64, seeds: std::ops::Range<u64>| {
         let cache = Arc::new(BlockCache::open(directory.path(), LARGE, NOW + hours * 4000).unwrap());
         for seed in seeds {
-            compressed(&mut *cache.encoder(&spec, BLOCK).unwrap(), &noise(seed, BLOCK / 2));
+            looked_up(&mut encoder(&cache, &spec), &noise(seed, BLOCK / 2));
         }
         cache.counts()
     };
@@ -187,11 +249,11 @@ fn a_limit_holds_while_blocks_are_added() {
     let directory = tempfile::tempdir().unwrap();
     let spec = Spec::parse("lz4").unwrap();
     let cache = Arc::new(BlockCache::open(directory.path(), 200 << 10, NOW).unwrap());
-    let mut encoder = cache.encoder(&spec, BLOCK).unwrap();
+    let mut encoder = encoder(&cache, &spec);
     for seed in 0..200 {
         let mut block = noise(seed, BLOCK);
         block[BLOCK / 2..].fill(0);
-        compressed(&mut *encoder, &block);
+        looked_up(&mut encoder, &block);
         let bytes = Store::open(directory.path(), NOW).unwrap().contents().unwrap().bytes;
         assert!(bytes <= (200 << 10) * 17 / 16 + 20_000, "{bytes} bytes after {seed}");
     }

@@ -50,8 +50,14 @@ pub fn noise(length: usize) -> Vec<u8> {
 /// Packs a tar in memory into an image in memory.
 pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, String> {
     let sink = Rc::new(RefCell::new(Vec::new()));
-    let start =
-        Start { root: META, defaults: META, input: "generated".into(), memory: usize::MAX, verify: false, cache: None };
+    let start = Start {
+        root: META,
+        defaults: META,
+        input: "generated".into(),
+        memory: usize::MAX,
+        verify: false,
+        lookup: Default::default(),
+    };
     let as_text = |cause: packline_squashfs::Error| cause.to_string();
     let mut writer =
         Writer::new(Box::new(sink.clone()), options.clone(), Config::new(workers, WINDOW), start).map_err(as_text)?;

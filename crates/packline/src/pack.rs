@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use packline_cache::Lookup;
 use packline_image::idle_exclude;
 use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
@@ -71,7 +72,7 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
     let Begun { output, mut observed, excludes, job } = Begun::new(request, image, observer)?;
     let (Plan { workers, window, .. }, workers_wanted) = (job.plan, job.resources.workers);
     let name = job.input.clone();
-    let cache = job.cache.clone();
+    let cache = job.lookup.cache.clone();
     let image = squashfs::write(job, &output, &mut observed)?;
     let cache = cache.map(|cache| cache.finish());
     if let Some(error) = cache.as_ref().and_then(|counts| counts.error.as_ref()) {
@@ -103,7 +104,8 @@ impl<'o> Begun<'o> {
         let display_path = match &request.target {
             Output::File { path, .. } | Output::Stream(path, _) => path.clone(),
         };
-        let tool = squashfs::tool_memory(&image, request.verify, request.cache.is_some())
+        let lookup = Lookup { known: Vec::new(), cache: request.cache };
+        let tool = squashfs::tool_memory(&image, request.verify, &lookup)
             .map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
         if let (Source::TarFile { path }, Output::File { .. }) = (&request.source, &request.target) {
             must_differ(path, &display_path)?;
@@ -134,7 +136,7 @@ impl<'o> Begun<'o> {
         if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {
             observed.warn(&message);
         }
-        let PackRequest { offset, root, defaults, hints, verify, cache, .. } = request;
+        let PackRequest { offset, root, defaults, hints, verify, .. } = request;
         let (options, input) = (image, opened.name);
         let job = Job {
             display_path,
@@ -147,7 +149,7 @@ impl<'o> Begun<'o> {
             resources,
             plan,
             verify,
-            cache,
+            lookup,
         };
         Ok(Begun { output, observed, excludes, job })
     }

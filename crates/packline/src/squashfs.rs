@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use packline_cache::BlockCache;
+use packline_cache::Lookup;
 use packline_codec::METADATA_BLOCK_SIZE;
 use packline_runtime::OutputFile;
 use packline_squashfs::{FileHints, Options, Sink, Start, Summary, Writer};
@@ -32,19 +31,19 @@ pub(crate) struct Job {
     pub(crate) plan: Plan,
     /// Whether what was written is read back.
     pub(crate) verify: bool,
-    pub(crate) cache: Option<Arc<BlockCache>>,
+    pub(crate) lookup: Lookup,
 }
 
 /// Bytes that the encoders of one worker take, and its scratch: a block in, a block out.
 ///
 /// # Errors
 /// [`packline_squashfs::Error::Codec`] if the codec cannot work with the block size.
-pub(crate) fn tool_memory(options: &Options, verify: bool, cached: bool) -> Result<u64, packline_squashfs::Error> {
+pub(crate) fn tool_memory(options: &Options, verify: bool, lookup: &Lookup) -> Result<u64, packline_squashfs::Error> {
     options.codec.validate(options.block_size as usize)?;
     let block = options.block_size as usize;
     let codec = &options.codec;
     let encoders = codec.footprint(block).encoder + codec.footprint(METADATA_BLOCK_SIZE).encoder;
-    let encoders = encoders + if cached { BlockCache::encoder_memory(codec, block) } else { 0 };
+    let encoders = encoders + lookup.encoder_memory(codec, block);
     // A decoder takes their place when what was written is read back.
     let decoder = if verify { codec.footprint(block.max(METADATA_BLOCK_SIZE)).decoder } else { 0 };
     Ok((encoders.max(decoder) + 2 * block) as u64)
@@ -69,8 +68,8 @@ fn write_to(
     source: &mut ObservedSource<'_>,
 ) -> Result<Summary, packline_squashfs::Error> {
     let config = job.resources.engine.sized(job.plan.workers, job.plan.window, &job.resources.cancel);
-    let Job { root, defaults, input, verify, cache, .. } = job;
-    let start = Start { root, defaults, input, memory: job.plan.shared, verify, cache };
+    let Job { root, defaults, input, verify, lookup, .. } = job;
+    let start = Start { root, defaults, input, memory: job.plan.shared, verify, lookup };
     let mut writer = Writer::new(sink, job.options, config, start)?;
     let mut hints = job.hints;
     while let Some(entry) = source.next_entry()? {

@@ -56,8 +56,14 @@ pub(crate) fn image(
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BLOCK as u32;
     change(&mut options);
-    let start =
-        Start { root: META, defaults: META, input: "test".into(), memory: usize::MAX, verify: false, cache: None };
+    let start = Start {
+        root: META,
+        defaults: META,
+        input: "test".into(),
+        memory: usize::MAX,
+        verify: false,
+        lookup: Default::default(),
+    };
     let mut writer = Writer::new(Box::new(sink.clone()), options, Config::new(0, 1 << 20), start).unwrap();
     for (entry, bytes) in entries {
         writer.add(&entry, FileHints::default(), &mut Content(bytes, 0)).unwrap();

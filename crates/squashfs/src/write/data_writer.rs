@@ -48,7 +48,7 @@ impl DataWriter {
         for PackedBlock { block, compressed, hash } in blocks {
             match compressed {
                 Some(range) => {
-                    let hashes = Hashes { stored: *hash, content: block.content };
+                    let hashes = Hashes { stored: *hash, content: block.bits() };
                     self.write_block(block.ordinal, &product[range.clone()], false, hashes)?;
                 }
                 None => self.write_raw(raw, std::slice::from_ref(block))?,
@@ -59,7 +59,7 @@ impl DataWriter {
 
     fn write_raw(&mut self, raw: &[u8], blocks: &[BlockRef]) -> Result<(), Error> {
         blocks.iter().try_for_each(|block| {
-            let hashes = Hashes { stored: block.content, content: 0 };
+            let hashes = Hashes { stored: block.bits(), content: 0 };
             self.write_block(block.ordinal, &raw[block.range.clone()], true, hashes)
         })
     }

@@ -154,11 +154,11 @@ impl Decisions {
         self.sizes.push(TO_BE_STORED);
         let file = &mut self.files[item.file as usize];
         file.blocks = file.blocks.checked_add(1).ok_or_else(|| too_large(file.size))?;
-        self.take(step, item, digest.map_or(0, |digest| digest.bits()), batch);
+        self.take(step, item, digest, batch);
         Ok(())
     }
 
-    fn take(&mut self, step: Step, item: &Item, content: u64, batch: &mut Batch<'_>) {
+    fn take(&mut self, step: Step, item: &Item, content: Option<Digest>, batch: &mut Batch<'_>) {
         match step {
             Step::Matched => {
                 self.saved.duplicate_blocks += 1;

@@ -1,9 +1,10 @@
 //! Content digests, by which equal content is recognised.
 
-/// The first 192 bits of a BLAKE3 hash, which is collision resistant: equal digests are taken for equal content and nothing is read back to
-/// compare.
+use packline_cache::ContentDigest;
+
+/// A [`ContentDigest`], or one of a list of them: equal digests are taken for equal content and nothing is read back to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Digest([u8; 24]);
+pub(crate) struct Digest([u8; ContentDigest::LENGTH]);
 
 impl Digest {
     /// The start of every chain.
@@ -12,9 +13,14 @@ impl Digest {
     /// The digest of a block or tail end. `stored` distinguishes content that must not be compressed, so that it is never shared with the
     /// same content compressed.
     pub(crate) fn of(content: &[u8], stored: bool) -> Digest {
-        let mut digest = Digest::first_bytes(&blake3::hash(content));
+        let mut digest = Digest(*ContentDigest::of(content).bytes());
         digest.0[23] ^= u8::from(stored);
         digest
+    }
+
+    /// The digest of the content alone, if it is not one that must not be compressed.
+    pub(crate) fn content(&self) -> ContentDigest {
+        ContentDigest::from(self.0)
     }
 
     /// Extends the digest of a list of blocks by one block.
@@ -22,7 +28,7 @@ impl Digest {
         let mut both = [0; 48];
         both[..24].copy_from_slice(&self.0);
         both[24..].copy_from_slice(&next.0);
-        Digest::first_bytes(&blake3::hash(&both))
+        Digest::of(&both, false)
     }
 
     /// 64 bits as a hash for tables.
@@ -31,17 +37,11 @@ impl Digest {
         low.copy_from_slice(&self.0[..8]);
         u64::from_le_bytes(low)
     }
-
-    fn first_bytes(hash: &blake3::Hash) -> Digest {
-        let mut first = [0; 24];
-        first.copy_from_slice(&hash.as_bytes()[..24]);
-        Digest(first)
-    }
 }
 
 /// 64 bits of a content's digest.
 pub(crate) fn hash(content: &[u8]) -> u64 {
-    Digest::first_bytes(&blake3::hash(content)).bits()
+    Digest::of(content, false).bits()
 }
 
 /// Whether all bytes are zero. Compares the content with itself, shifted by one byte, by the C library's memcmp, which is vectorised and

@@ -92,8 +92,14 @@ impl Observer for Calls {
 fn pack(codec: &str, bit: u64, workers: usize, image: &Shared) -> Result<Option<ReadBack>, Error> {
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BLOCK as u32;
-    let start =
-        Start { root: META, defaults: META, input: "test".into(), memory: usize::MAX, verify: true, cache: None };
+    let start = Start {
+        root: META,
+        defaults: META,
+        input: "test".into(),
+        memory: usize::MAX,
+        verify: true,
+        lookup: Default::default(),
+    };
     let sink = Faulty { image: image.clone(), bit, syncs: 0 };
     let mut writer = Writer::new(Box::new(sink), options, Config::new(workers, 1 << 20), start).unwrap();
     for (entry, bytes) in entries() {

@@ -54,7 +54,7 @@ impl Source for Content<'_> {
 }
 
 fn start(memory: usize) -> Start {
-    Start { root: META, defaults: META, input: "test".into(), memory, verify: false, cache: None }
+    Start { root: META, defaults: META, input: "test".into(), memory, verify: false, lookup: Default::default() }
 }
 
 fn options(codec: &str) -> Options {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use packline_cache::BlockCache;
+use packline_cache::{BlockEncoder, ContentDigest, Lookup};
 use packline_codec::{Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
 use packline_engine::{Permit, Pipeline, Task};
 
@@ -36,7 +36,7 @@ pub(crate) struct CompressTask {
     hashes: bool,
     /// Buffers for the results of jobs.
     products: Arc<Pool>,
-    cache: Option<Arc<BlockCache>>,
+    lookup: Lookup,
 }
 
 /// The hash of one piece.
@@ -61,8 +61,15 @@ pub(crate) struct Hashed {
 pub(crate) struct BlockRef {
     pub(crate) ordinal: u32,
     pub(crate) range: Range<usize>,
+    /// Of its content, if that was needed.
+    pub(crate) content: Option<Digest>,
+}
+
+impl BlockRef {
     /// Hash of its content, if it has a digest.
-    pub(crate) content: u64,
+    pub(crate) fn bits(&self) -> u64 {
+        self.content.map_or(0, |digest| digest.bits())
+    }
 }
 
 /// The input of the compress stage.
@@ -110,7 +117,7 @@ pub(crate) enum Packed {
 /// State of one worker: encoders or a decoder, created on first use, and a buffer for compressed metadata or decoded blocks.
 #[derive(Default)]
 pub(crate) struct Tool {
-    data: Option<Box<dyn Encoder>>,
+    data: Option<BlockEncoder>,
     metadata: Option<Box<dyn Encoder>>,
     decoder: Option<Box<dyn Decoder>>,
     scratch: Vec<u8>,
@@ -190,7 +197,7 @@ impl CompressTask {
     pub(crate) fn new(options: &Options, window: usize, start: &Start) -> CompressTask {
         let products = Pool::new((options.block_size as usize).max(JOB_BYTES), window);
         let (codec, block_size) = (options.codec.clone(), options.block_size);
-        CompressTask { codec, block_size, hashes: start.verify, products, cache: start.cache.clone() }
+        CompressTask { codec, block_size, hashes: start.verify, products, lookup: start.lookup.clone() }
     }
 
     fn blocks(
@@ -205,7 +212,9 @@ impl CompressTask {
         let mut at = 0;
         for block in blocks {
             let content = &raw.bytes()[block.range.clone()];
-            let size = self.try_compress(tool, content, &mut product.bytes_mut()[at..at + content.len()])?;
+            let digest = block.content.map(|digest| digest.content());
+            let to = &mut product.bytes_mut()[at..at + content.len()];
+            let size = self.try_compress(tool, content, digest.as_ref(), to)?;
             let compressed = size.map(|size| at..at + size);
             let hash = self.hash(compressed.as_ref().map(|range| &product.bytes()[range.clone()]));
             packed.push(PackedBlock { block, compressed, hash });
@@ -223,12 +232,14 @@ impl CompressTask {
         permit: Permit,
     ) -> Result<Packed, Error> {
         let mut product = self.products.take(permit);
-        let size = self.try_compress(tool, &raw.bytes()[..length], &mut product.bytes_mut()[..length])?;
+        let content = self.hashes.then(|| Digest::of(&raw.bytes()[..length], false));
+        let digest = content.map(|digest| digest.content());
+        let to = &mut product.bytes_mut()[..length];
+        let size = self.try_compress(tool, &raw.bytes()[..length], digest.as_ref(), to)?;
         Ok(match size {
             Some(size) => {
-                let (stored, content) =
-                    (self.hash(Some(&product.bytes()[..size])), self.hash(Some(&raw.bytes()[..length])));
-                let hashes = Some(Hashes { stored, content });
+                let stored = self.hash(Some(&product.bytes()[..size]));
+                let hashes = Some(Hashes { stored, content: content.map_or(0, |digest| digest.bits()) });
                 Packed::Fragment { index, bytes: product, length: size, stored: false, hashes }
             }
             None => Packed::Fragment { index, bytes: raw, length, stored: true, hashes: None },
@@ -240,23 +251,21 @@ impl CompressTask {
         bytes.filter(|_| self.hashes).map_or(0, hash)
     }
 
-    /// Compresses one block; `None` if it does not get smaller.
-    fn try_compress(&self, tool: &mut Tool, raw: &[u8], product: &mut [u8]) -> Result<Option<usize>, Error> {
+    /// Compresses one block, whose digest may be known; `None` if it does not get smaller.
+    fn try_compress(
+        &self,
+        tool: &mut Tool,
+        raw: &[u8],
+        content: Option<&ContentDigest>,
+        product: &mut [u8],
+    ) -> Result<Option<usize>, Error> {
         let encoder = match &mut tool.data {
             Some(encoder) => encoder,
-            none => none.insert(self.data_encoder()?),
+            none => none.insert(BlockEncoder::new(&self.lookup, &self.codec, self.block_size as usize)?),
         };
-        Ok(match encoder.compress(raw, product)? {
+        Ok(match encoder.compress(raw, content, product)? {
             Outcome::Smaller(size) => Some(size),
             Outcome::NotSmaller => None,
-        })
-    }
-
-    fn data_encoder(&self) -> Result<Box<dyn Encoder>, Error> {
-        let block_size = self.block_size as usize;
-        Ok(match &self.cache {
-            Some(cache) => cache.encoder(&self.codec, block_size)?,
-            None => self.codec.encoder(block_size)?,
         })
     }
 

@@ -1,8 +1,6 @@
 //! Writes an image: entries and contents in sequence, tables and superblock at the end.
 
-use std::sync::Arc;
-
-use packline_cache::BlockCache;
+use packline_cache::Lookup;
 use packline_codec::Spec;
 use packline_engine::{Config, Permit, Pipeline, QueueStats, Stats, WorkerStats};
 use packline_runtime::{Observer, Unobserved, of_fault};
@@ -42,8 +40,8 @@ pub struct Start {
     pub memory: usize,
     /// Whether all that is written is read back and compared before the image is complete. Changes no byte. The sink must be able to.
     pub verify: bool,
-    /// Where blocks are looked up before they are compressed, and kept. Changes no byte.
-    pub cache: Option<Arc<BlockCache>>,
+    /// Where blocks are looked up before they are compressed.
+    pub lookup: Lookup,
 }
 
 /// The smallest window that occupies all workers, bytes.

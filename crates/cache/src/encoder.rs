@@ -61,7 +61,7 @@ impl BlockEncoder {
         content: Option<&ContentDigest>,
         dst: &mut [u8],
     ) -> Result<Outcome, CodecError> {
-        // What is too large is left to the encoder, which refuses it.
+        // A block that is too large is left to the encoder, which refuses it.
         if self.lookup.is_empty() || src.len() > self.block_size || dst.len() < src.len() {
             return self.encode(src, dst);
         }

@@ -1,32 +1,24 @@
-//! A cache while something is packed: entries, a limit, and counts.
+//! A cache while something is packed: a directory, a server, or a server with a directory before it; and counts.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Error;
 use crate::entry::{Entry, HEADER};
 use crate::key::Key;
-use crate::store::Store;
-
-/// Of the limit, the part that may be added before entries are removed.
-const ADDED_PART: u64 = 16;
+use crate::local::Local;
+use crate::remote::{Remote, RemoteCounts, RemoteMemory};
 
 /// A cache of compressed blocks, shared by all workers.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct BlockCache {
-    store: Store,
-    limit: u64,
+    local: Option<Local>,
+    remote: Option<Box<dyn Remote>>,
     found: AtomicU64,
+    found_remote: AtomicU64,
     missed: AtomicU64,
     damaged: AtomicU64,
-    added: AtomicU64,
-    added_bytes: AtomicU64,
-    /// Bytes that were added since entries were removed.
-    untrimmed: AtomicU64,
-    /// Whether an error has ended the use of the file system.
-    ended: AtomicBool,
-    first_error: Mutex<Option<Arc<Error>>>,
 }
 
 /// How blocks were found.
@@ -37,14 +29,25 @@ pub struct Counts {
     pub found: u64,
     /// Blocks that were not, and were compressed.
     pub missed: u64,
-    /// Of those, blocks whose entries were damaged; they were removed.
+    /// Entries that were damaged; those in the directory were removed.
     pub damaged: u64,
-    /// Entries that were added.
+    /// Whether there is a directory.
+    pub has_directory: bool,
+    /// Entries that were added to the directory.
     pub added: u64,
     /// Their bytes.
     pub added_bytes: u64,
-    /// The first error of the file system, after which nothing was read or written.
+    /// The first error of the file system, after which the directory was not used.
     pub error: Option<Arc<Error>>,
+    /// What was found on the server and added there, if there is one.
+    pub remote: Option<RemoteCounts>,
+}
+
+/// Where an entry is, in the order in which it is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Local,
+    Remote,
 }
 
 impl BlockCache {
@@ -54,93 +57,125 @@ impl BlockCache {
     /// # Errors
     /// [`Error::NotACache`] for a directory with anything else in it; [`Error::Io`].
     pub fn open(directory: &Path, limit: u64, now: i64) -> Result<BlockCache, Error> {
-        Ok(BlockCache {
-            store: Store::open(directory, now)?,
-            limit,
-            found: AtomicU64::new(0),
-            missed: AtomicU64::new(0),
-            damaged: AtomicU64::new(0),
-            added: AtomicU64::new(0),
-            added_bytes: AtomicU64::new(0),
-            untrimmed: AtomicU64::new(0),
-            ended: AtomicBool::new(false),
-            first_error: Mutex::new(None),
-        })
+        Ok(BlockCache { local: Some(Local::open(directory, limit, now)?), ..BlockCache::default() })
     }
 
-    /// Removes entries if there are too many, once nothing more is added. Returns the counts.
+    /// A cache without a directory.
+    #[must_use]
+    pub fn shared(remote: Box<dyn Remote>) -> BlockCache {
+        BlockCache::default().with_remote(remote)
+    }
+
+    /// The cache with a server behind it: what is not in the directory is looked for there, and what is found there is added to the
+    /// directory.
+    #[must_use]
+    pub fn with_remote(self, remote: Box<dyn Remote>) -> BlockCache {
+        BlockCache { remote: Some(remote), ..self }
+    }
+
+    /// Completes what is to be added, and removes entries if there are too many, once nothing more is added. Returns the counts.
     pub fn finish(&self) -> Counts {
-        if self.untrimmed.swap(0, Ordering::Relaxed) > 0 {
-            self.trim();
+        if let Some(local) = &self.local {
+            local.finish();
         }
         self.counts()
     }
 
-    /// How blocks were found so far.
+    /// How blocks were found so far. Waits a limited time until entries are on the server.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let (added, added_bytes) = self.local.as_ref().map(Local::added).unwrap_or_default();
+        let remote = self.remote.as_ref().map(|remote| remote.finish());
         Counts {
             found: of(&self.found),
             missed: of(&self.missed),
             damaged: of(&self.damaged),
-            added: of(&self.added),
-            added_bytes: of(&self.added_bytes),
-            error: self.first_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            has_directory: self.local.is_some(),
+            added,
+            added_bytes,
+            error: self.local.as_ref().and_then(Local::first_error),
+            remote: remote.map(|counts| RemoteCounts { found: of(&self.found_remote), ..counts }),
         }
     }
 
-    /// Reads the file of an entry for a block of up to `block_size` bytes; empty if there is none.
-    pub(crate) fn read(&self, key: &Key, block_size: usize, bytes: &mut Vec<u8>) {
+    /// Memory of the server's connections, besides that of [`crate::Lookup::encoder_memory`].
+    pub(crate) fn remote_memory(&self, block_size: usize) -> RemoteMemory {
+        self.remote.as_ref().map(|remote| remote.memory(HEADER + block_size)).unwrap_or_default()
+    }
+
+    /// Reads an entry for a block of up to `block_size` bytes; empty if there is none.
+    pub(crate) fn read(&self, place: Place, key: &Key, block_size: usize, bytes: &mut Vec<u8>) {
         bytes.clear();
-        if !self.ended.load(Ordering::Relaxed)
-            && let Err(error) = self.store.read(key, HEADER + block_size, bytes)
-        {
-            self.end(error);
+        match (place, &self.local, &self.remote) {
+            (Place::Local, Some(local), _) => local.read(key, HEADER + block_size, bytes),
+            (Place::Remote, _, Some(remote)) => remote.get(key.bytes(), HEADER + block_size, bytes),
+            _ => {}
         }
     }
 
-    pub(crate) fn count_found(&self) {
+    /// An entry that was read is right.
+    pub(crate) fn found(&self, place: Place, key: &Key, entry: Entry<'_>) {
         self.found.fetch_add(1, Ordering::Relaxed);
+        if place == Place::Remote {
+            self.found_remote.fetch_add(1, Ordering::Relaxed);
+            self.judge(true);
+            self.add_local(key, entry);
+        }
+    }
+
+    /// An entry that was read is not what its block compresses to.
+    pub(crate) fn damaged(&self, place: Place, key: &Key) {
+        self.damaged.fetch_add(1, Ordering::Relaxed);
+        match (place, &self.local) {
+            (Place::Local, Some(local)) => local.remove(key),
+            _ => self.judge(false),
+        }
     }
 
     pub(crate) fn count_missed(&self) {
         self.missed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// An entry is not what its block compresses to.
-    pub(crate) fn remove_damaged(&self, key: &Key) {
-        self.damaged.fetch_add(1, Ordering::Relaxed);
-        self.store.remove(key);
-    }
-
+    /// Adds an entry that was made in this run.
     pub(crate) fn add(&self, key: &Key, entry: Entry<'_>) {
-        if self.ended.load(Ordering::Relaxed) {
-            return;
-        }
-        match self.store.write(key, entry) {
-            Ok(bytes) => {
-                self.added.fetch_add(1, Ordering::Relaxed);
-                self.added_bytes.fetch_add(bytes, Ordering::Relaxed);
-                let untrimmed = self.untrimmed.fetch_add(bytes, Ordering::Relaxed) + bytes;
-                if untrimmed > self.limit / ADDED_PART && self.untrimmed.swap(0, Ordering::Relaxed) >= untrimmed {
-                    self.trim();
-                }
-            }
-            Err(error) => self.end(error),
+        self.add_local(key, entry);
+        if let Some(remote) = &self.remote {
+            remote.put(key.bytes(), [&entry.header(key), entry.block()]);
         }
     }
 
-    fn trim(&self) {
-        if let Err(error) = self.store.trim(self.limit) {
-            self.end(error);
+    /// Compresses a block of so many bytes, and notes how long that takes if that is of interest.
+    pub(crate) fn timed<T>(&self, bytes: usize, compress: impl FnOnce() -> T) -> T {
+        let Some(remote) = &self.remote else { return compress() };
+        let start = remote.now();
+        let done = compress();
+        remote.encoded(bytes, remote.now().saturating_sub(start));
+        done
+    }
+
+    /// Whether a block should be compressed in any case, to see how long that takes.
+    pub(crate) fn wants_time(&self) -> bool {
+        self.remote.as_ref().is_some_and(|remote| remote.wants_time())
+    }
+
+    fn judge(&self, is_right: bool) {
+        if let Some(remote) = &self.remote {
+            remote.judge(is_right);
         }
     }
 
-    /// Uses the file system no more.
-    fn end(&self, error: Error) {
-        self.ended.store(true, Ordering::Relaxed);
-        let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| Arc::new(error));
+    fn add_local(&self, key: &Key, entry: Entry<'_>) {
+        if let Some(local) = &self.local {
+            local.add(key, entry);
+        }
+    }
+}
+
+impl Counts {
+    /// What went wrong with the cache, as sentences; nothing of that has changed a byte.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        let local = self.error.as_ref().map(|error| format!("{error}; the cache was not used after that"));
+        local.into_iter().chain(self.remote.as_ref().and_then(|remote| remote.warning.clone()))
     }
 }

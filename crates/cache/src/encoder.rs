@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use packline_codec::{CodecError, Decoder, Encoder, Outcome, Spec};
 
-use crate::cache::BlockCache;
-use crate::entry::{Entry, HEADER};
+use crate::cache::{BlockCache, Place};
+use crate::entry::{Entry, HEADER, MORE};
 use crate::key::{ContentDigest, Key, KeyMaker};
 use crate::lookup::Lookup;
 
@@ -25,7 +25,7 @@ struct Entries {
     block_size: usize,
     keys: KeyMaker,
     decoder: Box<dyn Decoder>,
-    /// The file of an entry.
+    /// The bytes of an entry.
     file: Vec<u8>,
     /// What a block that was found decodes to.
     decoded: Vec<u8>,
@@ -69,6 +69,9 @@ impl BlockEncoder {
         if let Some(outcome) = self.lookup.find_known(&content, &mut dst[..src.len()]) {
             return Ok(outcome);
         }
+        if self.entries.as_ref().is_some_and(|entries| entries.cache.wants_time()) {
+            self.encode(src, dst)?;
+        }
         let Some(entries) = &mut self.entries else { return self.encode(src, dst) };
         let key = entries.keys.key(&content);
         if let Some(outcome) = entries.look_up(&key, src, dst) {
@@ -76,15 +79,19 @@ impl BlockEncoder {
         }
         let outcome = self.encode(src, dst)?;
         if let Some(entries) = &self.entries {
-            entries.add(&key, outcome, dst);
+            entries.cache.add(&key, entry_of(outcome, dst));
         }
         Ok(outcome)
     }
 
     fn encode(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Outcome, CodecError> {
-        match &mut self.encoder {
-            Some(encoder) => encoder.compress(src, dst),
-            none => none.insert(self.spec.encoder(self.block_size)?).compress(src, dst),
+        let encoder = match &mut self.encoder {
+            Some(encoder) => encoder,
+            none => none.insert(self.spec.encoder(self.block_size)?),
+        };
+        match &self.entries {
+            Some(entries) => entries.cache.timed(src.len(), || encoder.compress(src, dst)),
+            None => encoder.compress(src, dst),
         }
     }
 }
@@ -93,27 +100,29 @@ impl Entries {
     fn new(cache: Arc<BlockCache>, spec: &Spec, block_size: usize) -> Result<Entries, CodecError> {
         let keys = KeyMaker::new(spec, block_size);
         let decoder = spec.decoder(block_size, spec.footprint(block_size).decoder)?;
-        // One byte more than the largest entry is read, to see that a file is no larger.
-        let (file, decoded) = (Vec::with_capacity(HEADER + block_size + 1), vec![0; block_size]);
+        let (file, decoded) = (Vec::with_capacity(HEADER + block_size + MORE), vec![0; block_size]);
         Ok(Entries { cache, block_size, keys, decoder, file, decoded })
     }
 
     /// What the cache has for a block; a wrong entry is removed.
     fn look_up(&mut self, key: &Key, src: &[u8], dst: &mut [u8]) -> Option<Outcome> {
-        match self.find(key, src, dst) {
-            Found::Yes(outcome) => {
-                self.cache.count_found();
-                return Some(outcome);
+        for place in [Place::Local, Place::Remote] {
+            self.cache.read(place, key, self.block_size, &mut self.file);
+            match self.check(key, src, dst) {
+                Found::Yes(outcome) => {
+                    self.cache.found(place, key, entry_of(outcome, dst));
+                    return Some(outcome);
+                }
+                Found::No => {}
+                Found::Damaged => self.cache.damaged(place, key),
             }
-            Found::No => {}
-            Found::Damaged => self.cache.remove_damaged(key),
         }
         self.cache.count_missed();
         None
     }
 
-    fn find(&mut self, key: &Key, src: &[u8], dst: &mut [u8]) -> Found {
-        self.cache.read(key, self.block_size, &mut self.file);
+    /// Whether the entry that was read is of this block; the block goes to `dst`.
+    fn check(&mut self, key: &Key, src: &[u8], dst: &mut [u8]) -> Found {
         if self.file.is_empty() {
             return Found::No;
         }
@@ -132,12 +141,12 @@ impl Entries {
             _ => Found::Damaged,
         }
     }
+}
 
-    fn add(&self, key: &Key, outcome: Outcome, dst: &[u8]) {
-        let entry = match outcome {
-            Outcome::Smaller(size) => Entry::Compressed(&dst[..size]),
-            Outcome::NotSmaller => Entry::NotSmaller,
-        };
-        self.cache.add(key, entry);
+/// The entry for a block in `dst`.
+fn entry_of(outcome: Outcome, dst: &[u8]) -> Entry<'_> {
+    match outcome {
+        Outcome::Smaller(size) => Entry::Compressed(&dst[..size]),
+        Outcome::NotSmaller => Entry::NotSmaller,
     }
 }

@@ -12,6 +12,8 @@ use crate::key::Key;
 
 /// Bytes before the compressed block.
 pub const HEADER: usize = 24;
+/// Bytes that are read beyond the largest entry: one, to see that a file is no larger; from a server, what comes around an entry.
+pub const MORE: usize = 1 << 10;
 const MAGIC: &[u8; 4] = b"plbc";
 
 /// What an entry says of its block.

@@ -15,6 +15,8 @@
 //! [`Lookup`] says where blocks are looked up: in those that are known otherwise ([`KnownBlocks`]), then in the cache; and its
 //! [`BlockEncoder`] compresses what is found nowhere. After an error of the file system nothing more is written, and the work goes on:
 //! [`BlockCache::counts`] has the first such error.
+//!
+//! Behind the directory, or in its place, there may be a server that many machines share: a [`Remote`], whose entries are checked alike.
 #![forbid(unsafe_code)]
 
 mod cache;
@@ -22,7 +24,9 @@ mod encoder;
 mod entry;
 mod error;
 mod key;
+mod local;
 mod lookup;
+mod remote;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -33,5 +37,6 @@ pub use encoder::BlockEncoder;
 pub use error::Error;
 pub use key::ContentDigest;
 pub use lookup::{KnownBlocks, Lookup};
+pub use remote::{Remote, RemoteCounts, RemoteMemory};
 pub use store::{Contents, Store};
 pub use trim::Trimmed;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use packline_codec::{Outcome, Spec};
 
 use crate::cache::BlockCache;
-use crate::entry::HEADER;
+use crate::entry::{HEADER, MORE};
 use crate::key::ContentDigest;
 
 /// Compressed blocks that are known besides those of the cache. What they are compressed with is left to the owner.
@@ -38,8 +38,17 @@ impl Lookup {
     pub fn encoder_memory(&self, spec: &Spec, block_size: usize) -> usize {
         match (spec, &self.cache) {
             (Spec::None, _) | (_, None) => 0,
-            _ => spec.footprint(block_size).decoder + 2 * block_size + HEADER,
+            (_, Some(cache)) => {
+                let connection = cache.remote_memory(block_size).per_worker;
+                spec.footprint(block_size).decoder + 2 * block_size + HEADER + MORE + connection
+            }
         }
+    }
+
+    /// Bytes that all encoders together take besides those.
+    #[must_use]
+    pub fn shared_memory(&self, block_size: usize) -> usize {
+        self.cache.as_ref().map_or(0, |cache| cache.remote_memory(block_size).shared)
     }
 
     /// The first answer of those that are asked before the cache.

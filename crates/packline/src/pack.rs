@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use packline_cache::Lookup;
+use packline_cache::{Counts, Lookup};
 use packline_image::idle_exclude;
 use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
@@ -75,9 +75,7 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
     let cache = job.lookup.cache.clone();
     let image = squashfs::write(job, &output, &mut observed)?;
     let cache = cache.map(|cache| cache.finish());
-    if let Some(error) = cache.as_ref().and_then(|counts| counts.error.as_ref()) {
-        observed.warn(&format!("{error}; the cache was not used after that"));
-    }
+    cache.iter().flat_map(Counts::warnings).for_each(|warning| observed.warn(&warning));
     warn_of_idle(&excludes, &name, &mut observed);
     let (errors, source_bytes, output_bytes) = (observed.errors(), observed.consumed(), output.size());
     output.finish(observed.observer())?;
@@ -121,10 +119,11 @@ impl<'o> Begun<'o> {
         let (limit, window, block_size) = (resources.memory, resources.window, image.block_size);
         let engine = &resources.engine;
         let filter = if filters { filter_memory(limit) } else { 0 };
-        let source = prepared.least() + filter;
+        let besides = filter + lookup.shared_memory(block_size as usize) as u64;
+        let source = prepared.least() + besides;
         let least = Demand { workers: workers_wanted, engine, limit, window, block_size, tool, source };
         let mut opened = prepared.open(workers_wanted, least.spare()?, request.tar)?;
-        let plan = Demand { source: opened.memory + filter, ..least }.plan()?;
+        let plan = Demand { source: opened.memory + besides, ..least }.plan()?;
         if filters {
             let (name, scratch) = (opened.name.clone(), resources.scratch.clone());
             opened.source = Box::new(Filtered::new(opened.source, changes.clone(), name, limit, scratch));

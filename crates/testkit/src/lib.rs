@@ -12,6 +12,7 @@ pub mod generate;
 pub mod hostile;
 pub mod hostile_lrz;
 pub mod hostile_pln;
+pub mod http_cache;
 pub mod model;
 pub mod mount;
 mod packages;

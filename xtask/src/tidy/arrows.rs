@@ -3,19 +3,26 @@
 use std::path::Path;
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
     ("tree", &["engine", "runtime"]),
     ("longrange", &["engine"]),
     ("cache", &["runtime", "codec"]),
+    ("remote", &["runtime", "codec", "cache"]),
     ("squashfs", &["engine", "runtime", "codec", "tree", "cache"]),
     ("lrz", &["engine", "runtime", "codec", "longrange"]),
     ("pln", &["engine", "runtime", "codec", "cache"]),
     ("image", &["engine", "runtime", "codec", "tree", "squashfs"]),
     ("packline", &["engine", "runtime", "codec", "tree", "cache", "squashfs", "lrz", "pln", "image"]),
-    ("cli", &["packline", "bench", "image", "engine", "runtime", "codec", "tree", "cache", "squashfs", "lrz", "pln"]),
+    (
+        "cli",
+        &[
+            "packline", "bench", "image", "engine", "runtime", "codec", "tree", "cache", "remote", "squashfs", "lrz",
+            "pln",
+        ],
+    ),
     ("testkit", &["codec"]),
     ("simulate", &["testkit"]),
     ("bench", &["packline", "runtime", "codec", "tree"]),

@@ -1,10 +1,13 @@
 //! Options of the cache of compressed blocks.
 
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_cache::{BlockCache, Error, Store};
 
+use super::cache_server::CacheServer;
 use super::value::size;
 use super::wrong;
 use crate::ui::failure::Failure;
@@ -14,11 +17,12 @@ use crate::ui::io::Io;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Cache")]
 pub struct CachePlace {
-    /// Directory where compressed blocks are kept and found again by later runs, which then compress only what changed. The image has
-    /// the same bytes [default: PACKLINE_CACHE, else none]
-    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
-    cache: Option<PathBuf>,
-    /// Size of the cache at most: what was not used for longest is removed
+    /// Directory where compressed blocks are kept and found again by later runs, which then compress only what changed; or a server that
+    /// machines share, such as bazel-remote: http://[USER:PASSWORD@]HOST[:PORT][/PREFIX]; or both, DIR,URL. The output has the same
+    /// bytes. 'packline help cache' says more [default: PACKLINE_CACHE, else none]
+    #[arg(long, value_name = "PLACE", value_hint = clap::ValueHint::DirPath)]
+    cache: Option<OsString>,
+    /// Size of the directory at most: what was not used for longest is removed
     #[arg(long, value_name = "SIZE", default_value = "5G", value_parser = size(1 << 20..=1 << 60))]
     cache_size: u64,
 }
@@ -34,41 +38,125 @@ pub struct CacheOptions {
     no_cache: bool,
 }
 
+/// Where a cache is: one of both at least.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    pub directory: Option<PathBuf>,
+    /// Its URL, which may have a password.
+    pub server: Option<OsString>,
+}
+
 impl CacheOptions {
-    /// The cache, if there is to be one. Without a cache that cannot be opened, the work goes on: that is a warning.
+    /// The cache, if there is to be one. Without a directory that cannot be opened, the work goes on: that is a warning. `threads`: whether
+    /// threads may be started.
     ///
     /// # Errors
-    /// [`Failure::Failed`] for a directory with something else in it.
-    pub fn open(&self, io: &mut Io) -> Result<Option<Arc<BlockCache>>, Failure> {
-        let Some(directory) = self.place.directory(io).filter(|_| !self.no_cache) else { return Ok(None) };
-        match BlockCache::open(&directory, self.place.cache_size, io.host.now.into()) {
-            Ok(cache) => Ok(Some(Arc::new(cache))),
+    /// [`Failure::Failed`] for a directory with something else in it; [`Failure::Usage`] for a wrong URL.
+    pub fn open(&self, threads: bool, io: &mut Io) -> Result<Option<Arc<BlockCache>>, Failure> {
+        let Some(Places { directory, server }) = self.place.given(io).filter(|_| !self.no_cache) else {
+            return Ok(None);
+        };
+        let remote = server.map(|url| self.place.server(&url)).transpose()?.map(|server| server.open(threads, io));
+        let local = directory.map(|directory| self.place.open_directory(&directory, io)).transpose()?.flatten();
+        let cache = match (local, remote) {
+            (Some(local), Some(remote)) => local.with_remote(remote),
+            (Some(local), None) => local,
+            (None, Some(remote)) => BlockCache::shared(remote),
+            (None, None) => return Ok(None),
+        };
+        Ok(Some(Arc::new(cache)))
+    }
+}
+
+impl CachePlace {
+    /// Where the cache is.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if no place is named.
+    pub fn places(&self, io: &Io) -> Result<Places, Failure> {
+        self.given(io).ok_or_else(|| wrong("cache", "missing, and PACKLINE_CACHE is not set"))
+    }
+
+    /// The files of a cache that exists.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] if it cannot be opened.
+    pub fn store(directory: &Path, io: &Io) -> Result<Store, Failure> {
+        Store::existing(directory, io.host.now.into()).map_err(Failure::failed)
+    }
+
+    /// The most bytes that the directory may have.
+    pub fn limit(&self) -> u64 {
+        self.cache_size
+    }
+
+    /// # Errors
+    /// [`Failure::Usage`] for a URL that is wrong.
+    pub fn server(&self, url: &OsStr) -> Result<CacheServer, Failure> {
+        CacheServer::parse(&url.to_string_lossy()).map_err(|error| match &self.cache {
+            Some(_) => wrong("cache", error),
+            None => Failure::usage(format!("PACKLINE_CACHE: {error}")),
+        })
+    }
+
+    fn given(&self, io: &Io) -> Option<Places> {
+        self.cache.as_deref().or(io.host.cache.as_deref()).map(Places::parse)
+    }
+
+    fn open_directory(&self, directory: &Path, io: &mut Io) -> Result<Option<BlockCache>, Failure> {
+        match BlockCache::open(directory, self.cache_size, io.host.now.into()) {
+            Ok(cache) => Ok(Some(cache)),
             Err(error @ Error::NotACache(_)) => Err(Failure::failed(error)),
             Err(error) => {
-                io.warn(&format!("{error}; there is no cache in this run"));
+                io.warn(&format!("{error}; it is not used in this run"));
                 Ok(None)
             }
         }
     }
 }
 
-impl CachePlace {
-    /// The files of a cache that exists.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] if none is named; [`Failure::Failed`] if it cannot be opened.
-    pub fn store(&self, io: &Io) -> Result<(PathBuf, Store), Failure> {
-        let directory = self.directory(io).ok_or_else(|| wrong("cache", "missing, and PACKLINE_CACHE is not set"))?;
-        let store = Store::existing(&directory, io.host.now.into()).map_err(Failure::failed)?;
-        Ok((directory, store))
+impl Places {
+    /// A URL begins at the start or after a comma, with `SCHEME://`.
+    fn parse(text: &OsStr) -> Places {
+        let bytes = text.as_bytes();
+        let scheme_of = |end: usize| {
+            let is_of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+            end - bytes[..end].iter().rev().take_while(|byte| is_of_scheme(byte)).count()
+        };
+        let start = bytes.windows(3).position(|three| three == b"://").map(scheme_of);
+        let path = |bytes: &[u8]| Some(PathBuf::from(OsString::from_vec(bytes.to_vec())));
+        let url = |bytes: &[u8]| Some(OsString::from_vec(bytes.to_vec()));
+        match start {
+            Some(0) => Places { directory: None, server: url(bytes) },
+            Some(1) if bytes[0] == b',' => Places { directory: None, server: url(&bytes[1..]) },
+            Some(start) if bytes[start - 1] == b',' => {
+                Places { directory: path(&bytes[..start - 1]), server: url(&bytes[start..]) }
+            }
+            _ => Places { directory: path(bytes), server: None },
+        }
     }
+}
 
-    /// The most bytes that the cache may have.
-    pub fn limit(&self) -> u64 {
-        self.cache_size
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn directory(&self, io: &Io) -> Option<PathBuf> {
-        self.cache.clone().or_else(|| io.host.cache.clone())
+    #[test]
+    fn a_directory_a_url_or_both() {
+        let cases = [
+            ("dir", Some("dir"), None),
+            ("a,b c", Some("a,b c"), None),
+            ("http://h", None, Some("http://h")),
+            ("s3://bucket,x", None, Some("s3://bucket,x")),
+            ("/a b,https://u:p,w@h/x", Some("/a b"), Some("https://u:p,w@h/x")),
+            ("a,b,http://h", Some("a,b"), Some("http://h")),
+            (",http://h", None, Some("http://h")),
+            ("/x/http://h", Some("/x/http://h"), None),
+            ("://", Some("://"), None),
+        ];
+        for (text, directory, server) in cases {
+            let expected = Places { directory: directory.map(PathBuf::from), server: server.map(OsString::from) };
+            assert_eq!(Places::parse(OsStr::new(text)), expected, "{text}");
+        }
     }
 }

@@ -23,6 +23,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
 pub mod cache;
+mod cache_server;
 pub mod image;
 pub mod machine;
 pub mod parser;

@@ -1,6 +1,7 @@
 //! The one file that reads the environment.
 #![allow(clippy::disallowed_methods, reason = "this is the file that may")]
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// `SOURCE_DATE_EPOCH`: the time that reproducible builds ask for, as text. Invalid UTF-8 is converted lossily, so that it
@@ -15,12 +16,16 @@ pub fn scratch() -> PathBuf {
 }
 
 /// `PACKLINE_CACHE`.
-pub fn cache() -> Option<PathBuf> {
-    directory_in("PACKLINE_CACHE")
+pub fn cache() -> Option<OsString> {
+    filled("PACKLINE_CACHE")
 }
 
 fn directory_in(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|place| !place.is_empty()).map(PathBuf::from)
+    filled(name).map(PathBuf::from)
+}
+
+fn filled(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// `HOME`.

@@ -1,6 +1,7 @@
 //! The streams, the machine and the environment of a command, passed by `main` so that tests can replace them.
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::io::{self, IoSlice, Read, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -32,8 +33,8 @@ pub struct Host {
     pub source_date_epoch: Option<String>,
     /// Directory for temporary files.
     pub scratch: PathBuf,
-    /// `PACKLINE_CACHE`: the directory of the cache of compressed blocks.
-    pub cache: Option<PathBuf>,
+    /// `PACKLINE_CACHE`: where the cache of compressed blocks is.
+    pub cache: Option<OsString>,
     /// Directory of the user's settings.
     pub home: Option<PathBuf>,
     /// `lrzip.conf` is ignored.

@@ -71,9 +71,17 @@ pub fn read_back(summary: &ImageSummary, verified: Option<Elapsed>) -> Option<St
 pub fn cached(summary: &ImageSummary) -> Option<String> {
     let counts = summary.cache.as_ref()?;
     let (all, damaged) = (count(counts.found + counts.missed, "block"), counts.damaged);
-    let damaged = if damaged > 0 { format!(", {damaged} damaged and removed") } else { String::new() };
-    let added = format!("{} added ({})", counts.added, show_bytes(counts.added_bytes));
-    Some(format!("cache: {} of {all} found, {added}{damaged}", counts.found))
+    let damaged = if damaged > 0 { format!(", {damaged} damaged") } else { String::new() };
+    let added = |added, bytes| format!(", {added} added ({})", show_bytes(bytes));
+    let local = if counts.has_directory { added(counts.added, counts.added_bytes) } else { String::new() };
+    let (from, remote) = match &counts.remote {
+        Some(remote) => {
+            let added = added(remote.added, remote.added_bytes);
+            (format!(" ({} on the server)", remote.found), format!("{added} on the server"))
+        }
+        None => (String::new(), String::new()),
+    };
+    Some(format!("cache: {} of {all} found{from}{local}{remote}{damaged}", counts.found))
 }
 
 /// How much could not be read.
@@ -140,6 +148,9 @@ pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
             "damaged": counts.damaged,
             "added": counts.added,
             "added_bytes": counts.added_bytes,
+            "server": counts.remote.as_ref().map(|remote| {
+                json!({ "found": remote.found, "added": remote.added, "added_bytes": remote.added_bytes })
+            }),
         })
     });
     if let (true, Some(members)) = (stats, object.as_object_mut()) {

@@ -37,6 +37,7 @@ mod matrix_workers;
 mod mount_fuse;
 mod pack_attributes;
 mod pack_cache;
+mod pack_cache_server;
 mod pack_continue;
 mod pack_mtree;
 mod pack_names;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use packline_testkit::model::Node;
@@ -48,7 +49,7 @@ fn the_image_is_the_same_with_any_state_of_the_cache() {
     for codec in CODECS {
         pack(&sandbox, codec, &[]);
         let expected = sandbox.read("image");
-        for workers in ["0", "1", "3"] {
+        for workers in ["0", "1", "2", "7"] {
             let cache = format!("cache-{workers}");
             let with = |blocks: &str| {
                 let report = pack(&sandbox, codec, &["-j", workers, "--cache", &cache]);
@@ -75,6 +76,33 @@ fn the_image_is_the_same_with_any_state_of_the_cache() {
             assert_eq!(with("repaired"), (all, 0, 0, 0));
             sandbox.remove(&cache);
         }
+    }
+}
+
+#[test]
+fn the_image_is_the_same_while_another_process_writes() {
+    let sandbox = tree();
+    for codec in ["zstd:level=3", "lz4"] {
+        pack(&sandbox, codec, &[]);
+        let (expected, packed) = (sandbox.read("image"), AtomicBool::new(false));
+        thread::scope(|scope| {
+            let write = || {
+                let other = ["pack", "-fq", "-b", "16K", "-c", codec, "tree", "other", "--cache", "cache"];
+                while !packed.load(Ordering::Relaxed) {
+                    sandbox.good(&other);
+                    sandbox.good(&["cache", "clear", "--cache", "cache"]);
+                }
+                assert!(sandbox.read("other") == expected);
+            };
+            let writer = thread::Builder::new().spawn_scoped(scope, write).unwrap();
+            let same = ["0", "1", "2", "7"].into_iter().cycle().take(12).all(|workers| {
+                pack(&sandbox, codec, &["-j", workers, "--cache", "cache"]);
+                sandbox.read("image") == expected
+            });
+            packed.store(true, Ordering::Relaxed);
+            writer.join().unwrap();
+            assert!(same, "{codec}");
+        });
     }
 }
 
@@ -204,7 +232,7 @@ fn a_cache_that_cannot_be_written_is_a_warning() {
         assert!(line.contains("v1/") && sandbox.read("image") == expected, "{round}: {line}");
     }
     let ran = sandbox.good(&[&words[..], &["/proc/cache"]].concat());
-    assert!(ran.stderr.contains("/proc/cache") && ran.stderr.contains("there is no cache in this run"), "{ran:?}");
+    assert!(ran.stderr.contains("/proc/cache") && ran.stderr.contains("it is not used in this run"), "{ran:?}");
     assert!(sandbox.read("image") == expected);
 }
 

@@ -146,6 +146,11 @@ fn environment(command: Option<&Entry>, parser: &Command) -> impl Iterator<Item 
             "TMPDIR",
             "Directory of temporary files; /var/tmp without it",
         ),
+        (
+            command.is_none() || has("cache"),
+            "PACKLINE_CACHE",
+            "Where the cache of compressed blocks is, as --cache has it; unlike there, a password is not seen by other users",
+        ),
         (lrzip, "LRZIP", "NOCONFIG means that lrzip.conf is not read"),
         (lrzip, "HOME", "Where .lrzip/lrzip.conf is looked for"),
     ];

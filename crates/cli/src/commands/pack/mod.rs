@@ -194,7 +194,7 @@ impl Pack {
         (request.changes, request.tar) = (changes, self.entries.tar());
         (request.offset, request.verify) = (self.layout.offset, self.output.verify);
         if container == Container::SquashFs && !self.output.dry_run {
-            request.cache = self.cache.open(io)?;
+            request.cache = self.cache.open(resources.workers > 0, io)?;
         }
         request.pseudo = definitions.map(|definitions| self.additions(definitions)).transpose()?;
         (request.resources, request.temporaries) = (resources, io.temporaries.clone());

@@ -80,7 +80,7 @@ impl OutputOptions {
         let target = target::image(image, self.force, io)?;
         let mut request = PackRequest::new(source, target, PackOptions::SquashFs(options));
         (request.verify, request.temporaries) = (self.verify, io.temporaries.clone());
-        request.cache = self.cache.open(io)?;
+        request.cache = self.cache.open(true, io)?;
         Ok(request)
     }
 }

@@ -195,7 +195,8 @@ impl Packing {
         (request.changes, request.pseudo) = (changes, pseudo);
         (request.offset, request.hints) = (self.layout.offset, hints);
         (request.tar.ignore_zeros, request.verify) = (ignore_zeros, self.running.verify);
-        (request.resources, request.cache) = (self.running.resources(&io.host), self.cache.open(io)?);
+        request.resources = self.running.resources(&io.host);
+        request.cache = self.cache.open(request.resources.workers > 0, io)?;
         request.temporaries = io.temporaries.clone();
         Ok((request, shown))
     }

@@ -1,0 +1,181 @@
+//! Requests to a server.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::time::Duration;
+
+use ureq::config::Config;
+use ureq::http::{Response, StatusCode};
+use ureq::unversioned::transport::DefaultConnector;
+use ureq::{Agent, Body};
+
+use crate::Url;
+use crate::action_result;
+use crate::resolver::Resolver;
+
+/// The most that a request takes: looking up the name, connecting, sending, and reading the answer.
+const REQUEST: Duration = Duration::from_secs(3);
+/// Bytes of an answer besides the entry: what servers add to it.
+pub const ENVELOPE: usize = 1 << 10;
+/// Bytes that are read of an answer that is of no interest, so that its connection can be used again.
+const IGNORED: u64 = 4 << 10;
+/// Bytes of each of the two buffers of a connection.
+const BUFFER: usize = 64 << 10;
+/// Bytes that a connection takes: its buffers, and those of TLS.
+pub const CONNECTION: usize = 4 * BUFFER;
+/// Connections that are kept: more than there are workers.
+const CONNECTIONS: usize = 2048;
+
+/// Why a request failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// It took too long.
+    #[error("no whole answer in {} s", REQUEST.as_secs())]
+    Late,
+    /// The server refused.
+    #[error("the answer is {0}")]
+    Status(StatusCode),
+    /// The server sent more than any entry has.
+    #[error("the answer has more than {0} bytes")]
+    Long(usize),
+    /// The server sent something else.
+    #[error("the answer is no entry of a block cache")]
+    NoEntry,
+    /// The entry is damaged, or one of another block.
+    #[error("the answer is an entry that is damaged or of another block")]
+    Wrong,
+    /// Answers cost more than they save.
+    #[error("compressing is faster than its answers")]
+    Slow,
+    /// It could not be reached.
+    #[error("{0}")]
+    Io(io::Error),
+    /// Anything else.
+    #[error("{0}")]
+    Http(ureq::Error),
+}
+
+impl From<ureq::Error> for Failure {
+    fn from(error: ureq::Error) -> Failure {
+        match error {
+            ureq::Error::Timeout(_) => Failure::Late,
+            ureq::Error::Io(cause) => Failure::Io(cause),
+            error => Failure::Http(error),
+        }
+    }
+}
+
+/// A server and the connections to it.
+pub struct Client {
+    url: Url,
+    agent: Agent,
+}
+
+impl Client {
+    /// Without `threads`, the look-up of the server's name takes as long as the system has it.
+    pub fn new(url: Url, threads: bool) -> Client {
+        let config = Config::builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(None)
+            .user_agent(concat!("packline/", env!("CARGO_PKG_VERSION")))
+            .timeout_global(Some(REQUEST))
+            .input_buffer_size(BUFFER)
+            .output_buffer_size(BUFFER)
+            .max_idle_connections(CONNECTIONS)
+            .max_idle_connections_per_host(CONNECTIONS);
+        let agent = Agent::with_parts(with_tls(config).build(), DefaultConnector::new(), Resolver::new(threads));
+        Client { url, agent }
+    }
+
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Reads an entry of up to `most` bytes into `bytes`; false if there is none. After an error there may be anything in `bytes`.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub fn get(&self, key: &str, most: usize, bytes: &mut Vec<u8>) -> Result<bool, Failure> {
+        bytes.clear();
+        let mut request = self.agent.get(self.url.entry(key));
+        if let Some(authorization) = self.url.authorization() {
+            request = request.header("authorization", authorization);
+        }
+        let mut answer = request.call()?;
+        match answer.status() {
+            StatusCode::OK => {}
+            StatusCode::NOT_FOUND => {
+                ignore(&mut answer);
+                return Ok(false);
+            }
+            status => {
+                ignore(&mut answer);
+                return Err(Failure::Status(status));
+            }
+        }
+        let most = most + ENVELOPE;
+        answer.body_mut().as_reader().take(most as u64 + 1).read_to_end(bytes).map_err(ureq::Error::from)?;
+        if bytes.len() > most {
+            return Err(Failure::Long(most));
+        }
+        let entry = action_result::stdout_raw(bytes).ok_or(Failure::NoEntry)?;
+        bytes.truncate(entry.end);
+        bytes.drain(..entry.start);
+        Ok(true)
+    }
+
+    /// Adds an entry, in an `ActionResult`.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub fn put(&self, key: &str, message: &[u8]) -> Result<(), Failure> {
+        let mut request = self.agent.put(self.url.entry(key)).content_type("application/octet-stream");
+        if let Some(authorization) = self.url.authorization() {
+            request = request.header("authorization", authorization);
+        }
+        let mut answer = request.send(message)?;
+        ignore(&mut answer);
+        match answer.status() {
+            status if status.is_success() => Ok(()),
+            status => Err(Failure::Status(status)),
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Client").field(&self.url).finish()
+    }
+}
+
+/// Asks a server for an entry that there is hardly: whether it answers as a cache does.
+///
+/// # Errors
+/// [`Failure`].
+pub fn ping(url: &Url) -> Result<(), Failure> {
+    Client::new(url.clone(), true).get(&"0".repeat(64), 0, &mut Vec::new()).map(|_| ())
+}
+
+fn ignore(answer: &mut Response<Body>) {
+    // If that fails, the connection is not used again.
+    let _ = io::copy(&mut answer.body_mut().as_reader().take(IGNORED), &mut io::sink());
+}
+
+type Builder = ureq::config::ConfigBuilder<ureq::typestate::AgentScope>;
+
+#[cfg(not(feature = "https"))]
+fn with_tls(config: Builder) -> Builder {
+    config
+}
+
+/// Servers must have certificates that this machine trusts.
+#[cfg(feature = "https")]
+fn with_tls(config: Builder) -> Builder {
+    use ureq::tls::{RootCerts, TlsConfig};
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier);
+    config.tls_config(tls.unversioned_rustls_crypto_provider(provider).build())
+}

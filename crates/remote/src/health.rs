@@ -1,0 +1,160 @@
+//! Decides when a server costs more than it saves, and is not used any more.
+//!
+//! - Three requests that fail, one after the other, end its use. A request fails after [`client::REQUEST`](crate::client) at the latest.
+//! - An answer may take as long as compressing the block would, and [`FREE`] in any case. Time beyond that is lost; where several
+//!   workers wait at the same time, each loses its share. More than [`LOST_MOST`] end its use.
+//!
+//! So a server that is slow or away costs about five seconds in all, however many blocks there are.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A clock that only goes forward.
+pub type Clock = fn() -> Duration;
+
+/// What an answer may take in any case.
+pub const FREE: Duration = Duration::from_millis(20);
+/// Time that may be lost in all.
+const LOST_MOST: Duration = Duration::from_secs(2);
+/// Requests that may fail one after the other.
+const FAILURES_MOST: u32 = 3;
+
+/// The state of one kind of requests: reads or writes.
+#[derive(Debug)]
+pub struct Health {
+    clock: Clock,
+    /// Requests that wait for their answers.
+    waiting: AtomicU32,
+    /// Nanoseconds.
+    lost: AtomicU64,
+    /// Failures since the last success.
+    failures: AtomicU32,
+    ended: AtomicBool,
+}
+
+impl Health {
+    pub fn new(clock: Clock) -> Health {
+        let (waiting, failures) = (AtomicU32::new(0), AtomicU32::new(0));
+        Health { clock, waiting, lost: AtomicU64::new(0), failures, ended: AtomicBool::new(false) }
+    }
+
+    /// Waits for an answer that is worth so much time. Returns the answer, and how long it took.
+    pub fn wait<T>(&self, worth: Duration, request: impl FnOnce() -> T) -> (T, Duration) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let start = (self.clock)();
+        let answer = request();
+        let time = (self.clock)().saturating_sub(start);
+        let waiting = self.waiting.fetch_sub(1, Ordering::Relaxed).max(1);
+        let lost = time.saturating_sub(worth) / waiting;
+        self.lost.fetch_add(u64::try_from(lost.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        (answer, time)
+    }
+
+    pub fn now(&self) -> Duration {
+        (self.clock)()
+    }
+
+    /// Time that may still be lost.
+    pub fn left(&self) -> Duration {
+        LOST_MOST.saturating_sub(Duration::from_nanos(self.lost.load(Ordering::Relaxed)))
+    }
+
+    pub fn failed(&self) {
+        if self.failures.fetch_add(1, Ordering::Relaxed) + 1 >= FAILURES_MOST {
+            self.end();
+        }
+    }
+
+    pub fn succeeded(&self) {
+        self.failures.store(0, Ordering::Relaxed);
+    }
+
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+}
+
+/// How long compressing takes, from what was compressed so far.
+#[derive(Debug, Default)]
+pub struct Rate {
+    bytes: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl Rate {
+    pub fn add(&self, bytes: usize, time: Duration) {
+        self.nanoseconds.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// What so many bytes take; `None` if nothing was compressed yet.
+    pub fn time_of(&self, bytes: usize) -> Option<Duration> {
+        let (all, time) = (self.bytes.load(Ordering::Relaxed), self.nanoseconds.load(Ordering::Relaxed));
+        let nanoseconds = u128::from(time).checked_mul(bytes as u128)?.checked_div(u128::from(all))?;
+        Some(Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    }
+
+    fn pass(milliseconds: u64) {
+        NOW.set(NOW.get() + Duration::from_millis(milliseconds));
+    }
+
+    fn health() -> Health {
+        Health::new(|| NOW.get())
+    }
+
+    #[test]
+    fn failures_in_a_row_end_it() {
+        let health = health();
+        for _ in 0..10 {
+            health.failed();
+            health.failed();
+            health.succeeded();
+        }
+        assert!(!health.has_ended());
+        (0..3).for_each(|_| health.failed());
+        assert!(health.has_ended());
+    }
+
+    #[test]
+    fn what_is_beyond_its_worth_is_lost() {
+        let health = health();
+        let wait = |time, worth| health.wait(Duration::from_millis(worth), || pass(time)).1.as_millis();
+        assert_eq!((wait(100, 100), wait(5, 20)), (100, 5));
+        assert_eq!(health.left(), LOST_MOST);
+        wait(1100, 100);
+        assert_eq!(health.left(), Duration::from_secs(1));
+        wait(5000, 0);
+        assert_eq!(health.left(), Duration::ZERO);
+    }
+
+    #[test]
+    fn those_that_wait_together_lose_the_same_time() {
+        let health = health();
+        health.waiting.store(3, Ordering::Relaxed);
+        health.wait(Duration::ZERO, || pass(4000));
+        assert_eq!(health.left(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_rate_is_an_average() {
+        let rate = Rate::default();
+        assert_eq!(rate.time_of(100), None);
+        rate.add(1000, Duration::from_millis(10));
+        rate.add(3000, Duration::from_millis(10));
+        assert_eq!(rate.time_of(100), Some(Duration::from_micros(500)));
+    }
+}

@@ -1,0 +1,220 @@
+//! A cache on a server: what is found, and what becomes of the work when the server is slow, away or lies.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use packline_cache::{BlockCache, BlockEncoder, Counts, Lookup};
+use packline_codec::{Outcome, Spec};
+use packline_remote::{Server, Url, ping};
+use packline_testkit::http_cache::{Fault, HttpCache};
+use packline_testkit::{Random, Stopwatch};
+
+const BLOCK: usize = 16 << 10;
+static START: LazyLock<Stopwatch> = LazyLock::new(Stopwatch::start);
+
+fn clock() -> Duration {
+    START.elapsed()
+}
+
+fn spec() -> Spec {
+    Spec::parse("zstd:level=3").unwrap()
+}
+
+/// Blocks that compress, and one that does not.
+fn blocks() -> Vec<Vec<u8>> {
+    let prose = (0..40).map(|seed| Random::new(seed).prose(BLOCK - seed as usize));
+    prose.chain([Random::new(99).noise(BLOCK)]).collect()
+}
+
+fn compressed(encoder: &mut BlockEncoder, block: &[u8]) -> Option<Vec<u8>> {
+    let mut to = vec![0; block.len()];
+    match encoder.compress(block, None, &mut to).unwrap() {
+        Outcome::Smaller(size) => Some(to[..size].to_vec()),
+        Outcome::NotSmaller => None,
+    }
+}
+
+fn cache(url: &str, threads: bool) -> Arc<BlockCache> {
+    let server = Server::new(Url::parse(url).unwrap(), threads, clock);
+    Arc::new(BlockCache::shared(Box::new(server)))
+}
+
+/// Compresses all blocks through a cache, and compares with what the encoder makes of them.
+fn run(cache: Arc<BlockCache>) -> Counts {
+    let encoder = |cache| BlockEncoder::new(&Lookup { known: Vec::new(), cache }, &spec(), BLOCK).unwrap();
+    let (mut cached, mut plain) = (encoder(Some(cache.clone())), encoder(None));
+    for block in blocks() {
+        assert!(compressed(&mut cached, &block) == compressed(&mut plain, &block));
+    }
+    cache.finish()
+}
+
+fn run_at(url: &str) -> Counts {
+    run(cache(url, true))
+}
+
+fn warning(counts: &Counts) -> String {
+    let warnings: Vec<String> = counts.warnings().collect();
+    assert!(warnings.len() < 2, "{warnings:?}");
+    warnings.into_iter().next().unwrap_or_default()
+}
+
+fn filled() -> HttpCache {
+    let server = HttpCache::start().unwrap();
+    assert_eq!(warning(&run_at(&server.url())), "");
+    server
+}
+
+#[test]
+fn each_block_is_one_request() {
+    let all = blocks().len() as u64;
+    for (threads, prefix) in [(true, "/a/b"), (false, "")] {
+        let server = HttpCache::start().unwrap();
+        let url = server.url() + prefix;
+        let first = run(cache(&url, threads));
+        assert_eq!((first.found, first.missed, warning(&first)), (0, all, String::new()));
+        let remote = first.remote.unwrap();
+        assert_eq!((remote.found, remote.added), (0, all));
+        assert_eq!(server.requests(), (all, all));
+        let second = run(cache(&url, threads));
+        let remote = second.remote.as_ref().unwrap();
+        assert_eq!((second.found, second.missed, remote.found, remote.added), (all, 0, all, 0));
+        assert_eq!((warning(&second), server.requests()), (String::new(), (2 * all, all)));
+        assert!(server.connections() <= 7, "{}", server.connections());
+        let rest = format!("{prefix}/ac/");
+        let is_key = |key: &str| key.len() == 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit());
+        assert!(server.entries().into_keys().all(|path| path.strip_prefix(&*rest).is_some_and(is_key)));
+    }
+}
+
+#[test]
+fn a_directory_comes_before_the_server() {
+    let (server, directory) = (filled(), tempfile::tempdir().unwrap());
+    let all = blocks().len() as u64;
+    for (found_remote, added) in [(all, all), (0, 0)] {
+        let (gets, puts) = server.requests();
+        let remote = Server::new(Url::parse(&server.url()).unwrap(), true, clock);
+        let local = BlockCache::open(directory.path(), 1 << 30, 0).unwrap();
+        let counts = run(Arc::new(local.with_remote(Box::new(remote))));
+        assert_eq!((counts.found, counts.added, counts.remote.unwrap().found), (all, added, found_remote));
+        assert_eq!(server.requests(), (gets + found_remote, puts));
+    }
+}
+
+#[test]
+fn a_server_that_fails_is_given_up_soon() {
+    let server = filled();
+    let entries = server.entries();
+    let all = blocks().len() as u64;
+    // With words of the warning.
+    let cases: [(Fault, &str); 12] = [
+        (Fault::WrongBytes, "answer is"),
+        (Fault::OtherEntry, "damaged or of another block"),
+        (Fault::Page, "is no entry"),
+        (Fault::Cut, "cannot read an entry: "),
+        (Fault::CutAtOnce, "cannot read an entry: "),
+        (Fault::Nonsense, "cannot read an entry: "),
+        (Fault::LongLength(10), "cannot read an entry: "),
+        (Fault::ShortLength(10), "answer is"),
+        (Fault::Endless, "more than"),
+        (Fault::Status(500), "500 Internal Server Error"),
+        (Fault::Status(301), "301 Moved"),
+        (Fault::Delay(Duration::from_secs(30)), "no whole answer in 3 s"),
+    ];
+    for (fault, words) in cases {
+        server.set_entries(entries.clone());
+        server.set_fault(fault);
+        let ((gets, _), watch) = (server.requests(), Stopwatch::start());
+        let counts = run_at(&server.url());
+        let (warning, time, asked) = (warning(&counts), watch.elapsed(), server.requests().0 - gets);
+        assert!(warning.starts_with(&server.url()) && warning.contains(words), "{fault:?}: {warning}");
+        assert!(warning.ends_with("it was not used after that"), "{fault:?}: {warning}");
+        assert!(time < Duration::from_secs(15) && asked <= 3, "{fault:?}: {time:?}, {asked} requests");
+        assert_eq!((counts.found, counts.missed), (0, all), "{fault:?}");
+    }
+}
+
+#[test]
+fn some_wrong_entries_do_not_end_its_use_and_are_replaced() {
+    let server = filled();
+    let mut entries = server.entries();
+    // Never three of them are asked for in a row.
+    let wrong = 2;
+    entries.values_mut().take(wrong).for_each(|entry| entry.truncate(9));
+    server.set_entries(entries);
+    let (counts, wrong) = (run_at(&server.url()), wrong as u64);
+    let line = warning(&counts);
+    assert!(line.contains(&format!("{wrong} requests failed, the first: ")), "{line}");
+    assert_eq!((counts.missed, counts.remote.unwrap().added), (wrong, wrong));
+    let counts = run_at(&server.url());
+    assert_eq!((counts.missed, warning(&counts)), (0, String::new()));
+}
+
+#[test]
+fn a_full_server_is_still_read() {
+    let server = filled();
+    let kept: BTreeMap<_, _> = server.entries().into_iter().step_by(2).collect();
+    let (all, found) = (blocks().len() as u64, kept.len() as u64);
+    server.set_entries(kept);
+    for threads in [true, false] {
+        server.set_fault(Fault::PutStatus(507));
+        let puts = server.requests().1;
+        let counts = run(cache(&server.url(), threads));
+        let line = warning(&counts);
+        assert!(line.contains("507 Insufficient Storage; nothing was added to it after that"), "{line}");
+        assert_eq!((counts.found, counts.missed, counts.remote.unwrap().added), (found, all - found, 0));
+        assert!(server.requests().1 - puts <= 7);
+    }
+}
+
+/// Each answer comes before the time is up, and is slower than compressing.
+#[test]
+fn a_server_that_is_slower_than_compressing_is_given_up() {
+    let server = filled();
+    server.set_fault(Fault::Delay(Duration::from_millis(500)));
+    let watch = Stopwatch::start();
+    let counts = run_at(&server.url());
+    let line = warning(&counts);
+    assert!(line.contains("compressing is faster than its answers; it was not used after that"), "{line}");
+    assert!(watch.elapsed() < Duration::from_secs(15) && (1..10).contains(&counts.found), "{counts:?}");
+}
+
+#[test]
+fn entries_in_drops_are_not_waited_for() {
+    let server = filled();
+    server.set_fault(Fault::Drip(Duration::from_millis(50)));
+    let watch = Stopwatch::start();
+    let line = warning(&run_at(&server.url()));
+    assert!(line.contains("not used after that") && watch.elapsed() < Duration::from_secs(15), "{line}");
+}
+
+#[test]
+fn a_server_that_is_away_costs_nothing() {
+    // Ended, so that its address has no listener.
+    let url = HttpCache::start().unwrap().url();
+    for url in [url, "http://no-such-host.invalid".into()] {
+        let watch = Stopwatch::start();
+        let line = warning(&run_at(&url));
+        assert!(line.starts_with(&format!("{url}: cannot read an entry: ")), "{line}");
+        assert!(line.ends_with("it was not used after that") && watch.elapsed() < Duration::from_secs(15), "{line}");
+        assert!(ping(&Url::parse(&url).unwrap()).is_err());
+    }
+}
+
+#[test]
+fn users_have_passwords() {
+    let server = HttpCache::start().unwrap();
+    // user:a%b
+    server.set_authorization("Basic dXNlcjphJWI=");
+    let line = warning(&run_at(&server.url()));
+    assert!(line.contains("401 Unauthorized"), "{line}");
+    let url = format!("http://user:a%25b@{}", server.address());
+    let counts = run_at(&url);
+    assert_eq!((counts.remote.as_ref().unwrap().added, warning(&counts)), (blocks().len() as u64, String::new()));
+    ping(&Url::parse(&url).unwrap()).unwrap();
+    server.set_fault(Fault::CutAtOnce);
+    let line = warning(&run_at(&url));
+    assert!(line.starts_with(&server.url()) && !line.contains("user"), "{line}");
+}

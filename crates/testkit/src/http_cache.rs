@@ -1,0 +1,276 @@
+//! A small HTTP server for entries of caches, as bazel-remote is one, that can be set to misbehave.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How answers are wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    None,
+    /// A bit of each entry is inverted; which one depends on its name.
+    WrongBytes,
+    /// Each entry is another one.
+    OtherEntry,
+    /// A page for people in place of an entry.
+    Page,
+    /// The connection is cut in the middle of an entry.
+    Cut,
+    /// The connection is cut before an answer.
+    CutAtOnce,
+    /// Each answer takes so long.
+    Delay(Duration),
+    /// An entry comes in pieces, with so much time between two of them.
+    Drip(Duration),
+    /// Each answer has this status.
+    Status(u16),
+    /// Each answer to an entry that is added has this status.
+    PutStatus(u16),
+    /// The length that is announced is so much larger than what is sent.
+    LongLength(usize),
+    /// The length that is announced is so much smaller than what is sent.
+    ShortLength(usize),
+    /// An entry never ends.
+    Endless,
+    /// No HTTP is sent.
+    Nonsense,
+}
+
+/// A server on an address of its own, in threads; it ends when this is dropped.
+pub struct HttpCache {
+    address: SocketAddr,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// By path.
+    entries: Mutex<BTreeMap<String, Vec<u8>>>,
+    fault: Mutex<Option<Fault>>,
+    /// What the header `Authorization` must be.
+    authorization: Mutex<Option<String>>,
+    gets: AtomicU64,
+    puts: AtomicU64,
+    connections: AtomicU64,
+    ended: AtomicBool,
+}
+
+struct Request {
+    method: String,
+    path: String,
+    authorization: Option<String>,
+    body: Vec<u8>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl HttpCache {
+    /// An empty cache without faults.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn start() -> io::Result<HttpCache> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        let (address, state) = (listener.local_addr()?, Arc::new(State::default()));
+        let shared = state.clone();
+        thread::Builder::new().name("http cache".into()).spawn(move || accept(&listener, &shared))?;
+        Ok(HttpCache { address, state })
+    }
+
+    /// `http://ADDRESS`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// `ADDRESS`.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Misbehaves from now on.
+    pub fn set_fault(&self, fault: Fault) {
+        *locked(&self.state.fault) = Some(fault);
+    }
+
+    /// Refuses requests without this header.
+    pub fn set_authorization(&self, value: &str) {
+        *locked(&self.state.authorization) = Some(value.to_string());
+    }
+
+    /// What it holds, by path.
+    pub fn entries(&self) -> BTreeMap<String, Vec<u8>> {
+        locked(&self.state.entries).clone()
+    }
+
+    /// Replaces what it holds.
+    pub fn set_entries(&self, entries: BTreeMap<String, Vec<u8>>) {
+        *locked(&self.state.entries) = entries;
+    }
+
+    /// Requests so far: GET and PUT.
+    pub fn requests(&self) -> (u64, u64) {
+        (self.state.gets.load(Ordering::Relaxed), self.state.puts.load(Ordering::Relaxed))
+    }
+
+    /// Connections so far.
+    pub fn connections(&self) -> u64 {
+        self.state.connections.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for HttpCache {
+    fn drop(&mut self) {
+        self.state.ended.store(true, Ordering::Relaxed);
+        // Wakes the thread that waits for connections.
+        drop(TcpStream::connect(self.address));
+    }
+}
+
+fn accept(listener: &TcpListener, state: &Arc<State>) {
+    while let Ok((stream, _)) = listener.accept() {
+        if state.ended.load(Ordering::Relaxed) {
+            return;
+        }
+        state.connections.fetch_add(1, Ordering::Relaxed);
+        let state = state.clone();
+        // A connection that ends for whatever reason concerns the client alone.
+        let serve = move || drop(state.serve(stream));
+        if thread::Builder::new().name("http connection".into()).spawn(serve).is_err() {
+            return;
+        }
+    }
+}
+
+impl State {
+    /// Answers requests of a connection until it ends.
+    fn serve(&self, stream: TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        let mut reader = BufReader::new(stream.try_clone()?);
+        let mut stream = stream;
+        while let Some(request) = read_request(&mut reader)? {
+            if self.ended.load(Ordering::Relaxed) || !self.answer(&request, &mut stream)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers a request; false if the connection is to be closed.
+    fn answer(&self, request: &Request, stream: &mut TcpStream) -> io::Result<bool> {
+        let fault = locked(&self.fault).unwrap_or(Fault::None);
+        let is_put = request.method == "PUT";
+        let counter = if is_put { &self.puts } else { &self.gets };
+        counter.fetch_add(1, Ordering::Relaxed);
+        match fault {
+            Fault::CutAtOnce => return Ok(false),
+            Fault::Nonsense => return stream.write_all(b"220 mail.example ESMTP\r\n\r\n").map(|()| false),
+            Fault::Delay(time) => thread::sleep(time),
+            Fault::Status(status) => return send(stream, status, b"refused").map(|()| true),
+            Fault::PutStatus(status) if is_put => return send(stream, status, b"refused").map(|()| true),
+            _ => {}
+        }
+        let wanted = locked(&self.authorization).clone();
+        if wanted.is_some_and(|wanted| request.authorization.as_ref() != Some(&wanted)) {
+            return send(stream, 401, b"who is it").map(|()| true);
+        }
+        if is_put {
+            locked(&self.entries).insert(request.path.clone(), request.body.clone());
+            return send(stream, 200, b"").map(|()| true);
+        }
+        let entry = locked(&self.entries).get(&request.path).cloned();
+        match (entry, fault) {
+            (Some(entry), _) => self.send_entry(stream, &request.path, entry, fault),
+            (None, _) => send(stream, 404, b"Not found\n").map(|()| true),
+        }
+    }
+
+    fn send_entry(&self, stream: &mut TcpStream, path: &str, mut entry: Vec<u8>, fault: Fault) -> io::Result<bool> {
+        match fault {
+            Fault::WrongBytes => {
+                let bit = path.bytes().fold(7_usize, |sum, byte| sum * 31 % 1_000_003 + usize::from(byte))
+                    % (entry.len() * 8);
+                entry[bit / 8] ^= 1 << (bit % 8);
+            }
+            Fault::OtherEntry => {
+                let entries = locked(&self.entries);
+                let other =
+                    entries.range::<str, _>((std::ops::Bound::Excluded(path), std::ops::Bound::Unbounded)).next();
+                entry = other.or_else(|| entries.iter().next()).map(|(_, other)| other.clone()).unwrap_or_default();
+            }
+            Fault::Page => entry = b"<html><body>Sign in</body></html>".to_vec(),
+            Fault::Cut => {
+                send_head(stream, 200, entry.len())?;
+                stream.write_all(&entry[..entry.len() / 2])?;
+                return Ok(false);
+            }
+            Fault::Drip(time) => {
+                send_head(stream, 200, entry.len())?;
+                for byte in entry {
+                    thread::sleep(time);
+                    stream.write_all(&[byte])?;
+                }
+                return Ok(true);
+            }
+            Fault::LongLength(more) => {
+                send_head(stream, 200, entry.len() + more)?;
+                stream.write_all(&entry)?;
+                return Ok(false);
+            }
+            Fault::ShortLength(less) => {
+                send_head(stream, 200, entry.len().saturating_sub(less))?;
+                return stream.write_all(&entry).map(|()| true);
+            }
+            Fault::Endless => {
+                stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
+                let chunk = [&b"1000\r\n"[..], &[0x2a; 0x1000], b"\r\n"].concat();
+                while !self.ended.load(Ordering::Relaxed) {
+                    stream.write_all(&chunk)?;
+                }
+                return Ok(false);
+            }
+            _ => {}
+        }
+        send(stream, 200, &entry).map(|()| true)
+    }
+}
+
+fn send(stream: &mut TcpStream, status: u16, body: &[u8]) -> io::Result<()> {
+    send_head(stream, status, body.len())?;
+    stream.write_all(body)
+}
+
+fn send_head(stream: &mut TcpStream, status: u16, length: usize) -> io::Result<()> {
+    stream.write_all(format!("HTTP/1.1 {status} Status\r\nContent-Length: {length}\r\n\r\n").as_bytes())
+}
+
+/// The next request; `None` at the end of the connection.
+fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let mut words = line.split_whitespace();
+    let [method, path] = [(); 2].map(|()| words.next().unwrap_or_default().to_string());
+    let (mut length, mut authorization) = (0, None);
+    loop {
+        let mut header = String::new();
+        if reader.read_line(&mut header)? == 0 || header.trim().is_empty() {
+            break;
+        }
+        let (name, value) = header.split_once(':').unwrap_or((&header, ""));
+        match &*name.to_ascii_lowercase() {
+            "content-length" => length = value.trim().parse().unwrap_or(0),
+            "authorization" => authorization = Some(value.trim().to_string()),
+            _ => {}
+        }
+    }
+    let mut body = Vec::new();
+    reader.take(length).read_to_end(&mut body)?;
+    Ok(Some(Request { method, path, authorization, body }))
+}

@@ -21,6 +21,7 @@ mod opened;
 mod pseudo_out;
 mod read_plan;
 mod selection;
+mod source;
 mod streamed;
 mod tar_out;
 mod unpack;
@@ -41,6 +42,7 @@ pub use opened::{ImagePlace, OpenedImage};
 pub use pseudo_out::{PseudoOutRequest, pseudo_out};
 pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
 pub use selection::{Omit, SelectedWalk, Selection, idle_exclude};
+pub use source::{ImageSource, SourceDemand, SourcePlan, Wanted};
 pub use streamed::restore_superblock;
 pub use tar_out::{Output, TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
 pub use unpack::{

@@ -95,22 +95,27 @@ impl ReadDemand {
     }
 
     /// Two blocks in flight, and one in the cache.
-    fn least(&self) -> u64 {
+    pub(crate) fn least(&self) -> u64 {
         let block = u64::from(self.block_size);
         self.reading(2 * block) + block
     }
 
     /// Bytes that reading takes for a window: the blocks, the plan of what comes behind them (a quarter more), and buffers that
     /// wait to be used again.
-    fn reading(&self, window: u64) -> u64 {
+    pub(crate) fn reading(&self, window: u64) -> u64 {
         let block = u64::from(self.block_size);
         let spare = if block < RUN { (window / 4).max(2 * (block + RUN)) } else { (window / 8).max(2 * block) };
         window + window / 4 + spare
     }
 
     /// A worker holds a block, or several small ones, as stored beside those it makes.
-    fn tool(&self) -> u64 {
+    pub(crate) fn tool(&self) -> u64 {
         self.decoder.saturating_add(u64::from(self.block_size).max(RUN))
+    }
+
+    /// Divides `left` bytes between contents in flight and fragment blocks, for all workers wanted.
+    pub(crate) fn share_of(&self, left: u64) -> ReadPlan {
+        self.share(Grant { workers: self.workers, left }, metadata_cache(self.limit) as u64)
     }
 
     fn share(&self, Grant { workers, left }: Grant, metadata: u64) -> ReadPlan {

@@ -10,7 +10,7 @@ mod plan;
 mod sink;
 mod sparse;
 
-pub use items::kind_of;
+pub use items::{kind_of, weight};
 
 use std::io::Write;
 use std::path::PathBuf;

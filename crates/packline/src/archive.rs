@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use packline_image::{ImagePlace, metadata_cache};
@@ -125,8 +126,10 @@ impl Archive {
         match self {
             Archive::Tar(tar) => {
                 let prepared = Prepared::new(tar.source())?;
-                let spare = resources.memory.unwrap_or(u64::MAX).saturating_sub(prepared.least());
-                work(prepared.open(resources.workers, spare, options)?.source.as_mut())
+                let limit = resources.memory;
+                let spare = limit.unwrap_or(u64::MAX).saturating_sub(prepared.least(limit));
+                let (granted, _) = prepared.granted(resources.workers, limit, spare);
+                work(granted.open(options, resources, Rc::new(|_, _| true))?.source.as_mut())
             }
             #[cfg(feature = "lrz")]
             Archive::Lrz(opened) => lrzip::read_tar(opened, resources, work),

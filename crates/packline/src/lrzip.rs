@@ -143,6 +143,7 @@ pub(crate) fn pack_tree(
             Ok(file) => (path.escaped(), Box::new(file)),
             Err(cause) => return Err(Error::Source { path, action: "cannot open", cause }),
         },
+        Source::Image(image) => return Err(no_image(&image.display_path)),
         Source::Directories { .. } => return Err(no_lrz("several directories")),
         Source::Entries { name, .. } => return Err(no_lrz(&format!("{name}: entries"))),
     };
@@ -150,6 +151,14 @@ pub(crate) fn pack_tree(
     let written = pack_tar(&name, stream, &mut output, options, &resources, observer)?;
     output.finish(None, observer)?;
     Ok(written)
+}
+
+fn no_image(path: &Path) -> Error {
+    Error::Target {
+        path: path.to_path_buf(),
+        what: "an image does not become a .lrz file, which holds a tar".to_string(),
+        expected: "a tar of the image".to_string(),
+    }
 }
 
 fn pack_directory(

@@ -30,6 +30,22 @@ pub struct Demand<'a> {
     pub source: u64,
 }
 
+/// Bytes beyond what the fewest workers need, where the demand depends on the limit: the error names a limit that is enough.
+///
+/// # Errors
+/// [`Error::Memory`] if not even they fit.
+pub fn spare<'a>(demand: impl Fn(Option<u64>) -> Demand<'a>, limit: Option<u64>) -> Result<u64, Error> {
+    demand(limit).spare().map_err(|mut error| {
+        while let Error::Memory { needed, .. } = &mut error
+            && let Err(Error::Memory { needed: more, .. }) = demand(Some(*needed)).spare()
+            && more > *needed
+        {
+            *needed = more;
+        }
+        error
+    })
+}
+
 /// What a limit grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
@@ -132,6 +148,14 @@ mod tests {
         let asked = |window| Demand { window: Some(window), ..demand(2, None) }.plan().unwrap().window;
         assert_eq!(asked(1 << 20), 1 << 20);
         assert_eq!(asked(1 << 40), 16 << 20);
+    }
+
+    #[test]
+    fn the_limit_named_is_enough_for_a_demand_that_grows_with_it() {
+        let growing = |limit: Option<u64>| Demand { source: limit.unwrap_or(0) / 5 + 7, ..demand(2, limit) };
+        let Err(Error::Memory { allowed: 0, needed, .. }) = spare(growing, Some(0)) else { panic!("granted") };
+        assert_eq!(spare(growing, Some(needed)).unwrap(), 0);
+        assert!(spare(growing, Some(needed - 1)).is_err());
     }
 
     #[test]

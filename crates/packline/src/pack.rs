@@ -1,9 +1,11 @@
 //! Packs: opens the source, distributes the memory, writes the image, and renames it to its final name.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use packline_cache::{Counts, Lookup};
-use packline_image::idle_exclude;
+use packline_engine::Pool;
+use packline_image::{Wanted, idle_exclude};
 use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
 use packline_squashfs::Options;
@@ -11,7 +13,7 @@ use packline_tree::{DirectoryOptions, Kind, Patterns, PseudoSource, Source as _}
 
 use crate::archive::scratch_for;
 use crate::filtered::{Filtered, filter_memory};
-use crate::memory::{Demand, Plan};
+use crate::memory::{Demand, Plan, spare};
 use crate::observed_source::ObservedSource;
 use crate::source::{Prepared, leave_out};
 use crate::squashfs::{self, Job};
@@ -105,25 +107,34 @@ impl<'o> Begun<'o> {
         let lookup = Lookup { known: Vec::new(), cache: request.cache };
         let tool = squashfs::tool_memory(&image, request.verify, &lookup)
             .map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
-        if let (Source::TarFile { path }, Output::File { .. }) = (&request.source, &request.target) {
-            must_differ(path, &display_path)?;
+        if let Output::File { .. } = &request.target {
+            refuse_input(&request.source, &display_path)?;
         }
         let output = open_output(request.target, &request.resources, &request.temporaries)?;
         let changes = changes(request.changes, &image);
         let source = without_outside(request.source, &changes, &output);
         let filters = filters(&source, &changes);
         let excludes = excludes(&source, &changes);
-        let resources = request.resources;
+        let mut resources = request.resources;
         let workers_wanted = resources.workers;
-        let prepared = Prepared::new(source)?;
         let (limit, window, block_size) = (resources.memory, resources.window, image.block_size);
-        let engine = &resources.engine;
-        let filter = if filters { filter_memory(limit) } else { 0 };
-        let besides = filter + lookup.shared_memory(block_size as usize) as u64;
-        let source = prepared.least() + besides;
-        let least = Demand { workers: workers_wanted, engine, limit, window, block_size, tool, source };
-        let mut opened = prepared.open(workers_wanted, least.spare()?, request.tar)?;
-        let plan = Demand { source: opened.memory + besides, ..least }.plan()?;
+        let prepared = Prepared::new(source)?;
+        let (engine, tool) = (&resources.engine, tool + prepared.tool());
+        let shared = lookup.shared_memory(block_size as usize) as u64;
+        let besides = |limit| shared + if filters { filter_memory(limit) } else { 0 };
+        let demand = |limit| {
+            let source = prepared.least(limit) + besides(limit);
+            Demand { workers: workers_wanted, engine, limit, window, block_size, tool, source }
+        };
+        let spare = spare(demand, limit)?;
+        let least = demand(limit);
+        let (granted, memory) = prepared.granted(workers_wanted, limit, spare);
+        let plan = Demand { source: memory + besides(limit), ..least }.plan()?;
+        if granted.shares_workers() {
+            resources.engine.pool = Some(pool(&resources, plan.workers, &display_path)?);
+        }
+        let wanted = wanted(changes.clone());
+        let mut opened = granted.open(request.tar, &resources, wanted)?;
         if filters {
             let (name, scratch) = (opened.name.clone(), resources.scratch.clone());
             opened.source = Box::new(Filtered::new(opened.source, changes.clone(), name, limit, scratch));
@@ -152,6 +163,30 @@ impl<'o> Begun<'o> {
         };
         Ok(Begun { output, observed, excludes, job })
     }
+}
+
+/// Refuses an output that is the input: one that is written in place, or a tar, of which little would be left if its packing failed late.
+fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
+    match source {
+        Source::TarFile { path } => Ok(must_differ(path, output)?),
+        Source::Image(image) if !output.is_file() => Ok(must_differ(&image.display_path, output)?),
+        _ => Ok(()),
+    }
+}
+
+/// One pool for reading and writing, so that no more threads run than were asked for.
+fn pool(resources: &Resources, workers: usize, display_path: &Path) -> Result<Pool, Error> {
+    let config = resources.engine.sized(workers, 0, &resources.cancel);
+    config.pool().map_err(|cause| Error::Source {
+        path: display_path.to_path_buf(),
+        action: "cannot start the workers",
+        cause,
+    })
+}
+
+/// Which contents of an image are decoded ahead.
+fn wanted(changes: Changes) -> Wanted {
+    Rc::new(move |path, directory| changes.keeps(path, directory))
 }
 
 /// The superblock is written last, at the start of the image, so that a stream gets an image when it is whole.

@@ -14,7 +14,7 @@ use packline_tree::{DirectoryOptions, Entry, Meta, PseudoFile};
 #[cfg(feature = "lrz")]
 use crate::codecs::lrz_options;
 use crate::joined::Part;
-use crate::{Changes, Container, Error, Output, Resources, Temporaries};
+use crate::{Changes, Container, Error, Image, Output, Resources, Temporaries};
 
 /// Where the entries of a pack come from.
 pub enum Source {
@@ -44,6 +44,8 @@ pub enum Source {
         /// Bytes of the tar.
         stream: Box<dyn Read + Send>,
     },
+    /// An image.
+    Image(Image),
     /// Any other source.
     Entries {
         /// Its name in messages.
@@ -67,6 +69,11 @@ impl Source {
     /// A tar stream, plain or compressed; `name` is for messages.
     pub fn tar_reader(name: impl Into<String>, stream: impl Read + Send + 'static) -> Source {
         Source::TarStream { name: name.into(), stream: Box::new(stream) }
+    }
+
+    /// An image.
+    pub fn image(image: Image) -> Source {
+        Source::Image(image)
     }
 
     /// Entries made by the caller; `name` is for messages.
@@ -135,7 +142,8 @@ pub(crate) fn no_lrz(what: &str) -> Error {
 /// A tree to be packed.
 #[non_exhaustive]
 pub struct PackRequest {
-    /// The tree. A .lrz file takes a directory or a tar, which is packed as it is, without what it was compressed with.
+    /// The tree. A .lrz file takes a directory or a tar, which is packed as it is, without what it was compressed with. An image may be
+    /// replaced by what is packed from it.
     pub source: Source,
     /// Where the output goes: a file, a block device or, of a .lrz file, a stream.
     pub target: Output,

@@ -3,16 +3,18 @@
 use std::fs::{self, File};
 use std::io::{Cursor, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use packline_image::{ImagePlace, ImageSource, SourceDemand, SourcePlan, Wanted, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::tar::{self, TarOptions};
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Meta, Symlinks};
 
+use crate::archive::scratch_for;
 use crate::joined::{Joined, Part};
-use crate::{ContentKind, Error, Source};
+use crate::{ContentKind, Error, Image, Resources, Source};
 
 /// Memory of a source without a decompressor, bytes.
 const PLAIN: u64 = 1 << 20;
@@ -34,6 +36,17 @@ pub(crate) enum Prepared {
     Directories { parts: Vec<Part>, root: Meta },
     TarFile { path: PathBuf, compressed: bool },
     TarStream { name: String, stream: Box<dyn Read + Send>, compressed: bool },
+    Image(Image),
+    Entries { name: String, source: Box<dyn packline_tree::Source> },
+}
+
+/// A source whose share of the memory is known.
+pub(crate) enum Granted {
+    Directory { path: PathBuf, options: DirectoryOptions },
+    Directories { parts: Vec<Part>, root: Meta },
+    TarFile { path: PathBuf, limits: Limits },
+    TarStream { name: String, stream: Box<dyn Read + Send>, limits: Limits },
+    Image { image: Image, plan: SourcePlan },
     Entries { name: String, source: Box<dyn packline_tree::Source> },
 }
 
@@ -41,8 +54,6 @@ pub(crate) enum Prepared {
 pub(crate) struct Opened {
     /// Its name in messages.
     pub(crate) name: String,
-    /// Its memory, bytes.
-    pub(crate) memory: u64,
     pub(crate) source: Box<dyn packline_tree::Source>,
 }
 
@@ -57,12 +68,13 @@ impl Prepared {
             Source::Directories { parts, root } => Ok(Prepared::Directories { parts, root }),
             Source::TarFile { path } => prepare_file(path),
             Source::TarStream { name, stream } => prepare_stream(name, stream),
+            Source::Image(image) => Ok(Prepared::Image(image)),
             Source::Entries { name, source } => Ok(Prepared::Entries { name, source }),
         }
     }
 
-    /// The minimum memory with which it works, bytes.
-    pub(crate) fn least(&self) -> u64 {
+    /// The minimum memory with which it works, bytes, if `limit` bytes are allowed in all.
+    pub(crate) fn least(&self, limit: Option<u64>) -> u64 {
         match self {
             Prepared::Directory { options, .. } => directory_memory(options.readers, AHEAD_LEAST),
             Prepared::Directories { parts, .. } => {
@@ -72,31 +84,85 @@ impl Prepared {
             Prepared::TarFile { compressed: true, .. } | Prepared::TarStream { compressed: true, .. } => {
                 PLAIN + WINDOW_LEAST + BUFFERS_LEAST
             }
+            Prepared::Image(image) => PLAIN + SourceDemand::new(image, limit).least(),
             _ => PLAIN,
         }
     }
 
-    /// Opens it. `threads` may decompress it; it uses only a part of `spare`, bytes of unused memory, beyond its minimum. A tar has these
+    /// Bytes that each worker takes for it.
+    pub(crate) fn tool(&self) -> u64 {
+        match self {
+            Prepared::Image(image) => SourceDemand::new(image, None).tool(),
+            _ => 0,
+        }
+    }
+
+    /// Grants it memory beyond its minimum, a part of `spare`, bytes of `limit` that are unused; and its memory, bytes. `threads` may work
+    /// for it.
+    pub(crate) fn granted(self, threads: usize, limit: Option<u64>, spare: u64) -> (Granted, u64) {
+        match self {
+            Prepared::Directory { path, mut options } => {
+                let memory = grant_ahead(&mut options, spare);
+                (Granted::Directory { path, options }, memory)
+            }
+            // Parts are read one after the other, so that the largest takes most memory.
+            Prepared::Directories { mut parts, root } => {
+                let memory = parts.iter_mut().map(|part| grant_ahead(&mut part.options, spare)).max();
+                (Granted::Directories { parts, root }, memory.unwrap_or(PLAIN))
+            }
+            Prepared::TarFile { path, compressed } => {
+                let (limits, memory) = decompressor(compressed, threads, spare);
+                (Granted::TarFile { path, limits }, memory)
+            }
+            Prepared::TarStream { name, stream, compressed } => {
+                let (limits, memory) = decompressor(compressed, threads, spare);
+                (Granted::TarStream { name, stream, limits }, memory)
+            }
+            Prepared::Image(image) => {
+                let demand = SourceDemand::new(&image, limit);
+                let plan = demand.plan(threads, spare / 4);
+                (Granted::Image { image, plan }, PLAIN + demand.memory(&plan))
+            }
+            Prepared::Entries { name, source } => (Granted::Entries { name, source }, PLAIN),
+        }
+    }
+}
+
+impl Granted {
+    /// Whether contents are decoded by the workers that compress.
+    pub(crate) fn shares_workers(&self) -> bool {
+        matches!(self, Granted::Image { .. })
+    }
+
+    /// Opens it, on the pool of `resources` if it is an image, of which contents are decoded ahead only where `wanted`. A tar has these
     /// options, but for the name.
     ///
     /// # Errors
     /// [`Error::Tree`] if it cannot be opened or read.
-    pub(crate) fn open(self, threads: usize, spare: u64, options: TarOptions) -> Result<Opened, Error> {
+    pub(crate) fn open(self, options: TarOptions, resources: &Resources, wanted: Wanted) -> Result<Opened, Error> {
         match self {
-            Prepared::Directory { path, options } => open_directory(&path, options, spare),
-            Prepared::Directories { parts, root } => Ok(open_directories(parts, root, spare)),
-            Prepared::TarFile { path, compressed } => {
-                let (limits, memory) = decompressor(compressed, threads, spare);
+            Granted::Directory { path, options } => {
+                let source = DirectorySource::open(&path, options)?;
+                Ok(Opened { name: path.escaped(), source: Box::new(source) })
+            }
+            Granted::Directories { parts, root } => {
+                let name = parts.iter().map(|part| part.to.escaped()).collect::<Vec<_>>().join(", ");
+                Ok(Opened { name, source: Box::new(Joined::new(parts, root)) })
+            }
+            Granted::TarFile { path, limits } => {
                 let name = path.escaped();
                 let source = tar::open_file(&path, TarOptions { input_name: name.clone(), ..options }, &limits)?;
-                Ok(Opened { name, memory, source })
+                Ok(Opened { name, source })
             }
-            Prepared::TarStream { name, stream, compressed } => {
-                let (limits, memory) = decompressor(compressed, threads, spare);
+            Granted::TarStream { name, stream, limits } => {
                 let source = tar::open_stream(stream, TarOptions { input_name: name.clone(), ..options }, &limits)?;
-                Ok(Opened { name, memory, source })
+                Ok(Opened { name, source })
             }
-            Prepared::Entries { name, source } => Ok(Opened { name, memory: PLAIN, source }),
+            Granted::Image { image, plan } => {
+                let name = image.display_path.escaped();
+                Ok(Opened { name, source: Box::new(ImageSource::new(image, &plan, resources, wanted)) })
+            }
+            Granted::Entries { name, source } => Ok(Opened { name, source }),
         }
     }
 }
@@ -118,6 +184,52 @@ fn prepare_stream(name: String, stream: Box<dyn Read + Send>) -> Result<Prepared
     refuse_container(Path::new(&name), &head)?;
     let compressed = is_compressed(&head);
     Ok(Prepared::TarStream { name, stream, compressed })
+}
+
+impl Source {
+    /// A directory, a tar or an image, by what is there. An image is found behind other data too, and is stored in a file without a name
+    /// first if it comes through a pipe.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if it cannot be opened or read, and the errors of opening an image.
+    pub fn at(path: impl Into<PathBuf>, resources: &Resources) -> Result<Source, Error> {
+        let path = path.into();
+        let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
+        let kind = fs::metadata(&path).map_err(refused)?.file_type();
+        if kind.is_dir() {
+            return Ok(Source::directory(path));
+        }
+        if kind.is_fifo() || kind.is_char_device() {
+            let stream = File::open(&path).map_err(refused)?;
+            return Source::reader(path.escaped(), stream, resources);
+        }
+        let place = ImagePlace::new(&path);
+        let opened = match place.content_kind() {
+            Some(ContentKind::SquashFs) => Some(place.open(metadata_cache(resources.memory))?),
+            None => place.open(metadata_cache(resources.memory)).ok(),
+            Some(_) => None,
+        };
+        Ok(opened.map_or_else(|| Source::tar_file(path), Source::Image))
+    }
+
+    /// A tar or an image from a stream, by its first bytes. An image is stored in a file without a name first.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if it cannot be read, and the errors of opening an image.
+    pub fn reader(
+        name: impl Into<String>,
+        stream: impl Read + Send + 'static,
+        resources: &Resources,
+    ) -> Result<Source, Error> {
+        let name = name.into();
+        let path = Path::new(&name);
+        let (head, mut stream) = peeked(path, Box::new(stream))?;
+        if ContentKind::of_head(&head) != Some(ContentKind::SquashFs) {
+            return Ok(Source::TarStream { name, stream });
+        }
+        let place = ImagePlace::of_stream(path, None, &mut stream, scratch_for(path, resources)?)?;
+        place.open(metadata_cache(resources.memory)).map(Source::Image)
+    }
 }
 
 /// The first bytes of an input, by which its compression is detected.
@@ -150,19 +262,6 @@ pub(crate) fn refuse_container(name: &Path, head: &[u8]) -> Result<(), Error> {
 /// Whether an input with this start is compressed.
 pub(crate) fn is_compressed(head: &[u8]) -> bool {
     decompress::detect(head) != decompress::Format::Plain
-}
-
-fn open_directory(path: &Path, mut options: DirectoryOptions, spare: u64) -> Result<Opened, Error> {
-    let memory = grant_ahead(&mut options, spare);
-    let source = DirectorySource::open(path, options)?;
-    Ok(Opened { name: path.escaped(), memory, source: Box::new(source) })
-}
-
-/// Parts are read one after the other, so that the largest takes most memory.
-fn open_directories(mut parts: Vec<Part>, root: Meta, spare: u64) -> Opened {
-    let memory = parts.iter_mut().map(|part| grant_ahead(&mut part.options, spare)).max().unwrap_or(PLAIN);
-    let name = parts.iter().map(|part| part.to.escaped()).collect::<Vec<_>>().join(", ");
-    Opened { name, memory, source: Box::new(Joined::new(parts, root)) }
 }
 
 /// Limits the bytes that are read ahead; the memory of the source.
@@ -247,8 +346,8 @@ mod tests {
         let stream = Source::TarStream { name: "s".to_string(), stream: Box::new(Cursor::new(vec![0; 1024])) };
         for spec in [directory, Source::TarFile { path: file }, stream] {
             let prepared = Prepared::new(spec).unwrap();
-            let least = prepared.least();
-            assert_eq!(prepared.open(1, 0, TarOptions::default()).unwrap().memory, least);
+            let least = prepared.least(None);
+            assert_eq!(prepared.granted(1, None, 0).1, least);
         }
     }
 }

@@ -60,6 +60,5 @@ pub use rootless::{ROOTLESS_XATTR, take_rootless_owners};
 #[cfg(feature = "selinux")]
 pub use selinux::{FileContexts, SELINUX_XATTR, UNLABELED};
 pub use sort_file::{Assigned, FileFlags, FilePlace, Matching, SortFile, SortRule, Sorted};
-pub use source::{Extent, Source};
-pub use tar::Bookmark;
+pub use source::{Bookmark, Extent, Source};
 pub use xattr_file::{XattrFile, attribute_value};

@@ -1,6 +1,6 @@
 //! A source: a sequence of entries, and the content of the current one if it is a regular file.
 
-use crate::{Bookmark, Entry, Error};
+use crate::{Entry, Error, tar};
 
 /// Result of a read of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,66 @@ pub enum Extent {
     End,
 }
 
+/// Position of the content of an entry, see [`Source::bookmark`]. It is valid for the source that made it alone.
+#[derive(Debug, Clone)]
+pub enum Bookmark {
+    /// In a tar.
+    Tar(tar::TarBookmark),
+    /// A number of the source.
+    Number(u64),
+}
+
+impl Bookmark {
+    /// Heap memory, bytes.
+    pub fn memory(&self) -> u64 {
+        match self {
+            Bookmark::Tar(bookmark) => bookmark.memory(),
+            Bookmark::Number(_) => 0,
+        }
+    }
+
+    /// The error of a source called `input` for a bookmark that it did not make.
+    pub fn foreign(input: &str, path: &[u8]) -> Error {
+        let (what, expected) =
+            ("content at a bookmark of another source".to_string(), "one of this source".to_string());
+        Error::Entry { input: input.to_string(), entry: path.to_vec(), what, expected }
+    }
+}
+
 /// An iterator over entries and contents: a directory, a tar, a list.
+///
+/// Contents are read with their entries, in the order of the source:
+///
+/// ```
+/// # use packline_tree::{Error, Extent, Kind, Source};
+/// fn pack(source: &mut dyn Source, buffer: &mut [u8]) -> Result<(), Error> {
+///     while let Some(entry) = source.next_entry()? {
+///         while matches!(entry.kind, Kind::File { .. }) && source.read(buffer)? != Extent::End {}
+///     }
+///     Ok(())
+/// }
+/// ```
+///
+/// Or, if the source has bookmarks, after all entries, in any order. Entries are then listed without their contents, which costs little
+/// where the source can seek; and a source that knows the order reads and decodes ahead:
+///
+/// ```
+/// # use packline_tree::{Bookmark, Bytes, Error, Extent, Kind, Source};
+/// fn pack_some(source: &mut dyn Source, buffer: &mut [u8], wanted: fn(&[u8]) -> bool) -> Result<(), Error> {
+///     let mut files: Vec<(Bytes, Bookmark)> = Vec::new();
+///     while let Some(entry) = source.next_entry()? {
+///         if let (Kind::File { .. }, true) = (&entry.kind, wanted(&entry.path)) {
+///             files.extend(source.bookmark().map(|bookmark| (entry.path, bookmark)));
+///         }
+///     }
+///     source.expect(files.iter().map(|(_, bookmark)| bookmark.clone()).collect());
+///     for (path, bookmark) in &files {
+///         source.recall(bookmark, path)?;
+///         while source.read(buffer)? != Extent::End {}
+///     }
+///     Ok(())
+/// }
+/// ```
 pub trait Source {
     /// The next entry, or `None` after the last. Skips the unread rest of the current file's content.
     fn next_entry(&mut self) -> Result<Option<Entry>, Error>;
@@ -30,6 +89,12 @@ pub trait Source {
     fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
         let _ = (bookmark, path);
         Ok(())
+    }
+    /// Announces, after the last entry, the bookmarks of files that will be recalled, in this order, so that their contents can be read and
+    /// decoded ahead. It is a hint: a bookmark that is not the next one is found all the same. One that is passed over costs the decoding
+    /// of its content; one that was not announced is read when it is recalled. By default, nothing is read ahead.
+    fn expect(&mut self, order: Vec<Bookmark>) {
+        let _ = order;
     }
     /// Bytes consumed so far, and the total where known (bytes of the input file, or of the files found), for a progress bar.
     fn progress(&self) -> (u64, Option<u64>);

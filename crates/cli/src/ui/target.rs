@@ -33,14 +33,6 @@ pub fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo())
 }
 
-/// Refuses an output that is a file that is read.
-///
-/// # Errors
-/// [`Failure::Failed`].
-pub fn must_differ(input: &Path, output: &Path, io: &Io) -> Result<(), Failure> {
-    if is_stdout(output) { io.refuse_input(input) } else { Ok(packline_runtime::must_differ(input, output)?) }
-}
-
 /// Where a tar or a .lrz file that is made of `input` goes.
 ///
 /// # Errors

@@ -64,13 +64,14 @@ fn a_dry_run_counts_what_a_pack_does_and_writes_nothing() {
 fn a_dry_run_checks_what_a_pack_does() {
     let sandbox = tree();
     sandbox.good(&["pack", "-q", "tree", "i.sqfs"]);
+    sandbox.write("k.lrz", "LRZI");
     for (words, message) in [
         (&["tree", "i.sqfs"][..], "i.sqfs: exists already"),
         (&["tree", "tree"], "tree: is a directory"),
         (&["none", "j.sqfs"], "none: cannot open"),
         (&["tree", "none/j.sqfs"], "none/j.sqfs: cannot create"),
         (&["tree", "j.sqfs", "--mem=1K"], "1024 bytes of memory are not enough"),
-        (&["i.sqfs", "j.sqfs"], "i.sqfs: a SquashFS image"),
+        (&["k.lrz", "j.sqfs"], "k.lrz: a .lrz file"),
         (&["tree", "j.sqfs", "--root-becomes=none"], "is not in the source"),
     ] {
         let line = sandbox.refused(&[&["pack", "--dry-run"], words].concat());

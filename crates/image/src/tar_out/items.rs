@@ -68,7 +68,7 @@ impl Found {
 }
 
 /// Bytes that an entry refers to.
-fn weight(entry: &Entry) -> usize {
+pub fn weight(entry: &Entry) -> usize {
     let target = match &entry.kind {
         Kind::HardLink(target) | Kind::Symlink(target) => target.capacity(),
         _ => 0,

@@ -21,6 +21,8 @@ pub struct PseudoSource {
     /// The node to continue with, once the source has ended.
     next: usize,
     content: Option<Content>,
+    /// Whether the content that is read is that of a bookmark of the source.
+    recalled: bool,
     /// Nodes of files of the host, by device and inode number.
     linked: BTreeMap<(u64, u64), usize>,
     xattrs: XattrReader,
@@ -54,7 +56,11 @@ impl PseudoSource {
 
     fn new(source: Option<Box<dyn Source>>, pseudo: PseudoFile) -> PseudoSource {
         let (linked, xattrs) = (BTreeMap::new(), XattrReader::default());
-        PseudoSource { source, pseudo, next: 0, content: None, linked, xattrs, bytes: 0 }
+        PseudoSource { source, pseudo, next: 0, content: None, recalled: false, linked, xattrs, bytes: 0 }
+    }
+
+    fn leave_content(&mut self) -> Result<(), Error> {
+        self.content.take().map_or(Ok(()), |content| content.skip(&mut self.pseudo.inputs))
     }
 
     /// The source's next entry, with what is defined for its path.
@@ -249,9 +255,8 @@ fn storable<'a>(kind: &Kind, xattrs: &'a [Xattr]) -> impl Iterator<Item = &'a Xa
 
 impl Source for PseudoSource {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
-        if let Some(content) = self.content.take() {
-            content.skip(&mut self.pseudo.inputs)?;
-        }
+        self.recalled = false;
+        self.leave_content()?;
         match self.next_of_source()? {
             Some(entry) => Ok(Some(entry)),
             None => self.next_of_definitions(),
@@ -261,7 +266,7 @@ impl Source for PseudoSource {
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
         let extent = match (&mut self.content, &mut self.source) {
             (Some(content), _) => content.read(&mut self.pseudo.inputs, buffer)?,
-            (None, Some(source)) if self.next == 0 => return source.read(buffer),
+            (None, Some(source)) if self.next == 0 || self.recalled => return source.read(buffer),
             _ => Extent::End,
         };
         if let Extent::Data(count) = extent {
@@ -275,7 +280,15 @@ impl Source for PseudoSource {
     }
 
     fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
+        self.leave_content()?;
+        self.recalled = true;
         self.source.as_mut().map_or(Ok(()), |source| source.recall(bookmark, path))
+    }
+
+    fn expect(&mut self, order: Vec<Bookmark>) {
+        if let Some(source) = &mut self.source {
+            source.expect(order);
+        }
     }
 
     fn progress(&self) -> (u64, Option<u64>) {

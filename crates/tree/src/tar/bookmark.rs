@@ -4,7 +4,7 @@ use super::content::Content;
 
 /// Position of an entry's content in a tar that can seek.
 #[derive(Debug, Clone)]
-pub struct Bookmark {
+pub struct TarBookmark {
     /// Offset of the entry's header, bytes.
     pub(super) header: u64,
     /// Offset of the content's first stored byte, bytes.
@@ -20,13 +20,13 @@ enum Stored {
     Sparse(Box<Content>),
 }
 
-impl Bookmark {
-    pub(super) fn new(header: u64, start: u64, content: &Content) -> Bookmark {
+impl TarBookmark {
+    pub(super) fn new(header: u64, start: u64, content: &Content) -> TarBookmark {
         let content = match content.plain_size() {
             Some(size) => Stored::Plain(size),
             None => Stored::Sparse(Box::new(content.clone())),
         };
-        Bookmark { header, start, content }
+        TarBookmark { header, start, content }
     }
 
     /// The unread content.

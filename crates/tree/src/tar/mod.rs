@@ -28,7 +28,7 @@ mod reader;
 mod sparse;
 mod write;
 
-pub use bookmark::Bookmark;
+pub use bookmark::TarBookmark;
 pub use fault::empty_input;
 pub use meter::{Meter, Metered};
 pub use open::{open_file, open_stream};

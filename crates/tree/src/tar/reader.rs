@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek};
 
-use super::bookmark::Bookmark;
+use super::bookmark::TarBookmark;
 use super::content::{Content, Piece, padding};
 use super::fault::{Place, empty_input, unreadable};
 use super::header::{BLOCK, Header, is_zero};
@@ -12,7 +12,7 @@ use super::number;
 use super::pax::{Pax, RecordFault};
 use super::sparse::{self, Map, MapFault, OldLayout, TextMap};
 use super::{Meter, TarOptions};
-use crate::{Bytes, Entry, Error, Extent, Source};
+use crate::{Bookmark, Bytes, Entry, Error, Extent, Source};
 
 /// Longest extended header of one entry in bytes; names, targets and attributes that a file system supports need far less.
 pub const MAX_EXTENDED: u64 = 16 << 20;
@@ -457,10 +457,12 @@ impl<R: Read> Source for TarSource<R> {
     }
 
     fn bookmark(&mut self) -> Option<Bookmark> {
-        self.input.can_seek().then(|| Bookmark::new(self.current.1, self.input.offset(), &self.content))
+        let bookmark = || TarBookmark::new(self.current.1, self.input.offset(), &self.content);
+        self.input.can_seek().then(|| Bookmark::Tar(bookmark()))
     }
 
     fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
+        let Bookmark::Tar(bookmark) = bookmark else { return Err(Bookmark::foreign(&self.name, path)) };
         self.leave_content()?;
         self.next = Some(self.input.offset());
         self.input.go_to(bookmark.start).map_err(|cause| unreadable(&self.name, cause))?;

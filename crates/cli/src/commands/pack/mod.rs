@@ -1,4 +1,4 @@
-//! `packline pack`: a directory, a tar or standard input becomes an image.
+//! `packline pack`: a directory, a tar, an image or standard input becomes an image.
 
 mod attributes;
 mod dry_run;
@@ -30,11 +30,11 @@ use attributes::Attributes;
 use manifest::{Definitions, Manifest};
 use options::{Compression, Entries, Layout, Time, seconds_expected};
 
-/// Pack a directory, a tar or standard input into an image
+/// Pack a directory, a tar, an image or standard input into an image
 #[derive(Debug, clap::Args)]
 #[command(allow_missing_positional = true)]
 pub struct Pack {
-    /// A directory, a tar file (plain or compressed), or - for a tar on standard input
+    /// A directory, a tar file (plain or compressed), an image (to pack it with other options), or - for a tar or an image on standard input
     #[arg(value_hint = clap::ValueHint::AnyPath, required_unless_present = "manifest")]
     source: Option<PathBuf>,
     /// The image to write: a file (.sqfs, .squashfs, .sfs, .snap, .img, or a name without an ending), a block device or a pipe; - for
@@ -106,6 +106,7 @@ impl Command for Pack {
         "packline pack rootfs/ rootfs.sqfs -x '*.pyc' -x '/var/{cache,log}/**'",
         "packline pack -c xz:x86 -b 1M rootfs.tar.gz rootfs.sqfs",
         "podman export x | packline pack --time 0 - x.sqfs",
+        "packline pack -c xz -b 1M old.sqfs new.sqfs",
     ];
 
     fn details() -> String {
@@ -253,13 +254,15 @@ impl Pack {
         }
         let excludes = self.entries.excludes(io)?;
         if is_stdin {
-            refuse_for_tar(invocation)?;
+            refuse_for_others(invocation, "a tar")?;
             if io.in_terminal {
                 let expected = "a tar: tar -C DIR -c . | packline pack - IMAGE";
                 return Err(Failure::usage(format!("{STDIN} is a terminal (expected {expected})")));
             }
             let stream = io.take_stdin(Some(&self.image))?;
-            return Ok((Source::TarStream { name: STDIN.to_string(), stream }, excludes));
+            let source = Source::reader(STDIN, stream, resources).map_err(Failure::failed)?;
+            refuse_for_source(&source, invocation)?;
+            return Ok((source, excludes));
         }
         let path = path.clone();
         if is_directory(&path)? {
@@ -269,9 +272,12 @@ impl Pack {
             options.readers = self.threads.readers.unwrap_or(if resources.workers == 0 { 0 } else { 4 });
             return Ok((Source::Directory { path, options }, Patterns::new()));
         }
-        refuse_for_tar(invocation)?;
-        target::must_differ(&path, &self.image, io)?;
-        Ok((Source::TarFile { path }, excludes))
+        if target::is_stdout(&self.image) {
+            io.refuse_input(&path)?;
+        }
+        let source = Source::at(path, resources).map_err(Failure::failed)?;
+        refuse_for_source(&source, invocation)?;
+        Ok((source, excludes))
     }
 
     /// The definitions as a source without another.
@@ -282,7 +288,7 @@ impl Pack {
         resources: &Resources,
         definitions: &mut Option<Definitions>,
     ) -> Result<(Source, Patterns), Failure> {
-        refuse_for_tar(invocation)?;
+        refuse_for_others(invocation, "definitions")?;
         let missing = || wrong("manifest", "a .lrz file cannot be made of definitions (expected a SquashFS image)");
         let source = match definitions.take().ok_or_else(missing)? {
             Definitions::Pseudo(pseudo) => {
@@ -309,22 +315,32 @@ impl Pack {
     }
 }
 
-/// Options that only a directory can honour are not ignored for a tar.
-fn refuse_for_tar(invocation: &Invocation) -> Result<(), Failure> {
-    match ["continue", "files-from", "one-file-system", "dereference", "no-hard-links", "readers"]
-        .into_iter()
-        .find(|long| invocation.has(long))
-    {
-        Some(long) => Err(wrong(long, "only a directory can be packed so (the source is a tar)")),
-        None => Ok(()),
+/// Options that only another kind of source can honour are not ignored for a tar or an image.
+fn refuse_for_source(source: &Source, invocation: &Invocation) -> Result<(), Failure> {
+    match source {
+        Source::Image(_) => {
+            refuse_for_others(invocation, "an image")?;
+            refuse(invocation, &["lenient", "ignore-zeros"], "a tar", "an image")
+        }
+        _ => refuse_for_others(invocation, "a tar"),
     }
+}
+
+/// Nor are those that only a directory can honour for anything else.
+fn refuse_for_others(invocation: &Invocation, source: &str) -> Result<(), Failure> {
+    let of_directory = ["continue", "files-from", "one-file-system", "dereference", "no-hard-links", "readers"];
+    refuse(invocation, &of_directory, "a directory", source)
 }
 
 /// Nor those that only a tar can for a directory.
 fn refuse_for_directory(invocation: &Invocation) -> Result<(), Failure> {
-    match invocation.has("lenient") {
-        true => Err(wrong("lenient", "only a tar can be packed so (the source is a directory)")),
-        false => Ok(()),
+    refuse(invocation, &["lenient", "ignore-zeros"], "a tar", "a directory")
+}
+
+fn refuse(invocation: &Invocation, longs: &[&str], only: &str, source: &str) -> Result<(), Failure> {
+    match longs.iter().find(|long| invocation.has(long)) {
+        Some(long) => Err(wrong(long, format!("only {only} can be packed so (the source is {source})"))),
+        None => Ok(()),
     }
 }
 

@@ -1,0 +1,263 @@
+//! An image as a source: its entries in the order of a directory source, and their contents.
+//!
+//! Nothing of a content is read before it is asked for. With the first content that is read where the source is, those of all following
+//! files are decoded ahead, on workers; when an order is announced ([`Source::expect`]), those of its files. Any other file that is
+//! recalled is decoded on its own. Whatever the workers and the memory, entries and contents are the same.
+
+mod content;
+mod demand;
+mod names;
+mod order;
+
+use std::rc::Rc;
+
+use packline_runtime::escape::Escape;
+use packline_squashfs::read::{FileData, FragmentUses, InodeRef, ReadError, ReadSettings, Reading, Request};
+use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, Source};
+
+use crate::links::link_bytes;
+use crate::{OpenedImage, Resources};
+pub use demand::{SourceDemand, SourcePlan};
+
+use content::{Content, begin};
+use names::{Fault, Named, Names, bytes_of};
+use order::Order;
+
+/// Which entries have contents that are worth decoding ahead; by the path, and whether it is a directory.
+pub type Wanted = Rc<dyn Fn(&[u8], bool) -> bool>;
+
+/// An image as a source.
+pub struct ImageSource {
+    image: OpenedImage,
+    /// Of contents in an order that is known, and of one on its own.
+    settings: [ReadSettings; 2],
+    link_bytes: u64,
+    wanted: Wanted,
+    entries: Entries,
+    /// How many entries have been returned.
+    returned: usize,
+    /// Path of the current entry.
+    path: Bytes,
+    file: Current,
+    order: Option<Order>,
+    /// Bytes of content returned so far, and in all where that is known.
+    done: u64,
+    total: Option<u64>,
+}
+
+/// What follows the current entry.
+enum Entries {
+    /// Entries whose contents have not been read.
+    Listed(Box<Names>),
+    /// Entries whose contents are decoded ahead.
+    Read(Box<Reading<'static, Tag>>),
+    /// There are no more.
+    Ended,
+}
+
+/// A request of the reading.
+enum Tag {
+    /// The file whose entry was returned before the reading began.
+    Started,
+    Next {
+        named: Box<Result<Named, Fault>>,
+        /// Whether its content follows.
+        read: bool,
+    },
+}
+
+/// Content of the current file, or of a recalled one.
+enum Current {
+    /// There is none.
+    Nothing,
+    /// Nothing of it has been read.
+    Unread { at: InodeRef, file: FileData },
+    /// In the reading of the entries.
+    InEntries { at: InodeRef, content: Content },
+    /// In the announced order.
+    InOrder,
+    /// On its own.
+    Alone { reading: Box<Reading<'static, ()>>, content: Content },
+}
+
+impl ImageSource {
+    /// An image, read as planned, on the pool of `resources`. The content of a file that is not `wanted` is only read when it is asked for.
+    pub fn new(image: OpenedImage, plan: &SourcePlan, resources: &Resources, wanted: Wanted) -> ImageSource {
+        let link_bytes = link_bytes(resources.memory);
+        ImageSource {
+            settings: plan.settings(resources),
+            entries: Entries::Listed(Box::new(Names::new(&image.image, link_bytes))),
+            image,
+            link_bytes,
+            wanted,
+            returned: 0,
+            path: Bytes::new(),
+            file: Current::Nothing,
+            order: None,
+            done: 0,
+            total: None,
+        }
+    }
+
+    /// The next entry, and whether its content follows in the reading of the entries.
+    fn advance(&mut self) -> Result<Option<(Named, bool)>, Fault> {
+        let at_end = |error| (Bytes::new(), error);
+        match &mut self.entries {
+            Entries::Listed(names) => {
+                let Some(name) = names.next() else { return Ok(None) };
+                name.and_then(|name| name.into_named(&self.image.image)).map(|named| Some((named, false)))
+            }
+            Entries::Read(reading) => match begin(reading).map_err(at_end)? {
+                Some(Tag::Next { named, read }) => named.map(|named| Some((named, read))),
+                Some(Tag::Started) => Err(at_end(ReadError::Internal("a file began twice".to_string()))),
+                None => Ok(None),
+            },
+            Entries::Ended => Ok(None),
+        }
+    }
+
+    /// Starts to read the content of the current file, and of all that follow.
+    fn start(&mut self, at: InodeRef, file: &FileData) -> Result<Current, ReadError> {
+        if !matches!(self.entries, Entries::Listed(_)) {
+            return self.alone(file);
+        }
+        let uses = self.survey(file);
+        let Entries::Listed(names) = std::mem::replace(&mut self.entries, Entries::Ended) else {
+            return self.alone(file);
+        };
+        let first = Request { tag: Tag::Started, file: Some(file.clone()), weight: 0 };
+        let (image, wanted) = (self.image.image.clone(), Rc::clone(&self.wanted));
+        let next = names.map(move |name| {
+            let named = name.and_then(|name| name.into_named(&image));
+            let file =
+                named.as_ref().ok().and_then(|named| named.file.clone().filter(|_| wanted(&named.entry.path, false)));
+            let (weight, read) = (bytes_of(&named), file.is_some());
+            Request { tag: Tag::Next { named: Box::new(named), read }, file, weight }
+        });
+        let requests = Box::new(std::iter::once(first).chain(next).map(Ok));
+        let mut reading = Reading::new(&self.image.image, requests, uses, &self.settings[0])?;
+        begin(&mut reading)?;
+        self.entries = Entries::Read(Box::new(reading));
+        Ok(Current::InEntries { at, content: Content::new(file.size) })
+    }
+
+    /// When each fragment block is needed, from the current file on; and how much there is to read.
+    fn survey(&mut self, file: &FileData) -> FragmentUses {
+        let (mut uses, mut total) = (FragmentUses::new(), self.done.saturating_add(file.size));
+        uses.note(Some(file));
+        for name in Names::new(&self.image.image, self.link_bytes).skip(self.returned).flatten() {
+            let file = name.file().filter(|_| (self.wanted)(&name.path, false));
+            uses.note(file);
+            total = total.saturating_add(file.map_or(0, |file| file.size));
+        }
+        self.total = Some(total);
+        uses
+    }
+
+    fn alone(&self, file: &FileData) -> Result<Current, ReadError> {
+        let requests = std::iter::once(Ok(Request { tag: (), file: Some(file.clone()), weight: 0 }));
+        let mut reading = Reading::new(&self.image.image, Box::new(requests), FragmentUses::new(), &self.settings[1])?;
+        begin(&mut reading)?;
+        Ok(Current::Alone { reading: Box::new(reading), content: Content::new(file.size) })
+    }
+
+    fn go_to(&mut self, at: InodeRef) -> Result<Current, ReadError> {
+        if let Some(order) = &mut self.order
+            && order.go_to(at)?
+        {
+            return Ok(Current::InOrder);
+        }
+        self.alone(&order::file(&self.image.image, at)?)
+    }
+
+    fn extent(&mut self, buffer: &mut [u8]) -> Result<Extent, ReadError> {
+        if let Current::Unread { at, file } = &self.file {
+            let (at, file) = (*at, file.clone());
+            self.file = self.start(at, &file)?;
+        }
+        match (&mut self.file, &mut self.entries, &mut self.order) {
+            (Current::InEntries { content, .. }, Entries::Read(reading), _) => content.read(reading, buffer),
+            (Current::InOrder, _, Some(order)) => order.read(buffer),
+            (Current::Alone { reading, content }, ..) => content.read(reading, buffer),
+            _ => Ok(Extent::End),
+        }
+    }
+
+    fn fault(&self, error: ReadError) -> Error {
+        fault(&self.image, &self.path, error)
+    }
+}
+
+impl Source for ImageSource {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        self.file = Current::Nothing;
+        let next = self.advance().map_err(|(path, error)| fault(&self.image, &path, error))?;
+        let Some((Named { entry, at, file }, read)) = next else {
+            self.entries = Entries::Ended;
+            return Ok(None);
+        };
+        self.returned += 1;
+        self.path.clone_from(&entry.path);
+        self.file = match file {
+            Some(file) if read => Current::InEntries { at, content: Content::new(file.size) },
+            Some(file) => Current::Unread { at, file },
+            None => Current::Nothing,
+        };
+        Ok(Some(entry))
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        let extent = self.extent(buffer).map_err(|error| self.fault(error))?;
+        self.done += match extent {
+            Extent::Data(bytes) => bytes as u64,
+            Extent::Hole(bytes) => bytes,
+            Extent::End => 0,
+        };
+        Ok(extent)
+    }
+
+    fn bookmark(&mut self) -> Option<Bookmark> {
+        match &self.file {
+            Current::Unread { at, .. } | Current::InEntries { at, .. } => Some(Bookmark::Number(at.0)),
+            _ => None,
+        }
+    }
+
+    fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
+        self.path = path.to_vec();
+        self.file = Current::Nothing;
+        let Bookmark::Number(at) = bookmark else {
+            return Err(Bookmark::foreign(&self.image.display_path.escaped(), path));
+        };
+        self.file = self.go_to(InodeRef(*at)).map_err(|error| self.fault(error))?;
+        Ok(())
+    }
+
+    fn expect(&mut self, order: Vec<Bookmark>) {
+        let number = |bookmark| if let Bookmark::Number(at) = bookmark { Some(InodeRef(at)) } else { None };
+        let files = order.into_iter().filter_map(number).collect();
+        // Without it, which is a hint, each file is read on its own.
+        self.order = Order::new(&self.image.image, files, &self.settings[0]).ok();
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (self.done, self.total)
+    }
+}
+
+/// A fault of an image as one of a source.
+fn fault(image: &OpenedImage, path: &[u8], error: ReadError) -> Error {
+    let (input, entry) = (image.display_path.escaped(), path.to_vec());
+    match error {
+        ReadError::Corrupt { offset, what, expected } => Error::Malformed { input, entry, offset, what, expected },
+        ReadError::Unsupported { what, expected } => Error::Entry { input, entry, what, expected },
+        ReadError::Input { offset, cause } => Error::Io {
+            path: image.display_path.clone(),
+            action: "cannot read",
+            cause: std::io::Error::new(cause.kind(), format!("{cause} at byte {offset}")),
+        },
+        other @ (ReadError::Cancelled | ReadError::Internal(_)) => {
+            Error::Entry { input, entry, what: other.to_string(), expected: "no error".to_string() }
+        }
+    }
+}

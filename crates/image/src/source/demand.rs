@@ -1,0 +1,62 @@
+//! Memory of an image as a source.
+
+use packline_engine::CancelToken;
+use packline_squashfs::read::ReadSettings;
+
+use crate::links::link_bytes;
+use crate::{OpenedImage, ReadDemand, ReadPlan, Resources, metadata_cache};
+
+/// Memory that an image takes as a source, and the share of it that it gets.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceDemand {
+    read: ReadDemand,
+    links: u64,
+}
+
+impl SourceDemand {
+    /// Of an image, if `limit` bytes are allowed in all.
+    pub fn new(image: &OpenedImage, limit: Option<u64>) -> SourceDemand {
+        let links = limit.map_or(0, |limit| link_bytes(Some(limit)));
+        SourceDemand { read: ReadDemand::new(&image.image, 0, limit, 0), links }
+    }
+
+    /// Bytes that each worker takes to decode.
+    pub fn tool(&self) -> u64 {
+        self.read.tool()
+    }
+
+    /// The smallest amount with which it works, bytes: for metadata, names, content in flight, and a file that is read on its own.
+    pub fn least(&self) -> u64 {
+        metadata_cache(self.read.limit) as u64 + self.links + 2 * self.read.least()
+    }
+
+    /// The plan for `workers`, with `spare` bytes beyond the least.
+    pub fn plan(&self, workers: usize, spare: u64) -> SourcePlan {
+        let read = ReadDemand { workers, ..self.read }.share_of(self.read.least().saturating_add(spare));
+        SourcePlan { read, alone: ReadPlan { fragments: 0, ..self.read.share_of(self.read.least()) } }
+    }
+
+    /// Bytes that a plan takes.
+    pub fn memory(&self, plan: &SourcePlan) -> u64 {
+        let content = self.read.reading(plan.read.window as u64) + plan.read.fragments as u64;
+        self.least() - self.read.least() + content
+    }
+}
+
+/// Sizes of windows and caches.
+#[derive(Debug, Clone, Copy)]
+pub struct SourcePlan {
+    /// For contents in an order that is known.
+    read: ReadPlan,
+    /// For a file that is read on its own.
+    alone: ReadPlan,
+}
+
+impl SourcePlan {
+    /// Settings of readings on the pool of `resources`. Cancelling is up to the caller.
+    pub(super) fn settings(&self, resources: &Resources) -> [ReadSettings; 2] {
+        let mut uncancelled = resources.clone();
+        uncancelled.cancel = CancelToken::default();
+        [self.read, self.alone].map(|plan| plan.settings(&uncancelled))
+    }
+}

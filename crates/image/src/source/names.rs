@@ -1,0 +1,85 @@
+//! The entries of an image in the order of a directory source, without their contents.
+
+use packline_squashfs::read::{FileData, Image, Inode, InodeRef, Node, ReadError, Visit, Walk};
+use packline_tree::{Bytes, Entry};
+
+use crate::links::Links;
+use crate::tar_out::{kind_of, weight};
+
+/// An error, and the path of the entry that it concerns.
+pub(super) type Fault = (Bytes, ReadError);
+
+/// A name, and an earlier one of its inode.
+pub(super) struct Name {
+    pub(super) path: Bytes,
+    pub(super) inode: Inode,
+    link: Option<Bytes>,
+}
+
+/// An entry and the place of its content.
+pub(super) struct Named {
+    pub(super) entry: Entry,
+    pub(super) at: InodeRef,
+    /// The content, if it is a file.
+    pub(super) file: Option<FileData>,
+}
+
+/// Walks an image: depth first, names by their bytes; of the names of a file the first is the file, the others are links to it.
+pub(super) struct Names {
+    walk: Walk,
+    links: Links,
+}
+
+impl Names {
+    /// All of an image; `link_bytes` are for the first names of files with several.
+    pub(super) fn new(image: &Image, link_bytes: u64) -> Names {
+        Names { walk: Walk::new(image, image.root(), Bytes::new()), links: Links::new(link_bytes) }
+    }
+
+    fn name(&mut self, Visit { path, inode }: Visit) -> Result<Name, Fault> {
+        match self.links.earlier(&inode, &path) {
+            Ok(link) => Ok(Name { path, inode, link }),
+            Err(error) => Err((path, error)),
+        }
+    }
+}
+
+impl Iterator for Names {
+    type Item = Result<Name, Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let visit = self.walk.next()?;
+        Some(visit.and_then(|visit| self.name(visit)))
+    }
+}
+
+impl Name {
+    /// The content, if it is not read under another name.
+    pub(super) fn file(&self) -> Option<&FileData> {
+        match &self.inode.node {
+            Node::File(data) if self.link.is_none() => Some(data),
+            _ => None,
+        }
+    }
+
+    /// The entry, with its extended attributes.
+    pub(super) fn into_named(self, image: &Image) -> Result<Named, Fault> {
+        let (file, at, meta) = (self.file().cloned(), self.inode.at, self.inode.meta);
+        let xattrs = if self.link.is_some() { Ok(Vec::new()) } else { image.xattrs(&self.inode) };
+        match xattrs {
+            Ok(xattrs) => {
+                let kind = kind_of(self.inode, self.link);
+                Ok(Named { entry: Entry { path: self.path, kind, meta, xattrs }, at, file })
+            }
+            Err(error) => Err((self.path, error)),
+        }
+    }
+}
+
+/// Bytes that an entry, or a fault, refers to.
+pub(super) fn bytes_of(named: &Result<Named, Fault>) -> usize {
+    match named {
+        Ok(named) => weight(&named.entry),
+        Err((path, _)) => path.len(),
+    }
+}

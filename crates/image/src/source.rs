@@ -9,8 +9,6 @@ mod demand;
 mod names;
 mod order;
 
-use std::rc::Rc;
-
 use packline_runtime::escape::Escape;
 use packline_squashfs::read::{FileData, FragmentUses, InodeRef, ReadError, ReadSettings, Reading, Request};
 use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, Source};
@@ -18,13 +16,11 @@ use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, Source};
 use crate::links::link_bytes;
 use crate::{OpenedImage, Resources};
 pub use demand::{SourceDemand, SourcePlan};
+pub use names::{Keep, KeepRule, keep_all};
 
 use content::{Content, begin};
 use names::{Fault, Named, Names, bytes_of};
 use order::Order;
-
-/// Which entries have contents that are worth decoding ahead; by the path, and whether it is a directory.
-pub type Wanted = Rc<dyn Fn(&[u8], bool) -> bool>;
 
 /// An image as a source.
 pub struct ImageSource {
@@ -32,7 +28,7 @@ pub struct ImageSource {
     /// Of contents in an order that is known, and of one on its own.
     settings: [ReadSettings; 2],
     link_bytes: u64,
-    wanted: Wanted,
+    rule: KeepRule,
     entries: Entries,
     /// How many entries have been returned.
     returned: usize,
@@ -59,11 +55,7 @@ enum Entries {
 enum Tag {
     /// The file whose entry was returned before the reading began.
     Started,
-    Next {
-        named: Box<Result<Named, Fault>>,
-        /// Whether its content follows.
-        read: bool,
-    },
+    Next(Box<Result<Named, Fault>>),
 }
 
 /// Content of the current file, or of a recalled one.
@@ -81,15 +73,15 @@ enum Current {
 }
 
 impl ImageSource {
-    /// An image, read as planned, on the pool of `resources`. The content of a file that is not `wanted` is only read when it is asked for.
-    pub fn new(image: OpenedImage, plan: &SourcePlan, resources: &Resources, wanted: Wanted) -> ImageSource {
+    /// What a rule keeps of an image, read as planned, on the pool of `resources`.
+    pub fn new(image: OpenedImage, plan: &SourcePlan, resources: &Resources, rule: KeepRule) -> ImageSource {
         let link_bytes = link_bytes(resources.memory);
         ImageSource {
             settings: plan.settings(resources),
-            entries: Entries::Listed(Box::new(Names::new(&image.image, link_bytes))),
+            entries: Entries::Listed(Box::new(Names::new(&image.image, link_bytes, &rule))),
             image,
             link_bytes,
-            wanted,
+            rule,
             returned: 0,
             path: Bytes::new(),
             file: Current::Nothing,
@@ -99,16 +91,15 @@ impl ImageSource {
         }
     }
 
-    /// The next entry, and whether its content follows in the reading of the entries.
-    fn advance(&mut self) -> Result<Option<(Named, bool)>, Fault> {
+    fn advance(&mut self) -> Result<Option<Named>, Fault> {
         let at_end = |error| (Bytes::new(), error);
         match &mut self.entries {
             Entries::Listed(names) => {
                 let Some(name) = names.next() else { return Ok(None) };
-                name.and_then(|name| name.into_named(&self.image.image)).map(|named| Some((named, false)))
+                name.and_then(|name| name.into_named(&self.image.image)).map(Some)
             }
             Entries::Read(reading) => match begin(reading).map_err(at_end)? {
-                Some(Tag::Next { named, read }) => named.map(|named| Some((named, read))),
+                Some(Tag::Next(named)) => named.map(Some),
                 Some(Tag::Started) => Err(at_end(ReadError::Internal("a file began twice".to_string()))),
                 None => Ok(None),
             },
@@ -126,13 +117,12 @@ impl ImageSource {
             return self.alone(file);
         };
         let first = Request { tag: Tag::Started, file: Some(file.clone()), weight: 0 };
-        let (image, wanted) = (self.image.image.clone(), Rc::clone(&self.wanted));
+        let image = self.image.image.clone();
         let next = names.map(move |name| {
             let named = name.and_then(|name| name.into_named(&image));
-            let file =
-                named.as_ref().ok().and_then(|named| named.file.clone().filter(|_| wanted(&named.entry.path, false)));
-            let (weight, read) = (bytes_of(&named), file.is_some());
-            Request { tag: Tag::Next { named: Box::new(named), read }, file, weight }
+            let file = named.as_ref().ok().and_then(|named| named.file.clone());
+            let weight = bytes_of(&named);
+            Request { tag: Tag::Next(Box::new(named)), file, weight }
         });
         let requests = Box::new(std::iter::once(first).chain(next).map(Ok));
         let mut reading = Reading::new(&self.image.image, requests, uses, &self.settings[0])?;
@@ -145,10 +135,9 @@ impl ImageSource {
     fn survey(&mut self, file: &FileData) -> FragmentUses {
         let (mut uses, mut total) = (FragmentUses::new(), self.done.saturating_add(file.size));
         uses.note(Some(file));
-        for name in Names::new(&self.image.image, self.link_bytes).skip(self.returned).flatten() {
-            let file = name.file().filter(|_| (self.wanted)(&name.path, false));
-            uses.note(file);
-            total = total.saturating_add(file.map_or(0, |file| file.size));
+        for name in Names::new(&self.image.image, self.link_bytes, &self.rule).skip(self.returned).flatten() {
+            uses.note(name.file());
+            total = total.saturating_add(name.file().map_or(0, |file| file.size));
         }
         self.total = Some(total);
         uses
@@ -192,16 +181,16 @@ impl Source for ImageSource {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         self.file = Current::Nothing;
         let next = self.advance().map_err(|(path, error)| fault(&self.image, &path, error))?;
-        let Some((Named { entry, at, file }, read)) = next else {
+        let Some(Named { entry, at, file }) = next else {
             self.entries = Entries::Ended;
             return Ok(None);
         };
         self.returned += 1;
         self.path.clone_from(&entry.path);
-        self.file = match file {
-            Some(file) if read => Current::InEntries { at, content: Content::new(file.size) },
-            Some(file) => Current::Unread { at, file },
-            None => Current::Nothing,
+        self.file = match (file, &self.entries) {
+            (Some(file), Entries::Read(_)) => Current::InEntries { at, content: Content::new(file.size) },
+            (Some(file), _) => Current::Unread { at, file },
+            (None, _) => Current::Nothing,
         };
         Ok(Some(entry))
     }

@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Arc;
 
-use packline_image::{ImagePlace, metadata_cache};
+use packline_image::{ImagePlace, keep_all, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::{FileInput, InputStream, store_stream};
 use packline_tree::tar::TarOptions;
@@ -129,7 +128,7 @@ impl Archive {
                 let limit = resources.memory;
                 let spare = limit.unwrap_or(u64::MAX).saturating_sub(prepared.least(limit));
                 let (granted, _) = prepared.granted(resources.workers, limit, spare);
-                work(granted.open(options, resources, Rc::new(|_, _| true))?.source.as_mut())
+                work(granted.open(options, resources, keep_all())?.source.as_mut())
             }
             #[cfg(feature = "lrz")]
             Archive::Lrz(opened) => lrzip::read_tar(opened, resources, work),

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use packline_image::{Keep, KeepRule};
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Entry, Glob, Kind, PathFilter, Patterns, Xattr};
 
@@ -109,6 +110,33 @@ impl Changes {
         !self.leaves_out(path, directory) && self.root.as_ref().is_none_or(|root| root.below(path).is_some())
     }
 
+    /// Takes what is left out of the changes, as a rule for an image. The new root stays: its entries are moved later.
+    pub(crate) fn take_rule(&mut self) -> KeepRule {
+        let rule = Changes {
+            exclude: std::mem::take(&mut self.exclude),
+            drop: std::mem::take(&mut self.drop),
+            without: std::mem::take(&mut self.without),
+            filter: self.filter.take(),
+            root: self.root.clone(),
+            ..Changes::default()
+        };
+        Rc::new(move |path, directory| rule.keep(path, directory))
+    }
+
+    /// What becomes of an entry when everything above it is not pruned.
+    fn keep(&self, path: &[u8], directory: bool) -> Keep {
+        let pruned = self.without.iter().any(|without| without == path)
+            || (!path.is_empty() && self.exclude.matches(path, directory))
+            || self.filter.as_ref().is_some_and(|filter| filter.leaves_out(path));
+        let place = self.root.as_ref().map_or(Keep::Yes, |root| root.keep(path));
+        match place {
+            Keep::Prune => Keep::Prune,
+            _ if pruned => Keep::Prune,
+            Keep::Yes if self.drop.iter().any(|glob| glob.matches(path)) => Keep::No,
+            place => place,
+        }
+    }
+
     fn leaves_out(&self, path: &[u8], directory: bool) -> bool {
         self.without.iter().any(|without| without == path)
             || self.drop.iter().any(|glob| glob.matches(path))
@@ -192,6 +220,16 @@ impl NewRoot {
             [] => Some(Bytes::new()),
             [b'/', rest @ ..] => Some(rest.to_vec()),
             _ => None,
+        }
+    }
+
+    /// What becomes of an entry of the source: those on the way to the new root are left out, but not what is below them.
+    fn keep(&self, path: &[u8]) -> Keep {
+        let leads = path.is_empty() || self.path.strip_prefix(path).is_some_and(|rest| rest.starts_with(b"/"));
+        match self.below(path) {
+            Some(_) => Keep::Yes,
+            None if leads => Keep::No,
+            None => Keep::Prune,
         }
     }
 

@@ -1,11 +1,10 @@
 //! Packs: opens the source, distributes the memory, writes the image, and renames it to its final name.
 
 use std::path::Path;
-use std::rc::Rc;
 
 use packline_cache::{Counts, Lookup};
 use packline_engine::Pool;
-use packline_image::{Wanted, idle_exclude};
+use packline_image::{idle_exclude, keep_all};
 use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
 use packline_squashfs::Options;
@@ -111,10 +110,11 @@ impl<'o> Begun<'o> {
             refuse_input(&request.source, &display_path)?;
         }
         let output = open_output(request.target, &request.resources, &request.temporaries)?;
-        let changes = changes(request.changes, &image);
+        let mut changes = changes(request.changes, &image);
         let source = without_outside(request.source, &changes, &output);
-        let filters = filters(&source, &changes);
         let excludes = excludes(&source, &changes);
+        let rule = if let Source::Image(_) = source { changes.take_rule() } else { keep_all() };
+        let filters = filters(&source, &changes);
         let mut resources = request.resources;
         let workers_wanted = resources.workers;
         let (limit, window, block_size) = (resources.memory, resources.window, image.block_size);
@@ -133,8 +133,7 @@ impl<'o> Begun<'o> {
         if granted.shares_workers() {
             resources.engine.pool = Some(pool(&resources, plan.workers, &display_path)?);
         }
-        let wanted = wanted(changes.clone());
-        let mut opened = granted.open(request.tar, &resources, wanted)?;
+        let mut opened = granted.open(request.tar, &resources, rule)?;
         if filters {
             let (name, scratch) = (opened.name.clone(), resources.scratch.clone());
             opened.source = Box::new(Filtered::new(opened.source, changes.clone(), name, limit, scratch));
@@ -182,11 +181,6 @@ fn pool(resources: &Resources, workers: usize, display_path: &Path) -> Result<Po
         action: "cannot start the workers",
         cause,
     })
-}
-
-/// Which contents of an image are decoded ahead.
-fn wanted(changes: Changes) -> Wanted {
-    Rc::new(move |path, directory| changes.keeps(path, directory))
 }
 
 /// The superblock is written last, at the start of the image, so that a stream gets an image when it is whole.
@@ -241,6 +235,8 @@ fn filters(source: &Source, changes: &Changes) -> bool {
     let of_directory = !changes.exclude.is_empty() || !changes.drop.is_empty() || changes.filter.is_some();
     match source {
         Source::Directory { .. } => of_directory,
+        // It leaves out by itself.
+        Source::Image(_) => false,
         _ => of_directory || changes.root.is_some() || !changes.without.is_empty(),
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use packline_image::{ImagePlace, ImageSource, SourceDemand, SourcePlan, Wanted, metadata_cache};
+use packline_image::{ImagePlace, ImageSource, KeepRule, SourceDemand, SourcePlan, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::tar::{self, TarOptions};
@@ -134,12 +134,12 @@ impl Granted {
         matches!(self, Granted::Image { .. })
     }
 
-    /// Opens it, on the pool of `resources` if it is an image, of which contents are decoded ahead only where `wanted`. A tar has these
-    /// options, but for the name.
+    /// Opens it, on the pool of `resources` if it is an image, of which it has what `rule` keeps. A tar has these options, but for the
+    /// name.
     ///
     /// # Errors
     /// [`Error::Tree`] if it cannot be opened or read.
-    pub(crate) fn open(self, options: TarOptions, resources: &Resources, wanted: Wanted) -> Result<Opened, Error> {
+    pub(crate) fn open(self, options: TarOptions, resources: &Resources, rule: KeepRule) -> Result<Opened, Error> {
         match self {
             Granted::Directory { path, options } => {
                 let source = DirectorySource::open(&path, options)?;
@@ -160,7 +160,7 @@ impl Granted {
             }
             Granted::Image { image, plan } => {
                 let name = image.display_path.escaped();
-                Ok(Opened { name, source: Box::new(ImageSource::new(image, &plan, resources, wanted)) })
+                Ok(Opened { name, source: Box::new(ImageSource::new(image, &plan, resources, rule)) })
             }
             Granted::Entries { name, source } => Ok(Opened { name, source }),
         }

@@ -123,6 +123,15 @@ fn verify() {
 }
 
 #[test]
+fn pack() {
+    let packed = |reads, words: &[&str]| {
+        each(reads, &[&["pack", "-q", "-c", "none", "bad.sqfs", "dest"], words].concat(), nothing)
+    };
+    packed(Reads::All, &[]);
+    packed(Reads::Most, &["-j0", "-x", "*o*"]);
+}
+
+#[test]
 fn diff() {
     each(Reads::Most, &["diff", "bad.sqfs", "bad.sqfs"], nothing);
     each(Reads::Most, &["sqfsdiff", "-a", "bad.sqfs", "-b", "good.sqfs", "-T", "-I"], nothing);

@@ -1,10 +1,32 @@
 //! The entries of an image in the order of a directory source, without their contents.
 
+use std::rc::Rc;
+
 use packline_squashfs::read::{FileData, Image, Inode, InodeRef, Node, ReadError, Visit, Walk};
 use packline_tree::{Bytes, Entry};
 
 use crate::links::Links;
 use crate::tar_out::{kind_of, weight};
+
+/// What becomes of an entry of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// It is an entry of the source.
+    Yes,
+    /// It is left out, but not what is below it.
+    No,
+    /// It is left out, with all below it.
+    Prune,
+}
+
+/// Which entries of an image are in the source, by the path and whether it is a directory. Asked about an entry when all above it are not
+/// pruned, and more than once.
+pub type KeepRule = Rc<dyn Fn(&[u8], bool) -> Keep>;
+
+/// The rule that keeps everything.
+pub fn keep_all() -> KeepRule {
+    Rc::new(|_, _| Keep::Yes)
+}
 
 /// An error, and the path of the entry that it concerns.
 pub(super) type Fault = (Bytes, ReadError);
@@ -24,16 +46,27 @@ pub(super) struct Named {
     pub(super) file: Option<FileData>,
 }
 
-/// Walks an image: depth first, names by their bytes; of the names of a file the first is the file, the others are links to it.
+/// Walks an image: depth first, names by their bytes; of the names of a file that are kept the first is the file, the others are links to it.
 pub(super) struct Names {
     walk: Walk,
     links: Links,
+    rule: KeepRule,
 }
 
 impl Names {
     /// All of an image; `link_bytes` are for the first names of files with several.
-    pub(super) fn new(image: &Image, link_bytes: u64) -> Names {
-        Names { walk: Walk::new(image, image.root(), Bytes::new()), links: Links::new(link_bytes) }
+    pub(super) fn new(image: &Image, link_bytes: u64, rule: &KeepRule) -> Names {
+        let walk = Walk::new(image, image.root(), Bytes::new());
+        Names { walk, links: Links::new(link_bytes), rule: Rc::clone(rule) }
+    }
+
+    /// Whether an entry is kept. Nothing below one that is pruned is visited.
+    fn keeps(&mut self, visit: &Visit) -> bool {
+        let keep = (self.rule)(&visit.path, matches!(visit.inode.node, Node::Directory(_)));
+        if keep == Keep::Prune {
+            self.walk.prune();
+        }
+        keep == Keep::Yes
     }
 
     fn name(&mut self, Visit { path, inode }: Visit) -> Result<Name, Fault> {
@@ -48,8 +81,12 @@ impl Iterator for Names {
     type Item = Result<Name, Fault>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let visit = self.walk.next()?;
-        Some(visit.and_then(|visit| self.name(visit)))
+        loop {
+            match self.walk.next()? {
+                Ok(visit) if !self.keeps(&visit) => {}
+                visit => return Some(visit.and_then(|visit| self.name(visit))),
+            }
+        }
     }
 }
 

@@ -111,3 +111,30 @@ fn excluded_directories_take_all_below_with_them_and_dropped_entries_do_not() {
     assert!(apply(&entry_only, entry("d", Kind::Dir)).is_none());
     assert!(apply(&entry_only, entry("d/f", Kind::Fifo)).is_some());
 }
+
+#[test]
+fn an_image_gets_what_is_left_out_as_a_rule() {
+    let mut changes = rooted("usr/lib", true);
+    changes.exclude.add(b"*.a").unwrap();
+    changes.without.push(b"usr/lib/out".to_vec());
+    changes.drop.push(Glob::new(b"usr/lib/d", packline_tree::Slash::Plain));
+    changes.filter = Some(PathFilter::new(|path| path == b"usr/lib/f"));
+    let rule = changes.take_rule();
+    for (path, keep) in [
+        ("", Keep::No),
+        ("usr", Keep::No),
+        ("usr/lib", Keep::Yes),
+        ("usr/lib64", Keep::Prune),
+        ("us", Keep::Prune),
+        ("usr/lib/x", Keep::Yes),
+        ("usr/lib/x.a", Keep::Prune),
+        ("usr/lib/out", Keep::Prune),
+        ("usr/lib/f", Keep::Prune),
+        ("usr/lib/d", Keep::No),
+        ("usr/lib/d/x", Keep::Yes),
+    ] {
+        assert_eq!(rule(path.as_bytes(), false), keep, "{path}");
+    }
+    assert!(changes.exclude.is_empty() && changes.filter.is_none(), "they are not compared again");
+    assert_eq!(apply(&changes, entry("usr/lib/x.a", Kind::Fifo)).unwrap().path, b"x.a");
+}

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use hashbrown::HashTable;
 
 use super::error::{Fault, LINK_HOPS_MAX};
+use super::recent::Place;
 use super::store::{Inode, InodeId, NodeId, ROOT, Store, Type};
 use crate::Meta;
 
@@ -60,10 +61,15 @@ pub(super) struct Walk<'a> {
 impl Walk<'_> {
     /// The directory at `path`.
     pub fn directory(&mut self, path: &[u8]) -> Result<NodeId, Fault> {
+        self.directory_from(Place::ROOT, path, &mut |_| {})
+    }
+
+    /// The directory at `path`, from a place on the way there. Those passed are noted.
+    pub fn directory_from(&mut self, from: Place, path: &[u8], note: &mut dyn FnMut(Place)) -> Result<NodeId, Fault> {
         let mut rest = Cow::Borrowed(path);
+        let (mut at, mut done, mut hops) = (from.node, from.next(path), from.hops);
         // Number of bytes at the end of `rest` that belong to the path; the bytes before them came from links.
-        let mut own = path.len();
-        let (mut at, mut done, mut hops) = (ROOT, 0, 0);
+        let mut own = path.len() - done;
         while done < rest.len() {
             let (name, next) = component(&rest, done);
             let linked = rest.len() - done > own;
@@ -71,7 +77,12 @@ impl Walk<'_> {
             let Some(target) = self.symlink(node) else {
                 at = self.enter(node)?;
                 done = next;
-                own = own.min(rest.len() - done);
+                let left = rest.len() - done;
+                if left <= own {
+                    let slash = usize::from(left > 0);
+                    note(Place { done: path.len() - left - slash, node: at, hops });
+                    own = left;
+                }
                 continue;
             };
             hops += 1;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::Error;
 use crate::entry::{Entry, HEADER};
@@ -19,6 +19,8 @@ pub struct BlockCache {
     found_remote: AtomicU64,
     missed: AtomicU64,
     damaged: AtomicU64,
+    /// Whether warnings about the directory and the server were returned.
+    warned: [AtomicBool; 2],
 }
 
 /// How blocks were found.
@@ -99,6 +101,15 @@ impl BlockCache {
         }
     }
 
+    /// What went wrong, as sentences, each once however often this is called; it has changed no byte.
+    pub fn warnings(&self) -> Vec<String> {
+        let Counts { error, remote, .. } = self.counts();
+        let local = error.map(|error| format!("{error}; the cache was not used after that"));
+        let all = [local, remote.and_then(|remote| remote.warning)];
+        let is_new = |warned: &AtomicBool| !warned.swap(true, Ordering::Relaxed);
+        self.warned.iter().zip(all).filter_map(|(warned, text)| text.filter(|_| is_new(warned))).collect()
+    }
+
     /// Memory of the server's connections, besides that of [`crate::Lookup::encoder_memory`].
     pub(crate) fn remote_memory(&self, block_size: usize) -> RemoteMemory {
         self.remote.as_ref().map(|remote| remote.memory(HEADER + block_size)).unwrap_or_default()
@@ -173,9 +184,21 @@ impl BlockCache {
 }
 
 impl Counts {
-    /// What went wrong with the cache, as sentences; nothing of that has changed a byte.
-    pub fn warnings(&self) -> impl Iterator<Item = String> {
-        let local = self.error.as_ref().map(|error| format!("{error}; the cache was not used after that"));
-        local.into_iter().chain(self.remote.as_ref().and_then(|remote| remote.warning.clone()))
+    /// Of these counts, the part that was not in earlier ones.
+    #[must_use]
+    pub fn since(mut self, before: &Counts) -> Counts {
+        let subtract = |count: &mut u64, before| *count = count.saturating_sub(before);
+        subtract(&mut self.found, before.found);
+        subtract(&mut self.missed, before.missed);
+        subtract(&mut self.damaged, before.damaged);
+        subtract(&mut self.added, before.added);
+        subtract(&mut self.added_bytes, before.added_bytes);
+        if let (Some(remote), Some(before)) = (&mut self.remote, &before.remote) {
+            subtract(&mut remote.found, before.found);
+            subtract(&mut remote.added, before.added);
+            subtract(&mut remote.added_bytes, before.added_bytes);
+            remote.waited = remote.waited.saturating_sub(before.waited);
+        }
+        self
     }
 }

@@ -48,6 +48,8 @@ pub struct RemoteCounts {
     pub added: u64,
     /// Their bytes.
     pub added_bytes: u64,
+    /// Time that workers waited for answers, those of all workers together.
+    pub waited: Duration,
     /// What went wrong, as a sentence that names the server.
     pub warning: Option<String>,
 }

@@ -104,6 +104,9 @@ impl<'a> LrzUnpackRequest<'a> {
 /// # Errors
 /// [`Error`], with the name of the file or entry and, where there is one, the offset.
 pub fn lrz_pack(request: CompressRequest<WriteOptions>, observer: &mut dyn Observer) -> Result<Written, Error> {
+    if request.cache.is_some() {
+        return Err(no_lrz("a cache of blocks"));
+    }
     request.run(OpenedInput::new, packline_lrz::compress, fault, observer)
 }
 

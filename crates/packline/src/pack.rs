@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use packline_cache::{Counts, Lookup};
+use packline_cache::Lookup;
 use packline_engine::Pool;
 use packline_image::{idle_exclude, keep_all};
 use packline_runtime::OutputFile;
@@ -75,14 +75,14 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
     let name = job.input.clone();
     let cache = job.lookup.cache.clone();
     let image = squashfs::write(job, &output, &mut observed)?;
-    let cache = cache.map(|cache| cache.finish());
-    cache.iter().flat_map(Counts::warnings).for_each(|warning| observed.warn(&warning));
+    let counts = cache.as_ref().map(|cache| cache.finish());
+    cache.iter().flat_map(|cache| cache.warnings()).for_each(|warning| observed.warn(&warning));
     warn_of_idle(&excludes, &name, &mut observed);
     let (errors, source_bytes, output_bytes) = (observed.errors(), observed.consumed(), output.size());
     output.finish(observed.observer())?;
     // A limit of threads may have reduced it.
     let workers = workers.min(image.workers.len());
-    Ok(ImageSummary { image, errors, source_bytes, output_bytes, workers_wanted, workers, window, cache })
+    Ok(ImageSummary { image, errors, source_bytes, output_bytes, workers_wanted, workers, window, cache: counts })
 }
 
 fn warn_of_idle(excludes: &[Patterns], name: &str, observed: &mut ObservedSource<'_>) {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use packline_pln::{Info, Reader, Span, Unpacked, Verified, WriteOptions, Written};
+use packline_cache::Lookup;
+use packline_pln::{Info, Reader, Sink, Source, Span, Unpacked, Verified, WriteOptions, Written};
 use packline_runtime::escape::Escape;
 
 use crate::archive::stored;
@@ -50,7 +51,18 @@ impl PlnUnpackRequest {
 /// [`Error`], with the name of the file and, where there is one, the offset.
 pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn Observer) -> Result<Written, Error> {
     let open = |source| OpenedInput::new(source)?.empty_as_stream();
-    request.run(open, packline_pln::compress, fault, observer)
+    let cache = request.cache.clone();
+    let lookup = Lookup { known: Vec::new(), cache: cache.clone() };
+    let compress = |source: Source<'_>,
+                    sink: &mut dyn Sink,
+                    options: &WriteOptions,
+                    resources: &Resources,
+                    observer: &mut dyn Observer| {
+        packline_pln::compress_with(&lookup, source, sink, options, resources, observer)
+    };
+    let written = request.run(open, compress, fault, observer)?;
+    cache.iter().flat_map(|cache| cache.warnings()).for_each(|warning| observer.warning(&warning));
+    Ok(written)
 }
 
 /// Decompresses a .pln file, or a span of it, to a file, which has its name when this returns `Ok`, or to a stream. A stream has got

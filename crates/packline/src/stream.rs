@@ -2,7 +2,9 @@
 
 use std::ops::{Bound, RangeBounds};
 use std::path::Path;
+use std::sync::Arc;
 
+use packline_cache::BlockCache;
 use packline_image::ContentKind;
 #[cfg(feature = "pln")]
 use packline_pln::{Span, WriteOptions};
@@ -21,9 +23,6 @@ use crate::{LrzUnpackRequest, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack};
 #[cfg(feature = "pln")]
 use crate::{PlnUnpackRequest, pln_compress, pln_unpack};
 
-/// The `compress` of a container's crate.
-type Compress<O, W, E> = fn(Source<'_>, &mut dyn Sink, &O, &Resources, &mut dyn Observer) -> Result<W, E>;
-
 /// A file or stream to be compressed, with options `O` of the container.
 #[non_exhaustive]
 pub struct CompressRequest<O> {
@@ -35,6 +34,8 @@ pub struct CompressRequest<O> {
     pub options: O,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
     pub keep_attributes: bool,
+    /// Where compressed records are looked up and added; not for .lrz files. It changes no byte.
+    pub cache: Option<Arc<BlockCache>>,
     /// Workers and memory. They change no byte.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
@@ -45,14 +46,14 @@ impl<O> CompressRequest<O> {
     /// Compresses `source` and keeps its attributes; with all processors, no memory limit.
     pub fn new(source: Input, target: Output, options: O) -> CompressRequest<O> {
         let (resources, temporaries) = (Resources::default(), Temporaries::default());
-        CompressRequest { source, target, options, keep_attributes: true, resources, temporaries }
+        CompressRequest { source, target, options, keep_attributes: true, cache: None, resources, temporaries }
     }
 
     /// Opens the source by `open` and compresses it by `compress`; `fault` names the input and the output of an error.
     pub(crate) fn run<W, E>(
         self,
         open: fn(Input) -> Result<OpenedInput, Error>,
-        compress: Compress<O, W, E>,
+        compress: impl FnOnce(Source<'_>, &mut dyn Sink, &O, &Resources, &mut dyn Observer) -> Result<W, E>,
         fault: fn(&Path, &Path, E) -> Error,
         observer: &mut dyn Observer,
     ) -> Result<W, Error> {

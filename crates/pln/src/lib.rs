@@ -18,4 +18,4 @@ pub use error::{Error, Part};
 pub use format::{CodecId, MAGIC, RecordSize};
 pub use packline_runtime::{FileInput, Input, Observer, Progress, Resources, Sink, Source, Stream, Unobserved};
 pub use read::{ContentReader, Info, Kind, Reader, Span, Unpacked, Verified, decompress, verify};
-pub use write::{WriteOptions, Written, compress};
+pub use write::{WriteOptions, Written, compress, compress_with};

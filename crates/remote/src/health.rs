@@ -1,8 +1,8 @@
 //! Decides when a server costs more than it saves, and is not used any more.
 //!
 //! - Three requests that fail, one after the other, end its use. A request fails after [`client::REQUEST`](crate::client) at the latest.
-//! - An answer may take as long as compressing the block would, and [`FREE`] in any case. Time beyond that is lost; where several
-//!   workers wait at the same time, each loses its share. More than [`LOST_MOST`] end its use.
+//! - An answer may take as long as compressing the block would, and [`FREE`] in any case. Time beyond that is lost, and what an answer takes
+//!   less is gained; where several workers wait at the same time, each counts its share. More than [`LOST_MOST`] end its use.
 //!
 //! So a server that is slow or away costs about five seconds in all, however many blocks there are.
 
@@ -13,8 +13,8 @@ use std::time::Duration;
 pub type Clock = fn() -> Duration;
 
 /// What an answer may take in any case.
-pub const FREE: Duration = Duration::from_millis(20);
-/// Time that may be lost in all.
+pub const FREE: Duration = Duration::from_millis(50);
+/// Time that may be lost.
 const LOST_MOST: Duration = Duration::from_secs(2);
 /// Requests that may fail one after the other.
 const FAILURES_MOST: u32 = 3;
@@ -25,6 +25,8 @@ pub struct Health {
     clock: Clock,
     /// Requests that wait for their answers.
     waiting: AtomicU32,
+    /// Nanoseconds that all answers took.
+    waited: AtomicU64,
     /// Nanoseconds.
     lost: AtomicU64,
     /// Failures since the last success.
@@ -35,7 +37,8 @@ pub struct Health {
 impl Health {
     pub fn new(clock: Clock) -> Health {
         let (waiting, failures) = (AtomicU32::new(0), AtomicU32::new(0));
-        Health { clock, waiting, lost: AtomicU64::new(0), failures, ended: AtomicBool::new(false) }
+        let (waited, lost) = (AtomicU64::new(0), AtomicU64::new(0));
+        Health { clock, waiting, waited, lost, failures, ended: AtomicBool::new(false) }
     }
 
     /// Waits for an answer that is worth so much time. Returns the answer, and how long it took.
@@ -45,9 +48,17 @@ impl Health {
         let answer = request();
         let time = (self.clock)().saturating_sub(start);
         let waiting = self.waiting.fetch_sub(1, Ordering::Relaxed).max(1);
-        let lost = time.saturating_sub(worth) / waiting;
-        self.lost.fetch_add(u64::try_from(lost.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.waited.fetch_add(nanoseconds(time), Ordering::Relaxed);
+        let (lost, gained) = (time.saturating_sub(worth) / waiting, worth.saturating_sub(time) / waiting);
+        let change = |before: u64| before.saturating_add(nanoseconds(lost)).saturating_sub(nanoseconds(gained));
+        // Never fails.
+        let _ = self.lost.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| Some(change(before)));
         (answer, time)
+    }
+
+    /// Time that all answers took; those of several workers at the same time count several times.
+    pub fn waited(&self) -> Duration {
+        Duration::from_nanos(self.waited.load(Ordering::Relaxed))
     }
 
     pub fn now(&self) -> Duration {
@@ -78,6 +89,10 @@ impl Health {
     }
 }
 
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// How long compressing takes, from what was compressed so far.
 #[derive(Debug, Default)]
 pub struct Rate {
@@ -87,7 +102,7 @@ pub struct Rate {
 
 impl Rate {
     pub fn add(&self, bytes: usize, time: Duration) {
-        self.nanoseconds.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.nanoseconds.fetch_add(nanoseconds(time), Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
@@ -135,10 +150,12 @@ mod tests {
         let wait = |time, worth| health.wait(Duration::from_millis(worth), || pass(time)).1.as_millis();
         assert_eq!((wait(100, 100), wait(5, 20)), (100, 5));
         assert_eq!(health.left(), LOST_MOST);
-        wait(1100, 100);
+        wait(1600, 100);
+        assert_eq!(health.left(), Duration::from_millis(500));
+        wait(0, 500);
         assert_eq!(health.left(), Duration::from_secs(1));
         wait(5000, 0);
-        assert_eq!(health.left(), Duration::ZERO);
+        assert_eq!((health.left(), health.waited()), (Duration::ZERO, Duration::from_millis(6705)));
     }
 
     #[test]

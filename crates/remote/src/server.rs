@@ -183,10 +183,14 @@ impl Remote for Server {
         if let Some(Some(uploads)) = self.uploads.get() {
             let left = uploads.drain(DRAIN);
             self.dropped.fetch_add(left as u64, Ordering::Relaxed);
+            if left > 0 {
+                self.writes.health.end();
+            }
         }
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let warning = self.warning(&self.writes.faults.lock().unwrap_or_else(PoisonError::into_inner));
         let mut counts = RemoteCounts::default();
+        counts.waited = self.reads.waited() + self.writes.health.waited();
         (counts.added, counts.added_bytes, counts.warning) =
             (of(&self.writes.added), of(&self.writes.added_bytes), warning);
         counts

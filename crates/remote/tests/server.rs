@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use packline_cache::{BlockCache, BlockEncoder, Counts, Lookup};
 use packline_codec::{Outcome, Spec};
-use packline_remote::{Server, Url, ping};
+use packline_remote::{Clock, Server, Url, ping};
 use packline_testkit::http_cache::{Fault, HttpCache};
 use packline_testkit::{Random, Stopwatch};
 
@@ -16,6 +16,11 @@ static START: LazyLock<Stopwatch> = LazyLock::new(Stopwatch::start);
 
 fn clock() -> Duration {
     START.elapsed()
+}
+
+/// However loaded this machine is, no time passes.
+fn no_time() -> Duration {
+    Duration::ZERO
 }
 
 fn spec() -> Spec {
@@ -37,6 +42,10 @@ fn compressed(encoder: &mut BlockEncoder, block: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn cache(url: &str, threads: bool) -> Arc<BlockCache> {
+    cache_timed(url, threads, no_time)
+}
+
+fn cache_timed(url: &str, threads: bool, clock: Clock) -> Arc<BlockCache> {
     let server = Server::new(Url::parse(url).unwrap(), threads, clock);
     Arc::new(BlockCache::shared(Box::new(server)))
 }
@@ -48,7 +57,10 @@ fn run(cache: Arc<BlockCache>) -> Counts {
     for block in blocks() {
         assert!(compressed(&mut cached, &block) == compressed(&mut plain, &block));
     }
-    cache.finish()
+    let counts = cache.finish();
+    assert_eq!(cache.warnings(), Vec::from_iter(Some(warning(&counts)).filter(|line| !line.is_empty())));
+    assert!(cache.warnings().is_empty(), "each is returned once");
+    counts
 }
 
 fn run_at(url: &str) -> Counts {
@@ -56,9 +68,7 @@ fn run_at(url: &str) -> Counts {
 }
 
 fn warning(counts: &Counts) -> String {
-    let warnings: Vec<String> = counts.warnings().collect();
-    assert!(warnings.len() < 2, "{warnings:?}");
-    warnings.into_iter().next().unwrap_or_default()
+    counts.remote.as_ref().and_then(|remote| remote.warning.clone()).unwrap_or_default()
 }
 
 fn filled() -> HttpCache {
@@ -95,7 +105,7 @@ fn a_directory_comes_before_the_server() {
     let all = blocks().len() as u64;
     for (found_remote, added) in [(all, all), (0, 0)] {
         let (gets, puts) = server.requests();
-        let remote = Server::new(Url::parse(&server.url()).unwrap(), true, clock);
+        let remote = Server::new(Url::parse(&server.url()).unwrap(), true, no_time);
         let local = BlockCache::open(directory.path(), 1 << 30, 0).unwrap();
         let counts = run(Arc::new(local.with_remote(Box::new(remote))));
         assert_eq!((counts.found, counts.added, counts.remote.unwrap().found), (all, added, found_remote));
@@ -127,7 +137,7 @@ fn a_server_that_fails_is_given_up_soon() {
         server.set_entries(entries.clone());
         server.set_fault(fault);
         let ((gets, _), watch) = (server.requests(), Stopwatch::start());
-        let counts = run_at(&server.url());
+        let counts = run(cache_timed(&server.url(), true, clock));
         let (warning, time, asked) = (warning(&counts), watch.elapsed(), server.requests().0 - gets);
         assert!(warning.starts_with(&server.url()) && warning.contains(words), "{fault:?}: {warning}");
         assert!(warning.ends_with("it was not used after that"), "{fault:?}: {warning}");
@@ -175,7 +185,7 @@ fn a_server_that_is_slower_than_compressing_is_given_up() {
     let server = filled();
     server.set_fault(Fault::Delay(Duration::from_millis(500)));
     let watch = Stopwatch::start();
-    let counts = run_at(&server.url());
+    let counts = run(cache_timed(&server.url(), true, clock));
     let line = warning(&counts);
     assert!(line.contains("compressing is faster than its answers; it was not used after that"), "{line}");
     assert!(watch.elapsed() < Duration::from_secs(15) && (1..10).contains(&counts.found), "{counts:?}");
@@ -186,7 +196,7 @@ fn entries_in_drops_are_not_waited_for() {
     let server = filled();
     server.set_fault(Fault::Drip(Duration::from_millis(50)));
     let watch = Stopwatch::start();
-    let line = warning(&run_at(&server.url()));
+    let line = warning(&run(cache_timed(&server.url(), true, clock)));
     assert!(line.contains("not used after that") && watch.elapsed() < Duration::from_secs(15), "{line}");
 }
 

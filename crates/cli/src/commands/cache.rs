@@ -54,7 +54,7 @@ impl Command for Cache {
          A server is one that speaks HTTP as bazel-remote does and caches of Bazel, ccache and sccache use: GET and PUT of URL/ac/KEY. \
          It looks after its own entries; 'info' asks whether it answers. With DIR,URL the directory is asked first, and takes what the \
          server has. What a run compresses is sent to the server by up to four connections beside the work. Without an answer in 3 \
-         seconds, after three requests that fail in a row, or once 2 seconds were lost by answers that take longer than compressing, the \
+         seconds, after three requests that fail in a row, or once 2 seconds were lost by answers that take longer than compressing and longer than 50 ms, the \
          work goes on without the server, and says so once. No proxy is used and no redirection followed. In PACKLINE_CACHE, other \
          than on a command line, a password is not seen by other users.\n\n\
          Nothing that a directory or a server has is trusted: an entry is decoded and compared with the block before it is used. So whoever \

@@ -54,7 +54,8 @@ impl Elapsed {
     }
 }
 
-fn show_time(time: Duration) -> String {
+/// A time for people, to three digits.
+pub fn show_time(time: Duration) -> String {
     let (seconds, milliseconds) = (time.as_secs(), time.as_millis());
     match seconds {
         0 => format!("{} ms", milliseconds.max(1)),

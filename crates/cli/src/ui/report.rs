@@ -2,11 +2,12 @@
 
 use packline::Container;
 use packline::requests::ImageSummary;
+use packline_cache::Counts;
 use packline_engine::RunStats;
 use serde_json::{Value, json};
 
 use crate::ui::counters;
-use crate::ui::elapsed::Elapsed;
+use crate::ui::elapsed::{Elapsed, show_time};
 use crate::ui::size::{count, show_bytes, show_ratio};
 
 /// How long the whole took, and reading the image back, if that was asked for.
@@ -69,7 +70,11 @@ pub fn read_back(summary: &ImageSummary, verified: Option<Elapsed>) -> Option<St
 
 /// How blocks were found in the cache.
 pub fn cached(summary: &ImageSummary) -> Option<String> {
-    let counts = summary.cache.as_ref()?;
+    summary.cache.as_ref().map(cached_text)
+}
+
+/// One line about a cache.
+pub fn cached_text(counts: &Counts) -> String {
     let (all, damaged) = (count(counts.found + counts.missed, "block"), counts.damaged);
     let damaged = if damaged > 0 { format!(", {damaged} damaged") } else { String::new() };
     let added = |added, bytes| format!(", {added} added ({})", show_bytes(bytes));
@@ -77,11 +82,26 @@ pub fn cached(summary: &ImageSummary) -> Option<String> {
     let (from, remote) = match &counts.remote {
         Some(remote) => {
             let added = added(remote.added, remote.added_bytes);
-            (format!(" ({} on the server)", remote.found), format!("{added} on the server"))
+            let waited = show_time(remote.waited);
+            (format!(" ({} on the server, waited {waited} for it)", remote.found), format!("{added} on the server"))
         }
         None => (String::new(), String::new()),
     };
-    Some(format!("cache: {} of {all} found{from}{local}{remote}{damaged}", counts.found))
+    format!("cache: {} of {all} found{from}{local}{remote}{damaged}", counts.found)
+}
+
+/// The same as JSON.
+pub fn cached_json(counts: &Counts) -> Value {
+    json!({
+        "found": counts.found,
+        "missed": counts.missed,
+        "damaged": counts.damaged,
+        "added": counts.added,
+        "added_bytes": counts.added_bytes,
+        "server": counts.remote.as_ref().map(|remote| {
+            json!({ "found": remote.found, "added": remote.added, "added_bytes": remote.added_bytes, "waited_seconds": remote.waited.as_secs_f64() })
+        }),
+    })
 }
 
 /// How much could not be read.
@@ -141,18 +161,7 @@ pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
     elapsed.put_into(&mut object);
     object["verified_bytes"] = json!(summary.image.read_back.map(|read| read.bytes));
     object["verify_seconds"] = json!(verified.map(|verified| verified.time.as_secs_f64()));
-    object["cache"] = summary.cache.as_ref().map_or(Value::Null, |counts| {
-        json!({
-            "found": counts.found,
-            "missed": counts.missed,
-            "damaged": counts.damaged,
-            "added": counts.added,
-            "added_bytes": counts.added_bytes,
-            "server": counts.remote.as_ref().map(|remote| {
-                json!({ "found": remote.found, "added": remote.added, "added_bytes": remote.added_bytes })
-            }),
-        })
-    });
+    object["cache"] = summary.cache.as_ref().map_or(Value::Null, cached_json);
     if let (true, Some(members)) = (stats, object.as_object_mut()) {
         members.insert("tables".to_string(), tables(summary));
         members.extend(counters::members(&counted(summary)));

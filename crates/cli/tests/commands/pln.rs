@@ -5,7 +5,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
+use packline_testkit::http_cache::HttpCache;
 use packline_testkit::{Ran, Random, Sandbox};
+use serde_json::Value;
 
 use crate::sandbox;
 
@@ -49,6 +51,37 @@ const CODINGS: &[&str] = &[
     "slack+xz:level=0",
     "auto",
 ];
+
+#[test]
+fn a_cache_finds_the_records_that_did_not_change() {
+    let (sandbox, server) = (sandbox(), HttpCache::start().unwrap());
+    let (a, b) = (Random::new(5).prose(400_000), Random::new(6).prose(300_000));
+    sandbox.write("a", &a);
+    sandbox.write("b", &b);
+    let both = format!("cache,{}", server.url());
+    let compress = |files: &[&str], cache: &str| {
+        let words = ["compress", "-f", "--json", "--record-size", "64K", "-c", "xz:level=1", "--cache", cache];
+        let ran = sandbox.good(&[&words[..], files].concat());
+        let objects = ran.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
+        let number = |object: &Value, name: &str| object["cache"][name].as_u64().unwrap();
+        objects.iter().map(|object| ["found", "missed", "added"].map(|name| number(object, name))).collect::<Vec<_>>()
+    };
+    assert_eq!(compress(&["a"], &both), [[0, 7, 7]]);
+    let expected = sandbox.read("a.pln");
+    assert_eq!(compress(&["a", "b"], &both), [[7, 0, 0], [0, 5, 5]]);
+    assert!(sandbox.read("a.pln") == expected);
+    sandbox.good(&["compress", "-fq", "--record-size", "64K", "-c", "xz:level=1", "a"]);
+    assert!(sandbox.read("a.pln") == expected);
+    // Another machine; one record changes, and one is added.
+    let changed = [&a[..100_000], b"changed", &a[100_007..], &b[..100]].concat();
+    sandbox.write("a", &changed);
+    assert_eq!(compress(&["a"], &format!("other,{}", server.url())), [[5, 2, 7]]);
+    let ran = sandbox.good(&["compress", "-f", "--cache", "cache", "a"]);
+    assert!(ran.stderr.contains("cache: 0 of 1 block found, 1 added"), "{ran:?}");
+    for words in [["compress", "-d", "a.pln"], ["compress", "-t", "a.pln"], ["compress", "-l", "a.pln"]] {
+        assert!(sandbox.bad(2, &[&words[..], &["--cache", "cache"]].concat()).contains("--cache: has no effect"));
+    }
+}
 
 #[test]
 fn every_coding_comes_back_the_same_with_any_number_of_threads() {

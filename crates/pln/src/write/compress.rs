@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use packline_codec::{Coding, Encoder, Outcome};
+use packline_cache::{BlockEncoder, ContentDigest, Lookup};
+use packline_codec::{Coding, Outcome};
 use packline_engine::Permit;
 
 use crate::format::{Digest, Piece, Stored, sum};
@@ -47,11 +48,12 @@ impl CompressedRecord {
 pub(super) struct CompressTask {
     pub(super) record_size: RecordSize,
     pub(super) codings: Vec<(Coding, CodecId)>,
+    pub(super) lookup: Lookup,
     pub(super) pool: RecordPool,
 }
 
 /// The encoders of a worker, one for each coding that has been used.
-pub(super) struct Encoders(Vec<Option<Box<dyn Encoder>>>);
+pub(super) struct Encoders(Vec<Option<BlockEncoder>>);
 
 /// The shortest form of a record so far.
 struct Best {
@@ -60,12 +62,32 @@ struct Best {
     buffer: Option<RecordBuffer>,
 }
 
+/// The digest of a view, for the codings that have the same one.
+struct Digests<'a> {
+    lookup: &'a Lookup,
+    /// With the length of its view: views of a record begin at its start.
+    last: Option<(usize, ContentDigest)>,
+}
+
+impl Digests<'_> {
+    /// `None` if none is needed.
+    fn of(&mut self, view: &[u8]) -> Option<ContentDigest> {
+        if self.lookup.is_empty() {
+            return None;
+        }
+        if self.last.is_none_or(|(length, _)| length != view.len()) {
+            self.last = Some((view.len(), ContentDigest::of(view)));
+        }
+        self.last.map(|(_, digest)| digest)
+    }
+}
+
 impl CompressTask {
     /// The shortest form of a record. Of several that are alike the first stays, and what is stored as it is comes before all.
     fn shortest(&self, encoders: &mut Encoders, content: &[u8]) -> Result<Best, Error> {
         let plain = Stored { codec: CodecId::None, slack: false, size: content.len() as u32 };
         let mut best = Best { stored: plain, buffer: None };
-        let mut spare = None;
+        let (mut spare, mut digests) = (None, Digests { lookup: &self.lookup, last: None });
         for ((coding, codec), encoder) in self.codings.iter().zip(&mut encoders.0) {
             let view = coding.view(content);
             let slack = view.len() < content.len();
@@ -80,7 +102,8 @@ impl CompressTask {
                 Some(buffer) => buffer,
                 None => self.pool.take()?,
             };
-            let size = try_compress(self.encoder(coding, encoder)?, view, buffer.content_mut(content.len()))?;
+            let (encoder, digest) = (self.encoder(coding, encoder)?, digests.of(view));
+            let size = try_compress(encoder, view, digest.as_ref(), buffer.content_mut(content.len()))?;
             match size.filter(|&size| size < best.stored.size) {
                 Some(size) => {
                     let stored = Stored { codec: *codec, slack, size };
@@ -92,14 +115,10 @@ impl CompressTask {
         Ok(best)
     }
 
-    fn encoder<'a>(
-        &self,
-        coding: &Coding,
-        place: &'a mut Option<Box<dyn Encoder>>,
-    ) -> Result<&'a mut dyn Encoder, Error> {
+    fn encoder<'a>(&self, coding: &Coding, place: &'a mut Option<BlockEncoder>) -> Result<&'a mut BlockEncoder, Error> {
         match place {
-            Some(encoder) => Ok(encoder.as_mut()),
-            place => Ok(place.insert(coding.encoder(self.record_size.bytes())?).as_mut()),
+            Some(encoder) => Ok(encoder),
+            place => Ok(place.insert(BlockEncoder::new(&self.lookup, &coding.spec, self.record_size.bytes())?)),
         }
     }
 
@@ -118,8 +137,13 @@ impl CompressTask {
 }
 
 /// Compressed bytes of the view; `None` if that does not make it shorter.
-fn try_compress(encoder: &mut dyn Encoder, view: &[u8], buffer: &mut [u8]) -> Result<Option<u32>, Error> {
-    match encoder.compress(view, buffer)? {
+fn try_compress(
+    encoder: &mut BlockEncoder,
+    view: &[u8],
+    digest: Option<&ContentDigest>,
+    buffer: &mut [u8],
+) -> Result<Option<u32>, Error> {
+    match encoder.compress(view, digest, buffer)? {
         Outcome::Smaller(size) => Ok(Some(size as u32)),
         Outcome::NotSmaller => Ok(None),
     }

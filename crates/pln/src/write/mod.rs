@@ -11,6 +11,8 @@ mod written;
 use std::io;
 use std::sync::Arc;
 
+use packline_cache::Lookup;
+use packline_codec::Spec;
 use packline_engine::OrderedMap;
 use packline_runtime::of_fault;
 
@@ -41,11 +43,26 @@ pub fn compress(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
-    let plan = demand(options)?.plan(resources, observer)?;
+    compress_with(&Lookup::default(), source, sink, options, resources, observer)
+}
+
+/// As [`compress`]; the compressed forms of records are looked up first.
+///
+/// # Errors
+/// As [`compress`].
+pub fn compress_with(
+    lookup: &Lookup,
+    source: Source<'_>,
+    sink: &mut dyn Sink,
+    options: &WriteOptions,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<Written, Error> {
+    let plan = demand(options, lookup)?.plan(resources, observer)?;
     let pool = RecordPool::new(options.record_size, plan.window);
     let codings = options.codings.iter().map(|coding| Ok((coding.clone(), CodecId::of(&coding.spec)?)));
     let codings = codings.collect::<Result<_, Error>>()?;
-    let work = CompressTask { record_size: options.record_size, codings, pool: pool.clone() };
+    let work = CompressTask { record_size: options.record_size, codings, lookup: lookup.clone(), pool: pool.clone() };
     let total = if let Source::At(input) = &source { Some(input.size()) } else { None };
     let mut feeding = Feeding {
         map: map(work, plan, resources)?,
@@ -65,16 +82,17 @@ pub fn compress(
 }
 
 /// The memory for writing.
-fn demand(options: &WriteOptions) -> Result<Demand, Error> {
+fn demand(options: &WriteOptions, lookup: &Lookup) -> Result<Demand, Error> {
     let size = options.record_size.bytes();
     options.codings.iter().try_for_each(|coding| coding.validate(size))?;
-    let tool = options.codings.iter().map(|coding| coding.footprint(size).encoder as u64).sum::<u64>();
+    let encoder = |spec: &Spec| (spec.footprint(size).encoder + lookup.encoder_memory(spec, size)) as u64;
+    let tool = options.codings.iter().map(|coding| encoder(&coding.spec)).sum::<u64>();
     // To tell of several which is shortest takes one form more.
     let spare = if options.codings.len() > 1 { RecordPool::bytes(options.record_size) as u64 } else { 0 };
     Ok(Demand {
         tool: tool + spare,
         record: 2 * RecordPool::bytes(options.record_size) as u64,
-        besides: 0,
+        besides: lookup.shared_memory(size) as u64,
         what: "compressing records",
     })
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use packline_cache::{BlockCache, Lookup};
 use packline_codec::Coding;
-use packline_pln::{CodecId, Error, Reader, RecordSize, Source, Unobserved, WriteOptions, compress};
+use packline_pln::{CodecId, Error, Reader, RecordSize, Source, Unobserved, WriteOptions, compress, compress_with};
 use packline_testkit::Random;
 use packline_testkit::tools::need;
 
@@ -39,6 +40,29 @@ fn every_codec_on_every_machine() {
     let content = mixed(150_000, 1);
     for coding in CODINGS {
         round(&content, &options(&[coding], 16 << 10), coding);
+    }
+}
+
+/// With several codings a record has several entries, and `none` has none.
+#[test]
+fn a_cache_changes_no_byte() {
+    let content = mixed(150_000, 4);
+    for codings in CODINGS.map(|coding| vec![coding]).into_iter().chain([vec!["slack+lz4", "slack+zstd", "gzip"]]) {
+        let (options, directory) = (options(&codings, 16 << 10), tempfile::tempdir().unwrap());
+        let expected = written_by(&content, &options, &resources(0)).0;
+        let mut all = None;
+        for resources in resource_sets() {
+            let cache = Arc::new(BlockCache::open(directory.path(), 1 << 30, 0).unwrap());
+            let lookup = Lookup { known: Vec::new(), cache: Some(cache.clone()) };
+            let (mut out, source) = (Vec::new(), Source::At(Arc::new(content.clone())));
+            compress_with(&lookup, source, &mut out, &options, &resources, &mut Unobserved).unwrap();
+            assert!(out == expected, "{codings:?}: {resources:?}");
+            let counts = cache.finish();
+            let missed = if all.is_none() { counts.missed } else { 0 };
+            let all = *all.get_or_insert(counts.missed);
+            assert_eq!((counts.found + counts.missed, counts.missed), (all, missed), "{codings:?}: {resources:?}");
+            assert!(all >= 7 || ["none", "slack"].contains(&codings[0]), "{codings:?}: {all}");
+        }
     }
 }
 

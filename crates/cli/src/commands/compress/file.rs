@@ -50,9 +50,14 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
     let started = Started::now(&io.host);
     let mut request = CompressRequest::new(place.source(output.as_deref(), io)?, target, options.clone());
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
+    request.cache = settings.cache.clone();
+    let before = settings.cache.as_ref().map(|cache| cache.counts());
     let (written, synced) =
         watched_and_synced(io, settings.bar, |observer| packline::requests::pln_compress(request, observer));
-    report::compressed(settings, options, place, output.as_deref(), &written?, started, io)?;
+    let written = written?;
+    let counts = settings.cache.as_ref().zip(before).map(|(cache, before)| cache.counts().since(&before));
+    let done = report::Compressed { options, written: &written, cached: counts.as_ref() };
+    report::compressed(settings, &done, place, output.as_deref(), started, io)?;
     remove(settings, place, synced, io);
     Ok(())
 }

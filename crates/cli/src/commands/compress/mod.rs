@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use packline_codec::Coding;
 
+use crate::args::cache::CacheOptions;
 use crate::args::machine::Memory;
 use crate::args::run_options::SchedulingOptions;
 use crate::args::value::{codecs_help, number, size, text_or_help};
@@ -139,6 +140,8 @@ pub(crate) struct Compression {
     /// Bytes that are compressed as one: a power of two
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size(4 << 10..=16 << 20))]
     record_size: u64,
+    #[command(flatten)]
+    cache: CacheOptions,
 }
 
 fn codecs() -> Vec<String> {
@@ -161,6 +164,7 @@ impl Command for Compress {
         "packline compress -9 disk.img",
         "packline compress -c slack+lz4hc --record-size 128K -o x.pln x",
         "tar -c tree | packline compress > tree.tar.pln",
+        "packline compress --cache ~/.cache/packline -kf disk.img",
         "packline compress -d disk.img.pln",
         "packline compress --stdout disk.img | ssh host 'cat > disk.img.pln'",
     ];
@@ -211,6 +215,9 @@ impl Shared {
             [place] => file::run(&settings, place, io),
             several => each(&settings, several, io),
         };
+        if let Some(cache) = &settings.cache {
+            cache.finish();
+        }
         let done = done.and(if all_read { Ok(()) } else { Err(Failure::AlreadyReported(1)) });
         // Of several files some may have been done.
         match done.is_ok() || places.len() > 1 {

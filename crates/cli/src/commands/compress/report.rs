@@ -3,6 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use packline_cache::Counts;
 use packline_pln::{Unpacked, WriteOptions, Written};
 use serde_json::{Map, Value, json};
 
@@ -13,7 +14,16 @@ use crate::ui::escape::{Escape, hex, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::place::Place;
+use crate::ui::report::{cached_json, cached_text};
 use crate::ui::size::{count, show_bytes, show_ratio, show_size};
+
+/// A file that was compressed.
+pub struct Compressed<'a> {
+    pub options: &'a WriteOptions,
+    pub written: &'a Written,
+    /// How its records were found in the cache, if there is one.
+    pub cached: Option<&'a Counts>,
+}
 
 /// Reports a file that was compressed.
 ///
@@ -21,10 +31,9 @@ use crate::ui::size::{count, show_bytes, show_ratio, show_size};
 /// JSON that cannot be printed.
 pub fn compressed(
     settings: &Settings,
-    options: &WriteOptions,
+    &Compressed { options, written, cached }: &Compressed<'_>,
     place: &Place,
     output: Option<&Path>,
-    written: &Written,
     started: Started,
     io: &mut Io,
 ) -> Result<(), Failure> {
@@ -39,6 +48,7 @@ pub fn compressed(
             "stored_records": written.stored_records,
             "blake3": hex(&written.blake3),
             "workers": written.workers,
+            "cache": cached.map(cached_json),
         });
         elapsed.put_into(&mut object);
         counters::put_into(&mut object, counted.as_ref());
@@ -63,6 +73,9 @@ pub fn compressed(
             count(written.workers as u64, "worker"),
             hex(&written.blake3)
         ));
+    }
+    if let Some(counts) = cached {
+        text.push_str(&format!("\n{}", cached_text(counts)));
     }
     counters::add_to(&mut text, counted.as_ref());
     print_summary(settings, output, &text, io);

@@ -1,10 +1,12 @@
 //! What the command line asks for.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use packline::Error;
 use packline::Resources;
 use packline::requests::FileKind;
+use packline_cache::BlockCache;
 use packline_codec::{CodecError, Coding};
 use packline_pln::{RecordSize, WriteOptions};
 
@@ -42,6 +44,8 @@ pub struct Settings {
     /// Only where files are compressed.
     pub options: Option<WriteOptions>,
     pub resources: Resources,
+    /// Of all files; only where they are compressed.
+    pub cache: Option<Arc<BlockCache>>,
     /// Output goes to standard output, by `--stdout`.
     pub stdout: bool,
     pub output: Option<PathBuf>,
@@ -57,7 +61,7 @@ pub struct Settings {
 }
 
 /// Options of compression.
-const OF_COMPRESSION: [&str; 5] = ["level", "fast", "ultra", "codec", "record-size"];
+const OF_COMPRESSION: [&str; 8] = ["level", "fast", "ultra", "codec", "record-size", "cache", "cache-size", "no-cache"];
 /// Options of the output.
 const OF_OUTPUT: [&str; 5] = ["stdout", "output", "force", "rm", "keep-broken"];
 /// Options that mean something with `--list`.
@@ -75,7 +79,7 @@ impl Settings {
         compression: Option<&Compression>,
         wanted: Mode,
         invocation: &Invocation,
-        io: &Io,
+        io: &mut Io,
     ) -> Result<Settings, Failure> {
         let mode = match (shared.list, shared.test) {
             (true, _) => Mode::List,
@@ -88,10 +92,15 @@ impl Settings {
         let operands: Vec<PathBuf> = shared.files.iter().map(PathBuf::from).collect();
         let operands: Vec<_> = operands.iter().map(PathBuf::as_path).collect();
         let run_options = shared.scheduling.start(shared.stats, Some(force), &operands, io)?;
+        let compression = compression.filter(|_| mode == Mode::Compress);
+        let options = compression.map(write_options).transpose()?;
+        let resources = run_options.apply(resources(shared, &io.host));
+        let cache = compression.map(|compression| compression.cache.open(resources.workers > 0, io)).transpose()?;
         Ok(Settings {
             mode,
-            options: compression.filter(|_| mode == Mode::Compress).map(write_options).transpose()?,
-            resources: run_options.apply(resources(shared, &io.host)),
+            options,
+            resources,
+            cache: cache.flatten(),
             stdout: output.stdout,
             output: output.output.clone(),
             force,

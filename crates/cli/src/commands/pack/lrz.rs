@@ -31,13 +31,18 @@ const HONOURED: &[&str] = &[
     "json",
 ];
 
+/// Why a .lrz file has no cache: measured with a tar of 170 MB of which 20 files of 5000 changed, no block of the two files was alike.
+const NO_CACHE: &str = "a block of a .lrz file is cut where those before it end, so that any change makes all that follow others, and none is \
+     found again (expected a SquashFS image or a .pln file)";
+
 /// Refuses options without effect on a .lrz file; `json_and_stream`: whether both would go to standard output.
 ///
 /// # Errors
 /// [`Failure::Usage`].
 pub fn refuse_options(invocation: &Invocation, json_and_stream: bool) -> Result<(), Failure> {
     if let Some(long) = invocation.given_beside(&[HONOURED, &NAMES].concat()) {
-        return Err(wrong(long, "not supported for .lrz output"));
+        let is_of_cache = ["cache", "cache-size", "no-cache"].contains(&long);
+        return Err(wrong(long, if is_of_cache { NO_CACHE } else { "not supported for .lrz output" }));
     }
     match json_and_stream {
         true => Err(wrong("json", "standard output is taken by the .lrz file")),

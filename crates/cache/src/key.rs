@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use packline_codec::{ENCODERS_REVISION, LIBRARIES, Spec};
+use packline_codec::{ENCODERS_REVISION, Spec};
 
 /// What a block's content is known by: the first 192 bits of its BLAKE3 hash, which is collision resistant. It says nothing about codecs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +17,14 @@ impl ContentDigest {
         let mut first = [0; ContentDigest::LENGTH];
         first.copy_from_slice(&blake3::hash(content).as_bytes()[..ContentDigest::LENGTH]);
         ContentDigest(first)
+    }
+
+    /// 64 bits as a hash for tables.
+    #[must_use]
+    pub fn bits(&self) -> u64 {
+        let mut low = [0; 8];
+        low.copy_from_slice(&self.0[..8]);
+        u64::from_le_bytes(low)
     }
 
     #[must_use]
@@ -35,21 +43,26 @@ impl From<[u8; ContentDigest::LENGTH]> for ContentDigest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
+/// A hash of all that a block's compressed bytes depend on besides its content. `block_size` counts because parameters may be a share of it.
+#[must_use]
+pub fn encoder_hash(spec: &Spec, block_size: usize) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("packline encoder v1: revision, block size, libraries, codec");
+    hasher.update(&ENCODERS_REVISION.to_le_bytes()).update(&(block_size as u64).to_le_bytes());
+    let codec = spec.to_string();
+    for text in spec.libraries().flat_map(|(library, version)| [library, version]).chain([&*codec]) {
+        hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    }
+    *hasher.finalize().as_bytes()
+}
+
 /// Makes the keys for one codec and block size.
 #[derive(Debug, Clone)]
 pub struct KeyMaker(blake3::Hasher);
 
 impl KeyMaker {
-    /// `block_size` counts because parameters may be a share of it.
     pub fn new(spec: &Spec, block_size: usize) -> KeyMaker {
-        let mut hasher = blake3::Hasher::new_derive_key(
-            "packline block cache v1: revision, block size, libraries, codec, digest of content",
-        );
-        hasher.update(&ENCODERS_REVISION.to_le_bytes()).update(&(block_size as u64).to_le_bytes());
-        let spec = spec.to_string();
-        for text in LIBRARIES.iter().flat_map(|(library, version)| [*library, version]).chain([&*spec]) {
-            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
-        }
+        let mut hasher = blake3::Hasher::new_derive_key("packline block cache v1: encoder, digest of content");
+        hasher.update(&encoder_hash(spec, block_size));
         KeyMaker(hasher)
     }
 

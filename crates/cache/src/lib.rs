@@ -35,7 +35,7 @@ mod trim;
 pub use cache::{BlockCache, Counts};
 pub use encoder::BlockEncoder;
 pub use error::Error;
-pub use key::ContentDigest;
+pub use key::{ContentDigest, encoder_hash};
 pub use lookup::{KnownBlocks, Lookup};
 pub use remote::{Remote, RemoteCounts, RemoteMemory};
 pub use store::{Contents, Store};

@@ -15,6 +15,9 @@ pub trait KnownBlocks: Debug + Send + Sync {
     /// must be of what the block was decoded to in this run, and the bytes those that were decoded then. After `None` the contents of `dst`
     /// are of no use.
     fn find(&self, content: &ContentDigest, dst: &mut [u8]) -> Option<Outcome>;
+
+    /// Whether all that was found so far is what the encoder would have made.
+    fn is_exact(&self) -> bool;
 }
 
 /// Where a writer looks blocks up before it compresses them.
@@ -31,6 +34,12 @@ impl Lookup {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty() && self.cache.is_none()
+    }
+
+    /// Whether all blocks that were found so far are those that the encoder would have made.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.known.iter().all(|known| known.is_exact())
     }
 
     /// Bytes that a [`crate::BlockEncoder`] takes besides those of [`Spec::encoder`].

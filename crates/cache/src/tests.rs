@@ -97,6 +97,10 @@ impl KnownBlocks for One {
         dst[..self.2.len()].copy_from_slice(self.2);
         (*content == self.0).then_some(self.1)
     }
+
+    fn is_exact(&self) -> bool {
+        false
+    }
 }
 
 #[test]

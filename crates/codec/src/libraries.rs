@@ -1,5 +1,7 @@
 //! The libraries that compress, with their versions.
 
+use crate::Spec;
+
 /// The libraries whose versions are pinned in Cargo.toml because their bytes reach an output, each with its version.
 pub const LIBRARIES: [(&str, &str); 6] = [
     ("libdeflate", "1.26"),
@@ -9,6 +11,21 @@ pub const LIBRARIES: [(&str, &str); 6] = [
     ("lz4", "1.10.0"),
     ("libbz2-rs", "0.2.6"),
 ];
+
+impl Spec {
+    /// Those of [`LIBRARIES`] that its encoder uses.
+    pub fn libraries(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+        let used: &[&str] = match self {
+            Spec::Gzip(_) => &["libdeflate", "zlib"],
+            Spec::Xz(_) | Spec::Lzma(_) => &["liblzma"],
+            Spec::Zstd(_) => &["zstd"],
+            Spec::Lz4(_) => &["lz4"],
+            Spec::Bzip2(_) => &["libbz2-rs"],
+            Spec::None | Spec::Lzo(_) | Spec::Huff0 | Spec::Zle => &[],
+        };
+        LIBRARIES.into_iter().filter(move |(library, _)| used.contains(library))
+    }
+}
 
 #[cfg(test)]
 mod tests {

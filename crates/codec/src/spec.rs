@@ -24,7 +24,7 @@ use crate::{
 pub const METADATA_BLOCK_SIZE: usize = 8 * 1024;
 
 /// Number of the encoders' bytes: raised whenever an encoder writes other bytes for the same input and parameters. Blocks that were kept with
-/// another number are not used. The libraries' versions, [`crate::LIBRARIES`], count besides.
+/// another number are not used. The versions of the codec's libraries, [`Spec::libraries`], count besides.
 pub const ENCODERS_REVISION: u32 = 1;
 
 /// Allowance for allocator overhead and small structures of an encoder or decoder, bytes.

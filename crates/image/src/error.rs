@@ -68,6 +68,15 @@ pub enum Error {
         #[source]
         cause: Box<packline_squashfs::read::ReadError>,
     },
+    /// Blocks of an earlier image cannot be taken. The user's to change.
+    #[error("{path}: {cause}", path = path.escaped())]
+    Base {
+        /// The image as the user named it.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: Box<packline_squashfs::BaseError>,
+    },
     /// A .lrz or .pln file could not be written or read.
     #[error("{path}: {cause}", path = path.escaped())]
     Stream {

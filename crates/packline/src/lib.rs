@@ -39,6 +39,7 @@
 
 mod archive;
 mod attribute_overrides;
+mod base;
 mod changes;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 mod codecs;
@@ -101,6 +102,7 @@ use requests::*;
 pub mod requests {
     pub use crate::archive::{Archive, ArchiveOptions, OpenedTar, TarWork};
     pub use crate::attribute_overrides::AttributeOverrides;
+    pub use crate::base::{BaseBlocks, BaseImage};
     pub use crate::changes::{Changes, NewRoot, Unsupported};
     #[cfg(feature = "pln")]
     pub use crate::codecs::pln_codings;

@@ -11,6 +11,7 @@ use packline_squashfs::Options;
 use packline_tree::{DirectoryOptions, Kind, Patterns, PseudoSource, Source as _};
 
 use crate::archive::scratch_for;
+use crate::base::{Bases, check_output};
 use crate::filtered::{Filtered, filter_memory};
 use crate::memory::{Demand, Plan, spare};
 use crate::observed_source::ObservedSource;
@@ -73,8 +74,9 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
     let Begun { output, mut observed, excludes, job } = Begun::new(request, image, observer)?;
     let (Plan { workers, window, .. }, workers_wanted) = (job.plan, job.resources.workers);
     let name = job.input.clone();
-    let cache = job.lookup.cache.clone();
+    let (cache, bases) = (job.lookup.cache.clone(), Bases::clone(&job.bases));
     let image = squashfs::write(job, &output, &mut observed)?;
+    let base = bases.finish(observed.observer());
     let counts = cache.as_ref().map(|cache| cache.finish());
     cache.iter().flat_map(|cache| cache.warnings()).for_each(|warning| observed.warn(&warning));
     warn_of_idle(&excludes, &name, &mut observed);
@@ -82,7 +84,8 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
     output.finish(observed.observer())?;
     // A limit of threads may have reduced it.
     let workers = workers.min(image.workers.len());
-    Ok(ImageSummary { image, errors, source_bytes, output_bytes, workers_wanted, workers, window, cache: counts })
+    let cache = counts;
+    Ok(ImageSummary { image, errors, source_bytes, output_bytes, workers_wanted, workers, window, cache, base })
 }
 
 fn warn_of_idle(excludes: &[Patterns], name: &str, observed: &mut ObservedSource<'_>) {
@@ -103,13 +106,14 @@ impl<'o> Begun<'o> {
         let display_path = match &request.target {
             Output::File { path, .. } | Output::Stream(path, _) => path.clone(),
         };
-        let lookup = Lookup { known: Vec::new(), cache: request.cache };
+        let mut lookup = Lookup { known: Vec::new(), cache: request.cache };
         let tool = squashfs::tool_memory(&image, request.verify, &lookup)
             .map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
         if let Output::File { .. } = &request.target {
             refuse_input(&request.source, &display_path)?;
         }
         let output = open_output(request.target, &request.resources, &request.temporaries)?;
+        check_output(&request.base, &output, &display_path)?;
         let mut changes = changes(request.changes, &image);
         let source = without_outside(request.source, &changes, &output);
         let excludes = excludes(&source, &changes);
@@ -122,14 +126,18 @@ impl<'o> Begun<'o> {
         let (engine, tool) = (&resources.engine, tool + prepared.tool());
         let shared = lookup.shared_memory(block_size as usize) as u64;
         let besides = |limit| shared + if filters { filter_memory(limit) } else { 0 };
-        let demand = |limit| {
-            let source = prepared.least(limit) + besides(limit);
+        let demand = |limit, indexes: u64| {
+            let source = prepared.least(limit) + besides(limit) + indexes;
             Demand { workers: workers_wanted, engine, limit, window, block_size, tool, source }
         };
-        let spare = spare(demand, limit)?;
-        let least = demand(limit);
+        let unused = spare(|limit| demand(limit, 0), limit)?;
+        let bases = Bases::open(&request.base, &image, &resources, unused, observer)?;
+        let indexes = bases.memory();
+        lookup.known = bases.known();
+        let spare = spare(|limit| demand(limit, indexes), limit)?;
+        let least = demand(limit, indexes);
         let (granted, memory) = prepared.granted(workers_wanted, limit, spare);
-        let plan = Demand { source: memory + besides(limit), ..least }.plan()?;
+        let plan = Demand { source: memory + besides(limit) + indexes, ..least }.plan()?;
         if granted.shares_workers() {
             resources.engine.pool = Some(pool(&resources, plan.workers, &display_path)?);
         }
@@ -159,6 +167,7 @@ impl<'o> Begun<'o> {
             plan,
             verify,
             lookup,
+            bases,
         };
         Ok(Begun { output, observed, excludes, job })
     }

@@ -11,6 +11,7 @@ use packline_tree::Bytes;
 use packline_tree::tar::TarOptions;
 use packline_tree::{DirectoryOptions, Entry, Meta, PseudoFile};
 
+use crate::base::BaseImage;
 #[cfg(feature = "lrz")]
 use crate::codecs::lrz_options;
 use crate::joined::Part;
@@ -169,6 +170,8 @@ pub struct PackRequest {
     /// Where blocks are looked up before they are compressed, and kept. Changes no byte. Images only: a .lrz file is compressed in parts
     /// that are too large to be found again.
     pub cache: Option<Arc<BlockCache>>,
+    /// Earlier images whose blocks are taken as they are; of several that have a block the first. Images only: ignored for a .lrz file.
+    pub base: Vec<BaseImage>,
     /// Workers and memory. They change no byte.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
@@ -194,6 +197,7 @@ impl PackRequest {
             hints: None,
             verify: false,
             cache: None,
+            base: Vec::new(),
             resources: Resources::default(),
             temporaries: Temporaries::default(),
         }

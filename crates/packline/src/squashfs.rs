@@ -10,6 +10,7 @@ use packline_runtime::OutputFile;
 use packline_squashfs::{FileHints, Options, Sink, Start, Summary, Writer};
 use packline_tree::{Meta, Source};
 
+use crate::base::Bases;
 use crate::memory::Plan;
 use crate::observed_source::ObservedSource;
 use crate::request::Hints;
@@ -32,6 +33,7 @@ pub(crate) struct Job {
     /// Whether what was written is read back.
     pub(crate) verify: bool,
     pub(crate) lookup: Lookup,
+    pub(crate) bases: Bases,
 }
 
 /// Bytes that the encoders of one worker take, and its scratch: a block in, a block out.

@@ -31,6 +31,8 @@ pub struct ImageSummary {
     pub window: usize,
     /// How blocks were found in the cache, if there was one.
     pub cache: Option<packline_cache::Counts>,
+    /// How blocks of bases were used, if there were any.
+    pub base: Option<packline_squashfs::BaseCounts>,
 }
 
 impl ImageSummary {

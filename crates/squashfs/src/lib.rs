@@ -1,5 +1,6 @@
 //! SquashFS 4.0 images: written in parallel, mounted by the Linux kernel.
 
+mod base;
 mod buffer;
 mod error;
 mod format;
@@ -10,6 +11,7 @@ mod test_image;
 pub mod verify;
 mod write;
 
+pub use base::{Base, BaseCounts, BaseError, BaseSettings};
 pub use error::Error;
 pub use format::compressor::{CODECS, check_codec, codec_help, data_start, parse_codec};
 pub use format::inode::device_number;

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use packline_cache::Lookup;
 use packline_codec::Spec;
 use packline_engine::Config;
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
@@ -52,19 +53,29 @@ pub(crate) fn image(
     codec: &str,
     change: impl FnOnce(&mut Options),
 ) -> Vec<u8> {
-    let sink = Shared::default();
+    let mut options = options(codec);
+    change(&mut options);
+    image_with(entries, &options, Lookup::default(), 0)
+}
+
+/// The options of such an image.
+pub(crate) fn options(codec: &str) -> Options {
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BLOCK as u32;
-    change(&mut options);
-    let start = Start {
-        root: META,
-        defaults: META,
-        input: "test".into(),
-        memory: usize::MAX,
-        verify: false,
-        lookup: Default::default(),
-    };
-    let mut writer = Writer::new(Box::new(sink.clone()), options, Config::new(0, 1 << 20), start).unwrap();
+    options
+}
+
+/// The same, with blocks that are known and with workers.
+pub(crate) fn image_with(
+    entries: impl IntoIterator<Item = (Entry, Vec<u8>)>,
+    options: &Options,
+    lookup: Lookup,
+    workers: usize,
+) -> Vec<u8> {
+    let sink = Shared::default();
+    let start = Start { root: META, defaults: META, input: "test".into(), memory: usize::MAX, verify: false, lookup };
+    let config = Config::new(workers, 1 << 20);
+    let mut writer = Writer::new(Box::new(sink.clone()), options.clone(), config, start).unwrap();
     for (entry, bytes) in entries {
         writer.add(&entry, FileHints::default(), &mut Content(bytes, 0)).unwrap();
     }

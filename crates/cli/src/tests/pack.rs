@@ -62,6 +62,8 @@ const KEEPING: &[&str] = &[
     "one-file-system",
     "no-hard-links",
     "verify",
+    "base",
+    "base-any",
     "cache",
     "no-cache",
     "cache-size",

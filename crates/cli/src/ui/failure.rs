@@ -5,6 +5,7 @@ use std::path::Path;
 
 use packline_image::ContentKind;
 use packline_runtime::{Exists, ScratchError};
+use packline_squashfs::BaseError;
 
 use crate::host::streams::STDOUT;
 use crate::ui::escape::Escape;
@@ -98,6 +99,14 @@ impl From<packline::Error> for Failure {
                     format!("{}: is not empty (expected {expected})", path.escaped())
                 }
             }),
+            packline::Error::Base { path, cause } => match &**cause {
+                BaseError::Foreign { what, expected } => {
+                    let path = path.escaped();
+                    let any = "--base-any takes such blocks too, and the image may then have other bytes";
+                    Failure::Failed(format!("{path}: {what} (expected {expected}; {any})"))
+                }
+                _ => Failure::Failed(error.to_string()),
+            },
             packline::Error::Memory { .. } => Failure::Memory(error.to_string()),
             _ => Failure::Failed(error.to_string()),
         }

@@ -51,6 +51,9 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
     if let Some(line) = cached(summary) {
         lines.insert(lines.len() - 1, line);
     }
+    if let Some(line) = based(summary) {
+        lines.insert(lines.len() - 1, line);
+    }
     if summary.errors > 0 {
         lines.insert(lines.len() - 1, errors(summary.errors));
     }
@@ -102,6 +105,14 @@ pub fn cached_json(counts: &Counts) -> Value {
             json!({ "found": remote.found, "added": remote.added, "added_bytes": remote.added_bytes, "waited_seconds": remote.waited.as_secs_f64() })
         }),
     })
+}
+
+/// How blocks of bases were used.
+fn based(summary: &ImageSummary) -> Option<String> {
+    let counts = summary.base.as_ref()?;
+    let (taken, bytes) = (count(counts.taken, "block"), show_bytes(counts.taken_bytes));
+    let foreign = "; they are of another encoder, and the image may have other bytes than without a base";
+    Some(format!("base: {taken} taken ({bytes}){}", if counts.exact { "" } else { foreign }))
 }
 
 /// How much could not be read.
@@ -162,6 +173,16 @@ pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
     object["verified_bytes"] = json!(summary.image.read_back.map(|read| read.bytes));
     object["verify_seconds"] = json!(verified.map(|verified| verified.time.as_secs_f64()));
     object["cache"] = summary.cache.as_ref().map_or(Value::Null, cached_json);
+    object["base"] = summary.base.as_ref().map_or(Value::Null, |counts| {
+        json!({
+            "blocks": counts.blocks,
+            "taken": counts.taken,
+            "taken_bytes": counts.taken_bytes,
+            "damaged": counts.damaged,
+            "changed": counts.changed,
+            "exact": counts.exact,
+        })
+    });
     if let (true, Some(members)) = (stats, object.as_object_mut()) {
         members.insert("tables".to_string(), tables(summary));
         members.extend(counters::members(&counted(summary)));

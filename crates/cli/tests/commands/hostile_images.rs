@@ -143,6 +143,16 @@ fn unpack() {
 }
 
 #[test]
+fn pack_with_it_as_a_base() {
+    each(Reads::Some, &["pack", "-q", "-f", "outside", "dest", "-c", "gzip", "--base", "bad.sqfs"], nothing);
+    each(
+        Reads::Some,
+        &["pack", "-q", "-f", "outside", "dest", "-c", "gzip", "--base", "bad.sqfs", "--base-any"],
+        nothing,
+    );
+}
+
+#[test]
 fn unpack_and_go_on() {
     each(Reads::All, &["unpack", "-q", "--continue", "bad.sqfs", "dest"], empty);
 }

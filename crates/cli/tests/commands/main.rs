@@ -36,6 +36,7 @@ mod matrix_workers;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod mount_fuse;
 mod pack_attributes;
+mod pack_base;
 mod pack_cache;
 mod pack_cache_server;
 mod pack_continue;

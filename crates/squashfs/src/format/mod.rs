@@ -4,6 +4,7 @@ pub(crate) mod compressor;
 pub(crate) mod directory;
 pub(crate) mod inode;
 pub(crate) mod layout;
+pub(crate) mod record;
 pub(crate) mod superblock;
 pub(crate) mod tables;
 pub(crate) mod wire;

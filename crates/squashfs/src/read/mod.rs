@@ -18,6 +18,7 @@ mod error;
 mod find;
 mod image;
 mod inode;
+pub(crate) mod inode_table;
 mod inspect;
 pub(crate) mod metadata;
 mod metadata_cache;

@@ -1,12 +1,9 @@
 //! All inodes of the inode table: each is valid, and each number occurs once.
 
 use super::finding::Report;
-use super::{VerifySettings, check_cancelled, fields};
-use crate::read::metadata::{Cursor, MetaPlace};
+use super::{VerifySettings, fields};
+use crate::read::inode_table::each_inode;
 use crate::read::{Image, Inode, InodeRef, Node, NodeType, ReadError};
-
-/// Inodes between two checks for cancellation.
-const LOOK: u64 = 1 << 12;
 
 /// Record of an inode.
 #[derive(Debug, Clone, Copy)]
@@ -141,39 +138,8 @@ impl Uses {
 }
 
 /// Calls `visit` with each inode of the table and the offset of its metadata block.
-fn each(image: &Image, settings: &VerifySettings, mut visit: impl FnMut(&Inode, u64)) -> Result<(), ReadError> {
-    let area = image.tables().inodes;
-    let mut place = MetaPlace { block: area.start, offset: 0 };
-    let mut cursor = image.inode_cursor(place);
-    let mut number = 0u64;
-    while place.block < area.end {
-        let reference = (place.block - area.start) << 16 | u64::from(place.offset);
-        let inode = image.inode_with(&mut cursor, InodeRef(reference))?;
-        pass_lists(&inode, &mut cursor)?;
-        visit(&inode, place.block);
-        place = cursor.place();
-        number += 1;
-        if number.is_multiple_of(LOOK) {
-            check_cancelled(settings)?;
-        }
-    }
-    Ok(())
-}
-
-/// Skips the lists after an inode: size words, or a directory's index.
-fn pass_lists(inode: &Inode, cursor: &mut Cursor) -> Result<(), ReadError> {
-    match &inode.node {
-        Node::File(file) => cursor.skip(file.blocks * 4),
-        Node::Directory(directory) => {
-            for _ in 0..directory.indices {
-                cursor.read_u64()?;
-                let length = u64::from(cursor.read_u32()?) + 1;
-                cursor.skip(length)?;
-            }
-            Ok(())
-        }
-        _ => Ok(()),
-    }
+fn each(image: &Image, settings: &VerifySettings, visit: impl FnMut(&Inode, u64)) -> Result<(), ReadError> {
+    each_inode(image, &settings.reading.engine.cancel, visit)
 }
 
 fn check_count(image: &Image, count: u64, report: &mut Report<'_>) {

@@ -10,6 +10,7 @@ mod inodes;
 mod links;
 mod listings;
 mod metadata;
+mod record;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -44,6 +45,7 @@ pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Exami
     if listings::check(image, &mut inodes, listed, settings, &mut report)? {
         links::check(image, &inodes, &mut report);
         content::check(image, &inodes, settings, &mut report)?;
+        record::data(image, settings, &mut report)?;
     }
     Ok(report.totals)
 }

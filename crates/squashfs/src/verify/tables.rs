@@ -2,7 +2,7 @@
 
 use super::finding::Report;
 use super::inodes::{Inodes, Uses};
-use super::{VerifySettings, check_cancelled};
+use super::{VerifySettings, check_cancelled, record};
 use crate::format::compressor;
 use crate::format::superblock::{NO_TABLE, SUPERBLOCK_BYTES, flags};
 use crate::format::tables::decode::{Indexed, XattrTables};
@@ -36,7 +36,7 @@ pub(super) fn superblock(image: &Image, report: &mut Report<'_>) -> Result<(), R
 }
 
 fn padding(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
-    let end = image.superblock().bytes_used;
+    let end = image.superblock().bytes_used + record::length(image, report)?;
     let behind = image.store().size().saturating_sub(end);
     let mut bytes = vec![0; behind.min(BEHIND) as usize];
     if let Err(error) = image.store().read(end, &mut bytes) {

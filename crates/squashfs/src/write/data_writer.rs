@@ -22,18 +22,29 @@ pub(crate) struct DataWriter {
     pub(crate) position: u64,
     /// All parts so far.
     pub(crate) written: Written,
+    /// Of all bytes so far, if the image gets a record.
+    pub(crate) checksum: Option<crc32fast::Hasher>,
     scratch: Vec<u8>,
 }
 
 impl DataWriter {
-    pub(crate) fn new(decisions: Decisions, sink: Box<dyn Sink>, start: u64, written: Written) -> DataWriter {
-        DataWriter { decisions, sink, position: start, written, scratch: Vec::new() }
+    /// `checksum`: whether the bytes get one.
+    pub(crate) fn new(
+        decisions: Decisions,
+        sink: Box<dyn Sink>,
+        start: u64,
+        written: Written,
+        checksum: bool,
+    ) -> DataWriter {
+        let checksum = checksum.then(crc32fast::Hasher::new);
+        DataWriter { decisions, sink, position: start, written, checksum, scratch: Vec::new() }
     }
 
     /// Appends bytes and returns their offset.
     fn append(&mut self, bytes: &[u8]) -> Result<u64, Error> {
         let start = self.position;
         write(&mut *self.sink, start, bytes)?;
+        self.checksum.iter_mut().for_each(|checksum| checksum.update(bytes));
         self.position += bytes.len() as u64;
         Ok(start)
     }

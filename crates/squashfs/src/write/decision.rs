@@ -52,6 +52,8 @@ pub(crate) struct Decisions {
     current: Option<Current>,
     block_size: u64,
     stored_fragments: bool,
+    /// Whether the encoder was asked for each block.
+    pub(crate) all_tried: bool,
 }
 
 impl Decisions {
@@ -65,6 +67,7 @@ impl Decisions {
             current: None,
             block_size: u64::from(block_size),
             stored_fragments,
+            all_tried: !stored_fragments,
         }
     }
 
@@ -166,6 +169,7 @@ impl Decisions {
             }
             Step::Compress { copies, block } => {
                 self.saved.copied_blocks += u64::from(copies.count);
+                self.all_tried &= !item.rules.stored;
                 batch.copies(copies);
                 batch.block(BlockRef { ordinal: block, range: item.range.clone(), content }, item.rules.stored);
             }

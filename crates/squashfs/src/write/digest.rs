@@ -33,9 +33,7 @@ impl Digest {
 
     /// 64 bits as a hash for tables.
     pub(crate) fn bits(&self) -> u64 {
-        let mut low = [0; 8];
-        low.copy_from_slice(&self.0[..8]);
-        u64::from_le_bytes(low)
+        self.content().bits()
     }
 }
 

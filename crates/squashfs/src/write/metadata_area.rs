@@ -7,6 +7,7 @@
 use packline_tree::Tree;
 
 use crate::format::compressor::{compressor_id, options_block};
+use crate::format::record::Record;
 use crate::format::superblock::{NO_TABLE, SUPERBLOCK_BYTES, Superblock, flags, option_flags};
 use crate::format::tables::{TableEnd, write_exports, write_fragments, write_ids};
 use crate::write::inode_table::{InodeTables, write_inodes};
@@ -19,7 +20,7 @@ use crate::{DataLayout, Error, MetadataCompressor, Options, Sink, XattrTable};
 pub struct ImageEnd {
     /// Length of the image without padding, bytes, as its superblock says.
     pub bytes_used: u64,
-    /// Length with padding, bytes: a multiple of [`Options::pad`].
+    /// Length with the record and padding, bytes: a multiple of [`Options::pad`].
     pub padded: u64,
     /// Length of the inode table, bytes.
     pub inode_table: u64,
@@ -55,18 +56,18 @@ pub fn write_metadata(
     options: &Options,
 ) -> Result<ImageEnd, Error> {
     let mut out = Metadata::new(compressor, sink);
-    let (end, superblock) = write_tables(&mut out, tree, data, xattrs, options)?;
+    let (end, superblock) = write_tables(&mut out, tree, data, xattrs, (options, None))?;
     out.write_plain(0, &superblock)?;
     Ok(end)
 }
 
-/// As [`write_metadata`], without the superblock, which is returned.
+/// As [`write_metadata`], with a record behind the tables if there is one, and without the superblock, which is returned.
 pub(crate) fn write_tables(
     out: &mut Metadata<'_>,
     tree: &Tree,
     data: &DataLayout,
     xattrs: &XattrTable,
-    options: &Options,
+    (options, record): (&Options, Option<&Record>),
 ) -> Result<(ImageEnd, Vec<u8>), Error> {
     let numbering = Numbering::new(tree)?;
     let xattrs = Some(xattrs).filter(|table| options.xattrs && !table.is_empty());
@@ -75,8 +76,11 @@ pub(crate) fn write_tables(
     let directories = data.end + tables.inodes.length();
     out.write_held(directories, &mut tables.directories)?;
     let (superblock, bytes_used) = write_indexed(out, &source, &tables, directories)?;
-    let padded = write_padding(out, bytes_used, options.pad)?;
-    out.write_plain(SUPERBLOCK_BYTES, &options_block(options)?)?;
+    let (head, compressor) = (superblock.encode(), options_block(options)?);
+    let record = record.map_or_else(Vec::new, |record| record.encode(&[&*head, &compressor].concat()));
+    out.write_plain(bytes_used, &record)?;
+    let padded = write_padding(out, bytes_used + record.len() as u64, options.pad)?;
+    out.write_plain(SUPERBLOCK_BYTES, &compressor)?;
     let after = directories + tables.directories.length();
     let end = ImageEnd {
         bytes_used,
@@ -89,7 +93,7 @@ pub(crate) fn write_tables(
         ids: superblock.ids,
         xattr_sets: xattrs.map_or(0, XattrTable::count),
     };
-    Ok((end, superblock.encode()))
+    Ok((end, head))
 }
 
 /// Input of the metadata.

@@ -9,6 +9,7 @@ use packline_tree::{Content, Entry, Kind, Meta, Namespace, Source, Tree};
 
 use crate::format::compressor::check_codec;
 use crate::format::inode::NO_XATTR;
+use crate::format::record::Record;
 use crate::write::data_writer::DataWriter;
 use crate::write::decision::{Decisions, Saved};
 use crate::write::feeder::{Feeder, FileCut, slab_memory};
@@ -155,9 +156,10 @@ impl Writer {
         options.codec.validate(options.block_size as usize)?;
         let window = config.budget;
         let decisions = Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec), window);
+        let written = Written::new(start.verify);
         Ok(Writer {
             pipeline: pipeline(&options, config, &start)?,
-            data: DataWriter::new(decisions, sink, data_start(&options)?, Written::new(start.verify)),
+            data: DataWriter::new(decisions, sink, data_start(&options)?, written, Record::is_wanted(&options)),
             feeder: Feeder::new(options.block_size, window),
             namespace: Namespace::new(start.defaults).with_root(start.root),
             xattrs: XattrTable::new(),
@@ -203,13 +205,15 @@ impl Writer {
             return Err(self.first_error(error));
         }
         let Writer { mut pipeline, data, namespace, xattrs, options, progress, start, window, .. } = self;
-        let DataWriter { decisions, mut sink, position, written, .. } = data;
+        let DataWriter { decisions, mut sink, position, written, checksum, .. } = data;
+        let checksum = checksum.filter(|_| start.lookup.is_exact()).map(crc32fast::Hasher::finalize);
+        let record = checksum.map(|data| Record::new(&options, data, decisions.all_tried));
         let (saved, blocks) = (decisions.saved, u64::from(decisions.blocks.next()));
         let layout = decisions.into_layout(position)?;
         let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
         let mut compressor = PipelineCompressor::new(&mut pipeline);
         let mut out = Metadata::new(&mut compressor, &mut *sink).recording(written);
-        let (end, superblock) = write_tables(&mut out, &tree, &layout, &xattrs, &options)?;
+        let (end, superblock) = write_tables(&mut out, &tree, &layout, &xattrs, (&options, record.as_ref()))?;
         let written = out.into_written();
         let (sink, block_size) = (&mut *sink, options.block_size);
         let mut image = Unfinished { sink, pipeline: &mut pipeline, block_size, window };

@@ -1,6 +1,7 @@
 //! `packline pack`: a directory, a tar, an image or standard input becomes an image.
 
 mod attributes;
+mod base;
 mod dry_run;
 #[cfg(feature = "lrz")]
 mod lrz;
@@ -27,6 +28,7 @@ use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_dry, run_pack};
 use crate::ui::target;
 use attributes::Attributes;
+use base::BaseOptions;
 use manifest::{Definitions, Manifest};
 use options::{Compression, Entries, Layout, Time, seconds_expected};
 
@@ -59,6 +61,8 @@ pub struct Pack {
     scheduling: SchedulingOptions,
     #[command(flatten)]
     cache: CacheOptions,
+    #[command(flatten)]
+    base: BaseOptions,
     #[command(flatten)]
     output: OutputOptions,
     /// Print each entry as it is packed, to standard output, or with --json to standard error
@@ -197,6 +201,7 @@ impl Pack {
         if container == Container::SquashFs && !self.output.dry_run {
             request.cache = self.cache.open(resources.workers > 0, io)?;
         }
+        request.base = self.base.images();
         request.pseudo = definitions.map(|definitions| self.additions(definitions)).transpose()?;
         (request.resources, request.temporaries) = (resources, io.temporaries.clone());
         Ok(request)

@@ -1,0 +1,132 @@
+//! Base images of a pack: which blocks are taken from them, and their opening within the memory limit.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_cache::KnownBlocks;
+use packline_engine::Config;
+use packline_image::{ImagePlace, ReadDemand, metadata_cache};
+use packline_runtime::escape::Escape;
+use packline_runtime::memory::Shortage;
+use packline_runtime::{Observer, OutputFile, must_differ};
+use packline_squashfs::read::Image;
+use packline_squashfs::{Base, BaseCounts, BaseError, BaseSettings, Options};
+
+use crate::{Error, Resources};
+
+/// An earlier image whose blocks are taken as they are, where the content is the same.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct BaseImage {
+    /// The image. It may be the output, unless that is a block device.
+    pub place: ImagePlace,
+    /// Which blocks are taken.
+    pub blocks: BaseBlocks,
+}
+
+/// Which blocks of a base are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BaseBlocks {
+    /// Those of an image that was packed with the same codec, by this version: the output has the bytes that it would have without a base.
+    /// Any other image is an error.
+    #[default]
+    Exact,
+    /// The same; an image of which none can be taken counts for nothing.
+    ExactOrNone,
+    /// Those of any image with this compressor and block size. The bytes of the output may differ then.
+    Any,
+}
+
+impl BaseImage {
+    /// A base of which only blocks are taken that change no byte of the output.
+    pub fn new(place: ImagePlace) -> BaseImage {
+        BaseImage { place, blocks: BaseBlocks::Exact }
+    }
+}
+
+/// The open bases of a pack, with their names.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Bases(Vec<(PathBuf, Arc<Base>)>);
+
+impl Bases {
+    /// Opens bases. Indexes take at most half of the `spare` bytes.
+    pub(crate) fn open(
+        wanted: &[BaseImage],
+        options: &Options,
+        resources: &Resources,
+        spare: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Bases, Error> {
+        let mut bases = Bases::default();
+        for base in wanted {
+            let left = resources.memory.map(|_| (spare / 2).saturating_sub(bases.memory()));
+            match open(base, options, resources, left) {
+                Err(Error::Read { .. } | Error::Base { .. } | Error::Memory { .. })
+                    if base.blocks == BaseBlocks::ExactOrNone => {}
+                opened => bases.0.push((base.place.path.clone(), Arc::new(opened?))),
+            }
+        }
+        bases.warn(observer, |counts| counts.damaged, "cannot be decoded, and are not taken");
+        Ok(bases)
+    }
+
+    /// Memory of their indexes, bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        self.0.iter().map(|(_, base)| base.memory()).sum()
+    }
+
+    pub(crate) fn known(&self) -> Vec<Arc<dyn KnownBlocks>> {
+        self.0.iter().map(|(_, base)| -> Arc<dyn KnownBlocks> { base.clone() }).collect()
+    }
+
+    /// Counts of all together, once the output is written; `None` without a base.
+    pub(crate) fn finish(&self, observer: &mut dyn Observer) -> Option<BaseCounts> {
+        self.warn(observer, |counts| counts.changed, "changed meanwhile, and were compressed anew");
+        self.0.iter().map(|(_, base)| base.counts()).reduce(BaseCounts::and)
+    }
+
+    fn warn(&self, observer: &mut dyn Observer, number: impl Fn(BaseCounts) -> u64, what: &str) {
+        for (path, base) in &self.0 {
+            match number(base.counts()) {
+                0 => {}
+                blocks => observer.warning(&format!("{}: {blocks} blocks {what}", path.escaped())),
+            }
+        }
+    }
+}
+
+/// A block device is written in place: a base on it would be overwritten while it is read.
+pub(crate) fn check_output(bases: &[BaseImage], output: &OutputFile, path: &Path) -> Result<(), Error> {
+    match output.begins_empty() {
+        true => Ok(()),
+        false => Ok(bases.iter().try_for_each(|base| must_differ(&base.place.path, path))?),
+    }
+}
+
+/// `memory`: most bytes of the index.
+fn open(base: &BaseImage, options: &Options, resources: &Resources, memory: Option<u64>) -> Result<Base, Error> {
+    let opened = base.place.open(metadata_cache(resources.memory))?;
+    let engine = engine(&opened.image, resources, memory.unwrap_or(0))?;
+    let settings = BaseSettings { any: base.blocks == BaseBlocks::Any, memory, engine };
+    Base::open(&opened.image, options, &settings).map_err(|cause| match cause {
+        BaseError::Read(cause) => opened.fault(cause),
+        BaseError::Memory { blocks, allowed, needed } => {
+            let limit = resources.memory.unwrap_or(u64::MAX);
+            // Half of what the limit has more is for the index.
+            let needed = limit.saturating_add(needed.saturating_sub(allowed).saturating_mul(2));
+            let what = format!("an index of the {blocks} blocks of {}", base.place.path.escaped());
+            Error::memory(Shortage { allowed: limit, needed }, what)
+        }
+        cause => Error::Base { path: base.place.path.clone(), cause: Box::new(cause) },
+    })
+}
+
+/// Workers and window for reading a base; `besides`: bytes of its index.
+fn engine(image: &Image, resources: &Resources, besides: u64) -> Result<Config, Error> {
+    let demand = ReadDemand::new(image, resources.workers, resources.memory, besides).helped(&resources.engine);
+    let plan = demand.plan()?;
+    let asked = resources.window.map_or(usize::MAX, |window| usize::try_from(window).unwrap_or(usize::MAX));
+    let engine = resources.engine.sized(plan.workers, plan.window.min(asked), &resources.cancel);
+    // The counters are those of packing.
+    Ok(Config { stats: None, ..engine })
+}

@@ -1,0 +1,47 @@
+//! Errors of base images.
+
+use crate::read::ReadError;
+
+/// Why blocks of an image cannot be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum BaseError {
+    /// The image cannot be read, or its metadata is damaged.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// No block of the image fits into the new one.
+    #[error("{what} (expected {expected})")]
+    Fit {
+        /// What the image has.
+        what: String,
+        /// What the new image has.
+        expected: String,
+    },
+    /// The blocks are not known to be those that the encoder would make. They fit, and can be taken on request.
+    #[error("{what} (expected {expected})")]
+    Foreign {
+        /// What the image has.
+        what: String,
+        /// What shows the encoder.
+        expected: String,
+    },
+    /// The index of the blocks does not fit into memory.
+    #[error("its {blocks} blocks need more than {allowed} bytes of memory (expected {needed} at least)")]
+    Memory {
+        /// Blocks of the image, at most.
+        blocks: u64,
+        /// Bytes for the index.
+        allowed: u64,
+        /// Bytes that are enough.
+        needed: u64,
+    },
+}
+
+impl BaseError {
+    pub(super) fn fit(what: impl Into<String>, expected: impl Into<String>) -> BaseError {
+        BaseError::Fit { what: what.into(), expected: expected.into() }
+    }
+
+    pub(super) fn foreign(what: impl Into<String>, expected: impl Into<String>) -> BaseError {
+        BaseError::Foreign { what: what.into(), expected: expected.into() }
+    }
+}

@@ -1,0 +1,61 @@
+//! Whether blocks of an image fit into another, and whether they are of the same encoder.
+
+use packline_codec::{Spec, XzParams};
+
+use crate::Options;
+use crate::format::compressor::compressor_id;
+use crate::format::record::Record;
+use crate::read::{Image, ReadError};
+
+use super::BaseError;
+
+/// Checks that readers of a new image with `options` can decode the blocks of `image`.
+pub(super) fn check_fit(image: &Image, options: &Options) -> Result<(), BaseError> {
+    if matches!(options.codec, Spec::None) {
+        return Err(BaseError::fit("its blocks are compressed", "a codec for the new image"));
+    }
+    let superblock = image.superblock();
+    let new =
+        compressor_id(&options.codec).map_err(|error| BaseError::fit(error.to_string(), "a codec of SquashFS"))?;
+    if superblock.compressor != new {
+        let what = format!("is compressed with {}", image.codec().name());
+        return Err(BaseError::fit(what, format!("{}, as the new image", options.codec.name())));
+    }
+    if superblock.block_size != options.block_size {
+        let what = format!("has blocks of {} bytes", superblock.block_size);
+        return Err(BaseError::fit(what, format!("{}, as the new image", options.block_size)));
+    }
+    match (image.codec(), &options.codec) {
+        (Spec::Xz(base), Spec::Xz(new)) => check_xz(base, new, options.block_size),
+        _ => Ok(()),
+    }
+}
+
+/// The kernel reserves a dictionary of the size in the image's options. Filters that these do not have might be missing in a reader.
+fn check_xz(base: &XzParams, new: &XzParams, block_size: u32) -> Result<(), BaseError> {
+    let size = |params: &XzParams| {
+        params.dict_size(block_size as usize).map_err(|error| BaseError::fit(error.to_string(), "a dictionary"))
+    };
+    let (old, most) = (size(base)?, size(new)?);
+    if old > most {
+        let what = format!("has a dictionary of {old} bytes");
+        return Err(BaseError::fit(what, format!("{most} at most, as the new image")));
+    }
+    if base.filters.iter().any(|filter| !new.filters.iter().any(|other| other == filter)) {
+        let what = format!("is compressed with {}", Spec::Xz(base.clone()));
+        return Err(BaseError::fit(what, format!("only filters of the new image, {}", Spec::Xz(new.clone()))));
+    }
+    Ok(())
+}
+
+/// The record of an image, if it is of the encoder of `options`.
+pub(super) fn own_record(image: &Image, options: &Options) -> Result<Record, BaseError> {
+    let expected = || format!("an image that this version packed with codec {} and with padding", options.codec);
+    match Record::read(image) {
+        Ok(Some(record)) if record.is_of(options) => Ok(record),
+        Ok(Some(_)) => Err(BaseError::foreign("is of another version, or its codec has other parameters", expected())),
+        Ok(None) => Err(BaseError::foreign("does not say which encoder packed it", expected())),
+        Err(ReadError::Corrupt { what, expected, .. }) => Err(BaseError::foreign(what, expected)),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,97 @@
+//! The positions of all blocks of an image, each once.
+
+use packline_engine::CancelToken;
+
+use super::{BaseError, BaseSettings, Entry};
+use crate::read::inode_table::each_inode;
+use crate::read::{BlockPlace, FileData, Image, Node, ReadError};
+
+/// Memory for a block, bytes: its position in a list that grows, its entry in the index and in the table of that.
+const PLACE_MEMORY: u64 = (2 * size_of::<BlockPlace>() + size_of::<Entry>() + 16) as u64;
+/// Positions between two removals of those that are there twice, at least.
+const SORT_LEAST: usize = 1 << 12;
+
+/// Positions of blocks in the data area, in its order; none overlaps another.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    list: Vec<BlockPlace>,
+    /// Length of the list at which it is sorted next.
+    next_sort: usize,
+    /// All blocks so far, those that are there twice included.
+    met: u64,
+    /// Whether they need more memory than there is.
+    too_many: bool,
+    most: Option<u64>,
+}
+
+impl Places {
+    /// The data blocks of all inodes, and the fragment blocks. Broken block lists end early.
+    pub(super) fn of(image: &Image, settings: &BaseSettings) -> Result<Places, BaseError> {
+        let mut places = Places { most: settings.memory, ..Places::default() };
+        let cancel = &settings.engine.cancel;
+        each_inode(image, cancel, |inode, _| {
+            if let Node::File(file) = &inode.node {
+                places.add_blocks(image, file, cancel);
+            }
+        })?;
+        for index in 0..image.superblock().fragments {
+            if cancel.is_cancelled() {
+                return Err(ReadError::Cancelled.into());
+            }
+            places.add(image.fragment(index)?);
+        }
+        places.sort();
+        places.keep_data_area(image);
+        if places.too_many { Err(places.shortage()) } else { Ok(places) }
+    }
+
+    pub(super) fn list(&self) -> &[BlockPlace] {
+        &self.list
+    }
+
+    fn add_blocks(&mut self, image: &Image, file: &FileData, cancel: &CancelToken) {
+        let blocks = image.blocks(file).map_while(|block| block.ok().filter(|_| !cancel.is_cancelled()));
+        blocks.filter_map(|block| block.place).for_each(|place| self.add(place));
+    }
+
+    /// Files share blocks, so that there may be far more entries in block lists than blocks.
+    fn add(&mut self, place: BlockPlace) {
+        self.met += 1;
+        if self.too_many {
+            return;
+        }
+        self.list.push(place);
+        if self.list.len() >= self.next_sort.max(SORT_LEAST) || self.is_full() {
+            self.sort();
+            self.next_sort = self.list.len() * 2;
+            self.too_many = self.is_full();
+        }
+    }
+
+    fn sort(&mut self) {
+        self.list.sort_unstable_by_key(|place| (place.offset, place.stored, place.compressed));
+        self.list.dedup_by_key(|place| place.offset);
+    }
+
+    /// Drops what a sound image does not have: blocks elsewhere, or that begin in another.
+    fn keep_data_area(&mut self, image: &Image) {
+        let mut before = image.data_start();
+        let end = image.superblock().inode_table;
+        self.list.retain(|place| {
+            let (start, place_end) = (place.offset, place.offset + u64::from(place.stored));
+            let keep = start >= before && place_end <= end;
+            before = if keep { place_end } else { before };
+            keep
+        });
+    }
+
+    fn is_full(&self) -> bool {
+        let needed = self.list.len() as u64 * PLACE_MEMORY;
+        self.most.is_some_and(|most| needed > most) || self.list.len() >= u32::MAX as usize
+    }
+
+    fn shortage(&self) -> BaseError {
+        let (blocks, allowed) = (self.met, self.most.unwrap_or(u64::from(u32::MAX) * PLACE_MEMORY));
+        BaseError::Memory { blocks, allowed, needed: blocks.saturating_mul(PLACE_MEMORY) }
+    }
+}

@@ -1,0 +1,141 @@
+//! Reads the data area of a base once, in order, and decodes all of its blocks on the workers.
+
+use packline_cache::ContentDigest;
+use packline_codec::{Decoder, Spec};
+use packline_engine::{Config, Consumer, OrderedMap, Task};
+use packline_runtime::of_fault;
+
+use super::index::Entry;
+use super::places::Places;
+use crate::Options;
+use crate::buffer::{Buffer, Pool};
+use crate::read::{BlockPlace, Image, ReadError};
+
+/// Bytes that are read at a time, at least.
+const SEGMENT: usize = 256 << 10;
+/// Memory of a decoder besides that for blocks of our encoder, bytes: other encoders may declare larger dictionaries.
+const DECODER_SLACK: usize = 8 << 20;
+
+/// All blocks of a base.
+#[derive(Debug, Default)]
+pub(super) struct Scanned {
+    /// Those that could be decoded, in the order of the file.
+    pub(super) entries: Vec<Entry>,
+    /// CRC-32 of the data area.
+    pub(super) checksum: u32,
+    /// Blocks that could not be decoded.
+    pub(super) damaged: u64,
+}
+
+/// Reads the data area with blocks at `places`.
+pub(super) fn scan(image: &Image, options: &Options, places: &Places, engine: &Config) -> Result<Scanned, ReadError> {
+    let task = DecodeTask { codec: options.codec.clone(), block_size: options.block_size as usize };
+    let map = OrderedMap::new(task, engine.clone());
+    let mut map = map.map_err(|error| ReadError::Internal(format!("cannot start the workers: {error}")))?;
+    let mut scanned = Scanned { entries: Vec::with_capacity(places.list().len()), ..Scanned::default() };
+    let pool = Pool::new(SEGMENT.max(options.block_size as usize), engine.budget);
+    let (mut at, end, mut rest) = (image.data_start(), image.superblock().inode_table, places.list());
+    let mut checksum = crc32fast::Hasher::new();
+    while at < end {
+        let (count, cut) = segment(rest, (at + pool.buffer_size() as u64).min(end));
+        let mut buffer = pool.take(map.reserve(pool.buffer_size(), &mut scanned).map_err(of_fault)?);
+        let bytes = &mut buffer.bytes_mut()[..(cut - at) as usize];
+        image.store().read(at, bytes)?;
+        checksum.update(bytes);
+        let (now, later) = rest.split_at(count);
+        map.submit(Segment { start: at, buffer, places: now.to_vec() }, &mut scanned).map_err(of_fault)?;
+        (at, rest) = (cut, later);
+    }
+    map.drain(&mut scanned).map_err(of_fault)?;
+    Ok(Scanned { checksum: checksum.finalize(), ..scanned })
+}
+
+/// How many blocks end at byte `limit` or before, and where to cut so that no block is cut.
+fn segment(places: &[BlockPlace], limit: u64) -> (usize, u64) {
+    let count = places.partition_point(|place| place.offset + u64::from(place.stored) <= limit);
+    (count, places.get(count).map_or(limit, |next| next.offset.min(limit)))
+}
+
+/// Consecutive bytes of the data area.
+#[derive(Debug)]
+struct Segment {
+    /// Offset of its first byte in the image.
+    start: u64,
+    buffer: Buffer,
+    places: Vec<BlockPlace>,
+}
+
+impl Segment {
+    fn stored(&self, place: &BlockPlace) -> &[u8] {
+        let at = (place.offset - self.start) as usize;
+        &self.buffer.bytes()[at..at + place.stored as usize]
+    }
+}
+
+/// Decodes and hashes the blocks of a segment.
+#[derive(Debug)]
+struct DecodeTask {
+    codec: Spec,
+    block_size: usize,
+}
+
+/// A decoder, and its output.
+struct Tool {
+    decoder: Box<dyn Decoder>,
+    decoded: Vec<u8>,
+}
+
+impl Task for DecodeTask {
+    type In = Segment;
+    /// `None` for a block that cannot be decoded.
+    type Out = Vec<Option<Entry>>;
+    type Error = ReadError;
+    type Tool = Result<Tool, ReadError>;
+
+    fn tool(&self) -> Self::Tool {
+        let decoder = self
+            .codec
+            .decoder(self.block_size, self.decoder_memory())
+            .map_err(|error| ReadError::unsupported(error.to_string(), "a decoder for the image's compressor"))?;
+        Ok(Tool { decoder, decoded: vec![0; self.block_size] })
+    }
+
+    fn run(&self, tool: &mut Self::Tool, segment: Segment) -> Result<Self::Out, ReadError> {
+        let tool = tool.as_mut().map_err(|error| error.clone())?;
+        Ok(segment.places.iter().map(|place| tool.entry(place, segment.stored(place))).collect())
+    }
+
+    fn bytes_in(&self, segment: &Segment) -> u64 {
+        segment.places.iter().map(|place| u64::from(place.stored)).sum()
+    }
+}
+
+impl DecodeTask {
+    /// For xz no more than readers of the new image reserve.
+    fn decoder_memory(&self) -> usize {
+        let own = self.codec.footprint(self.block_size).decoder;
+        if matches!(self.codec, Spec::Xz(_)) { own } else { 2 * own + DECODER_SLACK }
+    }
+}
+
+impl Tool {
+    fn entry(&mut self, place: &BlockPlace, bytes: &[u8]) -> Option<Entry> {
+        let stored = ContentDigest::of(bytes);
+        let content = match place.compressed {
+            false => stored,
+            true => {
+                let length = self.decoder.decompress(bytes, &mut self.decoded).ok()?;
+                ContentDigest::of(&self.decoded[..length])
+            }
+        };
+        Some(Entry { content, stored, place: *place })
+    }
+}
+
+impl Consumer<DecodeTask> for Scanned {
+    fn consume(&mut self, entries: Vec<Option<Entry>>) -> Result<(), ReadError> {
+        self.damaged += entries.iter().filter(|entry| entry.is_none()).count() as u64;
+        self.entries.extend(entries.into_iter().flatten());
+        Ok(())
+    }
+}

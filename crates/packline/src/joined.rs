@@ -1,5 +1,6 @@
 //! Several directories as one source, each under a name of its own below a new root.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::vec;
 
@@ -16,6 +17,8 @@ pub struct Part {
     pub from: Bytes,
     /// Canonical path of that in the image; empty for the root, if it is the only part.
     pub to: Bytes,
+    /// New names of some entries in the root of the directory, if that is the root of the image.
+    pub renames: BTreeMap<Bytes, Bytes>,
 }
 
 impl Part {
@@ -23,7 +26,7 @@ impl Part {
     pub(crate) fn moved(&self, path: &[u8]) -> Option<Bytes> {
         let rest = path.strip_prefix(self.from.as_slice())?;
         if self.from.is_empty() && self.to.is_empty() {
-            return Some(rest.to_vec());
+            return Some(self.renamed(rest));
         }
         let rest = match (self.from.is_empty(), rest) {
             (true, []) => b"",
@@ -31,6 +34,12 @@ impl Part {
             (false, rest) => rest,
         };
         (rest.is_empty() || rest.starts_with(b"/")).then(|| [self.to.as_slice(), rest].concat())
+    }
+
+    /// A path with the new name of its first component.
+    pub fn renamed(&self, path: &[u8]) -> Bytes {
+        let (name, rest) = path.split_at(path.iter().position(|&byte| byte == b'/').unwrap_or(path.len()));
+        self.renames.get(name).map_or_else(|| path.to_vec(), |name| [name, rest].concat())
     }
 }
 
@@ -47,8 +56,9 @@ pub(crate) struct Joined {
 
 impl Joined {
     pub(crate) fn new(parts: Vec<Part>, root: Meta) -> Joined {
+        let has_root = parts.iter().any(|part| part.from.is_empty() && part.to.is_empty());
         Joined {
-            root: Some(root),
+            root: Some(root).filter(|_| !has_root),
             current: None,
             rest: parts.into_iter(),
             done: 0,
@@ -137,11 +147,12 @@ mod tests {
             options: DirectoryOptions::default(),
             from: Bytes::new(),
             to: b"name".to_vec(),
+            renames: BTreeMap::new(),
         };
         let mut options = DirectoryOptions::default();
         options.only = Some(Names::existing(top.path(), "", [(1, &b"file"[..])]).unwrap());
-        let file =
-            Part { directory: top.path().to_path_buf(), options, from: b"file".to_vec(), to: b"file_1".to_vec() };
+        let (from, to, renames) = (b"file".to_vec(), b"file_1".to_vec(), BTreeMap::new());
+        let file = Part { directory: top.path().to_path_buf(), options, from, to, renames };
         let mut joined = Joined::new(vec![whole, file], ROOT);
         let mut found = Vec::new();
         while let Some(entry) = joined.next_entry().unwrap() {
@@ -154,5 +165,15 @@ mod tests {
         }
         assert_eq!(found, ["", "name", "name/d", "name/d/f", "name/d/g -> name/d/f", "file_1"]);
         assert_eq!(joined.progress(), (5, None));
+    }
+
+    #[test]
+    fn entries_of_the_root_have_new_names() {
+        let renames = BTreeMap::from([(b"a".to_vec(), b"a_1".to_vec())]);
+        let (directory, options) = (PathBuf::from("x"), DirectoryOptions::default());
+        let part = Part { directory, options, from: Bytes::new(), to: Bytes::new(), renames };
+        for (path, moved) in [("", ""), ("a", "a_1"), ("a/a", "a_1/a"), ("ab", "ab"), ("b/a", "b/a")] {
+            assert_eq!(part.moved(path.as_bytes()).unwrap(), moved.as_bytes());
+        }
     }
 }

@@ -37,6 +37,7 @@
 
 #![warn(missing_docs)]
 
+mod appended;
 mod archive;
 mod attribute_overrides;
 mod base;
@@ -100,6 +101,7 @@ use requests::*;
 ///
 /// Operations on images alone are in `packline_image`.
 pub mod requests {
+    pub use crate::appended::AppendTo;
     pub use crate::archive::{Archive, ArchiveOptions, OpenedTar, TarWork};
     pub use crate::attribute_overrides::AttributeOverrides;
     pub use crate::base::{BaseBlocks, BaseImage};

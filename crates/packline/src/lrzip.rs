@@ -127,6 +127,9 @@ pub(crate) fn pack_tree(
     if request.offset != 0 {
         return Err(no_lrz("an offset"));
     }
+    if request.append_to.is_some() {
+        return Err(no_lrz("an image before the source"));
+    }
     if request.verify {
         return Err(no_lrz("verification while it is packed"));
     }

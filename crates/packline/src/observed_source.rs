@@ -11,6 +11,10 @@ use crate::{Changes, NewRoot, Observer, Progress};
 
 /// A source that applies changes and reports progress.
 pub(crate) struct ObservedSource<'a> {
+    /// What comes before the source, unchanged and unreported, until it has ended.
+    before: Option<Box<dyn Source>>,
+    /// Bytes that it consumed.
+    bytes_before: u64,
     source: Box<dyn Source>,
     changes: Changes,
     observer: &'a mut dyn Observer,
@@ -31,7 +35,22 @@ impl<'a> ObservedSource<'a> {
         observer: &'a mut dyn Observer,
     ) -> ObservedSource<'a> {
         let (progress, dropped) = (Progress::default(), BTreeSet::new());
-        ObservedSource { source, changes, observer, progress, image, dropped, errors: 0 }
+        ObservedSource { before: None, bytes_before: 0, source, changes, observer, progress, image, dropped, errors: 0 }
+    }
+
+    /// With the entries of another source before, which are neither changed nor reported.
+    pub(crate) fn after(self, before: Box<dyn Source>) -> ObservedSource<'a> {
+        ObservedSource { before: Some(before), ..self }
+    }
+
+    fn next_before(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+        let Some(before) = &mut self.before else { return Ok(None) };
+        let next = before.next_entry()?;
+        if next.is_none() {
+            self.bytes_before = before.progress().0;
+            self.before = None;
+        }
+        Ok(next)
     }
 
     /// Reports the end of the source.
@@ -51,7 +70,7 @@ impl<'a> ObservedSource<'a> {
 
     /// Bytes of the source consumed so far.
     pub(crate) fn consumed(&self) -> u64 {
-        self.source.progress().0
+        self.progress().0
     }
 
     /// Number of errors of the source after which it continued.
@@ -81,13 +100,16 @@ impl<'a> ObservedSource<'a> {
     }
 
     fn refresh(&mut self) {
-        (self.progress.source_bytes, self.progress.source_total) = self.source.progress();
+        (self.progress.source_bytes, self.progress.source_total) = self.progress();
         self.progress.image_bytes = self.image.load(Ordering::Relaxed);
     }
 }
 
 impl Source for ObservedSource<'_> {
     fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+        if let Some(entry) = self.next_before()? {
+            return Ok(Some(entry));
+        }
         while let Some(entry) = self.next_of_source()? {
             let ObservedSource { observer, dropped, .. } = self;
             let mut warn = |entry: &Entry, xattr: &Xattr| warn_once(*observer, dropped, entry, xattr);
@@ -103,7 +125,7 @@ impl Source for ObservedSource<'_> {
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
-        let extent = self.source.read(buffer)?;
+        let extent = self.before.as_mut().unwrap_or(&mut self.source).read(buffer)?;
         self.progress.content_bytes += match extent {
             Extent::Data(bytes) => bytes as u64,
             Extent::Hole(bytes) => bytes,
@@ -115,7 +137,11 @@ impl Source for ObservedSource<'_> {
     }
 
     fn progress(&self) -> (u64, Option<u64>) {
-        self.source.progress()
+        let (done, total) = self.source.progress();
+        match &self.before {
+            Some(before) => (before.progress().0, None),
+            None => (self.bytes_before + done, total.map(|total| self.bytes_before + total)),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use packline_runtime::memory::fewer_workers;
 use packline_squashfs::Options;
 use packline_tree::{DirectoryOptions, Kind, Patterns, PseudoSource, Source as _};
 
+use crate::appended::Inputs;
 use crate::archive::scratch_for;
 use crate::base::{Bases, check_output};
 use crate::filtered::{Filtered, filter_memory};
@@ -122,7 +123,7 @@ impl<'o> Begun<'o> {
         let mut resources = request.resources;
         let workers_wanted = resources.workers;
         let (limit, window, block_size) = (resources.memory, resources.window, image.block_size);
-        let prepared = Prepared::new(source)?;
+        let prepared = Inputs::new(Prepared::new(source)?, request.append_to);
         let (engine, tool) = (&resources.engine, tool + prepared.tool());
         let shared = lookup.shared_memory(block_size as usize) as u64;
         let besides = |limit| shared + if filters { filter_memory(limit) } else { 0 };
@@ -141,6 +142,7 @@ impl<'o> Begun<'o> {
         if granted.shares_workers() {
             resources.engine.pool = Some(pool(&resources, plan.workers, &display_path)?);
         }
+        let (granted, before) = granted.split();
         let mut opened = granted.open(request.tar, &resources, rule)?;
         if filters {
             let (name, scratch) = (opened.name.clone(), resources.scratch.clone());
@@ -150,6 +152,9 @@ impl<'o> Begun<'o> {
             opened.source = Box::new(PseudoSource::over(opened.source, pseudo));
         }
         let mut observed = ObservedSource::new(opened.source, changes, output.size_counter(), observer);
+        if let Some(before) = before {
+            observed = observed.after(before.open(&resources)?);
+        }
         if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {
             observed.warn(&message);
         }

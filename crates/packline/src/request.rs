@@ -11,6 +11,7 @@ use packline_tree::Bytes;
 use packline_tree::tar::TarOptions;
 use packline_tree::{DirectoryOptions, Entry, Meta, PseudoFile};
 
+use crate::appended::AppendTo;
 use crate::base::BaseImage;
 #[cfg(feature = "lrz")]
 use crate::codecs::lrz_options;
@@ -146,6 +147,8 @@ pub struct PackRequest {
     /// The tree. A .lrz file takes a directory or a tar, which is packed as it is, without what it was compressed with. An image may be
     /// replaced by what is packed from it.
     pub source: Source,
+    /// An image whose entries come before those of the source. Images only.
+    pub append_to: Option<AppendTo>,
     /// Where the output goes: a file, a block device or, of a .lrz file, a stream.
     pub target: Output,
     /// What decides the output's bytes besides the source.
@@ -186,6 +189,7 @@ impl PackRequest {
     pub fn new(source: Source, target: Output, options: PackOptions) -> PackRequest {
         PackRequest {
             source,
+            append_to: None,
             target,
             options,
             offset: 0,

@@ -50,6 +50,11 @@ impl Names {
         Names { alone: true, ..self }
     }
 
+    /// The first components of the names.
+    pub fn in_root(&self) -> impl Iterator<Item = &[u8]> {
+        self.names.iter().map(|name| name.split(|&byte| byte == b'/').next().unwrap_or_default())
+    }
+
     /// Whether an entry at a canonical path is named, below a directory that is named with all below it, or leads to an entry that is named.
     pub fn reach(&self, path: &[u8]) -> bool {
         let named = |path: &[u8]| self.names.binary_search_by(|name| name.as_slice().cmp(path)).is_ok();

@@ -41,7 +41,7 @@ use crate::{Bytes, Error, Meta, Xattr};
 use attributes::{Attributes, parse_default};
 use definition::{Action, Added, parse};
 use text::Lines;
-use tree::{Node, Nodes};
+use tree::{Node, Nodes, ROOT};
 
 pub use print::{PSEUDO_DATA_HEAD, PseudoData, pseudo_definition};
 pub use source::PseudoSource;
@@ -126,6 +126,11 @@ impl PseudoFile {
     /// definitions stay.
     pub fn keep_xattrs(&mut self, rule: impl Fn(&[u8]) -> bool + 'static) {
         self.kept_xattrs = Some(Box::new(rule));
+    }
+
+    /// Names in the root that definitions are for, or for something below.
+    pub fn root_names(&self) -> impl Iterator<Item = &[u8]> {
+        self.nodes[ROOT].children.keys().map(Vec::as_slice)
     }
 
     /// Creates missing directories with the attributes of a text such as `d 0755 0 0` or `D 1700000000 0755 0 0`; `input` is its name for

@@ -54,6 +54,7 @@ mod shells;
 mod sqfs2tar_options;
 mod sqfs2tar_trees;
 mod squashfs_tools_actions;
+mod squashfs_tools_append;
 mod squashfs_tools_links;
 mod squashfs_tools_mksquashfs;
 mod squashfs_tools_pseudo;

@@ -72,7 +72,7 @@ impl Command for Sqfstar {
         }
         let language = if self.regex { Language::Regex } else { Language::Wildcards };
         let excludes = excludes(&self.ef, self.excludes, language, (&[], Symlinks::Kept), io)?;
-        let target = Target { image, replaces: self.force, exportable: false, log: None };
+        let target = Target { image, replaces: self.force, exportable: false, log: None, appending: None };
         self.packing.run(Input::Tar(excludes), target, invocation, io)
     }
 }

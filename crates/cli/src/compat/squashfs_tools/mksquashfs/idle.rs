@@ -7,7 +7,7 @@ use crate::args::value::{Value, number, text};
 use crate::ui::failure::Failure;
 
 /// Options without effect, and why they have none.
-const IDLE: [(&str, Option<Kind>, &str); 15] = [
+const IDLE: [(&str, Option<Kind>, &str); 14] = [
     ("throttle", Some(Kind::Number(0, 99)), READING),
     ("limit", Some(Kind::Number(1, 100)), READING),
     ("single-reader", None, READING),
@@ -21,12 +21,11 @@ const IDLE: [(&str, Option<Kind>, &str); 15] = [
     ("not-reproducible", None, "Accepted without effect: an image depends on its input and options alone"),
     ("no-recovery", None, RECOVERY),
     ("recovery-path", Some(Kind::Text), RECOVERY),
-    ("root-becomes", Some(Kind::Text), "Accepted without effect: it is for appending, and an image is always new"),
     ("numeric-owner", None, "Accepted without effect: names of users and groups in a tar are never looked up"),
 ];
 const READING: &str = "Accepted without effect: files are read ahead by a few threads, within the memory allowed";
 const QUEUES: &str = "Accepted without effect: -mem bounds all queues together";
-const RECOVERY: &str = "Accepted without effect: an existing image is never changed in place";
+const RECOVERY: &str = "Accepted without effect: an image that is appended to is never changed in place";
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -40,7 +39,7 @@ const REFUSED: [(&[&str], usize, &str); 2] = [
     (
         &["recover"],
         1,
-        "that of squashfs-tools, which appended to the image and wrote the file: nothing is appended to one here",
+        "that of squashfs-tools, which appended to the image and wrote the file: here an image stays as it is until the new one is whole",
     ),
 ];
 

@@ -1,6 +1,7 @@
 //! `mksquashfs`: sources become an image, with the options and defaults of squashfs-tools 4.7.
 
 mod actions;
+mod appending;
 mod edits;
 mod exclude;
 mod idle;
@@ -14,10 +15,7 @@ mod streaming;
 mod values;
 
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use packline_tree::actions::Actions;
@@ -32,6 +30,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::target::is_stream;
 use actions::ActionOptions;
+use appending::Appending;
 use exclude::Excludes;
 pub use idle::Idle;
 use named::NamedEntries;
@@ -48,9 +47,12 @@ pub struct MkSquashFs {
     /// Directories and files to pack, or - with -tar, -p or -pf, then the image to write, or - for standard output
     #[arg(required_unless_present = "fix", num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
-    /// Replace the image if it exists
+    /// Replace the image if it exists, rather than append to it
     #[arg(long)]
     noappend: bool,
+    /// Put all that is in the image that is appended to, and the attributes of its root, into this directory of the new root
+    #[arg(long, value_name = "NAME")]
+    root_becomes: Option<OsString>,
     /// Read a tar from standard input, plain or compressed
     #[arg(long)]
     tar: bool,
@@ -117,7 +119,9 @@ impl Command for MkSquashFs {
     const NAME: &'static str = "mksquashfs";
     const COMPAT: Compat = Compat::SquashfsTools;
     const DIFFERENCES: &'static [&'static str] = &[
-        "An image is never changed in place: nothing is appended to one.",
+        "An image is not appended to in place: what it has is packed anew, with what is appended, and then replaces it. So no recovery file is \
+         written, and -recover is refused. A block device, and an image at an -offset, cannot be appended to.",
+        "What is appended gets a new name (`_1`) only if the image has its own: in the order of names, after what keeps its name.",
         "An image called - goes to standard output, also without -stream.",
         "-stream writes an image that is whole, with its superblock at its start and each content once; until then it is in TMPDIR. With it, \
          an image other than - is an error, and -info, -percentage and -offset are not.",
@@ -145,8 +149,8 @@ impl Command for MkSquashFs {
     ];
 
     fn details() -> String {
-        "An image that exists is replaced with -noappend; nothing is appended to one. The image appears under its name only when it is \
-         whole.\n\
+        "An image that exists is replaced with -noappend, and appended to without it: it keeps all that it has, its block size, its compressor \
+         and its other properties. The new image appears under its name only when it is whole.\n\
          SOURCE_DATE_EPOCH is the time of the image, and later times of entries become this one."
             .to_string()
     }
@@ -158,10 +162,9 @@ impl Command for MkSquashFs {
         }
         let image = self.paths.pop().filter(|_| !self.paths.is_empty());
         let image = image.ok_or_else(|| Failure::usage("no image to write (expected SOURCE... IMAGE)"))?;
-        if !self.noappend && !is_stream(&image) {
-            refuse_existing(&image)?;
-        }
-        let target = Target { image, replaces: self.noappend, exportable: true, log: self.log.take() };
+        let appending = if self.noappend { None } else { self.appending(&image, io)? };
+        let (replaces, log) = (self.noappend, self.log.take());
+        let target = Target { image, replaces, exportable: true, log, appending };
         let actions = self.actions.parse(invocation, io)?;
         let mut input = self.input(io)?;
         match &mut input {
@@ -174,6 +177,24 @@ impl Command for MkSquashFs {
 }
 
 impl MkSquashFs {
+    /// The image that is there and is appended to.
+    fn appending(&self, image: &Path, io: &Io) -> Result<Option<Appending>, Failure> {
+        if is_stream(image) {
+            return Ok(None);
+        }
+        let memory = self.packing.running.resources(&io.host).memory;
+        let appending = Appending::open(image, self.root_becomes.as_ref(), memory)?;
+        let wrong =
+            [(self.tar, "tar"), (self.packing.layout.offset > 0, "offset")].into_iter().find(|(given, _)| *given);
+        match wrong.filter(|_| appending.is_some()) {
+            Some((_, long)) => {
+                let expected = "expected -noappend to replace it, or another name";
+                Err(Failure::failed(format!("{}: cannot be appended to with -{long} ({expected})", image.escaped())))
+            }
+            None => Ok(appending),
+        }
+    }
+
     fn input(&mut self, io: &mut Io) -> Result<Input, Failure> {
         let language = match () {
             () if self.wildcards => Language::Wildcards,
@@ -253,6 +274,7 @@ impl MkSquashFs {
             symlinks: self.symlinks(),
             continue_on_error: true,
             excludes,
+            appending: None,
             keep_as_directory: self.keep_as_directory,
             root: own_root(&io.host),
         })
@@ -262,23 +284,4 @@ impl MkSquashFs {
 /// `-no-strip`: sources under all names of their paths.
 fn named_sources(paths: &[PathBuf]) -> Result<NamedEntries, Failure> {
     NamedEntries::whole("sources", (1..).zip(paths.iter().map(|path| path.as_os_str().as_bytes())))
-}
-
-/// Without `-noappend` a file is not replaced, and nothing is appended to an image.
-fn refuse_existing(image: &Path) -> Result<(), Failure> {
-    let Ok(found) = fs::metadata(image) else { return Ok(()) };
-    let name = image.escaped();
-    if !found.is_file() && !found.file_type().is_block_device() {
-        return Err(Failure::failed(format!("{name}: neither a file nor a block device (expected one of them)")));
-    }
-    let mut magic = [0; 4];
-    let is_image = File::open(image).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"hsqs";
-    Err(Failure::failed(match is_image {
-        true => format!(
-            "{name}: appending to an image is not supported yet (expected -noappend to replace it, or another name)"
-        ),
-        false => format!(
-            "{name}: not a SquashFS image, will not be overwritten (expected -noappend to replace it, or another name)"
-        ),
-    }))
 }

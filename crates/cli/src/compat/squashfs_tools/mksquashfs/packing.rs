@@ -9,6 +9,7 @@ use packline::Source;
 use packline::requests::{Changes, PackOptions, PackRequest, Part};
 use packline_tree::{Bytes, PseudoFile, PseudoSource, Symlinks};
 
+use super::appending::Appending;
 use super::edits::Edits;
 use super::exclude::{Excludes, lines_of};
 use super::named::NamedEntries;
@@ -76,6 +77,8 @@ pub struct Target {
     pub exportable: bool,
     /// For where data lies in the image.
     pub log: Option<PathBuf>,
+    /// The image that is there and is appended to.
+    pub appending: Option<Appending>,
 }
 
 /// What the words and the lines of the files leave out of the sources, whose symbolic links are followed or not.
@@ -106,10 +109,11 @@ impl Packing {
         self.running.quiet |= self.streaming.stream;
         let style = self.running.style();
         let (block_size, quiet, image) = (self.compression.b, self.running.quiet, target.image.clone());
-        let (info_file, log) = (self.running.info_file.clone(), target.log.clone());
+        let (info_file, log, appending) =
+            (self.running.info_file.clone(), target.log.clone(), target.appending.clone());
         let (request, shown) = self.request(input, target, invocation, io)?;
         if !quiet {
-            announce(&image, request.resources.workers, block_size, io)?;
+            announce(&image, request.resources.workers, (block_size, appending.as_ref()), io)?;
         }
         let create = |path: Option<PathBuf>| path.as_deref().map(ListFile::create).transpose();
         let listings = Listings { names: create(info_file)?, places: create(log)?.map(|file| (file, shown)) };
@@ -124,17 +128,25 @@ impl Packing {
         io: &mut Io,
     ) -> Result<(PackRequest, ShownPath), Failure> {
         // First, because of what is printed meanwhile.
-        let output = self.streaming.output(&target.image, target.replaces, io)?;
+        let replaces = target.replaces || target.appending.is_some();
+        let output = self.streaming.output(&target.image, replaces, io)?;
         let is_tar = matches!(input, Input::Tar(_));
         let mut options = self.compression.image()?;
         self.layout.apply(&mut options, target.exportable, is_tar);
         options.xattrs = self.xattrs.stored();
         options.mark_without_xattrs = false;
+        if let Some(appending) = &target.appending {
+            appending.apply(&mut options)?;
+        }
         if is_tar && self.pseudo.reads_stdin() {
             return Err(Failure::usage("-pf -: the tar is on standard input (expected a file of definitions)"));
         }
         let mut pseudo = self.pseudo.read(invocation, io)?;
+        if let (Some(pseudo), Some(appending)) = (&pseudo, &target.appending) {
+            appending.refuse("definitions", pseudo.root_names())?;
+        }
         let mut edits = self.owners.edits(&self.xattrs, invocation, io)?;
+        let id_offset = edits.id_offset;
         if let Some(pseudo) = &mut pseudo {
             // Attributes of definitions are added, whatever the source may keep.
             let filter = std::mem::take(&mut edits.xattrs.filter);
@@ -160,9 +172,10 @@ impl Packing {
             Input::Paths(paths, mut reading) => {
                 (reading.hard_links, reading.xattrs) = (!self.layout.no_hardlinks, options.xattrs);
                 reading.continue_on_error = !self.running.exit_on_error;
+                reading.appending = target.appending.clone();
                 let source = match paths {
                     Paths::Stripped(paths) => reading.source(&paths, io)?,
-                    Paths::Whole(named) => reading.named(named),
+                    Paths::Whole(named) => reading.named(named)?,
                 };
                 let root = reading.root;
                 listed = Some(reading).filter(Reading::needs_list);
@@ -186,6 +199,7 @@ impl Packing {
             let out_of_range = || Failure::failed("-uid-gid-offset: the own user is out of range with it");
             edits.meta(meta, true, root).ok_or_else(out_of_range)
         };
+        request.append_to = target.appending.map(|appending| appending.into_request(id_offset));
         request.root = Some(changed(own_root(&io.host), true)?);
         request.defaults = changed(defaults, false)?;
         if self.pseudo.overrides() {
@@ -216,6 +230,10 @@ fn shown_path(source: &Source) -> ShownPath {
                 from => joined(&part.directory, from),
             };
             let places: BTreeMap<Bytes, Bytes> = parts.iter().map(|part| (part.to.clone(), place(part))).collect();
+            if let Some(directory) = places.get(&b""[..]).cloned() {
+                let directory = PathBuf::from(OsString::from_vec(directory));
+                return Box::new(move |shown| joined(&directory, shown));
+            }
             Box::new(move |shown| {
                 let (name, rest) = shown.split_at(shown.iter().position(|&byte| byte == b'/').unwrap_or(shown.len()));
                 places.get(name).map_or_else(|| shown.to_vec(), |place| [place, rest].concat())
@@ -244,10 +262,16 @@ fn spare_definitions(edits: &mut Edits, pseudo: Option<&mut PseudoFile>) {
 }
 
 /// The first lines of mksquashfs.
-fn announce(image: &Path, workers: usize, block_size: u32, io: &mut Io) -> Result<(), Failure> {
+fn announce(
+    image: &Path,
+    workers: usize,
+    (block_size, appending): (u32, Option<&Appending>),
+    io: &mut Io,
+) -> Result<(), Failure> {
     let plural = if workers == 1 { "" } else { "s" };
-    io.print(&format!(
-        "Parallel mksquashfs: Using {workers} processor{plural}\nCreating 4.0 filesystem on {}, block size {block_size}.\n",
-        image.escaped()
-    ))
+    let processors = format!("Parallel mksquashfs: Using {workers} processor{plural}\n");
+    if let Some(appending) = appending {
+        return appending.announce(&processors, io);
+    }
+    io.print(&format!("{processors}Creating 4.0 filesystem on {}, block size {block_size}.\n", image.escaped()))
 }

@@ -62,7 +62,8 @@ impl Priorities {
     pub fn list(&self, source: Source, output: &Path, symlinks: Symlinks) -> Result<List, Failure> {
         let (parts, root) = match source {
             Source::Directory { path: directory, options } => {
-                let part = Part { directory, options, from: Bytes::new(), to: Bytes::new() };
+                let (from, to, renames) = (Bytes::new(), Bytes::new(), BTreeMap::new());
+                let part = Part { directory, options, from, to, renames };
                 (vec![part], Meta { mode: 0, uid: 0, gid: 0, mtime: 0 })
             }
             Source::Directories { parts, root } => (parts, root),

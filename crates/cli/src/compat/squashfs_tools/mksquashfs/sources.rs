@@ -1,5 +1,6 @@
 //! Sources on the command line: one directory becomes the root; several, or anything else, are put below a new root by their names.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -10,9 +11,10 @@ use std::path::{Component, Path, PathBuf};
 use packline::Source;
 use packline::requests::{Hints, Part};
 use packline_tree::actions::{ActionSettings, Actions};
-use packline_tree::{Bytes, DirectoryOptions, Meta, MountPoints, Names, Symlinks, scan};
+use packline_tree::{Bytes, DirectoryOptions, Meta, MountPoints, Names, PathFilter, Symlinks, scan};
 
 use super::actions;
+use super::appending::Appending;
 use super::exclude::Excludes;
 use super::named::NamedEntries;
 use super::priorities::Priorities;
@@ -31,6 +33,8 @@ pub struct Reading {
     pub symlinks: Symlinks,
     pub continue_on_error: bool,
     pub excludes: Excludes,
+    /// The image that is appended to: the sources take none of its names.
+    pub appending: Option<Appending>,
     /// A single directory is put below a new root too.
     pub keep_as_directory: bool,
     /// Attributes of a new root.
@@ -54,21 +58,65 @@ impl Reading {
             kinds.push(found.is_dir());
         }
         if let ([path], [true], false) = (paths, &kinds[..], self.keep_as_directory) {
-            return Ok(Source::Directory { path: path.clone(), options: self.options(b"") });
+            return self.whole(path, io);
         }
         let mut parts: Vec<Part> = Vec::new();
         for (path, directory) in paths.iter().zip(kinds) {
             let name = base_name(path)?;
-            let to = unused(&name, &parts, io);
+            let to = self.unused(&name, |name| parts.iter().any(|part| part.to == name), io)?;
             match directory {
-                true => {
-                    parts.push(Part { directory: path.clone(), options: self.options(&to), from: Bytes::new(), to })
-                }
+                true => parts.push(part(path, self.options(&to), Bytes::new(), to)),
                 false => parts.push(self.single(path, name, to)?),
             }
         }
         parts.retain(|part| self.keeps(part));
         Ok(Source::Directories { parts, root: self.root })
+    }
+
+    /// A directory that becomes the root.
+    fn whole(&self, path: &Path, io: &mut Io) -> Result<Source, Failure> {
+        if self.appending.is_none() {
+            return Ok(Source::Directory { path: path.to_path_buf(), options: self.options(b"") });
+        }
+        let mut whole = part(path, self.options(b""), Bytes::new(), Bytes::new());
+        whole.renames = self.renames(path, io)?;
+        if let Some(filter) = whole.options.filter.take() {
+            let renamed = Part { options: DirectoryOptions::default(), ..whole.clone() };
+            whole.options.filter = Some(PathFilter::new(move |path| filter.leaves_out(&renamed.renamed(path))));
+        }
+        Ok(Source::Directories { parts: vec![whole], root: self.root })
+    }
+
+    /// New names of the entries of a directory whose names the image takes that is appended to. Those that it does not take stay.
+    fn renames(&self, path: &Path, io: &mut Io) -> Result<BTreeMap<Bytes, Bytes>, Failure> {
+        let refused = |cause| Failure::failed(format!("{}: cannot list: {cause}", path.escaped()));
+        let (mut taken, mut clashes) = (BTreeSet::new(), BTreeSet::new());
+        for entry in fs::read_dir(path).map_err(refused)? {
+            let name = entry.map_err(refused)?.file_name().into_encoded_bytes();
+            let clash = self.appending.as_ref().map_or(Ok(false), |appending| appending.takes(&name))?;
+            if clash { &mut clashes } else { &mut taken }.insert(name);
+        }
+        let mut renames = BTreeMap::new();
+        for name in clashes {
+            let free = self.unused(&name, |name| taken.contains(name), io)?;
+            taken.insert(free.clone());
+            renames.insert(name, free);
+        }
+        Ok(renames)
+    }
+
+    /// The name, or with a number after it if it is taken, by the image that is appended to or otherwise.
+    fn unused(&self, name: &Bytes, taken: impl Fn(&[u8]) -> bool, io: &mut Io) -> Result<Bytes, Failure> {
+        let mut free = name.clone();
+        let mut number = 0;
+        while taken(&free) || self.appending.as_ref().map_or(Ok(false), |appending| appending.takes(&free))? {
+            number += 1;
+            let next = [name.as_slice(), format!("_{number}").as_bytes()].concat();
+            let shown = |name: &Bytes| OsStr::from_bytes(name).escaped();
+            io.eprintln(&format!("Source directory entry {} already used! - trying {}", shown(&free), shown(&next)));
+            free = next;
+        }
+        Ok(free)
     }
 
     /// Whether all entries are listed before the first is packed.
@@ -101,10 +149,16 @@ impl Reading {
     }
 
     /// Entries under all names of their paths. The root is the directory that these are relative to.
-    pub fn named(&self, named: NamedEntries) -> Source {
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] for a name that the image takes that is appended to.
+    pub fn named(&self, named: NamedEntries) -> Result<Source, Failure> {
+        if let Some(appending) = &self.appending {
+            appending.refuse("sources", named.names.in_root())?;
+        }
         let mut options = self.options(b"");
         options.only = Some(named.names);
-        Source::Directory { path: named.directory, options }
+        Ok(Source::Directory { path: named.directory, options })
     }
 
     /// One entry of a directory.
@@ -113,7 +167,7 @@ impl Reading {
         let mut options = self.options(b"");
         options.filter = None;
         options.only = Some(Names::existing(parent, "", [(1, name.as_slice())]).map_err(Failure::failed)?);
-        Ok(Part { directory: parent.to_path_buf(), options, from: name, to })
+        Ok(part(parent, options, name, to))
     }
 
     /// Whether a source on the command line is not left out itself.
@@ -184,16 +238,6 @@ fn base_name(path: &Path) -> Result<Bytes, Failure> {
     }
 }
 
-/// The name, or with a number after it if it is taken.
-fn unused(name: &Bytes, parts: &[Part], io: &mut Io) -> Bytes {
-    let mut free = name.clone();
-    let mut number = 0;
-    while parts.iter().any(|part| part.to == free) {
-        number += 1;
-        let next = [name.as_slice(), format!("_{number}").as_bytes()].concat();
-        let shown = |name: &Bytes| OsStr::from_bytes(name).escaped();
-        io.eprintln(&format!("Source directory entry {} already used! - trying {}", shown(&free), shown(&next)));
-        free = next;
-    }
-    free
+fn part(directory: &Path, options: DirectoryOptions, from: Bytes, to: Bytes) -> Part {
+    Part { directory: directory.to_path_buf(), options, from, to, renames: BTreeMap::new() }
 }

@@ -32,6 +32,7 @@ use resolve::Resolver;
 use selection::Chosen;
 
 pub use cat::cat;
+pub use stat::compressor_name;
 
 /// More threads than this are not started.
 const WORKERS_MOST: usize = 1024;

@@ -81,7 +81,8 @@ fn text(superblock: &Superblock, name: &str, created: &str, options: &str, xattr
     out
 }
 
-fn compressor_name(id: u16) -> &'static str {
+/// The name of a number of the superblock.
+pub fn compressor_name(id: u16) -> &'static str {
     match id {
         2 => "lzma",
         3 => "lzo",

@@ -344,10 +344,10 @@ fn in_short(error: &clap::Error, called: &Called<'_>) -> Option<String> {
     let help = format!("'{} --help' lists the options", called.name());
     match error.kind() {
         ErrorKind::MissingRequiredArgument => {
-            let mut missing: Vec<String> = wrong.iter().map(bare).collect();
-            if let [name] = missing.as_mut_slice() {
-                *name = called.command.and_then(|command| last_operand(command, name)).unwrap_or_else(|| name.clone());
-            }
+            // One argument may be several operands.
+            let operands = |name: &String| name.trim_matches(['<', '>', '[', ']', '.']).replace("... ", ", ");
+            let name = |name: &String| if name.starts_with("<") { operands(name) } else { bare(name) };
+            let missing: Vec<String> = wrong.iter().map(name).collect();
             Some(format!("missing argument: {}{}\n{help}", missing.join(", "), usage()))
         }
         ErrorKind::ArgumentConflict => {
@@ -390,14 +390,6 @@ fn elsewhere(typed: &str, called: &Called<'_>) -> Option<&'static str> {
 
 fn has_option(command: &Entry, long: &str) -> bool {
     parser_of(command).get_arguments().any(|argument| argument.get_long() == Some(long))
-}
-
-/// The operand that is missing where clap misses the first because it gave the only one to the last.
-fn last_operand(command: &Entry, missing: &str) -> Option<String> {
-    let parser = bare_parser_of(command);
-    let mut names = parser.get_positionals().map(|operand| operand.get_id().as_str().to_uppercase());
-    names.next().filter(|first| first == missing && parser.is_allow_missing_positional_set())?;
-    names.last()
 }
 
 /// Whether one name is likely to be a misspelling of the other.

@@ -42,7 +42,7 @@ pub use opened::{ImagePlace, OpenedImage};
 pub use pseudo_out::{PseudoOutRequest, pseudo_out};
 pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
 pub use selection::{Omit, SelectedWalk, Selection, idle_exclude};
-pub use source::{ImageSource, Keep, KeepRule, SourceDemand, SourcePlan, keep_all};
+pub use source::{ImageSource, SourceDemand, SourcePlan};
 pub use streamed::restore_superblock;
 pub use tar_out::{Output, TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
 pub use unpack::{

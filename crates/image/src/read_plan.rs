@@ -123,7 +123,9 @@ impl ReadDemand {
         let threads = workers.max(1) as u64;
         let wanted = (BLOCKS_A_WORKER * block * threads).max(WINDOW_LEAST);
         // The cache of fragment blocks needs the memory more than blocks in flight do: what it lacks is decoded again.
-        let window = wanted.min((2 * block * threads).min(left / 4).max(left / 8)).max(2 * block);
+        let window = wanted.min((2 * block * threads).min(left / 4).max(left / 8));
+        let fits = self.reading(window).saturating_add(block) <= left;
+        let window = if fits { window.max(2 * block) } else { 2 * block };
         let fragments = FRAGMENTS.min(left.saturating_sub(self.reading(window))).max(block);
         ReadPlan { workers, window: window as usize, fragments: fragments as usize, metadata: metadata as usize }
     }

@@ -11,12 +11,11 @@ mod order;
 
 use packline_runtime::escape::Escape;
 use packline_squashfs::read::{FileData, FragmentUses, InodeRef, ReadError, ReadSettings, Reading, Request};
-use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, Source};
+use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, KeepRule, Source};
 
 use crate::links::link_bytes;
 use crate::{OpenedImage, Resources};
 pub use demand::{SourceDemand, SourcePlan};
-pub use names::{Keep, KeepRule, keep_all};
 
 use content::{Content, begin};
 use names::{Fault, Named, Names, bytes_of};

@@ -1,11 +1,10 @@
 //! An image before a source: its entries come first, with the attributes that they have.
 
-use packline_image::keep_all;
 use packline_tree::tar::TarOptions;
-use packline_tree::{Bytes, Entry, Error, Extent, Kind, Source};
+use packline_tree::{Bytes, Entry, Error, Extent, Kind, Source, keep_all};
 
-use crate::source::{Granted, Opened, Prepared};
-use crate::{EntryEdit, Image, Resources};
+use crate::source::{Granted, Opened, Opening, Prepared};
+use crate::{DEFAULT_META, EntryEdit, Image, Resources};
 
 /// An image whose entries are packed before those of the source. What changes entries of the source changes none of them.
 #[derive(Debug, Clone)]
@@ -83,7 +82,8 @@ pub(crate) struct GrantedImage {
 
 impl GrantedImage {
     pub(crate) fn open(self, resources: &Resources) -> Result<Box<dyn Source>, crate::Error> {
-        let Opened { source, .. } = self.granted.open(TarOptions::default(), resources, keep_all())?;
+        let (tar, rule, root) = (TarOptions::default(), keep_all(), DEFAULT_META);
+        let Opened { source, .. } = self.granted.open(&Opening { tar, resources, rule, root, defaults: root })?;
         let AppendTo { directory, edit, .. } = self.before;
         Ok(Box::new(Moved { source, directory, edit }))
     }

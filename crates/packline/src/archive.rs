@@ -6,15 +6,16 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_image::{ImagePlace, keep_all, metadata_cache};
+use packline_image::{ImagePlace, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::{FileInput, InputStream, store_stream};
+use packline_tree::keep_all;
 use packline_tree::tar::TarOptions;
 
 #[cfg(feature = "lrz")]
 use crate::lrzip::{self, OpenedLrz, lrz_open, lrz_open_input};
-use crate::source::{Prepared, peeked};
-use crate::{ContentKind, Error, Image, Input, Resources, Source};
+use crate::source::{Opening, Prepared, peeked};
+use crate::{ContentKind, DEFAULT_META, Error, Image, Input, Resources, Source};
 
 /// What reads a tar.
 pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), Error> + 'w;
@@ -128,7 +129,9 @@ impl Archive {
                 let limit = resources.memory;
                 let spare = limit.unwrap_or(u64::MAX).saturating_sub(prepared.least(limit));
                 let (granted, _) = prepared.granted(resources.workers, limit, spare);
-                work(granted.open(options, resources, keep_all())?.source.as_mut())
+                let (rule, root) = (keep_all(), DEFAULT_META);
+                let opening = Opening { tar: options, resources, rule, root, defaults: root };
+                work(granted.open(&opening)?.source.as_mut())
             }
             #[cfg(feature = "lrz")]
             Archive::Lrz(opened) => lrzip::read_tar(opened, resources, work),

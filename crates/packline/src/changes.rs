@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use packline_image::{Keep, KeepRule};
 use packline_runtime::escape::Escape;
-use packline_tree::{Bytes, Entry, Glob, Kind, PathFilter, Patterns, Xattr};
+use packline_tree::{Bytes, Entry, Glob, Keep, KeepRule, Kind, PathFilter, Patterns, Xattr};
 
 use crate::{AttributeOverrides, EntryEdit, Error};
 

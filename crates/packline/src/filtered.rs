@@ -6,22 +6,20 @@
 //! each file that is left out is recorded:
 //!
 //! - In a tar that is a plain file: its position in that file. Nothing is copied.
-//! - In any other source: a copy, in memory and then in a temporary file without a name ([`contents`]). Packing it at once instead would
+//! - In any other source: a copy, in memory and then in a temporary file without a name ([`Contents`]). Packing it at once instead would
 //!   leave it in the image if no link follows; reading the source a second time takes as long as the first, for each compressed tar that
 //!   is filtered, and is impossible for a pipe.
 //!
 //! Contents that cannot be recorded (no space for the copy, no memory for the name) are an error only if a link needs them.
 
-mod contents;
 mod names;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use packline_tree::{Bytes, Entry, Error, Extent, Kind, Source};
+use packline_tree::{Bytes, Contents, CopyReader, Entry, Error, Extent, Held, Kind, Source};
 
 use crate::{Changes, DEFAULT_META};
-use contents::{Contents, Held, Reading};
 use names::{Lead, Names};
 
 /// Why a link is refused if the memory limit is too low.
@@ -40,6 +38,16 @@ fn contents_memory(limit: Option<u64>) -> u64 {
 
 fn names_memory(limit: Option<u64>) -> u64 {
     limit.map_or(u64::MAX, |limit| limit / 32)
+}
+
+/// Source of the current entry's content.
+enum Reading {
+    /// The source itself.
+    Source,
+    /// There is none.
+    Nothing,
+    /// A copy.
+    Copy(CopyReader),
 }
 
 pub(crate) struct Filtered {
@@ -120,7 +128,7 @@ impl Filtered {
                         self.source.recall(bookmark, &left_out)?;
                         Reading::Source
                     }
-                    Held::Lost => return Err(self.refused(path, &left_out, &self.contents.lost())),
+                    Held::Lost => return Err(self.refused(path, &left_out, &self.lost())),
                 };
                 entry
             }
@@ -150,6 +158,10 @@ impl Filtered {
     fn end(&self) -> Result<(), Error> {
         let why = if self.names.is_full() { NO_MEMORY } else { "which is missing" };
         self.names.first_waiting().map_or(Ok(()), |(path, target)| Err(self.refused(path, target, why)))
+    }
+
+    fn lost(&self) -> String {
+        format!("which is left out and whose content could not be kept ({})", self.contents.failure())
     }
 
     fn refused(&self, path: &[u8], target: &[u8], why: &str) -> Error {

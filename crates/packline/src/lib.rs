@@ -55,6 +55,8 @@ mod listing;
 mod lrzip;
 mod memory;
 mod observed_source;
+#[cfg(feature = "oci")]
+mod oci;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 mod opened_input;
 #[cfg(any(feature = "lrz", feature = "pln"))]
@@ -68,6 +70,7 @@ mod pln_reader;
 mod request;
 mod source;
 mod squashfs;
+mod stacked;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 mod stream;
 mod summary;
@@ -119,7 +122,7 @@ pub mod requests {
     pub use crate::pack::{dry_run, pack};
     #[cfg(feature = "pln")]
     pub use crate::pln_file::{PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
-    pub use crate::request::{DEFAULT_META, Hints, PackOptions, PackRequest};
+    pub use crate::request::{DEFAULT_META, Hints, PackOptions, PackRequest, Stack};
     #[cfg(any(feature = "lrz", feature = "pln"))]
     pub use crate::stream::CompressRequest;
     pub use crate::summary::{DryRun, ImageSummary, PackSummary};
@@ -127,4 +130,6 @@ pub mod requests {
     pub use crate::tar_cat::tar_cat;
     pub use crate::unpack::{Destination, UnpackSummary, unpack};
     pub use packline_image::UnpackRequest;
+    #[cfg(feature = "oci")]
+    pub use packline_tree::oci::{OciImage, OciPlace, Platform};
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use packline_cache::Lookup;
 use packline_engine::Pool;
-use packline_image::{idle_exclude, keep_all};
+use packline_image::idle_exclude;
 use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
 use packline_squashfs::Options;
-use packline_tree::{DirectoryOptions, Kind, Patterns, PseudoSource, Source as _};
+use packline_tree::{Kind, Patterns, PseudoSource, Source as _, keep_all};
 
 use crate::appended::Inputs;
 use crate::archive::scratch_for;
@@ -16,7 +16,7 @@ use crate::base::{Bases, check_output};
 use crate::filtered::{Filtered, filter_memory};
 use crate::memory::{Demand, Plan, spare};
 use crate::observed_source::ObservedSource;
-use crate::source::{Prepared, leave_out};
+use crate::source::{Opening, Prepared, leave_out};
 use crate::squashfs::{self, Job};
 use crate::{
     Changes, DryRun, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Resources, Source,
@@ -53,11 +53,7 @@ pub fn dry_run(mut request: PackRequest, observer: &mut dyn Observer) -> Result<
         #[cfg(feature = "lrz")]
         PackOptions::Lrz { .. } => return Err(crate::request::no_lrz("a dry run")),
     };
-    match &mut request.source {
-        Source::Directory { options, .. } => options.readers = 0,
-        Source::Directories { parts, .. } => parts.iter_mut().for_each(|part| part.options.readers = 0),
-        _ => {}
-    }
+    request.source.for_each_directory(&mut |_, options| options.readers = 0);
     let Begun { mut observed, excludes, job, .. } = Begun::new(request, options, observer)?;
     let mut run = DryRun::default();
     while let Some(entry) = observed.next_entry()? {
@@ -98,7 +94,7 @@ struct Begun<'o> {
     output: OutputFile,
     observed: ObservedSource<'o>,
     /// For warnings, once all entries have been compared.
-    excludes: [Patterns; 2],
+    excludes: Vec<Patterns>,
     job: Job,
 }
 
@@ -118,7 +114,8 @@ impl<'o> Begun<'o> {
         let mut changes = changes(request.changes, &image);
         let source = without_outside(request.source, &changes, &output);
         let excludes = excludes(&source, &changes);
-        let rule = if let Source::Image(_) = source { changes.take_rule() } else { keep_all() };
+        let own = matches!(source, Source::Image(_)) || source.is_stack();
+        let rule = if own { changes.take_rule() } else { keep_all() };
         let filters = filters(&source, &changes);
         let mut resources = request.resources;
         let workers_wanted = resources.workers;
@@ -143,7 +140,9 @@ impl<'o> Begun<'o> {
             resources.engine.pool = Some(pool(&resources, plan.workers, &display_path)?);
         }
         let (granted, before) = granted.split();
-        let mut opened = granted.open(request.tar, &resources, rule)?;
+        let defaults = request.defaults;
+        let root = request.root.unwrap_or(defaults);
+        let mut opened = granted.open(&Opening { tar: request.tar, resources: &resources, rule, root, defaults })?;
         if filters {
             let (name, scratch) = (opened.name.clone(), resources.scratch.clone());
             opened.source = Box::new(Filtered::new(opened.source, changes.clone(), name, limit, scratch));
@@ -158,22 +157,10 @@ impl<'o> Begun<'o> {
         if let Some(message) = fewer_workers(plan.workers, workers_wanted, limit) {
             observed.warn(&message);
         }
-        let PackRequest { offset, root, defaults, hints, verify, .. } = request;
+        let PackRequest { offset, hints, verify, .. } = request;
         let (options, input) = (image, opened.name);
-        let job = Job {
-            display_path,
-            offset,
-            input,
-            options,
-            root: root.unwrap_or(defaults),
-            defaults,
-            hints,
-            resources,
-            plan,
-            verify,
-            lookup,
-            bases,
-        };
+        let job =
+            Job { display_path, offset, input, options, root, defaults, hints, resources, plan, verify, lookup, bases };
         Ok(Begun { output, observed, excludes, job })
     }
 }
@@ -183,6 +170,7 @@ fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
     match source {
         Source::TarFile { path } => Ok(must_differ(path, output)?),
         Source::Image(image) if !output.is_file() => Ok(must_differ(&image.display_path, output)?),
+        Source::Stack(stack) => stack.layers.iter().try_for_each(|layer| refuse_input(layer, output)),
         _ => Ok(()),
     }
 }
@@ -209,12 +197,13 @@ fn open_output(target: Output, resources: &Resources, temporaries: &Temporaries)
 }
 
 /// Patterns to exclude; a directory source applies them itself.
-fn excludes(source: &Source, changes: &Changes) -> [Patterns; 2] {
-    let of_directory = match source {
+fn excludes(source: &Source, changes: &Changes) -> Vec<Patterns> {
+    let of_source = match source {
         Source::Directory { options, .. } => options.excludes.clone(),
+        Source::Stack(stack) => stack.remove.clone(),
         _ => Patterns::new(),
     };
-    [of_directory, changes.exclude.clone()]
+    vec![of_source, changes.exclude.clone()]
 }
 
 /// Changes for this container: attributes that are not stored need not be storable.
@@ -228,29 +217,22 @@ fn changes(mut changes: Changes, image: &Options) -> Changes {
 /// A directory source that reads neither outside the new root nor the output, by its final and its temporary name: of a file's names, the
 /// first that it finds becomes the file.
 fn without_outside(mut source: Source, changes: &Changes, output: &OutputFile) -> Source {
-    let leave_out_of =
-        |path: &Path, options: &mut DirectoryOptions| output.names().for_each(|name| leave_out(name, path, options));
-    match &mut source {
-        Source::Directory { path, options } => {
-            leave_out_of(path, options);
-            options.without.extend_from_slice(&changes.without);
-            options.below = changes.root.as_ref().map(|root| root.path.clone()).unwrap_or_default();
-        }
-        Source::Directories { parts, .. } => {
-            parts.iter_mut().for_each(|part| leave_out_of(&part.directory, &mut part.options));
-        }
-        _ => {}
+    source.for_each_directory(&mut |path, options| output.names().for_each(|name| leave_out(name, path, options)));
+    if let Source::Directory { options, .. } = &mut source {
+        options.without.extend_from_slice(&changes.without);
+        options.below = changes.root.as_ref().map(|root| root.path.clone()).unwrap_or_default();
     }
     source
 }
 
-/// Whether hard links may refer to entries that are left out.
+/// Whether hard links may refer to entries that are left out. A stack leaves entries out by itself.
 fn filters(source: &Source, changes: &Changes) -> bool {
     let of_directory = !changes.exclude.is_empty() || !changes.drop.is_empty() || changes.filter.is_some();
     match source {
         Source::Directory { .. } => of_directory,
-        // It leaves out by itself.
+        // They leave out by themselves.
         Source::Image(_) => false,
+        source if source.is_stack() => false,
         _ => of_directory || changes.root.is_some() || !changes.without.is_empty(),
     }
 }

@@ -8,8 +8,10 @@ use packline_cache::BlockCache;
 use packline_squashfs::{FileHints, Options, parse_codec};
 #[cfg(feature = "lrz")]
 use packline_tree::Bytes;
+#[cfg(feature = "oci")]
+use packline_tree::oci::OciImage;
 use packline_tree::tar::TarOptions;
-use packline_tree::{DirectoryOptions, Entry, Meta, PseudoFile};
+use packline_tree::{DirectoryOptions, Entry, Meta, Patterns, PseudoFile, Whiteouts};
 
 use crate::appended::AppendTo;
 use crate::base::BaseImage;
@@ -48,6 +50,11 @@ pub enum Source {
     },
     /// An image.
     Image(Image),
+    /// Sources that lie over each other.
+    Stack(Stack),
+    /// The layers of an image of containers.
+    #[cfg(feature = "oci")]
+    Oci(OciImage),
     /// Any other source.
     Entries {
         /// Its name in messages.
@@ -55,6 +62,18 @@ pub enum Source {
         /// Entries and contents.
         source: Box<dyn packline_tree::Source>,
     },
+}
+
+/// Sources that lie over each other: what extracting them in order on one file system leaves.
+///
+/// The image is that of the merged tree as a directory, byte for byte. A directory over a directory merges, anything else replaces.
+pub struct Stack {
+    /// The lowest comes first.
+    pub layers: Vec<Source>,
+    /// What entries are that hide others.
+    pub whiteouts: Whiteouts,
+    /// Entries of the merged tree that are left out, with all below them.
+    pub remove: Patterns,
 }
 
 impl Source {
@@ -76,6 +95,41 @@ impl Source {
     /// An image.
     pub fn image(image: Image) -> Source {
         Source::Image(image)
+    }
+
+    /// Sources that lie over each other, the lowest first; whiteouts hide what lower ones have. A compressed tar is stored first, in
+    /// [`Resources::scratch`].
+    ///
+    /// ```
+    /// use packline::{Image, Packer, Selection, Source};
+    ///
+    /// # fn main() -> Result<(), packline::Error> {
+    /// # let top = tempfile::tempdir().unwrap();
+    /// # std::env::set_current_dir(top.path()).unwrap();
+    /// # std::fs::create_dir_all("rootfs/etc").unwrap();
+    /// # std::fs::write("rootfs/etc/motd", "x").unwrap();
+    /// # std::fs::create_dir_all("site/etc").unwrap();
+    /// # std::fs::write("site/etc/.wh.motd", "").unwrap();
+    /// Packer::new(Source::directory("rootfs")).write_to("base.sqfs")?;
+    /// let layers = [Source::image(Image::open("base.sqfs")?), Source::directory("site")];
+    /// Packer::new(Source::stack(layers)).write_to("site.sqfs")?;
+    /// assert_eq!(Image::open("site.sqfs")?.entries(&Selection::all()).count(), 2); // the root and etc
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn stack(layers: impl IntoIterator<Item = Source>) -> Source {
+        let layers = layers.into_iter().collect();
+        Source::Stack(Stack { layers, whiteouts: Whiteouts::Apply, remove: Patterns::new() })
+    }
+
+    /// Whether it is a stack, or becomes one.
+    pub(crate) fn is_stack(&self) -> bool {
+        match self {
+            Source::Stack(_) => true,
+            #[cfg(feature = "oci")]
+            Source::Oci(_) => true,
+            _ => false,
+        }
     }
 
     /// Entries made by the caller; `name` is for messages.

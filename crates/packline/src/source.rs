@@ -6,14 +6,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use packline_image::{ImagePlace, ImageSource, KeepRule, SourceDemand, SourcePlan, metadata_cache};
+use packline_image::{ImagePlace, ImageSource, SourceDemand, SourcePlan, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::tar::{self, TarOptions};
-use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Meta, Symlinks};
+use packline_tree::{Bytes, DirectoryOptions, DirectorySource, KeepRule, Meta, Symlinks};
 
 use crate::archive::scratch_for;
 use crate::joined::{Joined, Part};
+use crate::stacked::{GrantedStack, PreparedStack};
 use crate::{ContentKind, Error, Image, Resources, Source};
 
 /// Memory of a source without a decompressor, bytes.
@@ -21,11 +22,11 @@ const PLAIN: u64 = 1 << 20;
 /// Largest dictionary of a compressed tar if memory is not limited, bytes.
 const WINDOW_MOST: u64 = 128 << 20;
 /// Minimum memory for a compressed tar: enough for the default levels of gzip, xz, zstd and bzip2.
-const WINDOW_LEAST: u64 = 9 << 20;
+pub(crate) const WINDOW_LEAST: u64 = 9 << 20;
 /// Maximum bytes in flight between decompressing threads.
 const BUFFERS_MOST: u64 = 32 << 20;
 /// Minimum bytes in flight between them.
-const BUFFERS_LEAST: u64 = 4 << 20;
+pub(crate) const BUFFERS_LEAST: u64 = 4 << 20;
 
 /// Minimum read-ahead of a directory's readers, bytes.
 const AHEAD_LEAST: usize = 128 << 10;
@@ -37,6 +38,7 @@ pub(crate) enum Prepared {
     TarFile { path: PathBuf, compressed: bool },
     TarStream { name: String, stream: Box<dyn Read + Send>, compressed: bool },
     Image(Image),
+    Stack(Box<PreparedStack>),
     Entries { name: String, source: Box<dyn packline_tree::Source> },
 }
 
@@ -47,7 +49,20 @@ pub(crate) enum Granted {
     TarFile { path: PathBuf, limits: Limits },
     TarStream { name: String, stream: Box<dyn Read + Send>, limits: Limits },
     Image { image: Image, plan: SourcePlan },
+    Stack(Box<GrantedStack>),
     Entries { name: String, source: Box<dyn packline_tree::Source> },
+}
+
+/// How a source is opened.
+pub(crate) struct Opening<'a> {
+    /// How a tar is read, but for its name.
+    pub(crate) tar: TarOptions,
+    pub(crate) resources: &'a Resources,
+    /// Which entries an image or a stack has; others leave out nothing.
+    pub(crate) rule: KeepRule,
+    /// Attributes of a root and of directories that a stack does not describe.
+    pub(crate) root: Meta,
+    pub(crate) defaults: Meta,
 }
 
 /// An open source, or one whose opening is deferred.
@@ -69,6 +84,9 @@ impl Prepared {
             Source::TarFile { path } => prepare_file(path),
             Source::TarStream { name, stream } => prepare_stream(name, stream),
             Source::Image(image) => Ok(Prepared::Image(image)),
+            Source::Stack(stack) => Ok(Prepared::Stack(Box::new(PreparedStack::new(stack)?))),
+            #[cfg(feature = "oci")]
+            Source::Oci(image) => Prepared::new(Source::stack([Source::Oci(image)])),
             Source::Entries { name, source } => Ok(Prepared::Entries { name, source }),
         }
     }
@@ -85,6 +103,7 @@ impl Prepared {
                 PLAIN + WINDOW_LEAST + BUFFERS_LEAST
             }
             Prepared::Image(image) => PLAIN + SourceDemand::new(image, limit).least(),
+            Prepared::Stack(stack) => stack.least(limit),
             _ => PLAIN,
         }
     }
@@ -93,6 +112,7 @@ impl Prepared {
     pub(crate) fn tool(&self) -> u64 {
         match self {
             Prepared::Image(image) => SourceDemand::new(image, None).tool(),
+            Prepared::Stack(stack) => stack.tool(),
             _ => 0,
         }
     }
@@ -123,6 +143,10 @@ impl Prepared {
                 let plan = demand.plan(threads, spare / 4);
                 (Granted::Image { image, plan }, PLAIN + demand.memory(&plan))
             }
+            Prepared::Stack(stack) => {
+                let (stack, memory) = stack.granted(threads, limit, spare);
+                (Granted::Stack(Box::new(stack)), memory)
+            }
             Prepared::Entries { name, source } => (Granted::Entries { name, source }, PLAIN),
         }
     }
@@ -131,40 +155,50 @@ impl Prepared {
 impl Granted {
     /// Whether contents are decoded by the workers that compress.
     pub(crate) fn shares_workers(&self) -> bool {
-        matches!(self, Granted::Image { .. })
+        match self {
+            Granted::Image { .. } => true,
+            Granted::Stack(stack) => stack.shares_workers(),
+            _ => false,
+        }
     }
 
-    /// Opens it, on the pool of `resources` if it is an image, of which it has what `rule` keeps. A tar has these options, but for the
-    /// name.
+    /// Opens it, on the pool of the resources if it is an image. Images and stacks leave out what the rule does not keep.
     ///
     /// # Errors
     /// [`Error::Tree`] if it cannot be opened or read.
-    pub(crate) fn open(self, options: TarOptions, resources: &Resources, rule: KeepRule) -> Result<Opened, Error> {
+    pub(crate) fn open(self, opening: &Opening<'_>) -> Result<Opened, Error> {
+        let options = |name: &String| TarOptions { input_name: name.clone(), ..opening.tar.clone() };
         match self {
             Granted::Directory { path, options } => {
                 let source = DirectorySource::open(&path, options)?;
                 Ok(Opened { name: path.escaped(), source: Box::new(source) })
             }
             Granted::Directories { parts, root } => {
-                let name = parts.iter().map(|part| part.to.escaped()).collect::<Vec<_>>().join(", ");
+                let name = joined(parts.iter().map(|part| part.to.escaped()));
                 Ok(Opened { name, source: Box::new(Joined::new(parts, root)) })
             }
             Granted::TarFile { path, limits } => {
                 let name = path.escaped();
-                let source = tar::open_file(&path, TarOptions { input_name: name.clone(), ..options }, &limits)?;
+                let source = tar::open_file(&path, options(&name), &limits)?;
                 Ok(Opened { name, source })
             }
             Granted::TarStream { name, stream, limits } => {
-                let source = tar::open_stream(stream, TarOptions { input_name: name.clone(), ..options }, &limits)?;
+                let source = tar::open_stream(stream, options(&name), &limits)?;
                 Ok(Opened { name, source })
             }
             Granted::Image { image, plan } => {
                 let name = image.display_path.escaped();
-                Ok(Opened { name, source: Box::new(ImageSource::new(image, &plan, resources, rule)) })
+                let source = ImageSource::new(image, &plan, opening.resources, opening.rule.clone());
+                Ok(Opened { name, source: Box::new(source) })
             }
+            Granted::Stack(stack) => stack.open(opening),
             Granted::Entries { name, source } => Ok(Opened { name, source }),
         }
     }
+}
+
+pub(crate) fn joined(names: impl Iterator<Item = String>) -> String {
+    names.collect::<Vec<_>>().join(", ")
 }
 
 fn prepare_file(path: PathBuf) -> Result<Prepared, Error> {
@@ -187,6 +221,31 @@ fn prepare_stream(name: String, stream: Box<dyn Read + Send>) -> Result<Prepared
 }
 
 impl Source {
+    /// Its name in messages.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Source::Directory { path, .. } | Source::TarFile { path } => path.escaped(),
+            Source::Directories { parts, .. } => joined(parts.iter().map(|part| part.to.escaped())),
+            Source::TarStream { name, .. } | Source::Entries { name, .. } => name.clone(),
+            Source::Image(image) => image.display_path.escaped(),
+            Source::Stack(stack) => joined(stack.layers.iter().map(Source::name)),
+            #[cfg(feature = "oci")]
+            Source::Oci(image) => image.name.clone(),
+        }
+    }
+
+    /// Calls `change` for each directory that is read, with how it is read.
+    pub fn for_each_directory(&mut self, change: &mut dyn FnMut(&Path, &mut DirectoryOptions)) {
+        match self {
+            Source::Directory { path, options } => change(path, options),
+            Source::Directories { parts, .. } => {
+                parts.iter_mut().for_each(|part| change(&part.directory, &mut part.options));
+            }
+            Source::Stack(stack) => stack.layers.iter_mut().for_each(|layer| layer.for_each_directory(change)),
+            _ => {}
+        }
+    }
+
     /// A directory, a tar or an image, by what is there. An image is found behind other data too, and is stored in a file without a name
     /// first if it comes through a pipe.
     ///
@@ -277,7 +336,7 @@ fn directory_memory(readers: usize, ahead: usize) -> u64 {
 
 /// The limits of a decompressor, and the memory of the source in bytes: the minimum, and at most five eighths of the spare memory. Each
 /// thread may need a window of its own.
-fn decompressor(compressed: bool, threads: usize, spare: u64) -> (Limits, u64) {
+pub(crate) fn decompressor(compressed: bool, threads: usize, spare: u64) -> (Limits, u64) {
     if !compressed {
         return (Limits::default(), PLAIN);
     }

@@ -19,6 +19,8 @@ mod follow;
 mod found;
 mod frame;
 mod links;
+mod listed;
+mod places;
 mod readers;
 mod scan;
 mod stat;
@@ -29,6 +31,7 @@ use std::path::Path;
 
 pub(crate) use feed::{Feed, Finder};
 pub(crate) use found::{Found, Place};
+pub use listed::ListedDirectory;
 pub(crate) use scan::Scanner;
 pub(crate) use stat::FileId;
 pub(crate) use xattr::XattrReader;
@@ -104,6 +107,9 @@ pub struct DirectoryOptions {
 
 /// The most entries below directories that are entered through symbolic links.
 pub const FOLLOWED_MOST: u64 = 1 << 22;
+
+/// How many directories on the way down are kept open.
+const OPEN_DIRECTORIES: usize = 64;
 
 /// The default number of bytes read ahead.
 pub const AHEAD_BYTES: usize = 2 << 20;

@@ -26,6 +26,9 @@ pub enum Error {
         what: String,
         expected: String,
     },
+    /// An input is not what it should be.
+    #[error("{input}: {what} (expected {expected})")]
+    Input { input: String, what: String, expected: String },
     /// An entry is not acceptable (a hard link to nothing, a name too long).
     #[error("{input}: {entry}: {what} (expected {expected})", entry = .entry.escaped())]
     Entry { input: String, entry: Vec<u8>, what: String, expected: String },

@@ -5,6 +5,7 @@
 
 pub mod actions;
 mod base64;
+mod contents;
 pub mod decompress;
 pub mod destination;
 mod directory;
@@ -12,13 +13,17 @@ mod entry;
 mod error;
 mod ext_glob;
 mod glob;
+mod keep;
 mod list;
 mod mode_change;
 mod mtree;
 mod names;
 mod namespace;
+#[cfg(feature = "oci")]
+pub mod oci;
 mod owner_map;
 mod pack_file;
+mod part;
 pub mod path;
 mod path_filter;
 mod pattern;
@@ -30,28 +35,32 @@ mod rootless;
 mod selinux;
 mod sort_file;
 mod source;
+mod stack;
 pub mod tar;
 pub mod threads;
 mod xattr_file;
 
+pub use contents::{Contents, Copied, CopyReader, Held};
 pub use directory::{
-    AHEAD_BYTES, DirectoryOptions, DirectorySource, FOLLOWED_MOST, MountPoints, NotFollowed, Symlinks,
+    AHEAD_BYTES, DirectoryOptions, DirectorySource, FOLLOWED_MOST, ListedDirectory, MountPoints, NotFollowed, Symlinks,
 };
 pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
 pub use error::Error;
 pub use ext_glob::ExtGlob;
 pub use glob::{Glob, Slash};
+pub use keep::{Keep, KeepRule, keep_all};
 pub use list::{HostFile, ListSource, scan};
 pub use mode_change::ModeChange;
 pub use mtree::{Mtree, MtreeSource};
 pub use names::Names;
 pub use namespace::{
-    Content, Fault, InodeId, LINK_HOPS_MAX, NAME_MAX, NO_XATTR, Namespace, NamespaceError, NodeId, PATH_MAX,
+    Content, Fault, InodeId, LINK_HOPS_MAX, Left, NAME_MAX, NO_XATTR, Namespace, NamespaceError, NodeId, PATH_MAX,
     TARGET_MAX, Tree,
 };
 pub use owner_map::OwnerMap;
 pub use pack_file::{GlobPattern, PackGlob, PackKind, PackLine, TypeSet, list_pack_file, parse_pack_file};
 pub use packline_runtime::escape;
+pub use part::Part;
 pub use path_filter::PathFilter;
 pub use pattern::{Pattern, PatternFault};
 pub use patterns::Patterns;
@@ -61,4 +70,5 @@ pub use rootless::{ROOTLESS_XATTR, take_rootless_owners};
 pub use selinux::{FileContexts, SELINUX_XATTR, UNLABELED};
 pub use sort_file::{Assigned, FileFlags, FilePlace, Matching, SortFile, SortRule, Sorted};
 pub use source::{Bookmark, Extent, Source};
+pub use stack::{Layer, StackOptions, StackSource, Whiteouts};
 pub use xattr_file::{XattrFile, attribute_value};

@@ -19,11 +19,17 @@
 //! fails below them). And a hard link may precede its target: a link to an existing name refers to that name's inode at once, so that
 //! replacing the name later does not change the link; any other is resolved at the end, to the target's final inode.
 //!
+//! A tree of layers ([`Namespace::layered`]) is what extracting the layers one after the other would leave, with these differences to the
+//! table: a directory is replaced by anything else with all that is in it, as in umoci and podman; and [`Namespace::hide`] and
+//! [`Namespace::hide_below`] remove what lower layers brought, wherever in the layer they are called. A hard link without a target in its
+//! own layer or below is an error at the end of the layer.
+//!
 //! Cost: an entry takes one table look-up, and one more for each directory on the way that is not one of the previous entry's;
 //! nothing grows with the number of names in a directory or of links. Memory: 12 bytes a name, 36 an inode, 5 to 11 in the table, and the
-//! bytes of names and targets.
+//! bytes of names and targets; of layers 4 bytes a name more.
 
 mod error;
+mod layers;
 mod links;
 mod recent;
 mod resolve;
@@ -32,9 +38,11 @@ mod tree;
 
 pub use error::{Fault, LINK_HOPS_MAX, NAME_MAX, NamespaceError, PATH_MAX, TARGET_MAX};
 pub use store::{InodeId, NodeId};
+pub(crate) use store::{push, reserve};
 pub use tree::{Content, Tree};
 
 use crate::{Entry, Kind, Meta};
+use layers::Layers;
 use recent::Recent;
 use resolve::{Lookup, Missing, Walk, split};
 use store::{ROOT, Store, Type};
@@ -52,6 +60,16 @@ pub struct Namespace {
     recent: Recent,
 }
 
+/// Result of [`Namespace::hide`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    Nothing,
+    /// An entry of the current layer, or a directory that leads to one.
+    Entry,
+    /// The path leads through something that is not a directory.
+    NoDirectory,
+}
+
 /// The container's data of an entry.
 #[derive(Clone, Copy)]
 struct Added<'a> {
@@ -67,10 +85,18 @@ impl Namespace {
         Self { store, lookup, defaults, pending: Vec::new(), recent: Recent::default() }
     }
 
+    /// The same for entries of layers, the lowest first.
+    #[must_use]
+    pub fn layered(mut self) -> Self {
+        self.store.layers = Some(Layers::new());
+        self
+    }
+
     /// Gives the root other attributes than implied directories.
     #[must_use]
-    pub fn with_root(self, root: Meta) -> Self {
-        Self { store: Store::new(root), ..self }
+    pub fn with_root(mut self, root: Meta) -> Self {
+        self.store.inode_of_mut(ROOT).set_meta(root);
+        self
     }
 
     /// Adds an entry. `payload` is the container's index of the content, for a regular file; `xattr` its index of the attribute set, or
@@ -82,6 +108,26 @@ impl Namespace {
         self.place(added).map_err(|fault| NamespaceError::new(&entry.path, fault))
     }
 
+    /// Ends a layer: what follows lies over it. Fails as [`Namespace::finish`] does.
+    pub fn end_layer(&mut self) -> Result<(), NamespaceError> {
+        self.resolve_links()?;
+        self.recent.clear();
+        let advanced = self.store.layers.as_mut().map_or(Ok(()), Layers::advance);
+        advanced.map_err(|fault| NamespaceError::new(b"", fault))
+    }
+
+    /// Removes what lower layers have at a path. Entries of the current layer stay, and the directories that lead to them. Returns what
+    /// is left there.
+    pub fn hide(&mut self, path: &[u8]) -> Result<Left, NamespaceError> {
+        self.hide_at(path).map_err(|fault| NamespaceError::new(path, fault))
+    }
+
+    /// Removes what lower layers have in the directory at a path, if there is one; symbolic links to it are followed. With `make`, it is
+    /// made like an implied directory if it is missing.
+    pub fn hide_below(&mut self, path: &[u8], make: bool) -> Result<(), NamespaceError> {
+        self.hide_in(path, make).map_err(|fault| NamespaceError::new(path, fault))
+    }
+
     /// Upper bound of its memory, bytes.
     pub fn memory(&self) -> usize {
         let pending = self.pending.capacity() * size_of::<NodeId>();
@@ -90,10 +136,68 @@ impl Namespace {
 
     /// The tree. Fails if a hard link's target is missing, a directory, or leads back to the link.
     pub fn finish(mut self) -> Result<Tree, NamespaceError> {
-        links::resolve(&mut self.store, &mut self.lookup, &self.pending)?;
+        self.resolve_links()?;
         drop(self.lookup);
+        let opaque = self.store.drop_hidden();
         tree::drop_unnamed(&mut self.store);
-        Ok(Tree::new(self.store))
+        Ok(Tree::new(self.store, opaque))
+    }
+
+    fn resolve_links(&mut self) -> Result<(), NamespaceError> {
+        links::resolve(&mut self.store, &mut self.lookup, &self.pending)?;
+        self.pending.clear();
+        Ok(())
+    }
+
+    fn hide_at(&mut self, path: &[u8]) -> Result<Left, Fault> {
+        check_path(path)?;
+        self.recent.clear();
+        let (parent, name) = split(path);
+        let parent = match self.walk(Missing::Refuse).directory(parent) {
+            Ok(parent) => parent,
+            Err(Fault::ParentMissing(_)) => return Ok(Left::Nothing),
+            Err(Fault::ParentNotDirectory(_)) => return Ok(Left::NoDirectory),
+            Err(fault) => return Err(fault),
+        };
+        let Some(node) = self.lookup.find(&self.store, parent, name) else { return Ok(Left::Nothing) };
+        if !self.store.layers.as_ref().is_some_and(|layers| layers.is_current(node)) {
+            self.detach(node);
+            return Ok(Left::Nothing);
+        }
+        if self.store.inode_of(node).kind == Type::Dir {
+            self.cut(node);
+        }
+        Ok(Left::Entry)
+    }
+
+    fn hide_in(&mut self, path: &[u8], make: bool) -> Result<(), Fault> {
+        check_path(path)?;
+        self.recent.clear();
+        let missing = if make { Missing::Make(self.defaults) } else { Missing::Refuse };
+        match self.walk(missing).directory(path) {
+            Ok(directory) => self.cut(directory),
+            Err(Fault::ParentMissing(_) | Fault::ParentNotDirectory(_)) if !make => {}
+            Err(fault) => return Err(fault),
+        }
+        Ok(())
+    }
+
+    fn walk(&mut self, missing: Missing) -> Walk<'_> {
+        Walk { store: &mut self.store, lookup: &mut self.lookup, missing }
+    }
+
+    fn cut(&mut self, directory: NodeId) {
+        if let Some(layers) = &mut self.store.layers {
+            layers.cut(directory);
+        }
+    }
+
+    /// Removes a name, so that it can be a new one.
+    fn detach(&mut self, node: NodeId) {
+        self.lookup.remove(&self.store, node);
+        if let Some(layers) = &mut self.store.layers {
+            layers.remove(node);
+        }
     }
 
     fn place(&mut self, added: Added<'_>) -> Result<(), Fault> {
@@ -104,7 +208,7 @@ impl Namespace {
         let (parent, name) = split(&added.entry.path);
         let parent = self.parent(parent, &added.entry.path)?;
         match self.lookup.find(&self.store, parent, name) {
-            Some(node) => self.again(node, added),
+            Some(node) => self.again(node, (parent, name), added),
             None => self.first(parent, name, added),
         }
     }
@@ -129,32 +233,47 @@ impl Namespace {
     /// A new name.
     fn first(&mut self, parent: NodeId, name: &[u8], added: Added<'_>) -> Result<(), Fault> {
         let inode = self.inode(added)?;
-        let missing = Missing::Refuse;
-        let node = Walk { store: &mut self.store, lookup: &mut self.lookup, missing }.name(parent, name, inode)?;
+        let node = self.walk(Missing::Refuse).name(parent, name, inode)?;
         self.note_pending(node);
         Ok(())
     }
 
     /// An existing name.
-    fn again(&mut self, node: NodeId, added: Added<'_>) -> Result<(), Fault> {
+    fn again(&mut self, node: NodeId, place: (NodeId, &[u8]), added: Added<'_>) -> Result<(), Fault> {
         let old = *self.store.inode_of(node);
+        let layered = self.store.layers.is_some();
         match (old.kind, &added.entry.kind) {
             (Type::Dir, Kind::Dir) => {
                 self.merge(node, added);
                 return Ok(());
             }
+            (Type::Dir, _) if layered => return self.replace_directory(node, place, added),
             (Type::Dir, _) if old.data > 0 => return Err(Fault::DirectoryNotEmpty(old.data)),
+            // It hides what lies below all layers, as what was there did.
+            (_, Kind::Dir) => self.cut(node),
             _ => {}
         }
         let inode = self.inode(added)?;
         self.store.rebind(node, inode);
+        self.store.touch(node);
         self.note_pending(node);
         // Paths through this name may lead elsewhere now.
         self.recent.clear();
         Ok(())
     }
 
+    /// Replaces a directory, and so all that is in it.
+    fn replace_directory(&mut self, node: NodeId, place: (NodeId, &[u8]), added: Added<'_>) -> Result<(), Fault> {
+        let inode = self.inode(added)?;
+        self.detach(node);
+        self.recent.clear();
+        let node = self.walk(Missing::Refuse).name(place.0, place.1, inode)?;
+        self.note_pending(node);
+        Ok(())
+    }
+
     fn merge(&mut self, node: NodeId, added: Added<'_>) {
+        self.store.touch(node);
         let inode = self.store.inode_of_mut(node);
         inode.set_meta(added.entry.meta);
         inode.xattr = added.xattr;
@@ -190,6 +309,11 @@ fn check(entry: &Entry) -> Result<(), Fault> {
         Kind::HardLink(target) => check_length(target),
         _ => Ok(()),
     }
+}
+
+fn check_path(path: &[u8]) -> Result<(), Fault> {
+    check_length(path)?;
+    if path.is_empty() { Ok(()) } else { path.split(|&byte| byte == b'/').try_for_each(check_name) }
 }
 
 fn check_length(path: &[u8]) -> Result<(), Fault> {

@@ -96,6 +96,10 @@ pub trait Source {
     fn expect(&mut self, order: Vec<Bookmark>) {
         let _ = order;
     }
+    /// Bytes of memory that grow with the number of entries and bookmarks.
+    fn memory(&self) -> usize {
+        0
+    }
     /// Bytes consumed so far, and the total where known (bytes of the input file, or of the files found), for a progress bar.
     fn progress(&self) -> (u64, Option<u64>);
     /// Errors since the last call after which the source continued, as it was asked to, in the order of the input.

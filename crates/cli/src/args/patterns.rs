@@ -67,7 +67,9 @@ as it is. What matches a directory includes all below it; '/' is everything. An 
 In a file of --exclude-from each line is a pattern as it is, blanks and '#' included, as for tar -X. Empty lines count for nothing, \
 and a pattern that matches nothing is no warning.";
 
-fn patterns(texts: &[impl AsRef<OsStr>]) -> Result<Patterns, Failure> {
+/// # Errors
+/// [`Failure::Usage`] for what is not a pattern.
+pub fn patterns(texts: &[impl AsRef<OsStr>]) -> Result<Patterns, Failure> {
     let mut patterns = Patterns::new();
     for text in texts.iter().map(AsRef::as_ref) {
         let added = patterns.add(text.as_encoded_bytes());

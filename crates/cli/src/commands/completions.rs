@@ -47,6 +47,7 @@ impl Command for Completions {
         io.print(&match self.shell {
             Shell::Bash => with_files(&text, &parser),
             Shell::Fish => text.into_owned() + &operand_words(&parser),
+            Shell::Zsh => with_options(&text),
             _ => text.into_owned(),
         })
     }
@@ -71,6 +72,14 @@ fn with_files(script: &str, parser: &clap::Command) -> String {
         }
     }
     lines
+}
+
+/// The script for zsh offers no options after the first of several operands of one name. One colon less, and it does.
+fn with_options(script: &str) -> String {
+    script
+        .lines()
+        .map(|line| line.strip_prefix("'*::").map_or(format!("{line}\n"), |rest| format!("'*:{rest}\n")))
+        .collect()
 }
 
 /// What the script for fish lacks: operands of few words.

@@ -77,6 +77,10 @@ const KEEPING: &[&str] = &[
     "verbose",
     "dry-run",
     "continue",
+    // Tested with layers.
+    "whiteouts",
+    "remove",
+    "platform",
     // These need a source or a file of their own; tests of the program have them.
     "rootless-owners",
     "file-contexts",

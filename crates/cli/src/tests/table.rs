@@ -63,7 +63,7 @@ fn options_for_tuning_are_in_the_advanced_help_only() {
         assert!(!help.out.contains(long) && advanced.out.contains(long), "{long}");
     }
     assert!(
-        help.out.contains("--help-advanced") && help.out.contains("Usage: packline pack [OPTIONS] [SOURCE] <IMAGE>")
+        help.out.contains("--help-advanced") && help.out.contains("Usage: packline pack [OPTIONS] <SOURCE>... <IMAGE>")
     );
     assert!(
         help.out.contains("[4K to 1M] [default: 128K]") && help.out.contains("[0 to 1024] [default: number of CPUs]")

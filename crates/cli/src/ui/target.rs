@@ -5,8 +5,8 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use packline::Output;
 use packline::requests::PackRequest;
-use packline::{Output, Source};
 
 use crate::host::streams::STDOUT;
 use crate::ui::escape::Escape;
@@ -91,12 +91,6 @@ pub fn without_stream(mut request: PackRequest, io: &Io) -> PackRequest {
         true => io.streams.stdout_file.and_then(|file| file.device_and_inode()),
         false => fs::metadata(path).ok().map(|about| (about.dev(), about.ino())),
     };
-    match &mut request.source {
-        Source::Directory { options, .. } => options.without_inodes.extend(written),
-        Source::Directories { parts, .. } => {
-            parts.iter_mut().for_each(|part| part.options.without_inodes.extend(written));
-        }
-        _ => {}
-    }
+    request.source.for_each_directory(&mut |_, options| options.without_inodes.extend(written));
     request
 }

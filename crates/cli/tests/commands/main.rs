@@ -62,6 +62,9 @@ mod squashfs_tools_sources;
 mod squashfs_tools_unsquashfs;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod squashfuse;
+mod stack;
+mod stack_oci;
+mod stack_support;
 mod standard_streams;
 mod stopping;
 mod streams_killed;

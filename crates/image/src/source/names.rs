@@ -3,30 +3,10 @@
 use std::rc::Rc;
 
 use packline_squashfs::read::{FileData, Image, Inode, InodeRef, Node, ReadError, Visit, Walk};
-use packline_tree::{Bytes, Entry};
+use packline_tree::{Bytes, Entry, Keep, KeepRule};
 
 use crate::links::Links;
 use crate::tar_out::{kind_of, weight};
-
-/// What becomes of an entry of an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
-    /// It is an entry of the source.
-    Yes,
-    /// It is left out, but not what is below it.
-    No,
-    /// It is left out, with all below it.
-    Prune,
-}
-
-/// Which entries of an image are in the source, by the path and whether it is a directory. Asked about an entry when all above it are not
-/// pruned, and more than once.
-pub type KeepRule = Rc<dyn Fn(&[u8], bool) -> Keep>;
-
-/// The rule that keeps everything.
-pub fn keep_all() -> KeepRule {
-    Rc::new(|_, _| Keep::Yes)
-}
 
 /// An error, and the path of the entry that it concerns.
 pub(super) type Fault = (Bytes, ReadError);

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use packline_tree::{Bytes, Entry};
-
-use super::contents::Held;
+use packline_tree::{Bytes, Entry, Held};
 
 /// Memory of a name besides its bytes, with its share of the maps.
 const NAME_BYTES: u64 = 160;

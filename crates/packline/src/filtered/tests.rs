@@ -63,9 +63,9 @@ fn filtered(nodes: &[Node], changes: Changes, from: From) -> Filtered {
         _ => Box::new(TarSource::new(Cursor::new(bytes), options)),
     };
     let scratch = matches!(from, From::Spilled).then(std::env::temp_dir);
-    let mut filtered = Filtered::new(source, changes, "in.tar".to_string(), None, scratch);
+    let mut filtered = Filtered::new(source, changes, "in.tar".to_string(), None, scratch.clone());
     if matches!(from, From::Spilled | From::Nowhere) {
-        filtered.contents = Contents::new(1, filtered.contents.directory());
+        filtered.contents = Contents::new(1, scratch);
     }
     filtered
 }

@@ -4,9 +4,9 @@ use std::fs;
 use std::rc::Rc;
 
 use packline::{Image, Packer, Resources, Source};
-use packline_image::{ImageSource, Keep, SourceDemand};
+use packline_image::{ImageSource, SourceDemand};
 use packline_testkit::Random;
-use packline_tree::{Bookmark, Bytes, Extent, Kind, Source as _};
+use packline_tree::{Bookmark, Bytes, Extent, Keep, Kind, Source as _};
 
 const FILES: usize = 60;
 

@@ -10,6 +10,7 @@ mod pack_directory;
 mod seek;
 #[path = "../../examples/serve_image.rs"]
 mod serve_image;
+mod stack;
 
 use std::fs::{self, File};
 use std::io::{Cursor, Read, Write};

@@ -19,11 +19,8 @@ use super::frame::{Frame, open_directory, open_root};
 use super::links::Links;
 use super::stat;
 use super::xattr::{XattrReader, join};
-use super::{DirectoryOptions, MountPoints, NotFollowed, Symlinks};
+use super::{DirectoryOptions, MountPoints, NotFollowed, OPEN_DIRECTORIES, Symlinks};
 use crate::{Bytes, Entry, Error, Kind, PATH_MAX};
-
-/// How many directories on the way down are kept open.
-const OPEN_DIRECTORIES: usize = 64;
 
 /// An entry before it is visited.
 struct Examined {

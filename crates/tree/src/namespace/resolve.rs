@@ -25,9 +25,22 @@ impl Lookup {
         self.table.allocation_size()
     }
 
-    pub fn find(&self, store: &Store, parent: NodeId, name: &[u8]) -> Option<NodeId> {
+    /// A name in a directory that has been entered. One that is hidden is removed from the table.
+    pub fn find(&mut self, store: &Store, parent: NodeId, name: &[u8]) -> Option<NodeId> {
         let same = |&id: &u32| store.node(NodeId(id)).parent == parent && store.name(NodeId(id)) == name;
-        self.table.find(self.hash(parent, name), same).map(|&id| NodeId(id))
+        let found = NodeId(*self.table.find(self.hash(parent, name), same)?);
+        if !store.shows(parent, found) {
+            self.remove(store, found);
+            return None;
+        }
+        Some(found)
+    }
+
+    pub fn remove(&mut self, store: &Store, node: NodeId) {
+        let hash = self.hash(store.node(node).parent, store.name(node));
+        if let Ok(entry) = self.table.find_entry(hash, |&id| id == node.0) {
+            entry.remove();
+        }
     }
 
     /// Adds a name of the store that is not in the table yet.
@@ -75,7 +88,11 @@ impl Walk<'_> {
             let linked = rest.len() - done > own;
             let node = self.step(at, name, linked)?;
             let Some(target) = self.symlink(node) else {
-                at = self.enter(node)?;
+                let directory = self.enter(node)?;
+                if self.store.node(directory).parent == at {
+                    self.store.enter(at, directory);
+                }
+                at = directory;
                 done = next;
                 let left = rest.len() - done;
                 if left <= own {

@@ -1,6 +1,8 @@
-//! Names and inodes as flat arrays: 12 bytes a name, 36 an inode, and the bytes of names and targets in one arena.
+//! Names and inodes as flat arrays: 12 bytes a name, 36 an inode, and the bytes of names and targets in one arena; in a tree of layers 4
+//! bytes more a name.
 
 use super::error::Fault;
+use super::layers::Layers;
 use crate::{Device, Kind, Meta};
 
 /// One name in the tree. The first is the root. Names are never removed, but can be bound to another inode.
@@ -96,6 +98,8 @@ pub(super) struct Store {
     pub nodes: Vec<Node>,
     pub inodes: Vec<Inode>,
     arena: Vec<u8>,
+    /// If it is a tree of layers.
+    pub layers: Option<Layers>,
 }
 
 impl Store {
@@ -104,11 +108,13 @@ impl Store {
         let mut root = Inode::new(Type::Dir, meta, super::NO_XATTR, 0, 0);
         root.links = 1;
         let node = Node { parent: ROOT, name: 0, inode: InodeId(0) };
-        Self { nodes: vec![node], inodes: vec![root], arena: vec![0] }
+        Self { nodes: vec![node], inodes: vec![root], arena: vec![0], layers: None }
     }
 
     pub fn memory(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>() + self.inodes.capacity() * size_of::<Inode>() + self.arena.capacity()
+        let layers = self.layers.as_ref().map_or(0, Layers::memory);
+        let (nodes, inodes) = (self.nodes.capacity() * size_of::<Node>(), self.inodes.capacity() * size_of::<Inode>());
+        nodes + inodes + self.arena.capacity() + layers
     }
 
     pub fn shrink(&mut self) {
@@ -161,9 +167,31 @@ impl Store {
         let id = NodeId(index(self.nodes.len())?);
         let start = self.push_bytes(&[name.len() as u8], name)?;
         push(&mut self.nodes, Node { parent, name: start, inode });
+        if let Some(layers) = &mut self.layers {
+            layers.push(&self.nodes, parent);
+        }
         self.inodes[inode.index()].links += 1;
         self.inode_of_mut(parent).data += 1;
         Ok(id)
+    }
+
+    /// Notes that a name is that of an entry of the current layer.
+    pub fn touch(&mut self, node: NodeId) {
+        if let Some(layers) = &mut self.layers {
+            layers.touch(&self.nodes, node);
+        }
+    }
+
+    /// Notes that a walk goes from a directory to one in it.
+    pub fn enter(&mut self, parent: NodeId, directory: NodeId) {
+        if let Some(layers) = &mut self.layers {
+            layers.enter(parent, directory);
+        }
+    }
+
+    /// Whether no layer hides a name in a directory that has been entered.
+    pub fn shows(&self, parent: NodeId, node: NodeId) -> bool {
+        self.layers.as_ref().is_none_or(|layers| layers.shows(parent, node))
     }
 
     /// Adds an inode without names.
@@ -212,13 +240,13 @@ impl Store {
 }
 
 /// Grows by a quarter, not by doubling: with a million names at most a fifth is unused.
-fn reserve<T>(list: &mut Vec<T>, more: usize) {
+pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         list.reserve_exact(more.max(list.len() / 4).max(64));
     }
 }
 
-fn push<T>(list: &mut Vec<T>, item: T) {
+pub(crate) fn push<T>(list: &mut Vec<T>, item: T) {
     reserve(list, 1);
     list.push(item);
 }

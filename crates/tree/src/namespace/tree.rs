@@ -24,18 +24,20 @@ pub struct Tree {
     children: Vec<NodeId>,
     /// The start of each name's group in `children`, and the end of the last.
     starts: Vec<u32>,
+    /// Directories that hide what lies below all layers; sorted.
+    opaque: Vec<NodeId>,
 }
 
 impl Tree {
     /// Sorts the names; every inode must have a name, and none be pending.
-    pub(super) fn new(mut store: Store) -> Self {
+    pub(super) fn new(mut store: Store, opaque: Vec<NodeId>) -> Self {
         store.shrink();
         let starts = group_starts(&store);
         let mut children = grouped(&store, &starts);
         for pair in starts.windows(2) {
             children[pair[0] as usize..pair[1] as usize].sort_unstable_by(|&a, &b| store.name(a).cmp(store.name(b)));
         }
-        Self { store, children, starts }
+        Self { store, children, starts, opaque }
     }
 
     /// Its memory, bytes.
@@ -85,6 +87,12 @@ impl Tree {
     /// The canonical path; empty for the root.
     pub fn path(&self, node: NodeId) -> Vec<u8> {
         self.store.path(node)
+    }
+
+    /// Whether it is a directory of layers that hides what would lie below all of them: the layers hid everything in it, or replaced
+    /// something else by it.
+    pub fn is_opaque(&self, node: NodeId) -> bool {
+        self.opaque.binary_search(&node).is_ok()
     }
 
     pub fn inode(&self, node: NodeId) -> InodeId {

@@ -37,6 +37,11 @@ impl TarBookmark {
         }
     }
 
+    /// Offset and size of the content in the tar, bytes, if it has no holes.
+    pub fn plain(&self) -> Option<(u64, u64)> {
+        if let Stored::Plain(size) = self.content { Some((self.start, size)) } else { None }
+    }
+
     /// Heap memory, bytes.
     pub fn memory(&self) -> u64 {
         match &self.content {

@@ -6,8 +6,10 @@ mod directory_common;
 mod directory_faults;
 mod directory_links;
 mod directory_source;
+mod namespace_layers;
 mod namespace_model;
 mod namespace_rules;
+mod stack;
 mod tar_compressed;
 mod tar_lenient;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use packline_tree::{Content, Entry, Fault, Kind, Meta, NO_XATTR, Namespace, NamespaceError, NodeId, Tree};
 use proptest::prelude::*;
 
-const META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+pub(super) const META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
 
 /// Paths as lists of names, mapped to indexes into `inodes`.
-struct Model {
-    paths: BTreeMap<Vec<String>, usize>,
-    inodes: Vec<Thing>,
+pub(super) struct Model {
+    pub(super) paths: BTreeMap<Vec<String>, usize>,
+    pub(super) inodes: Vec<Thing>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Thing {
+pub(super) enum Thing {
     File(u32),
     Dir,
     Symlink(String),
@@ -24,16 +24,16 @@ enum Thing {
 type Refused = ();
 
 impl Model {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { paths: BTreeMap::from([(vec![], 0)]), inodes: vec![Thing::Dir] }
     }
 
-    fn thing(&self, path: &[String]) -> Option<&Thing> {
+    pub(super) fn thing(&self, path: &[String]) -> Option<&Thing> {
         self.paths.get(path).map(|&inode| &self.inodes[inode])
     }
 
     /// The real directory of a path; the last `own` names may be created.
-    fn resolve(&mut self, names: &[String], make: bool) -> Result<Vec<String>, Refused> {
+    pub(super) fn resolve(&mut self, names: &[String], make: bool) -> Result<Vec<String>, Refused> {
         let mut at: Vec<String> = Vec::new();
         let mut rest: Vec<(String, bool)> = names.iter().map(|name| (name.clone(), make)).collect();
         let mut hops = 0;
@@ -68,7 +68,7 @@ impl Model {
         Ok(at)
     }
 
-    fn set(&mut self, path: &[String], thing: Thing) {
+    pub(super) fn set(&mut self, path: &[String], thing: Thing) {
         self.inodes.push(thing);
         self.paths.insert(path.to_vec(), self.inodes.len() - 1);
     }
@@ -100,7 +100,7 @@ impl Model {
         Ok(())
     }
 
-    fn find(&mut self, target: &str) -> Option<usize> {
+    pub(super) fn find(&mut self, target: &str) -> Option<usize> {
         let mut names = split(target);
         let last = names.pop()?;
         let mut path = self.resolve(&names, false).ok()?;
@@ -129,7 +129,7 @@ impl Model {
     }
 
     /// Path, type, and the other paths of the same inode.
-    fn listing(&self) -> Vec<(String, Thing, Vec<String>)> {
+    pub(super) fn listing(&self) -> Vec<(String, Thing, Vec<String>)> {
         let same =
             |inode: usize| self.paths.iter().filter(move |(_, other)| **other == inode).map(|(path, _)| path.join("/"));
         self.paths
@@ -139,11 +139,11 @@ impl Model {
     }
 }
 
-fn split(path: &str) -> Vec<String> {
+pub(super) fn split(path: &str) -> Vec<String> {
     path.split('/').map(str::to_string).collect()
 }
 
-fn listing(tree: &Tree) -> Vec<(String, Thing, Vec<String>)> {
+pub(super) fn listing(tree: &Tree) -> Vec<(String, Thing, Vec<String>)> {
     let path = |node: NodeId| String::from_utf8(tree.path(node)).unwrap();
     let paths = |inode| {
         let mut same: Vec<_> = tree.nodes().filter(|&node| tree.inode(node) == inode).map(path).collect();
@@ -166,11 +166,11 @@ fn name() -> impl Strategy<Value = String> {
     prop::sample::select(vec!["a", "b", "c"]).prop_map(str::to_string)
 }
 
-fn path() -> impl Strategy<Value = String> {
+pub(super) fn path() -> impl Strategy<Value = String> {
     prop::collection::vec(name(), 1..4).prop_map(|names| names.join("/"))
 }
 
-fn target() -> impl Strategy<Value = String> {
+pub(super) fn target() -> impl Strategy<Value = String> {
     let part = prop::sample::select(vec!["a", "b", "c", "..", ".", ""]);
     prop::collection::vec(part, 1..4)
         .prop_map(|parts| parts.join("/"))
@@ -186,7 +186,7 @@ fn thing() -> impl Strategy<Value = Thing> {
     ]
 }
 
-fn entry(path: &str, thing: &Thing) -> Entry {
+pub(super) fn entry(path: &str, thing: &Thing) -> Entry {
     let kind = match thing {
         Thing::File(_) => Kind::File { size: 0 },
         Thing::Dir => Kind::Dir,
@@ -233,7 +233,7 @@ proptest! {
 }
 
 /// Names are sorted, connected, and refer to existing inodes.
-fn check(tree: &Tree) {
+pub(super) fn check(tree: &Tree) {
     let mut seen = 1;
     for node in tree.nodes() {
         let children = tree.children(node);

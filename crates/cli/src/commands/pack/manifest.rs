@@ -34,6 +34,10 @@ pub enum Definitions {
 }
 
 impl Manifest {
+    pub fn is_given(&self) -> bool {
+        self.manifest.is_some()
+    }
+
     /// Whether it is read from standard input.
     pub fn is_stdin(&self) -> bool {
         self.manifest.as_ref().is_some_and(|path| path.as_os_str() == "-")

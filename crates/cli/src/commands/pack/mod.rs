@@ -1,4 +1,4 @@
-//! `packline pack`: a directory, a tar, an image or standard input becomes an image.
+//! `packline pack`: directories, tars, images or standard input become an image.
 
 mod attributes;
 mod base;
@@ -7,11 +7,11 @@ mod dry_run;
 mod lrz;
 mod manifest;
 mod options;
+mod sources;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{PackOptions, PackRequest, PackSummary};
+use packline::requests::{OciPlace, PackOptions, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
 use packline_tree::{MtreeSource, Patterns, PseudoFile, PseudoSource};
 
@@ -21,8 +21,6 @@ use crate::args::reporting::Reporting;
 use crate::args::run_options::SchedulingOptions;
 use crate::args::value::{number, text};
 use crate::args::{Command, Invocation, patterns, wrong};
-use crate::host::streams::STDIN;
-use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_dry, run_pack};
@@ -31,24 +29,26 @@ use attributes::Attributes;
 use base::BaseOptions;
 use manifest::{Definitions, Manifest};
 use options::{Compression, Entries, Layout, Time, seconds_expected};
+use sources::{Layers, Opener};
 
-/// Pack a directory, a tar, an image or standard input into an image
+/// Pack directories, tars, images or standard input into an image
 #[derive(Debug, clap::Args)]
-#[command(allow_missing_positional = true)]
+#[command(override_usage = "packline pack [OPTIONS] <SOURCE>... <IMAGE>")]
 pub struct Pack {
-    /// A directory, a tar file (plain or compressed), an image (to pack it with other options), or - for a tar or an image on standard input
-    #[arg(value_hint = clap::ValueHint::AnyPath, required_unless_present = "manifest")]
-    source: Option<PathBuf>,
-    /// The image to write: a file (.sqfs, .squashfs, .sfs, .snap, .img, or a name without an ending), a block device or a pipe; - for
-    /// standard output; or a .lrz file
-    #[arg(value_hint = clap::ValueHint::AnyPath)]
-    image: PathBuf,
+    /// The sources to pack, then the image to write. A SOURCE is a directory, a tar file (plain or compressed), an image, - for a tar or an
+    /// image on standard input, or an image of containers: oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]; of
+    /// several, each lies over those before it. IMAGE is a file (.sqfs, .squashfs, .sfs, .snap, .img, or a name without an ending), a
+    /// block device or a pipe; - for standard output; or a .lrz file
+    #[arg(required = true, num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
+    paths: Vec<PathBuf>,
     #[command(flatten)]
     compression: Compression,
     #[command(flatten)]
     layout: Layout,
     #[command(flatten)]
     entries: Entries,
+    #[command(flatten)]
+    layers: Layers,
     #[command(flatten)]
     attributes: Attributes,
     #[command(flatten)]
@@ -111,6 +111,8 @@ impl Command for Pack {
         "packline pack -c xz:x86 -b 1M rootfs.tar.gz rootfs.sqfs",
         "podman export x | packline pack --time 0 - x.sqfs",
         "packline pack -c xz -b 1M old.sqfs new.sqfs",
+        "packline pack base.sqfs overlay/ rootfs.sqfs --remove /var/cache",
+        "packline pack oci:images:v2 rootfs.sqfs",
     ];
 
     fn details() -> String {
@@ -119,6 +121,11 @@ impl Command for Pack {
              With --files-from the image is the same for any order of the names, and as if all else were excluded; --exclude leaves \
              out what is named too. A path with '..', or through a symbolic link, is refused, and so is a name of nothing. Empty lines \
              count for nothing; '#' begins no comment.\n\
+             Several sources are extracted over each other, as umoci and podman do it: a directory over a directory merges, with the attributes \
+             of the last, and anything else replaces. The image has the bytes of one of the directory that they make. Options for directories \
+             count for each directory, those for tars for each tar and layer. --exclude leaves entries out of each source, --remove out of \
+             the result. TAG may be left out where there is one image; a digest may stand for it. A compressed layer is decompressed to a \
+             file without a name in TMPDIR or /var/tmp; digests of layers are checked before the image is begun.\n\
              An image at an --offset is found by packline; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it there.\n\
              --continue cannot leave out a file of more than 128K that fails or changes its size while it is read: that ends the run, \
              since parts of it are in the image. A smaller one is left out whatever fails, and so are hard links to it.\n\
@@ -141,13 +148,13 @@ impl Command for Pack {
         let Reporting { quiet, json, stats, .. } = self.reporting;
         #[cfg(feature = "lrz")]
         if self.container()? == Container::Lrz {
-            lrz::refuse_options(invocation, json && self.image.as_os_str() == "-")?;
+            lrz::refuse_options(invocation, json && self.image().as_os_str() == "-")?;
         }
-        if json && !self.output.dry_run && target::is_stdout(&self.image) {
+        if json && !self.output.dry_run && target::is_stdout(self.image()) {
             return Err(wrong("json", "standard output is taken by the image (expected another output)"));
         }
         let style = OutputStyle::Packline { quiet, bar: self.reporting.bar(), json, stats, verbose: self.verbose };
-        let operands: Vec<&Path> = self.source.iter().chain([&self.image]).map(PathBuf::as_path).collect();
+        let operands: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
         let mut request = self.request(invocation, io)?;
         request.resources = options.apply(request.resources);
@@ -171,6 +178,16 @@ impl Command for Pack {
 }
 
 impl Pack {
+    /// The last of the paths.
+    fn image(&self) -> &Path {
+        self.paths.last().map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// The paths before the last.
+    fn sources(&self) -> &[PathBuf] {
+        self.paths.split_last().map_or(&[], |(_, sources)| sources)
+    }
+
     /// The pack that the arguments ask for.
     pub(crate) fn request(&self, invocation: &Invocation, io: &mut Io) -> Result<PackRequest, Failure> {
         let (container, mut changes) = (self.container()?, self.entries.changes()?);
@@ -208,7 +225,7 @@ impl Pack {
     }
 
     fn target(&self, container: Container, io: &mut Io) -> Result<Output, Failure> {
-        let (path, force) = (&*self.image, self.output.force);
+        let (path, force) = (self.image(), self.output.force);
         match container {
             Container::Lrz => target::target(path, force, path, io),
             _ if self.output.dry_run => Ok(target::unwritten(path, force)),
@@ -218,7 +235,7 @@ impl Pack {
 
     /// The container: `--format`, or by the name's ending.
     fn container(&self) -> Result<Container, Failure> {
-        let named = || Container::for_tree_at(&self.image);
+        let named = || Container::for_tree_at(self.image());
         let explained = |error| Failure::usage(format!("{error}; --format chooses the container for any name"));
         match self.output.format.map_or_else(named, Ok).map_err(explained)? {
             #[cfg(not(feature = "lrz"))]
@@ -251,38 +268,27 @@ impl Pack {
         resources: &Resources,
         definitions: &mut Option<Definitions>,
     ) -> Result<(Source, Patterns), Failure> {
-        let Some(path) = &self.source else { return self.manifest_alone(invocation, io, resources, definitions) };
-        let is_stdin = path.as_os_str() == "-";
+        let sources = self.sources();
+        if sources.is_empty() {
+            return self.manifest_alone(invocation, io, resources, definitions);
+        }
+        let takes_stdin = |path: &PathBuf| {
+            path.as_os_str() == "-" || OciPlace::parse(path.as_os_str()).is_some_and(|place| place.is_stream())
+        };
         let of_manifest = self.manifest.is_stdin().then_some("manifest");
-        if let (true, Some(long)) = (is_stdin, self.entries.stdin_option().or(of_manifest)) {
+        if let (true, Some(long)) = (sources.iter().any(takes_stdin), self.entries.stdin_option().or(of_manifest)) {
             return Err(wrong(long, "standard input is the source already (expected the name of a file)"));
         }
-        let excludes = self.entries.excludes(io)?;
-        if is_stdin {
-            refuse_for_others(invocation, "a tar")?;
-            if io.in_terminal {
-                let expected = "a tar: tar -C DIR -c . | packline pack - IMAGE";
-                return Err(Failure::usage(format!("{STDIN} is a terminal (expected {expected})")));
-            }
-            let stream = io.take_stdin(Some(&self.image))?;
-            let source = Source::reader(STDIN, stream, resources).map_err(Failure::failed)?;
-            refuse_for_source(&source, invocation)?;
-            return Ok((source, excludes));
-        }
-        let path = path.clone();
-        if is_directory(&path)? {
-            refuse_for_directory(invocation)?;
-            let mut options = self.entries.directory_options(&self.layout);
-            (options.excludes, options.only) = (excludes, self.entries.names(&path, io)?);
-            options.readers = self.threads.readers.unwrap_or(if resources.workers == 0 { 0 } else { 4 });
-            return Ok((Source::Directory { path, options }, Patterns::new()));
-        }
-        if target::is_stdout(&self.image) {
-            io.refuse_input(&path)?;
-        }
-        let source = Source::at(path, resources).map_err(Failure::failed)?;
-        refuse_for_source(&source, invocation)?;
-        Ok((source, excludes))
+        let opener = Opener {
+            layers: &self.layers,
+            layout: &self.layout,
+            entries: &self.entries,
+            readers: self.threads.readers,
+            image: self.image(),
+            resources,
+            invocation,
+        };
+        opener.open(sources, io)
     }
 
     /// The definitions as a source without another.
@@ -293,7 +299,10 @@ impl Pack {
         resources: &Resources,
         definitions: &mut Option<Definitions>,
     ) -> Result<(Source, Patterns), Failure> {
-        refuse_for_others(invocation, "definitions")?;
+        if !self.manifest.is_given() {
+            return Err(Failure::usage("missing argument: IMAGE (expected SOURCE... IMAGE)"));
+        }
+        refuse_for_definitions(invocation)?;
         let missing = || wrong("manifest", "a .lrz file cannot be made of definitions (expected a SquashFS image)");
         let source = match definitions.take().ok_or_else(missing)? {
             Definitions::Pseudo(pseudo) => {
@@ -320,37 +329,11 @@ impl Pack {
     }
 }
 
-/// Options that only another kind of source can honour are not ignored for a tar or an image.
-fn refuse_for_source(source: &Source, invocation: &Invocation) -> Result<(), Failure> {
-    match source {
-        Source::Image(_) => {
-            refuse_for_others(invocation, "an image")?;
-            refuse(invocation, &["lenient", "ignore-zeros"], "a tar", "an image")
-        }
-        _ => refuse_for_others(invocation, "a tar"),
-    }
-}
-
-/// Nor are those that only a directory can honour for anything else.
-fn refuse_for_others(invocation: &Invocation, source: &str) -> Result<(), Failure> {
-    let of_directory = ["continue", "files-from", "one-file-system", "dereference", "no-hard-links", "readers"];
-    refuse(invocation, &of_directory, "a directory", source)
-}
-
-/// Nor those that only a tar can for a directory.
-fn refuse_for_directory(invocation: &Invocation) -> Result<(), Failure> {
-    refuse(invocation, &["lenient", "ignore-zeros"], "a tar", "a directory")
-}
-
-fn refuse(invocation: &Invocation, longs: &[&str], only: &str, source: &str) -> Result<(), Failure> {
+/// Options that definitions cannot honour are not ignored.
+fn refuse_for_definitions(invocation: &Invocation) -> Result<(), Failure> {
+    let longs = [sources::OF_DIRECTORIES, sources::OF_LAYERS].concat();
     match longs.iter().find(|long| invocation.has(long)) {
-        Some(long) => Err(wrong(long, format!("only {only} can be packed so (the source is {source})"))),
+        Some(long) => Err(wrong(long, "only a SOURCE can be packed so (the source is definitions)")),
         None => Ok(()),
     }
-}
-
-fn is_directory(path: &Path) -> Result<bool, Failure> {
-    let found =
-        fs::metadata(path).map_err(|cause| Failure::failed(format!("{}: cannot open: {cause}", path.escaped())))?;
-    Ok(found.is_dir())
 }

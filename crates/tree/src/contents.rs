@@ -1,4 +1,4 @@
-//! Contents of files that are left out: their positions, and copies of those that occur only once.
+//! Contents that are needed later: their positions in a source, and copies of those that occur only once.
 
 use std::fs::File;
 use std::io;
@@ -6,14 +6,15 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use packline_runtime::unnamed_temp_file;
-use packline_tree::{Bookmark, Error, Extent, Kind, Source};
+
+use crate::{Bookmark, Error, Extent, Kind, Source};
 
 /// Bytes of content read at a time.
 const STEP: usize = 256 << 10;
 
 /// Position of a content.
 #[derive(Debug)]
-pub(super) enum Held {
+pub enum Held {
     /// There is none: not a regular file, or an empty one.
     Nothing,
     /// In the source.
@@ -26,7 +27,7 @@ pub(super) enum Held {
 
 impl Held {
     /// Approximate memory, bytes.
-    pub(super) fn memory(&self) -> u64 {
+    pub fn memory(&self) -> u64 {
         match self {
             Held::Copied(copy) => (copy.pieces.capacity() * size_of::<Piece>()) as u64,
             Held::InSource(bookmark) => bookmark.memory(),
@@ -37,7 +38,7 @@ impl Held {
 
 /// Position of a copied content.
 #[derive(Debug)]
-pub(super) struct Copied {
+pub struct Copied {
     start: u64,
     pieces: Vec<Piece>,
 }
@@ -49,20 +50,9 @@ enum Piece {
     Hole(u64),
 }
 
-/// Source of the current entry's content.
-#[derive(Debug)]
-pub(super) enum Reading {
-    /// The source itself.
-    Source,
-    /// There is none.
-    Nothing,
-    /// A copy.
-    Copy(CopyReader),
-}
-
 /// A copy that is being read.
 #[derive(Debug)]
-pub(super) struct CopyReader {
+pub struct CopyReader {
     at: u64,
     /// Bytes left of the current piece of data.
     data: u64,
@@ -71,7 +61,7 @@ pub(super) struct CopyReader {
 
 impl Copied {
     /// Reads it from its start.
-    pub(super) fn start(&self) -> CopyReader {
+    pub fn start(&self) -> CopyReader {
         CopyReader { at: self.start, data: 0, pieces: self.pieces.clone().into_iter() }
     }
 
@@ -84,7 +74,7 @@ impl Copied {
 }
 
 /// All copies in sequence: in memory, and moved to a file without a name when that is too small.
-pub(super) struct Contents {
+pub struct Contents {
     memory: Vec<u8>,
     limit: u64,
     directory: Option<PathBuf>,
@@ -103,17 +93,15 @@ struct Spill {
 
 impl Contents {
     /// `limit`: memory in bytes; `directory`: where a file is created beyond it.
-    pub(super) fn new(limit: u64, directory: Option<PathBuf>) -> Contents {
+    pub fn new(limit: u64, directory: Option<PathBuf>) -> Contents {
         Contents { memory: Vec::new(), limit, directory, file: None, buffer: Vec::new(), failed: None }
     }
 
-    #[cfg(test)]
-    pub(super) fn directory(&self) -> Option<PathBuf> {
-        self.directory.clone()
-    }
-
     /// Makes the content of the source's current entry available for later.
-    pub(super) fn hold(&mut self, kind: &Kind, source: &mut dyn Source) -> Result<Held, Error> {
+    ///
+    /// # Errors
+    /// Of the source.
+    pub fn hold(&mut self, kind: &Kind, source: &mut dyn Source) -> Result<Held, Error> {
         match kind {
             Kind::File { size } if *size > 0 => {}
             _ => return Ok(Held::Nothing),
@@ -126,9 +114,13 @@ impl Contents {
     }
 
     /// Why contents are lost.
-    pub(super) fn lost(&self) -> String {
-        let why = self.failed.as_deref().unwrap_or_default();
-        format!("which is left out and whose content could not be kept ({why})")
+    pub fn failure(&self) -> &str {
+        self.failed.as_deref().unwrap_or_default()
+    }
+
+    /// Bytes of copies in memory.
+    pub fn memory(&self) -> usize {
+        self.memory.capacity()
     }
 
     fn copy(&mut self, source: &mut dyn Source) -> Result<Held, Error> {
@@ -172,8 +164,11 @@ impl Contents {
         self.file.as_mut().map_or(Ok(()), |spill| spill.append(bytes))
     }
 
-    /// Reads on in a copy.
-    pub(super) fn read(&self, copy: &mut CopyReader, buffer: &mut [u8]) -> io::Result<Extent> {
+    /// Continues reading a copy.
+    ///
+    /// # Errors
+    /// Of the file.
+    pub fn read(&self, copy: &mut CopyReader, buffer: &mut [u8]) -> io::Result<Extent> {
         while copy.data == 0 {
             match copy.pieces.next() {
                 Some(Piece::Data(bytes)) => copy.data = bytes,

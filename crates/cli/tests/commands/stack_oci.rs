@@ -1,0 +1,356 @@
+//! Images of containers as sources.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+
+use packline_testkit::{Sandbox, tools};
+use serde_json::{Value, json};
+
+use crate::sandbox;
+use crate::stack_support::{INDEX, LAYER, Layout, of_platform, sha256, tagged, tar};
+
+fn pack(sandbox: &Sandbox, source: &str, options: &[&str]) -> Vec<u8> {
+    sandbox.good(&[&["pack", "-q", "-f", "-c", "none", source, "new.sqfs"], options].concat());
+    sandbox.read("new.sqfs")
+}
+
+/// The names in an image of a source.
+fn names(sandbox: &Sandbox, source: &str, options: &[&str]) -> String {
+    pack(sandbox, source, options);
+    sandbox.good(&["list", "new.sqfs"]).text().lines().skip(1).collect::<Vec<_>>().join(" ")
+}
+
+/// Steps of an image: each changes what the one before left, in the directory of the root file system.
+const STEPS: &[&str] = &[
+    "mkdir -p etc usr/bin usr/lib opt/app/data && echo box > etc/name && echo sh > usr/bin/sh && ln usr/bin/sh usr/bin/bash && \
+     ln -s usr/bin bin && echo old > opt/app/data/one && echo old > opt/app/data/two && echo lib > usr/lib/lib.so && \
+     chmod 4755 usr/bin/sh && mkfifo etc/pipe && mknod etc/null c 1 3 && chown -R 3:4 opt && \
+     setfattr -n security.capability -v 0x0100000200200000000000000000000000000000 usr/bin/sh && setfattr -n user.of -v one etc",
+    "rm -r opt/app/data && mkdir opt/app/data && echo new > opt/app/data/three && echo name > etc/name && rm etc/pipe",
+    "rm usr/bin/sh && echo other > usr/bin/sh && ln usr/bin/bash usr/bin/dash && ln usr/lib/lib.so usr/lib/lib.so.1 && \
+     setfattr -n security.capability -v 0x0100000200040000000000000000000000000000 usr/lib/lib.so",
+    "rm usr/lib/lib.so && rm -r opt && echo file > opt && mkdir usr/new && ln usr/lib/lib.so.1 usr/new/l && setfattr -x user.of etc",
+];
+
+/// A layout made by umoci with a layer for each step, and the root file system that it unpacks of it, in `bundle/rootfs`.
+fn image() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.shell("umoci init --layout oci && umoci new --image oci:box");
+    for step in STEPS {
+        sandbox.shell(&format!(
+            "rm -rf bundle && umoci unpack --image oci:box bundle && (cd bundle/rootfs && {step}) && \
+             umoci repack --image oci:box bundle && rm -rf bundle && umoci unpack --image oci:box bundle"
+        ));
+    }
+    sandbox
+}
+
+#[test]
+fn layers_are_packed_as_umoci_unpacks_them() {
+    if !tools::need(&["umoci", "skopeo", "getfattr"]) || !tools::root() {
+        return;
+    }
+    let sandbox = image();
+    let unpacked = pack(&sandbox, "bundle/rootfs", &[]);
+    for workers in ["0", "1", "2", "7"] {
+        assert!(pack(&sandbox, "oci:oci:box", &["-j", workers]) == unpacked, "{workers} workers");
+    }
+    let listing = sandbox.good(&["list", "-l", "new.sqfs"]).text();
+    assert!(listing.contains("usr/new/l") && !listing.contains("etc/pipe"), "{listing}");
+    sandbox.shell(
+        "skopeo copy -q oci:oci:box docker-archive:docker.tar:box:1 && skopeo copy -q oci:oci:box oci-archive:oci.tar:t && \
+         skopeo copy -q --dest-compress-format zstd oci:oci:box oci:zstd:z && gzip -k docker.tar && zstd -q oci.tar",
+    );
+    for source in [
+        "docker-archive:docker.tar",
+        "docker-archive:docker.tar:box:1",
+        "docker-archive:docker.tar.gz:docker.io/library/box:1",
+        "oci-archive:oci.tar",
+        "oci-archive:oci.tar.zst:t",
+        "oci:zstd",
+        "oci:zstd:z",
+    ] {
+        assert!(pack(&sandbox, source, &[]) == unpacked, "{source}");
+    }
+    let image = sandbox.shell(&format!("{} pack -q -c none docker-archive:- - < docker.tar", crate::PACKLINE)).stdout;
+    assert!(image == unpacked, "from a stream");
+}
+
+/// A layout with three layers, of which the second hides and replaces.
+fn layers() -> Vec<(Vec<u8>, &'static str)> {
+    vec![
+        (tar(&[("a", "1"), ("d/x", "2"), ("d/y", "3")]), "+gzip"),
+        (tar(&[(".wh.a", ""), ("d/.wh..wh..opq", ""), ("d/z", "4")]), ""),
+        (tar(&[("b", "5")]), "+zstd"),
+    ]
+}
+
+#[test]
+fn a_directory_lies_over_an_image_of_containers() {
+    if !tools::need(&["zstd"]) {
+        return;
+    }
+    let sandbox = sandbox();
+    let layout = Layout::new(&sandbox, "oci");
+    layout.index(&[layout.manifest(&layers(), "linux", "amd64")]);
+    sandbox.shell("mkdir -p over/d && echo 6 > over/d/n && echo 7 > over/b");
+    let pack = ["pack", "-q", "-f", "oci:oci", "over", "new.sqfs"];
+    sandbox.good(&pack);
+    assert_eq!(sandbox.good(&["list", "new.sqfs"]).text(), ".\nb\nd\nd/n\nd/z\n");
+    assert_eq!(sandbox.good(&["cat", "new.sqfs", "b", "d/z"]).text(), "7\n4");
+    assert_eq!(names(&sandbox, "oci:oci", &["--whiteouts=ignore"]), ".wh.a a b d d/.wh..wh..opq d/x d/y d/z");
+}
+
+#[test]
+fn one_of_several_images_is_chosen_by_tag_and_platform() {
+    if !tools::need(&["zstd"]) {
+        return;
+    }
+    let sandbox = sandbox();
+    let layout = Layout::new(&sandbox, "oci");
+    let image =
+        |name: &str, os: &str, architecture: &str| layout.manifest(&[(tar(&[(name, "")]), "+gzip")], os, architecture);
+    let amd = of_platform(image("amd", "linux", "amd64"), "linux", "amd64", None);
+    let arm6 = of_platform(image("arm6", "linux", "arm"), "linux", "arm", Some("v6"));
+    let arm7 = of_platform(image("arm7", "linux", "arm"), "linux", "arm", Some("v7"));
+    let attestation = of_platform(image("none", "unknown", "unknown"), "unknown", "unknown", None);
+    let both = layout.document(INDEX, &json!({"schemaVersion": 2, "manifests": [attestation, amd, arm6, arm7]}));
+    let digest = both["digest"].as_str().unwrap().to_string();
+    let alone = tagged(image("alone", "linux", "s390x"), "x:1");
+    layout.index(&[tagged(both, "many"), alone]);
+    for (source, platform, expected) in [
+        ("oci:oci:many", Some("linux/amd64"), "amd"),
+        ("oci:oci:many", Some("linux/x86_64"), "amd"),
+        ("oci:oci:many", Some("linux/arm"), "arm6"),
+        ("oci:oci:many", Some("linux/arm/v7"), "arm7"),
+        ("oci:oci:x:1", None, "alone"),
+        ("oci:oci:x:1", Some("linux/s390x"), "alone"),
+        (&format!("oci:oci:{digest}"), Some("linux/arm/v6"), "arm6"),
+    ] {
+        let options = platform.map_or(vec![], |platform| vec!["--platform", platform]);
+        assert_eq!(names(&sandbox, source, &options), expected, "{source} {platform:?}");
+    }
+    for (source, platform, expected) in [
+        ("oci:oci", "linux/arm", "oci: there are 2 images in it (expected :TAG with one of many, x:1)"),
+        ("oci:oci:y", "linux/arm", "oci: there is no image 'y' in it (expected :TAG with one of many, x:1)"),
+        (
+            "oci:oci:many",
+            "linux/mips",
+            "oci: there is no image for the platform linux/mips (expected unknown/unknown, linux/amd64, linux/arm/v6, linux/arm/v7)",
+        ),
+        ("oci:oci:x:1", "linux/arm", "oci: an image for linux/s390x (expected linux/arm)"),
+    ] {
+        let message = sandbox.refused(&["pack", source, "none.sqfs", "--platform", platform]);
+        assert_eq!(message, format!("packline: {expected}"));
+    }
+}
+
+/// Makes a layout, changes it, and returns the message with which it is refused.
+fn refused(change: &dyn Fn(&Layout<'_>, Value) -> Value) -> String {
+    let sandbox = sandbox();
+    let layout = Layout::new(&sandbox, "oci");
+    let manifest = layout.manifest(&layers(), "linux", "amd64");
+    layout.index(&[change(&layout, manifest)]);
+    let message = sandbox.refused(&["pack", "oci:oci", "new.sqfs", "-j", "2"]);
+    assert!(!sandbox.names().contains(&"new.sqfs".to_string()));
+    assert_eq!(sandbox.refused(&["pack", "oci:oci", "new.sqfs", "-j", "0"]), message);
+    message.strip_prefix("packline: oci: ").unwrap_or(&message).to_string()
+}
+
+#[test]
+fn damaged_layers_are_named_with_both_digests() {
+    if !tools::need(&["zstd"]) {
+        return;
+    }
+    for layer in 0..3 {
+        let message = refused(&|layout, manifest| {
+            let blob = layout.path(&layout.read(&manifest)["layers"][layer]);
+            let file = fs::OpenOptions::new().read(true).write(true).open(blob).unwrap();
+            let mut byte = [0];
+            file.read_exact_at(&mut byte, 40).unwrap();
+            file.write_all_at(&[!byte[0]], 40).unwrap();
+            manifest
+        });
+        let number = layer + 1;
+        let named = message.starts_with(&format!("layer {number} (sha256:"));
+        assert!(named && message.matches("sha256:").count() == 3, "{message}");
+        assert!(message.contains(" has the digest sha256:") && message.contains(", as the "), "{message}");
+    }
+}
+
+#[test]
+fn layers_that_are_not_what_the_documents_say_are_refused() {
+    if !tools::need(&["zstd"]) {
+        return;
+    }
+    let zeros = format!("sha256:{}", "0".repeat(64));
+    let layer = |at: usize, key: &'static str, value: Value| {
+        move |layout: &Layout<'_>, manifest: Value| {
+            layout.changed(&manifest, &|manifest| manifest["layers"][at][key] = value.clone())
+        }
+    };
+    let config = |key: &'static str, value: Value| {
+        move |layout: &Layout<'_>, manifest: Value| {
+            let old = layout.read(&manifest)["config"].clone();
+            let new = layout.changed(&old, &|config| config["rootfs"][key] = value.clone());
+            layout.changed(&manifest, &|manifest| manifest["config"] = new.clone())
+        }
+    };
+    let layers = |count: usize| {
+        move |layout: &Layout<'_>, manifest: Value| {
+            let one = layout.read(&manifest)["layers"][0].clone();
+            layout.changed(&manifest, &|manifest| manifest["layers"] = vec![one.clone(); count].into())
+        }
+    };
+    type Change = Box<dyn Fn(&Layout<'_>, Value) -> Value>;
+    let cases: Vec<(Change, &str)> = vec![
+        (
+            Box::new(layer(0, "digest", json!(zeros))),
+            "layer 1 (sha256:000000000000): its content is missing (expected blobs/sha256/0000",
+        ),
+        (Box::new(layer(1, "size", json!(7))), "bytes (expected 7, as the manifest says)"),
+        (Box::new(layer(2, "digest", json!("md5:abc"))), "digest 'md5:abc' (expected sha256 or sha512, in lower case)"),
+        (
+            Box::new(layer(2, "mediaType", json!(format!("{LAYER}+gzip+encrypted")))),
+            "it is encrypted ('application/vnd.oci.image.layer.v1.tar+gzip+encrypted') (expected",
+        ),
+        (
+            Box::new(layer(0, "mediaType", json!("text/plain"))),
+            "media type 'text/plain' (expected a layer that is a tar",
+        ),
+        (Box::new(layer(0, "size", json!(-1))), "invalid value: integer `-1`"),
+        (Box::new(config("diff_ids", json!([zeros, zeros, zeros]))), "layer 1 ("),
+        (Box::new(config("diff_ids", json!([]))), "3 layers in the manifest, 0 in the config (expected as many)"),
+        (Box::new(config("type", json!("disk"))), "a root file system of the type 'disk' (expected layers)"),
+        (Box::new(layers(501)), "an image of 501 layers (expected at most 500)"),
+        (
+            Box::new(|_, mut manifest| {
+                manifest["mediaType"] = json!("application/vnd.docker.distribution.manifest.v1+json");
+                manifest
+            }),
+            "media type 'application/vnd.docker.distribution.manifest.v1+json' (expected an index or a manifest",
+        ),
+        (
+            Box::new(|layout, manifest| {
+                let nest = |inner: Value| {
+                    let inner = of_platform(inner, "linux", "amd64", None);
+                    layout.document(INDEX, &json!({"schemaVersion": 2, "manifests": [inner]}))
+                };
+                (0..5).fold(manifest, |inner, _| nest(inner))
+            }),
+            "indexes in indexes (expected at most 4 deep)",
+        ),
+        (
+            Box::new(|layout, manifest| {
+                fs::write(layout.path(&manifest), "x".repeat(5 << 20)).unwrap();
+                manifest
+            }),
+            "has 5242880 bytes (expected at most 4194304 bytes of a document)",
+        ),
+        (
+            Box::new(|layout, manifest| {
+                fs::write(layout.path(&manifest), "{}").unwrap();
+                manifest
+            }),
+            "has the digest sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a (expected sha256:",
+        ),
+        (
+            Box::new(|layout, manifest| {
+                let nested = format!("{{\"x\":{}{}}}", "[".repeat(1 << 20), "]".repeat(1 << 20));
+                layout.blob(manifest["mediaType"].as_str().unwrap(), nested.as_bytes())
+            }),
+            "missing field `config`",
+        ),
+        (
+            Box::new(|layout, manifest| {
+                let tar = layout.blob(&format!("{LAYER}+gzip"), &tar(&[("../x", "")]));
+                let (digest, old) = (tar["digest"].clone(), layout.read(&manifest)["config"].clone());
+                let new = layout.changed(&old, &|config| config["rootfs"]["diff_ids"][0] = digest.clone());
+                layout.changed(&manifest, &|manifest| {
+                    manifest["layers"][0] = tar.clone();
+                    manifest["config"] = new.clone();
+                })
+            }),
+            "the name holds a `..` component",
+        ),
+    ];
+    for (change, expected) in cases {
+        let message = refused(&|layout, manifest| change(layout, manifest));
+        assert!(message.contains(expected), "{expected}: {message}");
+    }
+}
+
+#[test]
+fn a_layer_that_may_be_elsewhere_is_packed_if_it_is_there() {
+    if !tools::need(&["zstd"]) {
+        return;
+    }
+    let sandbox = sandbox();
+    let layout = Layout::new(&sandbox, "oci");
+    let foreign = json!("application/vnd.oci.image.layer.nondistributable.v1.tar+gzip");
+    let manifest = layout.manifest(&layers(), "linux", "amd64");
+    let manifest = layout.changed(&manifest, &|manifest| manifest["layers"][0]["mediaType"] = foreign.clone());
+    layout.index(std::slice::from_ref(&manifest));
+    assert_eq!(names(&sandbox, "oci:oci", &[]), "b d d/z");
+    fs::remove_file(layout.path(&layout.read(&manifest)["layers"][0])).unwrap();
+    let message = sandbox.refused(&["pack", "oci:oci", "none.sqfs"]);
+    assert!(
+        message.contains("its content is not in the image, which only says where it is (expected blobs/"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_is_no_image_is_refused() {
+    let sandbox = sandbox();
+    sandbox.shell("mkdir empty dir && echo '{\"imageLayoutVersion\":\"2\"}' > dir/oci-layout && echo x > file && tar -cf a.tar file");
+    for (source, expected) in [
+        ("oci:none:tag", "none:tag: cannot open: No such file or directory"),
+        ("oci:empty", "empty: oci-layout is missing (expected an OCI image layout"),
+        ("oci:dir", "dir: version '2' of the layout (expected 1.0.0)"),
+        ("oci:file", "file: not a directory"),
+        (
+            "docker-archive:a.tar",
+            "a.tar: manifest.json is missing (expected an archive as docker save and podman save write it)",
+        ),
+        ("oci-archive:a.tar", "a.tar: oci-layout is missing (expected"),
+        ("docker-archive:file", "file: the archive ends 2 bytes into a header at byte 0"),
+    ] {
+        let message = sandbox.refused(&["pack", source, "new.sqfs"]);
+        assert!(message.contains(expected), "{source}: {message}");
+    }
+}
+
+#[test]
+fn an_archive_of_docker() {
+    let sandbox = sandbox();
+    sandbox.write("one.tar", tar(&[("a", "1")]));
+    sandbox.write("two.tar", tar(&[("b", "2")]));
+    let digest = |path: &str| format!("sha256:{}", sha256(&sandbox, path));
+    let config = |diff_ids: &[String]| {
+        json!({"os": "linux", "architecture": "amd64", "rootfs": {"type": "layers", "diff_ids": diff_ids}}).to_string()
+    };
+    let save = |config: &str, layers: &[&str], tags: &[&[&str]]| {
+        sandbox.write("config", config);
+        let name = format!("{}.json", sha256(&sandbox, "config"));
+        sandbox.shell(&format!("mv config {name} && mkdir -p x && ln -sf ../two.tar x/layer.tar"));
+        let images: Vec<Value> =
+            tags.iter().map(|tags| json!({"Config": name, "RepoTags": tags, "Layers": layers})).collect();
+        sandbox.write("manifest.json", Value::from(images).to_string());
+        sandbox.shell(&format!("tar -cf docker.tar manifest.json {name} one.tar two.tar x"));
+    };
+    let both = [digest("one.tar"), digest("two.tar")];
+    save(&config(&both), &["one.tar", "x/layer.tar"], &[&["box:latest"]]);
+    assert_eq!(names(&sandbox, "docker-archive:docker.tar:box", &[]), "a b");
+    save(&config(&both), &["one.tar", "two.tar"], &[&["box:1", "box:2"], &[]]);
+    let message = sandbox.refused(&["pack", "docker-archive:docker.tar", "x.sqfs"]);
+    assert_eq!(message, "packline: docker.tar: there are 2 images in it (expected :TAG with one of box:1, box:2)");
+    assert_eq!(names(&sandbox, "docker-archive:docker.tar:box:2", &[]), "a b");
+    save(&config(&[both[1].clone(), both[0].clone()]), &["one.tar", "two.tar"], &[&[]]);
+    let message = sandbox.refused(&["pack", "docker-archive:docker.tar", "x.sqfs"]);
+    let expected = format!("the tar in it has the digest {} (expected {}, as the config says)", both[0], both[1]);
+    assert!(message.contains(&expected), "{message}");
+    save(&config(&both), &["one.tar", "none.tar"], &[&[]]);
+    let message = sandbox.refused(&["pack", "docker-archive:docker.tar", "x.sqfs"]);
+    assert!(message.ends_with("its content is missing (expected none.tar)"), "{message}");
+}

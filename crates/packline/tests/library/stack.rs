@@ -1,0 +1,76 @@
+//! Layers through the library: sources of the caller's own, stacks in stacks, and what is refused.
+
+use std::fs;
+
+use packline::requests::{PackOptions, PackRequest, pack};
+use packline::{Container, Image, Output, Packer, Resources, Selection, Source, Unobserved};
+use packline_tree::{DirectoryOptions, DirectorySource};
+
+fn directory() -> tempfile::TempDir {
+    let top = tempfile::tempdir().unwrap();
+    for (path, content) in [("a/x", "1"), ("a/y", "2"), ("b/x", "3"), ("b/z", "4"), ("c/z", "5"), ("c/.wh.y", "")] {
+        fs::create_dir_all(top.path().join(path).parent().unwrap()).unwrap();
+        fs::write(top.path().join(path), content).unwrap();
+    }
+    top
+}
+
+fn contents(image: &std::path::Path) -> String {
+    let image = Image::open(image).unwrap();
+    let all = Selection::all();
+    let entries = image.entries(&all);
+    let paths = entries.map(|entry| String::from_utf8(entry.unwrap().path).unwrap()).filter(|path| !path.is_empty());
+    let line = |path: String| {
+        let mut content = Vec::new();
+        image.read(&path, &mut content).unwrap();
+        format!("{path}={} ", String::from_utf8(content).unwrap())
+    };
+    paths.map(line).collect()
+}
+
+#[test]
+fn sources_of_the_caller_and_stacks_are_layers_too() {
+    let top = directory();
+    let own = |name: &str| {
+        let source = DirectorySource::open(&top.path().join(name), DirectoryOptions::new(2)).unwrap();
+        Source::entries(name, source)
+    };
+    let plain = |name: &str| Source::directory(top.path().join(name));
+    let image = top.path().join("out.sqfs");
+    for workers in [0, 2] {
+        for source in [
+            Source::stack([own("a"), plain("b"), own("c")]),
+            Source::stack([Source::stack([plain("a"), own("b")]), plain("c")]),
+            Source::stack([Source::stack([Source::stack([own("a"), own("b"), plain("c")])])]),
+        ] {
+            Packer::new(source).resources(Resources::new(workers)).replace(true).write_to(&image).unwrap();
+            assert_eq!(contents(&image), "x=3 z=5 ");
+        }
+    }
+}
+
+#[test]
+fn what_no_stack_can_have_is_refused() {
+    let top = directory();
+    let refused = |source: Source| {
+        let target = Output::File { path: top.path().join("out.sqfs"), force: false };
+        let options = PackOptions::parse(Container::SquashFs, None, None).unwrap();
+        let error = pack(PackRequest::new(source, target, options), &mut Unobserved).unwrap_err().to_string();
+        assert!(!top.path().join("out.sqfs").exists());
+        error
+    };
+    assert_eq!(refused(Source::stack([])), "a stack without layers (expected one at least)");
+    let mut options = DirectoryOptions::default();
+    options.continue_on_error = true;
+    let source = Source::Directory { path: top.path().join("a"), options };
+    let message = refused(Source::stack([source]));
+    assert!(
+        message.ends_with("/a: continuing after errors in a layer (expected a directory that is packed alone)"),
+        "{message}"
+    );
+    let many = (0..1_001).map(|_| Source::directory(top.path().join("a")));
+    assert_eq!(refused(Source::stack(many)), "1001 layers (expected at most 1000)");
+    let stream = Source::tar_reader("pipe", std::io::Cursor::new(vec![0; 1024]));
+    let message = refused(Source::stack([stream]));
+    assert!(message.starts_with("pipe: a layer that has to be stored first (expected a directory"), "{message}");
+}

@@ -1,0 +1,193 @@
+//! A directory of which all entries are listed first, and contents are read later, in any order.
+//!
+//! Contents that were announced ([`Source::expect`]) are read ahead as those of a [`super::DirectorySource`]. A file must still be the one
+//! that was listed, and is reached through directories alone, never through a symbolic link that took the place of one.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use packline_runtime::escape::Escape;
+
+use super::fault::Fault;
+use super::feed::{Feed, Finder};
+use super::found::{Found, Place};
+use super::frame::{open_directory, open_root};
+use super::places::{Listed, Places};
+use super::scan::Scanner;
+use super::xattr::join;
+use super::{DirectoryOptions, OPEN_DIRECTORIES};
+use crate::{Bookmark, Bytes, Entry, Error, Extent, Kind, Meta, Source};
+
+/// A directory that is listed before it is read. [`DirectoryOptions::continue_on_error`] does not hold for it.
+pub struct ListedDirectory {
+    scanner: Scanner,
+    root: Arc<Path>,
+    readers: usize,
+    ahead_bytes: usize,
+    places: Rc<Places>,
+    current: Option<Found>,
+    /// Contents in the order that was announced, and the numbers of those that have not begun.
+    announced: Option<(Feed<Later>, VecDeque<u32>)>,
+    alone: Option<Feed<Later>>,
+    bytes_done: u64,
+}
+
+impl ListedDirectory {
+    /// Opens the directory `root`, which may be given as a symbolic link to one. Fails if it cannot be opened.
+    pub fn open(root: &Path, mut options: DirectoryOptions) -> Result<Self, Error> {
+        options.continue_on_error = false;
+        let (readers, ahead_bytes) = (options.readers, options.ahead_bytes);
+        let (announced, alone, current) = (None, None, None);
+        let (scanner, places) = (Scanner::open(root, options)?, Rc::default());
+        Ok(Self { scanner, root: root.into(), readers, ahead_bytes, places, current, announced, alone, bytes_done: 0 })
+    }
+
+    fn feed(&self, order: Vec<u32>, readers: usize) -> Result<Feed<Later>, Error> {
+        let later = Later::new(&self.root, Rc::clone(&self.places), order)?;
+        Ok(Feed::new(later, &self.root, readers, self.ahead_bytes))
+    }
+
+    /// Whether a file is in the rest of the announced order; if it is, it is the current one then.
+    fn go_to(&mut self, number: u32) -> Result<bool, Error> {
+        let Some((feed, left)) = &mut self.announced else { return Ok(false) };
+        let Some(passed) = left.iter().position(|other| *other == number) else { return Ok(false) };
+        for _ in 0..=passed {
+            left.pop_front();
+            feed.next_entry()?;
+        }
+        Ok(true)
+    }
+}
+
+impl Source for ListedDirectory {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        (self.alone, self.announced) = (None, None);
+        self.current = self.scanner.next_complete()?;
+        let Some(found) = &self.current else { return Ok(None) };
+        if let Some(places) = Rc::get_mut(&mut self.places) {
+            let directory = found.entry.kind == Kind::Dir;
+            places.visit(&found.entry.path, directory, self.scanner.stack.last().is_some_and(|frame| frame.followed));
+        }
+        Ok(Some(found.entry.clone()))
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        let unread = self.current.is_some();
+        if unread && let Some(bookmark) = self.bookmark() {
+            self.recall(&bookmark, &[])?;
+        }
+        let extent = match (&mut self.alone, &mut self.announced) {
+            (Some(feed), _) => feed.read(buffer)?,
+            (None, Some((feed, _))) => feed.read(buffer)?,
+            _ => Extent::End,
+        };
+        self.bytes_done += match extent {
+            Extent::Data(bytes) => bytes as u64,
+            Extent::Hole(bytes) => bytes,
+            Extent::End => 0,
+        };
+        Ok(extent)
+    }
+
+    fn bookmark(&mut self) -> Option<Bookmark> {
+        let found = self.current.as_ref().filter(|found| found.size().is_some_and(|size| size > 0))?;
+        let followed = matches!(found.place, Place::In { followed: true, .. });
+        Rc::get_mut(&mut self.places)?.add(found, followed).map(|number| Bookmark::Number(number.into()))
+    }
+
+    fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
+        let number = if let Bookmark::Number(number) = bookmark { u32::try_from(*number).ok() } else { None };
+        let foreign = || Bookmark::foreign(&self.root.escaped(), path);
+        let number = number.filter(|number| self.places.file(*number).is_some()).ok_or_else(foreign)?;
+        (self.current, self.alone) = (None, None);
+        if !self.go_to(number)? {
+            let mut feed = self.feed(vec![number], 0)?;
+            feed.next_entry()?;
+            self.alone = Some(feed);
+        }
+        Ok(())
+    }
+
+    fn expect(&mut self, order: Vec<Bookmark>) {
+        let number = |bookmark| if let Bookmark::Number(number) = bookmark { u32::try_from(number).ok() } else { None };
+        let order: Vec<u32> = order.into_iter().filter_map(number).collect();
+        // Without it, which is a hint, each file is read on its own.
+        self.announced = self.feed(order.clone(), self.readers).ok().map(|feed| (feed, order.into()));
+    }
+
+    /// Bytes of contents returned so far, holes included; the total is not known.
+    fn progress(&self) -> (u64, Option<u64>) {
+        (self.bytes_done, None)
+    }
+
+    fn memory(&self) -> usize {
+        self.places.memory()
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.scanner.warnings)
+    }
+}
+
+/// Files that were listed, in an order of their own.
+struct Later {
+    root: Arc<Path>,
+    places: Rc<Places>,
+    order: std::vec::IntoIter<u32>,
+    /// Directories from the root to that of the last file, without some in the middle if there are many.
+    open: Vec<(u32, Arc<OwnedFd>)>,
+}
+
+impl Later {
+    fn new(root: &Arc<Path>, places: Rc<Places>, order: Vec<u32>) -> Result<Later, Error> {
+        let opened = open_root(root).map_err(|fault| fault.at(root))?;
+        Ok(Later { root: Arc::clone(root), places, order: order.into_iter(), open: vec![(0, Arc::new(opened))] })
+    }
+
+    fn enter(&mut self, directory: u32) -> Result<Arc<OwnedFd>, Error> {
+        let (mut at, mut way) = (directory, Vec::new());
+        let known = loop {
+            match self.open.iter().rposition(|(open, _)| *open == at) {
+                Some(known) => break known,
+                None => way.push(at),
+            }
+            at = self.places.directory(at).map_or(0, |(parent, ..)| parent);
+        };
+        self.open.truncate(known + 1);
+        for next in way.into_iter().rev() {
+            self.step(next).map_err(|fault| fault.at(&join(&self.root, &self.places.directory_path(next))))?;
+        }
+        self.open.last().map(|(_, open)| Arc::clone(open)).ok_or_else(|| Fault::Replaced.at(&self.root))
+    }
+
+    fn step(&mut self, directory: u32) -> Result<(), Fault> {
+        let (Some((_, above)), Some((_, name, followed))) = (self.open.last(), self.places.directory(directory)) else {
+            return Err(Fault::Replaced);
+        };
+        let opened = open_directory(above, name, followed)?;
+        self.open.push((directory, Arc::new(opened)));
+        if self.open.len() > OPEN_DIRECTORIES {
+            self.open.remove(1);
+        }
+        Ok(())
+    }
+}
+
+impl Finder for Later {
+    fn find(&mut self) -> Result<Option<Found>, Error> {
+        let Some(file) = self.order.next().and_then(|number| self.places.file(number)) else { return Ok(None) };
+        let Listed { path, directory, id, size, sparse, followed } = file;
+        let directory = self.enter(directory)?;
+        let place = Place::In { directory, followed };
+        Ok(Some(Found { entry: unnamed(path, size), place, id: Some(id), shared: false, sparse, wants_xattrs: false }))
+    }
+}
+
+/// An entry for its content alone.
+fn unnamed(path: Bytes, size: u64) -> Entry {
+    let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
+    Entry { path, kind: Kind::File { size }, meta, xattrs: Vec::new() }
+}

@@ -1,0 +1,175 @@
+//! Where files are that were listed and have not been read: 32 bytes each, and those of their names.
+
+use super::found::Found;
+use super::stat::FileId;
+use crate::Bytes;
+use crate::namespace::{push, reserve};
+
+/// Directories and files below a root, numbered in the order in which they were found.
+#[derive(Default)]
+pub(super) struct Places {
+    directories: Vec<Directory>,
+    files: Vec<File>,
+    /// Each name after its length.
+    names: Vec<u8>,
+    devices: Vec<u64>,
+    /// The directories from the root to the one of the last entry.
+    way: Vec<u32>,
+}
+
+#[derive(Clone, Copy)]
+struct Directory {
+    parent: u32,
+    name: u32,
+    followed: bool,
+}
+
+struct File {
+    inode: u64,
+    size: u64,
+    parent: u32,
+    name: u32,
+    device: u32,
+    sparse: bool,
+    followed: bool,
+}
+
+/// A file, and the path below the root at which it was found.
+pub(super) struct Listed {
+    pub path: Bytes,
+    pub directory: u32,
+    pub id: FileId,
+    pub size: u64,
+    pub sparse: bool,
+    pub followed: bool,
+}
+
+impl Places {
+    pub fn memory(&self) -> usize {
+        self.directories.capacity() * size_of::<Directory>()
+            + self.files.capacity() * size_of::<File>()
+            + self.names.capacity()
+    }
+
+    /// Notes an entry's directory, and the entry if it is one: each must be noted, a directory before what is in it.
+    pub fn visit(&mut self, path: &[u8], directory: bool, followed: bool) {
+        let depth = if path.is_empty() { 0 } else { 1 + memchr::memchr_iter(b'/', path).count() };
+        self.way.truncate(depth);
+        if directory {
+            let number = self.directories.len() as u32;
+            let (parent, name) = (self.parent(), self.push_name(path));
+            push(&mut self.directories, Directory { parent, name, followed });
+            self.way.push(number);
+        }
+    }
+
+    /// Adds the file that was visited last; its number. `None` if there are too many.
+    pub fn add(&mut self, found: &Found, followed: bool) -> Option<u32> {
+        let number = u32::try_from(self.files.len()).ok()?;
+        let ((device, inode), size) = (found.id?, found.size()?);
+        let (device, parent) = (self.device(device), self.parent());
+        let name = self.push_name(&found.entry.path);
+        push(&mut self.files, File { inode, size, parent, name, device, sparse: found.sparse, followed });
+        Some(number)
+    }
+
+    pub fn file(&self, number: u32) -> Option<Listed> {
+        let file = self.files.get(number as usize)?;
+        Some(Listed {
+            path: self.path(file.parent, file.name),
+            directory: file.parent,
+            id: (self.devices[file.device as usize], file.inode),
+            size: file.size,
+            sparse: file.sparse,
+            followed: file.followed,
+        })
+    }
+
+    /// The directory that a directory is in, its name there, and whether that is a symbolic link to it; `None` for the root.
+    pub fn directory(&self, number: u32) -> Option<(u32, &[u8], bool)> {
+        let directory = self.directories.get(number as usize).filter(|_| number > 0)?;
+        Some((directory.parent, self.name(directory.name), directory.followed))
+    }
+
+    pub fn directory_path(&self, number: u32) -> Bytes {
+        self.directories.get(number as usize).map_or_else(Bytes::new, |own| match number {
+            0 => Bytes::new(),
+            _ => self.path(own.parent, own.name),
+        })
+    }
+
+    fn path(&self, parent: u32, name: u32) -> Bytes {
+        let mut names = vec![self.name(name)];
+        let mut at = parent;
+        while let Some((parent, name, _)) = self.directory(at) {
+            names.push(name);
+            at = parent;
+        }
+        names.reverse();
+        names.join(&b'/')
+    }
+
+    fn parent(&self) -> u32 {
+        self.way.last().copied().unwrap_or(0)
+    }
+
+    /// There are few file systems, and most files are on that of the last one.
+    fn device(&mut self, device: u64) -> u32 {
+        let known = self.devices.iter().rposition(|known| *known == device);
+        known.unwrap_or_else(|| {
+            self.devices.push(device);
+            self.devices.len() - 1
+        }) as u32
+    }
+
+    fn push_name(&mut self, path: &[u8]) -> u32 {
+        let name = memchr::memrchr(b'/', path).map_or(path, |slash| &path[slash + 1..]);
+        let start = self.names.len() as u32;
+        reserve(&mut self.names, name.len() + 1);
+        self.names.push(name.len() as u8);
+        self.names.extend_from_slice(name);
+        start
+    }
+
+    fn name(&self, start: u32) -> &[u8] {
+        let start = start as usize;
+        &self.names[start + 1..start + 1 + usize::from(self.names[start])]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::found::Place;
+    use super::*;
+    use crate::{Entry, Kind, Meta};
+
+    #[test]
+    fn paths_come_back() {
+        let mut places = Places::default();
+        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
+        let mut numbers = Vec::new();
+        for (path, kind) in [
+            ("", Kind::Dir),
+            ("a", Kind::File { size: 1 }),
+            ("b", Kind::Dir),
+            ("b/c", Kind::Dir),
+            ("b/c/d", Kind::File { size: 2 }),
+            ("b/e", Kind::File { size: 3 }),
+            ("f", Kind::Dir),
+            ("g", Kind::File { size: 4 }),
+        ] {
+            let directory = kind == Kind::Dir;
+            let entry = Entry { path: path.into(), kind, meta, xattrs: Vec::new() };
+            let id = Some((numbers.len() as u64 % 2, 9));
+            let found = Found { entry, place: Place::Nowhere, id, shared: false, sparse: false, wants_xattrs: false };
+            places.visit(path.as_bytes(), directory, false);
+            numbers.extend(if directory { None } else { places.add(&found, false) });
+        }
+        let files = numbers.iter().map(|number| places.file(*number).unwrap());
+        let files: Vec<_> = files.map(|file| (String::from_utf8(file.path).unwrap(), file.size, file.id)).collect();
+        let expected = [("a", 1, (0, 9)), ("b/c/d", 2, (1, 9)), ("b/e", 3, (0, 9)), ("g", 4, (1, 9))];
+        assert_eq!(files, expected.map(|(path, size, id)| (path.to_string(), size, id)));
+        assert_eq!(places.directory_path(2), b"b/c");
+        assert!(places.file(4).is_none());
+    }
+}

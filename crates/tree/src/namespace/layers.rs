@@ -1,0 +1,141 @@
+//! Layers of a tree: which layer brought a name, and which names of lower layers are hidden.
+//!
+//! Nothing is removed when it is hidden. A name remembers the last layer that touched it or anything below it, and a directory the oldest
+//! layer whose names are visible in it; what is older is not found, nor is anything below it. So hiding takes the same time for a
+//! directory of any size. [`Store::drop_hidden`] removes the names at the end.
+
+use std::collections::BTreeMap;
+
+use super::error::Fault;
+use super::store::{InodeId, Node, NodeId, ROOT, Store, Type};
+
+/// The layer of a name that was removed; the first layer is 1.
+const REMOVED: u16 = 0;
+
+pub(super) struct Layers {
+    now: u16,
+    /// By name.
+    ages: Vec<Age>,
+    /// Directories in which names of layers before this one are hidden.
+    cuts: BTreeMap<NodeId, u16>,
+}
+
+#[derive(Clone, Copy)]
+struct Age {
+    /// The last that touched it, or anything below it.
+    layer: u16,
+    /// The oldest that is visible in it, if it is a directory that was entered: by its own cut and those above.
+    oldest: u16,
+}
+
+impl Layers {
+    /// Of a tree that has a root alone.
+    pub fn new() -> Self {
+        Self { now: 1, ages: vec![Age { layer: 1, oldest: 1 }], cuts: BTreeMap::new() }
+    }
+
+    pub fn memory(&self) -> usize {
+        // An entry of a map with its share of the nodes.
+        self.ages.capacity() * size_of::<Age>() + self.cuts.len() * 16
+    }
+
+    /// Starts the next layer.
+    pub fn advance(&mut self) -> Result<(), Fault> {
+        self.now = self.now.checked_add(1).ok_or(Fault::TooMany)?;
+        Ok(())
+    }
+
+    /// Whether a name was touched by the current layer.
+    pub fn is_current(&self, node: NodeId) -> bool {
+        self.age(node).layer == self.now
+    }
+
+    /// A new name in a directory.
+    pub fn push(&mut self, nodes: &[Node], parent: NodeId) {
+        super::store::push(&mut self.ages, Age { layer: self.now, oldest: 1 });
+        self.touch(nodes, parent);
+    }
+
+    /// Notes that the current layer touches a name, and so the directories that lead to it.
+    pub fn touch(&mut self, nodes: &[Node], node: NodeId) {
+        let mut at = node;
+        while !self.is_current(at) {
+            self.ages[at.index()].layer = self.now;
+            at = nodes[at.index()].parent;
+        }
+    }
+
+    pub fn remove(&mut self, node: NodeId) {
+        self.ages[node.index()].layer = REMOVED;
+    }
+
+    /// Hides what lower layers have in a directory.
+    pub fn cut(&mut self, directory: NodeId) {
+        self.cuts.insert(directory, self.now);
+        self.ages[directory.index()].oldest = self.now;
+    }
+
+    /// Enters a visible directory from the one that it is in, which has been entered since the last cut.
+    pub fn enter(&mut self, parent: NodeId, directory: NodeId) {
+        let cut = self.cuts.get(&directory).copied().unwrap_or(1);
+        self.ages[directory.index()].oldest = cut.max(self.age(parent).oldest);
+    }
+
+    /// Whether a name in a directory that has been entered is visible.
+    pub fn shows(&self, parent: NodeId, node: NodeId) -> bool {
+        self.age(node).layer >= self.age(parent).oldest
+    }
+
+    fn age(&self, node: NodeId) -> Age {
+        self.ages[node.index()]
+    }
+}
+
+impl Store {
+    /// Removes hidden names, and what only they led to; the others keep their order. Returns the directories that hide what lies below
+    /// all layers.
+    pub fn drop_hidden(&mut self) -> Vec<NodeId> {
+        let Some(mut layers) = self.layers.take() else { return Vec::new() };
+        let places = places(&self.nodes, &mut layers);
+        let mut at = 0;
+        self.nodes.retain(|_| {
+            at += 1;
+            places[at - 1].is_some()
+        });
+        for node in &mut self.nodes {
+            node.parent = places[node.parent.index()].unwrap_or(ROOT);
+        }
+        self.count();
+        let is_directory = |node: &NodeId| self.inode_of(*node).kind == Type::Dir;
+        layers.cuts.keys().filter_map(|node| places[node.index()]).filter(is_directory).collect()
+    }
+
+    /// Counts the names of each inode, and the entries of each directory.
+    fn count(&mut self) {
+        for inode in &mut self.inodes {
+            inode.links = 0;
+            inode.data = if inode.kind == Type::Dir { 0 } else { inode.data };
+        }
+        self.inodes[self.nodes[ROOT.index()].inode.index()].links = 1;
+        for at in 1..self.nodes.len() {
+            let Node { parent, inode: InodeId(inode), .. } = self.nodes[at];
+            self.inodes[inode as usize].links += 1;
+            self.inode_of_mut(parent).data += 1;
+        }
+    }
+}
+
+/// The new number of each name that is visible. A directory is older than what is in it.
+fn places(nodes: &[Node], layers: &mut Layers) -> Vec<Option<NodeId>> {
+    let (mut places, mut next) = (Vec::<Option<NodeId>>::with_capacity(nodes.len()), 0);
+    for (at, node) in nodes.iter().enumerate() {
+        let id = NodeId(at as u32);
+        let visible = id == ROOT || places[node.parent.index()].is_some() && layers.shows(node.parent, id);
+        if visible && id != ROOT {
+            layers.enter(node.parent, id);
+        }
+        places.push(visible.then_some(NodeId(next)));
+        next += u32::from(visible);
+    }
+    places
+}

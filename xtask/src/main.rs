@@ -14,6 +14,7 @@ mod models;
 mod options;
 mod package;
 mod races;
+mod remote_cache;
 mod scale;
 mod shell;
 mod tidy;
@@ -59,6 +60,8 @@ enum Command {
     Matrix(matrix::Options),
     /// Check that time and memory grow linearly with the input
     Scale(scale::Options),
+    /// Pack with a block cache on a bazel-remote, as several machines
+    RemoteCache(remote_cache::Options),
     /// Make a data set for benchmarks
     Corpus(corpus::Options),
     /// Run a benchmark
@@ -102,6 +105,7 @@ fn run(command: Command) -> Result<(), String> {
         Command::Clients(options) => clients::run(&options),
         Command::Matrix(options) => matrix::run(&options),
         Command::Scale(options) => scale::run(&options),
+        Command::RemoteCache(options) => remote_cache::run(&options),
         Command::Corpus(options) => corpus::run(&options),
         Command::Bench(benchmark) => benchmark.run(),
         Command::Package(package) => package.run(),

@@ -2,7 +2,8 @@
 //! revision, so that a block found here is the block that would be compressed anew.
 //!
 //! Nothing that is read is trusted: an entry has a checksum, and its block is decoded and compared with the content before it is used. A
-//! damaged cache costs time, and changes no content. Entries are files of their own, so that a process that is killed, or that shares the
+//! damaged cache costs time, and changes no content. That the bytes are those that our encoder would make is not checked, which would cost what
+//! the cache saves: whoever may write to a cache can change how a block is compressed, never what it contains. Entries are files of their own, so that a process that is killed, or that shares the
 //! cache with others, can damage none: each is written beside the entries and renamed.
 //!
 //! ```text

@@ -13,7 +13,7 @@
 //! [`health`]. Uploads go on beside the work, in threads of their own: see [`uploads`].
 #![forbid(unsafe_code)]
 
-mod action_result;
+pub mod action_result;
 mod client;
 mod health;
 mod resolver;
@@ -22,7 +22,6 @@ mod server;
 mod uploads;
 mod url;
 
-pub use action_result::stdout_raw;
 pub use client::{Failure, ping};
 pub use server::{Clock, Server};
 pub use url::{Url, WrongUrl};

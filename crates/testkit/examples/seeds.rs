@@ -33,6 +33,7 @@ fn main() -> io::Result<()> {
     mtree(place)?;
     action(place)?;
     pseudo_file(place)?;
+    cache_answer(place)?;
     fs::remove_dir_all(&tree)?;
     compressed(place)
 }
@@ -62,6 +63,19 @@ fn tar(place: &Path, tree: &Path, name: &str, options: &[&str]) -> io::Result<()
         block[148..156].copy_from_slice(b"fixed!! ");
     }
     fs::write(place.join("tar_reader").join(format!("{name}-fixed.tar")), &archive)
+}
+
+/// Messages with an entry, and with other fields around it.
+fn cache_answer(place: &Path) -> io::Result<()> {
+    let directory = place.join("cache_answer");
+    fs::create_dir_all(&directory)?;
+    let entry = [&b"plbc\x00\x00\x00\x00"[..], &[7; 16], b"block"].concat();
+    let message = [&[0x2a, entry.len() as u8][..], &entry].concat();
+    let worker = b"\x4a\x0b\x0a\x09127.0.0.1";
+    fs::write(directory.join("entry"), &message)?;
+    fs::write(directory.join("worker"), [&message[..], worker].concat())?;
+    fs::write(directory.join("exit-code"), [b"\x20\xac\x02", &message[..], b"\x7d1234\x7912345678"].concat())?;
+    fs::write(directory.join("address"), "https://user:password@[::1]:8080/a/b")
 }
 
 /// One header of each type with plausible fields.

@@ -272,5 +272,8 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     }
     let mut body = Vec::new();
     reader.take(length).read_to_end(&mut body)?;
+    if body.len() as u64 != length {
+        return Ok(None);
+    }
     Ok(Some(Request { method, path, authorization, body }))
 }

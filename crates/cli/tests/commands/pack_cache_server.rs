@@ -1,5 +1,6 @@
 //! `--cache` with a server: the image has the bytes of a run without it, and a server that misbehaves costs a warning and a few seconds.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use packline_testkit::http_cache::{Fault, HttpCache};
@@ -7,6 +8,7 @@ use packline_testkit::model::Node;
 use packline_testkit::{Ran, Random, Sandbox, Stopwatch};
 use serde_json::Value;
 
+use crate::killing::{kill, moments, run};
 use crate::sandbox;
 
 /// Files of several blocks, tails, and some that do not compress.
@@ -103,6 +105,23 @@ fn a_server_that_misbehaves_changes_no_byte() {
             assert!(time < Duration::from_secs(20), "{fault:?}: {time:?}");
         }
     }
+}
+
+#[test]
+fn a_killed_pack_leaves_no_part_of_an_entry() {
+    let sandbox = tree();
+    let (server, expected) = (HttpCache::start().unwrap(), expected(&sandbox, "gzip"));
+    let url = server.url();
+    let words = [&PACK[..], &["-c", "gzip", "-q", "--cache", &url]].concat();
+    let time = run(&mut sandbox.command(&words));
+    for (round, moment) in moments(4, 20, time).enumerate() {
+        if round % 3 == 0 {
+            server.set_entries(BTreeMap::new());
+        }
+        kill(sandbox.command(&words), moment);
+    }
+    let ran = pack(&sandbox, &["-c", "gzip", "--cache", &url]);
+    assert!(sandbox.read("image") == expected && !ran.stderr.contains("damaged"), "{ran:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod instructions;
 mod longrange;
 mod machine;
 mod mount;
+mod rebuild;
 mod recorded;
 mod schedule;
 mod slack;
@@ -28,6 +29,8 @@ pub enum Benchmark {
     Longrange(longrange::Options),
     /// Read a large file through a mount, with packline and squashfuse
     Mount(mount::Options),
+    /// Pack a tree again after small changes: with a block cache, with the earlier image as base, with both, and without
+    Rebuild(rebuild::Options),
     /// Compare ways of scheduling in one process, on workloads that are difficult for queues
     Schedule(schedule::Options),
     /// Write .pln files of about the size of a record in a loop: open, write, fsync, close
@@ -48,6 +51,7 @@ impl Benchmark {
             Benchmark::Codec(options) => recorded::run("codec", options),
             Benchmark::Longrange(options) => optimized(|| longrange::run(options)),
             Benchmark::Mount(options) => mount::run(options),
+            Benchmark::Rebuild(options) => rebuild::run(options),
             Benchmark::Schedule(options) => optimized(|| schedule::run(options)),
             Benchmark::Slack(options) => optimized(|| slack::run(options)),
             Benchmark::Stream(options) => stream::run(options),

@@ -123,7 +123,9 @@ impl Places {
             let is_of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
             end - bytes[..end].iter().rev().take_while(|byte| is_of_scheme(byte)).count()
         };
-        let start = bytes.windows(3).position(|three| three == b"://").map(scheme_of);
+        let colon = bytes.windows(3).position(|three| three == b"://");
+        // Without a name before it, it is no scheme.
+        let start = colon.map(|end| (scheme_of(end), end)).filter(|(start, end)| start < end).map(|(start, _)| start);
         let path = |bytes: &[u8]| Some(PathBuf::from(OsString::from_vec(bytes.to_vec())));
         let url = |bytes: &[u8]| Some(OsString::from_vec(bytes.to_vec()));
         match start {

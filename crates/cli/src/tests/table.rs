@@ -68,7 +68,7 @@ fn options_for_tuning_are_in_the_advanced_help_only() {
     assert!(
         help.out.contains("[4K to 1M] [default: 128K]") && help.out.contains("[0 to 1024] [default: number of CPUs]")
     );
-    assert!(help.out.contains("\n  [SOURCE]  "), "{}", help.out);
+    assert!(help.out.contains("\n  <SOURCE... IMAGE>...  "), "{}", help.out);
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn a_wrong_container_is_named() {
         (&["sqfs2tar", "IN"], &["i.sqfs"]),
         (&["rdsquashfs", "-d", "IN"], &["i.sqfs"]),
         (&["sqfsdiff", "-a", "IN", "-b", "i.sqfs"], &["i.sqfs"]),
-        (&["pack", "IN", "made.sqfs"], &["source.tar", "source.tar.gz"]),
+        (&["pack", "IN", "made.sqfs"], &["i.sqfs", "source.tar", "source.tar.gz"]),
         (&["pack", "IN", "made.lrz"], &["source.tar", "source.tar.gz"]),
         (&["decompress", "-o", "made", "IN"], &["i.pln"]),
         (&["lrzip", "-d", "-o", "made", "IN"], &["i.lrz"]),

@@ -165,7 +165,7 @@ pub(crate) fn pack_tree(
 fn no_image(path: &Path) -> Error {
     Error::Target {
         path: path.to_path_buf(),
-        what: "an image does not become a .lrz file, which holds a tar".to_string(),
+        what: "a SquashFS image does not become a .lrz file, which holds a tar".to_string(),
         expected: "a tar of the image".to_string(),
     }
 }

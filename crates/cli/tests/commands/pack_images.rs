@@ -108,5 +108,5 @@ fn options_of_other_sources_are_refused() {
         assert!(message.contains(&expected), "{message}");
     }
     let message = sandbox.refused(&["pack", "old.sqfs", "new.lrz"]);
-    assert!(message.contains("old.sqfs: an image does not become a .lrz file"), "{message}");
+    assert!(message.contains("old.sqfs: a SquashFS image does not become a .lrz file"), "{message}");
 }

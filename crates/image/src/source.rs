@@ -221,9 +221,9 @@ impl Source for ImageSource {
         Ok(())
     }
 
-    fn expect(&mut self, order: Vec<Bookmark>) {
+    fn expect(&mut self, order: &mut dyn Iterator<Item = Bookmark>) {
         let number = |bookmark| if let Bookmark::Number(at) = bookmark { Some(InodeRef(at)) } else { None };
-        let files = order.into_iter().filter_map(number).collect();
+        let files = order.filter_map(number).collect();
         // Without it, which is a hint, each file is read on its own.
         self.order = Order::new(&self.image.image, files, &self.settings[0]).ok();
     }

@@ -57,6 +57,13 @@ pub struct Plan {
     pub shared: usize,
 }
 
+impl Plan {
+    /// Changes the memory of the source after the plan was made: from `granted` bytes to what it takes.
+    pub fn exchange(&mut self, granted: u64, taken: u64) {
+        self.shared = to_usize((self.shared as u64).saturating_add(granted).saturating_sub(taken));
+    }
+}
+
 impl Demand<'_> {
     /// Grants as many of the workers wanted as fit with enough content in flight to keep them busy, and then the default of content in
     /// flight, or what is left if that is less.

@@ -135,7 +135,7 @@ impl<'o> Begun<'o> {
         let spare = spare(|limit| demand(limit, indexes), limit)?;
         let least = demand(limit, indexes);
         let (granted, memory) = prepared.granted(workers_wanted, limit, spare);
-        let plan = Demand { source: memory + besides(limit) + indexes, ..least }.plan()?;
+        let mut plan = Demand { source: memory + besides(limit) + indexes, ..least }.plan()?;
         if granted.shares_workers() {
             resources.engine.pool = Some(pool(&resources, plan.workers, &display_path)?);
         }
@@ -143,6 +143,9 @@ impl<'o> Begun<'o> {
         let defaults = request.defaults;
         let root = request.root.unwrap_or(defaults);
         let mut opened = granted.open(&Opening { tar: request.tar, resources: &resources, rule, root, defaults })?;
+        if let Some((granted, taken)) = opened.tree {
+            plan.exchange(granted, taken);
+        }
         if filters {
             let (name, scratch) = (opened.name.clone(), resources.scratch.clone());
             opened.source = Box::new(Filtered::new(opened.source, changes.clone(), name, limit, scratch));

@@ -70,6 +70,8 @@ pub(crate) struct Opened {
     /// Its name in messages.
     pub(crate) name: String,
     pub(crate) source: Box<dyn packline_tree::Source>,
+    /// Of a stack in limited memory: bytes for its tree that were granted, and that it takes.
+    pub(crate) tree: Option<(u64, u64)>,
 }
 
 impl Prepared {
@@ -168,31 +170,32 @@ impl Granted {
     /// [`Error::Tree`] if it cannot be opened or read.
     pub(crate) fn open(self, opening: &Opening<'_>) -> Result<Opened, Error> {
         let options = |name: &String| TarOptions { input_name: name.clone(), ..opening.tar.clone() };
+        let opened = |name, source| Ok(Opened { name, source, tree: None });
         match self {
             Granted::Directory { path, options } => {
                 let source = DirectorySource::open(&path, options)?;
-                Ok(Opened { name: path.escaped(), source: Box::new(source) })
+                opened(path.escaped(), Box::new(source))
             }
             Granted::Directories { parts, root } => {
                 let name = joined(parts.iter().map(|part| part.to.escaped()));
-                Ok(Opened { name, source: Box::new(Joined::new(parts, root)) })
+                opened(name, Box::new(Joined::new(parts, root)))
             }
             Granted::TarFile { path, limits } => {
                 let name = path.escaped();
                 let source = tar::open_file(&path, options(&name), &limits)?;
-                Ok(Opened { name, source })
+                opened(name, source)
             }
             Granted::TarStream { name, stream, limits } => {
                 let source = tar::open_stream(stream, options(&name), &limits)?;
-                Ok(Opened { name, source })
+                opened(name, source)
             }
             Granted::Image { image, plan } => {
                 let name = image.display_path.escaped();
                 let source = ImageSource::new(image, &plan, opening.resources, opening.rule.clone());
-                Ok(Opened { name, source: Box::new(source) })
+                opened(name, Box::new(source))
             }
             Granted::Stack(stack) => stack.open(opening),
-            Granted::Entries { name, source } => Ok(Opened { name, source }),
+            Granted::Entries { name, source } => opened(name, source),
         }
     }
 }

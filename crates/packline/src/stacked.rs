@@ -49,10 +49,16 @@ pub(crate) struct GrantedStack {
     layers: Vec<GrantedLayer>,
     whiteouts: Whiteouts,
     remove: Patterns,
-    /// Bytes of memory for the merged tree.
-    tree: u64,
+    tree: Tree,
     /// How many layers are stored at a time, and the limits of each.
     storing: (usize, Limits),
+}
+
+/// Memory of the merged tree, bytes.
+struct Tree {
+    granted: u64,
+    /// While layers are listed, which is before anything else: more than is granted, if the rest does with less.
+    most: u64,
 }
 
 enum GrantedLayer {
@@ -107,8 +113,8 @@ impl PreparedStack {
         in_place.sum()
     }
 
-    /// As [`Prepared::granted`]: half of the spare memory is for the tree. All of it may be used to decompress layers, which is before
-    /// anything else.
+    /// As [`Prepared::granted`]: half of the spare memory is for the tree. All of it may be used to decompress and list layers, which is
+    /// before anything else.
     pub(crate) fn granted(self, threads: usize, limit: Option<u64>, spare: u64) -> (GrantedStack, u64) {
         let least = self.least(limit);
         let (PreparedStack { name, layers, whiteouts, remove }, extra) = (self, spare / 2);
@@ -122,6 +128,7 @@ impl PreparedStack {
             PreparedLayer::InPlace(mut prepared) => {
                 if let Prepared::Directory { options, .. } = &mut prepared {
                     options.readers = options.readers.div_ceil(directories);
+                    options.ahead_directories /= directories;
                 }
                 let own = prepared.least(limit);
                 let (granted, takes) = prepared.granted(threads, limit, share);
@@ -130,7 +137,8 @@ impl PreparedStack {
             }
         };
         let layers = layers.into_iter().map(&mut grant).collect();
-        let tree = limit.map_or(u64::MAX, |_| TREE_LEAST + extra);
+        let most = limit.map_or(u64::MAX, |_| TREE_LEAST + spare);
+        let tree = Tree { granted: TREE_LEAST + extra.min(most), most };
         let storing = storing(first, threads, spare);
         (GrantedStack { name, layers, whiteouts, remove, tree, storing }, memory)
     }
@@ -203,10 +211,14 @@ impl GrantedStack {
             });
         }
         let mut options = StackOptions::new(opening.defaults);
-        (options.whiteouts, options.root, options.memory) = (whiteouts, opening.root, tree);
+        (options.whiteouts, options.root, options.memory) = (whiteouts, opening.root, tree.most);
         options.scratch.clone_from(&opening.resources.scratch);
         options.rule = without(opening.rule.clone(), remove);
-        Ok(Opened { name, source: Box::new(StackSource::new(layers, options)) })
+        let mut source = StackSource::new(layers, options);
+        source.list()?;
+        let taken = packline_tree::Source::memory(&source) as u64;
+        let tree = if tree.most == u64::MAX { None } else { Some((tree.granted, taken)) };
+        Ok(Opened { name, source: Box::new(source), tree })
     }
 }
 
@@ -217,7 +229,7 @@ fn open_in_place(granted: Granted, opening: &Opening<'_>) -> Result<Layer, Error
     // Of a layer everything is needed, to know what hides what.
     let Opening { tar, resources, root, defaults, .. } = opening;
     let all = Opening { tar: tar.clone(), resources, rule: keep_all(), root: *root, defaults: *defaults };
-    let Opened { name, source } = granted.open(&all)?;
+    let Opened { name, source, .. } = granted.open(&all)?;
     Ok(Layer { name, source })
 }
 

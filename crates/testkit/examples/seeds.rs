@@ -34,6 +34,7 @@ fn main() -> io::Result<()> {
     action(place)?;
     pseudo_file(place)?;
     cache_answer(place)?;
+    layers(place)?;
     fs::remove_dir_all(&tree)?;
     compressed(place)
 }
@@ -49,6 +50,24 @@ fn plant(tree: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink("t".repeat(130), tree.join("link"))?;
     let _ = fs::remove_file(tree.join("hard"));
     fs::hard_link(tree.join("directory/file"), tree.join("hard"))
+}
+
+/// Layers of entries, and the documents of an image of containers.
+fn layers(place: &Path) -> io::Result<()> {
+    fs::create_dir_all(place.join("layers"))?;
+    fs::create_dir_all(place.join("oci"))?;
+    // A file and a directory; a whiteout, an opaque directory and a link over them.
+    fs::write(
+        place.join("layers/three"),
+        b"\x00\x00\x01\x02\x01\x00\x00\x41\x02\xff\x00\x02\x00\x42\x01\x00\x05\x07\x41\xff\x06\x01\x00",
+    )?;
+    let index =
+        r#"{"manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"sha256:@1","size":#1}]}"#;
+    let manifest = r#"{"config":{"mediaType":"","digest":"sha256:@2","size":#2},"layers":[{"mediaType":"application/vnd.oci.image.layer.v1.tar","digest":"sha256:@3","size":#3}]}"#;
+    let config = r#"{"os":"linux","architecture":"amd64","rootfs":{"type":"layers","diff_ids":["sha256:@3"]}}"#;
+    let docker = r#"[{"Config":"@2","RepoTags":["box:1"],"Layers":["@3"]}]"#;
+    fs::write(place.join("oci/layout"), [index, manifest, config, "layer"].map(str::as_bytes).join(&0xff))?;
+    fs::write(place.join("oci/docker"), [docker, "", config, "layer"].map(str::as_bytes).join(&0xff))
 }
 
 /// A small tar with the checksum fields that the fuzz target corrects.

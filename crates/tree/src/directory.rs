@@ -103,6 +103,8 @@ pub struct DirectoryOptions {
     pub readers: usize,
     /// How many bytes of content they read ahead at most, not counting the current file; at least 131,072.
     pub ahead_bytes: usize,
+    /// How many directories they keep open at most, not counting that of the current file.
+    pub ahead_directories: usize,
 }
 
 /// The most entries below directories that are entered through symbolic links.
@@ -110,6 +112,9 @@ pub const FOLLOWED_MOST: u64 = 1 << 22;
 
 /// How many directories on the way down are kept open.
 const OPEN_DIRECTORIES: usize = 64;
+
+/// The default number of directories kept open for files that are read ahead.
+const AHEAD_DIRECTORIES: usize = 128;
 
 /// The default number of bytes read ahead.
 pub const AHEAD_BYTES: usize = 2 << 20;
@@ -132,6 +137,7 @@ impl Default for DirectoryOptions {
             continue_on_error: false,
             readers: 0,
             ahead_bytes: AHEAD_BYTES,
+            ahead_directories: AHEAD_DIRECTORIES,
         }
     }
 }
@@ -167,7 +173,8 @@ impl DirectorySource {
     /// Opens the directory `root`, which may be given as a symbolic link to one. Fails if it cannot be opened.
     pub fn open(root: &Path, options: DirectoryOptions) -> Result<Self, Error> {
         let (readers, ahead, go_on) = (options.readers, options.ahead_bytes, options.continue_on_error);
-        let feed = Feed::new(Scanner::open(root, options)?, root, readers, ahead);
+        let directories = options.ahead_directories;
+        let feed = Feed::new(Scanner::open(root, options)?, root, readers, ahead).keeping_open(directories);
         Ok(Self { feed: if go_on { feed.continuing() } else { feed } })
     }
 }

@@ -65,7 +65,7 @@ impl Bookmark {
 ///             files.extend(source.bookmark().map(|bookmark| (entry.path, bookmark)));
 ///         }
 ///     }
-///     source.expect(files.iter().map(|(_, bookmark)| bookmark.clone()).collect());
+///     source.expect(&mut files.iter().map(|(_, bookmark)| bookmark.clone()));
 ///     for (path, bookmark) in &files {
 ///         source.recall(bookmark, path)?;
 ///         while source.read(buffer)? != Extent::End {}
@@ -93,7 +93,7 @@ pub trait Source {
     /// Announces, after the last entry, the bookmarks of files that will be recalled, in this order, so that their contents can be read and
     /// decoded ahead. It is a hint: a bookmark that is not the next one is found all the same. One that is passed over costs the decoding
     /// of its content; one that was not announced is read when it is recalled. By default, nothing is read ahead.
-    fn expect(&mut self, order: Vec<Bookmark>) {
+    fn expect(&mut self, order: &mut dyn Iterator<Item = Bookmark>) {
         let _ = order;
     }
     /// Bytes of memory that grow with the number of entries and bookmarks.

@@ -8,6 +8,7 @@
 //! hard links: packing either gives the same bytes. Contents are read when they are asked for, from the layers, which know the order
 //! ([`Source::expect`]); those of a layer that only reads forward are copied when it is listed ([`Contents`]).
 
+mod files;
 mod marks;
 mod merge;
 mod order;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 use crate::{
     Bookmark, Contents, CopyReader, Entry, Error, Extent, Held, KeepRule, Kind, Meta, NO_XATTR, Source, keep_all,
 };
+use files::Place;
 use merge::{Merge, Merged};
 use order::Order;
 
@@ -105,15 +107,25 @@ enum Current {
 }
 
 impl StackSource {
-    /// The lowest layer comes first. Nothing is read before the first entry is asked for.
+    /// The lowest layer comes first. Nothing is read before [`StackSource::list`], or before the first entry is asked for.
     pub fn new(layers: Vec<Layer>, options: StackOptions) -> StackSource {
         let contents = Contents::new(COPIES_MOST.min(options.memory / 8), options.scratch.clone());
         let (merged, file) = (None, Current::Nothing);
         StackSource { layers, options, contents, merged, file, done: 0, warnings: Vec::new(), problems: Vec::new() }
     }
 
-    /// Lists all layers.
-    fn list(&mut self) -> Result<Listed, Error> {
+    /// Lists all layers, if they are not listed yet. [`Source::memory`] is then all that the tree takes.
+    ///
+    /// # Errors
+    /// Of the layers, and of entries that no tree can have.
+    pub fn list(&mut self) -> Result<(), Error> {
+        if self.merged.is_none() {
+            self.merged = Some(self.merge()?);
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self) -> Result<Listed, Error> {
         let mut merge = Merge::new(&self.options);
         for (number, layer) in (0..).zip(&mut self.layers) {
             let listed = merge.add_layer(number, layer, &mut self.contents);
@@ -131,33 +143,34 @@ impl StackSource {
     /// Tells each layer which of its contents will be read, in their order.
     fn announce(&mut self, merged: &Merged, order: &Order) {
         for (number, layer) in (0..).zip(&mut self.layers) {
-            let files = order.files(&merged.tree).filter_map(|file| merged.files.get(file as usize));
-            let own = files.filter(|file| file.layer == number);
-            let wanted =
-                own.filter_map(|file| if let Held::InSource(bookmark) = &file.content { Some(bookmark) } else { None });
-            layer.source.expect(wanted.cloned().collect());
+            let places = order.files(&merged.tree).filter_map(|file| merged.files.place(file));
+            let mut wanted = places.filter_map(|place| match place {
+                (own, Place::InLayer(bookmark)) if own == number => Some(bookmark),
+                _ => None,
+            });
+            layer.source.expect(&mut wanted);
         }
     }
 
     /// Goes to the content of a file.
     fn go_to(&mut self, number: u32, path: &[u8]) -> Result<(), Error> {
         self.file = Current::Nothing;
-        let file = self.merged.as_ref().and_then(|listed| listed.merged.files.get(number as usize));
-        let Some(file) = file else { return Err(Bookmark::foreign("layers", path)) };
-        let layer = file.layer as usize;
-        self.file = match &file.content {
-            Held::Nothing => Current::Nothing,
-            Held::Copied(copy) => Current::Copy(copy.start()),
-            Held::InSource(bookmark) => {
-                self.layers[layer].source.recall(bookmark, path)?;
+        let place = self.merged.as_ref().and_then(|listed| listed.merged.files.place(number));
+        let (layer, place) = place.ok_or_else(|| Bookmark::foreign("layers", path))?;
+        let layer = usize::from(layer);
+        self.file = match place {
+            Place::InLayer(bookmark) => {
+                self.layers[layer].source.recall(&bookmark, path)?;
                 Current::InLayer(layer)
             }
-            Held::Lost => {
+            Place::Elsewhere(Held::Copied(copy)) => Current::Copy(copy.start()),
+            Place::Elsewhere(Held::Lost) => {
                 let (input, entry) = (self.layers[layer].name.clone(), path.to_vec());
                 let what = format!("the content could not be kept: {}", self.contents.failure());
-                let expected = "room for it in a directory for temporary files".to_string();
+                let expected = "space for it in a directory for temporary files".to_string();
                 return Err(Error::Entry { input, entry, what, expected });
             }
+            Place::Nothing | Place::Elsewhere(_) => Current::Nothing,
         };
         Ok(())
     }
@@ -196,9 +209,7 @@ impl Listed {
 impl Source for StackSource {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         self.file = Current::Nothing;
-        if self.merged.is_none() {
-            self.merged = Some(self.list()?);
-        }
+        self.list()?;
         let next = self.merged.as_mut().and_then(|listed| listed.advance(self.options.whiteouts));
         Ok(next.map(|(entry, file)| {
             self.file = file.map_or(Current::Nothing, Current::Unread);
@@ -243,7 +254,9 @@ impl Source for StackSource {
     }
 
     fn memory(&self) -> usize {
-        self.merged.as_ref().map_or(0, |listed| listed.merged.memory())
+        let merged = self.merged.as_ref().map_or(0, |listed| listed.merged.memory() + listed.order.memory());
+        let layers: usize = self.layers.iter().map(|layer| layer.source.memory()).sum();
+        merged + layers + self.contents.memory()
     }
 
     fn take_warnings(&mut self) -> Vec<String> {

@@ -7,6 +7,7 @@ use std::process::Command;
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Sandbox, generate, mount, tools};
 
+use crate::stack_support::shell;
 use crate::{PACKLINE, sandbox};
 
 const BLOCK: usize = 16_384;
@@ -33,7 +34,8 @@ fn layers() -> Sandbox {
     let link = Node::new("y", NodeKind::HardLink(b"only/x".to_vec()));
     high.extend([Node::dir("only").time(5), Node::file("only/x", "x"), link]);
     plant(&sandbox, "high", high);
-    sandbox.shell(
+    shell(
+        &sandbox,
         "cp -a low merged && cp -a --remove-destination high/. merged && \
          gzip -k low.tar && zstd -q high.tar -o high.tar.zst && xz -kT2 low.tar",
     );
@@ -90,10 +92,10 @@ fn a_layer_may_be_standard_input() {
     for (input, operands) in
         [("low.tar", "- high"), ("low.tar.gz", "- high.tar"), ("high.tar", "low -"), ("high.sqfs", "low.tar -")]
     {
-        sandbox.shell(&format!("cat {input} | {PACKLINE} pack -q -f -c none {operands} new.sqfs"));
+        shell(&sandbox, &format!("cat {input} | {PACKLINE} pack -q -f -c none {operands} new.sqfs"));
         assert!(sandbox.read("new.sqfs") == merged, "{input} {operands}");
     }
-    sandbox.shell(&format!("{PACKLINE} pack -q -c none low high - | cmp - new.sqfs"));
+    shell(&sandbox, &format!("{PACKLINE} pack -q -c none low high - | cmp - new.sqfs"));
     let twice = sandbox.refusal(sandbox.command(&["pack", "-", "-", "new.sqfs", "-f"]).stdin(sandbox.open("low.tar")));
     assert_eq!(twice, "packline: standard input has been read already");
 }
@@ -101,8 +103,10 @@ fn a_layer_may_be_standard_input() {
 /// A base, a tree over it in which the form of whiteouts is chosen by the caller, and the directory that they make.
 fn whiteouts(marks: &str) -> Sandbox {
     let sandbox = sandbox();
-    sandbox.shell(&format!(
-        "mkdir -p base/gone/deep base/cut/in base/kept base/was && cd base && echo 1 > file && echo 2 > gone/deep/x && \
+    shell(
+        &sandbox,
+        &format!(
+            "mkdir -p base/gone/deep base/cut/in base/kept base/was && cd base && echo 1 > file && echo 2 > gone/deep/x && \
          echo 3 > cut/in/y && echo 4 > cut/z && echo 5 > kept/a && echo 6 > kept/b && ln kept/b b && echo 7 > was/x && \
          setfattr -n user.of -v base cut && cd .. && \
          mkdir -p over/cut over/kept over/file && cd over && echo 8 > cut/new && echo 9 > kept/c && echo 10 > file/x && \
@@ -111,7 +115,8 @@ fn whiteouts(marks: &str) -> Sandbox {
          setfattr -x user.of cut && cp -a ../over/file ../over/was . && cp -a ../over/cut/new cut && \
          cp -a ../over/kept/c kept && touch -d @5 cut kept . && cd .. && \
          tar -C over --xattrs --xattrs-include='*' -cf over.tar ."
-    ));
+        ),
+    );
     sandbox
 }
 
@@ -150,7 +155,8 @@ fn whiteouts_that_are_kept_hide_in_an_overlay_of_the_kernel() {
         let sandbox = whiteouts(marks);
         let merged = pack(&sandbox, &["merged"], &["-c", "none"]);
         // Made of two layers, of which the upper one replaces what the lower one hides.
-        sandbox.shell(
+        shell(
+            &sandbox,
             "mkdir -p again/gone && echo 12 > again/gone/new && cp -a again/gone merged && touch -r again merged",
         );
         let again = pack(&sandbox, &["merged"], &["-c", "none"]);
@@ -172,7 +178,8 @@ fn whiteouts_that_are_kept_hide_in_an_overlay_of_the_kernel() {
 #[test]
 fn what_is_removed_is_not_in_the_result() {
     let sandbox = sandbox();
-    sandbox.shell(
+    shell(
+        &sandbox,
         "mkdir -p a/d b/d && echo 1 > a/d/x && ln a/d/x a/l && echo 2 > a/y.o && echo 3 > b/d/z && echo 4 > b/y && \
          mkdir m && cp -a a/. m && cp -a b/. m && rm -rf m/d m/y.o && touch -r b m && tar -C a -cf a.tar .",
     );
@@ -181,7 +188,7 @@ fn what_is_removed_is_not_in_the_result() {
         let remove = ["-c", "none", "--remove", "/d", "--remove", "*.o"];
         assert!(pack(&sandbox, &[first, "b"], &remove) == merged, "{first}");
     }
-    sandbox.shell("cp -a a alone && rm -r alone/d alone/y.o && touch -r a alone");
+    shell(&sandbox, "cp -a a alone && rm -r alone/d alone/y.o && touch -r a alone");
     let alone = pack(&sandbox, &["alone"], &["-c", "none"]);
     for source in ["a", "a.tar"] {
         assert!(pack(&sandbox, &[source], &["-c", "none", "--remove", "d", "--remove=*.o"]) == alone, "{source}");
@@ -193,7 +200,8 @@ fn what_is_removed_is_not_in_the_result() {
 #[test]
 fn definitions_and_a_dry_run_work_over_layers() {
     let sandbox = sandbox();
-    sandbox.shell(
+    shell(
+        &sandbox,
         "mkdir a b && echo 1 > a/x && echo 2 > b/y && echo 'made f 644 0 0 echo hi' > p && tar -C a -czf a.tgz .",
     );
     pack(&sandbox, &["a.tgz", "b"], &["--manifest", "p", "--run-commands"]);
@@ -206,13 +214,13 @@ fn definitions_and_a_dry_run_work_over_layers() {
 #[test]
 fn the_output_may_lie_in_a_layer() {
     let sandbox = sandbox();
-    sandbox.shell("mkdir a b && echo 1 > a/x && echo 2 > b/y");
+    shell(&sandbox, "mkdir a b && echo 1 > a/x && echo 2 > b/y");
     let expected = pack(&sandbox, &["a", "b"], &["-c", "none", "--mtime", "1"]);
     for _ in 0..2 {
         sandbox.good(&["pack", "-q", "-f", "a", "b", "b/new.sqfs", "-c", "none", "--mtime", "1"]);
         assert!(sandbox.read("b/new.sqfs") == expected);
     }
-    sandbox.shell("tar -cf a.tar a");
+    shell(&sandbox, "tar -cf a.tar a");
     let refused = sandbox.refused(&["pack", "-f", "b", "a.tar", "a.tar", "--format", "squashfs"]);
     assert!(refused.contains("a.tar: is the input itself"), "{refused}");
 }
@@ -231,7 +239,8 @@ fn the_memory_limit_that_is_named_is_enough() {
 #[test]
 fn a_tree_that_is_too_large_for_the_memory_is_an_error_that_says_so() {
     let sandbox = sandbox();
-    sandbox.shell(
+    shell(
+        &sandbox,
         "mkdir a b && cd a && for n in $(seq 1 300); do mkdir $n; done; cd .. && for n in $(seq 1 300); do \
         (cd a/$n && seq 1 700 | sed 's/^/a name that takes some memory /' | xargs -d '\\n' touch); done",
     );

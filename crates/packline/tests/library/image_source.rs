@@ -71,7 +71,7 @@ fn contents_come_in_the_order_that_was_announced_or_in_another() {
         Random::new(workers as u64).shuffle(&mut files);
         // Some are not announced; of the others, some are passed over.
         let announced = files.iter().enumerate().filter(|(number, _)| number % 7 != 0);
-        source.expect(announced.map(|(_, (_, bookmark))| bookmark.clone()).collect());
+        source.expect(&mut announced.map(|(_, (_, bookmark))| bookmark.clone()));
         for (number, (path, bookmark)) in files.iter().enumerate().filter(|(number, _)| number % 5 != 0) {
             source.recall(bookmark, path).unwrap();
             let at = self::number(path);

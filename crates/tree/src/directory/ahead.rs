@@ -15,8 +15,6 @@ const BATCH_ITEMS: usize = 128;
 const BATCH_BYTES: usize = 256 << 10;
 /// Most entries in the queue.
 const ITEMS_AHEAD: usize = 1_024;
-/// Most directories that entries in the queue keep open.
-const DIRECTORIES_AHEAD: usize = 128;
 
 /// Entries that have been listed and not yet given to the caller.
 pub(super) struct Ahead {
@@ -32,8 +30,9 @@ pub(super) struct Ahead {
     /// Bytes of content planned and not yet returned, and their limit.
     bytes: usize,
     window: usize,
-    /// Directories that the queue keeps open; the one of the last entry.
+    /// Directories that the queue keeps open, and their limit; the one of the last entry.
     directories: usize,
+    directories_most: usize,
     last: Option<Arc<OwnedFd>>,
     ended: bool,
 }
@@ -78,9 +77,15 @@ impl Ahead {
             bytes: 0,
             window: window.max(SMALL_BYTES as usize),
             directories: 0,
+            directories_most: usize::MAX,
             last: None,
             ended: false,
         }
+    }
+
+    /// Keeps at most so many directories open, not counting that of the next entry.
+    pub fn keep_open(&mut self, directories: usize) {
+        self.directories_most = directories;
     }
 
     pub fn next(&mut self, finder: &mut impl Finder) -> Result<Option<Next>, Error> {
@@ -119,7 +124,7 @@ impl Ahead {
     }
 
     fn has_space(&self) -> bool {
-        let few = self.queue.len() < ITEMS_AHEAD && self.directories < DIRECTORIES_AHEAD;
+        let few = self.queue.len() < ITEMS_AHEAD && self.directories < self.directories_most;
         self.queue.is_empty() || few && self.bytes + SMALL_BYTES as usize <= self.window
     }
 

@@ -82,6 +82,14 @@ impl<F: Finder> Feed<F> {
         }
     }
 
+    /// Keeps at most so many directories open for files that wait.
+    pub fn keeping_open(mut self, directories: usize) -> Self {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.keep_open(directories);
+        }
+        self
+    }
+
     /// Leaves out what cannot be read, see [`Feed::take_problems`].
     pub fn continuing(self) -> Self {
         Self { left_out: Some(LeftOut::default()), ..self }

@@ -27,6 +27,7 @@ pub struct ListedDirectory {
     root: Arc<Path>,
     readers: usize,
     ahead_bytes: usize,
+    ahead_directories: usize,
     places: Rc<Places>,
     current: Option<Found>,
     /// Contents in the order that was announced, and the numbers of those that have not begun.
@@ -39,15 +40,23 @@ impl ListedDirectory {
     /// Opens the directory `root`, which may be given as a symbolic link to one. Fails if it cannot be opened.
     pub fn open(root: &Path, mut options: DirectoryOptions) -> Result<Self, Error> {
         options.continue_on_error = false;
-        let (readers, ahead_bytes) = (options.readers, options.ahead_bytes);
-        let (announced, alone, current) = (None, None, None);
-        let (scanner, places) = (Scanner::open(root, options)?, Rc::default());
-        Ok(Self { scanner, root: root.into(), readers, ahead_bytes, places, current, announced, alone, bytes_done: 0 })
+        Ok(Self {
+            root: root.into(),
+            readers: options.readers,
+            ahead_bytes: options.ahead_bytes,
+            ahead_directories: options.ahead_directories,
+            scanner: Scanner::open(root, options)?,
+            places: Rc::default(),
+            current: None,
+            announced: None,
+            alone: None,
+            bytes_done: 0,
+        })
     }
 
     fn feed(&self, order: Vec<u32>, readers: usize) -> Result<Feed<Later>, Error> {
         let later = Later::new(&self.root, Rc::clone(&self.places), order)?;
-        Ok(Feed::new(later, &self.root, readers, self.ahead_bytes))
+        Ok(Feed::new(later, &self.root, readers, self.ahead_bytes).keeping_open(self.ahead_directories))
     }
 
     /// Whether a file is in the rest of the announced order; if it is, it is the current one then.
@@ -111,9 +120,9 @@ impl Source for ListedDirectory {
         Ok(())
     }
 
-    fn expect(&mut self, order: Vec<Bookmark>) {
+    fn expect(&mut self, order: &mut dyn Iterator<Item = Bookmark>) {
         let number = |bookmark| if let Bookmark::Number(number) = bookmark { u32::try_from(number).ok() } else { None };
-        let order: Vec<u32> = order.into_iter().filter_map(number).collect();
+        let order: Vec<u32> = order.filter_map(number).collect();
         // Without it, which is a hint, each file is read on its own.
         self.announced = self.feed(order.clone(), self.readers).ok().map(|feed| (feed, order.into()));
     }

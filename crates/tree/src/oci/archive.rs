@@ -12,8 +12,9 @@ use crate::decompress::{self, Format};
 use crate::tar::{TarOptions, TarSource};
 use crate::{Bookmark, Bytes, Error, Kind, Part, Source, path};
 
-/// Most entries of an archive: an image has a few for each layer.
+/// Most entries of an archive, and bytes of their names: an image has a few short ones for each layer.
 const ENTRIES_MOST: usize = 1 << 16;
+const NAMES_MOST: usize = 16 << 20;
 /// Most links to links that are followed.
 const HOPS_MOST: usize = 8;
 
@@ -26,6 +27,12 @@ enum Entry {
     Part(Part),
     /// A link to another path.
     Link(Bytes),
+}
+
+impl Entry {
+    fn name_bytes(&self) -> usize {
+        if let Entry::Link(target) = self { target.len() } else { 0 }
+    }
 }
 
 impl Archive {
@@ -57,7 +64,7 @@ impl Archive {
     fn index(file: File, name: &str) -> Result<Archive, Error> {
         let whole = Part::whole(file).map_err(|cause| unreadable(Path::new(name), cause))?;
         let mut tar = TarSource::seekable(whole.clone(), TarOptions::named(name))?;
-        let mut entries = BTreeMap::new();
+        let (mut entries, mut names) = (BTreeMap::new(), 0);
         while let Some(found) = tar.next_entry()? {
             let entry = match found.kind {
                 Kind::File { .. } => {
@@ -72,9 +79,11 @@ impl Archive {
                 },
                 _ => continue,
             };
+            names += found.path.len() + entry.name_bytes();
             entries.insert(found.path, entry);
-            if entries.len() > ENTRIES_MOST {
-                return Err(wrong(name, "the archive has too many entries", format!("at most {ENTRIES_MOST}")));
+            if entries.len() > ENTRIES_MOST || names > NAMES_MOST {
+                let expected = format!("at most {ENTRIES_MOST}, and {NAMES_MOST} bytes of names");
+                return Err(wrong(name, "the archive has too many entries", expected));
             }
         }
         Ok(Archive { entries })

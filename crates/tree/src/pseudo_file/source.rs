@@ -285,7 +285,7 @@ impl Source for PseudoSource {
         self.source.as_mut().map_or(Ok(()), |source| source.recall(bookmark, path))
     }
 
-    fn expect(&mut self, order: Vec<Bookmark>) {
+    fn expect(&mut self, order: &mut dyn Iterator<Item = Bookmark>) {
         if let Some(source) = &mut self.source {
             source.expect(order);
         }

@@ -1,30 +1,21 @@
 //! Merges the entries of layers into one tree.
 
+use super::files::Files;
 use super::marks::{Mark, Marks, Wrong};
 use super::overlay;
 use super::xattr_sets::XattrSets;
 use super::{Layer, StackOptions, Whiteouts};
-use crate::namespace::push;
 use crate::{
-    Content, Contents, Device, Entry, Error, Held, InodeId, Kind, Left, Meta, Namespace, NamespaceError, Source, Tree,
-    Xattr,
+    Content, Contents, Device, Entry, Error, InodeId, Kind, Left, Meta, Namespace, NamespaceError, Source, Tree, Xattr,
 };
-
-/// A regular file of a layer.
-pub(super) struct File {
-    pub layer: u16,
-    pub size: u64,
-    pub content: Held,
-}
 
 /// Layers of which some have been added.
 pub(super) struct Merge<'a> {
     options: &'a StackOptions,
     names: Namespace,
-    files: Vec<File>,
+    files: Files,
     xattrs: XattrSets,
-    /// Heap memory of positions of contents, and memory of the layers that are complete, bytes.
-    held: usize,
+    /// Memory of the layers that are complete, bytes.
     done: usize,
     entries: u64,
     /// Whether directories that hide others are marked by the attributes of each form.
@@ -35,7 +26,7 @@ pub(super) struct Merge<'a> {
 pub(super) struct Merged {
     pub tree: Tree,
     /// By the payload in the tree.
-    pub files: Vec<File>,
+    pub files: Files,
     pub xattrs: XattrSets,
     form: usize,
 }
@@ -53,8 +44,8 @@ struct Adding<'a> {
 impl<'a> Merge<'a> {
     pub fn new(options: &'a StackOptions) -> Merge<'a> {
         let names = Namespace::new(options.defaults).with_root(options.root).layered();
-        let (files, xattrs) = (Vec::new(), XattrSets::default());
-        Merge { options, names, files, xattrs, held: 0, done: 0, entries: 0, forms: [false; 2] }
+        let (files, xattrs) = (Files::default(), XattrSets::default());
+        Merge { options, names, files, xattrs, done: 0, entries: 0, forms: [false; 2] }
     }
 
     /// Adds all of a layer over those before it.
@@ -107,11 +98,10 @@ impl<'a> Merge<'a> {
     }
 
     fn add_entry(&mut self, entry: &Entry, adding: &mut Adding<'_>, contents: &mut Contents) -> Result<(), Error> {
-        let payload = self.files.len() as u32;
+        let payload = self.files.next();
         if let Kind::File { size } = entry.kind {
             let content = contents.hold(&entry.kind, adding.source)?;
-            self.held += content.memory() as usize;
-            push(&mut self.files, File { layer: adding.number, size, content });
+            self.files.add(adding.number, size, content);
         }
         let xattrs = self.xattrs.add(entry.xattrs.clone());
         self.names.add(entry, payload, xattrs).map_err(|error| error.in_input(adding.name))
@@ -129,7 +119,7 @@ impl<'a> Merge<'a> {
     }
 
     fn check_memory(&self, path: &[u8], adding: &Adding<'_>, contents: &Contents) -> Result<(), Error> {
-        let files = self.files.capacity() * size_of::<File>() + self.held + contents.memory();
+        let files = self.files.memory() + contents.memory();
         let layers =
             self.done + adding.source.memory() + adding.marks.memory() + adding.kept.len() * size_of::<Entry>();
         let memory = (self.names.memory() + files + self.xattrs.memory() + layers) as u64;
@@ -154,8 +144,7 @@ impl Merged {
     pub fn kind(&self, inode: InodeId) -> (Kind, Option<u32>) {
         let kind = match self.tree.content(inode) {
             Content::File(number) => {
-                let size = self.files.get(number as usize).map_or(0, |file| file.size);
-                return (Kind::File { size }, Some(number));
+                return (Kind::File { size: self.files.size(number) }, Some(number));
             }
             Content::Dir => Kind::Dir,
             Content::Symlink(target) => Kind::Symlink(target.to_vec()),
@@ -173,7 +162,7 @@ impl Merged {
     }
 
     pub fn memory(&self) -> usize {
-        self.tree.memory() + self.files.capacity() * size_of::<File>() + self.xattrs.memory()
+        self.tree.memory() + self.files.memory() + self.xattrs.memory()
     }
 }
 

@@ -37,6 +37,10 @@ impl Order {
         order
     }
 
+    pub fn memory(&self) -> usize {
+        (self.names.capacity() + self.firsts.capacity()) * size_of::<NodeId>()
+    }
+
     pub fn get(&self, at: usize) -> Option<NodeId> {
         self.names.get(at).copied()
     }
@@ -56,7 +60,7 @@ impl Order {
 
     /// Bytes of all contents.
     pub fn bytes(&self, merged: &Merged) -> u64 {
-        self.files(&merged.tree).map(|file| merged.files[file as usize].size).fold(0, u64::saturating_add)
+        self.files(&merged.tree).map(|file| merged.files.size(file)).fold(0, u64::saturating_add)
     }
 
     /// Adds a name if it is kept; whether what is in it may be.

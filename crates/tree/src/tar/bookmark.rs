@@ -37,6 +37,15 @@ impl TarBookmark {
         }
     }
 
+    /// A content of `size` bytes without holes, of an entry whose header is at `header`.
+    pub(crate) fn at(header: u64, start: u64, size: u64) -> TarBookmark {
+        TarBookmark { header, start, content: Stored::Plain(size) }
+    }
+
+    pub(crate) fn header_offset(&self) -> u64 {
+        self.header
+    }
+
     /// Offset and size of the content in the tar, bytes, if it has no holes.
     pub fn plain(&self) -> Option<(u64, u64)> {
         if let Stored::Plain(size) = self.content { Some((self.start, size)) } else { None }

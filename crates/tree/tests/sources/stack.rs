@@ -345,7 +345,7 @@ fn a_file_or_directory_that_was_replaced_since_it_was_listed_is_refused() {
                 std::os::unix::fs::symlink("b", top.path().join("a")).unwrap();
             }
         }
-        source.expect(vec![bookmark.clone()]);
+        source.expect(&mut [bookmark.clone()].into_iter());
         let found = source.recall(&bookmark, b"a/f").map_err(|error| error.to_string());
         let error = found.and_then(|()| content(source.as_mut())).unwrap_err();
         assert!(error.contains(expected), "{error}");

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use packline_testkit::Sandbox;
 use packline_testkit::model::Node;
+use packline_testkit::{Ran, Sandbox};
 use serde_json::{Value, json};
 
 pub const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
@@ -52,7 +52,7 @@ impl<'s> Layout<'s> {
                 _ => "cat",
             };
             self.sandbox.write("layer", tar);
-            let bytes = self.sandbox.shell(&format!("{program} < layer")).stdout;
+            let bytes = shell(self.sandbox, &format!("{program} < layer")).stdout;
             self.blob(&format!("{LAYER}{suffix}"), &bytes)
         });
         let stored: Vec<Value> = stored.collect();
@@ -96,8 +96,15 @@ pub fn of_platform(mut descriptor: Value, os: &str, architecture: &str, variant:
     descriptor
 }
 
+/// Runs a shell script, which must succeed.
+pub fn shell(sandbox: &Sandbox, script: &str) -> Ran {
+    let ran = sandbox.shell(script);
+    assert_eq!(ran.status, 0, "{script}: {ran:?}");
+    ran
+}
+
 pub fn sha256(sandbox: &Sandbox, path: &str) -> String {
-    let text = sandbox.shell(&format!("sha256sum '{path}'")).text();
+    let text = shell(sandbox, &format!("sha256sum '{path}'")).text();
     text.split(' ').next().unwrap().to_string()
 }
 

@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
+use packline_cache::{ContentDigest, KnownBlocks};
+use packline_codec::Outcome;
 use packline_engine::Config;
 use packline_squashfs::read::{
     BlockDecoder, Event, FileData, FragmentUses, Image, Inode, Node, Opening, Origin, ReadError, ReadSettings, Reading,
     Request, Visit, Walk,
 };
+use packline_squashfs::{Base, BaseError, BaseSettings, Options};
 
 /// Limits of names, of blocks of a file, and of bytes of contents.
 const VISITS: usize = 500;
 const BLOCKS: usize = 200;
 const BYTES: u64 = 4 << 20;
+/// Memory for the index of a base: some 70 blocks.
+const INDEX: u64 = 8 << 10;
 
 /// Opens and reads. Errors are expected; a panic, a hang, an internal error or a violated guarantee is a bug.
 pub fn everything(bytes: Vec<u8>) {
@@ -70,6 +75,7 @@ fn entry(image: &Image, visit: &Visit, files: &mut Vec<FileData>) {
 fn blocks(image: &Image, files: &[FileData]) {
     let Some(mut decoder) = no_bug(BlockDecoder::new(image)) else { return };
     let (mut out, mut left) = (Vec::new(), BYTES);
+    let base = base(image);
     for file in files {
         for block in image.blocks(file).take(BLOCKS) {
             let Some(block) = no_bug(block) else { break };
@@ -78,6 +84,7 @@ fn blocks(image: &Image, files: &[FileData]) {
             if no_bug(decoder.data(place, block.length, &mut out)).is_some() {
                 assert_eq!(out.len(), block.length as usize);
                 left = left.saturating_sub(out.len() as u64);
+                base.iter().for_each(|base| as_base(image, base, &out));
             }
         }
         let fragment = file.tail.and_then(|tail| no_bug(image.fragment(tail.fragment)));
@@ -85,6 +92,27 @@ fn blocks(image: &Image, files: &[FileData]) {
             no_bug(decoder.fragment(place, &mut out));
         }
     }
+}
+
+/// The image as a base of one with the same codec.
+fn base(image: &Image) -> Option<Base> {
+    let mut options = Options::new(image.codec().clone());
+    options.block_size = image.superblock().block_size;
+    let settings = BaseSettings { any: true, memory: Some(INDEX), engine: Config::new(0, 1 << 20) };
+    match Base::open(image, &options, &settings) {
+        Err(BaseError::Read(error)) => no_bug(Err(error)),
+        opened => opened.ok(),
+    }
+}
+
+/// A block that is taken for a content decodes to it.
+fn as_base(image: &Image, base: &Base, content: &[u8]) {
+    let mut taken = vec![0; content.len()];
+    let Some(Outcome::Smaller(size)) = base.find(&ContentDigest::of(content), &mut taken) else { return };
+    let (mut decoded, block_size) = (vec![0; content.len()], image.superblock().block_size as usize);
+    let mut decoder = image.codec().decoder(block_size, usize::MAX).expect("a decoder");
+    assert_eq!(decoder.decompress(&taken[..size], &mut decoded).expect("a sound block"), content.len());
+    assert_eq!(decoded, content);
 }
 
 /// Reads ahead without threads; the bytes of a file add up to its size.

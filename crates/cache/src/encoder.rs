@@ -61,19 +61,53 @@ impl BlockEncoder {
         content: Option<&ContentDigest>,
         dst: &mut [u8],
     ) -> Result<Outcome, CodecError> {
-        // A block that is too large is left to the encoder, which refuses it.
-        if self.lookup.is_empty() || src.len() > self.block_size || dst.len() < src.len() {
+        if !self.looks_up(src, dst) {
             return self.encode(src, dst);
         }
         let content = content.map_or_else(|| ContentDigest::of(src), |content| *content);
         if let Some(outcome) = self.lookup.find_known(&content, &mut dst[..src.len()]) {
             return Ok(outcome);
         }
+        let key = self.entries.as_ref().map(|entries| entries.keys.key(&content));
+        self.find_or_encode(src, key, dst)
+    }
+
+    /// As [`BlockEncoder::compress`], for a block that was joined of parts. `parts` is a digest of the list of their digests: the cache has such
+    /// blocks by that, so that they need not be hashed again as a whole.
+    ///
+    /// # Errors
+    /// Those of the encoder.
+    pub fn compress_joined(
+        &mut self,
+        src: &[u8],
+        content: Option<&ContentDigest>,
+        parts: &ContentDigest,
+        dst: &mut [u8],
+    ) -> Result<Outcome, CodecError> {
+        if !self.looks_up(src, dst) {
+            return self.encode(src, dst);
+        }
+        if !self.lookup.known.is_empty() {
+            let content = content.map_or_else(|| ContentDigest::of(src), |content| *content);
+            if let Some(outcome) = self.lookup.find_known(&content, &mut dst[..src.len()]) {
+                return Ok(outcome);
+            }
+        }
+        let key = self.entries.as_ref().map(|entries| entries.keys.key_of_parts(parts));
+        self.find_or_encode(src, key, dst)
+    }
+
+    /// A block that is too large is left to the encoder, which refuses it.
+    fn looks_up(&self, src: &[u8], dst: &[u8]) -> bool {
+        !self.lookup.is_empty() && src.len() <= self.block_size && dst.len() >= src.len()
+    }
+
+    /// `key` is that of the block if there is a cache.
+    fn find_or_encode(&mut self, src: &[u8], key: Option<Key>, dst: &mut [u8]) -> Result<Outcome, CodecError> {
         if self.entries.as_ref().is_some_and(|entries| entries.cache.wants_time()) {
             self.encode(src, dst)?;
         }
-        let Some(entries) = &mut self.entries else { return self.encode(src, dst) };
-        let key = entries.keys.key(&content);
+        let (Some(entries), Some(key)) = (&mut self.entries, key) else { return self.encode(src, dst) };
         if let Some(outcome) = entries.look_up(&key, src, dst) {
             return Ok(outcome);
         }

@@ -4,9 +4,11 @@
 //!  0  4  magic: plbc
 //!  4  1  0: a compressed block follows; 1: the block does not get smaller, and nothing follows
 //!  5  3  zeros
-//!  8 16  the first bytes of the BLAKE3 hash of the key, the byte at 4, and what follows
+//!  8 16  the first bytes of the BLAKE3 hash of the key, the byte at 4, and the CRC-32 and the length of what follows
 //! 24     the compressed block
 //! ```
+//!
+//! The checksum finds accidents, such as a bit that no decoder looks at. The content is compared besides.
 
 use crate::key::Key;
 
@@ -60,7 +62,8 @@ impl<'a> Entry<'a> {
 }
 
 fn checksum(key: &Key, kind: u8, block: &[u8]) -> [u8; 16] {
-    let hash = blake3::Hasher::new().update(key.bytes()).update(&[kind]).update(block).finalize();
+    let (crc, length) = (crc32fast::hash(block).to_le_bytes(), (block.len() as u64).to_le_bytes());
+    let hash = blake3::Hasher::new().update(key.bytes()).update(&[kind]).update(&crc).update(&length).finalize();
     let mut first = [0; 16];
     first.copy_from_slice(&hash.as_bytes()[..16]);
     first

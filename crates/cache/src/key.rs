@@ -61,15 +61,24 @@ pub struct KeyMaker(blake3::Hasher);
 
 impl KeyMaker {
     pub fn new(spec: &Spec, block_size: usize) -> KeyMaker {
-        let mut hasher = blake3::Hasher::new_derive_key("packline block cache v1: encoder, digest of content");
+        let mut hasher = blake3::Hasher::new_derive_key("packline block cache v1: encoder, kind, digest");
         hasher.update(&encoder_hash(spec, block_size));
         KeyMaker(hasher)
     }
 
     /// The key of a block with this content.
     pub fn key(&self, content: &ContentDigest) -> Key {
+        self.of(b"content", content)
+    }
+
+    /// The key of a block that was joined of parts, by a digest of the list of their digests.
+    pub fn key_of_parts(&self, parts: &ContentDigest) -> Key {
+        self.of(b"parts", parts)
+    }
+
+    fn of(&self, kind: &[u8], digest: &ContentDigest) -> Key {
         let mut hasher = self.0.clone();
-        Key(*hasher.update(content.bytes()).finalize().as_bytes())
+        Key(*hasher.update(kind).update(digest.bytes()).finalize().as_bytes())
     }
 }
 
@@ -124,6 +133,8 @@ mod tests {
             assert_ne!(one, other);
         }
         assert_ne!(key("gzip", 4096, b"content"), one);
+        let keys = KeyMaker::new(&Spec::parse("zstd").unwrap(), 4096);
+        assert_ne!(keys.key_of_parts(&ContentDigest::of(b"content")), one);
     }
 
     #[test]

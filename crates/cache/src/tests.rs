@@ -139,6 +139,29 @@ fn a_digest_that_is_known_finds_the_same_entry() {
     assert_eq!((cache.counts().missed, cache.counts().found), (1, 2));
 }
 
+/// A block that was joined of parts is found by these; known blocks are asked for its content nevertheless.
+#[test]
+fn joined_blocks_are_found_by_their_parts() {
+    let directory = tempfile::tempdir().unwrap();
+    let (spec, block) = (Spec::parse("zstd").unwrap(), prose(1, BLOCK));
+    let (cache, parts) = (open(directory.path()), ContentDigest::of(b"parts"));
+    let known: Vec<Arc<dyn KnownBlocks>> = vec![Arc::new(One(ContentDigest::of(&block), Outcome::Smaller(1), b"d"))];
+    let joined = |known: &[Arc<dyn KnownBlocks>], content| {
+        let lookup = Lookup { known: known.to_vec(), cache: Some(cache.clone()) };
+        let (mut encoder, mut to) = (BlockEncoder::new(&lookup, &spec, BLOCK).unwrap(), vec![0; BLOCK]);
+        let outcome = encoder.compress_joined(&block, content, &parts, &mut to).unwrap();
+        bytes_of(outcome, to)
+    };
+    assert!(joined(&[], None) == compressed(&spec, &block) && joined(&[], None) == compressed(&spec, &block));
+    assert_eq!((cache.counts().missed, cache.counts().found), (1, 1));
+    assert_eq!(joined(&known, None), Some(b"d".to_vec()));
+    assert_eq!(joined(&known, Some(&ContentDigest::of(&block))), Some(b"d".to_vec()));
+    // The same parts of another content.
+    let mut to = vec![0; BLOCK];
+    let outcome = encoder(&cache, &spec).compress_joined(&prose(2, BLOCK), None, &parts, &mut to).unwrap();
+    assert!(bytes_of(outcome, to) == compressed(&spec, &prose(2, BLOCK)) && cache.counts().damaged == 1);
+}
+
 #[test]
 fn any_damage_costs_time_only() {
     let directory = tempfile::tempdir().unwrap();

@@ -74,15 +74,14 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
     let (cache, bases) = (job.lookup.cache.clone(), Bases::clone(&job.bases));
     let image = squashfs::write(job, &output, &mut observed)?;
     let base = bases.finish(observed.observer());
-    let counts = cache.as_ref().map(|cache| cache.finish());
+    let found = cache.as_ref().map(|cache| cache.finish());
     cache.iter().flat_map(|cache| cache.warnings()).for_each(|warning| observed.warn(&warning));
     warn_of_idle(&excludes, &name, &mut observed);
     let (errors, source_bytes, output_bytes) = (observed.errors(), observed.consumed(), output.size());
     output.finish(observed.observer())?;
     // A limit of threads may have reduced it.
     let workers = workers.min(image.workers.len());
-    let cache = counts;
-    Ok(ImageSummary { image, errors, source_bytes, output_bytes, workers_wanted, workers, window, cache, base })
+    Ok(ImageSummary { image, errors, source_bytes, output_bytes, workers_wanted, workers, window, cache: found, base })
 }
 
 fn warn_of_idle(excludes: &[Patterns], name: &str, observed: &mut ObservedSource<'_>) {

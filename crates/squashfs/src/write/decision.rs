@@ -185,15 +185,15 @@ impl Decisions {
 
     fn tail(&mut self, item: &Item, digest: Option<Digest>, batch: &mut Batch<'_>) -> Result<(), Error> {
         let permit = batch.take_memory(reserved(Piece::Tail, item.range.len()));
-        let digest = digest.filter(|_| item.rules.deduplicate);
-        let place = match digest.and_then(|digest| self.fragments.find(&digest)) {
+        let shared = digest.filter(|_| item.rules.deduplicate);
+        let place = match shared.and_then(|digest| self.fragments.find(&digest)) {
             Some(place) => {
                 self.saved.duplicate_tails += 1;
                 place
             }
             None => {
                 let content = batch.content(item.range.clone());
-                let (place, closed) = self.fragments.place(content, digest, permit, item.rules.fragment_set)?;
+                let (place, closed) = self.fragments.place((content, digest), permit, item.rules)?;
                 if let Some(full) = closed {
                     full.hand_on(self.stored_fragments, batch.in_order());
                 }

@@ -11,6 +11,7 @@ use crate::Error;
 use crate::buffer::{Buffer, Pool};
 use crate::format::layout::{FragmentBlock, TailPlace};
 use crate::write::digest::Digest;
+use crate::write::slab::Rules;
 use crate::write::work::{CompressTask, Job, Packed};
 
 /// A tail end in a fragment block, by content.
@@ -26,17 +27,19 @@ pub(crate) struct FragmentBuffer {
     index: u32,
     raw: Buffer,
     length: usize,
+    /// Digest of the list of its tail ends, if each has one.
+    parts: Option<Digest>,
     permit: Permit,
 }
 
 impl FragmentBuffer {
     /// Submits the block: to be compressed, or to be stored.
     pub(crate) fn hand_on(self, stored: bool, next: &mut Outbox<CompressTask>) {
-        let FragmentBuffer { index, raw, length, permit } = self;
+        let FragmentBuffer { index, raw, length, parts, permit } = self;
         if stored {
             next.pass(Packed::Fragment { index, bytes: raw, length, stored, hashes: None });
         } else {
-            next.submit(Job::Fragment { index, raw, length, permit });
+            next.submit(Job::Fragment { index, raw, length, parts, permit });
         }
     }
 }
@@ -72,18 +75,18 @@ impl Fragments {
     }
 
     /// Adds a tail end to the open fragment block of a set. If it does not fit, that block is closed first and returned. `permit` covers the
-    /// raw copy and its compressed form.
+    /// raw copy and its compressed form. It is found again by `digest` if it may be shared.
     pub(crate) fn place(
         &mut self,
-        content: &[u8],
-        digest: Option<Digest>,
+        (content, digest): (&[u8], Option<Digest>),
         permit: Permit,
-        set: u16,
+        rules: Rules,
     ) -> Result<(TailPlace, Option<FragmentBuffer>), Error> {
+        let set = rules.fragment_set;
         let full = self.open.get(&set).is_some_and(|open| open.length + content.len() > self.block_size);
         let closed = if full { self.open.remove(&set) } else { None };
-        let place = self.append(content, permit, set)?;
-        if let Some(digest) = digest {
+        let place = self.append(content, digest, permit, set)?;
+        if let Some(digest) = digest.filter(|_| rules.deduplicate) {
             self.remember(digest, place)?;
         }
         Ok((place, closed))
@@ -113,7 +116,13 @@ impl Fragments {
             + self.table.capacity() * size_of::<FragmentBlock>()
     }
 
-    fn append(&mut self, content: &[u8], mut permit: Permit, set: u16) -> Result<TailPlace, Error> {
+    fn append(
+        &mut self,
+        content: &[u8],
+        digest: Option<Digest>,
+        mut permit: Permit,
+        set: u16,
+    ) -> Result<TailPlace, Error> {
         let raw = permit.split(content.len());
         let open = match self.open.entry(set) {
             Entry::Occupied(open) => {
@@ -125,12 +134,14 @@ impl Fragments {
             Entry::Vacant(none) => {
                 let index = u32::try_from(self.table.len()).map_err(|_| too_many_tails())?;
                 self.table.push(FragmentBlock { start: 0, size_word: 0 });
-                none.insert(FragmentBuffer { index, raw: self.pool.take(raw), length: 0, permit })
+                let parts = Some(Digest::EMPTY);
+                none.insert(FragmentBuffer { index, raw: self.pool.take(raw), length: 0, parts, permit })
             }
         };
         let place = TailPlace { fragment: open.index, offset: open.length as u32 };
         open.raw.bytes_mut()[open.length..open.length + content.len()].copy_from_slice(content);
         open.length += content.len();
+        open.parts = open.parts.zip(digest).map(|(parts, digest)| parts.chain(&digest));
         Ok(place)
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use packline_cache::{BlockEncoder, ContentDigest, Lookup};
+use packline_cache::{BlockEncoder, Lookup};
 use packline_codec::{Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
 use packline_engine::{Permit, Pipeline, Task};
 
@@ -72,13 +72,21 @@ impl BlockRef {
     }
 }
 
+/// Digests of a block that are known.
+#[derive(Debug, Clone, Copy)]
+struct Identity {
+    content: Option<Digest>,
+    /// Of the tail ends in a fragment block.
+    parts: Option<Digest>,
+}
+
 /// The input of the compress stage.
 #[derive(Debug)]
 pub(crate) enum Job {
     /// Data blocks of one slab; the permit covers their compressed form.
     Blocks { buffer: Arc<Buffer>, blocks: Vec<BlockRef>, permit: Permit },
-    /// The first `length` bytes of a buffer, a whole fragment block; the permit covers its compressed form.
-    Fragment { index: u32, raw: Buffer, length: usize, permit: Permit },
+    /// The first `length` bytes of a buffer, a whole fragment block, with the digest of its parts; the permit covers its compressed form.
+    Fragment { index: u32, raw: Buffer, length: usize, parts: Option<Digest>, permit: Permit },
     /// A metadata block.
     Metadata { raw: Vec<u8> },
     /// Parts of the image that were read back.
@@ -158,7 +166,9 @@ impl Task for CompressTask {
     fn run(&self, tool: &mut Tool, job: Job) -> Result<Packed, Error> {
         match job {
             Job::Blocks { buffer, blocks, permit } => self.blocks(tool, buffer, blocks, permit),
-            Job::Fragment { index, raw, length, permit } => self.fragment(tool, index, raw, length, permit),
+            Job::Fragment { index, raw, length, parts, permit } => {
+                self.fragment(tool, (index, raw, length), parts, permit)
+            }
             Job::Metadata { raw } => self.metadata(tool, &raw).map(Packed::Metadata),
             Job::Check(chunk) => self.check(tool, &chunk).map(Packed::Checked),
         }
@@ -212,9 +222,9 @@ impl CompressTask {
         let mut at = 0;
         for block in blocks {
             let content = &raw.bytes()[block.range.clone()];
-            let digest = block.content.map(|digest| digest.content());
+            let identity = Identity { content: block.content, parts: None };
             let to = &mut product.bytes_mut()[at..at + content.len()];
-            let size = self.try_compress(tool, content, digest.as_ref(), to)?;
+            let size = self.try_compress(tool, content, identity, to)?;
             let compressed = size.map(|size| at..at + size);
             let hash = self.hash(compressed.as_ref().map(|range| &product.bytes()[range.clone()]));
             packed.push(PackedBlock { block, compressed, hash });
@@ -226,16 +236,15 @@ impl CompressTask {
     fn fragment(
         &self,
         tool: &mut Tool,
-        index: u32,
-        raw: Buffer,
-        length: usize,
+        (index, raw, length): (u32, Buffer, usize),
+        parts: Option<Digest>,
         permit: Permit,
     ) -> Result<Packed, Error> {
         let mut product = self.products.take(permit);
         let content = self.hashes.then(|| Digest::of(&raw.bytes()[..length], false));
-        let digest = content.map(|digest| digest.content());
+        let identity = Identity { content, parts };
         let to = &mut product.bytes_mut()[..length];
-        let size = self.try_compress(tool, &raw.bytes()[..length], digest.as_ref(), to)?;
+        let size = self.try_compress(tool, &raw.bytes()[..length], identity, to)?;
         Ok(match size {
             Some(size) => {
                 let stored = self.hash(Some(&product.bytes()[..size]));
@@ -251,19 +260,24 @@ impl CompressTask {
         bytes.filter(|_| self.hashes).map_or(0, hash)
     }
 
-    /// Compresses one block, whose digest may be known; `None` if it does not get smaller.
+    /// Compresses one block; `None` if it does not get smaller.
     fn try_compress(
         &self,
         tool: &mut Tool,
         raw: &[u8],
-        content: Option<&ContentDigest>,
+        identity: Identity,
         product: &mut [u8],
     ) -> Result<Option<usize>, Error> {
         let encoder = match &mut tool.data {
             Some(encoder) => encoder,
             none => none.insert(BlockEncoder::new(&self.lookup, &self.codec, self.block_size as usize)?),
         };
-        Ok(match encoder.compress(raw, content, product)? {
+        let content = identity.content.map(|digest| digest.content());
+        let outcome = match identity.parts.map(|digest| digest.content()) {
+            Some(parts) => encoder.compress_joined(raw, content.as_ref(), &parts, product)?,
+            None => encoder.compress(raw, content.as_ref(), product)?,
+        };
+        Ok(match outcome {
             Outcome::Smaller(size) => Some(size),
             Outcome::NotSmaller => None,
         })

@@ -334,7 +334,9 @@ impl Writer {
 
 fn pipeline(options: &Options, config: Config, start: &Start) -> Result<BlockPipeline, Error> {
     let compress = CompressTask::new(options, config.budget, start);
-    let pipeline = Pipeline::new(HashTask { all: start.verify }, compress, config);
+    // Blocks are looked up by digests.
+    let all = start.verify || !start.lookup.is_empty() && !is_none(&options.codec);
+    let pipeline = Pipeline::new(HashTask { all }, compress, config);
     pipeline.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
 }
 

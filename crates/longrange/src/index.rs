@@ -31,6 +31,8 @@ struct Shape {
     position_bits: u32,
     zone_bits: u32,
     granule_bits: u32,
+    /// Samples from here on are linked to none from here on; 0 if all samples may be linked.
+    reference: u64,
 }
 
 /// The links of a zone, sorted.
@@ -52,6 +54,7 @@ impl Index {
             position_bits: settings.position_bits(),
             zone_bits: settings.zone_bits(),
             granule_bits: settings.granule().trailing_zeros(),
+            reference: settings.reference(),
         };
         let count = ((settings.length() >> shape.zone_bits) + 1) as usize;
         let (begin_pool, job_pool) = (Arc::clone(pool), Arc::clone(pool));
@@ -103,12 +106,25 @@ impl Index {
 impl Shape {
     /// Puts the links of a sorted shard into zones.
     fn link(self, samples: &[u64], zones: &mut Piles) {
-        for pair in samples.windows(2) {
-            if pair[0] >> self.position_bits == pair[1] >> self.position_bits {
-                let (before, at) = (pair[0] & self.mask(), pair[1] & self.mask());
-                zones.push((at >> self.zone_bits) as usize, self.within(at) << self.position_bits | before);
+        let Some((first, later)) = samples.split_first() else { return };
+        // The last sample that others may be linked to.
+        let mut known = *first;
+        for sample in later {
+            if known >> self.position_bits == sample >> self.position_bits {
+                let (before, at) = (known & self.mask(), sample & self.mask());
+                if self.is_linkable(before) {
+                    zones.push((at >> self.zone_bits) as usize, self.within(at) << self.position_bits | before);
+                }
+                known = if self.is_linkable(at) { *sample } else { known };
+            } else {
+                known = *sample;
             }
         }
+    }
+
+    /// Whether later samples may be linked to one at `at`.
+    fn is_linkable(self, at: u64) -> bool {
+        self.reference == 0 || at < self.reference
     }
 
     fn within(self, at: u64) -> u64 {

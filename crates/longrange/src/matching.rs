@@ -9,7 +9,7 @@ use crate::index::{Index, Link};
 use crate::runs::{self, PERIOD_MOST, Run};
 use crate::second_pass::Uncovered;
 use crate::segment_reader::{AROUND, SegmentReader};
-use crate::settings::Settings;
+use crate::settings::{SEGMENT, Settings};
 
 /// A match of at most this many bytes is replaced by a longer one that covers it.
 const SHORT: u64 = 1024;
@@ -40,12 +40,18 @@ impl Matcher {
 
     /// The matches of segment `number`, in order and without overlaps; the last may end in the next segment.
     pub(crate) fn matches(&mut self, number: usize) -> Result<Vec<Match>, Broken> {
+        if (number as u64 + 1) * SEGMENT <= self.settings.reference() {
+            return Ok(Vec::new());
+        }
         let segment = self.reader.turn_to(number, self.settings.length())?;
         let reach = (segment.end + AROUND).min(self.settings.length());
-        let mut found = Found { start: segment.start, reach, covered: segment.start, matches: Vec::new() };
-        let mut runs = self.runs(&segment).into_iter().peekable();
+        let start = segment.start.max(self.settings.reference());
+        let mut found = Found { start, reach, covered: start, matches: Vec::new() };
+        // A run repeats what is before it and not the reference.
+        let runs = if self.settings.reference() > 0 { Vec::new() } else { self.runs(&segment) };
+        let mut runs = runs.into_iter().peekable();
         let index = Arc::clone(&self.index);
-        for link in index.from(segment.start).take_while(|link| link.at < segment.end) {
+        for link in index.from(start).take_while(|link| link.at < segment.end) {
             while let Some(run) = runs.next_if(|run| run.at <= link.at) {
                 found.add_run(run, self.settings.least());
             }
@@ -94,7 +100,7 @@ impl Matcher {
 
     /// The longest match of a sample with its predecessors, in the part not yet covered.
     fn best(&mut self, link: Link, found: &Found) -> Result<Option<Match>, Broken> {
-        let mut best: Option<Match> = None;
+        let mut best = self.continued(link.at, found)?;
         let mut earlier = Some(link.before);
         for _ in 0..self.settings.candidates() {
             let Some(before) = earlier else { break };
@@ -106,9 +112,21 @@ impl Matcher {
         Ok(best)
     }
 
+    /// The match around a sample at the distance of the last one, with a reference: what was changed in place continues there, however often
+    /// the sample occurs.
+    fn continued(&mut self, at: u64, found: &Found) -> Result<Option<Match>, Broken> {
+        let before = found.matches.last().and_then(|last| at.checked_sub(last.distance));
+        match before.filter(|before| *before < self.settings.reference()) {
+            Some(before) => self.candidate(at, before, found),
+            None => Ok(None),
+        }
+    }
+
     /// The match around a sample and an earlier one.
     fn candidate(&mut self, at: u64, before: u64, found: &Found) -> Result<Option<Match>, Broken> {
-        let ahead = self.reader.forward(before, at..found.reach)?;
+        let reference = self.settings.reference();
+        let reach = if reference > 0 { found.reach.min(at + reference.saturating_sub(before)) } else { found.reach };
+        let ahead = self.reader.forward(before, at..reach)?;
         // Different bytes with the same fingerprint.
         if ahead < self.settings.sample() as u64 {
             return Ok(None);

@@ -68,6 +68,8 @@ pub struct Settings {
     samples_of_a_match: u64,
     least: u64,
     sample: usize,
+    /// Bytes at the window's start in which no matches are searched.
+    reference: u64,
 }
 
 impl Settings {
@@ -81,7 +83,8 @@ impl Settings {
         let gap = sparse.max(*gap);
         let finest = (gap / DENSER).max(FINEST);
         let (candidates, samples_of_a_match) = (*candidates, *samples_of_a_match);
-        Self { length, gap, finest, candidates, samples_of_a_match, least: WINDOW as u64, sample: WINDOW }
+        let (least, sample) = (WINDOW as u64, WINDOW);
+        Self { length, gap, finest, candidates, samples_of_a_match, least, sample, reference: 0 }
     }
 
     /// The settings for a second pass over the `left` uncovered bytes: at most as many samples as in the first. `None` if they would be
@@ -89,12 +92,12 @@ impl Settings {
     pub(crate) fn again(&self, left: u64) -> Option<Self> {
         let gap = (left * self.gap).div_ceil(self.length.max(1)).max(self.finest);
         let sample = if self.least < WINDOW as u64 { SHORT_WINDOW } else { WINDOW };
-        (left > 0 && gap * 2 <= self.gap).then(|| Self { gap, sample, ..self.clone() })
+        (left > 0 && self.reference == 0 && gap * 2 <= self.gap).then(|| Self { gap, sample, ..self.clone() })
     }
 
     /// Number of matches of the first pass kept for a second; with more matches there is none.
     pub(crate) fn kept_most(&self) -> usize {
-        (self.samples_most() / self.samples_of_a_match) as usize
+        if self.reference > 0 { 0 } else { (self.samples_most() / self.samples_of_a_match) as usize }
     }
 
     /// Sets the minimum length of matches (default 32, minimum 24). More than 32 is for back ends that find short repeats themselves, and
@@ -102,6 +105,18 @@ impl Settings {
     #[must_use]
     pub fn with_least(self, least: u64) -> Self {
         Self { least: least.max(SHORT_WINDOW as u64), ..self }
+    }
+
+    /// Makes the first `bytes` of the window a reference, if they are not 0: matches are repeats behind it of what is in it. Runs are no
+    /// matches then, and there is no second pass.
+    #[must_use]
+    pub fn with_reference(self, bytes: u64) -> Self {
+        Self { reference: bytes.min(self.length), ..self }
+    }
+
+    /// The end of the reference, bytes.
+    pub(crate) fn reference(&self) -> u64 {
+        self.reference
     }
 
     pub(crate) fn sample(&self) -> usize {

@@ -2,6 +2,7 @@
 
 mod content;
 mod far;
+mod reference;
 
 use content::{Offsets, check, covered, found, like_files, noise};
 use packline_longrange::{FindError, Match, Settings, Window, find};

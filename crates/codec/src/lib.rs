@@ -21,6 +21,7 @@ mod lzo;
 mod mapping;
 mod none;
 mod raw_lzma;
+mod reference_lzma;
 mod set;
 #[allow(unsafe_code)] // memory from the system
 mod slabs;
@@ -45,6 +46,7 @@ pub use lz4::Lz4Params;
 pub use lzma::LzmaParams;
 pub use lzo::{LzoAlgorithm, LzoParams};
 pub use raw_lzma::RawLzma;
+pub use reference_lzma::{ReferenceDecoder, ReferenceEncoder, ReferenceLzma};
 pub use set::{Choice, Set};
 pub use slabs::{SlabBuffer, Slabs};
 pub use spec::{ENCODERS_REVISION, METADATA_BLOCK_SIZE, Spec};

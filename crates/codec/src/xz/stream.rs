@@ -17,6 +17,9 @@ pub(crate) enum Format {
     Alone,
 }
 
+/// Initialises a raw coder.
+type Start = unsafe extern "C" fn(*mut sys::lzma_stream, *const sys::lzma_filter) -> sys::lzma_ret;
+
 /// LZMA1 with an optional end mark (lzma/lzma12.h, `LZMA_FILTER_LZMA1EXT`), which the crate does not declare.
 const LZMA1EXT: sys::lzma_vli = 0x4000_0000_0000_0002;
 
@@ -88,10 +91,32 @@ impl Stream {
         src: &[u8],
         dst: &mut [u8],
     ) -> Result<Code, CodecError> {
+        self.run_bare(sys::lzma_raw_encoder, "lzma_raw_encoder", options, src, dst)
+    }
+
+    /// Decompresses `src`, raw LZMA of the length in `options`.
+    pub(crate) fn decode_bare(
+        &mut self,
+        options: &sys::lzma_options_lzma,
+        src: &[u8],
+        dst: &mut [u8],
+    ) -> Result<Code, CodecError> {
+        self.run_bare(sys::lzma_raw_decoder, "lzma_raw_decoder", options, src, dst)
+    }
+
+    fn run_bare(
+        &mut self,
+        start: Start,
+        function: &'static str,
+        options: &sys::lzma_options_lzma,
+        src: &[u8],
+        dst: &mut [u8],
+    ) -> Result<Code, CodecError> {
         let filters = bare(options);
-        // SAFETY: the stream is initialised; options and filters live during the call, which copies them.
-        let code = unsafe { sys::lzma_raw_encoder(&mut self.inner, filters.as_ptr()) };
-        self.started(code, "lzma_raw_encoder")?;
+        // SAFETY: `start` is a coder's initialisation and the stream is initialised; options and filters live during the call, which copies them
+        // and their reference.
+        let code = unsafe { start(&mut self.inner, filters.as_ptr()) };
+        self.started(code, function)?;
         Ok(self.code(src, dst))
     }
 

@@ -17,6 +17,8 @@ use crate::args::{Compat, Entry, Invocation};
 use crate::commands::bench;
 #[cfg(feature = "pln")]
 use crate::commands::compress;
+#[cfg(feature = "delta")]
+use crate::commands::delta;
 use crate::commands::{cache, cat, completions, diff, info, links, list, man, pack, unpack, verify};
 #[cfg(feature = "mount")]
 use crate::commands::{mount, umount};
@@ -47,6 +49,10 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<compress::Compress>(),
     #[cfg(feature = "pln")]
     Entry::of::<compress::Decompress>(),
+    #[cfg(feature = "delta")]
+    Entry::of::<delta::Delta>(),
+    #[cfg(feature = "delta")]
+    Entry::of::<delta::Patch>(),
     Entry::of::<mksquashfs::MkSquashFs>(),
     Entry::of::<Sqfstar>(),
     Entry::of::<Unsquashfs>(),
@@ -98,6 +104,10 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("compress", "pln"),
     #[cfg(not(feature = "pln"))]
     ("decompress", "pln"),
+    #[cfg(not(feature = "delta"))]
+    ("delta", "delta"),
+    #[cfg(not(feature = "delta"))]
+    ("patch", "delta"),
     #[cfg(not(feature = "lrz"))]
     ("lrzip", "lrz"),
     #[cfg(not(feature = "lrz"))]

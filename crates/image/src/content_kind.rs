@@ -18,6 +18,9 @@ pub const LRZ_MAGIC: &[u8] = b"LRZI";
 /// The first bytes of a .pln file.
 pub const PLN_MAGIC: &[u8] = b"\x8bPLN\r\n\x1a\n";
 
+/// The first bytes of a delta.
+pub const DELTA_MAGIC: &[u8] = b"\x8bPLD\r\n\x1a\n";
+
 /// Container of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -28,6 +31,8 @@ pub enum ContentKind {
     Lrz,
     /// Our container of one file or stream.
     Pln,
+    /// What makes a file of another one.
+    Delta,
     /// A tar that is not compressed.
     Tar,
     /// Compressed data, most likely a tar.
@@ -49,6 +54,9 @@ impl ContentKind {
         }
         if head.starts_with(PLN_MAGIC) {
             return Some(ContentKind::Pln);
+        }
+        if head.starts_with(DELTA_MAGIC) {
+            return Some(ContentKind::Delta);
         }
         Some(detect(head)).filter(|&compression| compression != Compression::Plain).map(ContentKind::Compressed)
     }
@@ -88,6 +96,7 @@ impl fmt::Display for ContentKind {
             ContentKind::SquashFs => f.write_str("a SquashFS image"),
             ContentKind::Lrz => f.write_str("a .lrz file"),
             ContentKind::Pln => f.write_str("a .pln file, which holds no tree"),
+            ContentKind::Delta => f.write_str("a delta"),
             ContentKind::Tar => f.write_str("a tar"),
             ContentKind::Compressed(compression) => write!(f, "a file compressed with {compression}"),
         }
@@ -109,10 +118,11 @@ mod tests {
 
     #[test]
     fn the_first_bytes_decide() {
-        let cases: [(&[u8], Option<ContentKind>); 7] = [
+        let cases: [(&[u8], Option<ContentKind>); 8] = [
             (b"hsqs", Some(ContentKind::SquashFs)),
             (b"LRZI\0\x06", Some(ContentKind::Lrz)),
             (b"\x8bPLN\r\n\x1a\n", Some(ContentKind::Pln)),
+            (b"\x8bPLD\r\n\x1a\n", Some(ContentKind::Delta)),
             (b"\x1f\x8b\x08\0", Some(ContentKind::Compressed(Compression::Gzip))),
             (b"\x8bPLN\n", None),
             (b"", None),

@@ -124,7 +124,7 @@ impl ImagePlace {
     pub fn open_input(&self, input: Arc<dyn Input>, metadata_cache: usize) -> Result<OpenedImage, Error> {
         let origin = self.offset.map_or(Origin::Find, Origin::At);
         let found = ContentKind::of_input(input.size(), |head| input.read_at(0, head));
-        if let (None, Some(found @ (ContentKind::Lrz | ContentKind::Pln))) = (self.offset, found) {
+        if let (None, Some(found @ (ContentKind::Lrz | ContentKind::Pln | ContentKind::Delta))) = (self.offset, found) {
             // Data stored in it may look like an image.
             return Err(found.instead_of(&self.path, EXPECTED));
         }

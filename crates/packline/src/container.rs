@@ -101,6 +101,7 @@ mod tests {
     fn containers_are_recognised_by_what_their_writers_write() {
         assert_eq!(ContentKind::of_head(packline_lrz::format::MARK), Some(ContentKind::Lrz));
         assert_eq!(ContentKind::of_head(&packline_pln::MAGIC), Some(ContentKind::Pln));
+        assert_eq!(ContentKind::of_head(&packline_delta::MAGIC), Some(ContentKind::Delta));
     }
 
     #[test]

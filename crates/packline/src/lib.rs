@@ -45,6 +45,8 @@ mod changes;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 mod codecs;
 mod container;
+#[cfg(feature = "delta")]
+mod delta_file;
 mod entry_edit;
 mod file_kind;
 mod filtered;
@@ -111,6 +113,8 @@ pub mod requests {
     pub use crate::changes::{Changes, NewRoot, Unsupported};
     #[cfg(feature = "pln")]
     pub use crate::codecs::pln_codings;
+    #[cfg(feature = "delta")]
+    pub use crate::delta_file::{DeltaRequest, PatchRequest, delta, delta_info, patch};
     pub use crate::entry_edit::EntryEdit;
     pub use crate::file_kind::FileKind;
     pub use crate::joined::Part;

@@ -188,7 +188,11 @@ fn pool(resources: &Resources, workers: usize, display_path: &Path) -> Result<Po
 }
 
 /// The superblock is written last, at the start of the image, so that a stream gets an image when it is whole.
-fn open_output(target: Output, resources: &Resources, temporaries: &Temporaries) -> Result<OutputFile, Error> {
+pub(crate) fn open_output(
+    target: Output,
+    resources: &Resources,
+    temporaries: &Temporaries,
+) -> Result<OutputFile, Error> {
     match target {
         Output::File { path, force } => Ok(OutputFile::open(&path, force, temporaries)?),
         Output::Stream(path, out) => {

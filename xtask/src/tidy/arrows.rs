@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 17] = [
+const MAY_USE: [(&str, &[&str]); 18] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
@@ -15,12 +15,13 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("lrz", &["engine", "runtime", "codec", "longrange"]),
     ("pln", &["engine", "runtime", "codec", "cache"]),
     ("image", &["engine", "runtime", "codec", "tree", "squashfs"]),
-    ("packline", &["engine", "runtime", "codec", "tree", "cache", "squashfs", "lrz", "pln", "image"]),
+    ("delta", &["engine", "runtime", "codec", "tree", "longrange", "cache", "squashfs"]),
+    ("packline", &["engine", "runtime", "codec", "tree", "cache", "squashfs", "lrz", "pln", "image", "delta"]),
     (
         "cli",
         &[
             "packline", "bench", "image", "engine", "runtime", "codec", "tree", "cache", "remote", "squashfs", "lrz",
-            "pln",
+            "pln", "delta",
         ],
     ),
     ("testkit", &["codec"]),

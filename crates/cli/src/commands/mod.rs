@@ -7,6 +7,8 @@ pub mod cat;
 pub mod completions;
 #[cfg(feature = "pln")]
 pub mod compress;
+#[cfg(feature = "delta")]
+pub mod delta;
 pub mod diff;
 pub mod info;
 pub mod links;

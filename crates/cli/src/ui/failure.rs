@@ -66,6 +66,10 @@ fn readers_of(container: ContentKind) -> &'static str {
         ContentKind::Pln => "this build does not read it, one with the feature 'pln' does",
         #[cfg(feature = "pln")]
         ContentKind::Pln => "packline decompress, cat --range, info and verify read it",
+        #[cfg(not(feature = "delta"))]
+        ContentKind::Delta => "this build does not read it, one with the feature 'delta' does",
+        #[cfg(feature = "delta")]
+        ContentKind::Delta => "packline patch applies it, info describes it",
         ContentKind::Tar => "packline pack, list, cat, info and verify read it, tar -xf unpacks it",
         ContentKind::Compressed(_) => "packline pack, list, cat, info and verify read it if it is a tar",
         _ => "packline unpack, list, cat, info, verify, diff and mount read it",

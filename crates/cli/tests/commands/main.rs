@@ -5,6 +5,7 @@ mod bench_pack;
 mod bench_unpack;
 mod callers;
 mod containers;
+mod delta;
 mod escapes;
 mod exit_status;
 mod few_threads;

@@ -25,6 +25,7 @@ mod metadata_cache;
 mod random;
 mod reading;
 mod scratch;
+mod stored_blocks;
 mod walk;
 
 pub use crate::format::directory::listing::{DirEntry, Listing};
@@ -39,4 +40,5 @@ pub use packline_runtime::{FileInput, Input};
 pub use random::{Files, OpenFile, RandomSettings};
 pub use reading::{Chunk, Event, FragmentCounts, FragmentUses, ReadSettings, Reading, Request};
 pub use scratch::{Scratch, SpilledBlock};
+pub use stored_blocks::{StoredBlock, StoredKind};
 pub use walk::{MOST_DIRECTORIES, Visit, Walk};

@@ -1,5 +1,7 @@
 //! `packline info`: codec, sizes, tables and numbers of entries of an image.
 
+#[cfg(feature = "delta")]
+mod delta;
 #[cfg(feature = "pln")]
 pub(crate) mod pln;
 mod tar;
@@ -38,7 +40,7 @@ pub const FLAGS: &[(u16, &str)] = &[
     (1 << 15, "unknown bit 15"),
 ];
 
-/// Show the codecs, sizes, tables and numbers of entries of an image, a tar, a .pln file or a .lrz file
+/// Show the codecs, sizes, tables and numbers of entries of an image, a tar, a .pln file, a .lrz file or a delta
 #[derive(Debug, clap::Args)]
 pub struct Info {
     #[command(flatten)]
@@ -62,6 +64,11 @@ impl Command for Info {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let (path, resources) = (&self.place.image, io.host.resources());
+        #[cfg(feature = "delta")]
+        if ContentKind::of_file(path) == Some(ContentKind::Delta) && !invocation.has("offset") {
+            refuse_options(ContentKind::Delta, invocation)?;
+            return delta::run(path, self.json, io);
+        }
         let opened = self.place.offset.open_with(path, false, &resources, None, io)?;
         #[cfg(feature = "lrz")]
         let detail = lrz::Detail { json: self.json, verbosity: 0 };

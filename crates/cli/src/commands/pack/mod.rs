@@ -6,7 +6,7 @@ mod dry_run;
 #[cfg(feature = "lrz")]
 mod lrz;
 mod manifest;
-mod options;
+pub(super) mod options;
 mod sources;
 
 use std::path::{Path, PathBuf};

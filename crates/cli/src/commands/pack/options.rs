@@ -20,7 +20,7 @@ use crate::ui::io::Io;
 #[command(next_help_heading = "Compression")]
 pub struct Compression {
     /// Codec with its parameters: NAME[:key=value,...]; NAME:help lists them
-    #[arg(short, long, default_value = "zstd", value_parser = text_or_help(help).words(codecs))]
+    #[arg(short, long, default_value = "zstd", value_parser = text_or_help(codec_help_asked).words(codecs))]
     pub codec: String,
     /// Block size, a power of two
     #[arg(short, long, value_name = "SIZE", default_value = "128K", value_parser = power_of_two(4 << 10..=1 << 20))]
@@ -120,11 +120,13 @@ pub struct Entries {
     mtime: Option<i64>,
 }
 
-fn codecs() -> Vec<String> {
+/// The codecs of images.
+pub fn codecs() -> Vec<String> {
     CODECS.iter().map(ToString::to_string).collect()
 }
 
-fn help(codec: &str) -> Option<Result<String, String>> {
+/// The answer to `--codec help` and `--codec CODEC:help`.
+pub fn codec_help_asked(codec: &str) -> Option<Result<String, String>> {
     if codec == "help" {
         return Some(Ok(codecs_help(CODECS.iter().copied())));
     }

@@ -1,0 +1,172 @@
+//! `packline delta` and `packline patch`: a file as a delta to another one, and back.
+
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use packline::Output;
+use packline::requests::{DeltaRequest, PatchRequest};
+use packline_codec::Spec;
+use packline_delta::DeltaOptions;
+
+use crate::args::machine::Machine;
+use crate::args::reporting::Reporting;
+use crate::args::run_options::{RunOptions, SchedulingOptions};
+use crate::args::value::{number, text_or_help};
+use crate::args::{Command, Invocation, wrong};
+use crate::commands::pack::options::{codec_help_asked, codecs};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::watched;
+use crate::ui::target;
+
+/// Make a delta: a small file with which 'packline patch' makes NEW of OLD
+#[derive(Debug, clap::Args)]
+pub struct Delta {
+    /// The file that is there when the delta is applied: an image, a tar, any file or block device
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    old: PathBuf,
+    /// The file that it makes then
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    new: PathBuf,
+    /// The delta; - is standard output
+    #[arg(value_hint = clap::ValueHint::AnyPath)]
+    delta: PathBuf,
+    /// Effort. More finds shorter repeats and takes more memory: 1 GB and more from 8 on
+    #[arg(short, long, default_value = "7", value_parser = number::<u32>(1..=9))]
+    level: u32,
+    /// The codec that compressed NEW's blocks if NEW is an image, NAME[:key=value,...]; several are tried in this order
+    /// [default: those that the image's options allow]
+    #[arg(short, long, value_parser = text_or_help(codec_help_asked).words(codecs))]
+    codec: Vec<String>,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+/// Make NEW of OLD and a delta
+#[derive(Debug, clap::Args)]
+pub struct Patch {
+    /// The file that the delta was made for
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    old: PathBuf,
+    /// The delta
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    delta: PathBuf,
+    /// The file that it makes; - is standard output
+    #[arg(value_hint = clap::ValueHint::AnyPath)]
+    new: PathBuf,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+/// What both commands take.
+#[derive(Debug, clap::Args)]
+struct Shared {
+    /// Replace an existing file
+    #[arg(short, long, help_heading = "Output")]
+    force: bool,
+    #[command(flatten)]
+    machine: Machine,
+    #[command(flatten)]
+    scheduling: SchedulingOptions,
+    #[command(flatten)]
+    reporting: Reporting,
+}
+
+impl Command for Delta {
+    const NAME: &'static str = "delta";
+
+    const EXAMPLES: &'static [&'static str] = &[
+        "packline delta root-1.sqfs root-2.sqfs root-1-2.pld",
+        "packline patch root-1.sqfs root-1-2.pld root-2.sqfs",
+        "packline delta backup-1.tar backup-2.tar changes.pld --mem 1G",
+    ];
+
+    fn details() -> String {
+        "Of a SquashFS image (or a file with one in it, such as an AppImage) what its blocks hold is compared, decompressed, whatever the \
+         codecs and block sizes of OLD and NEW. 'packline patch' compresses NEW's blocks again, to the same bytes, or copies them \
+         where OLD has the same. Blocks of another packer that no codec of packline reproduces, and that OLD does not have, are in the delta as \
+         they are.\n\
+         A delta is applied by the version of packline that made it, or by one whose codec gives the same bytes; another says so.\n\
+         The delta's bytes depend on OLD, NEW, --level and --codec alone."
+            .to_string()
+    }
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let options = self.shared.start([("OLD", &self.old), ("NEW", &self.new)], &self.delta, io)?;
+        let codecs = self.codec.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
+        let target = self.shared.target(&self.delta, io)?;
+        let mut request = DeltaRequest::new(&self.old, &self.new, target);
+        let mut chosen = DeltaOptions::default();
+        (chosen.level, chosen.codecs) = (self.level, codecs);
+        request.options = chosen;
+        request.resources = options.apply(self.shared.machine.resources(&io.host));
+        request.temporaries = io.temporaries.clone();
+        let bar = self.shared.reporting.bar();
+        let made = watched(io, bar, |observer| packline::requests::delta(request, observer))?;
+        let (object, text) = report::made(&made, [&self.old, &self.new, &self.delta]);
+        self.shared.report(object, text, made.head.new.size, &options, invocation, io);
+        Ok(())
+    }
+}
+
+impl Command for Patch {
+    const NAME: &'static str = "patch";
+
+    const EXAMPLES: &'static [&'static str] = &["packline patch root-1.sqfs root-1-2.pld root-2.sqfs"];
+
+    fn details() -> String {
+        "OLD is read and compared with the delta's checksum of it before anything is written; NEW has its name only when it has been compared \
+         with the checksum of NEW."
+            .to_string()
+    }
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let options = self.shared.start([("OLD", &self.old), ("DELTA", &self.delta)], &self.new, io)?;
+        let target = self.shared.target(&self.new, io)?;
+        let mut request = PatchRequest::new(&self.old, &self.delta, target);
+        request.resources = options.apply(self.shared.machine.resources(&io.host));
+        request.temporaries = io.temporaries.clone();
+        let bar = self.shared.reporting.bar();
+        let patched = watched(io, bar, |observer| packline::requests::patch(request, observer))?;
+        let (object, text) = report::patched(&patched, [&self.old, &self.delta, &self.new]);
+        self.shared.report(object, text, patched.head.new.size, &options, invocation, io);
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// Starts the clock.
+    fn start(&self, inputs: [(&str, &PathBuf); 2], output: &Path, io: &Io) -> Result<RunOptions, Failure> {
+        for (name, path) in inputs {
+            if path.as_os_str() == "-" {
+                let expected = "a file, since it is read at any offset; ./- is one called '-'";
+                return Err(Failure::usage(format!("{name} is standard input (expected {expected})")));
+            }
+        }
+        let [(_, old), (_, other)] = inputs;
+        self.scheduling.start(self.reporting.stats, Some(self.force), &[old, other, output], io)
+    }
+
+    fn target(&self, path: &Path, io: &mut Io) -> Result<Output, Failure> {
+        target::image(path, self.force, io)
+    }
+
+    fn report(
+        &self,
+        object: serde_json::Value,
+        text: String,
+        bytes: u64,
+        options: &RunOptions,
+        invocation: &Invocation,
+        io: &mut Io,
+    ) {
+        let Reporting { json, quiet, .. } = self.reporting;
+        options.report((json, quiet), object, text, bytes, io);
+        options.write_trace_or_warn(invocation, io);
+    }
+}
+
+fn parse(text: &str) -> Result<Spec, Failure> {
+    packline_squashfs::parse_codec(text).map_err(|error| wrong("codec", error))
+}

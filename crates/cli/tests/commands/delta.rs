@@ -1,0 +1,151 @@
+//! `packline delta` and `packline patch`: NEW comes back byte for byte, whatever made it; and a wrong OLD leaves nothing behind.
+
+use packline_testkit::model::Node;
+use packline_testkit::{Random, Sandbox, tools};
+use serde_json::Value;
+
+use crate::sandbox;
+
+/// Two trees of which the second has a file in front, changed files and one less.
+fn trees() -> Sandbox {
+    let (sandbox, mut random) = (sandbox(), Random::new(31));
+    let mut nodes = vec![Node::dir("")];
+    for number in 0..25 {
+        nodes.push(Node::file(format!("b-prose{number:02}"), random.prose(300_000 / (number + 1) + number * 5000)));
+    }
+    nodes.push(Node::file("c-noise", random.noise(200_000)));
+    sandbox.plant("old", &nodes);
+    nodes.remove(9);
+    nodes.insert(1, Node::file("a-first", random.prose(30_000)));
+    nodes[7] = Node::file("b-prose05", random.prose(50_000));
+    sandbox.plant("new", &nodes);
+    sandbox
+}
+
+/// Makes a delta with any number of workers, and NEW of it with any; the summary.
+fn round_trip(sandbox: &Sandbox, old: &str, new: &str, options: &[&str]) -> Value {
+    let mut first: Option<(Vec<u8>, Value)> = None;
+    for workers in ["0", "1", "2", "7"] {
+        let ran = sandbox.good(&[&["delta", "-f", "--json", "-j", workers, old, new, "d.pld"], options].concat());
+        let summary: Value = serde_json::from_str(&ran.text()).unwrap();
+        assert_eq!(summary["delta_bytes"], sandbox.read("d.pld").len());
+        sandbox.good(&["patch", "-f", "-q", "-j", workers, old, "d.pld", "back"]);
+        assert!(sandbox.read("back") == sandbox.read(new), "{old}, {new}: {workers} workers");
+        let (bytes, _) = first.get_or_insert((sandbox.read("d.pld"), summary));
+        assert!(*bytes == sandbox.read("d.pld"), "{old}, {new}: {workers} workers");
+    }
+    first.unwrap().1
+}
+
+fn number(summary: &Value, path: &str) -> u64 {
+    summary.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path}: {summary}"))
+}
+
+#[test]
+fn images_of_packline_and_tars() {
+    let sandbox = trees();
+    for codec in ["zstd", "gzip", "xz", "lz4", "none"] {
+        for tree in ["old", "new"] {
+            sandbox.good(&["pack", "-f", "-q", "-c", codec, "-b", "32K", tree, &format!("{tree}.sqfs")]);
+        }
+        let summary = round_trip(&sandbox, "old.sqfs", "new.sqfs", &[]);
+        let size = number(&summary, "/delta_bytes");
+        assert!(size < 60_000, "{codec}: {summary}");
+        assert_eq!(number(&summary, "/blocks/raw"), 0, "{codec}: {summary}");
+        assert!(codec == "none" || number(&summary, "/blocks/kept") > 5, "{codec}: {summary}");
+    }
+    for tree in ["old", "new"] {
+        sandbox.peer("tar", &["-cf", &format!("{tree}.tar"), tree]);
+    }
+    assert!(number(&round_trip(&sandbox, "old.tar", "new.tar", &[]), "/delta_bytes") < 60_000);
+    let mixed = round_trip(&sandbox, "old.tar", "new.sqfs", &[]);
+    assert!(number(&mixed, "/delta_bytes") < 100_000, "{mixed}");
+}
+
+#[test]
+fn images_of_mksquashfs() {
+    if !tools::need(&["mksquashfs"]) {
+        return;
+    }
+    let sandbox = trees();
+    for codec in ["gzip", "xz", "zstd", "lz4", "lzo"] {
+        for tree in ["old", "new"] {
+            let image = format!("{tree}.sqfs");
+            let options = ["-comp", codec, "-b", "32768", "-noappend", "-quiet", "-no-progress", "-all-root"];
+            sandbox.peer("mksquashfs", &[&[tree, &*image], &options[..]].concat());
+        }
+        let summary = round_trip(&sandbox, "old.sqfs", "new.sqfs", &[]);
+        let all = ["encoded", "kept", "raw"].map(|way| number(&summary, &format!("/blocks/{way}")));
+        // Blocks that do not come out the same are in the delta as they are, or OLD has them.
+        assert!(all[1] > 5 && number(&summary, "/delta_bytes") < 300_000, "{codec}: {summary}");
+    }
+}
+
+#[test]
+fn memory_and_temporary_files_change_no_byte() {
+    let sandbox = trees();
+    for tree in ["old", "new"] {
+        sandbox.good(&["pack", "-q", "-c", "xz", tree, &format!("{tree}.sqfs")]);
+    }
+    sandbox.good(&["delta", "-q", "old.sqfs", "new.sqfs", "d.pld"]);
+    sandbox.good(&["delta", "-q", "--mem", "300M", "old.sqfs", "new.sqfs", "small.pld"]);
+    assert!(sandbox.read("d.pld") == sandbox.read("small.pld"));
+    sandbox.good(&["patch", "-q", "--mem", "100M", "old.sqfs", "d.pld", "back"]);
+    assert!(sandbox.read("back") == sandbox.read("new.sqfs"));
+    let refused = sandbox.bad(1, &["patch", "-f", "--mem", "10M", "old.sqfs", "d.pld", "back"]);
+    assert!(refused.contains("bytes of memory are not enough") && refused.contains("--mem"), "{refused}");
+    assert!(sandbox.read("back") == sandbox.read("new.sqfs"), "what was there is still there");
+}
+
+#[test]
+fn a_delta_for_another_file_is_one_line_and_nothing_is_written() {
+    let sandbox = sandbox();
+    let mut random = Random::new(5);
+    sandbox.write("old", random.noise(70_000));
+    sandbox.write("new", random.noise(80_000));
+    sandbox.good(&["delta", "-q", "old", "new", "d.pld"]);
+    let mut other = sandbox.read("old");
+    other[50_000] ^= 1;
+    sandbox.write("other", other);
+    sandbox.write("shorter", random.noise(69_999));
+    let names = sandbox.names();
+    for old in ["other", "shorter", "new"] {
+        let refused = sandbox.bad(1, &["patch", old, "d.pld", "back"]);
+        assert!(
+            refused.starts_with(&format!("packline: {old}: is not the file that the delta was made for: ")),
+            "{refused}"
+        );
+        assert_eq!(refused.trim_end().lines().count(), 1, "{refused}");
+    }
+    let mut damaged = sandbox.read("d.pld");
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    sandbox.write("damaged.pld", damaged);
+    let refused = sandbox.bad(1, &["patch", "old", "damaged.pld", "back"]);
+    assert!(refused.starts_with("packline: damaged.pld: at byte "), "{refused}");
+    sandbox.remove("damaged.pld");
+    assert_eq!(sandbox.names(), names);
+    let own = sandbox.bad(1, &["patch", "-f", "old", "d.pld", "old"]);
+    assert!(own.contains("is the input itself"), "{own}");
+}
+
+#[test]
+fn streams() {
+    let sandbox = sandbox();
+    sandbox.write("old", Random::new(6).prose(50_000));
+    sandbox.write("new", Random::new(7).prose(60_000));
+    sandbox.good(&["delta", "-q", "old", "new", "d.pld"]);
+    let delta = sandbox.good(&["delta", "-q", "old", "new", "-"]);
+    assert!(delta.stdout == sandbox.read("d.pld"));
+    let new = sandbox.good(&["patch", "-q", "old", "d.pld", "-"]);
+    assert!(new.stdout == sandbox.read("new"));
+    for words in [
+        ["delta", "-", "new", "x"],
+        ["delta", "old", "-", "x"],
+        ["patch", "-", "d.pld", "x"],
+        ["patch", "old", "-", "x"],
+    ] {
+        let refused = sandbox.bad(2, &words);
+        assert!(refused.contains("is standard input (expected a file"), "{refused}");
+    }
+}

@@ -1,0 +1,16 @@
+//! The format of deltas, which `docs/format/delta.md` describes: each structure is encoded and decoded in one module.
+
+pub(crate) mod group;
+pub(crate) mod head;
+pub(crate) mod numbers;
+pub(crate) mod part;
+pub(crate) mod recipe;
+
+/// Most literals of a group, bytes.
+pub(crate) const LITERALS_MOST: usize = 4 << 20;
+/// Most bytes of a group's reference.
+pub(crate) const REFERENCE_MOST: usize = 8 << 20;
+/// Most entries of a group.
+pub(crate) const ENTRIES_MOST: usize = 1 << 15;
+/// Most plain bytes of a part of numbers.
+pub(crate) const NUMBERS_MOST: usize = 4 << 20;

@@ -1,0 +1,40 @@
+//! BLAKE3 of whole files.
+
+use packline_engine::CancelToken;
+use packline_runtime::Input;
+
+use crate::passes::Passes;
+use crate::{Error, Side};
+
+/// Bytes read at a time.
+const STEP: u64 = 1 << 20;
+
+/// The hash of a file, in a pass of its own.
+///
+/// # Errors
+/// [`Error::Input`], [`Error::Cancelled`].
+pub(crate) fn of_file(
+    side: Side,
+    input: &dyn Input,
+    cancel: &CancelToken,
+    passes: &mut Passes<'_>,
+) -> Result<[u8; 32], Error> {
+    passes.begin("hashing", input.size());
+    let (mut hasher, mut bytes, mut at) = (blake3::Hasher::new(), Vec::new(), 0);
+    while at < input.size() {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        bytes.resize((input.size() - at).min(STEP) as usize, 0);
+        input.read_at(at, &mut bytes).map_err(Error::input(side))?;
+        hasher.update(&bytes);
+        at += bytes.len() as u64;
+        passes.show(at);
+    }
+    Ok(*hasher.finalize().as_bytes())
+}
+
+/// The first bytes of a hash as text.
+pub(crate) fn shown(hash: &[u8; 32]) -> String {
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,185 @@
+//! Makes a delta.
+//!
+//! Both files are hashed; then the images in them are decoded (`sides.rs`), into temporary files if there is a directory for those. The
+//! matches between the plain forms (`matches.rs`) become groups (`groups.rs`), which the workers compress (`compress.rs`) while the search goes
+//! on; parts are written in order (`write.rs`).
+
+mod compress;
+mod groups;
+mod matches;
+mod probe;
+mod sides;
+mod window;
+mod write;
+
+use std::sync::Arc;
+
+use packline_codec::{ReferenceLzma, Spec};
+use packline_longrange::WINDOW_MOST;
+use packline_runtime::memory::MemoryPlan;
+use packline_runtime::{Input, Observer, Resources, Sink, of_fault};
+
+use self::compress::GroupTask;
+use self::groups::PlannedGroup;
+use self::matches::Search;
+pub use self::sides::BlockCounts;
+use self::sides::{NewSide, OldSide, new_side, old_side};
+use self::write::Writer;
+use crate::format::part::PartKind;
+use crate::passes::Passes;
+use crate::plain::Plain;
+use crate::{Error, FileSum, Head, Side, encoders, hash, map};
+
+/// What decides the bytes of a delta besides the two files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeltaOptions {
+    /// Effort, 1 to 9. Default 7.
+    pub level: u32,
+    /// The codecs that may have made the blocks of a new image; empty for those that its options suggest.
+    pub codecs: Vec<Spec>,
+}
+
+impl Default for DeltaOptions {
+    fn default() -> DeltaOptions {
+        DeltaOptions { level: DeltaOptions::DEFAULT_LEVEL, codecs: Vec::new() }
+    }
+}
+
+impl DeltaOptions {
+    /// The default effort.
+    pub const DEFAULT_LEVEL: u32 = 7;
+    /// All efforts.
+    pub const LEVELS: std::ops::RangeInclusive<u32> = 1..=9;
+}
+
+/// A delta that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Made {
+    /// What it says of itself.
+    pub head: Head,
+    /// Its length, bytes.
+    pub size: u64,
+    /// Bytes of the new file's plain form that are not copied from the old one's.
+    pub literals: u64,
+    /// Blocks of a new image.
+    pub blocks: BlockCounts,
+    /// The codec that reproduces blocks, if some are encoded again.
+    pub codec: Option<Spec>,
+}
+
+/// Makes a delta: what [`crate::patch`] needs to make `new` of `old`.
+///
+/// The bytes depend on the two files and on `options` alone. Plain forms of images go to a temporary file if `resources` have a directory for
+/// it, and are decoded again and again otherwise.
+///
+/// # Errors
+/// [`Error`]: files that cannot be read or change meanwhile, too little memory.
+pub fn delta(
+    old: &Arc<dyn Input>,
+    new: &Arc<dyn Input>,
+    sink: &mut dyn Sink,
+    options: &DeltaOptions,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<Made, Error> {
+    let mut passes = Passes::new(observer);
+    let cancel = &resources.cancel;
+    let old_hash = hash::of_file(Side::Old, old.as_ref(), cancel, &mut passes)?;
+    let new_hash = hash::of_file(Side::New, new.as_ref(), cancel, &mut passes)?;
+    let old_side = old_side(old, resources, &mut passes)?;
+    let new_side = new_side(new, &old_side, &options.codecs, resources, &mut passes)?;
+    let head = head((old.as_ref(), old_hash), (new.as_ref(), new_hash), &old_side, &new_side);
+    let made = write(head, old_side, new_side, sink, options, resources, &mut passes)?;
+    for (side, input) in [(Side::Old, old), (Side::New, new)] {
+        if input.changed().map_err(Error::input(side))? {
+            return Err(Error::Changed(side));
+        }
+    }
+    Ok(made)
+}
+
+fn head(old: (&dyn Input, [u8; 32]), new: (&dyn Input, [u8; 32]), old_side: &OldSide, new_side: &NewSide) -> Head {
+    let sum =
+        |(input, hash): (&dyn Input, _), plain: &Plain| FileSum { size: input.size(), plain: plain.input.size(), hash };
+    let codec = new_side.codec.as_ref();
+    Head {
+        old: sum(old, &old_side.plain),
+        new: sum(new, &new_side.plain),
+        old_is_image: old_side.is_image,
+        block_size: codec.map_or(0, |(_, block_size)| *block_size as u32),
+        old_form: if old_side.is_image { old_side.plain.form.digest() } else { 0 },
+        encoders: codec.map_or(0, |(codec, block_size)| encoders(codec, *block_size)),
+    }
+}
+
+/// Finds the matches, and writes the delta.
+fn write(
+    head: Head,
+    old: OldSide,
+    new: NewSide,
+    sink: &mut dyn Sink,
+    options: &DeltaOptions,
+    resources: &Resources,
+    passes: &mut Passes<'_>,
+) -> Result<Made, Error> {
+    let lzma = ReferenceLzma::new(options.level);
+    let granted = map::plan(
+        &demand(&head, &old.plain, &new, options.level, lzma, resources),
+        2 * GroupTask::GROUP_MEMORY as u64,
+        "finding matches and compressing with one worker",
+        resources,
+        passes.observer,
+    )?;
+    let pool = map::pool(granted.workers, resources)?;
+    [&old.plain, &new.plain].iter().for_each(|plain| plain.keep_for(pool.workers()));
+    let (old_plain, new_plain) = (Arc::clone(&old.plain.input), Arc::clone(&new.plain.input));
+    let task = GroupTask { old: Arc::clone(&old_plain), new: Arc::clone(&new_plain), lzma };
+    let mut map = map::map(&pool, task, granted.window, resources);
+    let mut writer = Writer::new(sink, lzma, new.steps, head.block_size, &old.plain.form);
+    writer.append(&head.encode())?;
+    if let Some((codec, _)) = &new.codec {
+        writer.codec(codec)?;
+    }
+    if !old.lengths.is_empty() {
+        writer.part(PartKind::Lengths, &old.lengths)?;
+    }
+    let (cancel, workers) = (&resources.cancel, granted.workers);
+    let search = Search { old: old_plain, new: new_plain, level: options.level, window: WINDOW_MOST, workers, cancel };
+    passes.begin("compressing", head.new.plain);
+    let mut submit = |planned: PlannedGroup| {
+        passes.show(planned.start);
+        let permit = map.reserve(GroupTask::GROUP_MEMORY, &mut writer).map_err(of_fault)?;
+        map.submit((planned, permit), &mut writer).map_err(of_fault)
+    };
+    let searched = search.run(&mut submit);
+    searched.map_err(|error| map::first(&mut map, &mut writer, error))?;
+    map.drain(&mut writer).map_err(of_fault)?;
+    writer.finish()?;
+    let codec = new.codec.map(|(codec, _)| codec);
+    Ok(Made { head, size: writer.bytes, literals: writer.literals, blocks: new.counts, codec })
+}
+
+/// Memory of the search and of the groups, which run side by side.
+fn demand(
+    head: &Head,
+    old: &Plain,
+    new: &NewSide,
+    level: u32,
+    lzma: ReferenceLzma,
+    resources: &Resources,
+) -> MemoryPlan {
+    let group = GroupTask::GROUP_MEMORY as u64;
+    let search = |workers| Search::memory(level, head.old.plain, head.new.plain, WINDOW_MOST, workers);
+    let (one, two) = (search(1), search(2));
+    let reading = old.worker_memory() + new.plain.worker_memory();
+    MemoryPlan {
+        extra: old.memory() + new.memory() + one.saturating_sub(two - one),
+        per_worker: two - one + GroupTask::memory(lzma) + 2 * reading,
+        caller_works: resources.engine.help_out,
+        min_window: group,
+        window_per_worker: group,
+        keeps_half: false,
+    }
+}

@@ -1,0 +1,139 @@
+//! Finds the codec that gives the blocks of an image the bytes that they have.
+
+use std::sync::Arc;
+
+use packline_codec::{Encoder, GzipParams, Outcome, Spec, ZstdParams};
+use packline_engine::CancelToken;
+use packline_runtime::Input;
+
+use crate::plain::{Block, BlockDecoder, FoundImage, encode_metadata};
+use crate::{Error, Side};
+
+/// Data blocks, and metadata blocks, that are tried.
+const DATA_BLOCKS: usize = 4;
+const METADATA_BLOCKS: usize = 2;
+
+/// The first of the candidates that reproduces most of a few blocks; `None` if none reproduces any.
+///
+/// # Errors
+/// [`Error::Input`], [`Error::Cancelled`], lack of memory.
+pub(super) fn codec(
+    input: &Arc<dyn Input>,
+    image: &FoundImage,
+    candidates: &[Spec],
+    cancel: &CancelToken,
+) -> Result<Option<Spec>, Error> {
+    let samples = Samples::read(input.as_ref(), image)?;
+    let mut best: Option<(usize, &Spec)> = None;
+    for candidate in candidates {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let count = samples.reproduced(candidate, image.block_size)?;
+        if count > best.map_or(0, |(most, _)| most) {
+            best = Some((count, candidate));
+        }
+        if count == samples.0.len() {
+            break;
+        }
+    }
+    Ok(best.map(|(_, codec)| codec.clone()))
+}
+
+/// The codecs that an image with these options may have been made with, the likeliest first. The options do not state the level of xz and lzma,
+/// nor levels of gzip above 9 and of zstd below 1.
+pub(super) fn candidates(stated: &Spec) -> Vec<Spec> {
+    let text = stated.to_string();
+    let mut texts = vec![text.clone()];
+    let joined = |list: String| if text.contains(':') { format!("{text},{list}") } else { format!("{text}:{list}") };
+    match stated {
+        Spec::Gzip(params) => {
+            if params.level == GzipParams::MAX_ZLIB_LEVEL {
+                texts.extend((10..=GzipParams::MAX_LEVEL).map(|level| joined(format!("level={level}"))));
+            }
+            texts.push(joined("engine=zlib".into()));
+        }
+        Spec::Zstd(ZstdParams { level: 1 }) => texts.extend((1..=5).map(|level| format!("zstd:level=-{level}"))),
+        Spec::Xz(_) | Spec::Lzma(_) => {
+            texts.push(joined("extreme".into()));
+            texts.extend((0..=9).rev().map(|level| joined(format!("level={level}"))));
+            texts.push(joined("level=9,extreme".into()));
+        }
+        Spec::Lz4(params) if params.hc => texts.extend((1..=12).rev().map(|level| joined(format!("level={level}")))),
+        _ => {}
+    }
+    let mut specs: Vec<Spec> = Vec::new();
+    for spec in texts.iter().filter_map(|text| Spec::parse(text).ok()) {
+        if !specs.contains(&spec) {
+            specs.push(spec);
+        }
+    }
+    specs
+}
+
+/// Blocks, with their stored and their plain bytes.
+struct Samples(Vec<(Block, Vec<u8>, Vec<u8>)>);
+
+impl Samples {
+    /// Blocks at equal distances.
+    fn read(input: &dyn Input, image: &FoundImage) -> Result<Samples, Error> {
+        let mut decoder = BlockDecoder::new(&image.codec, image.block_size)?;
+        let kind = |is_metadata| image.blocks.iter().filter(move |block| block.is_metadata() == is_metadata);
+        let mut samples = Vec::new();
+        for (is_metadata, most) in [(false, DATA_BLOCKS), (true, METADATA_BLOCKS)] {
+            let step = kind(is_metadata).count().div_ceil(most).max(1);
+            for block in kind(is_metadata).step_by(step) {
+                let (mut stored, mut plain) = (vec![0; block.stored as usize], Vec::new());
+                input.read_at(block.at, &mut stored).map_err(Error::input(Side::New))?;
+                if decoder.decode(block, &stored, &mut plain).is_some() {
+                    samples.push((*block, stored, plain));
+                }
+            }
+        }
+        Ok(Samples(samples))
+    }
+
+    /// How many blocks a codec reproduces.
+    fn reproduced(&self, codec: &Spec, block_size: usize) -> Result<usize, Error> {
+        let (mut data, mut metadata) = (codec.encoder(block_size)?, codec.metadata_encoder()?);
+        let mut count = 0;
+        for (block, stored, plain) in &self.0 {
+            let encoded = match block.is_metadata() {
+                true => encode_metadata(metadata.as_mut(), plain)?,
+                false => encode(data.as_mut(), plain)?,
+            };
+            count += usize::from(encoded == *stored);
+        }
+        Ok(count)
+    }
+}
+
+fn encode(encoder: &mut dyn Encoder, plain: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut out = vec![0; plain.len()];
+    match encoder.compress(plain, &mut out)? {
+        Outcome::Smaller(size) => out.truncate(size),
+        Outcome::NotSmaller => out.clear(),
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(stated: &str) -> Vec<String> {
+        candidates(&stated.parse().unwrap()).iter().map(Spec::to_string).collect()
+    }
+
+    #[test]
+    fn candidates_are_what_the_options_do_not_say() {
+        assert_eq!(texts("gzip"), ["gzip", "gzip:level=10", "gzip:level=11", "gzip:level=12", "gzip:engine=zlib"]);
+        assert_eq!(texts("gzip:level=6"), ["gzip:level=6", "gzip:level=6,engine=zlib"]);
+        assert_eq!(texts("zstd:level=19"), ["zstd:level=19"]);
+        assert_eq!(texts("zstd:level=1")[1], "zstd:level=-1");
+        assert_eq!(texts("xz:dictsize=64K,x86").len(), 12);
+        assert_eq!(texts("lzo"), ["lzo"]);
+        assert_eq!(texts("lz4hc").len(), 12);
+        assert_eq!(texts("lz4"), ["lz4"]);
+    }
+}

@@ -1,0 +1,251 @@
+//! The plain forms of both files, and the recipe of the new one.
+
+use std::sync::Arc;
+
+use packline_cache::ContentDigest;
+use packline_codec::Spec;
+use packline_engine::{CancelToken, Consumer, OrderedMap};
+use packline_runtime::memory::MemoryPlan;
+use packline_runtime::{Input, Resources};
+
+use super::probe;
+use crate::format::recipe::{BlockKind, Step, join};
+use crate::passes::Passes;
+use crate::plain::scan::{Makers, ScanTask, Scanned, Spill, Way};
+use crate::plain::{Block, Form, FoundImage, Known, Plain, find, lengths_of};
+use crate::{Error, Side, map};
+
+/// The old file.
+pub(super) struct OldSide {
+    pub(super) plain: Plain,
+    pub(super) is_image: bool,
+    /// Lengths of blocks that are not what the inodes say, as numbers.
+    pub(super) lengths: Vec<u8>,
+    known: Option<Arc<Known>>,
+}
+
+/// The new file.
+pub(super) struct NewSide {
+    pub(super) plain: Plain,
+    /// How blocks are encoded, and the size of the largest; `None` if none is.
+    pub(super) codec: Option<(Spec, usize)>,
+    pub(super) steps: Vec<Step>,
+    pub(super) counts: BlockCounts,
+}
+
+impl NewSide {
+    /// Memory of the recipe and of the plain form, bytes.
+    pub(super) fn memory(&self) -> u64 {
+        self.plain.memory() + (self.steps.capacity() * size_of::<Step>()) as u64
+    }
+}
+
+/// Blocks of a new image.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BlockCounts {
+    /// Blocks that are encoded again when the delta is applied.
+    pub encoded: u64,
+    /// Blocks that are copied as they are stored in the old image.
+    pub kept: u64,
+    /// Compressed blocks that no codec reproduced, and that the old image does not have.
+    pub raw: u64,
+}
+
+pub(super) fn old_side(
+    input: &Arc<dyn Input>,
+    resources: &Resources,
+    passes: &mut Passes<'_>,
+) -> Result<OldSide, Error> {
+    let itself = || OldSide { plain: Plain::itself(input), is_image: false, lengths: Vec::new(), known: None };
+    let Some(image) = find(Side::Old, input, &resources.cancel)? else { return Ok(itself()) };
+    let FoundImage { codec, block_size, blocks } = image;
+    let blocks = Arc::new(blocks);
+    let task = ScanTask {
+        side: Side::Old,
+        input: Arc::clone(input),
+        codec: codec.clone(),
+        block_size,
+        blocks: Arc::clone(&blocks),
+        makers: None,
+    };
+    let (spill, found) = (Spill::new(resources.scratch.as_deref())?, Vec::with_capacity(blocks.len()));
+    let mut job = Job::new(task, input.size(), resources, passes)?;
+    let mut scan = OldScan { spill, found, digests: Vec::with_capacity(blocks.len()), passes };
+    job.run(&mut scan)?;
+    let OldScan { spill, found, digests, .. } = scan;
+    let Some(lengths) = lengths_of(&blocks, &found) else { return Ok(itself()) };
+    let blocks = blocks.iter().zip(&found).map(|(block, found)| block.with_plain(*found));
+    let form = Form::new(blocks.filter(|block| block.plain() > 0).collect(), input.size());
+    let plain = plain_of(input, spill, form, &codec, block_size)?;
+    let known = Some(Arc::new(Known::new(&plain.form, digests)));
+    Ok(OldSide { plain, is_image: true, lengths, known })
+}
+
+pub(super) fn new_side(
+    input: &Arc<dyn Input>,
+    old: &OldSide,
+    codecs: &[Spec],
+    resources: &Resources,
+    passes: &mut Passes<'_>,
+) -> Result<NewSide, Error> {
+    let Some(image) = find(Side::New, input, &resources.cancel)? else {
+        let length = input.size();
+        let steps = if length > 0 { vec![Step::Raw { length }] } else { Vec::new() };
+        return Ok(NewSide { plain: Plain::itself(input), codec: None, steps, counts: BlockCounts::default() });
+    };
+    let stated = probe::candidates(&image.codec);
+    let codec = probe::codec(input, &image, if codecs.is_empty() { &stated } else { codecs }, &resources.cancel)?;
+    let FoundImage { codec: decoded, block_size, blocks } = image;
+    let blocks = Arc::new(blocks);
+    let task = ScanTask {
+        side: Side::New,
+        input: Arc::clone(input),
+        codec: decoded.clone(),
+        block_size,
+        blocks: Arc::clone(&blocks),
+        makers: Some(Makers { codec: codec.clone(), known: old.known.clone() }),
+    };
+    let mut job = Job::new(task, input.size(), resources, passes)?;
+    let mut scan = NewScan {
+        spill: Spill::new(resources.scratch.as_deref())?,
+        blocks: Arc::clone(&blocks),
+        known: old.known.clone(),
+        steps: Vec::new(),
+        plain: Vec::new(),
+        next: 0,
+        counts: BlockCounts::default(),
+        passes,
+    };
+    job.run(&mut scan)?;
+    let NewScan { spill, steps, plain, counts, .. } = scan;
+    let plain = plain_of(input, spill, Form::new(plain, input.size()), &decoded, block_size)?;
+    let codec = codec.filter(|_| counts.encoded > 0).map(|codec| (codec, block_size));
+    Ok(NewSide { plain, codec, steps, counts })
+}
+
+/// The plain form that was spilled, or, without a directory for that, one that is decoded where it is read.
+fn plain_of(
+    input: &Arc<dyn Input>,
+    spill: Option<Spill<'_>>,
+    form: Form,
+    codec: &Spec,
+    block_size: usize,
+) -> Result<Plain, Error> {
+    Ok(match spill {
+        Some(spill) => Plain::stored(spill.finish()?, form),
+        None => Plain::decoded(input, form, codec, block_size),
+    })
+}
+
+/// Decodes all blocks of a file on the workers.
+struct Job<'j> {
+    map: OrderedMap<ScanTask>,
+    size: u64,
+    block_size: usize,
+    blocks: Arc<Vec<Block>>,
+    cancel: &'j CancelToken,
+}
+
+impl<'j> Job<'j> {
+    fn new(task: ScanTask, size: u64, resources: &'j Resources, passes: &mut Passes<'_>) -> Result<Job<'j>, Error> {
+        let (span, block_size, blocks) = (task.span_memory(), task.block_size, Arc::clone(&task.blocks));
+        let demand = MemoryPlan {
+            extra: blocks.len() as u64 * (2 * size_of::<Block>() as u64 + Known::BLOCK_MEMORY),
+            per_worker: task.memory(),
+            caller_works: resources.engine.help_out,
+            min_window: span,
+            window_per_worker: span,
+            keeps_half: false,
+        };
+        let what = "decoding an image with one worker";
+        let granted = map::plan(&demand, 4 * span, what, resources, passes.observer)?;
+        let map = map::map(&map::pool(granted.workers, resources)?, task, granted.window, resources);
+        passes.begin("decoding", size);
+        Ok(Job { map, size, block_size, blocks, cancel: &resources.cancel })
+    }
+
+    fn run(&mut self, consumer: &mut dyn Consumer<ScanTask>) -> Result<(), Error> {
+        let Job { map, size, block_size, blocks, cancel } = self;
+        let ran = ScanTask::run(*size, *block_size, blocks, map, consumer, cancel);
+        ran.map_err(|error| map::first(map, consumer, error))
+    }
+}
+
+/// The spans of the old image.
+struct OldScan<'s, 'o> {
+    spill: Option<Spill<'s>>,
+    /// What each listed block decodes to, bytes; 0 if it cannot be decoded.
+    found: Vec<u32>,
+    /// Of the blocks that can.
+    digests: Vec<ContentDigest>,
+    passes: &'s mut Passes<'o>,
+}
+
+impl Consumer<ScanTask> for OldScan<'_, '_> {
+    fn consume(&mut self, scanned: Scanned) -> Result<(), Error> {
+        self.found.extend(scanned.blocks.iter().map(|block| block.plain));
+        let decoded = scanned.blocks.iter().filter(|block| block.way != Way::Raw);
+        self.digests.extend(decoded.map(|block| block.digest));
+        self.passes.show(scanned.span.bytes.end);
+        self.spill.as_mut().map_or(Ok(()), |spill| spill.append(&scanned.plain))
+    }
+}
+
+/// The spans of the new image.
+struct NewScan<'s, 'o> {
+    spill: Option<Spill<'s>>,
+    blocks: Arc<Vec<Block>>,
+    known: Option<Arc<Known>>,
+    steps: Vec<Step>,
+    /// The blocks that are decoded in the plain form.
+    plain: Vec<Block>,
+    /// The block of the old image after the last one that was kept.
+    next: u64,
+    counts: BlockCounts,
+    passes: &'s mut Passes<'o>,
+}
+
+impl NewScan<'_, '_> {
+    fn raw(&mut self, length: u64) {
+        if length > 0 {
+            join(&mut self.steps, Step::Raw { length });
+        }
+    }
+
+    fn block(&mut self, block: &Block, way: Way, plain: u32, digest: &ContentDigest) -> Result<(), Error> {
+        if way == Way::Raw {
+            self.counts.raw += 1;
+            self.raw(block.stored.into());
+            return Ok(());
+        }
+        self.plain.push(block.with_plain(plain));
+        if way == Way::Encoded {
+            self.counts.encoded += 1;
+            let kind = if block.is_metadata() { BlockKind::Metadata } else { BlockKind::Data };
+            join(&mut self.steps, Step::Encode { kind, length: plain, count: 1 });
+            return Ok(());
+        }
+        self.counts.kept += 1;
+        let found = self.known.as_ref().and_then(|known| known.find(digest, plain, self.next));
+        let first = found.ok_or_else(|| Error::Internal("a block of the old image is gone".into()))?;
+        self.next = first + 1;
+        join(&mut self.steps, Step::Keep { first, count: 1 });
+        Ok(())
+    }
+}
+
+impl Consumer<ScanTask> for NewScan<'_, '_> {
+    fn consume(&mut self, scanned: Scanned) -> Result<(), Error> {
+        let blocks = Arc::clone(&self.blocks);
+        let mut at = scanned.span.bytes.start;
+        for (block, found) in blocks[scanned.span.blocks.clone()].iter().zip(&scanned.blocks) {
+            self.raw(block.at - at);
+            self.block(block, found.way, found.plain, &found.digest)?;
+            at = block.end();
+        }
+        self.raw(scanned.span.bytes.end - at);
+        self.passes.show(scanned.span.bytes.end);
+        self.spill.as_mut().map_or(Ok(()), |spill| spill.append(&scanned.plain))
+    }
+}

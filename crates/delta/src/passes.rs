@@ -1,0 +1,28 @@
+//! Progress: each pass over a file is counted by itself.
+
+use packline_runtime::{Observer, Pass, Progress};
+
+/// Reports the current pass.
+pub(crate) struct Passes<'o> {
+    pub(crate) observer: &'o mut dyn Observer,
+    name: &'static str,
+    total: u64,
+}
+
+impl<'o> Passes<'o> {
+    pub(crate) fn new(observer: &'o mut dyn Observer) -> Passes<'o> {
+        Passes { observer, name: "", total: 0 }
+    }
+
+    /// Begins a pass over `total` bytes.
+    pub(crate) fn begin(&mut self, name: &'static str, total: u64) {
+        (self.name, self.total) = (name, total);
+        self.show(0);
+    }
+
+    /// So many bytes of the pass are done.
+    pub(crate) fn show(&mut self, done: u64) {
+        let pass = Some(Pass { name: self.name, part: 1, done, total: Some(self.total) });
+        self.observer.advance(&Progress { pass, ..Progress::of_source(done, Some(self.total)) });
+    }
+}

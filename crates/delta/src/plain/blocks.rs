@@ -1,0 +1,106 @@
+//! The compressed blocks of the image in a file.
+
+use std::sync::Arc;
+
+use packline_codec::Spec;
+use packline_engine::CancelToken;
+use packline_runtime::Input;
+use packline_squashfs::read::{Image, Opening, Origin, ReadError, StoredBlock, StoredKind};
+
+use super::form::Block;
+use crate::{Error, Side};
+
+/// Most blocks of an image; a file with more is taken as it is. A constant, since the delta depends on it.
+const BLOCKS_MOST: usize = 1 << 22;
+/// Bytes of metadata that are cached while the blocks are listed.
+const CACHE: usize = 1 << 20;
+/// Blocks between two removals of those that are there twice, at least.
+const SORT_LEAST: usize = 1 << 14;
+
+/// The image in a file.
+#[derive(Debug)]
+pub(crate) struct FoundImage {
+    /// Its codec with the parameters that it states.
+    pub(crate) codec: Spec,
+    /// Its block size, bytes.
+    pub(crate) block_size: usize,
+    /// Its compressed blocks in the order of the file, apart from each other, none of no bytes.
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// The first image in a file; `None` if there is none, or it has too many blocks.
+///
+/// # Errors
+/// [`Error::Input`], [`Error::Cancelled`].
+pub(crate) fn find(side: Side, input: &Arc<dyn Input>, cancel: &CancelToken) -> Result<Option<FoundImage>, Error> {
+    let opening = Opening { origin: Origin::Find, metadata_cache: CACHE };
+    let Some(image) = sound(side, Image::open(Arc::clone(input), opening))? else { return Ok(None) };
+    let mut list = List { origin: image.origin(), size: input.size(), ..List::default() };
+    let listed = image.each_stored_block(BLOCKS_MOST as u32, cancel, &mut |block| list.add(block));
+    if sound(side, listed)?.is_none() || list.sort().is_none() {
+        return Ok(None);
+    }
+    let block_size = image.superblock().block_size as usize;
+    Ok(Some(FoundImage { codec: image.codec().clone(), block_size, blocks: list.apart() }))
+}
+
+/// `None` for a fault of the image.
+fn sound<T>(side: Side, read: Result<T, ReadError>) -> Result<Option<T>, Error> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(ReadError::Corrupt { .. } | ReadError::Unsupported { .. }) => Ok(None),
+        Err(ReadError::Input { cause, .. }) => {
+            Err(Error::Input { side, cause: std::io::Error::new(cause.kind(), cause.to_string()) })
+        }
+        Err(ReadError::Cancelled) => Err(Error::Cancelled),
+        Err(ReadError::Internal(what)) => Err(Error::Internal(what)),
+    }
+}
+
+/// Blocks as they are found.
+#[derive(Debug, Default)]
+struct List {
+    origin: u64,
+    /// Length of the file, bytes.
+    size: u64,
+    blocks: Vec<Block>,
+    /// Length of the list at which it is sorted next.
+    next_sort: usize,
+    too_many: bool,
+}
+
+impl List {
+    /// Files share blocks, so that there may be far more entries in block lists than blocks.
+    fn add(&mut self, found: StoredBlock) {
+        let is_metadata = found.kind == StoredKind::Metadata;
+        // The plain form of a metadata block includes no header.
+        let block = Block::new(self.origin + found.offset, found.stored, found.length, is_metadata);
+        if self.too_many || found.length == 0 || block.end() > self.size {
+            return;
+        }
+        self.blocks.push(block);
+        if self.blocks.len() >= self.next_sort.max(SORT_LEAST) {
+            self.too_many = self.sort().is_none();
+            self.next_sort = 2 * self.blocks.len();
+        }
+    }
+
+    /// Removes what is there twice; `None` if too many are left.
+    fn sort(&mut self) -> Option<()> {
+        self.blocks.sort_unstable_by_key(|block| (block.at, block.stored, block.is_metadata(), block.plain()));
+        self.blocks.dedup_by_key(|block| block.at);
+        (!self.too_many && self.blocks.len() <= BLOCKS_MOST).then_some(())
+    }
+
+    /// The blocks that do not begin in another.
+    fn apart(mut self) -> Vec<Block> {
+        let mut end = 0;
+        self.blocks.retain(|block| {
+            let keep = block.at >= end;
+            end = if keep { block.end() } else { end };
+            keep
+        });
+        self.blocks.shrink_to_fit();
+        self.blocks
+    }
+}

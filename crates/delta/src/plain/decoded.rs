@@ -1,0 +1,124 @@
+//! The plain form of a file with an image, decoded where it is read.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use packline_codec::Spec;
+use packline_runtime::Input;
+
+use super::decoder::BlockDecoder;
+use super::form::{At, Form};
+
+/// Decoded blocks that are kept for each worker.
+const KEPT_FOR_WORKER: usize = 4;
+
+/// A decoded block and its number.
+type Kept = (usize, Arc<Vec<u8>>);
+
+/// Reads the plain form at any place, from any thread. Blocks are decoded when they are needed, and a few are kept.
+pub(crate) struct DecodedInput {
+    input: Arc<dyn Input>,
+    form: Arc<Form>,
+    codec: Spec,
+    block_size: usize,
+    decoders: Mutex<Vec<BlockDecoder>>,
+    /// The blocks used last, the latest first.
+    kept: Mutex<Vec<Kept>>,
+    /// Most of them.
+    most: AtomicUsize,
+}
+
+impl DecodedInput {
+    /// For one worker.
+    pub(crate) fn new(input: &Arc<dyn Input>, form: &Arc<Form>, codec: &Spec, block_size: usize) -> DecodedInput {
+        let (input, form, codec) = (Arc::clone(input), Arc::clone(form), codec.clone());
+        let (decoders, most) = (Mutex::default(), AtomicUsize::new(KEPT_FOR_WORKER));
+        DecodedInput { input, form, codec, block_size, decoders, kept: Mutex::default(), most }
+    }
+
+    /// Keeps more blocks for more workers.
+    pub(crate) fn keep_for(&self, workers: usize) {
+        self.most.store(KEPT_FOR_WORKER * workers.max(1), Ordering::Relaxed);
+    }
+
+    /// Memory for each worker, bytes.
+    pub(crate) fn worker_memory(&self) -> u64 {
+        (BlockDecoder::memory(&self.codec, self.block_size) + (KEPT_FOR_WORKER + 2) * self.block_size) as u64
+    }
+
+    fn block(&self, number: usize) -> io::Result<Arc<Vec<u8>>> {
+        if let Some(kept) = self.kept(number) {
+            return Ok(kept);
+        }
+        let block = self.form.all().get(number).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let mut stored = vec![0; block.stored as usize];
+        self.input.read_at(block.at, &mut stored)?;
+        let mut decoder = self.decoder()?;
+        let mut plain = Vec::new();
+        let decoded = decoder.decode(block, &stored, &mut plain).filter(|()| plain.len() == block.plain() as usize);
+        lock(&self.decoders).push(decoder);
+        let changed = || io::Error::new(io::ErrorKind::InvalidData, "a block of the image has changed");
+        decoded.ok_or_else(changed)?;
+        let plain = Arc::new(plain);
+        self.keep(number, &plain);
+        Ok(plain)
+    }
+
+    fn decoder(&self) -> io::Result<BlockDecoder> {
+        match lock(&self.decoders).pop() {
+            Some(decoder) => Ok(decoder),
+            None => BlockDecoder::new(&self.codec, self.block_size).map_err(io::Error::other),
+        }
+    }
+
+    fn kept(&self, number: usize) -> Option<Arc<Vec<u8>>> {
+        let mut kept = lock(&self.kept);
+        let place = kept.iter().position(|(other, _)| *other == number)?;
+        kept[..=place].rotate_right(1);
+        kept.first().map(|(_, plain)| Arc::clone(plain))
+    }
+
+    fn keep(&self, number: usize, plain: &Arc<Vec<u8>>) {
+        let mut kept = lock(&self.kept);
+        kept.truncate(self.most.load(Ordering::Relaxed) - 1);
+        kept.insert(0, (number, Arc::clone(plain)));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Input for DecodedInput {
+    fn size(&self) -> u64 {
+        self.form.plain()
+    }
+
+    fn read_at(&self, mut offset: u64, mut buffer: &mut [u8]) -> io::Result<()> {
+        while !buffer.is_empty() {
+            let done = match self.form.at(offset, self.input.size()) {
+                At::Raw { length: 0, .. } => return Err(io::ErrorKind::UnexpectedEof.into()),
+                At::Raw { at, length } => {
+                    let now = length.min(buffer.len() as u64) as usize;
+                    self.input.read_at(at, &mut buffer[..now])?;
+                    now
+                }
+                At::Block { number, offset } => {
+                    let block = self.block(number)?;
+                    let rest = block.get(offset as usize..).ok_or(io::ErrorKind::InvalidData)?;
+                    let now = rest.len().min(buffer.len());
+                    buffer[..now].copy_from_slice(&rest[..now]);
+                    now
+                }
+            };
+            offset += done as u64;
+            buffer = &mut buffer[done..];
+        }
+        Ok(())
+    }
+
+    fn changed(&self) -> io::Result<bool> {
+        self.input.changed()
+    }
+}

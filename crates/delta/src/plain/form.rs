@@ -1,0 +1,168 @@
+//! The plain form of a file: its bytes, with blocks of an image decoded.
+
+/// A compressed block of an image in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// Its first byte in the file.
+    pub(crate) at: u64,
+    /// Its first byte in the plain form.
+    pub(crate) start: u64,
+    /// Bytes stored.
+    pub(crate) stored: u32,
+    /// Bytes of the plain form, and above them whether it is of metadata.
+    packed: u32,
+}
+
+/// Bit of blocks of metadata.
+const METADATA: u32 = 1 << 31;
+
+impl Block {
+    /// A block whose place in the plain form is not known yet.
+    pub(crate) fn new(at: u64, stored: u32, plain: u32, is_metadata: bool) -> Block {
+        Block { at, start: 0, stored, packed: plain & !METADATA | if is_metadata { METADATA } else { 0 } }
+    }
+
+    pub(crate) fn plain(&self) -> u32 {
+        self.packed & !METADATA
+    }
+
+    pub(crate) fn is_metadata(&self) -> bool {
+        self.packed & METADATA != 0
+    }
+
+    /// The same with another length of its plain form.
+    pub(crate) fn with_plain(self, plain: u32) -> Block {
+        Block { packed: plain | self.packed & METADATA, ..self }
+    }
+
+    /// The end in the file.
+    pub(crate) fn end(&self) -> u64 {
+        self.at + u64::from(self.stored)
+    }
+
+    /// The end in the plain form.
+    pub(crate) fn plain_end(&self) -> u64 {
+        self.start + u64::from(self.plain())
+    }
+}
+
+/// Which bytes of a file are which bytes of its plain form.
+#[derive(Debug, Default)]
+pub(crate) struct Form {
+    blocks: Vec<Block>,
+    /// Length of the plain form, bytes.
+    plain: u64,
+}
+
+/// The content of a place of the plain form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    /// So many bytes that the file has from here on.
+    Raw { at: u64, length: u64 },
+    /// A byte of the block with this number.
+    Block { number: usize, offset: u32 },
+}
+
+impl Form {
+    /// The form of a file of `size` bytes with these blocks, which are in order and apart from each other.
+    pub(crate) fn new(mut blocks: Vec<Block>, size: u64) -> Form {
+        let (mut stored, mut plain) = (0, 0);
+        for block in &mut blocks {
+            block.start = plain + (block.at - stored);
+            (stored, plain) = (block.end(), block.plain_end());
+        }
+        Form { blocks, plain: plain + (size - stored) }
+    }
+
+    pub(crate) fn plain(&self) -> u64 {
+        self.plain
+    }
+
+    pub(crate) fn all(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Number of blocks.
+    pub(crate) fn count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// `count` blocks from number `first` on; `None` if there are not so many.
+    pub(crate) fn blocks(&self, first: u64, count: u64) -> Option<&[Block]> {
+        let (first, count) = (usize::try_from(first).ok()?, usize::try_from(count).ok()?);
+        self.blocks.get(first..first.checked_add(count)?)
+    }
+
+    /// The content of byte `place` of the plain form of a file of `size` bytes.
+    pub(crate) fn at(&self, place: u64, size: u64) -> At {
+        let next = self.blocks.partition_point(|block| block.start <= place);
+        let before = next.checked_sub(1).and_then(|number| Some((number, self.blocks.get(number)?)));
+        let (stored, plain) = match before {
+            Some((number, block)) if place < block.plain_end() => {
+                return At::Block { number, offset: (place - block.start) as u32 };
+            }
+            Some((_, block)) => (block.end(), block.plain_end()),
+            None => (0, 0),
+        };
+        let at = stored + (place - plain);
+        let end = self.blocks.get(next).map_or(size, |block| block.at);
+        At::Raw { at, length: end.saturating_sub(at) }
+    }
+
+    /// The start of BLAKE3 of the positions of all blocks.
+    pub(crate) fn digest(&self) -> u64 {
+        let mut hasher = blake3::Hasher::new();
+        for block in &self.blocks {
+            hasher
+                .update(&block.at.to_le_bytes())
+                .update(&block.stored.to_le_bytes())
+                .update(&block.packed.to_le_bytes());
+        }
+        let hash = hasher.finalize();
+        hash.as_bytes().first_chunk().map_or(0, |first| u64::from_le_bytes(*first))
+    }
+
+    /// Memory, bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        (self.blocks.capacity() * size_of::<Block>()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_byte_is_of_a_block_or_between_blocks() {
+        let blocks =
+            [(10, 5, 100), (15, 7, 3), (30, 1, 8)].map(|(at, stored, plain)| Block::new(at, stored, plain, false));
+        let form = Form::new(blocks.to_vec(), 40);
+        assert_eq!(form.plain(), 10 + 100 + 3 + 8 + 8 + 9);
+        let raw = |at, length| At::Raw { at, length };
+        let block = |number, offset| At::Block { number, offset };
+        for (place, expected) in [
+            (0, raw(0, 10)),
+            (9, raw(9, 1)),
+            (10, block(0, 0)),
+            (109, block(0, 99)),
+            (110, block(1, 0)),
+            (113, raw(22, 8)),
+            (120, raw(29, 1)),
+            (121, block(2, 0)),
+            (129, raw(31, 9)),
+            (137, raw(39, 1)),
+        ] {
+            assert_eq!(form.at(place, 40), expected, "{place}");
+        }
+        assert_eq!(Form::new(vec![], 5).at(3, 5), raw(3, 2));
+    }
+
+    #[test]
+    fn the_digest_is_that_of_the_positions() {
+        let form = |block: Block| Form::new(vec![block], 100).digest();
+        let block = Block::new(1, 2, 3, false);
+        let others =
+            [Block::new(2, 2, 3, false), Block::new(1, 3, 3, false), block.with_plain(4), Block::new(1, 2, 3, true)];
+        assert!(others.iter().all(|other| form(*other) != form(block)));
+    }
+}

@@ -1,0 +1,55 @@
+//! Blocks of the old image that are not what its inodes say: of another length, or not decodable.
+
+use super::form::Block;
+use crate::format::NUMBERS_MOST;
+use crate::format::numbers::{Fault, Numbers, put};
+
+/// What decoding found: for each block its length, 0 if it cannot be decoded. As numbers: for each block that differs from the list, how many
+/// blocks are between it and the one before, and its length.
+///
+/// `None` if there are too many for a delta.
+pub(crate) fn lengths_of(listed: &[Block], found: &[u32]) -> Option<Vec<u8>> {
+    let (mut out, mut next) = (Vec::new(), 0);
+    for (number, (block, found)) in (0_u64..).zip(listed.iter().zip(found)) {
+        if block.plain() != *found {
+            put(&mut out, number - next);
+            put(&mut out, (*found).into());
+            next = number + 1;
+        }
+    }
+    (out.len() <= NUMBERS_MOST).then_some(out)
+}
+
+/// The listed blocks with these lengths, without those that cannot be decoded.
+pub(crate) fn apply_lengths(mut blocks: Vec<Block>, lengths: &[u8]) -> Result<Vec<Block>, Fault> {
+    let (mut numbers, mut next) = (Numbers::new(lengths), 0_u64);
+    while !numbers.is_at_end() {
+        let number = next.saturating_add(numbers.next()?);
+        let length = numbers.at_most(packline_squashfs::MAX_BLOCK_SIZE.into())?;
+        let block = usize::try_from(number).ok().and_then(|number| blocks.get_mut(number));
+        let block = block.ok_or_else(|| (format!("the length of block {number}"), "a block that the old image has"))?;
+        *block = block.with_plain(length as u32);
+        next = number + 1;
+    }
+    blocks.retain(|block| block.plain() > 0);
+    Ok(blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_that_differ_come_back() {
+        let listed: Vec<Block> = (1..=5).map(|at| Block::new(at * 10, 5, 100, at == 2)).collect();
+        for found in [[100; 5], [100, 7, 100, 0, 100], [0; 5], [1; 5]] {
+            let lengths = lengths_of(&listed, &found).unwrap();
+            let applied = apply_lengths(listed.clone(), &lengths).unwrap();
+            let expected = listed.iter().zip(found).map(|(block, plain)| block.with_plain(plain));
+            assert_eq!(applied, expected.filter(|block| block.plain() > 0).collect::<Vec<_>>());
+            assert_eq!(lengths.is_empty(), found == [100; 5]);
+        }
+        assert!(apply_lengths(listed.clone(), &[5, 1]).is_err());
+        assert!(apply_lengths(listed, &[1]).is_err());
+    }
+}

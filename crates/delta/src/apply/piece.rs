@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use packline_codec::{Encoder, METADATA_BLOCK_SIZE, Outcome, ReferenceDecoder, Spec};
+use packline_codec::{Encoder, Outcome, ReferenceDecoder};
 use packline_engine::{Permit, Task};
 use packline_runtime::Input;
 
+use super::codec::BlockCodec;
 use super::source::{DecodedGroup, Source};
 use crate::format::group::Group;
 use crate::format::part::Part;
@@ -81,8 +82,7 @@ pub(super) struct PieceTask {
     /// OLD, and its plain form.
     pub(super) old: Arc<dyn Input>,
     pub(super) plain: Arc<dyn Input>,
-    /// How blocks are encoded, and the size of the largest.
-    pub(super) codec: Option<(Spec, usize)>,
+    pub(super) codec: Option<BlockCodec>,
 }
 
 /// Encoders of a worker, each made when it is first needed.
@@ -114,7 +114,7 @@ impl PieceTask {
 
     fn encode(&self, encoders: &mut Encoders, kind: BlockKind, plain: Vec<u8>) -> Result<Vec<u8>, Error> {
         let missing = || Error::Internal("a block without a codec".into());
-        let (spec, block_size) = self.codec.as_ref().ok_or_else(missing)?;
+        let BlockCodec { spec, block_size } = self.codec.as_ref().ok_or_else(missing)?;
         match kind {
             BlockKind::Data => {
                 let encoder = made(&mut encoders.data, || spec.encoder(*block_size))?;
@@ -169,6 +169,3 @@ impl Task for PieceTask {
         made.bytes.len() as u64
     }
 }
-
-/// Largest metadata block with its header, bytes.
-pub(super) const METADATA_MOST: usize = METADATA_BLOCK_SIZE + 2;

@@ -6,13 +6,15 @@
 use std::ops::Range;
 
 use super::numbers::{Fault, Numbers, put, put_signed};
-use super::{ENTRIES_MOST, LITERALS_MOST, REFERENCE_MOST};
+use super::{COPY_LEAST, ENTRIES_MOST, LITERALS_MOST, REFERENCE_MOST};
 
 /// Bytes of OLD before and after a changed place that belong to the reference.
 const AROUND: u64 = 256;
 /// Most bytes of the reference for each literal, so that no work is asked for without a result. A single literal has 1026 around it, and short
 /// matches of 32 literals have no more than 1216 each.
 const REFERENCE_OF_LITERAL: u64 = 2048;
+/// Least literals for each extra: a block of OLD may have to be decoded for it. A short match has 32.
+const LITERALS_OF_EXTRA: u64 = 16;
 /// Longest copy, and largest position, bytes.
 const LONGEST: u64 = 1 << 62;
 
@@ -93,6 +95,11 @@ impl Group {
         self.entries.iter().map(|entry| u64::from(entry.literals)).sum()
     }
 
+    /// Memory, bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>() + self.extras.capacity() * size_of::<Range<u64>>()
+    }
+
     /// Numbers: expected place; entries; extras; then start and length of each extra, the start from the end of the last; then the literals
     /// of all entries, their copies, and for each copy its start from the place where it is expected.
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -144,11 +151,23 @@ impl Group {
         group.check(old).map(|()| group)
     }
 
+    /// Checks that no part of it asks for work without a result.
     fn check(&self, old: u64) -> Result<(), Fault> {
+        let literals = self.literals();
+        if self.entries.iter().any(|entry| if entry.copy > 0 { entry.copy < COPY_LEAST } else { entry.literals == 0 }) {
+            return Err((
+                "a group with an entry that makes too little".into(),
+                "a copy of 1024 bytes or more, or literals",
+            ));
+        }
+        if self.extras.len() as u64 > literals / LITERALS_OF_EXTRA {
+            let what = format!("a group with {literals} literals and {} extras", self.extras.len());
+            return Err((what, "an extra for 16 literals at most"));
+        }
         let reference: u64 = self.reference(old).iter().map(|range| range.end - range.start).sum();
-        let most = (REFERENCE_MOST as u64).min(self.literals() * REFERENCE_OF_LITERAL);
-        if self.literals() > LITERALS_MOST as u64 || reference > most {
-            let what = format!("a group with {} literals and a reference of {reference} bytes", self.literals());
+        let most = (REFERENCE_MOST as u64).min(literals * REFERENCE_OF_LITERAL);
+        if literals > LITERALS_MOST as u64 || reference > most {
+            let what = format!("a group with {literals} literals and a reference of {reference} bytes");
             return Err((what, "less of both"));
         }
         Ok(())
@@ -198,7 +217,7 @@ mod tests {
     }
 
     fn group() -> Group {
-        let entries = vec![entry(10, 5000, 2010), entry(0, 700, 900_000), entry(2000, 0, 0), entry(300, 1024, 0)];
+        let entries = vec![entry(10, 5000, 2010), entry(0, 1700, 899_000), entry(2000, 0, 0), entry(300, 1024, 0)];
         Group { expected: 2000, entries, extras: vec![40_000..41_000, 5..9] }
     }
 
@@ -227,6 +246,12 @@ mod tests {
         let with = |extra| Group { extras: Vec::from([extra]), entries: vec![entry(0, 100, 0)], ..Group::default() };
         assert!(Group::decode(&with(0..5).encode(), OLD).is_err(), "a reference without literals");
         assert!(Group::decode(&with(OLD..OLD + 1).encode(), OLD).is_err());
+        let useless = |extras, entry| Group { expected: 0, entries: vec![entry], extras };
+        assert!(Group::decode(&useless(vec![], entry(0, 0, 0)).encode(), OLD).is_err(), "an entry of nothing");
+        assert!(Group::decode(&useless(vec![], entry(9, 1023, 0)).encode(), OLD).is_err(), "a short copy");
+        assert!(Group::decode(&useless(vec![], entry(9, 1024, 0)).encode(), OLD).is_ok());
+        let extras = |count| useless(vec![0..1; count], entry(32, 0, 0)).encode();
+        assert!(Group::decode(&extras(2), OLD).is_ok() && Group::decode(&extras(3), OLD).is_err());
         let large = Group { entries: vec![entry(LITERALS_MOST as u32, 0, 0)], ..with(0..OLD * 100) };
         assert!(Group::decode(&large.encode(), OLD * 100).is_err());
         let many = Group { entries: vec![entry(LITERALS_MOST as u32, 0, 0); 2], ..Group::default() };

@@ -12,5 +12,7 @@ pub(crate) const LITERALS_MOST: usize = 4 << 20;
 pub(crate) const REFERENCE_MOST: usize = 8 << 20;
 /// Most entries of a group.
 pub(crate) const ENTRIES_MOST: usize = 1 << 15;
+/// Shortest copy, bytes. Shorter repeats are found again in the reference, where they cost less.
+pub(crate) const COPY_LEAST: u64 = 1024;
 /// Most plain bytes of a part of numbers.
 pub(crate) const NUMBERS_MOST: usize = 4 << 20;

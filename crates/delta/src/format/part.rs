@@ -125,6 +125,11 @@ impl Part {
         self.offset + PART_HEAD + self.payload.len() as u64
     }
 
+    /// Memory of it and of its plain bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.payload.len() + self.plain
+    }
+
     /// Its plain bytes.
     pub(crate) fn content(self, decoder: &mut ReferenceDecoder, reference: &[u8]) -> Result<Vec<u8>, Error> {
         if self.coding == STORED {

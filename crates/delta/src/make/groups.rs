@@ -3,10 +3,8 @@
 use std::ops::Range;
 
 use crate::format::group::{Entry, Expected, Group};
-use crate::format::{ENTRIES_MOST, LITERALS_MOST, REFERENCE_MOST};
+use crate::format::{COPY_LEAST, ENTRIES_MOST, LITERALS_MOST, REFERENCE_MOST};
 
-/// Shortest match that becomes a copy, bytes. Shorter ones are found again in the reference, where they cost less.
-pub(super) const COPY_LEAST: u64 = 1024;
 /// Most literals of an entry: a group has several.
 const LITERALS_STEP: u64 = LITERALS_MOST as u64 / 4;
 /// Ranges of OLD that are so near are one.

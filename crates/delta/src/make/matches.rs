@@ -7,8 +7,9 @@ use packline_engine::CancelToken;
 use packline_longrange::{FindError, Match, Settings, find};
 use packline_runtime::Input;
 
-use super::groups::{COPY_LEAST, GroupBuilder, PlannedGroup};
+use super::groups::{GroupBuilder, PlannedGroup};
 use super::window::{Both, slice};
+use crate::format::COPY_LEAST;
 use crate::{Error, Side};
 
 /// Bytes compared at a time.

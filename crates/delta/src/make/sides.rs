@@ -58,7 +58,7 @@ pub(super) fn old_side(
     passes: &mut Passes<'_>,
 ) -> Result<OldSide, Error> {
     let itself = || OldSide { plain: Plain::itself(input), is_image: false, lengths: Vec::new(), known: None };
-    let Some(image) = find(Side::Old, input, &resources.cancel)? else { return Ok(itself()) };
+    let Some(image) = find(Side::Old, input, resources)? else { return Ok(itself()) };
     let FoundImage { codec, block_size, blocks } = image;
     let blocks = Arc::new(blocks);
     let task = ScanTask {
@@ -89,7 +89,7 @@ pub(super) fn new_side(
     resources: &Resources,
     passes: &mut Passes<'_>,
 ) -> Result<NewSide, Error> {
-    let Some(image) = find(Side::New, input, &resources.cancel)? else {
+    let Some(image) = find(Side::New, input, resources)? else {
         let length = input.size();
         let steps = if length > 0 { vec![Step::Raw { length }] } else { Vec::new() };
         return Ok(NewSide { plain: Plain::itself(input), codec: None, steps, counts: BlockCounts::default() });

@@ -60,22 +60,10 @@ impl<'w> Writer<'w> {
         for _ in 0..STEPS_MOST {
             let Some(step) = self.steps.pop() else { break };
             self.coder.put(&mut numbers, &step);
-            self.ready += self.plain(&step)?;
+            let missing = || Error::Internal("a block that the old image lacks".into());
+            self.ready += self.old.used(step).ok_or_else(missing)?;
         }
         self.part(PartKind::Recipe, &numbers)
-    }
-
-    /// Bytes of the plain form of NEW that a step uses.
-    fn plain(&self, step: &Step) -> Result<u64, Error> {
-        Ok(match *step {
-            Step::Raw { length } => length,
-            Step::Encode { length, count, .. } => u64::from(length) * count,
-            Step::Keep { first, count } => {
-                let blocks = self.old.blocks(first, count);
-                let blocks = blocks.ok_or_else(|| Error::Internal("a block that the old image lacks".into()))?;
-                blocks.iter().map(|block| u64::from(block.plain())).sum()
-            }
-        })
     }
 
     /// Writes the rest.

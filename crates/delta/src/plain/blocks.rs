@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use packline_codec::Spec;
-use packline_engine::CancelToken;
-use packline_runtime::Input;
+use packline_runtime::{Input, Resources};
 use packline_squashfs::read::{Image, Opening, Origin, ReadError, StoredBlock, StoredKind};
 
 use super::form::Block;
@@ -16,6 +15,11 @@ const BLOCKS_MOST: usize = 1 << 22;
 const CACHE: usize = 1 << 20;
 /// Blocks between two removals of those that are there twice, at least.
 const SORT_LEAST: usize = 1 << 14;
+
+/// Memory of an entry of a list that grows, bytes.
+const ENTRY_MEMORY: u64 = 3 * size_of::<Block>() as u64;
+/// Memory of the longest list, which has each block twice, bytes.
+const LIST_MEMORY: u64 = 2 * BLOCKS_MOST as u64 * ENTRY_MEMORY;
 
 /// The image in a file.
 #[derive(Debug)]
@@ -31,17 +35,27 @@ pub(crate) struct FoundImage {
 /// The first image in a file; `None` if there is none, or it has too many blocks.
 ///
 /// # Errors
-/// [`Error::Input`], [`Error::Cancelled`].
-pub(crate) fn find(side: Side, input: &Arc<dyn Input>, cancel: &CancelToken) -> Result<Option<FoundImage>, Error> {
+/// [`Error::Input`], [`Error::Cancelled`], [`Error::Memory`].
+pub(crate) fn find(side: Side, input: &Arc<dyn Input>, resources: &Resources) -> Result<Option<FoundImage>, Error> {
     let opening = Opening { origin: Origin::Find, metadata_cache: CACHE };
     let Some(image) = sound(side, Image::open(Arc::clone(input), opening))? else { return Ok(None) };
-    let mut list = List { origin: image.origin(), size: input.size(), ..List::default() };
-    let listed = image.each_stored_block(BLOCKS_MOST as u32, cancel, &mut |block| list.add(block));
+    let (origin, size, most) = (image.origin(), input.size(), in_memory(resources.memory));
+    let mut list = List { origin, size, most, ..List::default() };
+    let listed = image.each_stored_block(BLOCKS_MOST as u32, &resources.cancel, &mut |block| list.add(block));
+    if let (true, Some(allowed)) = (list.no_memory, resources.memory) {
+        let (needed, what) = (LIST_MEMORY, "the list of an image's blocks".to_string());
+        return Err(Error::Memory { allowed, needed, what });
+    }
     if sound(side, listed)?.is_none() || list.sort().is_none() {
         return Ok(None);
     }
     let block_size = image.superblock().block_size as usize;
     Ok(Some(FoundImage { codec: image.codec().clone(), block_size, blocks: list.apart() }))
+}
+
+/// Entries of a list for which there is memory.
+fn in_memory(memory: Option<u64>) -> usize {
+    memory.map_or(usize::MAX, |bytes| usize::try_from(bytes / ENTRY_MEMORY).unwrap_or(usize::MAX))
 }
 
 /// `None` for a fault of the image.
@@ -67,6 +81,9 @@ struct List {
     /// Length of the list at which it is sorted next.
     next_sort: usize,
     too_many: bool,
+    /// Most entries for which there is memory.
+    most: usize,
+    no_memory: bool,
 }
 
 impl List {
@@ -74,8 +91,9 @@ impl List {
     fn add(&mut self, found: StoredBlock) {
         let is_metadata = found.kind == StoredKind::Metadata;
         // The plain form of a metadata block includes no header.
-        let block = Block::new(self.origin + found.offset, found.stored, found.length, is_metadata);
-        if self.too_many || found.length == 0 || block.end() > self.size {
+        let block = Block::new(self.origin.saturating_add(found.offset), found.stored, found.length, is_metadata);
+        self.no_memory |= self.blocks.len() == self.most;
+        if self.too_many || self.no_memory || found.length == 0 || block.is_beyond(self.size) {
             return;
         }
         self.blocks.push(block);
@@ -102,5 +120,34 @@ impl List {
         });
         self.blocks.shrink_to_fit();
         self.blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packline_squashfs::read::StoredKind::Data;
+
+    fn listed(most: usize) -> List {
+        let mut list = List { origin: 10, size: 1000, most, ..List::default() };
+        for (offset, stored) in [(500, 9), (100, 50), (100, 40), (120, 60), (989, 2), (u64::MAX - 20, 30), (140, 5)] {
+            list.add(StoredBlock { kind: Data, offset, stored, length: 100 });
+        }
+        list
+    }
+
+    #[test]
+    fn blocks_are_in_order_and_apart_and_in_the_file() {
+        let mut list = listed(usize::MAX);
+        assert!(list.sort().is_some());
+        let found: Vec<_> = list.apart().iter().map(|block| (block.at, block.stored)).collect();
+        assert_eq!(found, [(110, 40), (150, 5), (510, 9)]);
+    }
+
+    #[test]
+    fn more_than_there_is_memory_for_is_noticed() {
+        assert!(listed(4).no_memory && listed(4).blocks.len() == 4);
+        assert!(!listed(6).no_memory);
+        assert_eq!(in_memory(Some(1 << 20)), (1 << 20) / 72);
     }
 }

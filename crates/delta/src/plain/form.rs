@@ -1,5 +1,7 @@
 //! The plain form of a file: its bytes, with blocks of an image decoded.
 
+use crate::format::recipe::Step;
+
 /// A compressed block of an image in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Block {
@@ -38,6 +40,11 @@ impl Block {
     /// The end in the file.
     pub(crate) fn end(&self) -> u64 {
         self.at + u64::from(self.stored)
+    }
+
+    /// Whether it ends beyond a file of `size` bytes, wherever it begins.
+    pub(crate) fn is_beyond(&self, size: u64) -> bool {
+        self.at.checked_add(self.stored.into()).is_none_or(|end| end > size)
     }
 
     /// The end in the plain form.
@@ -91,6 +98,17 @@ impl Form {
     pub(crate) fn blocks(&self, first: u64, count: u64) -> Option<&[Block]> {
         let (first, count) = (usize::try_from(first).ok()?, usize::try_from(count).ok()?);
         self.blocks.get(first..first.checked_add(count)?)
+    }
+
+    /// Bytes of the plain form of NEW that a step uses if this is the form of OLD; `None` if it has not so many blocks.
+    pub(crate) fn used(&self, step: Step) -> Option<u64> {
+        match step {
+            Step::Raw { length } => Some(length),
+            Step::Encode { length, count, .. } => Some(u64::from(length) * count),
+            Step::Keep { first, count } => {
+                Some(self.blocks(first, count)?.iter().map(|block| u64::from(block.plain())).sum())
+            }
+        }
     }
 
     /// The content of byte `place` of the plain form of a file of `size` bytes.

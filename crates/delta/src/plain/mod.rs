@@ -12,8 +12,7 @@ pub(crate) mod scan;
 use std::sync::Arc;
 
 use packline_codec::Spec;
-use packline_engine::CancelToken;
-use packline_runtime::Input;
+use packline_runtime::{Input, Resources};
 
 pub(crate) use self::blocks::{FoundImage, find};
 pub(crate) use self::decoded::DecodedInput;
@@ -60,14 +59,14 @@ impl Plain {
         old: &Arc<dyn Input>,
         head: &Head,
         lengths: &[u8],
-        cancel: &CancelToken,
+        resources: &Resources,
     ) -> Result<Plain, Error> {
         if !head.old_is_image {
             return Ok(Plain::itself(old));
         }
         let other =
             || Error::unsupported("the delta decodes the old image otherwise", "a delta of this version of packline");
-        let FoundImage { codec, block_size, blocks } = find(Side::Old, old, cancel)?.ok_or_else(other)?;
+        let FoundImage { codec, block_size, blocks } = find(Side::Old, old, resources)?.ok_or_else(other)?;
         let blocks = apply_lengths(blocks, lengths).map_err(|(what, expected)| Error::corrupt(0, what, expected))?;
         let form = Form::new(blocks, old.size());
         if form.plain() != head.old.plain || form.digest() != head.old_form {

@@ -55,7 +55,7 @@ impl Image {
             if let Some(tail) = file.tail {
                 let length = (file.size % u64::from(self.superblock().block_size)) as u32;
                 if let Some(end) = ends.get_mut(tail.fragment as usize) {
-                    *end = (tail.offset + length).max(*end);
+                    *end = tail.offset.saturating_add(length).max(*end);
                 }
             }
         });

@@ -14,5 +14,5 @@ pub(crate) const REFERENCE_MOST: usize = 8 << 20;
 pub(crate) const ENTRIES_MOST: usize = 1 << 15;
 /// Shortest copy, bytes. Shorter repeats are found again in the reference, where they cost less.
 pub(crate) const COPY_LEAST: u64 = 1024;
-/// Most plain bytes of a part of numbers.
-pub(crate) const NUMBERS_MOST: usize = 4 << 20;
+/// Most plain bytes of a part of numbers: the largest group has 1.2 MB of them, and the largest part of the recipe 1.3 MB.
+pub(crate) const NUMBERS_MOST: usize = 2 << 20;

@@ -120,7 +120,7 @@ fn in_order(image: &Image, files: Vec<FileData>) {
     let mut uses = FragmentUses::new();
     files.iter().for_each(|file| uses.note(Some(file)));
     let requests = files.into_iter().map(|file| Ok(Request { tag: file.size, weight: 0, file: Some(file) }));
-    let settings = ReadSettings { fragments: 1 << 20, scratch: None, engine: Config::new(0, 1 << 20) };
+    let settings = ReadSettings { fragments: 1 << 20, scratch: None, engine: Config::new(0, 1 << 20), watch: None };
     let Some(mut reading) = no_bug(Reading::new(image, Box::new(requests), uses, &settings)) else { return };
     let (mut missing, mut left, mut events) = (0u64, BYTES, 5000);
     while left > 0 && events > 0 {

@@ -139,6 +139,7 @@ impl ReadPlan {
             fragments: self.fragments,
             scratch: resources.scratch.clone(),
             engine: resources.engine.sized(self.workers, self.window.min(asked), &resources.cancel),
+            watch: None,
         }
     }
 }

@@ -9,8 +9,12 @@ mod demand;
 mod names;
 mod order;
 
+use std::sync::Arc;
+
 use packline_runtime::escape::Escape;
-use packline_squashfs::read::{FileData, FragmentUses, InodeRef, ReadError, ReadSettings, Reading, Request};
+use packline_squashfs::read::{
+    DecodedBlocks, FileData, FragmentUses, InodeRef, ReadError, ReadSettings, Reading, Request,
+};
 use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, KeepRule, Source};
 
 use crate::links::link_bytes;
@@ -88,6 +92,13 @@ impl ImageSource {
             done: 0,
             total: None,
         }
+    }
+
+    /// Reports each block that is decoded.
+    #[must_use]
+    pub fn reporting_to(mut self, watch: Arc<dyn DecodedBlocks>) -> ImageSource {
+        self.settings.iter_mut().for_each(|settings| settings.watch = Some(Arc::clone(&watch)));
+        self
     }
 
     fn advance(&mut self) -> Result<Option<Named>, Fault> {

@@ -1,8 +1,10 @@
 //! An image before a source: its entries come first, with the attributes that they have.
 
+use packline_squashfs::{BaseError, Options};
 use packline_tree::tar::TarOptions;
 use packline_tree::{Bytes, Entry, Error, Extent, Kind, Source, keep_all};
 
+use crate::base::Bases;
 use crate::source::{Granted, Opened, Opening, Prepared};
 use crate::{DEFAULT_META, EntryEdit, Image, Resources};
 
@@ -32,7 +34,31 @@ pub(crate) struct GrantedInputs {
 
 impl Inputs {
     pub(crate) fn new(source: Prepared, before: Option<AppendTo>) -> Inputs {
-        Inputs { source, before: before.map(|before| (Prepared::Image(before.image.clone()), before)) }
+        Inputs {
+            source,
+            before: before.map(|before| (Prepared::Image { image: before.image.clone(), watch: None }, before)),
+        }
+    }
+
+    /// Adds the images that are read to the bases; of the one before the source blocks of any encoder, since it is kept as it is.
+    ///
+    /// # Errors
+    /// Those of [`Bases::add_any`].
+    pub(crate) fn add_bases(
+        &mut self,
+        bases: &mut Bases,
+        options: &Options,
+        resources: &Resources,
+        spare: u64,
+    ) -> Result<(), crate::Error> {
+        self.source.each_image(&mut |image, watch| *watch = bases.add_source(image, options, resources, spare).ok());
+        let Some((Prepared::Image { image, watch }, _)) = &mut self.before else { return Ok(()) };
+        match bases.add_source(image, options, resources, spare) {
+            Ok(base) => *watch = Some(base),
+            Err(BaseError::Foreign { .. }) => bases.add_any(image, options, resources, spare)?,
+            Err(_) => {}
+        }
+        Ok(())
     }
 
     fn all(&self) -> impl Iterator<Item = &Prepared> {

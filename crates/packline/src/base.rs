@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use packline_cache::KnownBlocks;
 use packline_engine::Config;
-use packline_image::{ImagePlace, ReadDemand, metadata_cache};
+use packline_image::{ImagePlace, OpenedImage, ReadDemand, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
 use packline_runtime::{Observer, OutputFile, must_differ};
-use packline_squashfs::read::Image;
+use packline_squashfs::read::{DecodedBlocks, Image};
 use packline_squashfs::{Base, BaseCounts, BaseError, BaseSettings, Options};
 
 use crate::{Error, Resources};
@@ -60,7 +60,8 @@ impl Bases {
         let mut bases = Bases::default();
         for base in wanted {
             let left = resources.memory.map(|_| (spare / 2).saturating_sub(bases.memory()));
-            match open(base, options, resources, left) {
+            let opened = base.place.open(metadata_cache(resources.memory));
+            match opened.and_then(|opened| open(&opened, base.blocks, options, resources, left)) {
                 Err(Error::Read { .. } | Error::Base { .. } | Error::Memory { .. })
                     if base.blocks == BaseBlocks::ExactOrNone => {}
                 opened => bases.0.push((base.place.path.clone(), Arc::new(opened?))),
@@ -68,6 +69,49 @@ impl Bases {
         }
         bases.warn(observer, |counts| counts.damaged, "cannot be decoded, and are not taken");
         Ok(bases)
+    }
+
+    /// Adds an image that is read as a source, if its blocks are those that the encoder would make; it is to report what it decodes to the
+    /// result. Its index takes at most half of what is left of the `spare` bytes.
+    ///
+    /// # Errors
+    /// [`BaseError`]: why it was not added.
+    pub(crate) fn add_source(
+        &mut self,
+        source: &OpenedImage,
+        options: &Options,
+        resources: &Resources,
+        spare: u64,
+    ) -> Result<Arc<dyn DecodedBlocks>, BaseError> {
+        let engine = resources.engine.sized(0, 0, &resources.cancel);
+        let settings = BaseSettings { any: false, memory: self.left(resources, spare), engine };
+        let base = Arc::new(Base::of_source(&source.image, options, &settings)?);
+        self.0.push((source.display_path.clone(), Arc::clone(&base)));
+        Ok(base)
+    }
+
+    /// Adds an image whose blocks are taken whatever encoder made them. One that cannot be read is left out: reading its entries says why.
+    ///
+    /// # Errors
+    /// [`Error::Memory`]: the memory must not decide which blocks the new image has.
+    pub(crate) fn add_any(
+        &mut self,
+        image: &OpenedImage,
+        options: &Options,
+        resources: &Resources,
+        spare: u64,
+    ) -> Result<(), Error> {
+        match open(image, BaseBlocks::Any, options, resources, self.left(resources, spare)) {
+            Ok(base) => self.0.push((image.display_path.clone(), Arc::new(base))),
+            Err(error @ Error::Memory { .. }) => return Err(error),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Most bytes of the next index.
+    fn left(&self, resources: &Resources, spare: u64) -> Option<u64> {
+        resources.memory.map(|_| spare.saturating_sub(self.memory()) / 2)
     }
 
     /// Memory of their indexes, bytes.
@@ -104,20 +148,25 @@ pub(crate) fn check_output(bases: &[BaseImage], output: &OutputFile, path: &Path
 }
 
 /// `memory`: most bytes of the index.
-fn open(base: &BaseImage, options: &Options, resources: &Resources, memory: Option<u64>) -> Result<Base, Error> {
-    let opened = base.place.open(metadata_cache(resources.memory))?;
+fn open(
+    opened: &OpenedImage,
+    blocks: BaseBlocks,
+    options: &Options,
+    resources: &Resources,
+    memory: Option<u64>,
+) -> Result<Base, Error> {
     let engine = engine(&opened.image, resources, memory.unwrap_or(0))?;
-    let settings = BaseSettings { any: base.blocks == BaseBlocks::Any, memory, engine };
+    let settings = BaseSettings { any: blocks == BaseBlocks::Any, memory, engine };
     Base::open(&opened.image, options, &settings).map_err(|cause| match cause {
         BaseError::Read(cause) => opened.fault(cause),
         BaseError::Memory { blocks, allowed, needed } => {
             let limit = resources.memory.unwrap_or(u64::MAX);
-            // Half of what the limit has more is for the index.
-            let needed = limit.saturating_add(needed.saturating_sub(allowed).saturating_mul(2));
-            let what = format!("an index of the {blocks} blocks of {}", base.place.path.escaped());
+            // More than a third of what the limit has more is for the index, if an image is a source, and half if none is.
+            let needed = limit.saturating_add(needed.saturating_sub(allowed).saturating_mul(3));
+            let what = format!("an index of the {blocks} blocks of {}", opened.display_path.escaped());
             Error::memory(Shortage { allowed: limit, needed }, what)
         }
-        cause => Error::Base { path: base.place.path.clone(), cause: Box::new(cause) },
+        cause => Error::Base { path: opened.display_path.clone(), cause: Box::new(cause) },
     })
 }
 

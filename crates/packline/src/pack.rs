@@ -54,7 +54,7 @@ pub fn dry_run(mut request: PackRequest, observer: &mut dyn Observer) -> Result<
         PackOptions::Lrz { .. } => return Err(crate::request::no_lrz("a dry run")),
     };
     request.source.for_each_directory(&mut |_, options| options.readers = 0);
-    let Begun { mut observed, excludes, job, .. } = Begun::new(request, options, observer)?;
+    let Begun { mut observed, excludes, job, .. } = Begun::new(request, options, false, observer)?;
     let mut run = DryRun::default();
     while let Some(entry) = observed.next_entry()? {
         run.counts.add(&entry.kind);
@@ -68,7 +68,7 @@ pub fn dry_run(mut request: PackRequest, observer: &mut dyn Observer) -> Result<
 }
 
 fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer) -> Result<ImageSummary, Error> {
-    let Begun { output, mut observed, excludes, job } = Begun::new(request, image, observer)?;
+    let Begun { output, mut observed, excludes, job } = Begun::new(request, image, true, observer)?;
     let (Plan { workers, window, .. }, workers_wanted) = (job.plan, job.resources.workers);
     let name = job.input.clone();
     let (cache, bases) = (job.lookup.cache.clone(), Bases::clone(&job.bases));
@@ -98,7 +98,13 @@ struct Begun<'o> {
 }
 
 impl<'o> Begun<'o> {
-    fn new(request: PackRequest, image: Options, observer: &'o mut dyn Observer) -> Result<Begun<'o>, Error> {
+    /// `contents`: whether contents are packed.
+    fn new(
+        request: PackRequest,
+        image: Options,
+        contents: bool,
+        observer: &'o mut dyn Observer,
+    ) -> Result<Begun<'o>, Error> {
         let display_path = match &request.target {
             Output::File { path, .. } | Output::Stream(path, _) => path.clone(),
         };
@@ -119,20 +125,23 @@ impl<'o> Begun<'o> {
         let mut resources = request.resources;
         let workers_wanted = resources.workers;
         let (limit, window, block_size) = (resources.memory, resources.window, image.block_size);
-        let prepared = Inputs::new(Prepared::new(source)?, request.append_to);
+        let mut prepared = Inputs::new(Prepared::new(source)?, request.append_to);
         let (engine, tool) = (&resources.engine, tool + prepared.tool());
         let shared = lookup.shared_memory(block_size as usize) as u64;
         let besides = |limit| shared + if filters { filter_memory(limit) } else { 0 };
-        let demand = |limit, indexes: u64| {
+        let demand = |prepared: &Inputs, limit, indexes: u64| {
             let source = prepared.least(limit) + besides(limit) + indexes;
             Demand { workers: workers_wanted, engine, limit, window, block_size, tool, source }
         };
-        let unused = spare(|limit| demand(limit, 0), limit)?;
-        let bases = Bases::open(&request.base, &image, &resources, unused, observer)?;
+        let unused = spare(|limit| demand(&prepared, limit, 0), limit)?;
+        let mut bases = Bases::open(&request.base, &image, &resources, unused, observer)?;
+        if contents {
+            prepared.add_bases(&mut bases, &image, &resources, unused)?;
+        }
         let indexes = bases.memory();
         lookup.known = bases.known();
-        let spare = spare(|limit| demand(limit, indexes), limit)?;
-        let least = demand(limit, indexes);
+        let spare = spare(|limit| demand(&prepared, limit, indexes), limit)?;
+        let least = demand(&prepared, limit, indexes);
         let (granted, memory) = prepared.granted(workers_wanted, limit, spare);
         let mut plan = Demand { source: memory + besides(limit) + indexes, ..least }.plan()?;
         if granted.shares_workers() {

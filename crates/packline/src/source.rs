@@ -5,9 +5,11 @@ use std::io::{Cursor, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use packline_image::{ImagePlace, ImageSource, SourceDemand, SourcePlan, metadata_cache};
 use packline_runtime::escape::Escape;
+use packline_squashfs::read::DecodedBlocks;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::tar::{self, TarOptions};
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, KeepRule, Meta, Symlinks};
@@ -31,13 +33,16 @@ pub(crate) const BUFFERS_LEAST: u64 = 4 << 20;
 /// Minimum read-ahead of a directory's readers, bytes.
 const AHEAD_LEAST: usize = 128 << 10;
 
+/// What decoded blocks of an image are reported to, if to anything.
+pub(crate) type Watch = Option<Arc<dyn DecodedBlocks>>;
+
 /// A source whose memory need is known.
 pub(crate) enum Prepared {
     Directory { path: PathBuf, options: DirectoryOptions },
     Directories { parts: Vec<Part>, root: Meta },
     TarFile { path: PathBuf, compressed: bool },
     TarStream { name: String, stream: Box<dyn Read + Send>, compressed: bool },
-    Image(Image),
+    Image { image: Image, watch: Watch },
     Stack(Box<PreparedStack>),
     Entries { name: String, source: Box<dyn packline_tree::Source> },
 }
@@ -48,7 +53,7 @@ pub(crate) enum Granted {
     Directories { parts: Vec<Part>, root: Meta },
     TarFile { path: PathBuf, limits: Limits },
     TarStream { name: String, stream: Box<dyn Read + Send>, limits: Limits },
-    Image { image: Image, plan: SourcePlan },
+    Image { image: Image, plan: SourcePlan, watch: Watch },
     Stack(Box<GrantedStack>),
     Entries { name: String, source: Box<dyn packline_tree::Source> },
 }
@@ -85,11 +90,20 @@ impl Prepared {
             Source::Directories { parts, root } => Ok(Prepared::Directories { parts, root }),
             Source::TarFile { path } => prepare_file(path),
             Source::TarStream { name, stream } => prepare_stream(name, stream),
-            Source::Image(image) => Ok(Prepared::Image(image)),
+            Source::Image(image) => Ok(Prepared::Image { image, watch: None }),
             Source::Stack(stack) => Ok(Prepared::Stack(Box::new(PreparedStack::new(stack)?))),
             #[cfg(feature = "oci")]
             Source::Oci(image) => Prepared::new(Source::stack([Source::Oci(image)])),
             Source::Entries { name, source } => Ok(Prepared::Entries { name, source }),
+        }
+    }
+
+    /// Passes each image that is read, and what it reports decoded blocks to.
+    pub(crate) fn each_image(&mut self, work: &mut dyn FnMut(&Image, &mut Watch)) {
+        match self {
+            Prepared::Image { image, watch } => work(image, watch),
+            Prepared::Stack(stack) => stack.each_image(work),
+            _ => {}
         }
     }
 
@@ -104,7 +118,7 @@ impl Prepared {
             Prepared::TarFile { compressed: true, .. } | Prepared::TarStream { compressed: true, .. } => {
                 PLAIN + WINDOW_LEAST + BUFFERS_LEAST
             }
-            Prepared::Image(image) => PLAIN + SourceDemand::new(image, limit).least(),
+            Prepared::Image { image, .. } => PLAIN + SourceDemand::new(image, limit).least(),
             Prepared::Stack(stack) => stack.least(limit),
             _ => PLAIN,
         }
@@ -113,7 +127,7 @@ impl Prepared {
     /// Bytes that each worker takes for it.
     pub(crate) fn tool(&self) -> u64 {
         match self {
-            Prepared::Image(image) => SourceDemand::new(image, None).tool(),
+            Prepared::Image { image, .. } => SourceDemand::new(image, None).tool(),
             Prepared::Stack(stack) => stack.tool(),
             _ => 0,
         }
@@ -140,10 +154,10 @@ impl Prepared {
                 let (limits, memory) = decompressor(compressed, threads, spare);
                 (Granted::TarStream { name, stream, limits }, memory)
             }
-            Prepared::Image(image) => {
+            Prepared::Image { image, watch } => {
                 let demand = SourceDemand::new(&image, limit);
                 let plan = demand.plan(threads, spare / 4);
-                (Granted::Image { image, plan }, PLAIN + demand.memory(&plan))
+                (Granted::Image { image, plan, watch }, PLAIN + demand.memory(&plan))
             }
             Prepared::Stack(stack) => {
                 let (stack, memory) = stack.granted(threads, limit, spare);
@@ -189,9 +203,10 @@ impl Granted {
                 let source = tar::open_stream(stream, options(&name), &limits)?;
                 opened(name, source)
             }
-            Granted::Image { image, plan } => {
+            Granted::Image { image, plan, watch } => {
                 let name = image.display_path.escaped();
                 let source = ImageSource::new(image, &plan, opening.resources, opening.rule.clone());
+                let source = watch.into_iter().fold(source, ImageSource::reporting_to);
                 opened(name, Box::new(source))
             }
             Granted::Stack(stack) => stack.open(opening),

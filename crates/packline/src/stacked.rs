@@ -20,8 +20,8 @@ use packline_tree::{
     Keep, KeepRule, Layer, ListedDirectory, Part, Patterns, StackOptions, StackSource, Whiteouts, keep_all,
 };
 
-use crate::source::{BUFFERS_LEAST, Granted, Opened, Opening, Prepared, WINDOW_LEAST, decompressor, joined};
-use crate::{Error, Resources, Source, Stack};
+use crate::source::{BUFFERS_LEAST, Granted, Opened, Opening, Prepared, WINDOW_LEAST, Watch, decompressor, joined};
+use crate::{Error, Image, Resources, Source, Stack};
 
 /// Most layers: each has an open file.
 const LAYERS_MOST: usize = 1_000;
@@ -90,6 +90,15 @@ impl PreparedStack {
             0 => Err(refused("a stack without layers", "one at least")),
             count if count > LAYERS_MOST => Err(refused(format!("{count} layers"), format!("at most {LAYERS_MOST}"))),
             _ => Ok(PreparedStack { name, layers, whiteouts, remove }),
+        }
+    }
+
+    /// As [`Prepared::each_image`].
+    pub(crate) fn each_image(&mut self, work: &mut dyn FnMut(&Image, &mut Watch)) {
+        for layer in &mut self.layers {
+            if let PreparedLayer::InPlace(prepared) = layer {
+                prepared.each_image(work);
+            }
         }
     }
 

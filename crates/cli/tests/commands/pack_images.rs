@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::FileExt;
 
-use packline_testkit::{Sandbox, generate, tools};
+use packline_testkit::{Random, Sandbox, generate, tools};
+use serde_json::Value;
 
 use crate::sandbox;
 
@@ -109,4 +110,79 @@ fn options_of_other_sources_are_refused() {
     }
     let message = sandbox.refused(&["pack", "old.sqfs", "new.lrz"]);
     assert!(message.contains("old.sqfs: a SquashFS image does not become a .lrz file"), "{message}");
+}
+
+/// The JSON of a pack of `old.sqfs`, whose bytes must be those of a pack of `source` with the same options.
+fn repacked(sandbox: &Sandbox, options: &[&str]) -> Value {
+    let of_tree = pack(sandbox, "source", options);
+    let ran = sandbox.good(&[&["pack", "-f", "--json", "old.sqfs", "new.sqfs"], options].concat());
+    assert!(sandbox.read("new.sqfs") == of_tree, "{options:?}: other bytes than from the tree");
+    serde_json::from_str(&ran.text()).unwrap()
+}
+
+#[test]
+fn blocks_of_the_image_itself_are_taken_where_they_are_the_same() {
+    for codec in ["zstd:level=3", "gzip:level=4", "xz:level=1", "lz4", "lzo:level=5", "lzma:level=1"] {
+        let sandbox = packed(&["-c", codec, "-b", "16K"]);
+        let same = ["-c", codec, "-b", "16K"];
+        for more in [&["-j0"][..], &["-j7"], &["-x", "/twins", "-j1"], &["--no-fragments"], &["--mem", "64M"]] {
+            let options = [&same[..], more].concat();
+            let report = repacked(&sandbox, &options);
+            let taken = report["base"]["taken"].as_u64().unwrap();
+            assert!(taken > 20 && report["base"]["exact"] == true, "{options:?}: {report}");
+        }
+        for other in [&["-c", codec, "-b", "32K"], &["-c", "none", "-b", "16K"]] {
+            assert_eq!(repacked(&sandbox, other)["base"], Value::Null, "{other:?}");
+        }
+    }
+}
+
+#[test]
+fn blocks_of_an_image_that_may_be_of_another_encoder_are_compressed_anew() {
+    let sandbox = packed(&["-c", "gzip:level=1", "-b", "16K"]);
+    assert_eq!(repacked(&sandbox, &["-c", "gzip", "-b", "16K"])["base"], Value::Null, "another level");
+    sandbox.good(&["pack", "-q", "-f", "-b", "16K", "--no-pad", "source", "old.sqfs"]);
+    assert_eq!(repacked(&sandbox, &["-b", "16K"])["base"], Value::Null, "an image without a record");
+    if tools::need(&["mksquashfs"]) && tools::root() {
+        sandbox.peer("mksquashfs", &["source", "old.sqfs", "-noappend", "-b", "16K", "-comp", "zstd"]);
+        // It stores times before 1970 as others.
+        assert_eq!(repacked(&sandbox, &["-b", "16K", "--mtime", "5"])["base"], Value::Null, "an image of mksquashfs");
+    }
+}
+
+/// A block of it is decoded before it is taken, and the checksum of its record finds what a decoder does not.
+#[test]
+fn an_image_that_is_damaged_is_refused_or_not_used() {
+    let sandbox = packed(&["-b", "16K"]);
+    let (whole, mut random) = (sandbox.read("old.sqfs"), Random::new(41));
+    let number = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap()) as usize;
+    // The start of the inode table, and the record behind the last one.
+    let (data_end, record) = (number(64), number(40));
+    assert!(whole[record..].starts_with(b"packline"));
+    let repack = |bit: usize, workers: &str| {
+        let mut damaged = whole.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        sandbox.write("old.sqfs", damaged);
+        sandbox.run(&["pack", "--json", "-f", "-b", "16K", "-j", workers, "old.sqfs", "new.sqfs"])
+    };
+    let of_tree = pack(&sandbox, "source", &["-b", "16K"]);
+    for _ in 0..20 {
+        let ran = repack(record * 8 + random.below(64 * 8) as usize, "2");
+        assert!(
+            ran.status == 0 && ran.text().contains("\"base\":null") && sandbox.read("new.sqfs") == of_tree,
+            "{ran:?}"
+        );
+    }
+    let mut refused = 0;
+    for _ in 0..40 {
+        let _ = fs::remove_file(sandbox.at("new.sqfs"));
+        let bit = 8 * 200 + random.below((data_end as u64 - 200) * 8) as usize;
+        let ran = repack(bit, "2");
+        match ran.status {
+            0 => assert!(ran.text().contains("\"base\":null"), "bit {bit}: {ran:?}"),
+            _ => assert!(ran.stderr.contains("old.sqfs: ") && !sandbox.at("new.sqfs").exists(), "bit {bit}: {ran:?}"),
+        }
+        refused += u32::from(ran.status != 0);
+    }
+    assert!(refused > 0 && refused < 40, "{refused} refused");
 }

@@ -120,6 +120,24 @@ fn an_image_of_the_other_program_is_appended_to() {
 }
 
 #[test]
+fn blocks_of_the_image_stay_as_they_are() {
+    if !ready() {
+        return;
+    }
+    let sandbox = with_source();
+    more(&sandbox);
+    sandbox.peer("mksquashfs", &["source", "x.sqfs", "-Xcompression-level", "1", "-quiet", "-no-progress"]);
+    let first = sandbox.read("x.sqfs")[96..60_000].to_vec();
+    sandbox.good(&["mksquashfs", "more", "x.sqfs", "-quiet", "-no-progress"]);
+    let image = sandbox.read("x.sqfs");
+    // The first blocks, behind options of the compressor.
+    assert!(
+        image.windows(first.len() - 100).any(|part| part == &first[100..]),
+        "the first blocks were compressed anew"
+    );
+}
+
+#[test]
 fn owners_of_all_are_offset() {
     if !ready() {
         return;

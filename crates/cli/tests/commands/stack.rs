@@ -6,6 +6,7 @@ use std::process::Command;
 
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Sandbox, generate, mount, tools};
+use serde_json::Value;
 
 use crate::stack_support::shell;
 use crate::{PACKLINE, sandbox};
@@ -79,6 +80,23 @@ fn layers_are_packed_as_the_directory_that_they_make() {
             let same = pack(&sandbox, &sources, &options) == merged;
             assert!(same, "{sources:?} {options:?}: {:?}", sandbox.run(&["diff", "new.sqfs", "merged"]));
         }
+    }
+}
+
+#[test]
+fn blocks_of_an_image_below_are_taken_as_they_are() {
+    if !tools::need(&["zstd", "xz"]) {
+        return;
+    }
+    let (sandbox, options) = (layers(), ["-c", "zstd", "-b", "16K"]);
+    sandbox.good(&[&["pack", "-q", "-f", "low", "low.sqfs"], &options[..]].concat());
+    let merged = pack(&sandbox, &["merged"], &options);
+    for workers in ["0", "1", "2", "7"] {
+        let more = ["--json", "-f", "-j", workers];
+        let ran = sandbox.good(&[&["pack", "low.sqfs", "high", "new.sqfs"], &options[..], &more].concat());
+        let report: Value = serde_json::from_str(&ran.text()).unwrap();
+        assert!(sandbox.read("new.sqfs") == merged, "{workers} workers");
+        assert!(report["base"]["taken"].as_u64().unwrap() > 10 && report["base"]["exact"] == true, "{report}");
     }
 }
 

@@ -1,24 +1,35 @@
-//! Base images through the requests: an image that is not of this encoder, or none at all, changes nothing where that is asked for.
+//! Base images through the requests: an image that is not of this encoder, or none at all, changes nothing where that is asked for; and the
+//! image before an appended source.
 
 use std::fs;
 use std::path::Path;
 
-use packline::requests::{BaseBlocks, BaseImage, ImageSummary, PackOptions, PackRequest, PackSummary, pack};
-use packline::{Container, Error, Output, Resources, Source, Unobserved};
+use packline::requests::{AppendTo, BaseBlocks, BaseImage, ImageSummary, PackOptions, PackRequest, PackSummary, pack};
+use packline::{Container, Error, Image, Output, Resources, Source, Unobserved};
 use packline_image::ImagePlace;
+use packline_testkit::Random;
 
 use crate::place;
 
-fn packed(tree: &Path, image: &Path, codec: &str, base: Option<(&Path, BaseBlocks)>) -> Result<ImageSummary, Error> {
+fn request(tree: &Path, image: &Path, codec: &str) -> Result<PackRequest, Error> {
     let options = PackOptions::parse(Container::SquashFs, Some(codec), Some(4096))?;
     let output = Output::File { path: image.to_path_buf(), force: true };
     let mut request = PackRequest::new(Source::directory(tree), output, options);
     request.resources = Resources::new(2);
+    Ok(request)
+}
+
+fn packed(tree: &Path, image: &Path, codec: &str, base: Option<(&Path, BaseBlocks)>) -> Result<ImageSummary, Error> {
+    let mut request = request(tree, image, codec)?;
     request.base.extend(base.map(|(path, blocks)| {
         let mut base = BaseImage::new(ImagePlace::new(path));
         base.blocks = blocks;
         base
     }));
+    summary(request)
+}
+
+fn summary(request: PackRequest) -> Result<ImageSummary, Error> {
     let PackSummary::SquashFs(summary) = pack(request, &mut Unobserved)? else {
         unreachable!("an image was asked for")
     };
@@ -47,4 +58,36 @@ fn a_base_of_another_encoder_counts_for_nothing_if_that_is_asked_for() {
     fs::write(at("text"), "no image").unwrap();
     let text = at("text");
     assert!(packed(&tree, &at("new"), "gzip", Some((&text, BaseBlocks::ExactOrNone))).is_err());
+}
+
+/// Blocks of the image before are kept whatever encoder made them. If the index of them has no room the pack is refused, and not other blocks made.
+#[test]
+fn a_limit_of_memory_does_not_change_what_is_appended_to() {
+    let (top, tree) = place();
+    let at = |name: &str| top.path().join(name);
+    let (mut random, before) = (Random::new(31), at("before"));
+    fs::create_dir(&before).unwrap();
+    (0..300).for_each(|file| fs::write(before.join(file.to_string()), random.prose(20_000)).unwrap());
+    let appended = |old: &str, memory| {
+        let mut request = request(&tree, &at("new"), "gzip")?;
+        let image = Image::open(at(old))?;
+        request.append_to = Some(AppendTo { image, directory: b"before".to_vec(), edit: None });
+        request.resources.memory = memory;
+        summary(request).map(|summary| summary.base)
+    };
+    packed(&before, &at("foreign"), "gzip:level=1", None).unwrap();
+    packed(&before, &at("own"), "gzip", None).unwrap();
+    for (old, refusals) in [("foreign", 1), ("own", 0)] {
+        let counts = appended(old, None).unwrap().unwrap();
+        assert!(counts.taken > 1000 && counts.exact == (old == "own"), "{old}: {counts:?}");
+        let expected = fs::read(at("new")).unwrap();
+        let (mut memory, mut refused) = (1, 0);
+        while let Err(error) = appended(old, Some(memory)) {
+            let Error::Memory { needed, what, .. } = error else { unreachable!("{error}") };
+            assert!(needed > memory, "{what}");
+            refused += u32::from(what.contains("an index of the"));
+            memory = needed;
+        }
+        assert!(fs::read(at("new")).unwrap() == expected && refused == refusals, "{old}: {refused} refusals");
+    }
 }

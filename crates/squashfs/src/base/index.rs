@@ -15,25 +15,35 @@ pub(super) struct Entry {
     pub(super) place: BlockPlace,
 }
 
+impl Entry {
+    /// `stored` are the bytes at a place, `content` is what they decode to.
+    pub(super) fn of(place: BlockPlace, stored: &[u8], content: &[u8]) -> Entry {
+        let content = ContentDigest::of(content);
+        let stored = if place.compressed { ContentDigest::of(stored) } else { content };
+        Entry { content, stored, place }
+    }
+}
+
 /// Blocks of different contents.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Index {
     entries: Vec<Entry>,
     by_content: HashTable<u32>,
 }
 
 impl Index {
-    /// Of equal contents the first usable one counts.
-    pub(super) fn new(entries: Vec<Entry>, is_usable: impl Fn(&Entry) -> bool) -> Index {
-        let mut by_content = HashTable::with_capacity(entries.len());
-        for (number, entry) in (0..).zip(&entries) {
-            let bits = |number: &u32| entries[*number as usize].content.bits();
-            let same = |other: &u32| entries[*other as usize].content == entry.content;
-            if is_usable(entry) && by_content.find(entry.content.bits(), same).is_none() {
-                by_content.insert_unique(entry.content.bits(), number, bits);
-            }
+    /// With memory for this many blocks.
+    pub(super) fn with_capacity(blocks: usize) -> Index {
+        Index { entries: Vec::with_capacity(blocks), by_content: HashTable::with_capacity(blocks) }
+    }
+
+    /// Adds a block, unless there is one with the same content, or no memory for one more.
+    pub(super) fn add(&mut self, entry: Entry) {
+        let (bits, number) = (entry.content.bits(), self.entries.len() as u32);
+        if self.find(&entry.content).is_none() && self.entries.len() < self.entries.capacity() {
+            self.entries.push(entry);
+            self.by_content.insert_unique(bits, number, |number| self.entries[*number as usize].content.bits());
         }
-        Index { entries, by_content }
     }
 
     pub(super) fn find(&self, content: &ContentDigest) -> Option<&Entry> {

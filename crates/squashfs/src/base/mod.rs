@@ -5,6 +5,9 @@
 //! of the stored bytes (`index.rs`). A block of the new image whose content has that hash gets the stored bytes, if they are still the
 //! same when they are read again. So no base, damaged, hostile or changed meanwhile, makes a wrong content.
 //!
+//! An image that is read as the source of the new one is decoded anyway: a base of it ([`Base::of_source`]) gets its blocks when that
+//! happens, which is before their contents are looked for.
+//!
 //! Whether the image then has the bytes that it would have without a base depends on the encoder of the base's blocks. The record behind
 //! an image (`format/record.rs`) says which one that was; the checksum in it finds damage that no decoder sees. Blocks of other
 //! encoders are taken only on request, and the new image gets no record then.
@@ -18,6 +21,7 @@ mod scan;
 mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use packline_cache::{ContentDigest, KnownBlocks};
 use packline_codec::Outcome;
@@ -28,8 +32,9 @@ use self::fit::{check_fit, own_record};
 use self::index::{Entry, Index};
 use self::places::Places;
 use self::scan::{Scanned, scan};
+use crate::format::record::data_checksum;
 use crate::format::superblock::flags;
-use crate::read::Image;
+use crate::read::{BlockPlace, DecodedBlocks, Image};
 use crate::{Options, Superblock};
 
 /// How a base image is opened.
@@ -47,7 +52,9 @@ pub struct BaseSettings {
 #[derive(Debug)]
 pub struct Base {
     image: Image,
-    index: Index,
+    index: Mutex<Index>,
+    /// Whether blocks that are not compressed would be compressed by the encoder if that made them smaller.
+    all_tried: bool,
     exact: bool,
     damaged: u64,
     taken: AtomicU64,
@@ -104,24 +111,57 @@ impl Base {
         let Scanned { entries, checksum, damaged } = scan(image, options, &places, &settings.engine)?;
         let record = record.filter(|record| record.data == checksum);
         if record.is_none() && !settings.any {
-            return Err(BaseError::foreign("is damaged: its data has another checksum", "the one of its record"));
+            return Err(damaged_data());
         }
         let all_tried = record.map_or_else(|| tries_all(image.superblock()), |record| record.all_tried);
-        let exact = record.is_some();
-        let index = Index::new(entries, |entry: &Entry| entry.place.compressed || all_tried);
+        let base = Base::new(image, places.list().len(), all_tried, record.is_some());
+        entries.into_iter().for_each(|entry| base.add(entry));
+        Ok(Base { damaged, ..base })
+    }
+
+    /// Of an image that is read as a source of a new image with `options`, and whose blocks it gets as a [`DecodedBlocks`]. They are taken
+    /// only if they are those of the encoder: the data area is read once for its checksum, and not decoded.
+    ///
+    /// # Errors
+    /// As [`Base::open`] without [`BaseSettings::any`].
+    pub fn of_source(image: &Image, options: &Options, settings: &BaseSettings) -> Result<Base, BaseError> {
+        check_fit(image, options)?;
+        let record = own_record(image, options)?;
+        if data_checksum(image, &settings.engine.cancel)? != record.data {
+            return Err(damaged_data());
+        }
+        let blocks = Places::of(image, settings)?.list().len();
+        Ok(Base::new(image, blocks, record.all_tried, true))
+    }
+
+    fn new(image: &Image, blocks: usize, all_tried: bool, exact: bool) -> Base {
+        let index = Mutex::new(Index::with_capacity(blocks));
         let zero = AtomicU64::default;
-        Ok(Base { image: image.clone(), index, exact, damaged, taken: zero(), taken_bytes: zero(), changed: zero() })
+        let (taken, taken_bytes, changed) = (zero(), zero(), zero());
+        Base { image: image.clone(), index, all_tried, exact, damaged: 0, taken, taken_bytes, changed }
+    }
+
+    /// Of equal contents the first usable one counts. Blocks of a source come in any order; those of one encoder are equal then.
+    fn add(&self, entry: Entry) {
+        if entry.place.compressed || self.all_tried {
+            self.index().add(entry);
+        }
+    }
+
+    /// The index is whole even if a thread panicked.
+    fn index(&self) -> MutexGuard<'_, Index> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Memory of the index, bytes.
     pub fn memory(&self) -> u64 {
-        self.index.memory()
+        self.index().memory()
     }
 
     /// How its blocks were used so far.
     pub fn counts(&self) -> BaseCounts {
         BaseCounts {
-            blocks: self.index.len() as u64,
+            blocks: self.index().len() as u64,
             taken: self.taken.load(Ordering::Relaxed),
             taken_bytes: self.taken_bytes.load(Ordering::Relaxed),
             damaged: self.damaged,
@@ -145,10 +185,10 @@ impl Base {
 
 impl KnownBlocks for Base {
     fn find(&self, content: &ContentDigest, dst: &mut [u8]) -> Option<Outcome> {
-        let entry = self.index.find(content)?;
+        let entry = self.index().find(content).copied()?;
         // As long as the content, which is there: the block did not get smaller.
         let whole = !entry.place.compressed;
-        let outcome = if whole { Some(Outcome::NotSmaller) } else { self.read(entry, dst) }?;
+        let outcome = if whole { Some(Outcome::NotSmaller) } else { self.read(&entry, dst) }?;
         self.taken.fetch_add(1, Ordering::Relaxed);
         self.taken_bytes.fetch_add(entry.place.stored.into(), Ordering::Relaxed);
         Some(outcome)
@@ -157,6 +197,16 @@ impl KnownBlocks for Base {
     fn is_exact(&self) -> bool {
         self.exact || self.taken.load(Ordering::Relaxed) == 0
     }
+}
+
+impl DecodedBlocks for Base {
+    fn decoded(&self, place: BlockPlace, stored: &[u8], content: &[u8]) {
+        self.add(Entry::of(place, stored, content));
+    }
+}
+
+fn damaged_data() -> BaseError {
+    BaseError::foreign("is damaged: its data has another checksum", "the one of its record")
 }
 
 /// Whether blocks of an image without a record are compressed only because that did not make them smaller.

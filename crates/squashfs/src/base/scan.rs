@@ -1,6 +1,5 @@
 //! Reads the data area of a base once, in order, and decodes all of its blocks on the workers.
 
-use packline_cache::ContentDigest;
 use packline_codec::{Decoder, Spec};
 use packline_engine::{Config, Consumer, OrderedMap, Task};
 use packline_runtime::of_fault;
@@ -120,15 +119,11 @@ impl DecodeTask {
 
 impl Tool {
     fn entry(&mut self, place: &BlockPlace, bytes: &[u8]) -> Option<Entry> {
-        let stored = ContentDigest::of(bytes);
-        let content = match place.compressed {
-            false => stored,
-            true => {
-                let length = self.decoder.decompress(bytes, &mut self.decoded).ok()?;
-                ContentDigest::of(&self.decoded[..length])
-            }
-        };
-        Some(Entry { content, stored, place: *place })
+        if !place.compressed {
+            return Some(Entry::of(*place, bytes, bytes));
+        }
+        let length = self.decoder.decompress(bytes, &mut self.decoded).ok()?;
+        Some(Entry::of(*place, bytes, &self.decoded[..length]))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Whatever a base is, the new image has the right contents; and the bytes of a clean build if its record says so.
 
+mod source;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

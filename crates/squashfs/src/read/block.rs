@@ -211,6 +211,12 @@ impl BlockDecoder {
         self.image.store().read(offset, &mut self.stored)
     }
 
+    /// The stored bytes of a block at index `at` of the loaded bytes; fewer if they were not loaded.
+    pub(super) fn loaded(&self, at: usize, place: BlockPlace) -> &[u8] {
+        let end = (at + place.stored as usize).min(self.stored.len());
+        &self.stored[at.min(end)..end]
+    }
+
     /// Decodes the block at index `at` of the loaded bytes; returns its length.
     pub(super) fn unpack(&mut self, place: BlockPlace, at: usize, out: &mut [u8]) -> Result<usize, ReadError> {
         let stored = &self.stored[at..at + place.stored as usize];

@@ -38,7 +38,7 @@ pub use inode::{DirData, FileData, Inode, InodeRef, Node, NodeType};
 pub use inspect::{DirIndex, IndexEntry, ListingPlace, RawInode, TablePlace};
 pub use packline_runtime::{FileInput, Input};
 pub use random::{Files, OpenFile, RandomSettings};
-pub use reading::{Chunk, Event, FragmentCounts, FragmentUses, ReadSettings, Reading, Request};
+pub use reading::{Chunk, DecodedBlocks, Event, FragmentCounts, FragmentUses, ReadSettings, Reading, Request};
 pub use scratch::{Scratch, SpilledBlock};
 pub use stored_blocks::{StoredBlock, StoredKind};
 pub use walk::{MOST_DIRECTORIES, Visit, Walk};

@@ -23,6 +23,7 @@ use self::plan::{Order, Plan, Step};
 use self::slot::{Decoded, Product, Slot, Stage};
 pub use self::uses::FragmentUses;
 use self::work::DecodeTask;
+pub use self::work::DecodedBlocks;
 use super::{FileData, Image, ReadError};
 
 /// Resources for reading; they do not affect the result.
@@ -36,6 +37,8 @@ pub struct ReadSettings {
     pub scratch: Option<PathBuf>,
     /// Workers, cancellation and scheduling; the budget limits decoded bytes in flight.
     pub engine: Config,
+    /// Receives each block that is decoded.
+    pub watch: Option<Arc<dyn DecodedBlocks>>,
 }
 
 /// One file to read, or an entry (a directory, a link) that only keeps its place in the order.
@@ -281,7 +284,7 @@ fn blocks_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
 }
 
 fn map(image: &Image, settings: &ReadSettings) -> Result<OrderedMap<DecodeTask>, ReadError> {
-    let task = DecodeTask { image: image.clone() };
+    let task = DecodeTask { image: image.clone(), watch: settings.watch.clone() };
     // Memory is reserved from the plan's own budget before a job is created; the map need not count it again.
     let map = OrderedMap::new(task, Config { budget: usize::MAX, ..settings.engine.clone() });
     map.map_err(|error| ReadError::Internal(format!("cannot start the workers: {error}")))

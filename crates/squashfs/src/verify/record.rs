@@ -1,12 +1,9 @@
 //! The record behind an image: it is sound, and the data has the checksum in it.
 
+use super::VerifySettings;
 use super::finding::Report;
-use super::{VerifySettings, check_cancelled};
-use crate::format::record::{RECORD_BYTES, Record};
+use crate::format::record::{RECORD_BYTES, Record, data_checksum};
 use crate::read::{Image, ReadError};
-
-/// Bytes that are read at a time.
-const PIECE: u64 = 256 << 10;
 
 /// Reads the record, if there is one. Returns its length, bytes.
 pub(super) fn length(image: &Image, report: &mut Report<'_>) -> Result<u64, ReadError> {
@@ -23,7 +20,7 @@ pub(super) fn data(image: &Image, settings: &VerifySettings, report: &mut Report
     if report.totals.faults > 0 {
         return Ok(());
     }
-    match checksum(image, settings) {
+    match data_checksum(image, &settings.reading.engine.cancel) {
         Ok(found) if found == record.data => {}
         Ok(found) => {
             let what = format!("data with the checksum {found:#010x}");
@@ -36,18 +33,4 @@ pub(super) fn data(image: &Image, settings: &VerifySettings, report: &mut Report
         Err(error) => report.unread(None, error)?,
     }
     Ok(())
-}
-
-fn checksum(image: &Image, settings: &VerifySettings) -> Result<u32, ReadError> {
-    let mut checksum = crc32fast::Hasher::new();
-    let (mut at, end) = (image.data_start(), image.superblock().inode_table);
-    let mut piece = vec![0; PIECE as usize];
-    while at < end {
-        check_cancelled(settings)?;
-        let bytes = &mut piece[..(end - at).min(PIECE) as usize];
-        image.store().read(at, bytes)?;
-        checksum.update(bytes);
-        at += bytes.len() as u64;
-    }
-    Ok(checksum.finalize())
 }

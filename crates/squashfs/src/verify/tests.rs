@@ -24,7 +24,8 @@ fn open(bytes: &[u8]) -> Result<Image, ReadError> {
 }
 
 fn settings(workers: usize) -> VerifySettings {
-    let reading = ReadSettings { fragments: 1 << 20, scratch: None, engine: Config::new(workers, 1 << 20) };
+    let reading =
+        ReadSettings { fragments: 1 << 20, scratch: None, engine: Config::new(workers, 1 << 20), watch: None };
     VerifySettings { reading, records: 1 << 20 }
 }
 

@@ -107,7 +107,8 @@ fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Vec
     let requests = files
         .iter()
         .map(|(path, file)| Ok(Request { tag: path.clone(), file: Some(file.clone()), weight: path.len() }));
-    let settings = ReadSettings { fragments: 2 << 20, scratch: None, engine: Config::new(workers, 4 << 20) };
+    let settings =
+        ReadSettings { fragments: 2 << 20, scratch: None, engine: Config::new(workers, 4 << 20), watch: None };
     let mut reading = Reading::new(image, Box::new(requests), uses, &settings).unwrap();
     let (mut faults, mut path, mut left, mut events) = (Vec::new(), Vec::new(), ENOUGH, 200_000);
     while let Some(event) = reading.next_event().unwrap() {

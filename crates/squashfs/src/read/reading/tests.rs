@@ -57,7 +57,7 @@ fn files(image: &Image) -> Vec<FileData> {
 }
 
 fn settings(workers: usize, window: usize, fragments: usize) -> ReadSettings {
-    ReadSettings { fragments, scratch: None, engine: Config::new(workers, window) }
+    ReadSettings { fragments, scratch: None, engine: Config::new(workers, window), watch: None }
 }
 
 /// The content read of a file: its bytes, and the spans that failed.

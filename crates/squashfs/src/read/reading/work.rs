@@ -1,5 +1,6 @@
 //! The workers' task for reading: fetches stored blocks and decodes them.
 
+use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -28,10 +29,17 @@ pub(super) struct Job {
     pub(super) pool: Arc<Pool>,
 }
 
+/// Receives blocks when they have been decoded, on any thread and in any order; one that several files share more than once.
+pub trait DecodedBlocks: Debug + Send + Sync {
+    /// `stored`: the bytes at the block's place, which decoded to `content`.
+    fn decoded(&self, place: BlockPlace, stored: &[u8], content: &[u8]);
+}
+
 /// Decodes the blocks of a job.
 #[derive(Debug)]
 pub(super) struct DecodeTask {
     pub(super) image: Image,
+    pub(super) watch: Option<Arc<dyn DecodedBlocks>>,
 }
 
 impl Task for DecodeTask {
@@ -46,7 +54,7 @@ impl Task for DecodeTask {
 
     fn run(&self, tool: &mut Self::Tool, job: Job) -> Result<Product, ReadError> {
         let decoder = tool.as_mut().map_err(|error| error.clone())?;
-        Ok(decode(decoder, job))
+        Ok(decode(decoder, job, self.watch.as_deref()))
     }
 
     fn bytes_in(&self, job: &Job) -> u64 {
@@ -58,12 +66,12 @@ impl Task for DecodeTask {
     }
 }
 
-fn decode(decoder: &mut BlockDecoder, job: Job) -> Product {
+fn decode(decoder: &mut BlockDecoder, job: Job, watch: Option<&dyn DecodedBlocks>) -> Product {
     let mut buffer = job.pool.take(Permit::detached(0));
     let out = buffer.bytes_mut();
     let mut pieces = Vec::with_capacity(job.blocks.len());
     for group in job.blocks.chunk_by(adjoin) {
-        decode_group(decoder, group, out, &mut pieces);
+        decode_group(decoder, group, out, watch, &mut pieces);
     }
     Product { decoded: Decoded::new(buffer, job.permit), pieces }
 }
@@ -74,7 +82,13 @@ fn adjoin(one: &Wanted, other: &Wanted) -> bool {
 }
 
 /// Decodes adjacent blocks with one read. If that fails each is read separately, so that a fault does not affect its neighbours.
-fn decode_group(decoder: &mut BlockDecoder, group: &[Wanted], out: &mut [u8], pieces: &mut Vec<Piece>) {
+fn decode_group(
+    decoder: &mut BlockDecoder,
+    group: &[Wanted],
+    out: &mut [u8],
+    watch: Option<&dyn DecodedBlocks>,
+    pieces: &mut Vec<Piece>,
+) {
     let stored: usize = group.iter().map(|wanted| wanted.place.stored as usize).sum();
     let together = group.len() > 1 && decoder.load(group[0].place.offset, stored).is_ok();
     let mut at = 0;
@@ -84,7 +98,13 @@ fn decode_group(decoder: &mut BlockDecoder, group: &[Wanted], out: &mut [u8], pi
             true => decoder.unpack(wanted.place, at, target),
             false => decoder.fragment_into(wanted.place, target),
         };
-        pieces.push(piece(wanted, length));
+        let piece = piece(wanted, length);
+        if let (Some(watch), None) = (watch, &piece.error) {
+            let (place, content) = (wanted.place, &out[piece.range.clone()]);
+            let loaded = decoder.loaded(if together { at } else { 0 }, place);
+            watch.decoded(place, if place.compressed { loaded } else { content }, content);
+        }
+        pieces.push(piece);
         at += wanted.place.stored as usize;
     }
 }

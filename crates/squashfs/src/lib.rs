@@ -19,7 +19,7 @@ pub use format::layout::{DataLayout, FileLayout, FragmentBlock, STORED_BLOCK, Ta
 pub use format::superblock::{MAGIC_BYTES, Superblock, flags};
 pub use format::xattr::XattrTable;
 pub use options::{
-    DEFAULT_BLOCK_SIZE, DirectoryLinks, FileHints, Fragments, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options, Stored,
+    DEFAULT_BLOCK_SIZE, DirectoryLinks, FileHints, Fragments, Layout, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options, Stored,
 };
 pub use packline_runtime::Sink;
 pub use write::{

@@ -12,6 +12,7 @@ mod recorded;
 mod schedule;
 mod slack;
 mod stream;
+mod update_traffic;
 
 use crate::{environment, shell};
 use clap::Subcommand;
@@ -37,6 +38,8 @@ pub enum Benchmark {
     Slack(slack::Options),
     /// Compress and decompress a file with packline and other programs
     Stream(stream::Options),
+    /// Compare what updates from one image to another move, by casync, desync, RAUC, zsync, xdelta3 and packline delta
+    UpdateTraffic(update_traffic::Options),
     /// Count the instructions of a small workload with valgrind
     Instructions(instructions::Options),
     /// Compare two results, or the last two results of each name, and report what became slower
@@ -55,6 +58,7 @@ impl Benchmark {
             Benchmark::Schedule(options) => optimized(|| schedule::run(options)),
             Benchmark::Slack(options) => optimized(|| slack::run(options)),
             Benchmark::Stream(options) => stream::run(options),
+            Benchmark::UpdateTraffic(options) => update_traffic::run(options),
             Benchmark::Instructions(options) => instructions::run(options),
             Benchmark::Compare(options) => compare::run(options),
         }

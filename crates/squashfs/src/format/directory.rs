@@ -230,7 +230,7 @@ mod tests {
 
     fn list(names: impl Iterator<Item = String>, step: u64, before: usize) -> Made {
         let tree = tree(names);
-        let numbering = Numbering::new(&tree).unwrap();
+        let numbering = Numbering::new(&tree, &|_| false).unwrap();
         let (mut compressor, mut sink) = (Storing::default(), Vec::new());
         let mut out = Metadata::new(&mut compressor, &mut sink);
         let (table, inodes) = (out.open(Place::Held(Vec::new()), false), out.open(Place::Sink(0), false));

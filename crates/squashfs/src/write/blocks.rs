@@ -130,7 +130,8 @@ impl Blocks {
         self.prefixes = HashTable::new();
     }
 
-    fn starts_run(&self, number: u32) -> bool {
+    /// Whether a block is the first of a run.
+    pub(crate) fn starts_run(&self, number: u32) -> bool {
         self.run_starts.get(number as usize / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 }

@@ -4,12 +4,14 @@ use packline_engine::{Outbox, Sequencer};
 
 use crate::Sink;
 use crate::format::layout::FragmentBlock;
+use crate::format::record::Record;
 use crate::write::blocks::Place;
 use crate::write::decision::Decisions;
 use crate::write::digest::hash;
+use crate::write::spacing::{Gap, Part as Spaced, Spacing};
 use crate::write::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, size_word};
 use crate::write::written::{Form, Hashes, Part, Written};
-use crate::{Error, STORED_BLOCK};
+use crate::{Error, Options, STORED_BLOCK, data_start};
 
 /// What gaps consist of.
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
@@ -24,20 +26,27 @@ pub(crate) struct DataWriter {
     pub(crate) written: Written,
     /// Of all bytes so far, if the image gets a record.
     pub(crate) checksum: Option<crc32fast::Hasher>,
+    spacing: Spacing,
     scratch: Vec<u8>,
 }
 
 impl DataWriter {
-    /// `checksum`: whether the bytes get one.
+    /// `window` bounds the memory of the pipeline, bytes; `verify`: whether parts are recorded.
     pub(crate) fn new(
-        decisions: Decisions,
+        options: &Options,
         sink: Box<dyn Sink>,
-        start: u64,
-        written: Written,
-        checksum: bool,
-    ) -> DataWriter {
-        let checksum = checksum.then(crc32fast::Hasher::new);
-        DataWriter { decisions, sink, position: start, written, checksum, scratch: Vec::new() }
+        window: usize,
+        verify: bool,
+    ) -> Result<DataWriter, Error> {
+        let (decisions, written) = (Decisions::new(options, window), Written::new(verify));
+        let (position, spacing) = (data_start(options)?, Spacing::new(options));
+        let checksum = Record::is_wanted(options).then(crc32fast::Hasher::new);
+        Ok(DataWriter { decisions, sink, position, written, checksum, spacing, scratch: Vec::new() })
+    }
+
+    /// Ends the data area, where the tables start.
+    pub(crate) fn end(&mut self) -> Result<(), Error> {
+        self.leave_gap(Spaced::Tables)
     }
 
     /// Appends bytes and returns their offset.
@@ -50,6 +59,9 @@ impl DataWriter {
     }
 
     fn write_block(&mut self, ordinal: u32, bytes: &[u8], stored: bool, hashes: Hashes) -> Result<(), Error> {
+        if self.decisions.blocks.starts_run(ordinal) {
+            self.leave_gap(Spaced::Run)?;
+        }
         let start = self.append(bytes)?;
         self.written.add(part(start, bytes, stored, hashes));
         self.decisions.blocks.committed(ordinal, Place { start, size_word: size_word(bytes.len(), stored) })
@@ -93,6 +105,7 @@ impl DataWriter {
     }
 
     fn write_fragment(&mut self, index: u32, bytes: &[u8], stored: bool, hashes: Option<Hashes>) -> Result<(), Error> {
+        self.leave_gap(Spaced::Fragment(bytes.len()))?;
         let start = self.append(bytes)?;
         match hashes {
             Some(hashes) => self.written.add(part(start, bytes, stored, hashes)),
@@ -105,14 +118,23 @@ impl DataWriter {
         Ok(())
     }
 
-    fn align(&mut self, bytes: u32) -> Result<(), Error> {
-        let mut gap = self.position.next_multiple_of(u64::from(bytes.max(1))) - self.position;
-        while gap > 0 {
-            let zeros = &ZEROS[..gap.min(ZEROS.len() as u64) as usize];
-            let start = self.append(zeros)?;
-            self.written.add_plain(start, zeros);
-            gap -= zeros.len() as u64;
+    /// Leaves bytes free before a part.
+    fn leave_gap(&mut self, part: Spaced) -> Result<(), Error> {
+        let Gap { mut zeros, mark } = self.spacing.before(part, self.position);
+        while zeros > 0 {
+            let some = &ZEROS[..zeros.min(ZEROS.len() as u64) as usize];
+            self.append_plain(some)?;
+            zeros -= some.len() as u64;
         }
+        self.append_plain(mark)
+    }
+
+    fn append_plain(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let start = self.append(bytes)?;
+        self.written.add_plain(start, bytes);
         Ok(())
     }
 }
@@ -130,7 +152,10 @@ impl Sequencer<HashTask, CompressTask> for DataWriter {
             Packed::Fragment { index, bytes, length, stored, hashes } => {
                 self.write_fragment(index, &bytes.bytes()[..length], stored, hashes)
             }
-            Packed::Align { bytes } => self.align(bytes),
+            Packed::Align { bytes } => {
+                self.spacing.demand(bytes);
+                Ok(())
+            }
             Packed::Metadata(_) | Packed::Checked(_) => Err(Error::Internal("metadata in the data area".into())),
         }
     }

@@ -1,8 +1,8 @@
 //! The in-order decisions: which parts of each file are stored, shared, packed into a fragment block or left out as holes.
 
+use packline_codec::Spec;
 use packline_engine::Outbox;
 
-use crate::Error;
 use crate::format::layout::{DataLayout, FileLayout};
 use crate::write::batch::Batch;
 use crate::write::blocks::Blocks;
@@ -11,6 +11,7 @@ use crate::write::fragments::Fragments;
 use crate::write::run_matcher::{RunMatcher, Step};
 use crate::write::slab::{Item, Piece};
 use crate::write::work::{BlockRef, CompressTask, Hashed, Packed, PieceHash};
+use crate::{Error, Options};
 
 /// Marks a stored block in the size words until its size is known; a hole is 0 from the start.
 const TO_BE_STORED: u32 = 1;
@@ -57,15 +58,17 @@ pub(crate) struct Decisions {
 }
 
 impl Decisions {
-    pub(crate) fn new(block_size: u32, stored_fragments: bool, window: usize) -> Decisions {
+    /// `window` bounds the memory of the pipeline, bytes.
+    pub(crate) fn new(options: &Options, window: usize) -> Decisions {
+        let stored_fragments = options.stored.fragments || matches!(options.codec, Spec::None);
         Decisions {
             blocks: Blocks::default(),
-            fragments: Fragments::new(block_size, window),
+            fragments: Fragments::new(options.fragment_size(), window),
             saved: Saved::default(),
             files: Vec::new(),
             sizes: Vec::new(),
             current: None,
-            block_size: u64::from(block_size),
+            block_size: u64::from(options.block_size),
             stored_fragments,
             all_tried: !stored_fragments,
         }

@@ -10,7 +10,7 @@ use crate::write::data_writer::DataWriter;
 use crate::write::decision::reserved;
 use crate::write::slab::{Item, Piece, Rules, Slab};
 use crate::write::work::BlockPipeline;
-use crate::{Error, Fragments};
+use crate::{Error, Fragments, Options};
 
 /// Minimum size of a slab, so that small files share one.
 const MIN_SLAB: usize = 256 * 1024;
@@ -40,6 +40,8 @@ pub(crate) struct FileCut {
 #[derive(Debug)]
 pub(crate) struct Feeder {
     block_size: usize,
+    /// Longest tail end that goes into a fragment block, bytes.
+    longest_tail: usize,
     pool: Arc<Pool>,
     open: Option<Slab>,
 }
@@ -56,8 +58,9 @@ struct Cursor {
 }
 
 impl Feeder {
-    pub(crate) fn new(block_size: u32, budget: usize) -> Feeder {
-        Feeder { block_size: block_size as usize, pool: Pool::new(slab_size(block_size), budget), open: None }
+    pub(crate) fn new(options: &Options, budget: usize) -> Feeder {
+        let (block_size, longest_tail) = (options.block_size as usize, options.fragment_size() as usize);
+        Feeder { block_size, longest_tail, pool: Pool::new(slab_size(options.block_size), budget), open: None }
     }
 
     /// Reads a file's content to its end.
@@ -178,8 +181,8 @@ impl Feeder {
             if at.loose < length {
                 break;
             }
-            let piece =
-                if length < self.block_size && at.cut.packs_tail(self.block_size) { Piece::Tail } else { Piece::Block };
+            let is_tail = length < self.block_size && length <= self.longest_tail;
+            let piece = if is_tail && at.cut.packs_tail(self.block_size) { Piece::Tail } else { Piece::Block };
             at.left -= length as u64;
             at.loose -= length;
             let range = slab.filled..slab.filled + length;

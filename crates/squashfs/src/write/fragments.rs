@@ -47,7 +47,8 @@ impl FragmentBuffer {
 /// All fragment blocks so far, and the open one of each set.
 #[derive(Debug)]
 pub(crate) struct Fragments {
-    block_size: usize,
+    /// Size of a whole one, bytes.
+    size: usize,
     pool: Arc<Pool>,
     open: BTreeMap<u16, FragmentBuffer>,
     table: Vec<FragmentBlock>,
@@ -56,11 +57,11 @@ pub(crate) struct Fragments {
 }
 
 impl Fragments {
-    /// `window` bounds the memory of the pipeline, bytes.
-    pub(crate) fn new(block_size: u32, window: usize) -> Fragments {
+    /// Blocks of `size` bytes; `window` bounds the memory of the pipeline, bytes.
+    pub(crate) fn new(size: u32, window: usize) -> Fragments {
         Fragments {
-            block_size: block_size as usize,
-            pool: Pool::new(block_size as usize, window),
+            size: size as usize,
+            pool: Pool::new(size as usize, window),
             open: BTreeMap::new(),
             table: Vec::new(),
             tails: Vec::new(),
@@ -83,7 +84,7 @@ impl Fragments {
         rules: Rules,
     ) -> Result<(TailPlace, Option<FragmentBuffer>), Error> {
         let set = rules.fragment_set;
-        let full = self.open.get(&set).is_some_and(|open| open.length + content.len() > self.block_size);
+        let full = self.open.get(&set).is_some_and(|open| open.length + content.len() > self.size);
         let closed = if full { self.open.remove(&set) } else { None };
         let place = self.append(content, digest, permit, set)?;
         if let Some(digest) = digest.filter(|_| rules.deduplicate) {

@@ -30,9 +30,8 @@ pub(crate) struct InodeTables {
 
 /// Writes the inode table from the end of the data area on, and builds the directory table.
 pub(crate) fn write_inodes(out: &mut Metadata<'_>, source: &Source<'_>) -> Result<InodeTables, Error> {
-    let stored = source.options.stored.inodes;
-    let inodes = out.open(Place::Sink(source.data.end), stored);
-    let directories = out.open(Place::Held(Vec::new()), stored);
+    let inodes = out.open(Place::Sink(source.data.end), source.options.stores_inodes());
+    let directories = out.open(Place::Held(Vec::new()), source.options.stored.inodes);
     let listings = Listings::new(source.tree, source.numbering, directories, inodes);
     let places = Vec::with_capacity(source.numbering.count() as usize);
     let scratch = Vec::new();
@@ -69,6 +68,13 @@ impl Writer<'_> {
 
     /// Writes the inodes of all entries of the directories of a level.
     fn write_entries(&mut self, out: &mut Metadata<'_>, level: usize) -> Result<(), Error> {
+        // First those that are not numbered late, then those that are.
+        self.write_next(out, level)?;
+        self.write_next(out, level)
+    }
+
+    /// Writes the inodes of a level whose turn it is, in the order of names.
+    fn write_next(&mut self, out: &mut Metadata<'_>, level: usize) -> Result<(), Error> {
         for &directory in self.source.numbering.level(level) {
             for &child in self.source.tree.children(directory) {
                 if self.is_next(child) {

@@ -4,7 +4,7 @@
 //! the sink as they are finished; the directory table grows at the same time, so it is kept in memory, compressed, until the inode table
 //! has ended.
 
-use packline_tree::Tree;
+use packline_tree::{Content, Tree};
 
 use crate::format::compressor::{compressor_id, options_block};
 use crate::format::record::Record;
@@ -13,7 +13,7 @@ use crate::format::tables::{TableEnd, write_exports, write_fragments, write_ids}
 use crate::write::inode_table::{InodeTables, write_inodes};
 use crate::write::metadata::Metadata;
 use crate::write::numbering::Numbering;
-use crate::{DataLayout, Error, MetadataCompressor, Options, Sink, XattrTable};
+use crate::{DataLayout, Error, Layout, MetadataCompressor, Options, Sink, XattrTable};
 
 /// Sizes and counts of an image for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,7 +69,12 @@ pub(crate) fn write_tables(
     xattrs: &XattrTable,
     (options, record): (&Options, Option<&Record>),
 ) -> Result<(ImageEnd, Vec<u8>), Error> {
-    let numbering = Numbering::new(tree)?;
+    // Files with blocks are last: the others then stay as they are when data moves.
+    let has_blocks = |node| match tree.content(tree.inode(node)) {
+        Content::File(payload) => data.files.get(payload as usize).is_some_and(|file| file.start > 0),
+        _ => false,
+    };
+    let numbering = Numbering::new(tree, &|node| options.layout != Layout::Compact && has_blocks(node))?;
     let xattrs = Some(xattrs).filter(|table| options.xattrs && !table.is_empty());
     let source = Source { tree, numbering: &numbering, data, options, xattrs };
     let mut tables = write_inodes(out, &source)?;

@@ -9,7 +9,7 @@
 //!    a file nor for its bytes, and does not depend on memory. `fragments.rs` packs tail ends, each content once.
 //! 4. Workers compress blocks. Output buffers are reused.
 //! 5. `data_writer.rs` writes results in the order of the decisions and records where they lie. A fragment block gets its place in
-//!    that order when it is full.
+//!    that order when it is full. `spacing.rs` decides on gaps.
 //! 6. After the last entry `writer.rs` completes the block lists, and `metadata_area.rs` writes the tree from the deepest directories to
 //!    the root, for each level first the inodes and then the listings (`numbering.rs`, `inode_table.rs`), compressed by the same workers
 //!    (`metadata.rs`, `pipeline_compressor.rs`); then the fragment, export, id and xattr tables and padding. The superblock is
@@ -34,6 +34,7 @@ mod read_back;
 mod read_back_tests;
 mod run_matcher;
 mod slab;
+mod spacing;
 mod stored_data;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,9 @@
 //! another; the root comes last. Between two levels are all listings of the lower one. Within a level no block depends on another, so
 //! that workers can compress them in parallel; a post-order walk of the tree would give the same listings, but each block would depend
 //! on the one before it.
+//!
+//! Where asked for, some inodes of each level come after all others of it. Of files with blocks this keeps together what changes when data
+//! moves; a listing then has a header more at each change between them.
 
 use packline_runtime::escape::Escape;
 use packline_tree::{Content, NodeId, Tree};
@@ -28,17 +31,19 @@ pub(crate) struct Numbering {
 }
 
 impl Numbering {
-    /// Numbers all inodes of a tree. Takes time and memory in proportion to the tree, and no recursion.
+    /// Numbers all inodes of a tree, in each level those last that are `late`. Takes time and memory in proportion to the tree, and no
+    /// recursion.
     ///
     /// # Errors
     /// [`Error::Limit`] if the number after the last inode, which the root's inode has as its parent, does not fit
     /// into 32 bits.
-    pub(crate) fn new(tree: &Tree) -> Result<Numbering, Error> {
+    pub(crate) fn new(tree: &Tree, late: &dyn Fn(NodeId) -> bool) -> Result<Numbering, Error> {
         let (directories, levels) = directories(tree);
         let numbers = vec![0; tree.inode_count()];
         let mut numbering = Numbering { directories, levels, numbers, count: 0 };
         for level in (0..numbering.levels()).rev() {
-            numbering.number_level(tree, level)?;
+            numbering.number_level(tree, level, &|node| !late(node))?;
+            numbering.number_level(tree, level, late)?;
         }
         numbering.number(tree, tree.root())?;
         Ok(numbering)
@@ -68,9 +73,10 @@ impl Numbering {
         self.count
     }
 
-    fn number_level(&mut self, tree: &Tree, level: usize) -> Result<(), Error> {
+    /// Numbers some of the entries of a level.
+    fn number_level(&mut self, tree: &Tree, level: usize, some: &dyn Fn(NodeId) -> bool) -> Result<(), Error> {
         for place in self.levels[level]..self.levels[level + 1] {
-            for &child in tree.children(self.directories[place]) {
+            for &child in tree.children(self.directories[place]).iter().filter(|child| some(**child)) {
                 self.number(tree, child)?;
             }
         }
@@ -135,8 +141,8 @@ mod tests {
         namespace.finish().unwrap()
     }
 
-    fn numbers(tree: &Tree) -> Vec<(String, u32, u32)> {
-        let numbering = Numbering::new(tree).unwrap();
+    fn numbers(tree: &Tree, late: &[&str]) -> Vec<(String, u32, u32)> {
+        let numbering = Numbering::new(tree, &|node| late.contains(&&*display_path(tree, node))).unwrap();
         let line = |node| (display_path(tree, node), numbering.of(tree, node), numbering.of_parent(tree, node));
         let mut lines: Vec<_> = tree.nodes().map(line).collect();
         lines.sort_by_key(|(path, number, _)| (*number, path.clone()));
@@ -166,6 +172,14 @@ mod tests {
             ("c", 8, 9),
             ("the root directory", 9, 10),
         ];
-        assert_eq!(numbers(&tree), expected.map(|(path, number, parent)| (path.to_owned(), number, parent)));
+        assert_eq!(numbers(&tree, &[]), expected.map(|(path, number, parent)| (path.to_owned(), number, parent)));
+    }
+
+    #[test]
+    fn late_ones_follow_the_others_of_their_level() {
+        let file = || Kind::File { size: 0 };
+        let tree = tree(&[("a/1", file()), ("a/2", file()), ("b/3", file()), ("b/4", file()), ("c", file())]);
+        let order: Vec<String> = numbers(&tree, &["a/1", "b/3", "a"]).into_iter().map(|(path, ..)| path).collect();
+        assert_eq!(order, ["a/2", "b/4", "a/1", "b/3", "b", "c", "a", "the root directory"]);
     }
 }

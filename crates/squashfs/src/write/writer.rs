@@ -11,7 +11,7 @@ use crate::format::compressor::check_codec;
 use crate::format::inode::NO_XATTR;
 use crate::format::record::Record;
 use crate::write::data_writer::DataWriter;
-use crate::write::decision::{Decisions, Saved};
+use crate::write::decision::Saved;
 use crate::write::feeder::{Feeder, FileCut, slab_memory};
 use crate::write::metadata::Metadata;
 use crate::write::metadata_area::write_tables;
@@ -20,7 +20,6 @@ use crate::write::read_back::{ReadBack, Unfinished, named};
 use crate::write::slab::Rules;
 use crate::write::stored_data;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask};
-use crate::write::written::Written;
 use crate::{
     Error, FileHints, Fragments, ImageEnd, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options, Sink, XattrTable, data_start,
 };
@@ -155,12 +154,10 @@ impl Writer {
         check_codec(&options.codec)?;
         options.codec.validate(options.block_size as usize)?;
         let window = config.budget;
-        let decisions = Decisions::new(options.block_size, options.stored.fragments || is_none(&options.codec), window);
-        let written = Written::new(start.verify);
         Ok(Writer {
             pipeline: pipeline(&options, config, &start)?,
-            data: DataWriter::new(decisions, sink, data_start(&options)?, written, Record::is_wanted(&options)),
-            feeder: Feeder::new(options.block_size, window),
+            data: DataWriter::new(&options, sink, window, start.verify)?,
+            feeder: Feeder::new(&options, window),
             namespace: Namespace::new(start.defaults).with_root(start.root),
             xattrs: XattrTable::new(),
             options,
@@ -318,7 +315,8 @@ impl Writer {
         self.feeder.flush(&mut self.pipeline, &mut self.data)?;
         self.pipeline.settle(&mut self.data).map_err(of_fault)?;
         self.data.decisions.close(self.pipeline.outbox());
-        self.pipeline.drain(&mut self.data).map_err(of_fault)
+        self.pipeline.drain(&mut self.data).map_err(of_fault)?;
+        self.data.end()
     }
 
     /// An error of data in flight comes first: it belongs to an earlier part of the input.

@@ -1,0 +1,209 @@
+//! Free bytes before parts of the data area, by which images of nearly equal trees have more in common ([`Layout::Stable`]).
+//!
+//! A part is a fragment block, the blocks of one file, or all tables. If its size changes, all that follows moves. Two kinds of free bytes
+//! end the difference:
+//!
+//! - A mark: 48 bytes whose rolling hash ends a chunk in casync and desync, whatever is around them, with their default sizes of chunks.
+//!   Chunks then end where parts end, and one that changes costs little more than its own bytes. There are none within the smallest
+//!   chunk, where they would have no effect.
+//! - Zeros, so that a part starts at a multiple of some bytes: for readers that compare blocks at fixed places, as RAUC does and bees.
+//!   Each costs half a unit, and one more chunk if what is before it moves. Therefore they are put where that chunk is small: between two
+//!   fragment blocks of which the first is a small one; and anywhere after a long way without.
+//!
+//! Both depend on sizes nearby alone, not on what is far away, so that places are the same again soon after a difference.
+
+use crate::{Layout, Options};
+
+/// Bytes whose hash by casync's chunker is one less than a multiple of its divisor for chunks of 64 KiB, 49535.
+pub(crate) const MARK: &[u8; 48] = b"packline: chunkers cut behind this mark #0015398";
+/// The smallest chunk of casync and desync, bytes.
+const SMALLEST_CHUNK: u64 = 16 * 1024;
+/// Units from one part that is aligned to the next at least, so that zeros are 1/32 of the image at most on average.
+const NEAR: u64 = 16;
+/// Units after which any part is aligned.
+const FAR: u64 = 1024;
+
+/// The part that is written next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A fragment block of so many bytes.
+    Fragment(usize),
+    /// The blocks of a file.
+    Run,
+    /// All tables.
+    Tables,
+}
+
+/// Free bytes: zeros, then a mark or nothing.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) zeros: u64,
+    pub(crate) mark: &'static [u8],
+}
+
+/// Decides on gaps in the order of the image.
+#[derive(Debug)]
+pub(crate) struct Spacing {
+    layout: Layout,
+    /// Fragment blocks smaller than this are small, bytes.
+    small: usize,
+    /// The unit that the next part must start at.
+    demanded: u32,
+    /// End of the last mark, and start of the last part that was aligned: bytes from the start of the image.
+    marked: u64,
+    aligned: u64,
+    previous: Part,
+}
+
+impl Spacing {
+    pub(crate) fn new(options: &Options) -> Spacing {
+        let small = options.block_size as usize / 32 * 5;
+        Spacing { layout: options.layout, small, demanded: 1, marked: 0, aligned: 0, previous: Part::Run }
+    }
+
+    /// The next part must start at a multiple of so many bytes.
+    pub(crate) fn demand(&mut self, unit: u32) {
+        self.demanded = unit.max(1);
+    }
+
+    /// The gap before a part that could start at `position`.
+    pub(crate) fn before(&mut self, part: Part, position: u64) -> Gap {
+        let mark = self.mark(position);
+        let unit = u64::from(self.demanded.max(self.unit(part, position)));
+        let start = (position + mark.len() as u64).next_multiple_of(unit);
+        self.marked = if mark.is_empty() { self.marked } else { start };
+        self.aligned = if unit > 1 { start } else { self.aligned };
+        (self.demanded, self.previous) = (1, part);
+        Gap { zeros: start - position - mark.len() as u64, mark }
+    }
+
+    fn mark(&self, position: u64) -> &'static [u8] {
+        match self.layout {
+            Layout::Stable { .. } if position - self.marked >= SMALLEST_CHUNK => MARK,
+            _ => &[],
+        }
+    }
+
+    fn unit(&self, part: Part, position: u64) -> u32 {
+        let Layout::Stable { align } = self.layout else { return 1 };
+        let (unit, distance) = (u64::from(align), position - self.aligned);
+        let between = matches!((self.previous, part), (Part::Fragment(size), Part::Fragment(_)) if size < self.small);
+        match part == Part::Tables || distance >= FAR * unit || between && distance >= NEAR * unit {
+            true => align,
+            false => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use packline_codec::Spec;
+    use packline_testkit::{Random, chunker};
+
+    use super::*;
+
+    fn spacing(layout: Layout) -> Spacing {
+        Spacing::new(&Options { layout, ..Options::new(Spec::None) })
+    }
+
+    fn gap(zeros: u64, mark: &'static [u8]) -> Gap {
+        Gap { zeros, mark }
+    }
+
+    #[test]
+    fn compact_images_have_only_the_gaps_that_are_demanded() {
+        let mut spacing = spacing(Layout::Compact);
+        assert_eq!(spacing.before(Part::Run, 96), gap(0, b""));
+        spacing.demand(4096);
+        assert_eq!(spacing.before(Part::Run, 5000), gap(3192, b""));
+        assert_eq!(spacing.before(Part::Fragment(9), 9001), gap(0, b""));
+        assert_eq!(spacing.before(Part::Fragment(9), 1 << 30), gap(0, b""));
+        assert_eq!(spacing.before(Part::Tables, 8193), gap(0, b""));
+    }
+
+    #[test]
+    fn marks_are_a_smallest_chunk_apart() {
+        let mut spacing = spacing(Layout::STABLE);
+        assert_eq!(spacing.before(Part::Run, 96), gap(0, b""));
+        assert_eq!(spacing.before(Part::Run, 16_384), gap(0, MARK));
+        assert_eq!(spacing.before(Part::Run, 16_432 + 16_383), gap(0, b""));
+        assert_eq!(spacing.before(Part::Fragment(9), 16_432 + 16_384), gap(0, MARK));
+    }
+
+    #[test]
+    fn parts_are_aligned_behind_small_fragment_blocks_far_away_and_at_the_tables() {
+        let (mut spacing, [small, large]) = (spacing(Layout::STABLE), [Part::Fragment(20_479), Part::Fragment(20_480)]);
+        let zeros = |spacing: &mut Spacing, part, position| spacing.before(part, position).zeros;
+        assert_eq!(zeros(&mut spacing, small, 65_535), 0, "no fragment block before");
+        assert_eq!(zeros(&mut spacing, large, 81_000), 920, "behind a small one");
+        assert_eq!(zeros(&mut spacing, small, 180_001), 0, "behind a large one");
+        assert_eq!(zeros(&mut spacing, Part::Run, 190_001), 0, "before a file");
+        assert_eq!(zeros(&mut spacing, small, 200_001), 0, "behind a file");
+        let far = 81_920 + 1024 * 4096;
+        assert_eq!(zeros(&mut spacing, Part::Run, far + 1), 4095 - 48, "far from the last one");
+        assert_eq!(zeros(&mut spacing, Part::Tables, far + 4097), 4095, "the tables");
+    }
+
+    #[test]
+    fn a_demand_counts_if_it_is_larger() {
+        let mut spacing = spacing(Layout::STABLE);
+        spacing.demand(1 << 20);
+        assert_eq!(spacing.before(Part::Run, 96), gap((1 << 20) - 96, b""));
+        spacing.demand(512);
+        assert_eq!(spacing.before(Part::Tables, (1 << 20) + 513), gap(4096 - 513 - 48, MARK));
+    }
+
+    #[test]
+    fn a_mark_ends_a_chunk_whatever_is_around_it() {
+        let mut random = Random::new(31);
+        for length in [16_384, 16_500, 40_000] {
+            let around = random.noise(100_000);
+            let bytes = [&vec![0; length][..], MARK, &around].concat();
+            assert_eq!(chunker::chunk_ends(&bytes)[0], length + MARK.len());
+        }
+    }
+
+    /// Random parts: three fragment blocks to each file.
+    fn parts(seed: u64, count: usize) -> Vec<(Part, u64)> {
+        let mut random = Random::new(seed);
+        let part = |_| match random.below(4) {
+            0 => (Part::Run, 1 + random.below(200_000)),
+            _ => {
+                let size = 1 + random.below(60_000);
+                (Part::Fragment(size as usize), size)
+            }
+        };
+        (0..count).map(part).collect()
+    }
+
+    /// Where parts start that follow one another from `start` on, and where the last ends.
+    fn places(start: u64, parts: &[(Part, u64)]) -> Vec<u64> {
+        let (mut spacing, mut at, mut places) = (spacing(Layout::STABLE), start, Vec::new());
+        for (part, size) in parts {
+            let Gap { zeros, mark } = spacing.before(*part, at);
+            at += zeros + mark.len() as u64;
+            places.push(at);
+            at += size;
+        }
+        [places, vec![at]].concat()
+    }
+
+    #[test]
+    fn places_are_the_same_again_after_a_difference() {
+        for seed in 0..50 {
+            let parts = parts(seed, 600);
+            let [old, new] = [96, 96 + 10_000 * seed + 1].map(|start| places(start, &parts));
+            let moved = |place: usize| new[place] - old[place];
+            let again = (0..=600).find(|place| (*place..=600).all(|later| moved(later) == moved(*place)));
+            assert!(again.is_some_and(|place| place < 300 && moved(place) % 4096 == 0), "seed {seed}: {again:?}");
+        }
+    }
+
+    #[test]
+    fn gaps_are_a_small_part_of_the_image() {
+        let parts = parts(7, 20_000);
+        let size: u64 = parts.iter().map(|(_, size)| size).sum();
+        let with_gaps = places(0, &parts)[parts.len()];
+        assert!((size + 1..size + size / 50).contains(&with_gaps), "{size} {with_gaps}");
+    }
+}

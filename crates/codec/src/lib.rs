@@ -4,7 +4,10 @@
 //! trailing zeros before compressing. The output of an encoder never depends on earlier calls.
 
 mod bounded;
+mod bytes;
 mod bzip2;
+#[allow(unsafe_code)] // the hot loops
+mod candidates;
 mod coding;
 mod error;
 mod gzip;
@@ -20,6 +23,8 @@ mod lzo;
 #[allow(unsafe_code)] // memory from the system
 mod mapping;
 mod none;
+#[allow(unsafe_code)] // loads without bounds checks
+mod place;
 mod raw_lzma;
 mod reference_lzma;
 mod set;

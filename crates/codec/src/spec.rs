@@ -14,7 +14,7 @@ use crate::lzo::{LzoDecoder, LzoEncoder};
 use crate::none::Stored;
 use crate::xz::{DictSize, Format, StreamDecoder, XzEncoder};
 use crate::zle::{ZleDecoder, ZleEncoder};
-use crate::zstd::{ZstdDecoder, ZstdEncoder};
+use crate::zstd::ZstdDecoder;
 use crate::{
     Bzip2Params, CodecError, Decoder, Encoder, Footprint, GzipParams, Lz4Params, LzmaParams, LzoParams, XzParams,
     ZstdParams, bzip2, gzip, huff0, lz4, lzma, lzo, none, xz, zle, zstd,
@@ -25,7 +25,7 @@ pub const METADATA_BLOCK_SIZE: usize = 8 * 1024;
 
 /// Number of the encoders' bytes: raised whenever an encoder writes other bytes for the same input and parameters. Blocks that were kept with
 /// another number are not used. The versions of the codec's libraries, [`Spec::libraries`], count besides.
-pub const ENCODERS_REVISION: u32 = 1;
+pub const ENCODERS_REVISION: u32 = 2;
 
 /// Allowance for allocator overhead and small structures of an encoder or decoder, bytes.
 const OVERHEAD: usize = 4 * 1024;
@@ -158,7 +158,7 @@ impl Spec {
             Spec::Gzip(params) => Bounded::boxed(Trial::new(params, limit)?, limit),
             Spec::Xz(params) => Bounded::boxed(XzEncoder::new(params, limit, params.dict_size(limit)?), limit),
             Spec::Lzma(params) => Bounded::boxed(LzmaEncoder::new(params, params.dict_size(limit)?), limit),
-            Spec::Zstd(params) => Bounded::boxed(ZstdEncoder::new(params, limit)?, limit),
+            Spec::Zstd(params) => Bounded::boxed(zstd::encoder(params, limit, false)?, limit),
             Spec::Lz4(params) => Bounded::boxed(Lz4Encoder::new(params), limit),
             Spec::Lzo(params) => Bounded::boxed(LzoEncoder::new(params), limit),
             Spec::Bzip2(params) => Bounded::boxed(Bzip2Encoder::new(params), limit),

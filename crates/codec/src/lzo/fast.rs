@@ -1,8 +1,8 @@
 //! The fast encoder: one candidate for each hash of four bytes, and the first match found.
 
-use super::common::{four, match_length};
 use super::form::M4_MOST;
 use super::writer::{Match, Writer};
+use crate::bytes::{four, match_length};
 
 /// Binary logarithm of the number of misses after which the search skips one more position each time.
 const PATIENCE: u32 = 5;

@@ -7,12 +7,16 @@
 //! Positions are stored as their low 16 bits, so that the tables fit the inner caches. Every candidate is compared before use.
 
 use super::effort::Effort;
-use super::spot::{Place, Spot, Tally};
+use super::spot::{Spot, Tally};
+use crate::place::Place;
 
 /// Bits of the hashes of two bytes, of three, and of more.
 const BITS2: u32 = 11;
 const BITS3: u32 = 13;
 const BITS: u32 = 14;
+
+/// Bytes from a position that is indexed to the end of the block, at least.
+const MARGIN: usize = 24;
 
 /// The latest position by hash.
 type Latest<const SIZE: usize> = Box<[u16; SIZE]>;
@@ -105,10 +109,10 @@ impl Search<'_> {
     /// Indexes the next position and returns its candidates, unless it is too near the end.
     #[inline(always)]
     fn remember<const KEYS: u32>(&mut self) -> Option<(Place<'_>, Earlier)> {
-        let place = Place::new(self.src, self.at);
+        let place = Place::new(self.src, self.at).filter(|_| self.at + MARGIN <= self.src.len());
         self.at += 1;
         let place = place?;
-        let (now, low) = (place.now(), place.low());
+        let (now, low) = (place.now(), place.at() as u16);
         let tables = &mut *self.tables;
         let earlier = Earlier {
             two: std::mem::replace(&mut tables.two[slot(now << 48, BITS2)], low),

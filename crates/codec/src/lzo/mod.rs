@@ -1,6 +1,5 @@
 //! LZO: raw LZO1X blocks (Linux `Documentation/staging/lzo.rst`), by encoders of our own.
 
-mod common;
 mod decode;
 mod effort;
 mod fast;

@@ -1,11 +1,9 @@
 //! The longest match at a position within each distance class of LZO.
 
-use super::common::{eight, match_length};
 use super::form::{M1_MOST, M2_MOST, M3_MOST, M4_MOST};
 use super::four::Four;
+use crate::place::Place;
 
-/// Bytes after a position that a [`Place`] may read.
-pub(super) const MARGIN: usize = 24;
 /// Longer matches are recorded with this length.
 const LONGEST: usize = 0x7e00;
 /// One byte of length in a [`Longest`].
@@ -24,64 +22,6 @@ pub(super) struct Spot {
 
 /// The longest matches among the candidates, by distance class, each in one of four places.
 pub(super) struct Tally([Four; 3]);
-
-/// A position of a block with at least [`MARGIN`] bytes behind it.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    src: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Place<'a> {
-    /// `None` if too few bytes follow.
-    #[inline(always)]
-    pub fn new(src: &'a [u8], at: usize) -> Option<Self> {
-        (at.checked_add(MARGIN)? <= src.len()).then_some(Place { src, at })
-    }
-
-    /// The low bits of its position.
-    #[inline(always)]
-    pub fn low(self) -> u16 {
-        self.at as u16
-    }
-
-    /// Its first eight bytes.
-    #[inline(always)]
-    pub fn now(self) -> u64 {
-        // SAFETY: `new` checked that MARGIN bytes follow.
-        unsafe { self.word(self.at) }
-    }
-
-    /// The next eight bytes.
-    #[inline(always)]
-    pub fn later(self) -> u64 {
-        // SAFETY: `new` checked that MARGIN bytes follow.
-        unsafe { self.word(self.at + 8) }
-    }
-
-    /// The eight bytes at this distance back.
-    ///
-    /// # Safety
-    ///
-    /// They must not start before the block.
-    #[inline(always)]
-    unsafe fn back(self, distance: u16) -> u64 {
-        // SAFETY: by the caller's contract it is in the block, and not after the place itself.
-        unsafe { self.word(self.at - usize::from(distance)) }
-    }
-
-    /// Eight bytes of the block.
-    ///
-    /// # Safety
-    ///
-    /// `from + 8` must not be more than the length of the block.
-    #[inline(always)]
-    unsafe fn word(self, from: usize) -> u64 {
-        debug_assert!(from + 8 <= self.src.len());
-        // SAFETY: by the caller's contract the eight bytes are in the block.
-        u64::from_le_bytes(unsafe { self.src.as_ptr().add(from).cast::<[u8; 8]>().read() })
-    }
-}
 
 impl Longest {
     /// Bytes; 0 if there is no match.
@@ -141,9 +81,9 @@ impl Spot {
     /// The low bits must be those of a position of the block that is not after the place.
     #[inline(always)]
     pub unsafe fn with_two(self, place: Place, earlier: u16) -> Spot {
-        let distance = place.low().wrapping_sub(earlier);
+        let distance = (place.at() as u16).wrapping_sub(earlier);
         // SAFETY: a position in the block is at least so far back.
-        let there = unsafe { place.back(distance) };
+        let there = unsafe { place.back(distance.into()) };
         let same = (there ^ place.now()) as u16 == 0;
         let two = if same && distance.wrapping_sub(1) < M1_MOST as u16 { distance } else { 0 };
         Spot { all: self.all.plus(Four::new([0, 0, 0, two.into()])) }
@@ -156,12 +96,12 @@ impl Spot {
     /// The low bits must be those of positions of the block that are not after the place.
     #[inline(always)]
     pub unsafe fn weigh(&self, tally: &mut Tally, place: Place, earlier: u64) -> u32 {
-        let distances = Four::short_of(place.low(), earlier);
+        let distances = Four::short_of(place.at() as u16, earlier);
         let each = distances.each();
         let length = |lane: usize| {
             let distance = each[lane] as u16;
             // SAFETY: a position in the block is at least so far back.
-            let differing = unsafe { place.back(distance) } ^ place.now();
+            let differing = unsafe { place.back(distance.into()) } ^ place.now();
             if differing == 0 { self.further(place, distance) } else { differing.trailing_zeros() / 8 }
         };
         let lengths = [length(0), length(1), length(2), length(3)];
@@ -178,19 +118,18 @@ impl Spot {
             distance if distance <= M3_MOST => middle,
             _ => far,
         };
-        further(place.src, place.at, distance.into(), known.length())
+        further(place, distance.into(), known.length())
     }
 }
 
 /// The length of a match of at least eight bytes, or 8 if it does not exceed `known`; 0 for a distance of 0, which means a position 64 KiB
 /// back.
 #[inline(never)]
-fn further(src: &[u8], at: usize, distance: usize, known: usize) -> u32 {
-    let from = at - distance;
+fn further(place: Place, distance: usize, known: usize) -> u32 {
     match distance {
         0 => 0,
-        _ if known >= 8 && eight(src, from + known - 7) != eight(src, at + known - 7) => 8,
-        _ => (8 + match_length(src, from + 8, at + 8)).min(LONGEST) as u32,
+        _ if known >= 8 && !place.is_equal_until(distance, known + 1) => 8,
+        _ => place.match_length(distance, 8).min(LONGEST) as u32,
     }
 }
 

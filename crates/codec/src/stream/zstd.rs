@@ -2,7 +2,7 @@
 
 use super::did_not_fit;
 use crate::bounded::Compressor;
-use crate::zstd::{NAME, ZstdEncoder, bound, encoder_memory};
+use crate::zstd::{NAME, bound, encoder, encoder_memory};
 use crate::{CodecError, ZstdParams};
 
 /// Twice the window of the library for large inputs (zstd 1.5, lib/compress/clevels.h), 4 MiB at least.
@@ -20,11 +20,11 @@ pub(super) fn memory(level: u32, chunk: usize) -> usize {
     encoder_memory(&ZstdParams { level: level as i32 }, chunk)
 }
 
-pub(super) struct Encoder(ZstdEncoder);
+pub(super) struct Encoder(Box<dyn Compressor>);
 
 impl Encoder {
     pub(super) fn new(level: u32, chunk: usize) -> Result<Encoder, CodecError> {
-        Ok(Encoder(ZstdEncoder::new(&ZstdParams { level: level as i32 }, chunk)?.with_checksum()))
+        Ok(Encoder(encoder(&ZstdParams { level: level as i32 }, chunk, true)?))
     }
 
     pub(super) fn encode(&mut self, chunk: &[u8]) -> Result<Vec<u8>, CodecError> {

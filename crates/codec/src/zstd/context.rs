@@ -1,4 +1,4 @@
-//! The zstd encoder: one context in our own memory, reused for all blocks.
+//! A context of libzstd that compresses, in our own memory.
 
 use std::os::raw::c_int;
 use std::ptr::NonNull;
@@ -6,95 +6,14 @@ use std::ptr::NonNull;
 use zstd_sys as sys;
 use zstd_sys::ZSTD_cParameter as Parameter;
 
-use super::table::{self, Search};
-use super::{NAME, ZstdParams};
+use super::NAME;
+use super::search::Search;
 use crate::CodecError;
-use crate::bounded::Compressor;
-
-/// Smallest size class, binary logarithm: the library's smallest window (zstd.h, `ZSTD_WINDOWLOG_MIN`).
-const MIN_SIZE_LOG: u32 = 10;
-
-pub(crate) struct ZstdEncoder {
-    context: Context,
-    level: i32,
-    /// Parameters for blocks of up to 2^([`MIN_SIZE_LOG`] + index) bytes.
-    classes: Vec<Search>,
-    /// The context's current parameters.
-    current: Option<Search>,
-    /// Whether frames end with a checksum of their content.
-    checksum: bool,
-}
-
-impl ZstdEncoder {
-    /// An encoder for blocks of up to `block_size` bytes.
-    pub(crate) fn new(params: &ZstdParams, block_size: usize) -> Result<Self, CodecError> {
-        let classes = classes(params.level, block_size);
-        let context = Context::new(classes.iter().map(context_size).max().unwrap_or(0))?;
-        Ok(ZstdEncoder { context, level: params.level, classes, current: None, checksum: false })
-    }
-
-    /// Adds a checksum to each frame.
-    pub(crate) fn with_checksum(mut self) -> Self {
-        self.checksum = true;
-        self
-    }
-
-    fn prepare(&mut self, size: usize) -> Result<(), CodecError> {
-        let class = (size_log(size) - MIN_SIZE_LOG) as usize;
-        let search = self.classes.get(class).copied();
-        if self.current != search {
-            search.map_or(Ok(()), |search| self.context.configure(self.level, &search, self.checksum))?;
-            self.current = search;
-        }
-        Ok(())
-    }
-}
-
-impl Compressor for ZstdEncoder {
-    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
-        self.prepare(src.len())?;
-        self.context.compress(src, out)
-    }
-}
 
 /// Upper bound of the size of a frame.
 pub(crate) fn bound(size: usize) -> usize {
     // SAFETY: no precondition.
     unsafe { sys::ZSTD_compressBound(size) }
-}
-
-/// Memory of an encoder for blocks of up to `block_size` bytes.
-pub(crate) fn encoder_memory(params: &ZstdParams, block_size: usize) -> usize {
-    classes(params.level, block_size).iter().map(context_size).max().unwrap_or(0)
-}
-
-/// The size class of a block: the library chooses the same parameters for all blocks of a class.
-fn size_log(size: usize) -> u32 {
-    size.next_power_of_two().ilog2().max(MIN_SIZE_LOG)
-}
-
-fn classes(level: i32, block_size: usize) -> Vec<Search> {
-    let logs = MIN_SIZE_LOG..=size_log(block_size);
-    logs.map(|log| table::own(level, log).unwrap_or_else(|| library(level, log))).collect()
-}
-
-/// The library's parameters for a level.
-fn library(level: i32, size_log: u32) -> Search {
-    // The library splits only blocks of 128 KiB and more. At levels above the default smaller ones are split too: that saves a percent for
-    // a tenth more work.
-    let split_from = if level > ZstdParams::DEFAULT_LEVEL { 13 } else { 17 };
-    // SAFETY: any level and size may be passed; those out of range are clamped.
-    let params = unsafe { sys::ZSTD_getCParams(level, 1 << size_log, 0) };
-    Search {
-        window_log: params.windowLog,
-        chain_log: params.chainLog,
-        hash_log: params.hashLog,
-        search_log: params.searchLog,
-        min_match: params.minMatch,
-        target_length: params.targetLength,
-        strategy: params.strategy,
-        split: params.strategy as u32 >= sys::ZSTD_strategy::ZSTD_btopt as u32 && params.windowLog >= split_from,
-    }
 }
 
 fn raw(search: &Search) -> sys::ZSTD_compressionParameters {
@@ -110,14 +29,14 @@ fn raw(search: &Search) -> sys::ZSTD_compressionParameters {
 }
 
 /// Memory of a context for one frame with these parameters.
-fn context_size(search: &Search) -> usize {
+pub(super) fn context_size(search: &Search) -> usize {
     // SAFETY: no precondition.
     let size = unsafe { sys::ZSTD_estimateCCtxSize_usingCParams(raw(search)) };
     if is_error(size) { 0 } else { size }
 }
 
 /// A context of the library in our own memory, so that its size is known in advance.
-struct Context {
+pub(super) struct Context {
     raw: NonNull<sys::ZSTD_CCtx>,
     _memory: Vec<u64>, // words, because the library requires alignment to 8 bytes
 }
@@ -127,7 +46,7 @@ struct Context {
 unsafe impl Send for Context {}
 
 impl Context {
-    fn new(size: usize) -> Result<Self, CodecError> {
+    pub(super) fn new(size: usize) -> Result<Self, CodecError> {
         let mut memory = vec![0u64; size.div_ceil(size_of::<u64>())];
         // SAFETY: the memory is valid for the size given, and aligned to 8 bytes.
         let raw = unsafe { sys::ZSTD_initStaticCCtx(memory.as_mut_ptr().cast(), size_of_val(&*memory)) };
@@ -135,7 +54,7 @@ impl Context {
         Ok(Context { raw: NonNull::new(raw).ok_or(failed)?, _memory: memory })
     }
 
-    fn configure(&mut self, level: i32, search: &Search, checksum: bool) -> Result<(), CodecError> {
+    pub(super) fn configure(&mut self, level: i32, search: &Search, checksum: bool) -> Result<(), CodecError> {
         let both = sys::ZSTD_ResetDirective::ZSTD_reset_session_and_parameters;
         // SAFETY: the context is valid.
         check("ZSTD_CCtx_reset", unsafe { sys::ZSTD_CCtx_reset(self.raw.as_ptr(), both) })?;
@@ -151,13 +70,13 @@ impl Context {
         self.set(Parameter::ZSTD_c_experimentalParam14, switch(search.by_rows())) // ZSTD_c_useRowMatchFinder
     }
 
-    fn set(&mut self, parameter: Parameter, value: c_int) -> Result<(), CodecError> {
+    pub(super) fn set(&mut self, parameter: Parameter, value: c_int) -> Result<(), CodecError> {
         // SAFETY: the context is valid.
         let code = unsafe { sys::ZSTD_CCtx_setParameter(self.raw.as_ptr(), parameter, value) };
         check("ZSTD_CCtx_setParameter", code)
     }
 
-    fn compress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Option<usize>, CodecError> {
+    pub(super) fn compress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Option<usize>, CodecError> {
         // SAFETY: the context is valid; both pointers are valid for the lengths given and do not overlap.
         let size = unsafe {
             let (out, capacity) = (dst.as_mut_ptr().cast(), dst.len());
@@ -168,6 +87,24 @@ impl Context {
         }
         check("ZSTD_compress2", size)?;
         Ok(Some(size))
+    }
+
+    /// Codes sequences, whose blocks end with one without a match.
+    pub(super) fn compress_sequences(
+        &mut self,
+        sequences: &[sys::ZSTD_Sequence],
+        src: &[u8],
+        dst: &mut [u8],
+    ) -> Result<usize, CodecError> {
+        // SAFETY: the context is valid, and set to validate the sequences; the pointers are valid for the lengths given, and `dst` does not
+        // overlap the others.
+        let size = unsafe {
+            let (out, capacity) = (dst.as_mut_ptr().cast(), dst.len());
+            let (list, count) = (sequences.as_ptr(), sequences.len());
+            sys::ZSTD_compressSequences(self.raw.as_ptr(), out, capacity, list, count, src.as_ptr().cast(), src.len())
+        };
+        check("ZSTD_compressSequences", size)?;
+        Ok(size)
     }
 }
 

@@ -2,14 +2,21 @@
 
 #[allow(unsafe_code)] // calls a C library
 mod context;
+mod encoder;
+mod library;
+#[allow(unsafe_code)] // calls a function that requires AVX2
+mod optimal;
 mod params;
 #[allow(unsafe_code)] // calls a C library
 mod reader;
-mod table;
+#[allow(unsafe_code)] // calls a C library
+mod search;
+mod sequences;
 
 pub use params::ZstdParams;
 
-pub(crate) use context::{ZstdEncoder, bound, encoder_memory};
+pub(crate) use context::bound;
+pub(crate) use encoder::{encoder, encoder_memory};
 pub(crate) use reader::{ZstdDecoder, decoder_memory};
 
 pub(crate) const NAME: &str = "zstd";

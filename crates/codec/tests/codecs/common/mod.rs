@@ -114,6 +114,8 @@ pub const SPECS: &[&str] = &[
     "zstd:level=5",
     "zstd:level=7",
     "zstd:level=12",
+    "zstd:level=13",
+    "zstd:level=17",
     "zstd:level=19",
     "lz4",
     "lz4:acceleration=8",

@@ -2,19 +2,19 @@
 
 /// Four bytes, as a number.
 #[inline]
-pub(super) fn four(src: &[u8], at: usize) -> u32 {
+pub(crate) fn four(src: &[u8], at: usize) -> u32 {
     src.get(at..at + 4).map_or(0, |bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
 }
 
 /// Eight bytes, as a number; 0 if there are fewer.
 #[inline]
-pub(super) fn eight(src: &[u8], at: usize) -> u64 {
+pub(crate) fn eight(src: &[u8], at: usize) -> u64 {
     src.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
 /// Number of equal bytes from `one` and from `other`, which is behind it.
 #[inline]
-pub(super) fn match_length(src: &[u8], one: usize, other: usize) -> usize {
+pub(crate) fn match_length(src: &[u8], one: usize, other: usize) -> usize {
     let mut length = 0;
     while other + length + 8 <= src.len() {
         let differing = eight(src, one + length) ^ eight(src, other + length);

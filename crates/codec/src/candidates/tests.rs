@@ -1,0 +1,67 @@
+//! Candidates are matches, and depend on the block alone.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const EFFORT: Effort = Effort { bits: 10, four: 8, six: 10, twelve: 64, nice: 64 };
+
+/// All candidates of each position, the continued one first.
+fn all(finder: &mut Finder, src: &[u8], part: usize) -> Vec<(Candidate, Vec<Candidate>)> {
+    let mut found = Found::default();
+    let mut list = Vec::new();
+    finder.begin(src.len());
+    for start in (0..src.len()).step_by(part) {
+        let size = part.min(src.len() - start);
+        finder.find(src, start..start + size, &mut found);
+        let matches = found.matches();
+        list.extend((0..size).map(|index| (matches.continued(index), matches.at(index).to_vec())));
+    }
+    list
+}
+
+/// Checks a block, alone and after another one, and in parts.
+fn check(src: &[u8], effort: Effort) {
+    let fresh = all(&mut Finder::new(effort), src, 1 << LARGEST_LOG);
+    let mut used = Finder::new(effort);
+    all(&mut used, &src.iter().rev().map(|byte| byte ^ 1).collect::<Vec<_>>(), 1 << LARGEST_LOG);
+    assert!(all(&mut used, src, 1 << LARGEST_LOG) == fresh);
+    for (at, (continued, candidates)) in fresh.iter().enumerate() {
+        assert!(candidates.len() <= 4 && candidates.is_sorted_by_key(|candidate| candidate.length()));
+        for candidate in candidates.iter().chain(Some(continued).filter(|candidate| candidate.length() > 0)) {
+            let (length, distance) = (candidate.length(), candidate.distance() as usize);
+            assert!((3..=LONGEST).contains(&length) && (1..=at).contains(&distance));
+            assert_eq!(src[at..at + length], src[at - distance..][..length]);
+        }
+    }
+    for (start, (_, candidates)) in all(&mut used, src, 1000).iter().enumerate() {
+        assert!(candidates.iter().all(|candidate| candidate.distance() as usize <= start));
+    }
+}
+
+#[test]
+fn repeated_bytes_are_found_as_one_long_match() {
+    for period in [1, 2, 3, 7, 64] {
+        let src: Vec<u8> = (0..5000).map(|index| (index % period * 37) as u8).collect();
+        let found = all(&mut Finder::new(EFFORT), &src, src.len());
+        let longest = found.iter().flat_map(|(_, candidates)| candidates).map(|candidate| candidate.length()).max();
+        assert_eq!(longest, Some(LONGEST), "{period}");
+        check(&src, EFFORT);
+    }
+}
+
+#[test]
+fn tables_are_cleared_where_positions_would_not_fit() {
+    let mut used = Finder::new(EFFORT);
+    let src: Vec<u8> = (0..300_000u32).map(|index| (index.wrapping_mul(index) >> 9) as u8).collect();
+    let fresh = all(&mut Finder::new(EFFORT), &src, src.len());
+    assert!((0..9).all(|_| all(&mut used, &src, src.len()) == fresh));
+}
+
+proptest! {
+    #[test]
+    fn candidates_are_matches(words in prop::collection::vec(prop::collection::vec(0u8..4, 1..12), 1..8), choices in prop::collection::vec(0usize..8, 0..900), nice in 8usize..200, low in 4u32..20) {
+        let src: Vec<u8> = choices.iter().flat_map(|choice| words[choice % words.len()].clone()).collect();
+        check(&src, Effort { nice, four: low, six: low + 2, twelve: low * 4, ..EFFORT });
+    }
+}

@@ -1,0 +1,77 @@
+//! A position of a block whose bytes are loaded without bounds checks.
+
+use crate::bytes::{eight, match_length};
+
+/// Bytes from a [`Place`] on that exist at least.
+pub(crate) const PLACE: usize = 16;
+
+/// A position of a block with at least [`PLACE`] bytes from it on.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    src: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Place<'a> {
+    /// `None` if too few bytes follow.
+    #[inline(always)]
+    pub(crate) fn new(src: &'a [u8], at: usize) -> Option<Self> {
+        (at.checked_add(PLACE)? <= src.len()).then_some(Place { src, at })
+    }
+
+    #[inline(always)]
+    pub(crate) fn at(self) -> usize {
+        self.at
+    }
+
+    /// Its first eight bytes.
+    #[inline(always)]
+    pub(crate) fn now(self) -> u64 {
+        // SAFETY: `new` checked that PLACE bytes follow.
+        unsafe { self.word(self.at) }
+    }
+
+    /// The next eight bytes.
+    #[inline(always)]
+    pub(crate) fn later(self) -> u64 {
+        // SAFETY: `new` checked that PLACE bytes follow.
+        unsafe { self.word(self.at + 8) }
+    }
+
+    /// The eight bytes at this distance back.
+    ///
+    /// # Safety
+    ///
+    /// They must not start before the block.
+    #[inline(always)]
+    pub(crate) unsafe fn back(self, distance: usize) -> u64 {
+        // SAFETY: by the caller's contract it is in the block, and not after the place itself.
+        unsafe { self.word(self.at - distance) }
+    }
+
+    /// Whether the eight bytes before `end` bytes from the place exist and are equal to those at this distance back. `end` is 8 or more.
+    #[inline(always)]
+    pub(crate) fn is_equal_until(self, distance: usize, end: usize) -> bool {
+        let at = self.at + end - 8;
+        at + 8 <= self.src.len() && eight(self.src, at) == eight(self.src, at - distance)
+    }
+
+    /// Number of bytes that are equal to those at this distance back, of which the first `known` are known to be.
+    #[inline(always)]
+    pub(crate) fn match_length(self, distance: usize, known: usize) -> usize {
+        let at = self.at + known;
+        known + match_length(self.src, at - distance, at)
+    }
+
+    /// Eight bytes of the block.
+    ///
+    /// # Safety
+    ///
+    /// `from + 8` must not be more than the length of the block.
+    #[inline(always)]
+    unsafe fn word(self, from: usize) -> u64 {
+        debug_assert!(from + 8 <= self.src.len());
+        // SAFETY: by the caller's contract the eight bytes are in the block.
+        u64::from_le_bytes(unsafe { self.src.as_ptr().add(from).cast::<[u8; 8]>().read() })
+    }
+}

@@ -1,0 +1,60 @@
+//! libzstd's own search: a context, set for the size of each block.
+
+use super::context::{Context, context_size};
+use super::search::Search;
+use crate::CodecError;
+use crate::bounded::Compressor;
+
+/// Smallest size class, binary logarithm: the library's smallest window (zstd.h, `ZSTD_WINDOWLOG_MIN`).
+pub(super) const MIN_SIZE_LOG: u32 = 10;
+
+pub(super) struct LibraryEncoder {
+    context: Context,
+    level: i32,
+    /// Parameters for blocks of up to 2^([`MIN_SIZE_LOG`] + index) bytes.
+    classes: Vec<Search>,
+    /// The context's current parameters.
+    current: Option<Search>,
+    /// Whether frames end with a checksum of their content.
+    checksum: bool,
+}
+
+impl LibraryEncoder {
+    /// An encoder for blocks of up to `block_size` bytes.
+    pub(super) fn new(level: i32, block_size: usize, checksum: bool) -> Result<Self, CodecError> {
+        let classes = classes(level, block_size);
+        let context = Context::new(classes.iter().map(context_size).max().unwrap_or(0))?;
+        Ok(LibraryEncoder { context, level, classes, current: None, checksum })
+    }
+
+    /// Memory of an encoder, bytes.
+    pub(super) fn memory(level: i32, block_size: usize) -> usize {
+        classes(level, block_size).iter().map(context_size).max().unwrap_or(0)
+    }
+
+    fn prepare(&mut self, size: usize) -> Result<(), CodecError> {
+        let class = (size_log(size) - MIN_SIZE_LOG) as usize;
+        let search = self.classes.get(class).copied();
+        if self.current != search {
+            search.map_or(Ok(()), |search| self.context.configure(self.level, &search, self.checksum))?;
+            self.current = search;
+        }
+        Ok(())
+    }
+}
+
+impl Compressor for LibraryEncoder {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        self.prepare(src.len())?;
+        self.context.compress(src, out)
+    }
+}
+
+/// The size class of a block: the library chooses the same parameters for all blocks of a class.
+pub(super) fn size_log(size: usize) -> u32 {
+    size.next_power_of_two().ilog2().max(MIN_SIZE_LOG)
+}
+
+fn classes(level: i32, block_size: usize) -> Vec<Search> {
+    (MIN_SIZE_LOG..=size_log(block_size)).map(|log| Search::new(level, log)).collect()
+}

@@ -1,0 +1,89 @@
+//! Encodes a block chunk by chunk.
+
+use super::codes::{Repeats, Sequence};
+use super::effort::Effort;
+use super::first;
+use super::parts::{Part, split};
+use super::path::{Chunk, Path};
+use crate::CodecError;
+use crate::bounded::Compressor;
+use crate::candidates::{Finder, Found};
+use crate::zstd::sequences::SequenceCoder;
+
+/// Bytes of a chunk: the most that a block of zstd holds (RFC 8878, section 3.1.1.2.3).
+const CHUNK: usize = 128 << 10;
+
+pub(in crate::zstd) struct Optimal {
+    effort: Effort,
+    finder: Finder,
+    found: Found,
+    path: Path,
+    parts: Vec<Part>,
+    sequences: Vec<Sequence>,
+    coder: SequenceCoder,
+}
+
+impl Optimal {
+    /// An encoder for blocks of up to `block_size` bytes.
+    pub(in crate::zstd) fn new(effort: Effort, block_size: usize, checksum: bool) -> Result<Optimal, CodecError> {
+        Ok(Optimal {
+            effort,
+            finder: Finder::new(effort.search),
+            found: Found::default(),
+            path: Path::new(),
+            parts: Vec::new(),
+            sequences: Vec::new(),
+            coder: SequenceCoder::new(block_size, checksum)?,
+        })
+    }
+
+    /// Memory of an encoder, bytes.
+    pub(in crate::zstd) fn memory(effort: &Effort, block_size: usize) -> usize {
+        let chunk = block_size.min(CHUNK);
+        let parts = (chunk / effort.part + 1) * size_of::<Part>();
+        let sequences = chunk / 3 * size_of::<Sequence>();
+        let search = Finder::memory(&effort.search) + Found::memory(chunk) + Path::memory(chunk);
+        search + parts + sequences + SequenceCoder::memory(block_size)
+    }
+
+    /// Finds the sequences of a chunk, in `self.sequences` and `self.parts`. Returns the repeats after it.
+    fn parse(&mut self, src: &[u8], start: usize, size: usize, repeats: Repeats) -> Repeats {
+        let Optimal { effort, finder, found, path, parts, sequences, .. } = self;
+        let chunk = &src[start..start + size];
+        finder.find(src, start..start + size, found);
+        let found = found.matches();
+        first::parse(src, start, size, found, repeats, sequences);
+        split(chunk, sequences, repeats, effort.part, parts);
+        let mut after = repeats;
+        for _ in 0..effort.passes {
+            after = path.find(&Chunk { src, start, size, found, parts, repeats, nice: effort.search.nice }, sequences);
+            split(chunk, sequences, repeats, effort.part, parts);
+        }
+        after
+    }
+
+    /// Passes the blocks of a chunk to the coder.
+    fn pass(&mut self) {
+        let (mut first, mut start) = (0, 0);
+        for part in &self.parts {
+            let sequences = &self.sequences[first..part.sequences];
+            let covered: u32 = sequences.iter().map(|sequence| sequence.literals + sequence.length).sum();
+            self.coder.push_block(sequences, (part.end - start) as u32 - covered);
+            (first, start) = (part.sequences, part.end);
+        }
+    }
+}
+
+impl Compressor for Optimal {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        self.coder.clear();
+        self.finder.begin(src.len());
+        let mut repeats = Repeats::START;
+        for start in (0..src.len()).step_by(CHUNK) {
+            let size = CHUNK.min(src.len() - start);
+            repeats = self.parse(src, start, size, repeats);
+            self.pass();
+        }
+        self.coder.compress(src, out)
+    }
+}

@@ -1,0 +1,91 @@
+//! Codes sequences by libzstd.
+
+use zstd_sys as sys;
+use zstd_sys::ZSTD_cParameter as Parameter;
+use zstd_sys::ZSTD_strategy as Strategy;
+
+use super::context::{Context, bound, context_size};
+use super::library::{MIN_SIZE_LOG, size_log};
+use super::optimal::Sequence;
+use super::search::Search;
+use crate::CodecError;
+
+/// Shortest match of a sequence.
+const SHORTEST: usize = 3;
+
+pub(super) struct SequenceCoder {
+    context: Context,
+    /// The binary logarithm of the window, for which the context is set.
+    window_log: Option<u32>,
+    sequences: Vec<sys::ZSTD_Sequence>,
+    /// The frame, with room for the largest: where there is too little the library's error code is a wrong one.
+    frame: Vec<u8>,
+    checksum: bool,
+}
+
+impl SequenceCoder {
+    pub(super) fn new(block_size: usize, checksum: bool) -> Result<SequenceCoder, CodecError> {
+        let context = Context::new(memory_of_context(block_size))?;
+        Ok(SequenceCoder { context, window_log: None, sequences: Vec::new(), frame: Vec::new(), checksum })
+    }
+
+    /// Memory for blocks of up to `block_size` bytes.
+    pub(super) fn memory(block_size: usize) -> usize {
+        let sequences = block_size / SHORTEST * size_of::<sys::ZSTD_Sequence>();
+        memory_of_context(block_size) + sequences + bound(block_size)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.sequences.clear();
+    }
+
+    /// Adds a block: sequences, and the literals after them.
+    pub(super) fn push_block(&mut self, sequences: &[Sequence], literals: u32) {
+        let raw = |sequence: &Sequence| sys::ZSTD_Sequence {
+            offset: sequence.distance,
+            litLength: sequence.literals,
+            matchLength: sequence.length,
+            rep: 0,
+        };
+        self.sequences.extend(sequences.iter().map(raw));
+        // A sequence without a match ends a block (zstd.h, `ZSTD_sf_explicitBlockDelimiters`).
+        self.sequences.push(sys::ZSTD_Sequence { offset: 0, litLength: literals, matchLength: 0, rep: 0 });
+    }
+
+    /// Codes the blocks of `src` as a frame.
+    pub(super) fn compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        let window_log = size_log(src.len());
+        if self.window_log != Some(window_log) {
+            self.configure(window_log)?;
+            self.window_log = Some(window_log);
+        }
+        self.frame.resize(bound(src.len()).max(self.frame.len()), 0);
+        let size = self.context.compress_sequences(&self.sequences, src, &mut self.frame)?;
+        let frame = &self.frame[..size];
+        Ok(out.get_mut(..size).map(|out| {
+            out.copy_from_slice(frame);
+            size
+        }))
+    }
+
+    fn configure(&mut self, window_log: u32) -> Result<(), CodecError> {
+        self.context.configure(1, &search(window_log), self.checksum)?;
+        // Buffers that stay in place are not copied to the context.
+        self.context.set(Parameter::ZSTD_c_experimentalParam9, 1)?; // ZSTD_c_stableInBuffer
+        self.context.set(Parameter::ZSTD_c_experimentalParam10, 1)?; // ZSTD_c_stableOutBuffer
+        self.context.set(Parameter::ZSTD_c_experimentalParam11, 1)?; // ZSTD_c_blockDelimiters: explicit
+        self.context.set(Parameter::ZSTD_c_experimentalParam12, 1)?; // ZSTD_c_validateSequences
+        self.context.set(Parameter::ZSTD_c_experimentalParam19, 1) // ZSTD_c_searchForExternalRepcodes
+    }
+}
+
+fn memory_of_context(block_size: usize) -> usize {
+    (MIN_SIZE_LOG..=size_log(block_size)).map(|log| context_size(&search(log))).max().unwrap_or(0)
+}
+
+/// Parameters that search nothing; the strategy determines how carefully tables are chosen.
+fn search(window_log: u32) -> Search {
+    let (chain_log, hash_log, search_log, min_match, target_length) = (6, 6, 1, SHORTEST as u32, 16);
+    let strategy = Strategy::ZSTD_btultra;
+    Search { window_log, chain_log, hash_log, search_log, min_match, target_length, strategy, split: false }
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use packline_codec::{ENCODERS_REVISION, Spec};
+use packline_codec::Spec;
 
 /// What a block's content is known by: the first 192 bits of its BLAKE3 hash, which is collision resistant. It says nothing about codecs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +47,7 @@ pub struct Key([u8; 32]);
 #[must_use]
 pub fn encoder_hash(spec: &Spec, block_size: usize) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("packline encoder v1: revision, block size, libraries, codec");
-    hasher.update(&ENCODERS_REVISION.to_le_bytes()).update(&(block_size as u64).to_le_bytes());
+    hasher.update(&spec.encoder_revision().to_le_bytes()).update(&(block_size as u64).to_le_bytes());
     let codec = spec.to_string();
     for text in spec.libraries().flat_map(|(library, version)| [library, version]).chain([&*codec]) {
         hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());

@@ -54,7 +54,7 @@ pub use raw_lzma::RawLzma;
 pub use reference_lzma::{ReferenceDecoder, ReferenceEncoder, ReferenceLzma};
 pub use set::{Choice, Set};
 pub use slabs::{SlabBuffer, Slabs};
-pub use spec::{ENCODERS_REVISION, METADATA_BLOCK_SIZE, Spec};
+pub use spec::{METADATA_BLOCK_SIZE, Spec};
 pub use stream::{Member, MemberEncoder, StreamEnd, StreamFormat, StreamSpec};
 pub use traits::{Decoder, Encoder, Footprint, Outcome};
 pub use xz::{Bcj, DictSize, LzmaModel, Percent, RawLzmaReader, XzParams};

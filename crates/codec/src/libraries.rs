@@ -1,4 +1,4 @@
-//! The libraries that compress, with their versions.
+//! What the bytes of an encoder depend on: its revision, and the libraries that compress, with their versions.
 
 use crate::Spec;
 
@@ -13,6 +13,15 @@ pub const LIBRARIES: [(&str, &str); 6] = [
 ];
 
 impl Spec {
+    /// Number of its encoder's bytes: raised whenever the encoder writes other bytes for the same input and parameters. Blocks that were kept
+    /// with another number are not used. The versions of [`Spec::libraries`] count besides.
+    pub fn encoder_revision(&self) -> u32 {
+        match self {
+            Spec::Zstd(_) => 2,
+            _ => 1,
+        }
+    }
+
     /// Those of [`LIBRARIES`] that its encoder uses.
     pub fn libraries(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         let used: &[&str] = match self {

@@ -23,10 +23,6 @@ use crate::{
 /// Size of a metadata block of the containers that have such, bytes; [`Spec::metadata_encoder`] is made for it.
 pub const METADATA_BLOCK_SIZE: usize = 8 * 1024;
 
-/// Number of the encoders' bytes: raised whenever an encoder writes other bytes for the same input and parameters. Blocks that were kept with
-/// another number are not used. The versions of the codec's libraries, [`Spec::libraries`], count besides.
-pub const ENCODERS_REVISION: u32 = 2;
-
 /// Allowance for allocator overhead and small structures of an encoder or decoder, bytes.
 const OVERHEAD: usize = 4 * 1024;
 

@@ -141,25 +141,26 @@ impl Path {
     fn trace(&self, chunk: &Chunk, out: &mut Vec<Sequence>) -> Repeats {
         out.clear();
         let mut at = chunk.size;
-        let mut later: Option<Sequence> = None;
-        let mut literals = 0;
+        let mut later = Sequence::default();
         while at > 0 {
             if self.arrivals[at] == 0 {
-                literals += 1;
+                later.literals += 1;
                 at -= 1;
                 continue;
             }
             let (length, distance) = resolve(&self.distances, chunk.found, at, self.arrivals[at]);
-            out.extend(
-                later
-                    .replace(Sequence { literals: 0, length: length as u32, distance })
-                    .map(|later| Sequence { literals, ..later }),
-            );
-            literals = 0;
             at -= length;
+            if later.literals == 0 && later.distance == distance {
+                // A match that is longer than LONGEST.
+                later.length += length as u32;
+                continue;
+            }
+            out.push(std::mem::replace(&mut later, Sequence { literals: 0, length: length as u32, distance }));
         }
-        out.extend(later.map(|later| Sequence { literals, ..later }));
+        out.push(later);
         out.reverse();
+        // What is behind the last match is not part of a sequence.
+        out.pop();
         unpack(self.distances[chunk.size])
     }
 }

@@ -22,7 +22,7 @@ type Arrival = u32;
 const PRICE: u32 = 14;
 const LENGTH: u32 = 3;
 const UNREACHED: Arrival = Arrival::MAX;
-/// Which match: 0 to 2 is a repeat, then the continued candidate, then those found at its position.
+/// Which match: 0 to 2 is a repeat (after a match: the second, the third, and the first, which continues it), then the continued candidate, then those found at its position.
 const CONTINUED: u32 = 3;
 const FOUND: u32 = 4;
 
@@ -90,6 +90,8 @@ struct Walk<'a> {
     part: usize,
     /// Literals since the last match.
     literals: usize,
+    /// Whether the position is arrived at by a match of [`LONGEST`] bytes.
+    is_longest: bool,
     /// The price of arriving by a literal.
     by_literal: u32,
     distances: u64,
@@ -132,6 +134,7 @@ impl Path {
             at: 0,
             part: 0,
             literals: 0,
+            is_longest: false,
             by_literal: START,
             distances,
         }
@@ -159,7 +162,7 @@ impl Path {
         }
         out.push(later);
         out.reverse();
-        // What is behind the last match is not part of a sequence.
+        // The literals behind the last match are not part of a sequence.
         out.pop();
         unpack(self.distances[chunk.size])
     }
@@ -228,10 +231,12 @@ impl Walk<'_> {
         if self.by_literal <= price {
             price = self.by_literal;
             self.arrivals[self.at] = 0;
+            self.is_longest = false;
         } else {
             let (length, distance) = resolve(self.settled, self.chunk.found, self.at, arrival);
             self.distances = moved(self.settled[self.at - length] & DISTANCES, distance.into());
             self.literals = 0;
+            self.is_longest = length == LONGEST;
         }
         if price > HIGH {
             self.lower(self.at + 1);
@@ -255,6 +260,9 @@ impl Walk<'_> {
     fn leave(&mut self, price: u32) -> usize {
         let rest = self.chunk.size - self.at;
         let mut longest = self.leave_by_repeats(price, rest);
+        if self.is_longest {
+            longest = longest.max(self.leave_longest(price, rest));
+        }
         let continued = self.chunk.found.continued(self.at);
         if continued.length() > 0 {
             let price = price + self.prices.of_distance(continued.distance());
@@ -265,6 +273,14 @@ impl Walk<'_> {
             longest = longest.max(self.offer(candidate.length().min(rest), price, choice));
         }
         longest
+    }
+
+    /// Offers the rest of a match of more than [`LONGEST`] bytes: at the same distance, it belongs to the same sequence.
+    #[cold]
+    fn leave_longest(&mut self, price: u32, rest: usize) -> usize {
+        let (src, at) = (self.chunk.src, self.chunk.start + self.at);
+        let length = match_length(src, at - distance_of(self.distances, 0), at).min(rest).min(LONGEST);
+        if length < SHORTEST { 0 } else { self.offer(length, price, CONTINUED - 1) }
     }
 
     /// Offers matches at the distances of the path so far. A match that began before is not offered again, except after another match.
@@ -333,7 +349,7 @@ fn resolve(settled: &[u64], found: Matches, at: usize, arrival: Arrival) -> (usi
     let distance = match choice {
         0..CONTINUED => {
             let before = settled[from];
-            distance_of(before, choice + (before >> AFTER_MATCH) as u32) as u32
+            distance_of(before, (choice + (before >> AFTER_MATCH) as u32) % 3) as u32
         }
         CONTINUED => found.continued(from).distance(),
         _ => found.at(from)[(choice - FOUND) as usize].distance(),

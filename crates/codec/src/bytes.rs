@@ -26,3 +26,9 @@ pub(crate) fn match_length(src: &[u8], one: usize, other: usize) -> usize {
     let rest = src[other + length..].iter().zip(&src[one + length..]);
     length + rest.take_while(|(there, here)| there == here).count()
 }
+
+/// The same, at most `most`: where many lengths are found that may all be long.
+#[inline]
+pub(crate) fn bounded_match_length(src: &[u8], one: usize, other: usize, most: usize) -> usize {
+    match_length(&src[..src.len().min(other + most)], one, other)
+}

@@ -1,6 +1,6 @@
 //! A position of a block whose bytes are loaded without bounds checks.
 
-use crate::bytes::{eight, match_length};
+use crate::bytes::{bounded_match_length, eight};
 
 /// Bytes from a [`Place`] on that exist at least.
 pub(crate) const PLACE: usize = 16;
@@ -56,11 +56,11 @@ impl<'a> Place<'a> {
         at + 8 <= self.src.len() && eight(self.src, at) == eight(self.src, at - distance)
     }
 
-    /// Number of bytes that are equal to those at this distance back, of which the first `known` are known to be.
+    /// Number of bytes that are equal to those at this distance back, at most `most`, of which the first `known` are known to be.
     #[inline(always)]
-    pub(crate) fn match_length(self, distance: usize, known: usize) -> usize {
+    pub(crate) fn match_length(self, distance: usize, known: usize, most: usize) -> usize {
         let at = self.at + known;
-        known + match_length(self.src, at - distance, at)
+        known + bounded_match_length(self.src, at - distance, at, most - known)
     }
 
     /// Eight bytes of the block.

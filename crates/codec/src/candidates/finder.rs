@@ -199,5 +199,5 @@ fn long(place: Place, distance: usize, least: u32) -> u32 {
     if distance == 0 || !place.is_equal_until(distance, (least as usize + 1).max(8)) {
         return 0;
     }
-    place.match_length(distance, 8).min(LONGEST) as u32
+    place.match_length(distance, 8, LONGEST) as u32
 }

@@ -129,7 +129,7 @@ fn further(place: Place, distance: usize, known: usize) -> u32 {
     match distance {
         0 => 0,
         _ if known >= 8 && !place.is_equal_until(distance, known + 1) => 8,
-        _ => place.match_length(distance, 8).min(LONGEST) as u32,
+        _ => place.match_length(distance, 8, LONGEST) as u32,
     }
 }
 

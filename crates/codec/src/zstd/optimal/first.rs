@@ -2,7 +2,7 @@
 //! the first prices are made of.
 
 use super::codes::{Repeats, SHORTEST, Sequence};
-use crate::bytes::{eight, match_length};
+use crate::bytes::{bounded_match_length, eight};
 use crate::candidates::{Candidate, LONGEST, Matches};
 
 /// A match and what it is worth: four for a byte, less the bits of its distance.
@@ -69,6 +69,6 @@ fn repeated(src: &[u8], at: usize, rest: usize, repeat: u32) -> Choice {
     if distance > at || at + 8 > src.len() || (eight(src, at) ^ eight(src, at - distance)) as u32 & 0xff_ffff != 0 {
         return NONE;
     }
-    let length = match_length(src, at - distance, at).min(LONGEST).min(rest);
+    let length = bounded_match_length(src, at - distance, at, rest.min(LONGEST));
     if length < SHORTEST { NONE } else { Choice { value: length as i32 * 4 - 1, length, distance: repeat } }
 }

@@ -7,7 +7,7 @@ use super::codes::{LENGTHS, Repeats, SHORTEST, Sequence, length_code};
 use super::parts::Part;
 use super::prices::{MANY, Prices};
 use super::statistics::Statistics;
-use crate::bytes::{eight, match_length};
+use crate::bytes::{bounded_match_length, eight};
 use crate::candidates::{LARGEST_LOG, LONGEST, Matches};
 
 /// Lengths side by side.
@@ -279,7 +279,7 @@ impl Walk<'_> {
     #[cold]
     fn leave_longest(&mut self, price: u32, rest: usize) -> usize {
         let (src, at) = (self.chunk.src, self.chunk.start + self.at);
-        let length = match_length(src, at - distance_of(self.distances, 0), at).min(rest).min(LONGEST);
+        let length = bounded_match_length(src, at - distance_of(self.distances, 0), at, rest.min(LONGEST));
         if length < SHORTEST { 0 } else { self.offer(length, price, CONTINUED - 1) }
     }
 
@@ -305,8 +305,8 @@ impl Walk<'_> {
         for (choice, (differing, distance)) in (0..3 - after_match).zip(differing.into_iter().zip(distances)) {
             if is_new(differing) {
                 let length = (differing >> 8).trailing_zeros() as usize / 8;
-                let length =
-                    if length < 8 { length } else { 7 + match_length(self.chunk.src, at + 7 - distance, at + 7) };
+                let further = || 7 + bounded_match_length(self.chunk.src, at + 7 - distance, at + 7, LONGEST);
+                let length = if length < 8 { length } else { further() };
                 let price = price + self.prices.distance[usize::from(choice > 0)];
                 longest = longest.max(self.offer(length.min(rest).min(LONGEST), price, choice));
             }

@@ -11,7 +11,7 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions=yes";
 
-pub const SECONDS: u32 = 30;
+pub const SECONDS: u32 = 20;
 
 /// Builds all targets and runs one.
 pub fn single_target(name: &str, seconds: u32) -> Result<(), String> {
@@ -19,7 +19,7 @@ pub fn single_target(name: &str, seconds: u32) -> Result<(), String> {
 }
 
 /// Targets that share a processor, so that a short run takes no longer than the other checks.
-const AT_ONCE: usize = 2;
+const AT_ONCE: usize = 3;
 
 /// Builds all targets and runs each for `seconds`, [`AT_ONCE`] on each processor at a time. An error if one finds something.
 pub fn each_target(seconds: u32) -> Result<(), String> {

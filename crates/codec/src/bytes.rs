@@ -1,4 +1,4 @@
-//! Loads and comparisons of several bytes at a time.
+//! Loads, comparisons and hashes of several bytes at a time.
 
 /// Four bytes, as a number.
 #[inline]
@@ -31,4 +31,22 @@ pub(crate) fn match_length(src: &[u8], one: usize, other: usize) -> usize {
 #[inline]
 pub(crate) fn bounded_match_length(src: &[u8], one: usize, other: usize, most: usize) -> usize {
     match_length(&src[..src.len().min(other + most)], one, other)
+}
+
+/// Multiplicative hash, best in its high bits.
+#[inline(always)]
+fn hash(key: u64) -> u64 {
+    key.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The slot of a key in a table of 2^`bits` entries.
+#[inline(always)]
+pub(crate) fn slot(key: u64, bits: u32) -> usize {
+    (hash(key) >> (64 - bits)) as usize
+}
+
+/// A hash of the first four of eight bytes, to be combined with other bytes by exclusive or.
+#[inline(always)]
+pub(crate) fn spread(bytes: u64) -> u64 {
+    hash(bytes << 32).rotate_left(32)
 }

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::effort::Effort;
 use super::found::{Candidate, Found, SPARE, Spare};
-use super::table::{ROW, Table, slot};
+use super::table::{ROW, Table};
 use super::{LARGEST_LOG, LONGEST};
+use crate::bytes::{slot, spread};
 use crate::place::{PLACE, Place};
 
 /// Positions of which the rows are loaded ahead.
@@ -30,7 +31,7 @@ pub(crate) struct Finder {
 const _: () = assert!(1 + 3 * ROW < SPARE);
 
 /// The slots of a position in the four tables.
-type Slots = [u32; 4];
+type Slots = [usize; 4];
 
 /// The matches at a position.
 struct Tally<'a> {
@@ -148,7 +149,7 @@ impl Finder {
     fn look_ahead(&self, src: &[u8], at: usize) -> Slots {
         let Some(place) = Place::new(src, at) else { return [0; 4] };
         let (now, bits) = (place.now(), self.effort.bits);
-        let later = (place.later() << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+        let later = spread(place.later());
         let slots = [slot(now << 40, bits), slot(now << 32, bits), slot(now << 16, bits), slot(now ^ later, bits)];
         for (table, slot) in [&self.three, &self.four, &self.six, &self.twelve].into_iter().zip(slots) {
             table.prefetch(slot);

@@ -22,8 +22,8 @@ impl Table {
 
     /// Adds the latest position of a hash. Returns those before it, the latest first.
     #[inline(always)]
-    pub(super) fn push(&mut self, slot: u32, position: u32) -> [u32; ROW] {
-        let row = &mut self.rows[slot as usize];
+    pub(super) fn push(&mut self, slot: usize, position: u32) -> [u32; ROW] {
+        let row = &mut self.rows[slot];
         let before = *row;
         *row = before << LARGEST_LOG | u64::from(position);
         [0, 1, 2].map(|index| (before >> (LARGEST_LOG * index) & POSITION) as u32)
@@ -31,20 +31,14 @@ impl Table {
 
     /// Loads a row ahead of its use.
     #[inline(always)]
-    pub(super) fn prefetch(&self, slot: u32) {
+    pub(super) fn prefetch(&self, slot: usize) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             // SAFETY: a prefetch does not access memory as far as the program can see, wherever it points.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.rows.as_ptr().wrapping_add(slot as usize).cast()) };
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.rows.as_ptr().wrapping_add(slot).cast()) };
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = slot;
     }
-}
-
-/// The slot of a key in a table of `bits`: its high bits after a multiplication.
-#[inline(always)]
-pub(super) fn slot(key: u64, bits: u32) -> u32 {
-    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as u32
 }

@@ -8,6 +8,7 @@
 
 use super::effort::Effort;
 use super::spot::{Spot, Tally};
+use crate::bytes::{slot, spread};
 use crate::place::Place;
 
 /// Bits of the hashes of two bytes, of three, and of more.
@@ -125,12 +126,6 @@ impl Search<'_> {
     }
 }
 
-/// Multiplicative hash of four bytes.
-#[inline(always)]
-fn spread(bytes: u64) -> u64 {
-    hash(bytes << 32).rotate_left(32)
-}
-
 /// Inserts a position as the newest of its hash; returns the previous four.
 #[inline(always)]
 fn push(table: &mut LatestFour, key: u64, low: u16) -> u64 {
@@ -138,14 +133,4 @@ fn push(table: &mut LatestFour, key: u64, low: u16) -> u64 {
     let earlier = *places;
     *places = earlier << 16 | u64::from(low);
     earlier
-}
-
-#[inline(always)]
-fn hash(key: u64) -> u64 {
-    key.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-#[inline(always)]
-fn slot(key: u64, bits: u32) -> usize {
-    (hash(key) >> (64 - bits)) as usize
 }

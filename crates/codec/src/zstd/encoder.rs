@@ -1,8 +1,9 @@
 //! The zstd encoder: of our own, or the library's, by level and block size.
 
 use super::ZstdParams;
-use super::library::{LibraryEncoder, size_log};
+use super::library::LibraryEncoder;
 use super::optimal::{Effort, Optimal};
+use super::search::size_log;
 use crate::CodecError;
 use crate::bounded::Compressor;
 

@@ -1,12 +1,9 @@
 //! libzstd's own search: a context, set for the size of each block.
 
 use super::context::{Context, context_size};
-use super::search::Search;
+use super::search::{MIN_SIZE_LOG, Search, size_log};
 use crate::CodecError;
 use crate::bounded::Compressor;
-
-/// Smallest size class, binary logarithm: the library's smallest window (zstd.h, `ZSTD_WINDOWLOG_MIN`).
-pub(super) const MIN_SIZE_LOG: u32 = 10;
 
 pub(super) struct LibraryEncoder {
     context: Context,
@@ -22,9 +19,8 @@ pub(super) struct LibraryEncoder {
 impl LibraryEncoder {
     /// An encoder for blocks of up to `block_size` bytes.
     pub(super) fn new(level: i32, block_size: usize, checksum: bool) -> Result<Self, CodecError> {
-        let classes = classes(level, block_size);
-        let context = Context::new(classes.iter().map(context_size).max().unwrap_or(0))?;
-        Ok(LibraryEncoder { context, level, classes, current: None, checksum })
+        let context = Context::new(Self::memory(level, block_size))?;
+        Ok(LibraryEncoder { context, level, classes: classes(level, block_size), current: None, checksum })
     }
 
     /// Memory of an encoder, bytes.
@@ -48,11 +44,6 @@ impl Compressor for LibraryEncoder {
         self.prepare(src.len())?;
         self.context.compress(src, out)
     }
-}
-
-/// The size class of a block: the library chooses the same parameters for all blocks of a class.
-pub(super) fn size_log(size: usize) -> u32 {
-    size.next_power_of_two().ilog2().max(MIN_SIZE_LOG)
 }
 
 fn classes(level: i32, block_size: usize) -> Vec<Search> {

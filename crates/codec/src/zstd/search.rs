@@ -3,6 +3,9 @@
 use zstd_sys as sys;
 use zstd_sys::ZSTD_strategy as Strategy;
 
+/// Smallest size class, binary logarithm: the library's smallest window (zstd.h, `ZSTD_WINDOWLOG_MIN`).
+pub(super) const MIN_SIZE_LOG: u32 = 10;
+
 /// The library's parameters for a frame (zstd.h, `ZSTD_compressionParameters`), and its derived decisions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Search {
@@ -40,4 +43,9 @@ impl Search {
         let strategy = matches!(self.strategy, Strategy::ZSTD_greedy | Strategy::ZSTD_lazy | Strategy::ZSTD_lazy2);
         strategy && self.window_log > 14
     }
+}
+
+/// The size class of a block: the library chooses the same parameters for all blocks of a class.
+pub(super) fn size_log(size: usize) -> u32 {
+    size.next_power_of_two().ilog2().max(MIN_SIZE_LOG)
 }

@@ -5,13 +5,9 @@ use zstd_sys::ZSTD_cParameter as Parameter;
 use zstd_sys::ZSTD_strategy as Strategy;
 
 use super::context::{Context, bound, context_size};
-use super::library::{MIN_SIZE_LOG, size_log};
-use super::optimal::Sequence;
-use super::search::Search;
+use super::optimal::{SHORTEST, Sequence};
+use super::search::{MIN_SIZE_LOG, Search, size_log};
 use crate::CodecError;
-
-/// Shortest match of a sequence.
-const SHORTEST: usize = 3;
 
 pub(super) struct SequenceCoder {
     context: Context,

@@ -1,6 +1,6 @@
 //! Encodes a block chunk by chunk.
 
-use super::codes::{Repeats, Sequence};
+use super::codes::{Repeats, SHORTEST, Sequence};
 use super::effort::Effort;
 use super::first;
 use super::parts::{Part, split};
@@ -41,7 +41,7 @@ impl Optimal {
     pub(in crate::zstd) fn memory(effort: &Effort, block_size: usize) -> usize {
         let chunk = block_size.min(CHUNK);
         let parts = (chunk / effort.part + 1) * size_of::<Part>();
-        let sequences = chunk / 3 * size_of::<Sequence>();
+        let sequences = chunk / SHORTEST * size_of::<Sequence>();
         let search = Finder::memory(&effort.search) + Found::memory(chunk) + Path::memory(chunk);
         search + parts + sequences + SequenceCoder::memory(block_size)
     }

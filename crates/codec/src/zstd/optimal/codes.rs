@@ -14,7 +14,7 @@ pub(super) const LENGTHS: usize = 53;
 pub(super) const OFFSETS: usize = 32;
 
 /// Shortest match.
-pub(super) const SHORTEST: usize = 3;
+pub(in crate::zstd) const SHORTEST: usize = 3;
 
 /// The bits that follow the code of a literals' length.
 pub(super) const LITERALS_BITS: [u8; LITERALS] =

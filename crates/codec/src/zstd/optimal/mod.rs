@@ -22,5 +22,5 @@ mod statistics;
 mod tests;
 
 pub(super) use chunk::Optimal;
-pub(super) use codes::Sequence;
+pub(super) use codes::{SHORTEST, Sequence};
 pub(super) use effort::Effort;

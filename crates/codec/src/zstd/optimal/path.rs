@@ -22,7 +22,8 @@ type Arrival = u32;
 const PRICE: u32 = 14;
 const LENGTH: u32 = 3;
 const UNREACHED: Arrival = Arrival::MAX;
-/// Which match: 0 to 2 is a repeat (after a match: the second, the third, and the first, which continues it), then the continued candidate, then those found at its position.
+/// Which match: 0 to 2 is a repeat (after a match: the second, the third, and the first, which continues it), then the continued candidate,
+/// then those found at its position.
 const CONTINUED: u32 = 3;
 const FOUND: u32 = 4;
 
@@ -85,6 +86,7 @@ struct Walk<'a> {
     prices: &'a mut Prices,
     steps: &'a mut [u32; LONGEST + 1],
     arrivals: &'a mut [Arrival],
+    /// The last distances of the cheapest path to each position that has been visited.
     settled: &'a mut [u64],
     at: usize,
     part: usize,
@@ -242,9 +244,14 @@ impl Walk<'_> {
             self.lower(self.at + 1);
             price -= LOWERED;
         }
-        let after_match = self.literals == 0 && self.at > 0;
-        self.settled[self.at] = self.distances | u64::from(after_match) << AFTER_MATCH;
+        self.settled[self.at] = self.distances | u64::from(self.is_after_match()) << AFTER_MATCH;
         price
+    }
+
+    /// Whether a match ends at the current position.
+    #[inline(always)]
+    fn is_after_match(&self) -> bool {
+        self.literals == 0 && self.at > 0
     }
 
     /// Lowers the prices that are not settled, which begin at `first`.
@@ -291,7 +298,7 @@ impl Walk<'_> {
         if at <= 8 || at + 8 > self.chunk.src.len() {
             return 0;
         }
-        let after_match = u32::from(self.literals == 0 && self.at > 0);
+        let after_match = u32::from(self.is_after_match());
         let distances = [0, 1, 2].map(|index| distance_of(self.distances, (index + after_match).min(2)));
         let now = eight(self.chunk.src, at - 1);
         let differing = distances.map(|distance| eight(self.chunk.src, at - 1 - distance) ^ now);

@@ -12,7 +12,7 @@ const UNIT: u32 = BIT / 16;
 pub(super) const MANY: usize = 128;
 /// Symbols of the whole chunk that are added to those of a part, in proportion.
 const WHOLE: u64 = 64;
-/// Counts are multiplied by this, so that fractions of the whole's count.
+/// Counts are multiplied by this, so that the whole's share may be a fraction of a count.
 const SCALE: u32 = 16;
 
 /// Prices of the symbols of a part.

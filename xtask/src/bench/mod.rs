@@ -2,6 +2,7 @@
 
 mod compare;
 mod counts;
+mod curve;
 mod dated;
 mod instructions;
 mod longrange;
@@ -26,6 +27,8 @@ pub enum Benchmark {
     Unpack(recorded::Options),
     /// Run packline bench codec and keep its reports as DATE-NAME.{csv,md,html}
     Codec(recorded::Options),
+    /// Compare size and processor time of our levels and the libraries' on blocks in memory; DATE-curve.{csv,md}
+    Curve(curve::Options),
     /// Measure the long-range stage alone: throughput by number of workers, matches, memory
     Longrange(longrange::Options),
     /// Read a large file through a mount, with packline and squashfuse
@@ -52,6 +55,7 @@ impl Benchmark {
             Benchmark::Pack(options) => recorded::run("pack", options),
             Benchmark::Unpack(options) => recorded::run("unpack", options),
             Benchmark::Codec(options) => recorded::run("codec", options),
+            Benchmark::Curve(options) => optimized(|| curve::run(options)),
             Benchmark::Longrange(options) => optimized(|| longrange::run(options)),
             Benchmark::Mount(options) => mount::run(options),
             Benchmark::Rebuild(options) => rebuild::run(options),

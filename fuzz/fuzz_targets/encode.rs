@@ -8,12 +8,13 @@ use packline_codec::{Outcome, Spec};
 /// Block size of the encoders.
 const BLOCK_SIZE: usize = 256 << 10;
 
-const SPECS: [&str; 8] = [
+const SPECS: [&str; 9] = [
     "zstd:level=13",
     "zstd:level=14",
     "zstd",
     "zstd:level=16",
-    "zstd:level=17",
+    "zstd:level=19",
+    "zstd:level=22",
     "lzo",
     "lzo:level=9",
     "lzo:algorithm=lzo1x_1",

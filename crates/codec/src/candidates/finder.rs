@@ -5,12 +5,10 @@ use std::ops::Range;
 use super::effort::Effort;
 use super::found::{Candidate, Found, SPARE, Spare};
 use super::table::{ROW, Table};
-use super::{LARGEST_LOG, LONGEST};
+use super::{AHEAD, LARGEST_LOG, LONGEST};
 use crate::bytes::{slot, spread};
 use crate::place::{PLACE, Place};
 
-/// Positions of which the rows are loaded ahead.
-const AHEAD: usize = 8;
 /// Keys of three bytes only reach back so far: farther, three bytes cost as much as they save.
 const NEAR: usize = 1 << 14;
 

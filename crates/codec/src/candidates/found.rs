@@ -15,7 +15,7 @@ const _: () = assert!(LONGEST << LARGEST_LOG <= u32::MAX as usize);
 /// Candidates by position, counted from the start of the part.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// The match found at the previous position, continued.
+    /// The match found at the previous position, continued; or the longest one, where that is found anew.
     continued: Vec<Candidate>,
     /// Index of the first candidate of each position in `list`, and of the end of the last.
     starts: Vec<u32>,
@@ -118,7 +118,7 @@ impl Found {
 }
 
 impl<'a> Matches<'a> {
-    /// The match found at the previous position, continued; length 0 if there is none.
+    /// The match found at the previous position, continued, or the longest; length 0 if there is none.
     #[inline(always)]
     pub(crate) fn continued(self, index: usize) -> Candidate {
         self.continued[index]

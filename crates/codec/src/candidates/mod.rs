@@ -1,25 +1,52 @@
 //! Candidates: what a block has earlier that is equal to the bytes at a position. For encoders that weigh all of them.
 //!
-//! Candidates are found by hashes of the first three, four, six and twelve bytes. Short prefixes occur so often that only a longer key finds
+//! [`Finder`] finds them by hashes of the first three, four, six and twelve bytes. Short prefixes occur so often that only a longer key finds
 //! the long matches among them; where a shorter key finds nothing the longer ones are skipped. A match found at one position continues, a
-//! byte shorter, at the next one, which is searched less the longer that match is.
+//! byte shorter, at the next one, which is searched less the longer that match is. Work at a position is bounded: at most ten earlier
+//! positions are compared, for eight bytes each; a longer comparison is made only where it can give a longer match than those before, and
+//! stops at [`LONGEST`] bytes.
 //!
-//! Work at a position is bounded: at most ten earlier positions are compared, for eight bytes each; a longer comparison is made only where it
-//! can give a longer match than those before, and stops at [`LONGEST`] bytes. A match of [`Effort::nice`] bytes is taken as it is, and no
-//! position inside it is searched.
+//! [`ExactFinder`] finds the nearest match of each length, from the sorted suffixes of the whole block. That takes about three times as long
+//! on text. Work at a position is bounded by the number of different lengths, about forty.
+//!
+//! A match of `nice` bytes is taken as it is, and no position inside it is searched.
 
 mod effort;
+mod exact;
 mod finder;
 mod found;
+mod intervals;
+mod search;
+#[allow(unsafe_code)] // calls a C library
+mod suffixes;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use effort::Effort;
+pub(crate) use exact::ExactFinder;
 pub(crate) use finder::Finder;
 pub(crate) use found::{Candidate, Found, Matches};
+pub(crate) use search::{Search, Searcher};
 
 /// Longest match, bytes.
 pub(crate) const LONGEST: usize = (1 << 11) - 1;
 /// Largest block, binary logarithm of bytes.
 pub(crate) const LARGEST_LOG: u32 = 20;
+/// In errors.
+const NAME: &str = "match finder";
+/// Positions whose memory is loaded ahead.
+const AHEAD: usize = 8;
+
+/// Loads an element ahead of its use.
+#[inline(always)]
+fn prefetch<T>(list: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch does not access memory as far as the program can see, wherever it points.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(list.as_ptr().wrapping_add(index).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (list, index);
+}

@@ -1,6 +1,6 @@
 //! Earlier positions by hash.
 
-use super::LARGEST_LOG;
+use super::{LARGEST_LOG, prefetch};
 
 const POSITION: u64 = (1 << LARGEST_LOG) - 1;
 /// Positions of a row.
@@ -32,13 +32,6 @@ impl Table {
     /// Loads a row ahead of its use.
     #[inline(always)]
     pub(super) fn prefetch(&self, slot: usize) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a prefetch does not access memory as far as the program can see, wherever it points.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.rows.as_ptr().wrapping_add(slot).cast()) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = slot;
+        prefetch(&self.rows, slot);
     }
 }

@@ -6,11 +6,11 @@ use super::*;
 
 const EFFORT: Effort = Effort { bits: 10, four: 8, six: 10, twelve: 64, nice: 64 };
 
-/// All candidates of each position, the continued one first.
-fn all(finder: &mut Finder, src: &[u8], part: usize) -> Vec<(Candidate, Vec<Candidate>)> {
+/// All candidates of each position: the continued or the longest one, and the others.
+fn all(finder: &mut Searcher, src: &[u8], part: usize) -> Vec<(Candidate, Vec<Candidate>)> {
     let mut found = Found::default();
     let mut list = Vec::new();
-    finder.begin(src.len());
+    finder.begin(src).unwrap();
     for start in (0..src.len()).step_by(part) {
         let size = part.min(src.len() - start);
         finder.find(src, start..start + size, &mut found);
@@ -21,9 +21,9 @@ fn all(finder: &mut Finder, src: &[u8], part: usize) -> Vec<(Candidate, Vec<Cand
 }
 
 /// Checks a block, alone and after another one, and in parts.
-fn check(src: &[u8], effort: Effort) {
-    let fresh = all(&mut Finder::new(effort), src, 1 << LARGEST_LOG);
-    let mut used = Finder::new(effort);
+fn check(src: &[u8], search: Search) {
+    let fresh = all(&mut Searcher::new(search), src, 1 << LARGEST_LOG);
+    let mut used = Searcher::new(search);
     all(&mut used, &src.iter().rev().map(|byte| byte ^ 1).collect::<Vec<_>>(), 1 << LARGEST_LOG);
     assert!(all(&mut used, src, 1 << LARGEST_LOG) == fresh);
     for (at, (continued, candidates)) in fresh.iter().enumerate() {
@@ -43,25 +43,61 @@ fn check(src: &[u8], effort: Effort) {
 fn repeated_bytes_are_found_as_one_long_match() {
     for period in [1, 2, 3, 7, 64] {
         let src: Vec<u8> = (0..5000).map(|index| (index % period * 37) as u8).collect();
-        let found = all(&mut Finder::new(EFFORT), &src, src.len());
+        let found = all(&mut Searcher::new(Search::ByHash(EFFORT)), &src, src.len());
         let longest = found.iter().flat_map(|(_, candidates)| candidates).map(|candidate| candidate.length()).max();
         assert_eq!(longest, Some(LONGEST), "{period}");
-        check(&src, EFFORT);
+        check(&src, Search::ByHash(EFFORT));
+        check(&src, Search::Exact { nice: 64 });
     }
 }
 
 #[test]
 fn tables_are_cleared_where_positions_would_not_fit() {
-    let mut used = Finder::new(EFFORT);
+    let mut used = Searcher::new(Search::ByHash(EFFORT));
     let src: Vec<u8> = (0..300_000u32).map(|index| (index.wrapping_mul(index) >> 9) as u8).collect();
-    let fresh = all(&mut Finder::new(EFFORT), &src, src.len());
+    let fresh = all(&mut Searcher::new(Search::ByHash(EFFORT)), &src, src.len());
     assert!((0..9).all(|_| all(&mut used, &src, src.len()) == fresh));
+}
+
+/// The candidates that count at a position: of each length of [`intervals::LENGTHS`] the nearest match, from the longest on, unless one of no
+/// greater binary logarithm came before.
+fn expected(src: &[u8], at: usize) -> Vec<(usize, usize)> {
+    let common = |there: usize| {
+        src[there..].iter().zip(&src[at..]).take(LONGEST).take_while(|(one, other)| one == other).count()
+    };
+    let mut found = Vec::new();
+    let mut least = u32::MAX;
+    let mut lengths: Vec<usize> =
+        intervals::LENGTHS.iter().map(|&length| length.into()).filter(|&length| length > 0).collect();
+    lengths.dedup();
+    for &length in lengths.iter().rev() {
+        if let Some(there) = (0..at).rev().find(|&there| common(there) >= length)
+            && (at - there + 3).ilog2() < least
+        {
+            least = (at - there + 3).ilog2();
+            found.push((common(there), at - there));
+        }
+    }
+    found.truncate(1 + found::KEPT);
+    found
 }
 
 proptest! {
     #[test]
+    fn all_candidates_that_count_are_found(words in prop::collection::vec(prop::collection::vec(0u8..3, 1..60), 1..6), choices in prop::collection::vec(0usize..6, 0..60)) {
+        let src: Vec<u8> = choices.iter().flat_map(|choice| words[choice % words.len()].clone()).take(700).collect();
+        let found = all(&mut Searcher::new(Search::Exact { nice: LONGEST }), &src, 1 << LARGEST_LOG);
+        for (at, (longest, shorter)) in found.into_iter().enumerate() {
+            let list = Some(longest).into_iter().chain(shorter.into_iter().rev()).filter(|candidate| candidate.length() > 0);
+            let list: Vec<_> = list.map(|candidate| (candidate.length(), candidate.distance() as usize)).collect();
+            prop_assert_eq!(list, expected(&src, at), "position {} of {:?}", at, src);
+        }
+    }
+
+    #[test]
     fn candidates_are_matches(words in prop::collection::vec(prop::collection::vec(0u8..4, 1..12), 1..8), choices in prop::collection::vec(0usize..8, 0..900), nice in 8usize..200, low in 4u32..20) {
         let src: Vec<u8> = choices.iter().flat_map(|choice| words[choice % words.len()].clone()).collect();
-        check(&src, Effort { nice, four: low, six: low + 2, twelve: low * 4, ..EFFORT });
+        check(&src, Search::ByHash(Effort { nice, four: low, six: low + 2, twelve: low * 4, ..EFFORT }));
+        check(&src, Search::Exact { nice });
     }
 }

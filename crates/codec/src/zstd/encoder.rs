@@ -1,11 +1,11 @@
-//! The zstd encoder: of our own, or the library's, by level and block size.
+//! The zstd encoder: of our own, or the library's, by level and block size; both at the level beyond.
 
 use super::ZstdParams;
 use super::library::LibraryEncoder;
 use super::optimal::{Effort, Optimal};
 use super::search::size_log;
 use crate::CodecError;
-use crate::bounded::Compressor;
+use crate::bounded::{Compressor, keep_smallest};
 
 /// An encoder for blocks of up to `block_size` bytes; `checksum`: whether frames end with a checksum of their content.
 pub(crate) fn encoder(
@@ -13,16 +13,35 @@ pub(crate) fn encoder(
     block_size: usize,
     checksum: bool,
 ) -> Result<Box<dyn Compressor>, CodecError> {
-    Ok(match Effort::new(params.level, size_log(block_size)) {
-        Some(effort) => Box::new(Optimal::new(effort, block_size, checksum)?),
-        None => Box::new(LibraryEncoder::new(params.level, block_size, checksum)?),
-    })
+    let library = || LibraryEncoder::new(params.level.min(ZstdParams::MAX_LEVEL), block_size, checksum);
+    let Some(effort) = Effort::new(params.level, size_log(block_size)) else { return Ok(Box::new(library()?)) };
+    let own = Optimal::new(effort, block_size, checksum)?;
+    if params.level < ZstdParams::MAX {
+        return Ok(Box::new(own));
+    }
+    Ok(Box::new(Smallest { own, library: library()?, spare: vec![0; block_size] }))
+}
+
+/// Keeps the smaller result of both encoders. The library's adapts its prices as it goes, which a few kinds of blocks gain from.
+struct Smallest {
+    own: Optimal,
+    library: LibraryEncoder,
+    spare: Vec<u8>,
+}
+
+impl Compressor for Smallest {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        let best = self.own.try_compress(src, out)?;
+        keep_smallest(best, out, &mut self.spare, |dst| self.library.try_compress(src, dst))
+    }
 }
 
 /// Memory of an encoder for blocks of up to `block_size` bytes.
 pub(crate) fn encoder_memory(params: &ZstdParams, block_size: usize) -> usize {
-    match Effort::new(params.level, size_log(block_size)) {
-        Some(effort) => Optimal::memory(&effort, block_size),
-        None => LibraryEncoder::memory(params.level, block_size),
+    let library = LibraryEncoder::memory(params.level.min(ZstdParams::MAX_LEVEL), block_size);
+    match Effort::new(params.level, size_log(block_size)).map(|effort| Optimal::memory(&effort, block_size)) {
+        Some(own) if params.level < ZstdParams::MAX => own,
+        Some(own) => own + library + block_size,
+        None => library,
     }
 }

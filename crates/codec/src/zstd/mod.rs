@@ -25,4 +25,5 @@ pub(crate) const HELP: &str = "\
 zstd: one frame per block
   level=1..22        effort (default 15); also compression-level=
   level=-131072..-1  faster than 1, and larger
+  level=max          the smallest, at three times the time of 22; the same for blocks over 1M
 ";

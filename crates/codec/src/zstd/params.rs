@@ -2,13 +2,14 @@
 
 use super::NAME;
 use crate::CodecError;
-use crate::item::{Printed, items};
+use crate::item::{Item, Printed, items};
 
 const KNOWN: &str = "level";
+const EXPECTED: &str = "a whole number from -131072 to -1 or from 1 to 22, or max";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZstdParams {
-    /// Effort, -131072 to -1 (ever faster) or 1 to 22. Default 15.
+    /// Effort, -131072 to -1 (ever faster), 1 to 22, or [`MAX`](ZstdParams::MAX). Default 15.
     pub level: i32,
 }
 
@@ -16,16 +17,17 @@ impl ZstdParams {
     pub const DEFAULT_LEVEL: i32 = 15;
     /// The fastest level.
     pub const MIN_LEVEL: i32 = -131_072;
-    /// The level that compresses best.
+    /// The library's level that compresses best.
     pub const MAX_LEVEL: i32 = 22;
+    /// The level beyond, `level=max`: the smallest output, whatever it costs. Containers that store the level store [`ZstdParams::MAX_LEVEL`].
+    pub const MAX: i32 = Self::MAX_LEVEL + 1;
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
         let mut params = ZstdParams::default();
         for item in items(NAME, list) {
             match item.key {
-                "level" | "compression-level" => {
-                    params.level = item.number(Self::MIN_LEVEL..=Self::MAX_LEVEL)?;
-                }
+                "level" | "compression-level" if item.text(EXPECTED)? == "max" => params.level = Self::MAX,
+                "level" | "compression-level" => params.level = level(&item)?,
                 _ => return Err(item.unknown(KNOWN)),
             }
         }
@@ -35,21 +37,31 @@ impl ZstdParams {
 
     pub(crate) fn print(&self) -> String {
         let mut printed = Printed::default();
-        printed.value("level", self.level, Self::DEFAULT_LEVEL);
+        match self.level {
+            Self::MAX => printed.value("level", "max", ""),
+            level => printed.value("level", level, Self::DEFAULT_LEVEL),
+        }
         printed.list()
     }
 
     pub(crate) fn check(&self) -> Result<(), CodecError> {
-        if self.level != 0 && (Self::MIN_LEVEL..=Self::MAX_LEVEL).contains(&self.level) {
+        if self.level != 0 && (Self::MIN_LEVEL..=Self::MAX).contains(&self.level) {
             return Ok(());
         }
         Err(CodecError::Value {
             codec: NAME,
             parameter: "level".to_owned(),
             found: self.level.to_string(),
-            expected: "a whole number from -131072 to -1 or from 1 to 22".to_owned(),
+            expected: EXPECTED.to_owned(),
         })
     }
+}
+
+/// A level that is a number.
+fn level(item: &Item<'_>) -> Result<i32, CodecError> {
+    let text = item.text(EXPECTED)?;
+    let level = text.parse().ok().filter(|level| (ZstdParams::MIN_LEVEL..=ZstdParams::MAX_LEVEL).contains(level));
+    level.ok_or_else(|| item.wrong(text, EXPECTED))
 }
 
 impl Default for ZstdParams {

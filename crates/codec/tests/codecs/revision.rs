@@ -9,7 +9,11 @@ const RECORDED: [(&[&str], u32, &str); 10] = [
     (&["gzip", "gzip:level=1", "gzip:level=12"], 1, "fa1223e7de6aee91"),
     (&["xz", "xz:x86,arm", "xz:lc=0,lp=2,pb=2"], 1, "75ed0677069ed877"),
     (&["lzma", "lzma:level=1"], 1, "1fd7e2e7e8ec54a3"),
-    (&["zstd", "zstd:level=1", "zstd:level=13", "zstd:level=17", "zstd:level=22"], 2, "64c9f9151388c7ed"),
+    (
+        &["zstd", "zstd:level=1", "zstd:level=13", "zstd:level=17", "zstd:level=22", "zstd:level=max"],
+        3,
+        "3a39029a5946a1fb",
+    ),
     (&["lz4", "lz4:hc"], 1, "0ce4f628bcbb60ee"),
     (&["lzo", "lzo:level=1", "lzo:level=5"], 1, "6c3fd242cb2e683e"),
     (&["bzip2"], 1, "5a0c3649162995bd"),

@@ -100,8 +100,8 @@ fn errors_quote_the_user_and_name_the_way_out() {
             "xz:dictsize=10000",
             "xz: dictsize is '10000' (expected bytes with K or M, or a share of the block with %: 2^n or 2^n+2^(n+1), from 8K to 1M, or more than 0% to 100%)",
         ),
-        ("zstd:level=23", "zstd: level is '23' (expected a whole number from -131072 to 22)"),
-        ("zstd:level=0", "zstd: level is '0' (expected a whole number from -131072 to -1 or from 1 to 22)"),
+        ("zstd:level=23", "zstd: level is '23' (expected a whole number from -131072 to -1 or from 1 to 22, or max)"),
+        ("zstd:level=0", "zstd: level is '0' (expected a whole number from -131072 to -1 or from 1 to 22, or max)"),
         ("zstd:fast", "zstd: unknown parameter 'fast' (expected one of level)"),
         ("lz4:level=5", "lz4: level=5 without hc (expected hc,level=... : only hc has levels)"),
         ("lz4:hc,acceleration=3", "lz4: acceleration=3 with hc (expected one of the two)"),
@@ -165,7 +165,7 @@ fn parameters_set_directly_are_checked() {
     assert!(Spec::Xz(xz.clone()).encoder(4096).is_err());
     (xz.model.lc, xz.model.pb) = (3, 5);
     assert!(Spec::Xz(xz).validate(4096).is_err());
-    assert!(Spec::Zstd(packline_codec::ZstdParams { level: 23 }).validate(4096).is_err());
+    assert!(Spec::Zstd(packline_codec::ZstdParams { level: 24 }).validate(4096).is_err());
     assert!(Spec::Bzip2(packline_codec::Bzip2Params { level: 10 }).validate(4096).is_err());
     assert!(Spec::Lz4(packline_codec::Lz4Params { hc: true, level: 13, acceleration: 1 }).validate(4096).is_err());
 }
@@ -204,7 +204,10 @@ fn any_spec() -> impl Strategy_<Value = String> {
         let extreme = if extreme { ",extreme,ia64" } else { "" };
         format!("xz:level={level},lc={lc},lp={},pb={pb},dictsize={share}.25%{extreme}", 4 - lc)
     });
-    let zstd = (-131_072i32..=22).prop_map(|level| format!("zstd:level={}", if level == 0 { 1 } else { level }));
+    let zstd = (-131_072i32..=23).prop_map(|level| match level {
+        0 | 23 => "zstd:level=max".to_owned(),
+        level => format!("zstd:level={level}"),
+    });
     let lz4 = (1u32..=12).prop_map(|level| format!("lz4:hc,level={level}"));
     let fast = (1u32..=65_537).prop_map(|factor| format!("lz4:acceleration={factor}"));
     let lzo = (1u32..=9).prop_map(|level| format!("lzo:level={level}"));

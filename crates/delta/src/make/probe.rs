@@ -41,7 +41,7 @@ pub(super) fn codec(
 }
 
 /// The codecs that an image with these options may have been made with, the likeliest first. The options do not state the level of xz and lzma,
-/// nor levels of gzip above 9 and of zstd below 1.
+/// nor levels of gzip above 9, and of zstd below 1 and above 22.
 pub(super) fn candidates(stated: &Spec) -> Vec<Spec> {
     let text = stated.to_string();
     let mut texts = vec![text.clone()];
@@ -54,6 +54,7 @@ pub(super) fn candidates(stated: &Spec) -> Vec<Spec> {
             texts.push(joined("engine=zlib".into()));
         }
         Spec::Zstd(ZstdParams { level: 1 }) => texts.extend((1..=5).map(|level| format!("zstd:level=-{level}"))),
+        Spec::Zstd(ZstdParams { level: ZstdParams::MAX_LEVEL }) => texts.push("zstd:level=max".into()),
         Spec::Xz(_) | Spec::Lzma(_) => {
             texts.push(joined("extreme".into()));
             texts.extend((0..=9).rev().map(|level| joined(format!("level={level}"))));

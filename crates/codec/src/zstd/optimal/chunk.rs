@@ -3,11 +3,11 @@
 use super::codes::{Repeats, SHORTEST, Sequence};
 use super::effort::Effort;
 use super::first;
-use super::parts::{Part, split};
+use super::parts::{Part, cost, split};
 use super::path::{Chunk, Path};
 use crate::CodecError;
 use crate::bounded::Compressor;
-use crate::candidates::{Finder, Found};
+use crate::candidates::{Found, Searcher};
 use crate::zstd::sequences::SequenceCoder;
 
 /// Bytes of a chunk: the most that a block of zstd holds (RFC 8878, section 3.1.1.2.3).
@@ -15,11 +15,13 @@ const CHUNK: usize = 128 << 10;
 
 pub(in crate::zstd) struct Optimal {
     effort: Effort,
-    finder: Finder,
+    searcher: Searcher,
     found: Found,
     path: Path,
     parts: Vec<Part>,
     sequences: Vec<Sequence>,
+    other_parts: Vec<Part>,
+    other_sequences: Vec<Sequence>,
     coder: SequenceCoder,
 }
 
@@ -28,11 +30,13 @@ impl Optimal {
     pub(in crate::zstd) fn new(effort: Effort, block_size: usize, checksum: bool) -> Result<Optimal, CodecError> {
         Ok(Optimal {
             effort,
-            finder: Finder::new(effort.search),
+            searcher: Searcher::new(effort.search),
             found: Found::default(),
             path: Path::new(),
             parts: Vec::new(),
             sequences: Vec::new(),
+            other_parts: Vec::new(),
+            other_sequences: Vec::new(),
             coder: SequenceCoder::new(block_size, checksum)?,
         })
     }
@@ -42,22 +46,29 @@ impl Optimal {
         let chunk = block_size.min(CHUNK);
         let parts = (chunk / effort.part + 1) * size_of::<Part>();
         let sequences = chunk / SHORTEST * size_of::<Sequence>();
-        let search = Finder::memory(&effort.search) + Found::memory(chunk) + Path::memory(chunk);
-        search + parts + sequences + SequenceCoder::memory(block_size)
+        let search = Searcher::memory(&effort.search, block_size) + Found::memory(chunk) + Path::memory(chunk);
+        search + 2 * (parts + sequences) + SequenceCoder::memory(block_size)
     }
 
     /// Finds the sequences of a chunk, in `self.sequences` and `self.parts`. Returns the repeats after it.
     fn parse(&mut self, src: &[u8], start: usize, size: usize, repeats: Repeats) -> Repeats {
-        let Optimal { effort, finder, found, path, parts, sequences, .. } = self;
+        let Optimal { effort, searcher, found, path, parts, sequences, other_parts, other_sequences, .. } = self;
         let chunk = &src[start..start + size];
-        finder.find(src, start..start + size, found);
+        searcher.find(src, start..start + size, found);
         let found = found.matches();
         first::parse(src, start, size, found, repeats, sequences);
         split(chunk, sequences, repeats, effort.part, parts);
         let mut after = repeats;
-        for _ in 0..effort.passes {
-            after = path.find(&Chunk { src, start, size, found, parts, repeats, nice: effort.search.nice }, sequences);
-            split(chunk, sequences, repeats, effort.part, parts);
+        for pass in 0..effort.passes {
+            let chunk_of = Chunk { src, start, size, found, parts: parts, repeats, nice: effort.search.nice() };
+            let repeats_after = path.find(&chunk_of, other_sequences);
+            split(chunk, other_sequences, repeats, effort.part, other_parts);
+            if pass > 0 && cost(other_parts) >= cost(parts) {
+                break;
+            }
+            std::mem::swap(sequences, other_sequences);
+            std::mem::swap(parts, other_parts);
+            after = repeats_after;
         }
         after
     }
@@ -77,7 +88,7 @@ impl Optimal {
 impl Compressor for Optimal {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         self.coder.clear();
-        self.finder.begin(src.len());
+        self.searcher.begin(src)?;
         let mut repeats = Repeats::START;
         for start in (0..src.len()).step_by(CHUNK) {
             let size = CHUNK.min(src.len() - start);

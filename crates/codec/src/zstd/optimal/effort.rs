@@ -1,14 +1,14 @@
 //! The effort of a level.
 
-use crate::candidates;
+use crate::candidates::{self, Search};
 
-/// Levels whose search is our own. Below, libzstd's is faster; above, it is smaller.
-const OWN: std::ops::RangeInclusive<i32> = 13..=17;
+/// The first level whose search is our own. Below, libzstd's is faster.
+const FIRST: i32 = 13;
 
 /// How an encoder searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::zstd) struct Effort {
-    pub(super) search: candidates::Effort,
+    pub(super) search: Search,
     /// How often the path is found, each time with the prices of the one before.
     pub(super) passes: u32,
     /// Bytes of the smallest blocks that a chunk is split into.
@@ -18,17 +18,25 @@ pub(in crate::zstd) struct Effort {
 impl Effort {
     /// The effort of a level for blocks of up to 2^`size_log` bytes; `None` where libzstd's own search is used.
     pub(in crate::zstd) fn new(level: i32, size_log: u32) -> Option<Effort> {
-        if !OWN.contains(&level) || size_log > candidates::LARGEST_LOG {
+        if level < FIRST || size_log > candidates::LARGEST_LOG {
             return None;
         }
-        let (bits, [four, six, twelve], nice, passes, most) = match level {
-            ..=13 => (15, [4, 5, 12], 24, 1, 1 << 12),
-            14 => (15, [5, 6, 16], 32, 1, 1 << 12),
-            15 => (15, [8, 10, 64], 64, 1, 1 << 12),
-            16 => (16, [12, 16, 128], 128, 2, 1 << 11),
-            _ => (17, [12, 16, 128], 128, 2, 1 << 11),
+        let by_hash = |[four, six, twelve]: [u32; 3], nice| {
+            Search::ByHash(candidates::Effort { bits: 15, four, six, twelve, nice })
         };
-        let search = candidates::Effort { bits, four, six, twelve, nice };
-        Some(Effort { search, passes, part: (1 << size_log >> 4).clamp(1 << 9, most) })
+        let exact = |nice| Search::Exact { nice };
+        let (search, passes, part) = match level {
+            ..=13 => (by_hash([4, 5, 12], 24), 1, 1 << 12),
+            14 => (by_hash([5, 6, 16], 32), 1, 1 << 12),
+            15 => (by_hash([8, 10, 64], 64), 1, 1 << 12),
+            16 => (exact(64), 1, 1 << 11),
+            17 => (exact(256), 1, 1 << 10),
+            18 => (exact(128), 2, 1 << 11),
+            19 => (exact(256), 2, 1 << 10),
+            20 => (exact(1024), 2, 1 << 10),
+            21 => (exact(1024), 3, 1 << 10),
+            _ => (exact(1024), 3, 1 << 9),
+        };
+        Some(Effort { search, passes, part: (1 << size_log >> 4).clamp(1 << 9, part) })
     }
 }

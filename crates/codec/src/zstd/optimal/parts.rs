@@ -31,6 +31,11 @@ pub(super) fn split(src: &[u8], sequences: &[Sequence], mut repeats: Repeats, si
     merge(parts);
 }
 
+/// What coding the parts costs.
+pub(super) fn cost(parts: &[Part]) -> u64 {
+    parts.iter().map(|part| part.cost + part.statistics.bits()).sum()
+}
+
 /// The extent of the next part: sequences until it has `size` bytes. The last one extends to the end.
 fn next(src: &[u8], sequences: &[Sequence], first: usize, start: usize, size: usize) -> Part {
     let (mut end, mut count) = (start, first);

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::codes::{LENGTHS, LITERALS, OFFSETS, Repeats, Sequence, length_code, literals_code};
+use super::codes::{
+    LENGTHS, LENGTHS_BITS, LITERALS, LITERALS_BITS, OFFSETS, Repeats, Sequence, length_code, literals_code,
+};
 use super::log::{BIT, log2};
 
 /// The kinds of symbols, as ranges of all of them: literals, and the codes of sequences.
@@ -72,6 +74,18 @@ impl Statistics {
     pub(super) fn cost(&self) -> u64 {
         let kinds = [BYTES, LITERAL_COUNTS, MATCH_LENGTHS, DISTANCES];
         HEADERS + kinds.into_iter().map(|kind| self.cost_of(kind)).sum::<u64>()
+    }
+
+    /// The bits that follow codes, in [`BIT`]s.
+    pub(super) fn bits(&self) -> u64 {
+        let of = |kind: Range<usize>, bits: &dyn Fn(usize) -> u64| {
+            let counts = self.counts[kind].iter().enumerate();
+            counts.map(|(index, &count)| u64::from(count) * bits(index)).sum::<u64>()
+        };
+        let bits = of(LITERAL_COUNTS, &|index| LITERALS_BITS[index].into())
+            + of(MATCH_LENGTHS, &|index| LENGTHS_BITS[index].into())
+            + of(DISTANCES, &|index| index as u64);
+        bits * u64::from(BIT)
     }
 
     fn cost_of(&self, kind: Range<usize>) -> u64 {

@@ -1,0 +1,63 @@
+//! The two ways to find candidates.
+
+use std::ops::Range;
+
+use super::{Effort, ExactFinder, Finder, Found};
+use crate::CodecError;
+
+/// How candidates are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Search {
+    /// By [`Finder`]: fast, and most of them.
+    ByHash(Effort),
+    /// By [`ExactFinder`]: all that count. A match of `nice` bytes or more is taken as it is.
+    Exact { nice: usize },
+}
+
+pub(crate) enum Searcher {
+    ByHash(Finder),
+    Exact(ExactFinder),
+}
+
+impl Search {
+    /// A match at least this long is taken as it is, bytes.
+    pub(crate) fn nice(&self) -> usize {
+        match *self {
+            Search::ByHash(Effort { nice, .. }) | Search::Exact { nice } => nice,
+        }
+    }
+}
+
+impl Searcher {
+    pub(crate) fn new(search: Search) -> Searcher {
+        match search {
+            Search::ByHash(effort) => Searcher::ByHash(Finder::new(effort)),
+            Search::Exact { nice } => Searcher::Exact(ExactFinder::new(nice)),
+        }
+    }
+
+    /// Memory for blocks of up to `size` bytes.
+    pub(crate) fn memory(search: &Search, size: usize) -> usize {
+        match search {
+            Search::ByHash(effort) => Finder::memory(effort),
+            Search::Exact { .. } => ExactFinder::memory(size),
+        }
+    }
+
+    /// Starts a block of at most 2^[`LARGEST_LOG`](super::LARGEST_LOG) bytes.
+    pub(crate) fn begin(&mut self, src: &[u8]) -> Result<(), CodecError> {
+        match self {
+            Searcher::ByHash(finder) => finder.begin(src.len()),
+            Searcher::Exact(finder) => finder.begin(src)?,
+        }
+        Ok(())
+    }
+
+    /// Finds the candidates of a part of the block. Parts follow each other from the start of the block.
+    pub(crate) fn find(&mut self, src: &[u8], part: Range<usize>, found: &mut Found) {
+        match self {
+            Searcher::ByHash(finder) => finder.find(src, part, found),
+            Searcher::Exact(finder) => finder.find(src, part, found),
+        }
+    }
+}

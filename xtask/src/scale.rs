@@ -50,8 +50,8 @@ pub struct Options {
     binary: options::Binary,
 }
 
-const PARTS: [&str; 10] =
-    ["unique", "flat", "links", "once", "twice", "many", "duplicates", "workers", "memory", "reading"];
+const PARTS: [&str; 11] =
+    ["unique", "flat", "links", "once", "twice", "many", "similar", "duplicates", "workers", "memory", "reading"];
 
 /// Prints a table. The error lists the limits that were exceeded.
 pub fn run(options: &Options) -> Result<(), String> {
@@ -70,6 +70,7 @@ pub fn run(options: &Options) -> Result<(), String> {
 impl Checks {
     fn part(&mut self, name: &str) -> Result<(), String> {
         match name {
+            "similar" => similar(self),
             "duplicates" => duplicates(self),
             "workers" => workers(self),
             "memory" => memory(self),
@@ -155,6 +156,20 @@ fn growth(checks: &mut Checks, part: &Growth) -> Result<(), String> {
     Ok(())
 }
 
+/// Contents compared with each other.
+fn similar(checks: &mut Checks) -> Result<(), String> {
+    let mut cpu = Vec::new();
+    for count in [100_000, 1_000_000] {
+        let tar = checks.tar(Kind::Many, count)?;
+        let job = checks.ours(&["-c", "lz4", "--order", "similar"])?.reading(&tar);
+        cpu.push(checks.measure_all("many, --order similar", count, &[job], 1)?[0].cpu());
+    }
+    let growth = cpu[1] / cpu[0].max(0.01);
+    let what = format!("--order similar: ten times the input takes {growth:.1} times the time");
+    checks.require(growth <= MAX_GROWTH, what);
+    Ok(())
+}
+
 /// Every file twice: at most 0.6 of either peer's time, for the codecs that are slower than reading.
 fn duplicates(checks: &mut Checks) -> Result<(), String> {
     let tar = checks.tar(Kind::Twice, 3_000)?;
@@ -185,12 +200,18 @@ fn workers(checks: &mut Checks) -> Result<(), String> {
 /// Peak memory within `--mem`: a sparse file of 20 GiB and a million files, both through a pipe.
 fn memory(checks: &mut Checks) -> Result<(), String> {
     let own = environment::own_path()?;
-    for (kind, count, budget) in [(Kind::Sparse, 20_u64 << 30, 64_u64), (Kind::Many, 1_000_000, 512)] {
-        let name = kind.name();
-        let feeder = [own.as_str(), "generate", &name, &count.to_string()].map(str::to_owned);
+    let jobs: [(Kind, u64, u64, &[&str]); 3] = [
+        (Kind::Sparse, 20 << 30, 64, &[]),
+        (Kind::Many, 1_000_000, 512, &[]),
+        (Kind::Many, 1_000_000, 512, &["--order", "similar"]),
+    ];
+    for (kind, count, budget, more) in jobs {
+        let name = [&[kind.name().as_str()], more].concat().join(" ");
+        let feeder = [own.as_str(), "generate", &kind.name(), &count.to_string()].map(str::to_owned);
         let feeder: Vec<&str> = feeder.iter().map(String::as_str).collect();
         let budget_option = format!("{budget}M");
-        let job = checks.ours(&["-c", "zstd:level=3", "-j", "2", "--mem", &budget_option])?.fed_by(&feeder);
+        let options = [&["-c", "zstd:level=3", "-j", "2", "--mem", &budget_option], more].concat();
+        let job = checks.ours(&options)?.fed_by(&feeder);
         let costs = checks.measure_all(&format!("{name}, --mem {budget}M"), count, &[job], 1)?;
         let peak = costs[0].peak >> 20;
         checks.require(peak <= budget, format!("{name}: a peak of {peak} MiB with --mem {budget}M"));

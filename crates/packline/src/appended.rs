@@ -109,7 +109,7 @@ pub(crate) struct GrantedImage {
 impl GrantedImage {
     pub(crate) fn open(self, resources: &Resources) -> Result<Box<dyn Source>, crate::Error> {
         let (tar, rule, root) = (TarOptions::default(), keep_all(), DEFAULT_META);
-        let Opened { source, .. } = self.granted.open(&Opening { tar, resources, rule, root, defaults: root })?;
+        let Opened { source, .. } = self.granted.open(&Opening::in_place(tar, resources, rule, root))?;
         let AppendTo { directory, edit, .. } = self.before;
         Ok(Box::new(Moved { source, directory, edit }))
     }

@@ -130,7 +130,7 @@ impl Archive {
                 let spare = limit.unwrap_or(u64::MAX).saturating_sub(prepared.least(limit));
                 let (granted, _) = prepared.granted(resources.workers, limit, spare);
                 let (rule, root) = (keep_all(), DEFAULT_META);
-                let opening = Opening { tar: options, resources, rule, root, defaults: root };
+                let opening = Opening::in_place(options, resources, rule, root);
                 work(granted.open(&opening)?.source.as_mut())
             }
             #[cfg(feature = "lrz")]

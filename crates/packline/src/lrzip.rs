@@ -120,7 +120,10 @@ pub(crate) fn pack_tree(
     prefix: Bytes,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
-    let PackRequest { source, target, changes, pseudo, resources, temporaries, .. } = request;
+    let PackRequest { source, target, changes, pseudo, order, resources, temporaries, .. } = request;
+    if order.is_some() {
+        return Err(no_lrz("an order of contents"));
+    }
     if !changes.is_none() || pseudo.is_some() {
         return Err(no_lrz("entries that are changed or left out"));
     }

@@ -119,6 +119,9 @@ impl<'o> Begun<'o> {
         let mut changes = changes(request.changes, &image);
         let source = without_outside(request.source, &changes, &output);
         let excludes = excludes(&source, &changes);
+        // Without contents the order changes nothing.
+        let order = request.order.filter(|_| contents);
+        let source = order.iter().fold(source, Source::in_order);
         let own = matches!(source, Source::Image(_)) || source.is_stack();
         let rule = if own { changes.take_rule() } else { keep_all() };
         let filters = filters(&source, &changes);
@@ -150,7 +153,9 @@ impl<'o> Begun<'o> {
         let (granted, before) = granted.split();
         let defaults = request.defaults;
         let root = request.root.unwrap_or(defaults);
-        let mut opened = granted.open(&Opening { tar: request.tar, resources: &resources, rule, root, defaults })?;
+        let order = order.unwrap_or_default();
+        let opening = Opening { tar: request.tar, resources: &resources, rule, root, defaults, order, block_size };
+        let mut opened = granted.open(&opening)?;
         if let Some((granted, taken)) = opened.tree {
             plan.exchange(granted, taken);
         }

@@ -11,7 +11,7 @@ use packline_tree::Bytes;
 #[cfg(feature = "oci")]
 use packline_tree::oci::OciImage;
 use packline_tree::tar::TarOptions;
-use packline_tree::{DirectoryOptions, Entry, Meta, Patterns, PseudoFile, Whiteouts};
+use packline_tree::{ContentOrder, DirectoryOptions, Entry, Meta, Patterns, PseudoFile, Whiteouts};
 
 use crate::appended::AppendTo;
 use crate::base::BaseImage;
@@ -122,6 +122,19 @@ impl Source {
         Source::Stack(Stack { layers, whiteouts: Whiteouts::Apply, remove: Patterns::new() })
     }
 
+    /// A source whose contents come in an order: it is listed before they are read.
+    pub(crate) fn in_order(self, order: &ContentOrder) -> Source {
+        let has_order = match &self {
+            // They are by path.
+            Source::Directory { .. } | Source::Image(_) => order.is_by_path(),
+            source => source.is_stack(),
+        };
+        if has_order {
+            return self;
+        }
+        Source::Stack(Stack { layers: vec![self], whiteouts: Whiteouts::Ignore, remove: Patterns::new() })
+    }
+
     /// Whether it is a stack, or becomes one.
     pub(crate) fn is_stack(&self) -> bool {
         match self {
@@ -221,6 +234,10 @@ pub struct PackRequest {
     pub defaults: Meta,
     /// Flags of single files, if any. Images only.
     pub hints: Option<Hints>,
+    /// The order in which contents are stored; `None` for that of the source. Paths are those of the source; what
+    /// [`PackRequest::pseudo`] adds comes last. The source is listed first, and a tar that cannot be read twice is stored in
+    /// [`Resources::scratch`]. The entries of the image are the same. Images only: refused for a .lrz file.
+    pub order: Option<ContentOrder>,
     /// Whether the image is read back before it gets its name, and each block is decoded and compared with what was packed. Changes no
     /// byte. Images only: refused for a .lrz file.
     pub verify: bool,
@@ -253,6 +270,7 @@ impl PackRequest {
             root: None,
             defaults: DEFAULT_META,
             hints: None,
+            order: None,
             verify: false,
             cache: None,
             base: Vec::new(),

@@ -12,7 +12,7 @@ use packline_runtime::escape::Escape;
 use packline_squashfs::read::DecodedBlocks;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::tar::{self, TarOptions};
-use packline_tree::{Bytes, DirectoryOptions, DirectorySource, KeepRule, Meta, Symlinks};
+use packline_tree::{Bytes, ContentOrder, DirectoryOptions, DirectorySource, KeepRule, Meta, Symlinks};
 
 use crate::archive::scratch_for;
 use crate::joined::{Joined, Part};
@@ -68,6 +68,17 @@ pub(crate) struct Opening<'a> {
     /// Attributes of a root and of directories that a stack does not describe.
     pub(crate) root: Meta,
     pub(crate) defaults: Meta,
+    /// The order of the contents of a stack, and the block size, which it may depend on.
+    pub(crate) order: ContentOrder,
+    pub(crate) block_size: u32,
+}
+
+impl<'a> Opening<'a> {
+    /// With contents where they are, and the attributes of the root for all directories that are not described.
+    pub(crate) fn in_place(tar: TarOptions, resources: &'a Resources, rule: KeepRule, root: Meta) -> Opening<'a> {
+        let order = ContentOrder::default();
+        Opening { tar, resources, rule, root, defaults: root, order, block_size: 0 }
+    }
 }
 
 /// An open source, or one whose opening is deferred.

@@ -17,7 +17,8 @@ use packline_tree::decompress::{self, Limits};
 use packline_tree::oci::OciLayer;
 use packline_tree::tar::{TarOptions, TarSource};
 use packline_tree::{
-    Keep, KeepRule, Layer, ListedDirectory, Part, Patterns, StackOptions, StackSource, Whiteouts, keep_all,
+    ContentOrder, Keep, KeepRule, Layer, ListedDirectory, Part, Patterns, StackOptions, StackSource, Whiteouts,
+    keep_all,
 };
 
 use crate::source::{BUFFERS_LEAST, Granted, Opened, Opening, Prepared, WINDOW_LEAST, Watch, decompressor, joined};
@@ -223,6 +224,9 @@ impl GrantedStack {
         (options.whiteouts, options.root, options.memory) = (whiteouts, opening.root, tree.most);
         options.scratch.clone_from(&opening.resources.scratch);
         options.rule = without(opening.rule.clone(), remove);
+        (options.order, options.block_size) = (opening.order.clone(), opening.block_size);
+        let Resources { engine, workers, cancel, .. } = opening.resources;
+        options.engine = engine.sized(*workers, 0, cancel);
         let mut source = StackSource::new(layers, options);
         source.list()?;
         let taken = packline_tree::Source::memory(&source) as u64;
@@ -236,8 +240,7 @@ fn open_in_place(granted: Granted, opening: &Opening<'_>) -> Result<Layer, Error
         return Ok(Layer { name: path.escaped(), source: Box::new(ListedDirectory::open(&path, options)?) });
     }
     // Of a layer everything is needed, to know what hides what.
-    let Opening { tar, resources, root, defaults, .. } = opening;
-    let all = Opening { tar: tar.clone(), resources, rule: keep_all(), root: *root, defaults: *defaults };
+    let all = Opening { tar: opening.tar.clone(), rule: keep_all(), order: ContentOrder::default(), ..*opening };
     let Opened { name, source, .. } = granted.open(&all)?;
     Ok(Layer { name, source })
 }

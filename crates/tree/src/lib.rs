@@ -5,6 +5,7 @@
 
 pub mod actions;
 mod base64;
+mod content_order;
 mod contents;
 pub mod decompress;
 pub mod destination;
@@ -33,6 +34,7 @@ mod pseudo_file;
 mod rootless;
 #[cfg(feature = "selinux")]
 mod selinux;
+mod similarity;
 mod sort_file;
 mod source;
 mod stack;
@@ -40,6 +42,7 @@ pub mod tar;
 pub mod threads;
 mod xattr_file;
 
+pub use content_order::{ContentOrder, FileList, RestOrder};
 pub use contents::{Contents, Copied, CopyReader, Held};
 pub use directory::{
     AHEAD_BYTES, DirectoryOptions, DirectorySource, FOLLOWED_MOST, ListedDirectory, MountPoints, NotFollowed, Symlinks,

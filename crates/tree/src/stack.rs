@@ -7,18 +7,25 @@
 //! All layers are listed first, and the entries then come in the order of a [`crate::DirectorySource`] of the merged tree, with the same
 //! hard links: packing either gives the same bytes. Contents are read when they are asked for, from the layers, which know the order
 //! ([`Source::expect`]); those of a layer that only reads forward are copied when it is listed ([`Contents`]).
+//!
+//! With an order of contents ([`ContentOrder`]) everything but files comes first, then the files in that order.
 
+mod arrange;
 mod files;
 mod marks;
 mod merge;
 mod order;
 mod overlay;
+mod sketches;
 mod xattr_sets;
 
 use std::path::PathBuf;
 
+use packline_engine::Config;
+
 use crate::{
-    Bookmark, Contents, CopyReader, Entry, Error, Extent, Held, KeepRule, Kind, Meta, NO_XATTR, Source, keep_all,
+    Bookmark, ContentOrder, Contents, CopyReader, Entry, Error, Extent, Held, KeepRule, Kind, Meta, NO_XATTR, Source,
+    keep_all,
 };
 use files::Place;
 use merge::{Merge, Merged};
@@ -60,6 +67,11 @@ pub struct StackOptions {
     pub scratch: Option<PathBuf>,
     /// Which entries of the merged tree are kept. The first name that is kept is the file, as if the others had been removed.
     pub rule: KeepRule,
+    pub order: ContentOrder,
+    /// Contents smaller than this, in bytes, are ordered by what they have in common.
+    pub block_size: u32,
+    /// Workers that compare contents.
+    pub engine: Config,
 }
 
 impl StackOptions {
@@ -72,6 +84,9 @@ impl StackOptions {
             memory: u64::MAX,
             scratch: None,
             rule: keep_all(),
+            order: ContentOrder::default(),
+            block_size: 0,
+            engine: Config::default(),
         }
     }
 }
@@ -121,6 +136,9 @@ impl StackSource {
     pub fn list(&mut self) -> Result<(), Error> {
         if self.merged.is_none() {
             self.merged = Some(self.merge()?);
+            self.arrange()?;
+            let files = self.merged.as_ref().map_or_else(Vec::new, Listed::files);
+            self.announce(&files);
         }
         Ok(())
     }
@@ -135,15 +153,15 @@ impl StackSource {
         }
         let merged = merge.finish()?;
         let order = Order::new(&merged.tree, &self.options.rule);
-        self.announce(&merged, &order);
         let bytes = order.bytes(&merged);
         Ok(Listed { merged, order, next: 0, bytes })
     }
 
     /// Tells each layer which of its contents will be read, in their order.
-    fn announce(&mut self, merged: &Merged, order: &Order) {
+    fn announce(&mut self, files: &[u32]) {
+        let Some(Listed { merged, .. }) = &self.merged else { return };
         for (number, layer) in (0..).zip(&mut self.layers) {
-            let places = order.files(&merged.tree).filter_map(|file| merged.files.place(file));
+            let places = files.iter().filter_map(|file| merged.files.place(*file));
             let mut wanted = places.filter_map(|place| match place {
                 (own, Place::InLayer(bookmark)) if own == number => Some(bookmark),
                 _ => None,
@@ -183,6 +201,11 @@ impl StackSource {
 }
 
 impl Listed {
+    /// The numbers of all files, in the order of their entries.
+    fn files(&self) -> Vec<u32> {
+        self.order.files(&self.merged.tree).collect()
+    }
+
     /// The next entry, and the number of its content.
     fn advance(&mut self, whiteouts: Whiteouts) -> Option<(Entry, Option<u32>)> {
         let node = self.order.get(self.next)?;

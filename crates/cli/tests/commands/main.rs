@@ -46,6 +46,7 @@ mod pack_layout;
 mod pack_mtree;
 mod pack_names;
 mod pack_offset;
+mod pack_order;
 mod pack_reports;
 mod pln;
 mod read_scratch;

@@ -1,4 +1,4 @@
-//! The order of the entries of a merged tree: that of a directory source.
+//! The order of the entries of a merged tree: that of a directory source, or with contents in an order of their own.
 
 use super::merge::Merged;
 use crate::{Content, Keep, KeepRule, NodeId, Tree};
@@ -56,6 +56,19 @@ impl Order {
         first.filter_map(
             |node| if let Content::File(file) = tree.content(tree.inode(*node)) { Some(file) } else { None },
         )
+    }
+
+    /// Takes out the first names of files, for [`Order::append`].
+    pub fn take_files(&mut self, tree: &Tree) -> Vec<NodeId> {
+        let firsts = &self.firsts;
+        let is_file = |node: &NodeId| matches!(tree.content(tree.inode(*node)), Content::File(_));
+        let files = self.names.extract_if(.., |node| is_file(node) && firsts[tree.inode(*node).index()] == *node);
+        files.collect()
+    }
+
+    /// Adds names after all others.
+    pub fn append(&mut self, names: &[NodeId]) {
+        self.names.extend_from_slice(names);
     }
 
     /// Bytes of all contents.

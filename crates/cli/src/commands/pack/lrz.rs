@@ -35,14 +35,22 @@ const HONOURED: &[&str] = &[
 const NO_CACHE: &str = "a block of a .lrz file is cut where those before it end, so that any change makes all that follow others, and none is \
      found again (expected a SquashFS image or a .pln file)";
 
+/// Why a .lrz file has no order of contents.
+const NO_ORDER: &str = "a .lrz file holds the entries and contents of a tar as they come, and finds what they have in common however far apart it is \
+     (expected a SquashFS image)";
+
 /// Refuses options without effect on a .lrz file; `json_and_stream`: whether both would go to standard output.
 ///
 /// # Errors
 /// [`Failure::Usage`].
 pub fn refuse_options(invocation: &Invocation, json_and_stream: bool) -> Result<(), Failure> {
     if let Some(long) = invocation.given_beside(&[HONOURED, &NAMES].concat()) {
-        let is_of_cache = ["cache", "cache-size", "no-cache"].contains(&long);
-        return Err(wrong(long, if is_of_cache { NO_CACHE } else { "not supported for .lrz output" }));
+        let why = match long {
+            "cache" | "cache-size" | "no-cache" => NO_CACHE,
+            "order" => NO_ORDER,
+            _ => "not supported for .lrz output",
+        };
+        return Err(wrong(long, why));
     }
     match json_and_stream {
         true => Err(wrong("json", "standard output is taken by the .lrz file")),

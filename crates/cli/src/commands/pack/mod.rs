@@ -7,6 +7,7 @@ mod dry_run;
 mod lrz;
 mod manifest;
 pub(super) mod options;
+mod order;
 mod sources;
 
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ use attributes::Attributes;
 use base::BaseOptions;
 use manifest::{Definitions, Manifest};
 use options::{Compression, Entries, Layout, Time, seconds_expected};
+use order::OrderOptions;
 use sources::{Layers, Opener};
 
 /// Pack directories, tars, images or standard input into an image
@@ -45,6 +47,8 @@ pub struct Pack {
     compression: Compression,
     #[command(flatten)]
     layout: Layout,
+    #[command(flatten)]
+    order: OrderOptions,
     #[command(flatten)]
     entries: Entries,
     #[command(flatten)]
@@ -126,6 +130,10 @@ impl Command for Pack {
              count for each directory, those for tars for each tar and layer. --exclude leaves entries out of each source, --remove out of \
              the result. TAG may be left out where there is one image; a digest may stand for it. A compressed layer is decompressed to a \
              file without a name in TMPDIR or /var/tmp; digests of layers are checked before the image is begun.\n\
+             With --order other than input, all entries are listed before contents are read, and a tar that is compressed or comes through a pipe is \
+             decompressed to a file without a name in TMPDIR or /var/tmp. Contents of files smaller than a block are read twice for similar. In FILE \
+             empty lines, and those that begin with '#', count for nothing; its paths are those of the source, and what --manifest adds comes \
+             last. A change of one file may move others in an image that is similar, so that a base and a stable layout save less.\n\
              An image at an --offset is found by packline; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it there.\n\
              --continue cannot leave out a file of more than 128K that fails or changes its size while it is read: that ends the run, \
              since parts of it are in the image. A smaller one is left out whatever fails, and so are hard links to it.\n\
@@ -215,6 +223,7 @@ impl Pack {
         let mut request = PackRequest::new(source, self.target(container, io)?, options);
         (request.changes, request.tar) = (changes, self.entries.tar());
         (request.offset, request.verify) = (self.layout.offset, self.output.verify);
+        request.order = self.order.order(invocation)?;
         if container == Container::SquashFs && !self.output.dry_run {
             request.cache = self.cache.open(resources.workers > 0, io)?;
         }

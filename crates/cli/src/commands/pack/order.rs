@@ -1,0 +1,56 @@
+//! `packline pack --order`: the order in which contents are stored.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use packline_tree::{ContentOrder, FileList, RestOrder};
+
+use crate::args::{Invocation, wrong};
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+
+const EXPECTED: &str = "expected input, path, similar, or the name of a FILE with one path a line";
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Image")]
+pub struct OrderOptions {
+    /// Order in which contents are stored: as they come (input), by path, or next to those that they have much in common with (similar),
+    /// which makes the image smaller; or the name of a FILE with one path a line: those first, the rest by path, or with FILE,similar by
+    /// similarity
+    #[arg(long, value_name = "ORDER", default_value = "input")]
+    order: OsString,
+}
+
+impl OrderOptions {
+    /// The order, if it is another than that of the source.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a value that is no order, and with `--continue`; [`Failure::Failed`] for a list that cannot be read.
+    pub fn order(&self, invocation: &Invocation) -> Result<Option<ContentOrder>, Failure> {
+        let order = match self.order.as_bytes() {
+            b"input" => return Ok(None),
+            b"path" => ContentOrder::default(),
+            b"similar" => ContentOrder::new(FileList::default(), RestOrder::Similar),
+            name => match name.strip_suffix(b",similar") {
+                Some(name) => ContentOrder::new(list(OsStr::from_bytes(name))?, RestOrder::Similar),
+                None => ContentOrder::new(list(&self.order)?, RestOrder::Path),
+            },
+        };
+        if invocation.has("continue") {
+            let why = "what cannot be read is left out of a directory whose contents are stored as they come";
+            return Err(wrong("order", format!("{why} (expected --order=input, or no --continue)")));
+        }
+        Ok(Some(order))
+    }
+}
+
+fn list(name: &OsStr) -> Result<FileList, Failure> {
+    if name == "-" {
+        return Err(wrong("order", format!("a list is not read from standard input ({EXPECTED})")));
+    }
+    let shown = Path::new(name).escaped();
+    let text = fs::read(name).map_err(|cause| wrong("order", format!("{shown}: cannot read: {cause} ({EXPECTED})")))?;
+    FileList::parse(&shown, &text).map_err(Failure::failed)
+}

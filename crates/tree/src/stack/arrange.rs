@@ -1,0 +1,82 @@
+//! Puts the files of a merged tree into the order in which their contents are wanted.
+
+use super::{Listed, StackSource};
+use crate::{Content, Error, FileList, NodeId, RestOrder};
+
+impl StackSource {
+    /// Puts files after everything else, in the order of the options, if that is another than by path.
+    ///
+    /// # Errors
+    /// Of the layers, where contents are compared; and if the memory is too small for that.
+    pub(super) fn arrange(&mut self) -> Result<(), Error> {
+        let Some(listed) = self.merged.as_mut().filter(|_| !self.options.order.is_by_path()) else { return Ok(()) };
+        let (first, absent) = listed.find(&self.options.order.first);
+        self.warnings.extend(absent);
+        let files = listed.order.take_files(&listed.merged.tree);
+        let mut is_first = vec![false; listed.merged.tree.node_count()];
+        first.iter().for_each(|node| is_first[node.index()] = true);
+        let rest: Vec<NodeId> = files.into_iter().filter(|node| !is_first[node.index()]).collect();
+        let rest = match self.options.order.rest {
+            RestOrder::Path => rest,
+            RestOrder::Similar => self.by_similarity(rest)?,
+        };
+        if let Some(listed) = &mut self.merged {
+            listed.order.append(&first);
+            listed.order.append(&rest);
+        }
+        Ok(())
+    }
+
+    /// Files without a part that is compressed together with others, then those whose order counts.
+    fn by_similarity(&mut self, files: Vec<NodeId>) -> Result<Vec<NodeId>, Error> {
+        let Some(listed) = &self.merged else { return Ok(files) };
+        let size = |node: &NodeId| listed.file(*node).map_or(0, |(_, size)| size);
+        let is_small = |node: &NodeId| (1..u64::from(self.options.block_size)).contains(&size(node));
+        let (small, mut arranged): (Vec<NodeId>, Vec<NodeId>) = files.into_iter().partition(is_small);
+        arranged.extend(self.similar(small)?);
+        Ok(arranged)
+    }
+}
+
+impl Listed {
+    /// The number and the size of a file.
+    pub(super) fn file(&self, node: NodeId) -> Option<(u32, u64)> {
+        match self.merged.tree.content(self.merged.tree.inode(node)) {
+            Content::File(number) => Some((number, self.merged.files.size(number))),
+            _ => None,
+        }
+    }
+
+    /// The first names of the files of a list, each once; and a warning of paths that are of no file.
+    fn find(&self, list: &FileList) -> (Vec<NodeId>, Option<String>) {
+        let (mut found, mut absent) = (Vec::new(), Vec::new());
+        let mut is_found = vec![false; self.merged.tree.node_count()];
+        for (line, path) in list.paths() {
+            match self.lookup(path) {
+                Some(node) if std::mem::replace(&mut is_found[node.index()], true) => {}
+                Some(node) => found.push(node),
+                None => absent.push((line, path)),
+            }
+        }
+        let warning = absent.first().map(|(line, path)| {
+            let path = packline_runtime::escape::line(&String::from_utf8_lossy(path)).to_string();
+            let more = if absent.len() == 1 { String::new() } else { format!(", nor of {} others", absent.len() - 1) };
+            format!("{}: line {line}: there is no file {path}{more}", list.input())
+        });
+        (found, warning)
+    }
+
+    /// The first name of the file at a path.
+    fn lookup(&self, path: &[u8]) -> Option<NodeId> {
+        let tree = &self.merged.tree;
+        let step = |directory: NodeId, name: &[u8]| {
+            let children = tree.children(directory);
+            children.binary_search_by(|child| tree.name(*child).cmp(name)).ok().map(|at| children[at])
+        };
+        let mut components = path.split(|byte| *byte == b'/');
+        let node = components.try_fold(tree.root(), step)?;
+        let first = self.order.first(tree, node);
+        // The root stands for the first name of what is left out.
+        (first != tree.root() && self.file(first).is_some()).then_some(first)
+    }
+}

@@ -8,7 +8,7 @@ use packline_codec::{Outcome, Spec};
 /// Block size of the encoders.
 const BLOCK_SIZE: usize = 256 << 10;
 
-const SPECS: [&str; 9] = [
+const SPECS: [&str; 14] = [
     "zstd:level=13",
     "zstd:level=14",
     "zstd",
@@ -18,6 +18,11 @@ const SPECS: [&str; 9] = [
     "lzo",
     "lzo:level=9",
     "lzo:algorithm=lzo1x_1",
+    "xz:level=4",
+    "xz:lc=2,lp=2,pb=4,dictsize=8K",
+    "xz:extreme,x86,ia64,armthumb",
+    "lzma:level=5",
+    "lzma:level=9,lc=0,lp=3,pb=0",
 ];
 
 /// Four bytes each: literals that repeat, or a copy of what was made before.

@@ -19,6 +19,8 @@ mod libraries;
 mod lz4;
 mod lzma;
 #[allow(unsafe_code)] // the hot loops
+mod lzma_search;
+#[allow(unsafe_code)] // the hot loops
 mod lzo;
 #[allow(unsafe_code)] // memory from the system
 mod mapping;
@@ -34,6 +36,8 @@ mod slack;
 mod spec;
 mod stream;
 mod traits;
+#[cfg(test)]
+mod worst;
 mod xz;
 mod zle;
 #[cfg(feature = "zpaq")]

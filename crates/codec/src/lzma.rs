@@ -3,6 +3,7 @@
 use crate::CodecError;
 use crate::bounded::Compressor;
 use crate::item::{Printed, items};
+use crate::lzma_search::{LARGEST, LzmaSearch};
 use crate::xz::{Format, LzmaModel, Settings, Stream, encode};
 
 pub(crate) const NAME: &str = "lzma";
@@ -14,8 +15,10 @@ lzma: LZMA in the legacy .lzma format; current Linux kernels do not read it in S
 
 const KNOWN: &str = "level, extreme, dictsize, lc, lp, pb";
 
-/// The content's size in the header.
-const SIZE_FIELD: std::ops::Range<usize> = 5..13;
+/// Bytes of the header: contexts, dictionary, and the content's size.
+const HEADER: usize = 13;
+/// Where the content's size is.
+const SIZE_FIELD: std::ops::Range<usize> = 5..HEADER;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LzmaParams {
@@ -55,6 +58,8 @@ impl Default for LzmaParams {
 }
 
 pub(crate) struct LzmaEncoder {
+    search: Option<LzmaSearch>,
+    /// Where our own search is not used: see [`Settings::search`].
     stream: Stream,
     settings: Settings,
 }
@@ -62,15 +67,27 @@ pub(crate) struct LzmaEncoder {
 impl LzmaEncoder {
     /// An encoder with dictionaries up to `dict_limit` bytes.
     pub(crate) fn new(params: &LzmaParams, dict_limit: u32) -> Self {
-        LzmaEncoder { stream: Stream::new(NAME), settings: Settings::new(&params.model, dict_limit) }
+        let settings = Settings::new(&params.model, dict_limit);
+        LzmaEncoder { search: settings.search(), stream: Stream::new(NAME), settings }
     }
+}
+
+/// Writes a stream with our own search into `out`, with the size of the content unset; `None` if it does not fit.
+fn encode_own(search: &mut LzmaSearch, settings: &Settings, src: &[u8], out: &mut [u8]) -> Option<usize> {
+    let [contexts, dictionary @ .., _, _, _, _, _, _, _, _] = out.first_chunk_mut::<HEADER>()?;
+    *contexts = settings.contexts();
+    *dictionary = settings.dictionary(src.len()).to_le_bytes();
+    search.encode_marked(src, out, HEADER)
 }
 
 impl Compressor for LzmaEncoder {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
-        let options = self.settings.options(src.len());
-        let size = encode(&mut self.stream, Format::Alone, &options, src, out)?;
-        // The library writes an unknown size and an end mark; container readers require both.
+        let LzmaEncoder { search, stream, settings } = self;
+        let size = match search {
+            Some(search) if src.len() <= LARGEST => encode_own(search, settings, src, out),
+            _ => encode(stream, Format::Alone, &settings.options(src.len()), src, out)?,
+        };
+        // With an end mark the size may be unknown; container readers require both.
         if let Some(field) = size.and_then(|_| out.get_mut(SIZE_FIELD)) {
             field.copy_from_slice(&(src.len() as u64).to_le_bytes());
         }

@@ -15,6 +15,8 @@ const NEAR: usize = 1 << 14;
 /// Tables of positions, used for one block after the other.
 pub(crate) struct Finder {
     effort: Effort,
+    /// Largest distance, bytes.
+    farthest: usize,
     three: Table,
     four: Table,
     six: Table,
@@ -48,7 +50,13 @@ struct Tally<'a> {
 impl Finder {
     pub(crate) fn new(effort: Effort) -> Finder {
         let table = || Table::new(effort.bits);
-        Finder { effort, three: table(), four: table(), six: table(), twelve: table(), base: 0, next: 0 }
+        let [three, four, six, twelve] = [(); 4].map(|()| table());
+        Finder { effort, farthest: usize::MAX, three, four, six, twelve, base: 0, next: 0 }
+    }
+
+    /// The same with no match farther back.
+    pub(crate) fn within(self, farthest: usize) -> Finder {
+        Finder { farthest, ..self }
     }
 
     /// Memory, bytes.
@@ -107,7 +115,8 @@ impl Finder {
         let Some(spare) = found.spare() else { return continued };
         let mut tally = Tally::new(place, continued, spare);
         let position = self.base + place.at();
-        let back = |there: u32| (position - there as usize).min(place.at());
+        let farthest = place.at().min(self.farthest);
+        let back = |there: u32| (position - there as usize).min(farthest);
         if known < self.effort.four {
             let near = back(three[0]);
             if near < NEAR {

@@ -2,11 +2,14 @@
 
 use liblzma_sys as sys;
 
-use super::{Bcj, Code, Format, NAME, Settings, Stream, XzParams};
+use super::{Bcj, Code, Format, NAME, Settings, Stream, XzParams, container};
 use crate::bounded::{Compressor, keep_smallest};
+use crate::lzma_search::{LARGEST, LzmaSearch};
 use crate::{CodecError, Decoder};
 
 pub(crate) struct XzEncoder {
+    search: Option<LzmaSearch>,
+    /// Where our own search is not used: see [`Settings::search`].
     stream: Stream,
     settings: Settings,
     /// The filters to try; `None` is the plain stream.
@@ -21,7 +24,7 @@ impl XzEncoder {
         let variants = variants(params);
         let spare = vec![0; if variants.len() > 1 { block_size } else { 0 }];
         let settings = Settings::new(&params.model, dict_limit);
-        XzEncoder { stream: Stream::new(NAME), settings, variants, spare }
+        XzEncoder { search: settings.search(), stream: Stream::new(NAME), settings, variants, spare }
     }
 }
 
@@ -32,18 +35,49 @@ fn variants(params: &XzParams) -> Vec<Option<Bcj>> {
 
 impl Compressor for XzEncoder {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
-        let options = self.settings.options(src.len());
+        let XzEncoder { search, stream, settings, variants, spare } = self;
         let mut best = None;
-        for bcj in &self.variants {
-            let (stream, format) = (&mut self.stream, Format::Xz(*bcj));
-            let try_compress = |dst: &mut [u8]| encode(stream, format, &options, src, dst);
-            best = keep_smallest(best, out, &mut self.spare, try_compress)?;
+        for bcj in variants {
+            let try_compress = |dst: &mut [u8]| match search {
+                Some(search) if src.len() <= LARGEST => {
+                    Ok(encode_stream(search, *bcj, settings.dictionary(src.len()), src, dst))
+                }
+                _ => encode(stream, Format::Xz(*bcj), &settings.options(src.len()), src, dst),
+            };
+            best = keep_smallest(best, out, spare, try_compress)?;
         }
         Ok(best)
     }
 }
 
-/// Compresses into `out`; `None` if it does not fit.
+/// Writes a stream of one block into `out`; `None` if it does not fit.
+pub(crate) fn encode_stream(
+    search: &mut LzmaSearch,
+    bcj: Option<Bcj>,
+    dictionary: u32,
+    src: &[u8],
+    out: &mut [u8],
+) -> Option<usize> {
+    let header =
+        [container::stream_header(), container::block_header(None, bcj, container::dictionary_byte(dictionary))];
+    let mut at = put(out, 0, &header.concat())?;
+    let filter = |block: &mut [u8]| bcj.into_iter().for_each(|bcj| bcj.encode(block));
+    at = search.encode_chunks(src, filter, out, at)?;
+    let unpadded = at - container::EDGE + container::CHECK;
+    at = put(out, at, &[0; 3][..at.next_multiple_of(4) - at])?;
+    at = put(out, at, &container::crc32(src).to_le_bytes())?;
+    let mut index = container::Index::default();
+    index.add(container::BlockSizes { unpadded: unpadded as u64, content: src.len() as u64 });
+    put(out, at, &index.finish())
+}
+
+/// Writes bytes at an index. Returns the one after them.
+fn put(out: &mut [u8], at: usize, bytes: &[u8]) -> Option<usize> {
+    out.get_mut(at..at + bytes.len())?.copy_from_slice(bytes);
+    Some(at + bytes.len())
+}
+
+/// Compresses with the library into `out`; `None` if it does not fit.
 pub(crate) fn encode(
     stream: &mut Stream,
     format: Format,

@@ -2,7 +2,10 @@
 
 #[allow(unsafe_code)] // calls a C library
 mod bare_reader;
+#[allow(unsafe_code)] // calls a C library
+mod branch;
 mod codec;
+pub(crate) mod container;
 mod dict;
 mod model;
 mod params;
@@ -17,6 +20,8 @@ pub use dict::{DictSize, Percent};
 pub use model::LzmaModel;
 pub use params::{Bcj, XzParams};
 
+#[cfg(test)]
+pub(crate) use codec::encode_stream;
 pub(crate) use codec::{StreamDecoder, XzEncoder, encode, encoded, encoder_memory};
 pub(crate) use model::DECODER_MEMORY;
 pub(crate) use settings::{MIN_DICT, Search, Settings, options};

@@ -86,7 +86,7 @@ impl LzmaModel {
     /// Memory of an encoder for blocks of up to `block_size` bytes, without a spare buffer.
     pub(crate) fn encoder_memory(&self, block_size: usize) -> usize {
         let dict_size = self.dict_size.resolve(block_size).unwrap_or(DictSize::MAX);
-        Settings::new(self, dict_size).memory()
+        Settings::new(self, dict_size).memory(block_size)
     }
 
     /// Memory of a decoder for blocks of up to `block_size` bytes, and for metadata blocks, beyond [`DECODER_MEMORY`].

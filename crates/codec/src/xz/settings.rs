@@ -3,6 +3,7 @@
 use liblzma_sys as sys;
 
 use super::{LzmaModel, encoder_usage};
+use crate::lzma_search::{Contexts, Effort, LARGEST, LzmaSearch};
 
 /// Smallest dictionary of the encoder, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
 pub(crate) const MIN_DICT: usize = 4096;
@@ -40,15 +41,44 @@ impl Settings {
     /// The library's options for a block of `size` bytes. The dictionary is no larger than the block can use, since clearing large tables
     /// takes longer than compressing a short tail end.
     pub(crate) fn options(&self, size: usize) -> sys::lzma_options_lzma {
-        let useful = size.max(MIN_DICT).next_power_of_two();
-        let search = if self.extreme { extreme(self.level) } else { plain(self.level, useful) };
-        options(useful.min(self.dict_limit as usize) as u32, [self.lc, self.lp, self.pb], search)
+        let search = if self.extreme { extreme(self.level) } else { plain(self.level, useful(size)) };
+        options(self.dictionary(size), [self.lc, self.lp, self.pb], search)
     }
 
-    /// Memory of an encoder, bytes, without a spare buffer.
-    pub(crate) fn memory(&self) -> usize {
+    /// The dictionary for a block of `size` bytes, bytes.
+    pub(crate) fn dictionary(&self, size: usize) -> u32 {
+        useful(size).min(self.dict_limit as usize) as u32
+    }
+
+    /// Our own encoder with these settings, for blocks of up to [`LARGEST`] bytes; `None` if the library is faster.
+    pub(crate) fn search(&self) -> Option<LzmaSearch> {
+        let contexts = Contexts { lc: self.lc, lp: self.lp, pb: self.pb };
+        Effort::new(self.level, self.extreme).map(|effort| LzmaSearch::new(effort, contexts, self.dict_limit))
+    }
+
+    /// The contexts as headers store them.
+    pub(crate) fn contexts(&self) -> u8 {
+        Contexts { lc: self.lc, lp: self.lp, pb: self.pb }.byte()
+    }
+
+    /// Memory of the library's encoder, bytes.
+    pub(crate) fn library_memory(&self) -> usize {
         STATE + encoder_usage(&self.options(self.dict_limit as usize))
     }
+
+    /// Memory of an encoder for blocks of up to `block_size` bytes, bytes, without a spare buffer: of our own, and of the library's where
+    /// that is used.
+    pub(crate) fn memory(&self, block_size: usize) -> usize {
+        let own = Effort::new(self.level, self.extreme);
+        let is_enough = own.is_some() && block_size <= LARGEST;
+        let library = if is_enough { 0 } else { self.library_memory() };
+        library + own.map_or(0, |effort| LzmaSearch::memory(&effort, block_size.min(LARGEST)))
+    }
+}
+
+/// The largest dictionary that a block of `size` bytes can use.
+fn useful(size: usize) -> usize {
+    size.max(MIN_DICT).next_power_of_two()
 }
 
 /// The library's options from a dictionary size in bytes, `[lc, lp, pb]` and a search.

@@ -189,7 +189,7 @@ fn chain(bcj: Option<Bcj>, options: &sys::lzma_options_lzma) -> [sys::lzma_filte
     let lzma2 = filter(sys::LZMA_FILTER_LZMA2, std::ptr::from_ref(options).cast_mut().cast());
     let end = filter(sys::LZMA_VLI_UNKNOWN, std::ptr::null_mut());
     match bcj {
-        Some(bcj) => [filter(id(bcj), std::ptr::null_mut()), lzma2, end],
+        Some(bcj) => [filter(bcj.id().into(), std::ptr::null_mut()), lzma2, end],
         None => [lzma2, end, filter(sys::LZMA_VLI_UNKNOWN, std::ptr::null_mut())],
     }
 }
@@ -207,17 +207,4 @@ pub(crate) fn encoder_usage(options: &sys::lzma_options_lzma) -> usize {
     // SAFETY: the filters and options live during the call.
     let usage = unsafe { sys::lzma_raw_encoder_memusage(filters.as_ptr()) };
     usize::try_from(usage).unwrap_or(usize::MAX)
-}
-
-fn id(bcj: Bcj) -> sys::lzma_vli {
-    match bcj {
-        Bcj::X86 => sys::LZMA_FILTER_X86,
-        Bcj::PowerPc => sys::LZMA_FILTER_POWERPC,
-        Bcj::Ia64 => sys::LZMA_FILTER_IA64,
-        Bcj::Arm => sys::LZMA_FILTER_ARM,
-        Bcj::ArmThumb => sys::LZMA_FILTER_ARMTHUMB,
-        Bcj::Sparc => sys::LZMA_FILTER_SPARC,
-        Bcj::Arm64 => sys::LZMA_FILTER_ARM64,
-        Bcj::RiscV => sys::LZMA_FILTER_RISCV,
-    }
 }

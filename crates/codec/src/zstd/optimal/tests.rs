@@ -7,6 +7,7 @@ use super::log::{BIT, log2};
 use super::*;
 use crate::Decoder;
 use crate::bounded::Compressor;
+use crate::worst::{de_bruijn, fibonacci};
 use crate::zstd::ZstdDecoder;
 
 const LEVELS: std::ops::RangeInclusive<i32> = 13..=17;
@@ -38,28 +39,6 @@ fn random(size: usize) -> Vec<u8> {
         (state >> 56) as u8
     };
     (0..size).map(|_| next()).collect()
-}
-
-/// The first bytes of the Fibonacci word.
-fn fibonacci(size: usize) -> Vec<u8> {
-    let (mut word, mut before) = (vec![b'a'], vec![b'b']);
-    while word.len() < size {
-        let next = [word.clone(), before].concat();
-        before = std::mem::replace(&mut word, next);
-    }
-    word.truncate(size);
-    word
-}
-
-/// A sequence of bits in which every word of 16 bits occurs once, as bytes 0 and 1.
-fn de_bruijn() -> Vec<u8> {
-    let mut state = 1u32;
-    let mut next = || {
-        let bit = (state ^ state >> 2 ^ state >> 3 ^ state >> 5) & 1;
-        state = state >> 1 | bit << 15;
-        bit as u8
-    };
-    (0..65_536).map(|_| next()).collect()
 }
 
 #[test]

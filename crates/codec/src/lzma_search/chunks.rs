@@ -1,0 +1,119 @@
+//! LZMA2: LZMA in chunks (xz `doc/xz-file-format.txt`, section 5.3.1; the format itself is that of xz's decoder).
+//!
+//! A chunk has a control byte, its sizes, and coded data or plain bytes. The model goes on from chunk to chunk, except after plain bytes.
+
+use super::encoder::LzmaSearch;
+use super::range::{FLUSH, RangeEncoder};
+
+/// Most bytes of the data of a chunk.
+const MOST: usize = 1 << 16;
+/// Bytes that a symbol takes at most, and more.
+const SYMBOL: usize = 64;
+/// A chunk ends after a window from this size on.
+const FULL: usize = 61 << 10;
+/// Control byte, two sizes, contexts.
+const HEADER: usize = 6;
+const PLAIN_HEADER: usize = 3;
+
+/// What a chunk begins anew.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Anew {
+    Nothing,
+    /// The model.
+    Model,
+    /// The model, and its contexts are stored.
+    Contexts,
+    /// All of that and the dictionary.
+    All,
+}
+
+/// The chunks of a block.
+struct Chunks {
+    anew: Anew,
+    /// Index in the output of the current chunk.
+    at: usize,
+    /// The first position of the current chunk.
+    start: usize,
+}
+
+impl LzmaSearch {
+    /// The block as LZMA2 from `at` of `out` on, changed by a filter. Returns the index after it, or `None` if it does not fit.
+    pub(crate) fn encode_chunks(
+        &mut self,
+        src: &[u8],
+        filter: impl FnOnce(&mut [u8]),
+        out: &mut [u8],
+        at: usize,
+    ) -> Option<usize> {
+        self.begin(src, filter);
+        let mut chunks = Chunks { anew: Anew::All, at, start: 0 };
+        while chunks.start < src.len() {
+            self.encode_chunk(&mut chunks, out)?;
+        }
+        *out.get_mut(chunks.at)? = 0;
+        Some(chunks.at + 1)
+    }
+
+    /// Encodes the next chunk. `None` if it does not fit.
+    fn encode_chunk(&mut self, chunks: &mut Chunks, out: &mut [u8]) -> Option<()> {
+        let first = chunks.at + HEADER - usize::from(!chunks.anew.has_contexts());
+        let mut range = RangeEncoder::new(out, first);
+        let mut position = chunks.start;
+        let full = first + FULL;
+        while position < self.size() && range.at() < full {
+            if self.is_done() {
+                self.search(position);
+            }
+            let most = first + MOST - SYMBOL;
+            position = self.encode(&mut range, position, |range| range.at() < most);
+        }
+        let end = range.at() + FLUSH;
+        let size = position - chunks.start;
+        // Plain bytes only between windows: symbols depend on the past that plain bytes end.
+        if end - chunks.at >= size + PLAIN_HEADER && size <= MOST && self.is_done() {
+            return self.store(chunks, out, size);
+        }
+        range.finish();
+        if end > out.len() {
+            return None;
+        }
+        chunks.anew.put(out.get_mut(chunks.at..first)?, size, end - first, self.coder.contexts.byte());
+        *chunks = Chunks { anew: Anew::Nothing, at: end, start: position };
+        Some(())
+    }
+
+    /// Stores the chunk as plain bytes.
+    fn store(&mut self, chunks: &mut Chunks, out: &mut [u8], size: usize) -> Option<()> {
+        let end = chunks.at + PLAIN_HEADER + size;
+        let there = out.get_mut(chunks.at..end)?;
+        let [high, low] = (size as u16).wrapping_sub(1).to_be_bytes();
+        let control = if chunks.anew == Anew::All { 1 } else { 2 };
+        there[..PLAIN_HEADER].copy_from_slice(&[control, high, low]);
+        let stop = chunks.start + size;
+        there[PLAIN_HEADER..].copy_from_slice(&self.text[chunks.start..stop]);
+        self.reset();
+        let anew = if chunks.anew.has_contexts() { Anew::Contexts } else { Anew::Model };
+        *chunks = Chunks { anew, at: end, start: stop };
+        Some(())
+    }
+}
+
+impl Anew {
+    fn has_contexts(self) -> bool {
+        matches!(self, Anew::Contexts | Anew::All)
+    }
+
+    /// Writes the header of coded data.
+    fn put(self, header: &mut [u8], plain: usize, coded: usize, contexts: u8) {
+        let kind = match self {
+            Anew::Nothing => 0x80,
+            Anew::Model => 0xa0,
+            Anew::Contexts => 0xc0,
+            Anew::All => 0xe0,
+        };
+        let plain = (plain as u32 - 1).to_be_bytes();
+        let [high, low] = (coded as u16).wrapping_sub(1).to_be_bytes();
+        let all = [kind | plain[1], plain[2], plain[3], high, low, contexts];
+        header.copy_from_slice(&all[..header.len()]);
+    }
+}

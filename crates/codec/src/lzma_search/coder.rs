@@ -1,0 +1,143 @@
+//! Codes the symbols of a path, and what they leave behind.
+
+use super::model::{Contexts, END, Model, SHORTEST, State};
+use super::range::RangeEncoder;
+
+/// What later symbols depend on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Past {
+    /// The last distances, the latest first: 1 for the byte before.
+    pub(super) distances: [u32; 4],
+    pub(super) state: State,
+}
+
+impl Past {
+    pub(super) const START: Past = Past { distances: [1; 4], state: State::START };
+
+    /// Goes on by a match at a new distance.
+    #[inline(always)]
+    pub(super) fn found(&mut self, distance: u32) {
+        let [first, second, third, _] = self.distances;
+        self.distances = [distance, first, second, third];
+        self.state = self.state.found();
+    }
+
+    /// Goes on by a repeat of two bytes or more, or of one, which is then of the last distance.
+    #[inline(always)]
+    pub(super) fn repeat(&mut self, choice: u32) {
+        let [first, second, third, fourth] = self.distances;
+        self.distances = match choice {
+            0 => self.distances,
+            1 => [second, first, third, fourth],
+            2 => [third, first, second, fourth],
+            _ => [fourth, first, second, third],
+        };
+        self.state = self.state.repeat();
+    }
+}
+
+/// A literal, a match or a repeat.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Symbol {
+    length: u32,
+    /// 0 for a literal, 1 to 4 for a repeat, then the distance.
+    what: u32,
+}
+
+impl Symbol {
+    pub(super) const LITERAL: Symbol = Symbol { length: 1, what: 0 };
+
+    pub(super) fn repeat(length: usize, choice: u32) -> Symbol {
+        Symbol { length: length as u32, what: choice + 1 }
+    }
+
+    pub(super) fn found(length: usize, distance: u32) -> Symbol {
+        Symbol { length: length as u32, what: distance + 4 }
+    }
+
+    #[inline(always)]
+    pub(super) fn length(self) -> usize {
+        self.length as usize
+    }
+}
+
+/// The model and the past of what has been coded.
+pub(super) struct Coder {
+    pub(super) model: Box<Model>,
+    pub(super) past: Past,
+    pub(super) contexts: Contexts,
+}
+
+impl Coder {
+    pub(super) fn new(contexts: Contexts) -> Coder {
+        Coder { model: Box::new(Model::NEW), past: Past::START, contexts }
+    }
+
+    /// Forgets all that has been coded.
+    pub(super) fn reset(&mut self) {
+        *self.model = Model::NEW;
+        self.past = Past::START;
+    }
+
+    /// Codes a symbol at a position.
+    #[inline(always)]
+    pub(super) fn encode(&mut self, range: &mut RangeEncoder, text: &[u8], at: usize, symbol: Symbol) {
+        let position = self.contexts.of_position(at);
+        let state = self.past.state;
+        let is_match = &mut self.model.is_match[state.index()][position];
+        if symbol.what == 0 {
+            range.bit(is_match, 0);
+            return self.encode_literal(range, text, at);
+        }
+        range.bit(is_match, 1);
+        let is_repeat = symbol.what <= 4;
+        range.bit(&mut self.model.is_repeat[state.index()], is_repeat.into());
+        if is_repeat {
+            self.encode_repeat(range, symbol, position);
+        } else {
+            let distance = symbol.what - 4;
+            self.model.encode_found(range, symbol.length(), distance - 1, position);
+            self.past.found(distance);
+        }
+    }
+
+    #[inline(always)]
+    fn encode_literal(&mut self, range: &mut RangeEncoder, text: &[u8], at: usize) {
+        let before = if at > 0 { text[at - 1] } else { 0 };
+        let expected = (!self.past.state.is_literal()).then(|| text[at - self.past.distances[0] as usize]);
+        let first = self.contexts.of_literal(at, before);
+        self.model.encode_literal(range, first, text[at], expected);
+        self.past.state = self.past.state.literal();
+    }
+
+    #[inline(always)]
+    fn encode_repeat(&mut self, range: &mut RangeEncoder, symbol: Symbol, position: usize) {
+        let (choice, state) = (symbol.what - 1, self.past.state);
+        let [not_first, not_second, not_third] = &mut self.model.is_older[state.index()];
+        range.bit(not_first, u32::from(choice > 0));
+        if choice == 0 {
+            let is_long = symbol.length() >= SHORTEST;
+            range.bit(&mut self.model.is_long[state.index()][position], is_long.into());
+            if !is_long {
+                self.past.state = state.short();
+                return;
+            }
+        } else {
+            range.bit(not_second, u32::from(choice > 1));
+            if choice > 1 {
+                range.bit(not_third, u32::from(choice > 2));
+            }
+        }
+        self.model.encode_repeat(range, symbol.length(), position);
+        self.past.repeat(choice);
+    }
+
+    /// Codes the mark of the end.
+    pub(super) fn encode_end(&mut self, range: &mut RangeEncoder, at: usize) {
+        let position = self.contexts.of_position(at);
+        let state = self.past.state.index();
+        range.bit(&mut self.model.is_match[state][position], 1);
+        range.bit(&mut self.model.is_repeat[state], 0);
+        self.model.encode_found(range, SHORTEST, END, position);
+    }
+}

@@ -1,0 +1,136 @@
+//! Encodes a block part by part.
+
+use super::PADDING;
+use super::coder::{Coder, Past, Symbol};
+use super::effort::Effort;
+use super::finder::Finder;
+use super::model::{Contexts, Model};
+use super::path::{Path, REACH, Window};
+use super::range::RangeEncoder;
+use crate::candidates::{Found, LARGEST_LOG};
+
+/// Largest block, bytes.
+pub(crate) const LARGEST: usize = 1 << LARGEST_LOG;
+/// Bytes whose candidates are found together.
+const PART: usize = 16 << 10;
+
+/// Encodes blocks of up to [`LARGEST`] bytes. The result depends on the block and the parameters alone.
+pub(crate) struct LzmaSearch {
+    effort: Effort,
+    finder: Finder,
+    found: Found,
+    path: Path,
+    pub(super) coder: Coder,
+    symbols: Vec<Symbol>,
+    /// The block, and [`PADDING`] zeros.
+    pub(super) text: Vec<u8>,
+    part: (usize, usize),
+}
+
+impl LzmaSearch {
+    pub(crate) fn new(effort: Effort, contexts: Contexts, dictionary: u32) -> LzmaSearch {
+        LzmaSearch {
+            effort,
+            finder: effort.finder(dictionary),
+            found: Found::default(),
+            path: Path::new(),
+            coder: Coder::new(contexts),
+            symbols: Vec::with_capacity(REACH),
+            text: Vec::new(),
+            part: (0, 0),
+        }
+    }
+
+    /// Memory of an encoder for blocks of up to `size` bytes.
+    pub(crate) fn memory(effort: &Effort, size: usize) -> usize {
+        let symbols = REACH * size_of::<Symbol>();
+        let search = Finder::memory(effort, size) + Found::memory(PART.min(size));
+        search + Path::MEMORY + size_of::<Model>() + symbols + size + PADDING
+    }
+
+    /// Starts a block, which `filter` may change after it has been copied.
+    pub(super) fn begin(&mut self, src: &[u8], filter: impl FnOnce(&mut [u8])) {
+        self.text.clear();
+        self.text.reserve_exact(src.len() + PADDING);
+        self.text.extend_from_slice(src);
+        filter(&mut self.text);
+        self.text.resize(src.len() + PADDING, 0);
+        self.coder.reset();
+        self.finder.begin(src.len());
+        self.symbols.clear();
+        self.part = (0, 0);
+    }
+
+    /// Bytes of the block.
+    pub(super) fn size(&self) -> usize {
+        self.text.len() - PADDING
+    }
+
+    /// Finds the symbols of the next window, which starts at `start`, the last one first.
+    pub(super) fn search(&mut self, start: usize) {
+        let size = self.size();
+        if start >= self.part.1 {
+            self.part = (start, (start + PART).min(size));
+            self.finder.find(&self.text, size, self.part.0..self.part.1, &mut self.found);
+        }
+        let LzmaSearch { effort, found, path, coder, symbols, text, part, .. } = self;
+        path.prices.set(&coder.model, coder.contexts);
+        let window = Window {
+            text,
+            start,
+            part: *part,
+            found: found.matches(),
+            model: &coder.model,
+            contexts: coder.contexts,
+            nice: effort.nice(),
+        };
+        path.find(&window, coder.past, symbols);
+    }
+
+    /// Codes symbols of the window while `goes_on`. Returns the position after them.
+    #[inline(always)]
+    pub(super) fn encode(
+        &mut self,
+        range: &mut RangeEncoder,
+        mut at: usize,
+        goes_on: impl Fn(&RangeEncoder) -> bool,
+    ) -> usize {
+        let LzmaSearch { coder, symbols, text, .. } = self;
+        while goes_on(range)
+            && let Some(symbol) = symbols.pop()
+        {
+            coder.encode(range, text, at, symbol);
+            at += symbol.length();
+        }
+        at
+    }
+
+    /// Whether all symbols of the window are coded.
+    pub(super) fn is_done(&self) -> bool {
+        self.symbols.is_empty()
+    }
+
+    /// Forgets all that has been coded.
+    pub(super) fn reset(&mut self) {
+        self.coder.reset();
+    }
+
+    /// The block as LZMA with an end mark, from `at` of `out` on. Returns the index after it, or `None` if it does not fit.
+    pub(crate) fn encode_marked(&mut self, src: &[u8], out: &mut [u8], at: usize) -> Option<usize> {
+        self.begin(src, |_| {});
+        let limit = out.len();
+        let mut range = RangeEncoder::new(out, at);
+        let mut position = 0;
+        while position < src.len() {
+            self.search(position);
+            position = self.encode(&mut range, position, |_| true);
+            if range.at() > limit {
+                return None;
+            }
+        }
+        self.coder.encode_end(&mut range, position);
+        Some(range.finish()).filter(|end| *end <= limit)
+    }
+}
+
+const _: () = assert!(size_of::<Past>() <= 20);

@@ -1,0 +1,229 @@
+//! The probabilities of LZMA, and how symbols are coded by them (xz `doc/lzma-file-format.txt`; the LZMA specification of the LZMA SDK).
+
+use super::range::{EVEN, Probability, RangeEncoder};
+
+/// States: what the last symbols were.
+pub(super) const STATES: usize = 12;
+/// Most values of the lowest bits of a position.
+pub(super) const POSITIONS: usize = 16;
+/// Probabilities of the literals of a context: plain, then after a match by the bit that the match has.
+pub(super) const LITERAL: usize = 0x300;
+/// Most contexts of literals: their bits are at most four.
+const CONTEXTS: usize = 1 << 4;
+
+/// Shortest and longest match, bytes.
+pub(super) const SHORTEST: usize = 2;
+pub(super) const LONGEST: usize = SHORTEST + 8 + 8 + 256 - 1;
+
+/// Slots of distances.
+pub(super) const SLOTS: usize = 64;
+/// Kinds of lengths that distances depend on: 2, 3, 4, and more.
+pub(super) const KINDS: usize = 4;
+/// The first slot whose distances have even bits, and the distance it begins with.
+pub(super) const EVEN_SLOT: usize = 14;
+pub(super) const FAR: usize = 128;
+/// Lowest bits of a far distance that have probabilities.
+pub(super) const ALIGN: u32 = 4;
+/// Stored in place of a distance for the end of the data.
+pub(super) const END: u32 = u32::MAX;
+
+/// What the last symbols were: below 7 a literal, above a match, a repeat or a byte at the last distance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct State(u8);
+
+impl State {
+    pub(super) const START: State = State(0);
+
+    #[inline(always)]
+    pub(super) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    #[inline(always)]
+    pub(super) fn is_literal(self) -> bool {
+        self.0 < 7
+    }
+
+    #[inline(always)]
+    pub(super) fn literal(self) -> State {
+        match self.0 {
+            0..4 => State(0),
+            4..10 => State(self.0 - 3),
+            _ => State(self.0 - 6),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn found(self) -> State {
+        State(if self.is_literal() { 7 } else { 10 })
+    }
+
+    #[inline(always)]
+    pub(super) fn repeat(self) -> State {
+        State(if self.is_literal() { 8 } else { 11 })
+    }
+
+    #[inline(always)]
+    pub(super) fn short(self) -> State {
+        State(if self.is_literal() { 9 } else { 11 })
+    }
+
+    /// All of them.
+    pub(super) fn all() -> impl Iterator<Item = State> {
+        (0..STATES as u8).map(State)
+    }
+}
+
+/// The probabilities of lengths.
+#[derive(Clone)]
+pub(super) struct Lengths {
+    pub(super) choices: [Probability; 2],
+    pub(super) low: [[Probability; 8]; POSITIONS],
+    pub(super) middle: [[Probability; 8]; POSITIONS],
+    pub(super) high: [Probability; 256],
+}
+
+impl Lengths {
+    const NEW: Lengths =
+        Lengths { choices: [EVEN; 2], low: [[EVEN; 8]; POSITIONS], middle: [[EVEN; 8]; POSITIONS], high: [EVEN; 256] };
+
+    #[inline(always)]
+    fn encode(&mut self, range: &mut RangeEncoder, length: usize, position: usize) {
+        let value = (length - SHORTEST) as u32;
+        let [first, second] = &mut self.choices;
+        range.bit(first, u32::from(value >= 8));
+        if value < 8 {
+            return range.tree(&mut self.low[position], value, 3);
+        }
+        range.bit(second, u32::from(value >= 16));
+        if value < 16 {
+            return range.tree(&mut self.middle[position], value - 8, 3);
+        }
+        range.tree(&mut self.high, value - 16, 8);
+    }
+}
+
+/// Bits of a position and of the byte before that choose the probabilities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Contexts {
+    pub(crate) lc: u32,
+    pub(crate) lp: u32,
+    pub(crate) pb: u32,
+}
+
+impl Contexts {
+    /// As the formats store them.
+    pub(crate) fn byte(self) -> u8 {
+        ((self.pb * 5 + self.lp) * 9 + self.lc) as u8
+    }
+
+    /// The first probability of a literal at a position after a byte.
+    #[inline(always)]
+    pub(super) fn of_literal(self, at: usize, before: u8) -> usize {
+        let low = at & ((1 << self.lp) - 1);
+        ((low << self.lc) + (usize::from(before) >> (8 - self.lc))) % CONTEXTS * LITERAL
+    }
+
+    #[inline(always)]
+    pub(super) fn of_position(self, at: usize) -> usize {
+        at & ((1 << self.pb) - 1) & (POSITIONS - 1)
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct Model {
+    pub(super) literals: [Probability; CONTEXTS * LITERAL],
+    pub(super) is_match: [[Probability; POSITIONS]; STATES],
+    pub(super) is_repeat: [Probability; STATES],
+    /// Whether a repeat is not of the last distance, not of the second, not of the third.
+    pub(super) is_older: [[Probability; 3]; STATES],
+    pub(super) is_long: [[Probability; POSITIONS]; STATES],
+    pub(super) slots: [[Probability; SLOTS]; KINDS],
+    /// Of the lower bits of near distances, by slot: the first is not used.
+    pub(super) near: [[Probability; 32]; EVEN_SLOT],
+    pub(super) align: [Probability; 1 << ALIGN],
+    pub(super) found: Lengths,
+    pub(super) repeated: Lengths,
+}
+
+impl Model {
+    pub(super) const NEW: Model = Model {
+        literals: [EVEN; CONTEXTS * LITERAL],
+        is_match: [[EVEN; POSITIONS]; STATES],
+        is_repeat: [EVEN; STATES],
+        is_older: [[EVEN; 3]; STATES],
+        is_long: [[EVEN; POSITIONS]; STATES],
+        slots: [[EVEN; SLOTS]; KINDS],
+        near: [[EVEN; 32]; EVEN_SLOT],
+        align: [EVEN; 1 << ALIGN],
+        found: Lengths::NEW,
+        repeated: Lengths::NEW,
+    };
+
+    /// The probabilities of the literals of a context, which begin at `first`.
+    #[inline(always)]
+    pub(super) fn literal(&self, first: usize) -> &[Probability; LITERAL] {
+        self.literals[first..].first_chunk().unwrap_or(&[EVEN; LITERAL])
+    }
+
+    /// Codes a literal; `expected` is the byte at the last distance after a match.
+    #[inline(always)]
+    pub(super) fn encode_literal(&mut self, range: &mut RangeEncoder, first: usize, byte: u8, expected: Option<u8>) {
+        let Some(probabilities) = self.literals[first..].first_chunk_mut::<LITERAL>() else { return };
+        let symbol = usize::from(byte) | 0x100;
+        let mut index = 8;
+        if let Some(expected) = expected {
+            // Up to the first bit that differs.
+            let same = (byte ^ expected).leading_zeros() as usize;
+            let least = 7usize.saturating_sub(same);
+            while index > least {
+                index -= 1;
+                let bit = usize::from(expected) >> index & 1;
+                let node = 0x100 + (bit << 8) + (symbol >> (index + 1));
+                range.bit(&mut probabilities[node % LITERAL], (symbol >> index & 1) as u32);
+            }
+        }
+        while index > 0 {
+            index -= 1;
+            range.bit(&mut probabilities[symbol >> (index + 1) & 0xff], (symbol >> index & 1) as u32);
+        }
+    }
+
+    /// Codes a match that is no repeat; `distance` is 0 for the byte before.
+    #[inline(always)]
+    pub(super) fn encode_found(&mut self, range: &mut RangeEncoder, length: usize, distance: u32, position: usize) {
+        self.found.encode(range, length, position);
+        let slot = slot(distance);
+        range.tree(&mut self.slots[kind(length)], slot as u32, 6);
+        if slot < 4 {
+            return;
+        }
+        let bits = slot as u32 / 2 - 1;
+        if slot < EVEN_SLOT {
+            return range.reverse_tree(&mut self.near[slot], distance, bits);
+        }
+        range.even_bits(distance >> ALIGN, bits - ALIGN);
+        range.reverse_tree(&mut self.align, distance, ALIGN);
+    }
+
+    #[inline(always)]
+    pub(super) fn encode_repeat(&mut self, range: &mut RangeEncoder, length: usize, position: usize) {
+        self.repeated.encode(range, length, position);
+    }
+}
+
+/// The kind of a length.
+#[inline(always)]
+pub(super) fn kind(length: usize) -> usize {
+    length.saturating_sub(SHORTEST).min(KINDS - 1)
+}
+
+/// The slot of a distance: its two highest bits, and how many follow them.
+#[inline(always)]
+pub(super) fn slot(distance: u32) -> usize {
+    if distance < 4 {
+        return distance as usize;
+    }
+    let log = distance.ilog2();
+    (log * 2 + (distance >> (log - 1) & 1)) as usize
+}

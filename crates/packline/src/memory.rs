@@ -6,8 +6,8 @@ use packline_squashfs::min_window;
 
 use crate::Error;
 
-/// Minimum memory for the tree, bytes: a few thousand entries.
-const TREE_LEAST: u64 = 1 << 20;
+/// Minimum memory for the tree, bytes: a few thousand entries, and 1 MiB of the last tail ends.
+const TREE_LEAST: u64 = 2 << 20;
 /// Minimum default of content in flight, bytes.
 const WINDOW_LEAST: u64 = 16 << 20;
 

@@ -48,6 +48,7 @@ mod pack_names;
 mod pack_offset;
 mod pack_order;
 mod pack_reports;
+mod pack_sharing;
 mod pln;
 mod read_scratch;
 mod same_file;

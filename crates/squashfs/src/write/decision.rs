@@ -7,7 +7,8 @@ use crate::format::layout::{DataLayout, FileLayout};
 use crate::write::batch::Batch;
 use crate::write::blocks::Blocks;
 use crate::write::digest::Digest;
-use crate::write::fragments::Fragments;
+use crate::write::fragments::{Fragments, NewTail};
+use crate::write::recent_tails::Anchor;
 use crate::write::run_matcher::{RunMatcher, Step};
 use crate::write::slab::{Item, Piece};
 use crate::write::work::{BlockRef, CompressTask, Hashed, Packed, PieceHash};
@@ -27,7 +28,7 @@ pub struct Saved {
     pub duplicate_blocks: u64,
     /// Those that had to be written again, in compressed form.
     pub copied_blocks: u64,
-    /// Tail ends that were already in a fragment block.
+    /// Tail ends that were already in a fragment block, whole or as a part of another.
     pub duplicate_tails: u64,
     /// Bytes left out as holes.
     pub sparse_bytes: u64,
@@ -86,10 +87,10 @@ impl Decisions {
 
     /// Decides on the pieces of one slab.
     pub(crate) fn decide(&mut self, hashed: Hashed, next: &mut Outbox<CompressTask>) -> Result<(), Error> {
-        let Hashed { slab, hashes } = hashed;
+        let Hashed { slab, hashes, anchors } = hashed;
         let mut batch = Batch::new(next, slab.buffer, slab.products);
-        for (item, hash) in slab.items.iter().zip(hashes) {
-            self.piece(item, hash, &mut batch)?;
+        for ((item, hash), anchors) in slab.items.iter().zip(hashes).zip(anchors) {
+            self.piece(item, (hash, anchors), &mut batch)?;
         }
         batch.flush();
         Ok(())
@@ -112,7 +113,12 @@ impl Decisions {
         Ok(DataLayout { files: self.files, sizes: self.sizes, fragments: self.fragments.into_table(), end })
     }
 
-    fn piece(&mut self, item: &Item, hash: PieceHash, batch: &mut Batch<'_>) -> Result<(), Error> {
+    fn piece(
+        &mut self,
+        item: &Item,
+        (hash, anchors): (PieceHash, Box<[Anchor]>),
+        batch: &mut Batch<'_>,
+    ) -> Result<(), Error> {
         self.begin(item);
         match (item.piece, hash) {
             (Piece::Holes(count), _) => self.holes(item.file, count)?,
@@ -121,7 +127,7 @@ impl Decisions {
                 self.holes(item.file, 1)?;
             }
             (Piece::Block, PieceHash::Content(digest)) => self.block(item, digest, batch)?,
-            (Piece::Tail, PieceHash::Content(digest)) => self.tail(item, digest, batch)?,
+            (Piece::Tail, PieceHash::Content(digest)) => self.tail(item, (digest, anchors), batch)?,
         }
         if item.last {
             self.finish(item.file);
@@ -186,17 +192,22 @@ impl Decisions {
         }
     }
 
-    fn tail(&mut self, item: &Item, digest: Option<Digest>, batch: &mut Batch<'_>) -> Result<(), Error> {
+    fn tail(
+        &mut self,
+        item: &Item,
+        (digest, anchors): (Option<Digest>, Box<[Anchor]>),
+        batch: &mut Batch<'_>,
+    ) -> Result<(), Error> {
         let permit = batch.take_memory(reserved(Piece::Tail, item.range.len()));
-        let shared = digest.filter(|_| item.rules.deduplicate);
-        let place = match shared.and_then(|digest| self.fragments.find(&digest)) {
+        let tail = NewTail { content: batch.content(item.range.clone()), digest, anchors };
+        let shared = if item.rules.deduplicate { self.fragments.find(&tail)? } else { None };
+        let place = match shared {
             Some(place) => {
                 self.saved.duplicate_tails += 1;
                 place
             }
             None => {
-                let content = batch.content(item.range.clone());
-                let (place, closed) = self.fragments.place((content, digest), permit, item.rules)?;
+                let (place, closed) = self.fragments.place(tail, permit, item.rules)?;
                 if let Some(full) = closed {
                     full.hand_on(self.stored_fragments, batch.in_order());
                 }

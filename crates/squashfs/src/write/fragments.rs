@@ -1,4 +1,4 @@
-//! Fragment blocks: tail ends packed together in input order, each content once.
+//! Fragment blocks: tail ends packed together in input order, each content once, also if it is a part of one of the last.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,6 +11,7 @@ use crate::Error;
 use crate::buffer::{Buffer, Pool};
 use crate::format::layout::{FragmentBlock, TailPlace};
 use crate::write::digest::Digest;
+use crate::write::recent_tails::{Anchor, RecentTails};
 use crate::write::slab::Rules;
 use crate::write::work::{CompressTask, Job, Packed};
 
@@ -19,6 +20,15 @@ use crate::write::work::{CompressTask, Job, Packed};
 struct Tail {
     digest: Digest,
     place: TailPlace,
+}
+
+/// A tail end to be placed.
+#[derive(Debug)]
+pub(crate) struct NewTail<'a> {
+    pub(crate) content: &'a [u8],
+    pub(crate) digest: Option<Digest>,
+    /// None if it may not be shared.
+    pub(crate) anchors: Box<[Anchor]>,
 }
 
 /// A fragment block in memory; the permit covers its compressed form.
@@ -54,6 +64,7 @@ pub(crate) struct Fragments {
     table: Vec<FragmentBlock>,
     tails: Vec<Tail>,
     by_digest: HashTable<u32>,
+    recent: RecentTails,
 }
 
 impl Fragments {
@@ -66,29 +77,36 @@ impl Fragments {
             table: Vec::new(),
             tails: Vec::new(),
             by_digest: HashTable::new(),
+            recent: RecentTails::new(size as usize),
         }
     }
 
-    /// Position of an existing tail end with this content.
-    pub(crate) fn find(&self, digest: &Digest) -> Option<TailPlace> {
-        let found = self.by_digest.find(digest.bits(), |&tail| self.tails[tail as usize].digest == *digest)?;
-        Some(self.tails[*found as usize].place)
+    /// Position of an existing tail end with this content, or of a part of one of the last. The next is found by its digest.
+    pub(crate) fn find(&mut self, tail: &NewTail<'_>) -> Result<Option<TailPlace>, Error> {
+        let Some(digest) = tail.digest else { return Ok(None) };
+        let known = self.by_digest.find(digest.bits(), |&tail| self.tails[tail as usize].digest == digest);
+        if let Some(&known) = known {
+            return Ok(Some(self.tails[known as usize].place));
+        }
+        let part = self.recent.find(tail.content, &tail.anchors);
+        part.map_or(Ok(()), |place| self.remember(digest, place)).map(|()| part)
     }
 
     /// Adds a tail end to the open fragment block of a set. If it does not fit, that block is closed first and returned. `permit` covers the
-    /// raw copy and its compressed form. It is found again by `digest` if it may be shared.
+    /// raw copy and its compressed form. It is found again if it may be shared.
     pub(crate) fn place(
         &mut self,
-        (content, digest): (&[u8], Option<Digest>),
+        tail: NewTail<'_>,
         permit: Permit,
         rules: Rules,
     ) -> Result<(TailPlace, Option<FragmentBuffer>), Error> {
         let set = rules.fragment_set;
-        let full = self.open.get(&set).is_some_and(|open| open.length + content.len() > self.size);
+        let full = self.open.get(&set).is_some_and(|open| open.length + tail.content.len() > self.size);
         let closed = if full { self.open.remove(&set) } else { None };
-        let place = self.append(content, digest, permit, set)?;
-        if let Some(digest) = digest.filter(|_| rules.deduplicate) {
+        let place = self.append(tail.content, tail.digest, permit, set)?;
+        if let Some(digest) = tail.digest.filter(|_| rules.deduplicate) {
             self.remember(digest, place)?;
+            self.recent.keep(tail.content, tail.anchors, place);
         }
         Ok((place, closed))
     }
@@ -113,6 +131,7 @@ impl Fragments {
     /// Memory, bytes, without the open block (its permit covers it).
     pub(crate) fn memory(&self) -> usize {
         self.tails.capacity() * size_of::<Tail>()
+            + self.recent.memory()
             + self.by_digest.allocation_size()
             + self.table.capacity() * size_of::<FragmentBlock>()
     }

@@ -2,11 +2,12 @@
 //!
 //! 1. `feeder.rs` reads contents into slabs (`slab.rs`) and cuts them into blocks, tail ends and holes. A slab holds one large block
 //!    or many small pieces, so that a tiny file costs no hand-over of its own.
-//! 2. Workers hash each piece (`work.rs`, `digest.rs`) and find zeros.
+//! 2. Workers hash each piece (`work.rs`, `digest.rs`), find zeros, and by what tail ends are found in others.
 //! 3. `decision.rs` decides in the order of the input, from digests alone. `run_matcher.rs` follows whether the file so far equals a
 //!    run of stored blocks (`blocks.rs` finds runs by a chained digest of their beginning, in constant time). While it does, nothing is
 //!    stored; when the match ends, the blocks matched so far are copied as they are stored. So a decision waits neither for the end of
-//!    a file nor for its bytes, and does not depend on memory. `fragments.rs` packs tail ends, each content once.
+//!    a file nor for its bytes, and does not depend on memory. `fragments.rs` packs tail ends, each content
+//!    once, and none that is a part of one of the last (`recent_tails.rs`).
 //! 4. Workers compress blocks. Output buffers are reused.
 //! 5. `data_writer.rs` writes results in the order of the decisions and records where they lie. A fragment block gets its place in
 //!    that order when it is full. `spacing.rs` decides on gaps.
@@ -32,6 +33,7 @@ mod pipeline_compressor;
 mod read_back;
 #[cfg(test)]
 mod read_back_tests;
+mod recent_tails;
 mod run_matcher;
 mod slab;
 mod spacing;

@@ -4,6 +4,7 @@ use std::io;
 
 use packline_codec::Spec;
 use packline_engine::Config;
+use packline_testkit::Random;
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
@@ -220,6 +221,23 @@ fn duplicates_cost_nothing() {
     let once = pack(&[same(&long)], &options, Config::new(2, 0), 999, usize::MAX).0;
     let twice = pack(&[same(&long), same(&long)], &options, Config::new(2, 0), 999, usize::MAX).0;
     assert_eq!(once, twice);
+}
+
+#[test]
+fn a_part_of_a_recent_tail_end_costs_nothing() {
+    let mut random = Random::new(5);
+    let whole = random.noise(3000);
+    let parts = [&whole[..], &whole[..1000], &whole[1700..], &whole[501..2900]].map(same);
+    let options = options("none");
+    let (once, _) = pack(&parts[..1], &options, Config::new(2, 0), 999, usize::MAX);
+    let (image, layout) = pack(&parts, &options, Config::new(2, 0), 999, usize::MAX);
+    assert_eq!(image, once);
+    let places = layout.files.iter().map(|file| file.tail.map(|tail| (tail.fragment, tail.offset)));
+    assert_eq!(places.collect::<Vec<_>>(), [0, 0, 1700, 501].map(|offset| Some((0, offset))));
+    let mut apart = options.clone();
+    apart.deduplicate = false;
+    let (image, _) = pack(&parts, &apart, Config::new(2, 0), 999, usize::MAX);
+    assert_eq!(image.len(), once.len() + 1000 + 1300 + 2399);
 }
 
 #[test]

@@ -13,7 +13,8 @@ use crate::format::wire::metadata_block;
 use crate::write::batch::JOB_BYTES;
 use crate::write::digest::{Digest, hash, is_zero};
 use crate::write::read_back::{self, Chunk};
-use crate::write::slab::{Piece, Slab};
+use crate::write::recent_tails::{Anchor, anchors};
+use crate::write::slab::{Item, Piece, Slab};
 use crate::write::written::Hashes;
 use crate::{Error, Options, Start};
 
@@ -54,6 +55,8 @@ pub(crate) struct Hashed {
     pub(crate) slab: Slab,
     /// One for each item of the slab.
     pub(crate) hashes: Vec<PieceHash>,
+    /// Of each item that is a tail end and may be shared. Covered by the memory for the results of the tail end.
+    pub(crate) anchors: Vec<Box<[Anchor]>>,
 }
 
 /// One block to compress: its number, and its bytes in the buffer.
@@ -141,7 +144,8 @@ impl Task for HashTask {
 
     fn run(&self, (): &mut (), slab: Slab) -> Result<Hashed, Error> {
         let hashes = hash_pieces(&slab, self.all);
-        Ok(Hashed { slab, hashes })
+        let anchors = slab.items.iter().map(|item| anchors_of(&slab, item)).collect();
+        Ok(Hashed { slab, hashes, anchors })
     }
 
     fn bytes_in(&self, slab: &Slab) -> u64 {
@@ -315,7 +319,7 @@ pub(crate) fn size_word(size: usize, stored: bool) -> u32 {
 
 /// `all`: also those that are not compared with others.
 fn hash_pieces(slab: &Slab, all: bool) -> Vec<PieceHash> {
-    let hash = |item: &crate::write::slab::Item| match item.piece {
+    let hash = |item: &Item| match item.piece {
         Piece::Holes(_) => PieceHash::Zero,
         Piece::Block | Piece::Tail => {
             let content = &slab.buffer.bytes()[item.range.clone()];
@@ -328,4 +332,12 @@ fn hash_pieces(slab: &Slab, all: bool) -> Vec<PieceHash> {
         }
     };
     slab.items.iter().map(hash).collect()
+}
+
+fn anchors_of(slab: &Slab, item: &Item) -> Box<[Anchor]> {
+    if item.piece == Piece::Tail && item.rules.deduplicate {
+        anchors(&slab.buffer.bytes()[item.range.clone()])
+    } else {
+        Box::default()
+    }
 }

@@ -1,0 +1,238 @@
+//! The last tail ends in full, so that one that is contained in another of them needs no bytes of its own.
+//!
+//! They are found by anchors: positions that depend only on the bytes there, so that both tail ends have the same ones. How many are kept
+//! depends on the size of fragment blocks alone, as it decides on bytes of the image. All tail ends, not only the last, would save 0.02
+//! to 0.06 % of an image (`bench/results/2026-11-24-sharing.md`), and need their bytes in memory.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
+use crate::format::layout::TailPlace;
+
+/// Bytes that are hashed at an anchor.
+const HASHED: usize = 16;
+/// Distance from one anchor to the next, at least, bytes: a bound on their number.
+const APART: usize = 64;
+/// One position in so many is an anchor.
+const ONE_IN: u16 = 256;
+/// Positions that are compared at once.
+const GROUP: usize = 32;
+/// Anchors of a tail end that are looked up, evenly spread over it.
+const LOOKED_UP: usize = 4;
+/// Tail ends are kept in the memory of so many fragment blocks,
+const BLOCKS: usize = 8;
+/// but in no more bytes than these.
+const MOST: usize = 1 << 20;
+
+/// A position in a tail end, chosen by the bytes there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Anchor {
+    /// Of the bytes from there on.
+    hash: u32,
+    at: u32,
+}
+
+/// A tail end that is kept.
+#[derive(Debug)]
+struct Tail {
+    place: TailPlace,
+    content: Box<[u8]>,
+    anchors: Box<[Anchor]>,
+}
+
+/// An anchor of a tail end, which is given by its number among all that were kept.
+#[derive(Debug)]
+struct Spot {
+    anchor: Anchor,
+    tail: u32,
+}
+
+/// The last tail ends.
+#[derive(Debug)]
+pub(crate) struct RecentTails {
+    /// Maximum of `bytes`.
+    most: usize,
+    bytes: usize,
+    tails: VecDeque<Tail>,
+    /// Number of the first one.
+    first: u32,
+    /// The last spot of each hash.
+    spots: HashTable<Spot>,
+}
+
+/// The anchors of a tail end, on a worker.
+pub(crate) fn anchors(content: &[u8]) -> Box<[Anchor]> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(rest) = content.get(at..).filter(|rest| rest.len() >= HASHED) {
+        let group = rest.first_chunk();
+        let ahead = group.map_or_else(|| is_anchor(rest, 0).then_some(0), first_anchor);
+        match ahead.and_then(|ahead| Some((ahead, rest[ahead..].first_chunk()?))) {
+            Some((ahead, bytes)) => {
+                found.push(Anchor { hash: hash(u128::from_le_bytes(*bytes)), at: (at + ahead) as u32 });
+                at += ahead + APART;
+            }
+            None => at += if group.is_some() { GROUP } else { 1 },
+        }
+    }
+    found.into_boxed_slice()
+}
+
+/// The first anchor of a group. All of its positions are looked at together, as vectors, and few groups have an anchor.
+fn first_anchor(group: &[u8; GROUP + HASHED]) -> Option<usize> {
+    let any = (0..GROUP).fold(false, |any, at| any | is_anchor(group, at));
+    if any { (0..GROUP).find(|&at| is_anchor(group, at)) } else { None }
+}
+
+/// Whether the four bytes there are those of an anchor; four zeros are not: runs of them are everywhere.
+fn is_anchor(bytes: &[u8], at: usize) -> bool {
+    let part = |index: usize, factor: u16| u16::from(bytes[at + index]).wrapping_mul(factor);
+    let sum = part(0, 0x9e37).wrapping_add(part(1, 0x79b1)).wrapping_add(part(2, 0x85eb)).wrapping_add(part(3, 0xca6b));
+    sum.wrapping_add(0x5bd1) < u16::MAX / ONE_IN
+}
+
+fn hash(number: u128) -> u32 {
+    let [low, high] = [number as u64, (number >> 64) as u64];
+    ((low.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ high.wrapping_mul(0xc2b2_ae3d_27d4_eb4f)) >> 32) as u32
+}
+
+impl Anchor {
+    /// Its hash for tables, which use the upper and the lower bits.
+    fn bits(&self) -> u64 {
+        u64::from(self.hash) << 32 | u64::from(self.hash)
+    }
+}
+
+impl Tail {
+    fn memory(&self) -> usize {
+        size_of::<Tail>() + self.content.len() + size_of_val(&*self.anchors)
+    }
+}
+
+impl RecentTails {
+    /// None yet; for fragment blocks of `size` bytes.
+    pub(crate) fn new(size: usize) -> RecentTails {
+        let most = (BLOCKS * size).min(MOST);
+        RecentTails { most, bytes: 0, tails: VecDeque::new(), first: 0, spots: HashTable::new() }
+    }
+
+    /// Position of a kept tail end's part with this content.
+    pub(crate) fn find(&self, content: &[u8], anchors: &[Anchor]) -> Option<TailPlace> {
+        let step = anchors.len().div_ceil(LOOKED_UP).max(1);
+        anchors.iter().step_by(step).find_map(|anchor| self.find_at(content, anchor))
+    }
+
+    /// Keeps a tail end. Without anchors it would never be found.
+    pub(crate) fn keep(&mut self, content: &[u8], anchors: Box<[Anchor]>, place: TailPlace) {
+        if anchors.is_empty() {
+            return;
+        }
+        let number = self.first + self.tails.len() as u32;
+        for &anchor in &anchors {
+            let spot = Spot { anchor, tail: number };
+            match self.entry(anchor) {
+                Entry::Occupied(mut old) => *old.get_mut() = spot,
+                Entry::Vacant(none) => drop(none.insert(spot)),
+            }
+        }
+        let tail = Tail { place, content: content.into(), anchors };
+        self.bytes += tail.memory();
+        self.tails.push_back(tail);
+        while self.bytes > self.most {
+            self.forget_first();
+        }
+    }
+
+    /// Memory, bytes.
+    pub(crate) fn memory(&self) -> usize {
+        let spare = self.tails.capacity() - self.tails.len();
+        self.bytes + spare * size_of::<Tail>() + self.spots.allocation_size()
+    }
+
+    fn find_at(&self, content: &[u8], anchor: &Anchor) -> Option<TailPlace> {
+        let spot = self.spots.find(anchor.bits(), |spot| spot.anchor.hash == anchor.hash)?;
+        let tail = self.tails.get((spot.tail - self.first) as usize)?;
+        let start = spot.anchor.at.checked_sub(anchor.at)?;
+        let is_there = tail.content.get(start as usize..)?.starts_with(content);
+        is_there.then(|| TailPlace { fragment: tail.place.fragment, offset: tail.place.offset + start })
+    }
+
+    fn forget_first(&mut self) {
+        let Some(tail) = self.tails.pop_front() else { return };
+        self.bytes -= tail.memory();
+        for &anchor in &tail.anchors {
+            let first = self.first;
+            if let Entry::Occupied(spot) = self.entry(anchor)
+                && spot.get().tail == first
+            {
+                spot.remove();
+            }
+        }
+        self.first += 1;
+    }
+
+    fn entry(&mut self, anchor: Anchor) -> Entry<'_, Spot> {
+        self.spots.entry(anchor.bits(), |spot| spot.anchor.hash == anchor.hash, |spot| spot.anchor.bits())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use packline_testkit::Random;
+
+    use super::*;
+
+    fn keep(tails: &mut RecentTails, content: &[u8], fragment: u32) {
+        tails.keep(content, anchors(content), TailPlace { fragment, offset: 7 });
+    }
+
+    fn find(tails: &RecentTails, content: &[u8]) -> Option<(u32, u32)> {
+        tails.find(content, &anchors(content)).map(|place| (place.fragment, place.offset))
+    }
+
+    #[test]
+    fn parts_are_found_and_others_are_not() {
+        let (mut tails, mut random) = (RecentTails::new(1 << 17), Random::new(1));
+        let contents: Vec<Vec<u8>> = (0..6).map(|_| random.noise(60_000)).collect();
+        contents.iter().zip(0..).for_each(|(content, fragment)| keep(&mut tails, content, fragment));
+        for (content, fragment) in contents.iter().zip(0..) {
+            for (start, length) in [(0, 60_000), (0, 5000), (1, 9000), (123, 40_000), (50_000, 10_000)] {
+                let place = find(&tails, &content[start..start + length]);
+                assert_eq!(place, Some((fragment, 7 + start as u32)), "{length} bytes at {start}");
+            }
+            let mut other = content[100..20_000].to_vec();
+            other[19_899] ^= 1;
+            assert_eq!(find(&tails, &other), None);
+            assert_eq!(find(&tails, &[&content[59_000..], b"end"].concat()), None);
+        }
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten() {
+        let (mut tails, mut random) = (RecentTails::new(4096), Random::new(2));
+        let contents: Vec<Vec<u8>> = (0..100).map(|_| random.noise(4000)).collect();
+        for (content, fragment) in contents.iter().zip(0..) {
+            keep(&mut tails, content, fragment);
+            assert!(tails.bytes <= BLOCKS * 4096);
+        }
+        let kept = contents.iter().filter(|content| find(&tails, &content[100..]).is_some()).count();
+        assert_eq!(kept, tails.tails.len());
+        assert!(find(&tails, &contents[99][100..]).is_some() && (6..8).contains(&kept), "{kept}");
+        assert_eq!(tails.spots.len(), tails.tails.iter().map(|tail| tail.anchors.len()).sum::<usize>());
+        // One that is larger than the memory replaces all others, and goes, too.
+        keep(&mut tails, &random.noise(40_000), 100);
+        assert_eq!((tails.tails.len(), tails.spots.len(), tails.bytes), (0, 0, 0));
+    }
+
+    #[test]
+    fn monotonous_content_has_few_anchors() {
+        for period in 1..40 {
+            let bytes: Vec<u8> = (0..100_000).map(|at| (at % period * 37) as u8).collect();
+            assert!(anchors(&bytes).len() <= bytes.len().div_ceil(APART));
+        }
+        assert!(anchors(&[0; 10_000]).is_empty() && anchors(&[255; 10_000]).is_empty());
+        let count = anchors(&Random::new(3).noise(1 << 20)).len();
+        assert!((2800..3800).contains(&count), "{count}");
+    }
+}

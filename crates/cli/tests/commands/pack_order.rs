@@ -167,7 +167,7 @@ fn what_has_no_order_is_refused() {
         (&["source", "x.sqfs", "--order", "bad"], 1, "bad: line 2: `../b` is not a path in an image"),
         (&["source", "x.sqfs", "--order", "similar", "--continue"], 2, "--order: what cannot be read is left out of"),
         (
-            &["source", "x.sqfs", "--order", "similar", "-j", "1", "-c", "gzip", "-b", "16K", "--mem", "22M"],
+            &["source", "x.sqfs", "--order", "similar", "-j", "1", "-c", "gzip", "-b", "16K", "--mem", "23M"],
             1,
             "source: comparing 1 files may take ",
         ),

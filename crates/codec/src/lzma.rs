@@ -73,8 +73,14 @@ impl LzmaEncoder {
 }
 
 /// Writes a stream with our own search into `out`, with the size of the content unset; `None` if it does not fit.
-fn encode_own(search: &mut LzmaSearch, settings: &Settings, src: &[u8], out: &mut [u8]) -> Option<usize> {
-    let [contexts, dictionary @ .., _, _, _, _, _, _, _, _] = out.first_chunk_mut::<HEADER>()?;
+fn encode_own(
+    search: &mut LzmaSearch,
+    settings: &Settings,
+    src: &[u8],
+    out: &mut [u8],
+) -> Result<Option<usize>, CodecError> {
+    let Some(header) = out.first_chunk_mut::<HEADER>() else { return Ok(None) };
+    let [contexts, dictionary @ .., _, _, _, _, _, _, _, _] = header;
     *contexts = settings.contexts();
     *dictionary = settings.dictionary(src.len()).to_le_bytes();
     search.encode_marked(src, out, HEADER)
@@ -84,7 +90,7 @@ impl Compressor for LzmaEncoder {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let LzmaEncoder { search, stream, settings } = self;
         let size = match search {
-            Some(search) if src.len() <= LARGEST => encode_own(search, settings, src, out),
+            Some(search) if src.len() <= LARGEST => encode_own(search, settings, src, out)?,
             _ => encode(stream, Format::Alone, &settings.options(src.len()), src, out)?,
         };
         // With an end mark the size may be unknown; container readers require both.

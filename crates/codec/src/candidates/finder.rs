@@ -48,15 +48,11 @@ struct Tally<'a> {
 }
 
 impl Finder {
-    pub(crate) fn new(effort: Effort) -> Finder {
+    /// A finder of matches no farther back than `farthest` bytes.
+    pub(super) fn new(effort: Effort, farthest: usize) -> Finder {
         let table = || Table::new(effort.bits);
         let [three, four, six, twelve] = [(); 4].map(|()| table());
-        Finder { effort, farthest: usize::MAX, three, four, six, twelve, base: 0, next: 0 }
-    }
-
-    /// The same with no match farther back.
-    pub(crate) fn within(self, farthest: usize) -> Finder {
-        Finder { farthest, ..self }
+        Finder { effort, farthest, three, four, six, twelve, base: 0, next: 0 }
     }
 
     /// Memory, bytes.

@@ -8,6 +8,7 @@
 
 use super::suffixes::Suffixes;
 use super::{AHEAD, LARGEST_LOG, LONGEST, prefetch};
+use crate::CodecError;
 
 /// Lengths up to this one are distinct.
 pub(super) const DISTINCT: usize = 32;
@@ -54,8 +55,8 @@ struct Node {
 pub(super) struct Intervals {
     /// By number.
     nodes: Vec<Node>,
-    /// Of each position, with the longest prefix.
-    innermost: Vec<Interval>,
+    /// Their `common` becomes the interval of each position with the longest prefix.
+    suffixes: Suffixes,
     /// The intervals around the innermost one that may still grow, from the root on.
     open: Vec<Interval>,
 }
@@ -63,33 +64,35 @@ pub(super) struct Intervals {
 impl Intervals {
     /// Memory for blocks of up to `size` bytes.
     pub(super) fn memory(size: usize) -> usize {
-        (size + 1) * (size_of::<Node>() + size_of::<Interval>()) + DEPTH * size_of::<Interval>()
+        Suffixes::memory(size) + (size + 1) * size_of::<Node>() + DEPTH * size_of::<Interval>()
     }
 
-    /// Builds the index of a block of `size` bytes, at most 2^[`LARGEST_LOG`], of which no position is visited.
+    /// Builds the index of a block of at most 2^[`LARGEST_LOG`] bytes, of which no position is visited.
     #[inline(never)]
-    pub(super) fn build(&mut self, suffixes: &Suffixes, size: usize) {
+    pub(super) fn build(&mut self, src: &[u8]) -> Result<(), CodecError> {
+        self.suffixes.sort(src)?;
         self.nodes.clear();
         self.nodes.push(Node { parent: ROOT, latest: NEVER });
-        self.innermost.resize(size, ROOT);
         self.open.clear();
         let mut innermost = ROOT;
-        let mut before = None;
-        for (at, common) in suffixes.iter() {
-            let common = LENGTHS[(common as usize).min(LONGEST)].into();
-            if let Some(before) = before {
-                let earlier = innermost;
-                if common != length(innermost) {
-                    innermost = self.move_to(innermost, common);
-                }
-                self.innermost[before as usize] = earlier.max(innermost);
+        for index in 0..src.len() {
+            let at = self.suffixes.sorted[index] as usize;
+            let common = u32::from(LENGTHS[(self.suffixes.common[at] as usize).min(LONGEST)]);
+            let earlier = innermost;
+            if common != length(innermost) {
+                innermost = self.move_to(innermost, common);
             }
-            before = Some(at);
+            // The first has nothing in common with any before.
+            if let Some(before) = index.checked_sub(1) {
+                let before = self.suffixes.sorted[before] as usize;
+                self.suffixes.common[before] = earlier.max(innermost) as i32;
+            }
         }
-        if let Some(last) = before {
-            self.innermost[last as usize] = innermost;
+        if let Some(&last) = self.suffixes.sorted.last() {
+            self.suffixes.common[last as usize] = innermost as i32;
         }
         self.move_to(innermost, 0);
+        Ok(())
     }
 
     /// Closes the open intervals with prefixes longer than `common`, and opens one of that length if there is none.
@@ -116,11 +119,12 @@ impl Intervals {
     /// of its length.
     #[inline(always)]
     pub(super) fn visit(&mut self, at: usize, mut found: impl FnMut(usize, usize)) {
-        let Intervals { nodes, innermost, .. } = self;
+        let Intervals { nodes, suffixes, .. } = self;
+        let innermost = &suffixes.common;
         if let Some(&ahead) = innermost.get(at + AHEAD) {
-            prefetch(nodes, (ahead & NUMBER) as usize);
+            prefetch(nodes, (ahead as Interval & NUMBER) as usize);
         }
-        let mut interval = innermost[at];
+        let mut interval = innermost[at] as Interval;
         while interval != ROOT {
             let node = &mut nodes[(interval & NUMBER) as usize];
             let latest = std::mem::replace(&mut node.latest, at as u32);

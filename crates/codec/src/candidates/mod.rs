@@ -9,8 +9,6 @@
 //! [`ExactFinder`] finds the nearest match of each length, from the sorted suffixes of the whole block. That takes about three times as long
 //! on text. Work at a position is bounded by the number of different lengths, about forty.
 //!
-//! [`TreeFinder`] finds the nearest match of nearly every length, as fast as that, and in less time if it may miss some.
-//!
 //! A match of `nice` bytes is taken as it is, and no position inside it is searched.
 
 mod effort;
@@ -24,14 +22,13 @@ mod suffixes;
 mod table;
 #[cfg(test)]
 mod tests;
-mod tree;
 
 pub(crate) use effort::Effort;
-pub(crate) use exact::ExactFinder;
-pub(crate) use finder::Finder;
+use exact::ExactFinder;
+pub(crate) use exact::{Exact, Format};
+use finder::Finder;
 pub(crate) use found::{Candidate, Found, Matches};
 pub(crate) use search::{Search, Searcher};
-pub(crate) use tree::{TREE_PADDING, TreeEffort, TreeFinder};
 
 /// Longest match, bytes.
 pub(crate) const LONGEST: usize = (1 << 11) - 1;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Effort, ExactFinder, Finder, Found};
+use super::{Effort, Exact, ExactFinder, Finder, Found};
 use crate::CodecError;
 
 /// How candidates are found.
@@ -10,8 +10,8 @@ use crate::CodecError;
 pub(crate) enum Search {
     /// By [`Finder`]: fast, and most of them.
     ByHash(Effort),
-    /// By [`ExactFinder`]: all that count. A match of `nice` bytes or more is taken as it is.
-    Exact { nice: usize },
+    /// By [`ExactFinder`]: all that count.
+    Exact(Exact),
 }
 
 pub(crate) enum Searcher {
@@ -23,16 +23,17 @@ impl Search {
     /// A match at least this long is taken as it is, bytes.
     pub(crate) fn nice(&self) -> usize {
         match *self {
-            Search::ByHash(Effort { nice, .. }) | Search::Exact { nice } => nice,
+            Search::ByHash(Effort { nice, .. }) | Search::Exact(Exact { nice, .. }) => nice,
         }
     }
 }
 
 impl Searcher {
-    pub(crate) fn new(search: Search) -> Searcher {
+    /// Finds matches no farther back than `farthest` bytes.
+    pub(crate) fn new(search: Search, farthest: usize) -> Searcher {
         match search {
-            Search::ByHash(effort) => Searcher::ByHash(Finder::new(effort)),
-            Search::Exact { nice } => Searcher::Exact(ExactFinder::new(nice)),
+            Search::ByHash(effort) => Searcher::ByHash(Finder::new(effort, farthest)),
+            Search::Exact(exact) => Searcher::Exact(ExactFinder::new(exact, farthest)),
         }
     }
 
@@ -40,7 +41,7 @@ impl Searcher {
     pub(crate) fn memory(search: &Search, size: usize) -> usize {
         match search {
             Search::ByHash(effort) => Finder::memory(effort),
-            Search::Exact { .. } => ExactFinder::memory(size),
+            Search::Exact(_) => ExactFinder::memory(size),
         }
     }
 

@@ -12,9 +12,9 @@ const LIBRARY: usize = 128 << 10;
 #[derive(Default)]
 pub(super) struct Suffixes {
     /// Their first positions, in order.
-    sorted: Vec<i32>,
-    /// By position: bytes that the suffix has in common with the one before it in order.
-    common: Vec<i32>,
+    pub(super) sorted: Vec<i32>,
+    /// By position: bytes that the suffix has in common with the one before it in order. Free for other use when it has been read.
+    pub(super) common: Vec<i32>,
 }
 
 impl Suffixes {
@@ -34,11 +34,6 @@ impl Suffixes {
         // SAFETY: both arrays have as many elements as the block has bytes, and the suffixes have been sorted.
         let code = unsafe { sys::libsais_plcp(src.as_ptr(), self.sorted.as_ptr(), self.common.as_mut_ptr(), size) };
         check("libsais_plcp", code)
-    }
-
-    /// Each suffix in order: its position, and how many bytes it has in common with the one before.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.sorted.iter().map(|&at| (at as u32, self.common[at as usize] as u32))
     }
 }
 

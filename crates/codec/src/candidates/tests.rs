@@ -6,6 +6,10 @@ use super::*;
 
 const EFFORT: Effort = Effort { bits: 10, four: 8, six: 10, twelve: 64, nice: 64 };
 
+fn exact(nice: usize) -> Search {
+    Search::Exact(Exact { format: Format::Zstd, nice })
+}
+
 /// All candidates of each position: the continued or the longest one, and the others.
 fn all(finder: &mut Searcher, src: &[u8], part: usize) -> Vec<(Candidate, Vec<Candidate>)> {
     let mut found = Found::default();
@@ -22,8 +26,8 @@ fn all(finder: &mut Searcher, src: &[u8], part: usize) -> Vec<(Candidate, Vec<Ca
 
 /// Checks a block, alone and after another one, and in parts.
 fn check(src: &[u8], search: Search) {
-    let fresh = all(&mut Searcher::new(search), src, 1 << LARGEST_LOG);
-    let mut used = Searcher::new(search);
+    let fresh = all(&mut Searcher::new(search, usize::MAX), src, 1 << LARGEST_LOG);
+    let mut used = Searcher::new(search, usize::MAX);
     all(&mut used, &src.iter().rev().map(|byte| byte ^ 1).collect::<Vec<_>>(), 1 << LARGEST_LOG);
     assert!(all(&mut used, src, 1 << LARGEST_LOG) == fresh);
     for (at, (continued, candidates)) in fresh.iter().enumerate() {
@@ -43,19 +47,19 @@ fn check(src: &[u8], search: Search) {
 fn repeated_bytes_are_found_as_one_long_match() {
     for period in [1, 2, 3, 7, 64] {
         let src: Vec<u8> = (0..5000).map(|index| (index % period * 37) as u8).collect();
-        let found = all(&mut Searcher::new(Search::ByHash(EFFORT)), &src, src.len());
+        let found = all(&mut Searcher::new(Search::ByHash(EFFORT), usize::MAX), &src, src.len());
         let longest = found.iter().flat_map(|(_, candidates)| candidates).map(|candidate| candidate.length()).max();
         assert_eq!(longest, Some(LONGEST), "{period}");
         check(&src, Search::ByHash(EFFORT));
-        check(&src, Search::Exact { nice: 64 });
+        check(&src, exact(64));
     }
 }
 
 #[test]
 fn tables_are_cleared_where_positions_would_not_fit() {
-    let mut used = Searcher::new(Search::ByHash(EFFORT));
+    let mut used = Searcher::new(Search::ByHash(EFFORT), usize::MAX);
     let src: Vec<u8> = (0..300_000u32).map(|index| (index.wrapping_mul(index) >> 9) as u8).collect();
-    let fresh = all(&mut Searcher::new(Search::ByHash(EFFORT)), &src, src.len());
+    let fresh = all(&mut Searcher::new(Search::ByHash(EFFORT), usize::MAX), &src, src.len());
     assert!((0..9).all(|_| all(&mut used, &src, src.len()) == fresh));
 }
 
@@ -86,7 +90,7 @@ proptest! {
     #[test]
     fn all_candidates_that_count_are_found(words in prop::collection::vec(prop::collection::vec(0u8..3, 1..60), 1..6), choices in prop::collection::vec(0usize..6, 0..60)) {
         let src: Vec<u8> = choices.iter().flat_map(|choice| words[choice % words.len()].clone()).take(700).collect();
-        let found = all(&mut Searcher::new(Search::Exact { nice: LONGEST }), &src, 1 << LARGEST_LOG);
+        let found = all(&mut Searcher::new(exact(LONGEST), usize::MAX), &src, 1 << LARGEST_LOG);
         for (at, (longest, shorter)) in found.into_iter().enumerate() {
             let list = Some(longest).into_iter().chain(shorter.into_iter().rev()).filter(|candidate| candidate.length() > 0);
             let list: Vec<_> = list.map(|candidate| (candidate.length(), candidate.distance() as usize)).collect();
@@ -98,6 +102,6 @@ proptest! {
     fn candidates_are_matches(words in prop::collection::vec(prop::collection::vec(0u8..4, 1..12), 1..8), choices in prop::collection::vec(0usize..8, 0..900), nice in 8usize..200, low in 4u32..20) {
         let src: Vec<u8> = choices.iter().flat_map(|choice| words[choice % words.len()].clone()).collect();
         check(&src, Search::ByHash(Effort { nice, four: low, six: low + 2, twelve: low * 4, ..EFFORT }));
-        check(&src, Search::Exact { nice });
+        check(&src, exact(nice));
     }
 }

@@ -4,6 +4,7 @@
 
 use super::encoder::LzmaSearch;
 use super::range::{FLUSH, RangeEncoder};
+use crate::CodecError;
 
 /// Most bytes of the data of a chunk.
 const MOST: usize = 1 << 16;
@@ -44,8 +45,12 @@ impl LzmaSearch {
         filter: impl FnOnce(&mut [u8]),
         out: &mut [u8],
         at: usize,
-    ) -> Option<usize> {
-        self.begin(src, filter);
+    ) -> Result<Option<usize>, CodecError> {
+        self.begin(src, filter)?;
+        Ok(self.encode_all(src, out, at))
+    }
+
+    fn encode_all(&mut self, src: &[u8], out: &mut [u8], at: usize) -> Option<usize> {
         let mut chunks = Chunks { anew: Anew::All, at, start: 0 };
         while chunks.start < src.len() {
             self.encode_chunk(&mut chunks, out)?;

@@ -2,12 +2,11 @@
 
 use super::PADDING;
 use super::coder::{Coder, Past, Symbol};
-use super::effort::Effort;
-use super::finder::Finder;
 use super::model::{Contexts, Model};
 use super::path::{Path, REACH, Window};
 use super::range::RangeEncoder;
-use crate::candidates::{Found, LARGEST_LOG};
+use crate::CodecError;
+use crate::candidates::{Found, LARGEST_LOG, Search, Searcher};
 
 /// Largest block, bytes.
 pub(crate) const LARGEST: usize = 1 << LARGEST_LOG;
@@ -16,8 +15,8 @@ const PART: usize = 16 << 10;
 
 /// Encodes blocks of up to [`LARGEST`] bytes. The result depends on the block and the parameters alone.
 pub(crate) struct LzmaSearch {
-    effort: Effort,
-    finder: Finder,
+    nice: usize,
+    searcher: Searcher,
     found: Found,
     path: Path,
     pub(super) coder: Coder,
@@ -28,10 +27,10 @@ pub(crate) struct LzmaSearch {
 }
 
 impl LzmaSearch {
-    pub(crate) fn new(effort: Effort, contexts: Contexts, dictionary: u32) -> LzmaSearch {
+    pub(crate) fn new(search: Search, contexts: Contexts, dictionary: u32) -> LzmaSearch {
         LzmaSearch {
-            effort,
-            finder: effort.finder(dictionary),
+            nice: search.nice(),
+            searcher: Searcher::new(search, dictionary as usize),
             found: Found::default(),
             path: Path::new(),
             coder: Coder::new(contexts),
@@ -42,23 +41,23 @@ impl LzmaSearch {
     }
 
     /// Memory of an encoder for blocks of up to `size` bytes.
-    pub(crate) fn memory(effort: &Effort, size: usize) -> usize {
+    pub(crate) fn memory(search: &Search, size: usize) -> usize {
         let symbols = REACH * size_of::<Symbol>();
-        let search = Finder::memory(effort, size) + Found::memory(PART.min(size));
+        let search = Searcher::memory(search, size) + Found::memory(PART.min(size));
         search + Path::MEMORY + size_of::<Model>() + symbols + size + PADDING
     }
 
     /// Starts a block, which `filter` may change after it has been copied.
-    pub(super) fn begin(&mut self, src: &[u8], filter: impl FnOnce(&mut [u8])) {
+    pub(super) fn begin(&mut self, src: &[u8], filter: impl FnOnce(&mut [u8])) -> Result<(), CodecError> {
         self.text.clear();
         self.text.reserve_exact(src.len() + PADDING);
         self.text.extend_from_slice(src);
         filter(&mut self.text);
         self.text.resize(src.len() + PADDING, 0);
         self.coder.reset();
-        self.finder.begin(src.len());
         self.symbols.clear();
         self.part = (0, 0);
+        self.searcher.begin(&self.text[..src.len()])
     }
 
     /// Bytes of the block.
@@ -71,9 +70,9 @@ impl LzmaSearch {
         let size = self.size();
         if start >= self.part.1 {
             self.part = (start, (start + PART).min(size));
-            self.finder.find(&self.text, size, self.part.0..self.part.1, &mut self.found);
+            self.searcher.find(&self.text[..size], self.part.0..self.part.1, &mut self.found);
         }
-        let LzmaSearch { effort, found, path, coder, symbols, text, part, .. } = self;
+        let LzmaSearch { nice, found, path, coder, symbols, text, part, .. } = self;
         path.prices.set(&coder.model, coder.contexts);
         let window = Window {
             text,
@@ -82,7 +81,7 @@ impl LzmaSearch {
             found: found.matches(),
             model: &coder.model,
             contexts: coder.contexts,
-            nice: effort.nice(),
+            nice: *nice,
         };
         path.find(&window, coder.past, symbols);
     }
@@ -116,8 +115,8 @@ impl LzmaSearch {
     }
 
     /// The block as LZMA with an end mark, from `at` of `out` on. Returns the index after it, or `None` if it does not fit.
-    pub(crate) fn encode_marked(&mut self, src: &[u8], out: &mut [u8], at: usize) -> Option<usize> {
-        self.begin(src, |_| {});
+    pub(crate) fn encode_marked(&mut self, src: &[u8], out: &mut [u8], at: usize) -> Result<Option<usize>, CodecError> {
+        self.begin(src, |_| {})?;
         let limit = out.len();
         let mut range = RangeEncoder::new(out, at);
         let mut position = 0;
@@ -125,11 +124,11 @@ impl LzmaSearch {
             self.search(position);
             position = self.encode(&mut range, position, |_| true);
             if range.at() > limit {
-                return None;
+                return Ok(None);
             }
         }
         self.coder.encode_end(&mut range, position);
-        Some(range.finish()).filter(|end| *end <= limit)
+        Ok(Some(range.finish()).filter(|end| *end <= limit))
     }
 }
 

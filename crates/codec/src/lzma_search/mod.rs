@@ -12,7 +12,6 @@ mod chunks;
 mod coder;
 mod effort;
 mod encoder;
-mod finder;
 mod model;
 mod path;
 mod prices;
@@ -21,9 +20,9 @@ mod range;
 mod tests;
 mod walk;
 
-pub(crate) use effort::Effort;
+pub(crate) use effort::search_of;
 pub(crate) use encoder::{LARGEST, LzmaSearch};
 pub(crate) use model::Contexts;
 
 /// Bytes after the block that may be loaded.
-const PADDING: usize = crate::candidates::TREE_PADDING;
+const PADDING: usize = 16;

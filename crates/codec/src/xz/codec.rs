@@ -40,7 +40,7 @@ impl Compressor for XzEncoder {
         for bcj in variants {
             let try_compress = |dst: &mut [u8]| match search {
                 Some(search) if src.len() <= LARGEST => {
-                    Ok(encode_stream(search, *bcj, settings.dictionary(src.len()), src, dst))
+                    encode_stream(search, *bcj, settings.dictionary(src.len()), src, dst)
                 }
                 _ => encode(stream, Format::Xz(*bcj), &settings.options(src.len()), src, dst),
             };
@@ -57,12 +57,17 @@ pub(crate) fn encode_stream(
     dictionary: u32,
     src: &[u8],
     out: &mut [u8],
-) -> Option<usize> {
+) -> Result<Option<usize>, CodecError> {
     let header =
         [container::stream_header(), container::block_header(None, bcj, container::dictionary_byte(dictionary))];
-    let mut at = put(out, 0, &header.concat())?;
     let filter = |block: &mut [u8]| bcj.into_iter().for_each(|bcj| bcj.encode(block));
-    at = search.encode_chunks(src, filter, out, at)?;
+    let Some(at) = put(out, 0, &header.concat()) else { return Ok(None) };
+    let end = search.encode_chunks(src, filter, out, at)?;
+    Ok(end.and_then(|at| end_stream(src, out, at)))
+}
+
+/// Writes what follows the chunks of a stream's only block.
+fn end_stream(src: &[u8], out: &mut [u8], mut at: usize) -> Option<usize> {
     let unpadded = at - container::EDGE + container::CHECK;
     at = put(out, at, &[0; 3][..at.next_multiple_of(4) - at])?;
     at = put(out, at, &container::crc32(src).to_le_bytes())?;

@@ -3,7 +3,7 @@
 use liblzma_sys as sys;
 
 use super::{LzmaModel, encoder_usage};
-use crate::lzma_search::{Contexts, Effort, LARGEST, LzmaSearch};
+use crate::lzma_search::{Contexts, LARGEST, LzmaSearch, search_of};
 
 /// Smallest dictionary of the encoder, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
 pub(crate) const MIN_DICT: usize = 4096;
@@ -53,7 +53,7 @@ impl Settings {
     /// Our own encoder with these settings, for blocks of up to [`LARGEST`] bytes; `None` if the library is faster.
     pub(crate) fn search(&self) -> Option<LzmaSearch> {
         let contexts = Contexts { lc: self.lc, lp: self.lp, pb: self.pb };
-        Effort::new(self.level, self.extreme).map(|effort| LzmaSearch::new(effort, contexts, self.dict_limit))
+        search_of(self.level, self.extreme).map(|search| LzmaSearch::new(search, contexts, self.dict_limit))
     }
 
     /// The contexts as headers store them.
@@ -69,10 +69,10 @@ impl Settings {
     /// Memory of an encoder for blocks of up to `block_size` bytes, bytes, without a spare buffer: of our own, and of the library's where
     /// that is used.
     pub(crate) fn memory(&self, block_size: usize) -> usize {
-        let own = Effort::new(self.level, self.extreme);
+        let own = search_of(self.level, self.extreme);
         let is_enough = own.is_some() && block_size <= LARGEST;
         let library = if is_enough { 0 } else { self.library_memory() };
-        library + own.map_or(0, |effort| LzmaSearch::memory(&effort, block_size.min(LARGEST)))
+        library + own.map_or(0, |search| LzmaSearch::memory(&search, block_size.min(LARGEST)))
     }
 }
 

@@ -30,7 +30,7 @@ impl Optimal {
     pub(in crate::zstd) fn new(effort: Effort, block_size: usize, checksum: bool) -> Result<Optimal, CodecError> {
         Ok(Optimal {
             effort,
-            searcher: Searcher::new(effort.search),
+            searcher: Searcher::new(effort.search, usize::MAX),
             found: Found::default(),
             path: Path::new(),
             parts: Vec::new(),

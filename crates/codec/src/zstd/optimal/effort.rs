@@ -1,6 +1,6 @@
 //! The effort of a level.
 
-use crate::candidates::{self, Search};
+use crate::candidates::{self, Exact, Format, Search};
 
 /// The first level whose search is our own. Below, libzstd's is faster.
 const FIRST: i32 = 13;
@@ -24,7 +24,7 @@ impl Effort {
         let by_hash = |[four, six, twelve]: [u32; 3], nice| {
             Search::ByHash(candidates::Effort { bits: 15, four, six, twelve, nice })
         };
-        let exact = |nice| Search::Exact { nice };
+        let exact = |nice| Search::Exact(Exact { format: Format::Zstd, nice });
         let (search, passes, part) = match level {
             ..=13 => (by_hash([4, 5, 12], 24), 1, 1 << 12),
             14 => (by_hash([5, 6, 16], 32), 1, 1 << 12),

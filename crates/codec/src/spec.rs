@@ -135,7 +135,7 @@ impl Spec {
         match self {
             Spec::None | Spec::Huff0 | Spec::Zle => Ok(()),
             Spec::Gzip(params) => params.check(),
-            Spec::Xz(params) => params.model.check(xz::NAME).and(params.dict_size(block_size).map(drop)),
+            Spec::Xz(params) => params.check().and(params.dict_size(block_size).map(drop)),
             Spec::Lzma(params) => params.model.check(lzma::NAME).and(params.dict_size(block_size).map(drop)),
             Spec::Zstd(params) => params.check(),
             Spec::Lz4(params) => params.check(),
@@ -175,6 +175,7 @@ impl Spec {
             Spec::Xz(params) => {
                 params.model.dict_size = DictSize::Block;
                 params.filters = crate::Set::EMPTY;
+                params.auto = false;
             }
             Spec::Lzma(params) => params.model.dict_size = DictSize::Block,
             _ => {}

@@ -47,6 +47,11 @@ impl LzmaSearch {
         search + Path::MEMORY + size_of::<Model>() + symbols + size + PADDING
     }
 
+    /// Takes other contexts for the blocks that follow.
+    pub(crate) fn set_contexts(&mut self, contexts: Contexts) {
+        self.coder.contexts = contexts;
+    }
+
     /// Starts a block, which `filter` may change after it has been copied.
     pub(super) fn begin(&mut self, src: &[u8], filter: impl FnOnce(&mut [u8])) -> Result<(), CodecError> {
         self.text.clear();

@@ -11,7 +11,7 @@ use crate::{Bcj, Choice, Decoder, Encoder, LzmaModel, LzmaParams, Outcome, Set, 
 const LEVELS: [u32; 3] = [4, 6, 9];
 
 fn xz(model: LzmaModel) -> Spec {
-    Spec::Xz(XzParams { model, filters: Set::EMPTY })
+    Spec::Xz(XzParams { model, filters: Set::EMPTY, auto: false })
 }
 
 /// An encoder and a decoder.

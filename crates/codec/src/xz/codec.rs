@@ -2,10 +2,10 @@
 
 use liblzma_sys as sys;
 
-use super::{Bcj, Code, Format, NAME, Settings, Stream, XzParams, container};
+use super::{Bcj, Code, Format, NAME, Settings, Stream, XzParams, choice, container};
 use crate::bounded::{Compressor, keep_smallest};
 use crate::lzma_search::{LARGEST, LzmaSearch};
-use crate::{CodecError, Decoder};
+use crate::{CodecError, Decoder, Set};
 
 pub(crate) struct XzEncoder {
     search: Option<LzmaSearch>,
@@ -14,6 +14,8 @@ pub(crate) struct XzEncoder {
     settings: Settings,
     /// The filters to try; `None` is the plain stream.
     variants: Vec<Option<Bcj>>,
+    /// The filters to choose from, by what a block holds; `None` to try the variants.
+    choices: Option<Set<Bcj>>,
     /// Buffer for a second attempt, so that the first result is kept if it was smaller.
     spare: Vec<u8>,
 }
@@ -24,18 +26,33 @@ impl XzEncoder {
         let variants = variants(params);
         let spare = vec![0; if variants.len() > 1 { block_size } else { 0 }];
         let settings = Settings::new(&params.model, dict_limit);
-        XzEncoder { search: settings.search(), stream: Stream::new(NAME), settings, variants, spare }
+        let choices = params.auto.then_some(params.filters);
+        XzEncoder { search: settings.search(), stream: Stream::new(NAME), settings, variants, choices, spare }
+    }
+}
+
+impl XzEncoder {
+    /// Makes the filter and the contexts that suit a block the only ones to try.
+    fn choose(&mut self, src: &[u8], filters: Set<Bcj>) {
+        let contexts = choice::contexts(src);
+        self.variants = vec![choice::filter(src, filters)];
+        self.settings = self.settings.with(contexts);
+        self.search.iter_mut().for_each(|search| search.set_contexts(contexts));
     }
 }
 
 /// Every filter to try, the plain stream first.
 fn variants(params: &XzParams) -> Vec<Option<Bcj>> {
-    std::iter::once(None).chain(params.filters.iter().map(Some)).collect()
+    let filters = if params.auto { Set::EMPTY } else { params.filters };
+    std::iter::once(None).chain(filters.iter().map(Some)).collect()
 }
 
 impl Compressor for XzEncoder {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
-        let XzEncoder { search, stream, settings, variants, spare } = self;
+        if let Some(filters) = self.choices {
+            self.choose(src, filters);
+        }
+        let XzEncoder { search, stream, settings, variants, spare, .. } = self;
         let mut best = None;
         for bcj in variants {
             let try_compress = |dst: &mut [u8]| match search {
@@ -108,8 +125,12 @@ pub(crate) fn encoded(stream: &Stream, code: Code) -> Result<Option<usize>, Code
 
 /// Memory of an encoder for blocks of up to `block_size` bytes.
 pub(crate) fn encoder_memory(params: &XzParams, block_size: usize) -> usize {
-    let spare = if params.filters.is_empty() { 0 } else { block_size };
-    spare + params.model.encoder_memory(block_size)
+    let more = match () {
+        () if params.auto => choice::MEMORY,
+        () if params.filters.is_empty() => 0,
+        () => block_size,
+    };
+    more + params.model.encoder_memory(block_size)
 }
 
 /// Decompresses single streams of xz, or of lzma with or without an end mark.

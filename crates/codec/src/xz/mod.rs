@@ -4,6 +4,7 @@
 mod bare_reader;
 #[allow(unsafe_code)] // calls a C library
 mod branch;
+mod choice;
 mod codec;
 pub(crate) mod container;
 mod dict;
@@ -47,7 +48,10 @@ pub(crate) const MODEL_HELP: &str = "\
 pub(crate) const FILTERS_HELP: &str = "\
 filters for machine code: each block is compressed without and with each filter named, and the smallest
 result is kept; metadata is compressed without
-  x86 powerpc ia64 arm armthumb sparc
+  x86 powerpc arm armthumb sparc
+  ia64               which many kernels lack now
   arm64 riscv        Linux reads these since 6.12
+  auto               chooses the filter, none or x86, and lc, lp and pb for each block by counting, in
+                     little more time than none; with auto,arm64 arm64 too
 also accepted: bcj=FILTER
 ";

@@ -5,7 +5,8 @@ use crate::CodecError;
 use crate::item::{Printed, items};
 use crate::set::{Choice, Set, find};
 
-const KNOWN: &str = "level, extreme, dictsize, lc, lp, pb, x86, powerpc, ia64, arm, armthumb, sparc, arm64, riscv";
+const KNOWN: &str =
+    "level, extreme, dictsize, lc, lp, pb, x86, powerpc, ia64, arm, armthumb, sparc, arm64, riscv, auto";
 
 /// A filter that makes branch targets in machine code absolute, so that they repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +50,9 @@ pub struct XzParams {
     pub model: LzmaModel,
     /// Filters to try on each block besides none; the smallest result is kept.
     pub filters: Set<Bcj>,
+    /// Whether one of the filters or none is chosen by what a block holds, and `lc`, `lp` and `pb` too, instead of trying. The filters are then
+    /// x86 and arm64 at most.
+    pub auto: bool,
 }
 
 impl XzParams {
@@ -65,6 +69,12 @@ impl XzParams {
             if params.model.take(&item)? {
                 continue;
             }
+            if item.key == "auto" {
+                item.flag()?;
+                params.auto = true;
+                params.filters.insert(Bcj::X86);
+                continue;
+            }
             let filter = match item.key {
                 "bcj" => item.choice()?,
                 name => find(name).ok_or_else(|| item.unknown(KNOWN))?,
@@ -74,20 +84,44 @@ impl XzParams {
             }
             params.filters.insert(filter);
         }
-        params.model.check(NAME)?;
+        params.check()?;
         Ok(params)
+    }
+
+    /// Checks ranges, because callers may set the fields directly.
+    pub(crate) fn check(&self) -> Result<(), CodecError> {
+        self.model.check(NAME)?;
+        let usual = LzmaModel::new(0);
+        let [mine, default] = [&self.model, &usual].map(|model| [model.lc, model.lp, model.pb]);
+        if self.auto && mine != default {
+            let found = format!("auto with lc={},lp={},pb={}", mine[0], mine[1], mine[2]);
+            return Err(CodecError::Conflict {
+                codec: NAME,
+                found,
+                expected: "auto, which chooses these, or these".to_owned(),
+            });
+        }
+        let tried = self.filters.iter().find(|filter| !matches!(filter, Bcj::X86 | Bcj::Arm64));
+        if let Some(filter) = tried.filter(|_| self.auto) {
+            let found = format!("auto with {}", filter.name());
+            let expected = "auto with arm64 or no filter: the others are only tried, without auto".to_owned();
+            return Err(CodecError::Conflict { codec: NAME, found, expected });
+        }
+        Ok(())
     }
 
     pub(crate) fn print(&self) -> String {
         let mut printed = Printed::default();
         self.model.print(&mut printed, Self::DEFAULT_LEVEL);
-        self.filters.iter().for_each(|filter| printed.flag(filter.name(), true));
+        printed.flag("auto", self.auto);
+        let named = self.filters.iter().filter(|filter| !(self.auto && *filter == Bcj::X86));
+        named.for_each(|filter| printed.flag(filter.name(), true));
         printed.list()
     }
 }
 
 impl Default for XzParams {
     fn default() -> Self {
-        XzParams { model: LzmaModel::new(Self::DEFAULT_LEVEL), filters: Set::EMPTY }
+        XzParams { model: LzmaModel::new(Self::DEFAULT_LEVEL), filters: Set::EMPTY, auto: false }
     }
 }

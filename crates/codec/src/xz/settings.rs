@@ -61,6 +61,11 @@ impl Settings {
         Contexts { lc: self.lc, lp: self.lp, pb: self.pb }.byte()
     }
 
+    /// The same with other contexts.
+    pub(crate) fn with(self, Contexts { lc, lp, pb }: Contexts) -> Settings {
+        Settings { lc, lp, pb, ..self }
+    }
+
     /// Memory of the library's encoder, bytes.
     pub(crate) fn library_memory(&self) -> usize {
         STATE + encoder_usage(&self.options(self.dict_limit as usize))

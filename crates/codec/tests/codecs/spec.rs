@@ -179,7 +179,7 @@ fn every_codec_has_help_that_names_its_parameters() {
     }
     for (name, parameters) in [
         ("gzip", "level= window= engine= default filtered huffman rle fixed"),
-        ("xz", "level= extreme dictsize= lc= lp= pb= x86 powerpc ia64 arm armthumb sparc arm64 riscv"),
+        ("xz", "level= extreme dictsize= lc= lp= pb= x86 powerpc ia64 arm armthumb sparc arm64 riscv auto"),
         ("lzma", "level= extreme dictsize= lc= lp= pb="),
         ("zstd", "level="),
         ("lz4", "hc level= acceleration="),

@@ -56,6 +56,7 @@ pub(super) fn candidates(stated: &Spec) -> Vec<Spec> {
         Spec::Zstd(ZstdParams { level: 1 }) => texts.extend((1..=5).map(|level| format!("zstd:level=-{level}"))),
         Spec::Zstd(ZstdParams { level: ZstdParams::MAX_LEVEL }) => texts.push("zstd:level=max".into()),
         Spec::Xz(_) | Spec::Lzma(_) => {
+            texts.push(joined("auto".into()));
             texts.push(joined("extreme".into()));
             texts.extend((0..=9).rev().map(|level| joined(format!("level={level}"))));
             texts.push(joined("level=9,extreme".into()));
@@ -131,8 +132,10 @@ mod tests {
         assert_eq!(texts("gzip"), ["gzip", "gzip:level=10", "gzip:level=11", "gzip:level=12", "gzip:engine=zlib"]);
         assert_eq!(texts("gzip:level=6"), ["gzip:level=6", "gzip:level=6,engine=zlib"]);
         assert_eq!(texts("zstd:level=19"), ["zstd:level=19"]);
+        assert_eq!(texts("zstd:level=22"), ["zstd:level=22", "zstd:level=max"]);
         assert_eq!(texts("zstd:level=1")[1], "zstd:level=-1");
-        assert_eq!(texts("xz:dictsize=64K,x86").len(), 12);
+        assert_eq!(texts("xz:dictsize=64K,x86")[1], "xz:dictsize=64K,auto");
+        assert_eq!(texts("xz:dictsize=64K,x86").len(), 13);
         assert_eq!(texts("lzo"), ["lzo"]);
         assert_eq!(texts("lz4hc").len(), 12);
         assert_eq!(texts("lz4"), ["lz4"]);

@@ -3,7 +3,7 @@
 /// Numbers below have a table.
 const SMALL: usize = 1 << 12;
 /// A bit.
-pub(super) const BIT: u32 = 1 << FRACTION;
+pub(crate) const BIT: u32 = 1 << FRACTION;
 const FRACTION: u32 = 8;
 
 static TABLE: [u16; SMALL] = table();
@@ -36,7 +36,7 @@ const fn computed(number: u64) -> u32 {
 
 /// The binary logarithm of `number`, in [`BIT`]s; 0 for 0.
 #[inline(always)]
-pub(super) fn log2(number: u32) -> u32 {
+pub(crate) fn log2(number: u32) -> u32 {
     if (number as usize) < SMALL {
         return TABLE[number as usize].into();
     }

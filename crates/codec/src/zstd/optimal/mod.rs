@@ -24,3 +24,4 @@ mod tests;
 pub(super) use chunk::Optimal;
 pub(super) use codes::{SHORTEST, Sequence};
 pub(super) use effort::Effort;
+pub(crate) use log::{BIT, log2};

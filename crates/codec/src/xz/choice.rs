@@ -1,0 +1,195 @@
+//! Chooses the filter and the contexts of a block by what it holds.
+
+use super::Bcj;
+use crate::Set;
+use crate::bytes::{four, slot};
+use crate::lzma_search::Contexts;
+use crate::zstd::{BIT, log2};
+
+/// Bytes of a block for each call at least, for x86.
+const CALLS: usize = 600;
+/// Instructions of a block for each branch with link or page address at most, for arm64.
+const BRANCHES: usize = 24;
+
+/// The filter that suits a block, of those that may be used.
+pub(super) fn filter(block: &[u8], among: Set<Bcj>) -> Option<Bcj> {
+    [(Bcj::X86, is_x86 as fn(&[u8]) -> bool), (Bcj::Arm64, is_arm64)]
+        .into_iter()
+        .find(|(filter, is)| among.contains(*filter) && is(block))
+        .map(|(filter, _)| filter)
+}
+
+/// Of the bytes that may be calls and jumps, half or more have a target nearby.
+fn is_x86(block: &[u8]) -> bool {
+    let mut counts = [0; 2];
+    for bytes in block.windows(5).filter(|bytes| bytes[0] & 0xfe == 0xe8) {
+        counts[usize::from(matches!(bytes[4], 0 | 0xff))] += 1;
+    }
+    let [far, near] = counts;
+    near >= far && near * CALLS > block.len()
+}
+
+/// Branches with link, and page addresses, among the aligned words.
+fn is_arm64(block: &[u8]) -> bool {
+    let words = block.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
+    let is_branch = |word: &u32| word >> 26 == 0b10_0101 && matches!(word >> 20 & 0x3f, 0 | 0x3f);
+    let count = words.filter(is_branch).count();
+    count * BRANCHES * 4 > block.len()
+}
+
+/// The candidates: the usual contexts first, which are kept unless others are clearly better.
+const CONTEXTS: [Contexts; 4] = [
+    Contexts { lc: 3, lp: 0, pb: 2 },
+    Contexts { lc: 4, lp: 0, pb: 2 },
+    Contexts { lc: 0, lp: 2, pb: 2 },
+    Contexts { lc: 2, lp: 2, pb: 2 },
+];
+/// Hash bits of the table of earlier positions.
+const BITS: u32 = 14;
+/// What a byte costs the first time it occurs in a context, beside its frequency, in [`BIT`]s.
+const FIRST: u64 = 5 * BIT as u64;
+
+/// Memory while contexts are chosen, bytes.
+pub(super) const MEMORY: usize = (size_of::<u32>() << BITS) + COUNTS * size_of::<[u32; 256]>();
+/// Contexts of literals, of all candidates.
+const COUNTS: usize = CONTEXTS.len() * 16;
+
+/// The contexts that suit a block: by what its literals cost, which are the bytes that did not occur before with their neighbours.
+pub(super) fn contexts(block: &[u8]) -> Contexts {
+    let mut latest = vec![0u32; 1 << BITS];
+    let mut counts = vec![[0u32; 256]; COUNTS];
+    // Matches by whether their distance is a multiple of four.
+    let mut matches = [0usize; 2];
+    let mut at = 4;
+    while at + 4 <= block.len() {
+        let key = four(block, at);
+        let there = std::mem::replace(&mut latest[slot(u64::from(key), BITS)], at as u32) as usize;
+        if there > 0 && four(block, there) == key {
+            matches[usize::from((at - there).is_multiple_of(4))] += 1;
+            let same = block[at..].iter().zip(&block[there..]).take_while(|(one, other)| one == other);
+            at += same.count().min(64);
+            continue;
+        }
+        let (byte, before) = (usize::from(block[at]), block[at - 1]);
+        for (index, contexts) in CONTEXTS.iter().enumerate() {
+            let context = ((at & ((1 << contexts.lp) - 1)) << contexts.lc) + (usize::from(before) >> (8 - contexts.lc));
+            counts[index * 16 + context % 16][byte] += 1;
+        }
+        at += 1;
+    }
+    let costs = [0, 1, 2, 3].map(|index| counts[index * 16..][..16].iter().map(cost).sum::<u64>());
+    let mut best = 0;
+    for index in 1..CONTEXTS.len() {
+        let (cost, least) = (costs[index], costs[best]);
+        if cost < if best == 0 { least - least / 200 } else { least } {
+            best = index;
+        }
+    }
+    let [other, aligned] = matches;
+    let pb = if CONTEXTS[best].lp == 0 && aligned * 2 < other { 0 } else { 2 };
+    Contexts { pb, ..CONTEXTS[best] }
+}
+
+/// What bytes with these counts cost, in [`BIT`]s. In whole numbers: the choice must be the same on all machines.
+fn cost(counts: &[u32; 256]) -> u64 {
+    let total = log2(counts.iter().sum());
+    let used = counts.iter().filter(|count| **count > 0);
+    used.map(|&count| u64::from(count) * u64::from(total - log2(count)) + FIRST).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use packline_testkit::Random;
+
+    use super::*;
+    use crate::{Outcome, Spec};
+
+    fn both() -> Set<Bcj> {
+        [Bcj::X86, Bcj::Arm64].into_iter().collect()
+    }
+
+    /// Calls of a few functions between other bytes.
+    fn x86(size: usize) -> Vec<u8> {
+        let mut random = Random::new(1);
+        let mut made = Vec::new();
+        while made.len() < size {
+            made.extend(random.noise(20).iter().map(|byte| byte & 0x5f));
+            let target = u32::from(random.noise(1)[0]) * 64;
+            made.push(0xe8);
+            made.extend_from_slice(&target.wrapping_sub(made.len() as u32 + 4).to_le_bytes());
+        }
+        made.truncate(size);
+        made
+    }
+
+    fn arm64(size: usize) -> Vec<u8> {
+        let noise = Random::new(2).noise(size / 4);
+        let words = noise.iter().zip(0u32..).map(|(byte, index)| match byte % 8 {
+            0 => 0x9400_0000 | (u32::from(*byte) * 16).wrapping_sub(index) & 0x3ff_ffff,
+            _ => 0xf940_0000 | u32::from(*byte) << 5,
+        });
+        words.flat_map(u32::to_le_bytes).collect()
+    }
+
+    #[test]
+    fn code_gets_its_filter_and_nothing_else_does() {
+        assert_eq!(filter(&x86(50_000), both()), Some(Bcj::X86));
+        assert_eq!(filter(&arm64(50_000), both()), Some(Bcj::Arm64));
+        assert_eq!(filter(&arm64(50_000), [Bcj::X86].into_iter().collect()), None, "it is not named");
+        let mut random = Random::new(3);
+        for block in
+            [random.prose(50_000), vec![0; 50_000], vec![0xff; 50_000], random.noise(50_000), vec![], vec![1; 4]]
+        {
+            assert_eq!(filter(&block, both()), None);
+        }
+    }
+
+    #[test]
+    fn contexts_follow_the_content() {
+        assert_eq!(contexts(&Random::new(4).prose(100_000)).lp, 0);
+        let records: Vec<u8> =
+            Random::new(5).noise(20_000).chunks(2).flat_map(|two| [two[0] & 15, two[1] | 64, 200, 3]).collect();
+        assert_eq!(contexts(&records).lp, 2);
+        for block in [vec![], vec![0; 5], vec![0; 50_000], Random::new(6).noise(50_000)] {
+            let Contexts { lc, lp, pb } = contexts(&block);
+            assert!(lc + lp <= 4 && pb <= 4);
+        }
+    }
+
+    #[test]
+    fn blocks_come_back_and_do_not_depend_on_earlier_ones() {
+        let mut random = Random::new(7);
+        let records = (0..30_000u32).flat_map(|index| (index / 3 * 7).to_le_bytes()).collect();
+        let blocks = [x86(100_000), random.prose(70_000), arm64(80_000), records, vec![0; 9000], random.prose(20)];
+        for text in ["xz:auto", "xz:auto,arm64,level=1", "xz:auto,level=9,dictsize=50%"] {
+            let spec = Spec::parse(text).unwrap();
+            let mut used = spec.encoder(1 << 17).unwrap();
+            for block in blocks.iter().chain(&blocks) {
+                let [mut one, mut other, mut back] = [(); 3].map(|()| vec![0; block.len()]);
+                let made = used.compress(block, &mut one).unwrap();
+                assert_eq!(spec.encoder(1 << 17).unwrap().compress(block, &mut other), Ok(made));
+                let Outcome::Smaller(size) = made else { continue };
+                assert!(one[..size] == other[..size], "{text}");
+                assert_eq!(
+                    spec.decoder(1 << 17, 1 << 24).unwrap().decompress(&one[..size], &mut back),
+                    Ok(block.len())
+                );
+                assert!(back == *block);
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_are_printed_and_checked() {
+        for (typed, printed) in
+            [("xz:auto", "xz:auto"), ("xz:x86,auto", "xz:auto"), ("xz:arm64,auto,level=9", "xz:level=9,auto,arm64")]
+        {
+            let spec = Spec::parse(typed).unwrap();
+            assert_eq!(spec.to_string(), printed);
+            assert_eq!(Spec::parse(printed), Ok(spec));
+        }
+        for wrong in ["xz:auto,arm", "xz:auto,lc=4", "xz:auto,pb=0", "xz:auto=1", "lzma:auto"] {
+            assert!(Spec::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -27,6 +27,7 @@ mod mapping;
 mod none;
 #[allow(unsafe_code)] // loads without bounds checks
 mod place;
+mod processor;
 mod raw_lzma;
 mod reference_lzma;
 mod set;

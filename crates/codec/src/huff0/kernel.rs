@@ -17,7 +17,7 @@ impl Kernel {
     /// The fastest one that this processor supports.
     pub(super) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("avx2") {
+        if crate::processor::has_avx2_and_bmi() {
             let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
             return if wide { Kernel::Avx512 } else { Kernel::Bmi2 };
         }

@@ -62,7 +62,7 @@ impl Walk<'_> {
     /// Visits the positions of the window. Returns the number of them.
     pub(super) fn run(self) -> usize {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") {
+        if crate::processor::has_avx2_and_bmi() {
             // SAFETY: the processor has these instructions.
             return unsafe { self.run_avx2() };
         }

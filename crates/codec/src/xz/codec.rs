@@ -29,9 +29,7 @@ impl XzEncoder {
         let choices = params.auto.then_some(params.filters);
         XzEncoder { search: settings.search(), stream: Stream::new(NAME), settings, variants, choices, spare }
     }
-}
 
-impl XzEncoder {
     /// Makes the filter and the contexts that suit a block the only ones to try.
     fn choose(&mut self, src: &[u8], filters: Set<Bcj>) {
         let contexts = choice::contexts(src);

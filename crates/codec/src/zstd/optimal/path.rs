@@ -174,7 +174,7 @@ impl Walk<'_> {
     /// Visits all positions, and then the end.
     fn run(self) {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") {
+        if crate::processor::has_avx2_and_bmi() {
             // SAFETY: the processor has these instructions.
             return unsafe { self.run_avx2() };
         }

@@ -8,7 +8,7 @@ use packline_codec::{Outcome, Spec};
 /// Block size of the encoders.
 const BLOCK_SIZE: usize = 256 << 10;
 
-const SPECS: [&str; 14] = [
+const SPECS: [&str; 16] = [
     "zstd:level=13",
     "zstd:level=14",
     "zstd",
@@ -21,7 +21,9 @@ const SPECS: [&str; 14] = [
     "xz:level=4",
     "xz:lc=2,lp=2,pb=4,dictsize=8K",
     "xz:extreme,x86,ia64,armthumb",
+    "xz:level=max,x86",
     "lzma:level=5",
+    "lzma:level=max",
     "lzma:level=9,lc=0,lp=3,pb=0",
 ];
 

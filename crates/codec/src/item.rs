@@ -47,7 +47,15 @@ impl<'a> Item<'a> {
         T: FromStr + PartialOrd + Display,
     {
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
-        let text = self.text(&expected)?;
+        self.number_of(range, &expected)
+    }
+
+    /// A number of a range, with a description for messages.
+    pub(crate) fn number_of<T>(&self, range: RangeInclusive<T>, expected: &str) -> Result<T, CodecError>
+    where
+        T: FromStr + PartialOrd,
+    {
+        let text = self.text(expected)?;
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.ok_or_else(|| self.wrong(text, expected))
     }

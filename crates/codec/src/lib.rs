@@ -34,6 +34,7 @@ mod set;
 #[allow(unsafe_code)] // memory from the system
 mod slabs;
 mod slack;
+mod smallest;
 mod spec;
 mod stream;
 mod traits;

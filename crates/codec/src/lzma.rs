@@ -1,7 +1,7 @@
 //! lzma: the legacy .lzma format (xz `doc/lzma-file-format.txt`), a 13-byte header and LZMA data with an end mark.
 
 use crate::CodecError;
-use crate::bounded::Compressor;
+use crate::bounded::{Compressor, keep_smallest};
 use crate::item::{Printed, items};
 use crate::lzma_search::{LARGEST, LzmaSearch};
 use crate::xz::{Format, LzmaModel, Settings, Stream, encode};
@@ -11,6 +11,7 @@ pub(crate) const NAME: &str = "lzma";
 pub(crate) const HELP: &str = "\
 lzma: LZMA in the legacy .lzma format; current Linux kernels do not read it in SquashFS
   level=0..9         effort (default 5); also preset=
+  level=max          9 and extreme, and of lc, lp and pb those that make each block smallest
 ";
 
 const KNOWN: &str = "level, extreme, dictsize, lc, lp, pb";
@@ -62,14 +63,23 @@ pub(crate) struct LzmaEncoder {
     /// Where our own search is not used: see [`Settings::search`].
     stream: Stream,
     settings: Settings,
+    /// Buffer for a second attempt.
+    spare: Vec<u8>,
 }
 
 impl LzmaEncoder {
-    /// An encoder with dictionaries up to `dict_limit` bytes.
-    pub(crate) fn new(params: &LzmaParams, dict_limit: u32) -> Self {
+    /// An encoder for blocks of up to `block_size` bytes, with dictionaries up to `dict_limit` bytes.
+    pub(crate) fn new(params: &LzmaParams, block_size: usize, dict_limit: u32) -> Self {
         let settings = Settings::new(&params.model, dict_limit);
-        LzmaEncoder { search: settings.search(), stream: Stream::new(NAME), settings }
+        let spare = vec![0; if params.model.is_max() { block_size } else { 0 }];
+        LzmaEncoder { search: settings.search(&params.model, block_size), stream: Stream::new(NAME), settings, spare }
     }
+}
+
+/// Memory of an encoder for blocks of up to `block_size` bytes.
+pub(crate) fn encoder_memory(params: &LzmaParams, block_size: usize) -> usize {
+    let spare = if params.model.is_max() { block_size } else { 0 };
+    spare + params.model.encoder_memory(block_size)
 }
 
 /// Writes a stream with our own search into `out`, with the size of the content unset; `None` if it does not fit.
@@ -86,11 +96,30 @@ fn encode_own(
     search.encode_marked(src, out, HEADER)
 }
 
+/// Encodes a block once more if other contexts may make it smaller than `best`.
+fn encode_again(
+    search: &mut LzmaSearch,
+    settings: &Settings,
+    src: &[u8],
+    out: &mut [u8],
+    spare: &mut [u8],
+    best: Option<usize>,
+) -> Result<Option<usize>, CodecError> {
+    let Some(contexts) = best.and_then(|_| search.cheaper_contexts()) else { return Ok(best) };
+    let (usual, settings) = (search.set_contexts(contexts), settings.with(contexts));
+    let best = keep_smallest(best, out, spare, |dst| encode_own(search, &settings, src, dst))?;
+    search.set_contexts(usual);
+    Ok(best)
+}
+
 impl Compressor for LzmaEncoder {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
-        let LzmaEncoder { search, stream, settings } = self;
+        let LzmaEncoder { search, stream, settings, spare } = self;
         let size = match search {
-            Some(search) if src.len() <= LARGEST => encode_own(search, settings, src, out)?,
+            Some(search) if src.len() <= LARGEST => {
+                let best = encode_own(search, settings, src, out)?;
+                encode_again(search, settings, src, out, spare, best)?
+            }
             _ => encode(stream, Format::Alone, &settings.options(src.len()), src, out)?,
         };
         // With an end mark the size may be unknown; container readers require both.

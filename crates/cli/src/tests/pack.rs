@@ -14,6 +14,7 @@ use crate::ui::io::Host;
 /// Options that change the image: what is given, and what it must differ from.
 const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("codec", &["--codec", "gzip:level=1"], &[]),
+    ("smallest", &["--smallest"], &[]),
     ("block-size", &["-b", "16K"], &[]),
     ("no-compress", &["--no-compress", "data,fragments"], &[]),
     ("no-compress", &["--stored", "all"], &["--stored", "data,fragments"]),

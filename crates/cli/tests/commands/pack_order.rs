@@ -184,3 +184,16 @@ fn what_has_no_order_is_refused() {
     sandbox.good(&["pack", "-q", "source", "x.sqfs", "--order", "similar", "--dry-run"]);
     sandbox.good(&["pack", "-q", "source", "x.sqfs", "--order", "input", "--continue"]);
 }
+
+#[test]
+fn the_smallest_image_is_that_of_the_strongest_codec_and_similar_order() {
+    let sandbox = sandbox();
+    sandbox.plant("source", &families());
+    for (codec, strongest) in [("xz:arm64", "xz:level=max,x86,arm64"), ("zstd", "zstd:level=max"), ("lz4", "lz4:hc")] {
+        let smallest = pack(&sandbox, &["source"], &["-b", "16K", "-c", codec, "--smallest"]);
+        let named = pack(&sandbox, &["source"], &["-b", "16K", "-c", strongest, "--order", "similar", "-j", "0"]);
+        assert!(smallest == named, "{codec}");
+        let by_path = pack(&sandbox, &["source"], &["-b", "16K", "-c", codec, "--smallest", "--order", "input"]);
+        assert!(by_path == pack(&sandbox, &["source"], &["-b", "16K", "-c", strongest]), "{codec}");
+    }
+}

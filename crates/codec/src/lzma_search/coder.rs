@@ -69,6 +69,8 @@ pub(super) struct Coder {
 }
 
 impl Coder {
+    pub(super) const MEMORY: usize = size_of::<Model>();
+
     pub(super) fn new(contexts: Contexts) -> Coder {
         Coder { model: Box::new(Model::NEW), past: Past::START, contexts }
     }

@@ -2,9 +2,10 @@
 
 use super::PADDING;
 use super::coder::{Coder, Past, Symbol};
-use super::model::{Contexts, Model};
+use super::model::Contexts;
 use super::path::{Path, REACH, Window};
 use super::range::RangeEncoder;
+use super::recode::Kept;
 use crate::CodecError;
 use crate::candidates::{Found, LARGEST_LOG, Search, Searcher};
 
@@ -21,6 +22,8 @@ pub(crate) struct LzmaSearch {
     path: Path,
     pub(super) coder: Coder,
     symbols: Vec<Symbol>,
+    /// The symbols of the block so far, if they are asked for.
+    pub(super) kept: Option<Kept>,
     /// The block, and [`PADDING`] zeros.
     pub(super) text: Vec<u8>,
     part: (usize, usize),
@@ -35,6 +38,7 @@ impl LzmaSearch {
             path: Path::new(),
             coder: Coder::new(contexts),
             symbols: Vec::with_capacity(REACH),
+            kept: None,
             text: Vec::new(),
             part: (0, 0),
         }
@@ -44,12 +48,22 @@ impl LzmaSearch {
     pub(crate) fn memory(search: &Search, size: usize) -> usize {
         let symbols = REACH * size_of::<Symbol>();
         let search = Searcher::memory(search, size) + Found::memory(PART.min(size));
-        search + Path::MEMORY + size_of::<Model>() + symbols + size + PADDING
+        search + Path::MEMORY + Coder::MEMORY + symbols + size + PADDING
     }
 
-    /// Takes other contexts for the blocks that follow.
-    pub(crate) fn set_contexts(&mut self, contexts: Contexts) {
-        self.coder.contexts = contexts;
+    /// Keeps the symbols of blocks of up to `size` bytes for [`LzmaSearch::cheapest_contexts`].
+    pub(crate) fn keep_symbols(&mut self, size: usize) {
+        self.kept = Some(Kept::new(size));
+    }
+
+    /// Memory of [`LzmaSearch::keep_symbols`], bytes.
+    pub(crate) fn kept_memory(size: usize) -> usize {
+        Kept::memory(size)
+    }
+
+    /// Takes other contexts for the blocks that follow. Returns those before.
+    pub(crate) fn set_contexts(&mut self, contexts: Contexts) -> Contexts {
+        std::mem::replace(&mut self.coder.contexts, contexts)
     }
 
     /// Starts a block, which `filter` may change after it has been copied.
@@ -61,6 +75,7 @@ impl LzmaSearch {
         self.text.resize(src.len() + PADDING, 0);
         self.coder.reset();
         self.symbols.clear();
+        self.kept.iter_mut().for_each(Kept::clear);
         self.part = (0, 0);
         self.searcher.begin(&self.text[..src.len()])
     }
@@ -77,7 +92,7 @@ impl LzmaSearch {
             self.part = (start, (start + PART).min(size));
             self.searcher.find(&self.text[..size], self.part.0..self.part.1, &mut self.found);
         }
-        let LzmaSearch { nice, found, path, coder, symbols, text, part, .. } = self;
+        let LzmaSearch { nice, found, path, coder, symbols, kept, text, part, .. } = self;
         path.prices.set(&coder.model, coder.contexts);
         let window = Window {
             text,
@@ -89,6 +104,7 @@ impl LzmaSearch {
             nice: *nice,
         };
         path.find(&window, coder.past, symbols);
+        kept.iter_mut().for_each(|kept| kept.add(symbols));
     }
 
     /// Codes symbols of the window while `goes_on`. Returns the position after them.

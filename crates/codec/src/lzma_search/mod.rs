@@ -16,6 +16,7 @@ mod model;
 mod path;
 mod prices;
 mod range;
+mod recode;
 #[cfg(test)]
 mod tests;
 mod walk;

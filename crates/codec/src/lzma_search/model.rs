@@ -112,6 +112,18 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
+    pub(crate) const USUAL: Contexts = Contexts { lc: 3, lp: 0, pb: 2 };
+
+    /// The same with all bits of literals that LZMA2 allows.
+    pub(super) fn other_literals(self) -> Vec<Contexts> {
+        (0..=4).flat_map(|lp| (0..=4 - lp).map(move |lc| Contexts { lc, lp, ..self })).collect()
+    }
+
+    /// The same with all bits of positions.
+    pub(super) fn other_positions(self) -> Vec<Contexts> {
+        (0..=4).map(|pb| Contexts { pb, ..self }).collect()
+    }
+
     /// As the formats store them.
     pub(crate) fn byte(self) -> u8 {
         ((self.pb * 5 + self.lp) * 9 + self.lc) as u8

@@ -39,7 +39,7 @@ fn is_arm64(block: &[u8]) -> bool {
 
 /// The candidates: the usual contexts first, which are kept unless others are clearly better.
 const CONTEXTS: [Contexts; 4] = [
-    Contexts { lc: 3, lp: 0, pb: 2 },
+    Contexts::USUAL,
     Contexts { lc: 4, lp: 0, pb: 2 },
     Contexts { lc: 0, lp: 2, pb: 2 },
     Contexts { lc: 2, lp: 2, pb: 2 },
@@ -176,6 +176,26 @@ mod tests {
                 );
                 assert!(back == *block);
             }
+        }
+    }
+
+    #[test]
+    fn trying_all_makes_blocks_no_larger_than_any_choice() {
+        let records: Vec<u8> = (0..30_000u32).flat_map(|index| (index / 3 * 7919).to_le_bytes()).collect();
+        let mut random = Random::new(8);
+        for block in [records, random.prose(100_000), x86(100_000)] {
+            let size = |text: &str| {
+                let mut out = vec![0; block.len()];
+                match Spec::parse(text).unwrap().encoder(1 << 17).unwrap().compress(&block, &mut out).unwrap() {
+                    Outcome::Smaller(size) => size,
+                    Outcome::NotSmaller => block.len(),
+                }
+            };
+            let most = size("xz:level=max,x86");
+            for text in ["xz:level=9,extreme", "xz:level=9,extreme,x86", "xz:auto,level=9,extreme"] {
+                assert!(most <= size(text), "{text}");
+            }
+            assert!(size("lzma:level=max") <= size("lzma:level=9,extreme"));
         }
     }
 

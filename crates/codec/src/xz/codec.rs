@@ -24,10 +24,11 @@ impl XzEncoder {
     /// An encoder for blocks of up to `block_size` bytes, with dictionaries up to `dict_limit` bytes.
     pub(crate) fn new(params: &XzParams, block_size: usize, dict_limit: u32) -> Self {
         let variants = variants(params);
-        let spare = vec![0; if variants.len() > 1 { block_size } else { 0 }];
+        let spare = vec![0; if variants.len() > 1 || params.model.is_max() { block_size } else { 0 }];
         let settings = Settings::new(&params.model, dict_limit);
         let choices = params.auto.then_some(params.filters);
-        XzEncoder { search: settings.search(), stream: Stream::new(NAME), settings, variants, choices, spare }
+        let search = settings.search(&params.model, block_size);
+        XzEncoder { search, stream: Stream::new(NAME), settings, variants, choices, spare }
     }
 
     /// Makes the filter and the contexts that suit a block the only ones to try.
@@ -35,7 +36,41 @@ impl XzEncoder {
         let contexts = choice::contexts(src);
         self.variants = vec![choice::filter(src, filters)];
         self.settings = self.settings.with(contexts);
-        self.search.iter_mut().for_each(|search| search.set_contexts(contexts));
+        if let Some(search) = &mut self.search {
+            search.set_contexts(contexts);
+        }
+    }
+
+    /// The smallest of all filters to try, by our own search; then once more where other contexts may be cheaper.
+    fn search_each(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        let XzEncoder { search: Some(search), settings, variants, spare, .. } = self else { return Ok(None) };
+        let dictionary = settings.dictionary(src.len());
+        let (mut best, mut again) = (None, None);
+        for bcj in variants {
+            let before = best;
+            best = keep_smallest(best, out, spare, |dst| encode_stream(search, *bcj, dictionary, src, dst))?;
+            if best != before {
+                again = search.cheaper_contexts().map(|contexts| (*bcj, contexts));
+            }
+        }
+        if let Some((bcj, contexts)) = again {
+            let usual = search.set_contexts(contexts);
+            best = keep_smallest(best, out, spare, |dst| encode_stream(search, bcj, dictionary, src, dst))?;
+            search.set_contexts(usual);
+        }
+        Ok(best)
+    }
+
+    /// The smallest of all filters to try, by the library.
+    fn encode_each(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        let XzEncoder { stream, settings, variants, spare, .. } = self;
+        let mut best = None;
+        for bcj in variants {
+            let try_compress =
+                |dst: &mut [u8]| encode(stream, Format::Xz(*bcj), &settings.options(src.len()), src, dst);
+            best = keep_smallest(best, out, spare, try_compress)?;
+        }
+        Ok(best)
     }
 }
 
@@ -50,18 +85,10 @@ impl Compressor for XzEncoder {
         if let Some(filters) = self.choices {
             self.choose(src, filters);
         }
-        let XzEncoder { search, stream, settings, variants, spare, .. } = self;
-        let mut best = None;
-        for bcj in variants {
-            let try_compress = |dst: &mut [u8]| match search {
-                Some(search) if src.len() <= LARGEST => {
-                    encode_stream(search, *bcj, settings.dictionary(src.len()), src, dst)
-                }
-                _ => encode(stream, Format::Xz(*bcj), &settings.options(src.len()), src, dst),
-            };
-            best = keep_smallest(best, out, spare, try_compress)?;
+        match self.search {
+            Some(_) if src.len() <= LARGEST => self.search_each(src, out),
+            _ => self.encode_each(src, out),
         }
-        Ok(best)
     }
 }
 
@@ -125,7 +152,7 @@ pub(crate) fn encoded(stream: &Stream, code: Code) -> Result<Option<usize>, Code
 pub(crate) fn encoder_memory(params: &XzParams, block_size: usize) -> usize {
     let more = match () {
         () if params.auto => choice::MEMORY,
-        () if params.filters.is_empty() => 0,
+        () if params.filters.is_empty() && !params.model.is_max() => 0,
         () => block_size,
     };
     more + params.model.encoder_memory(block_size)

@@ -33,6 +33,7 @@ pub(crate) const NAME: &str = "xz";
 pub(crate) const HELP: &str = "\
 xz: LZMA2 in .xz streams with a CRC-32
   level=0..9         effort (default 6); also preset=
+  level=max          9 and extreme, and of lc, lp and pb those that make each block smallest
 ";
 
 /// Help on the parameters of [`LzmaModel`].

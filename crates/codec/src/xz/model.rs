@@ -3,6 +3,7 @@
 use super::{DictSize, Settings};
 use crate::CodecError;
 use crate::item::{Item, Printed};
+use crate::lzma_search::{LARGEST, LzmaSearch};
 use crate::spec::METADATA_BLOCK_SIZE;
 
 /// Memory of a decoder without its dictionary, bytes (liblzma's own estimate).
@@ -11,7 +12,7 @@ pub(crate) const DECODER_MEMORY: usize = 96 * 1024;
 /// LZMA search effort and contexts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LzmaModel {
-    /// Effort, 0 to 9. Default 6 for xz, 5 for lzma.
+    /// Effort, 0 to 9, or [`MAX`](LzmaModel::MAX). Default 6 for xz, 5 for lzma.
     pub level: u32,
     /// Whether to search longer.
     pub extreme: bool,
@@ -26,15 +27,28 @@ pub struct LzmaModel {
 }
 
 impl LzmaModel {
+    /// The level that compresses best with the contexts given.
+    pub const MAX_LEVEL: u32 = 9;
+    /// The level beyond, `level=max`: [`LzmaModel::MAX_LEVEL`] extreme, and in blocks of up to 1 MiB the contexts that make each block smallest.
+    pub const MAX: u32 = Self::MAX_LEVEL + 1;
+    /// What `level` may be, for messages.
+    const LEVELS: &str = "a whole number from 0 to 9, or max";
+
     /// The defaults, with a level.
     pub fn new(level: u32) -> Self {
         LzmaModel { level, extreme: false, dict_size: DictSize::Block, lc: 3, lp: 0, pb: 2 }
     }
 
+    /// Whether contexts are chosen for each block by trying them.
+    pub(crate) fn is_max(&self) -> bool {
+        self.level == Self::MAX
+    }
+
     /// Applies a parameter; false if it is none of these.
     pub(crate) fn take(&mut self, item: &Item<'_>) -> Result<bool, CodecError> {
         match item.key {
-            "level" | "preset" => self.level = item.number(0..=9)?,
+            "level" | "preset" if item.text(Self::LEVELS)? == "max" => self.level = Self::MAX,
+            "level" | "preset" => self.level = item.number_of(0..=Self::MAX_LEVEL, Self::LEVELS)?,
             "extreme" | "e" => {
                 item.flag()?;
                 self.extreme = true;
@@ -50,7 +64,10 @@ impl LzmaModel {
 
     pub(crate) fn print(&self, printed: &mut Printed, default_level: u32) {
         let default = LzmaModel::new(default_level);
-        printed.value("level", self.level, default.level);
+        match self.level {
+            Self::MAX => printed.value("level", "max", ""),
+            level => printed.value("level", level, default.level),
+        }
         printed.flag("extreme", self.extreme);
         printed.value("dictsize", self.dict_size.to_string(), default.dict_size.to_string());
         printed.value("lc", self.lc, default.lc);
@@ -62,8 +79,15 @@ impl LzmaModel {
     pub(crate) fn check(&self, codec: &'static str) -> Result<(), CodecError> {
         let wrong =
             |found: String, expected: &str| Err(CodecError::Conflict { codec, found, expected: expected.to_owned() });
-        if self.level > 9 {
-            return wrong(format!("level={}", self.level), "0 to 9");
+        if self.level > Self::MAX {
+            return wrong(format!("level={}", self.level), "0 to 9, or max");
+        }
+        if self.is_max() && self.extreme {
+            return wrong("level=max,extreme".to_owned(), "one of the two: max is extreme");
+        }
+        if self.is_max() && [self.lc, self.lp, self.pb] != [3, 0, 2] {
+            let found = format!("level=max with lc={},lp={},pb={}", self.lc, self.lp, self.pb);
+            return wrong(found, "level=max, which chooses these, or these");
         }
         if self.pb > 4 {
             return wrong(format!("pb={}", self.pb), "0 to 4");
@@ -86,7 +110,8 @@ impl LzmaModel {
     /// Memory of an encoder for blocks of up to `block_size` bytes, without a spare buffer.
     pub(crate) fn encoder_memory(&self, block_size: usize) -> usize {
         let dict_size = self.dict_size.resolve(block_size).unwrap_or(DictSize::MAX);
-        Settings::new(self, dict_size).memory(block_size)
+        let kept = if self.is_max() { LzmaSearch::kept_memory(block_size.min(LARGEST)) } else { 0 };
+        Settings::new(self, dict_size).memory(block_size) + kept
     }
 
     /// Memory of a decoder for blocks of up to `block_size` bytes, and for metadata blocks, beyond [`DECODER_MEMORY`].

@@ -91,6 +91,10 @@ impl XzParams {
     /// Checks ranges, because callers may set the fields directly.
     pub(crate) fn check(&self) -> Result<(), CodecError> {
         self.model.check(NAME)?;
+        if self.auto && self.model.is_max() {
+            let expected = "auto, or max, which tries the filters named".to_owned();
+            return Err(CodecError::Conflict { codec: NAME, found: "auto with level=max".to_owned(), expected });
+        }
         let usual = LzmaModel::new(0);
         let [mine, default] = [&self.model, &usual].map(|model| [model.lc, model.lp, model.pb]);
         if self.auto && mine != default {

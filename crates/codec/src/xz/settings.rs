@@ -35,7 +35,9 @@ pub(crate) struct Search {
 impl Settings {
     /// Settings for blocks with dictionaries up to `dict_limit` bytes.
     pub(crate) fn new(model: &LzmaModel, dict_limit: u32) -> Self {
-        Settings { level: model.level, extreme: model.extreme, lc: model.lc, lp: model.lp, pb: model.pb, dict_limit }
+        let level = model.level.min(LzmaModel::MAX_LEVEL);
+        let extreme = model.extreme || model.is_max();
+        Settings { level, extreme, lc: model.lc, lp: model.lp, pb: model.pb, dict_limit }
     }
 
     /// The library's options for a block of `size` bytes. The dictionary is no larger than the block can use, since clearing large tables
@@ -50,10 +52,14 @@ impl Settings {
         useful(size).min(self.dict_limit as usize) as u32
     }
 
-    /// Our own encoder with these settings, for blocks of up to [`LARGEST`] bytes; `None` if the library is faster.
-    pub(crate) fn search(&self) -> Option<LzmaSearch> {
+    /// Our own encoder with these settings of a model, for blocks of up to `block_size` and [`LARGEST`] bytes; `None` if the library is faster.
+    pub(crate) fn search(&self, model: &LzmaModel, block_size: usize) -> Option<LzmaSearch> {
         let contexts = Contexts { lc: self.lc, lp: self.lp, pb: self.pb };
-        search_of(self.level, self.extreme).map(|search| LzmaSearch::new(search, contexts, self.dict_limit))
+        let mut search = LzmaSearch::new(search_of(self.level, self.extreme)?, contexts, self.dict_limit);
+        if model.is_max() {
+            search.keep_symbols(block_size.min(LARGEST));
+        }
+        Some(search)
     }
 
     /// The contexts as headers store them.

@@ -2,7 +2,7 @@
 
 use super::NAME;
 use crate::CodecError;
-use crate::item::{Item, Printed, items};
+use crate::item::{Printed, items};
 
 const KNOWN: &str = "level";
 const EXPECTED: &str = "a whole number from -131072 to -1 or from 1 to 22, or max";
@@ -27,7 +27,9 @@ impl ZstdParams {
         for item in items(NAME, list) {
             match item.key {
                 "level" | "compression-level" if item.text(EXPECTED)? == "max" => params.level = Self::MAX,
-                "level" | "compression-level" => params.level = level(&item)?,
+                "level" | "compression-level" => {
+                    params.level = item.number_of(Self::MIN_LEVEL..=Self::MAX_LEVEL, EXPECTED)?
+                }
                 _ => return Err(item.unknown(KNOWN)),
             }
         }
@@ -55,13 +57,6 @@ impl ZstdParams {
             expected: EXPECTED.to_owned(),
         })
     }
-}
-
-/// A level that is a number.
-fn level(item: &Item<'_>) -> Result<i32, CodecError> {
-    let text = item.text(EXPECTED)?;
-    let level = text.parse().ok().filter(|level| (ZstdParams::MIN_LEVEL..=ZstdParams::MAX_LEVEL).contains(level));
-    level.ok_or_else(|| item.wrong(text, EXPECTED))
 }
 
 impl Default for ZstdParams {

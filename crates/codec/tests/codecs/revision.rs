@@ -8,11 +8,20 @@ const RECORDED: [(&[&str], u32, &str); 10] = [
     (&["none"], 1, "db27f030ad8e467c"),
     (&["gzip", "gzip:level=1", "gzip:level=12"], 1, "fa1223e7de6aee91"),
     (
-        &["xz", "xz:x86,arm", "xz:lc=0,lp=2,pb=2", "xz:level=1", "xz:level=4", "xz:level=9", "xz:auto"],
+        &[
+            "xz",
+            "xz:x86,arm",
+            "xz:lc=0,lp=2,pb=2",
+            "xz:level=1",
+            "xz:level=4",
+            "xz:level=9",
+            "xz:auto",
+            "xz:level=max,x86",
+        ],
         2,
-        "b9a71d3e3d76e23e",
+        "7e6c18ace4bb0e99",
     ),
-    (&["lzma", "lzma:level=1", "lzma:level=9"], 2, "1628afd0470b9fe3"),
+    (&["lzma", "lzma:level=1", "lzma:level=9", "lzma:level=max"], 2, "e0981021b8623a8e"),
     (
         &["zstd", "zstd:level=1", "zstd:level=13", "zstd:level=17", "zstd:level=22", "zstd:level=max"],
         3,

@@ -57,6 +57,7 @@ pub(super) fn candidates(stated: &Spec) -> Vec<Spec> {
         Spec::Zstd(ZstdParams { level: ZstdParams::MAX_LEVEL }) => texts.push("zstd:level=max".into()),
         Spec::Xz(_) | Spec::Lzma(_) => {
             texts.push(joined("auto".into()));
+            texts.push(joined("level=max".into()));
             texts.push(joined("extreme".into()));
             texts.extend((0..=9).rev().map(|level| joined(format!("level={level}"))));
             texts.push(joined("level=9,extreme".into()));

@@ -208,6 +208,9 @@ impl Pack {
         if let PackOptions::SquashFs(image) = &mut options {
             let time = self.time(io)?;
             changes.mtime_most = time.map(i64::from);
+            if self.compression.smallest {
+                image.codec = image.codec.smallest().map_err(|error| wrong("smallest", error))?;
+            }
             changes.edit = self.attributes.edit((changes.uid, changes.gid), io)?;
             self.layout.apply(&self.compression, time.unwrap_or(0), image);
             resources = self.machine.resources(&io.host);
@@ -223,7 +226,7 @@ impl Pack {
         let mut request = PackRequest::new(source, self.target(container, io)?, options);
         (request.changes, request.tar) = (changes, self.entries.tar());
         (request.offset, request.verify) = (self.layout.offset, self.output.verify);
-        request.order = self.order.order(invocation)?;
+        request.order = self.order.order(invocation, self.compression.smallest)?;
         if container == Container::SquashFs && !self.output.dry_run {
             request.cache = self.cache.open(resources.workers > 0, io)?;
         }

@@ -29,6 +29,10 @@ pub struct Compression {
     /// Do not compress these parts: a comma separated list of inodes, data, fragments, xattrs, ids, all
     #[arg(long, alias = "stored", value_name = "PARTS", value_parser = text(uncompressed_parts))]
     no_compress: Option<Stored>,
+    /// The smallest image that the codec and the block size allow, whatever it costs: the parameters of the codec that compress best (of xz, x86
+    /// too, and the filters named), and --order=similar unless another is given
+    #[arg(long, conflicts_with_all = ["no_compress", "fragments", "no_fragments", "layout", "no_dedup", "no_sparse", "continue_on_error"])]
+    pub smallest: bool,
 }
 
 /// What the image contains, and how it is laid out.

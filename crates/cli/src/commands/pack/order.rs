@@ -24,12 +24,15 @@ pub struct OrderOptions {
 }
 
 impl OrderOptions {
-    /// The order, if it is another than that of the source.
+    /// The order, if it is another than that of the source; without the option that of similarity if `similar`.
     ///
     /// # Errors
     /// [`Failure::Usage`] for a value that is no order, and with `--continue`; [`Failure::Failed`] for a list that cannot be read.
-    pub fn order(&self, invocation: &Invocation) -> Result<Option<ContentOrder>, Failure> {
+    pub fn order(&self, invocation: &Invocation, similar: bool) -> Result<Option<ContentOrder>, Failure> {
         let order = match self.order.as_bytes() {
+            b"input" if similar && !invocation.has("order") => {
+                ContentOrder::new(FileList::default(), RestOrder::Similar)
+            }
             b"input" => return Ok(None),
             b"path" => ContentOrder::default(),
             b"similar" => ContentOrder::new(FileList::default(), RestOrder::Similar),

@@ -58,7 +58,7 @@ const KEEPING: &[&str] = &[
     "policy",
     "main-thread-works",
     "trace",
-    // Transcripts have these.
+    // Transcripts have these; order: crates/cli/tests/commands/pack_order.rs too.
     "manifest",
     "run-commands",
     "one-file-system",
@@ -70,7 +70,7 @@ const KEEPING: &[&str] = &[
     "no-cache",
     "cache-size",
     "lenient",
-    "order", // the sample is in the order of paths, and has no similar files: crates/cli/tests/commands/pack_order.rs
+    "order",
     // Tested beside those of squashfs-tools.
     "ignore-zeros",
     "files-from",
@@ -80,8 +80,7 @@ const KEEPING: &[&str] = &[
     "verbose",
     "dry-run",
     "continue",
-    // Tested with layers.
-    "whiteouts",
+    "whiteouts", // tested with layers
     "remove",
     "platform",
     // These need a source or a file of their own; tests of the program have them.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 18] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
@@ -11,6 +11,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
     ("longrange", &["engine"]),
     ("cache", &["runtime", "codec"]),
     ("remote", &["runtime", "codec", "cache"]),
+    ("recovery", &["engine", "runtime"]),
     ("squashfs", &["engine", "runtime", "codec", "tree", "cache"]),
     ("lrz", &["engine", "runtime", "codec", "longrange"]),
     ("pln", &["engine", "runtime", "codec", "cache"]),

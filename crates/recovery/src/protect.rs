@@ -1,0 +1,207 @@
+//! Makes recovery data.
+
+use std::sync::Arc;
+
+use packline_engine::{Permit, Task};
+use packline_runtime::{Input, Observer, Pass, Progress, Resources, Sink};
+
+use crate::code::{Encoder, TABLES};
+use crate::footer::Footer;
+use crate::map::for_each;
+use crate::memory::{Demand, plan};
+use crate::packet::{HEAD_BYTES, Head, Kind, Params};
+use crate::shape::UNIT;
+use crate::survey::{Survey, survey};
+use crate::table;
+use crate::{Error, Redundancy, Shape};
+
+/// The widest columns, bytes: what a disk reads in hardly more time than a sector.
+const WIDEST: u64 = 64 << 10;
+/// The most bytes of the chunks that a worker holds.
+const CHUNKS_MOST: u64 = 64 << 20;
+
+/// Where recovery data goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A file of its own.
+    Sidecar,
+    /// Behind the protected bytes, with a footer.
+    Behind,
+}
+
+/// Statistics of making recovery data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Protected {
+    /// Shards of the file, and recovery shards.
+    pub shape: Shape,
+    /// BLAKE3 of the protected bytes.
+    pub blake3: [u8; 32],
+    /// Bytes of the recovery data.
+    pub bytes: u64,
+}
+
+/// Makes recovery data for all bytes of `input`, and writes it to `sink`, which must take bytes at any offset: from byte 0 on, or
+/// behind the input's bytes, which are in the sink then. The sink is not flushed.
+///
+/// # Errors
+/// [`Error::Unsupported`] for an empty input, [`Error::Input`], [`Error::Output`], [`Error::Memory`], [`Error::Changed`],
+/// [`Error::Cancelled`].
+pub fn protect(
+    input: &Arc<dyn Input>,
+    redundancy: Redundancy,
+    place: Place,
+    sink: &mut dyn Sink,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<Protected, Error> {
+    protect_again(input, Shape::new(input.size(), redundancy)?, place, sink, resources, observer)
+}
+
+/// As [`protect`], with the shape of earlier recovery data: the result has the same bytes if the file has.
+///
+/// # Errors
+/// As [`protect`].
+pub fn protect_again(
+    input: &Arc<dyn Input>,
+    shape: Shape,
+    place: Place,
+    sink: &mut dyn Sink,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<Protected, Error> {
+    let Survey { shards, root } = survey(input, &shape, true, resources, observer)?;
+    let shards: Option<Vec<_>> = shards.into_iter().collect();
+    let (Some(shards), Some(root)) = (shards, root) else { return Err(Error::Changed) };
+    let start = if place == Place::Behind { shape.length } else { 0 };
+    let mut writer = Writer { params: Params { shape, root }, start, sink };
+    writer.pieces(&table::pieces(&shape, &shards)?)?;
+    writer.parity(input, resources, observer)?;
+    let mut bytes = shape.packet_bytes();
+    if place == Place::Behind {
+        let footer = Footer { length: shape.length, total: start + bytes + crate::FOOTER_BYTES as u64 };
+        writer.put(bytes, &footer.encode())?;
+        bytes += crate::FOOTER_BYTES as u64;
+    }
+    if input.changed().map_err(Error::Input)? {
+        return Err(Error::Changed);
+    }
+    Ok(Protected { shape, blake3: root, bytes })
+}
+
+/// Writes packets to their places.
+struct Writer<'s> {
+    params: Params,
+    /// Where the first packet begins in the sink.
+    start: u64,
+    sink: &'s mut dyn Sink,
+}
+
+impl Writer<'_> {
+    fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        match self.sink.write_at(self.start + offset, bytes) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Error::Internal("recovery data needs an output that is written at any offset".into())),
+            Err(cause) => Err(Error::Output(cause)),
+        }
+    }
+
+    fn pieces(&mut self, pieces: &[Vec<u8>]) -> Result<(), Error> {
+        for (index, piece) in pieces.iter().enumerate() {
+            let head = Head { params: self.params, kind: Kind::Piece, index };
+            let mut hasher = head.hasher();
+            hasher.update(piece);
+            let at = self.params.shape.piece_at(index);
+            self.put(at, &head.encode(&hasher))?;
+            self.put(at + HEAD_BYTES as u64, piece)?;
+        }
+        Ok(())
+    }
+
+    /// Calculates all recovery shards, a column of all of them after the other.
+    fn parity(
+        &mut self,
+        input: &Arc<dyn Input>,
+        resources: &Resources,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        let shape = self.params.shape;
+        let recovery = shape.recovery() as u64;
+        let heads = (0..shape.recovery()).map(|index| Head { params: self.params, kind: Kind::Parity, index });
+        let heads: Vec<Head> = heads.collect();
+        let mut hashers: Vec<blake3::Hasher> = heads.iter().map(Head::hasher).collect();
+        let besides = TABLES + recovery * size_of::<blake3::Hasher>() as u64;
+        let demand = |width| Demand { besides, tool: Encoder::memory(shape.recovery(), width), item: recovery * width };
+        let chunk = recovery.next_power_of_two();
+        let widest = shape.parity_bytes().min(WIDEST).min((CHUNKS_MOST / 2 / chunk).max(UNIT));
+        let plan = plan(demand, widest, "making recovery data", resources, observer)?;
+        let columns = (0..shape.parity_bytes()).step_by(plan.width as usize);
+        let columns = columns.map(|start| (start, plan.width.min(shape.parity_bytes() - start)));
+        let task = EncodeTask { input: Arc::clone(input), shape };
+        for_each(task, &plan, recovery * plan.width, resources, columns, &mut |made: Made| {
+            for (index, (column, hasher)) in made.bytes.chunks(made.width as usize).zip(&mut hashers).enumerate() {
+                hasher.update(column);
+                self.put(shape.parity_at(index) + HEAD_BYTES as u64 + made.start, column)?;
+            }
+            let (done, total) = (made.start + made.width, Some(shape.parity_bytes()));
+            let scaled = |bytes: u64| bytes.saturating_mul(shape.shards() as u64).min(shape.length);
+            let pass = Some(Pass { name: "encoding", part: 1, done: scaled(done), total: total.map(scaled) });
+            observer.advance(&Progress { pass, ..Progress::of_source(shape.length, Some(shape.length)) });
+            Ok(())
+        })?;
+        for (index, (head, hasher)) in heads.iter().zip(&hashers).enumerate() {
+            self.put(shape.parity_at(index), &head.encode(hasher))?;
+        }
+        Ok(())
+    }
+}
+
+/// Columns of all recovery shards, one after the other.
+struct Made {
+    start: u64,
+    width: u64,
+    bytes: Vec<u8>,
+    _permit: Permit,
+}
+
+/// Reads a column of all shards and encodes it.
+struct EncodeTask {
+    input: Arc<dyn Input>,
+    shape: Shape,
+}
+
+impl Task for EncodeTask {
+    type In = ((u64, u64), Permit);
+    type Out = Made;
+    type Error = Error;
+    type Tool = Encoder;
+
+    fn tool(&self) -> Encoder {
+        Encoder::new(self.shape.recovery())
+    }
+
+    fn run(&self, encoder: &mut Encoder, ((start, width), permit): Self::In) -> Result<Made, Error> {
+        let bytes = encoder.encode(self.shape.shards(), width as usize, &mut |shard, row| {
+            read_column(&*self.input, &self.shape, self.shape.start(shard), shard, start, row)
+        })?;
+        Ok(Made { start, width, bytes, _permit: permit })
+    }
+}
+
+/// Fills a column from byte `column` of shard `index` on, which begins at byte `start` of the input. Behind the end of the last shard
+/// are zeros.
+///
+/// # Errors
+/// [`Error::Input`].
+pub(crate) fn read_column(
+    input: &dyn Input,
+    shape: &Shape,
+    start: u64,
+    index: usize,
+    column: u64,
+    row: &mut [u8],
+) -> Result<(), Error> {
+    let there = shape.bytes(index).saturating_sub(column).min(row.len() as u64) as usize;
+    let (bytes, zeros) = row.split_at_mut(there);
+    zeros.fill(0);
+    if bytes.is_empty() { Ok(()) } else { input.read_at(start + column, bytes).map_err(Error::Input) }
+}

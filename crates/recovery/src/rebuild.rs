@@ -1,0 +1,132 @@
+//! Calculates lost shards.
+
+use std::sync::Arc;
+
+use packline_engine::{Permit, Task};
+use packline_runtime::{Input, Observer, Pass, Progress, Resources, Sink};
+
+use crate::code::{Decoder, Erasures, TABLES};
+use crate::examine::Examined;
+use crate::map::for_each;
+use crate::memory::{Demand, plan};
+use crate::protect::read_column;
+use crate::shape::UNIT;
+use crate::{Error, RecoverySet, Shape};
+
+/// The widest columns, bytes, and the most bytes of the known shards that a worker holds.
+const WIDEST: u64 = 16 << 10;
+const KNOWN_MOST: u64 = 64 << 20;
+
+/// Calculates the shards that are lost, and writes them to their places in `sink`.
+///
+/// # Errors
+/// [`Error::Memory`], [`Error::Cancelled`], [`Error::Input`], [`Error::Packets`], [`Error::Output`].
+pub(crate) fn rebuild(
+    file: &Arc<dyn Input>,
+    set: &RecoverySet,
+    examined: &Examined,
+    sink: &mut dyn Sink,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    let shape = set.shape();
+    let lost: Vec<usize> = (0..shape.shards()).filter(|&index| examined.places[index].is_none()).collect();
+    let parity: Vec<(usize, u64)> = set.parity().take(lost.len()).collect();
+    let used = parity.iter().map(|&(index, _)| index).collect();
+    let erasures = Erasures { shards: shape.shards(), recovery: shape.recovery(), lost, used };
+    let count = erasures.lost.len() as u64;
+    let demand = |width| Demand {
+        besides: TABLES,
+        tool: Decoder::memory(shape.shards(), shape.recovery(), width),
+        item: count * width,
+    };
+    let widest = KNOWN_MOST / (shape.shards() as u64).next_power_of_two();
+    let widest = shape.parity_bytes().min(WIDEST).min(widest.max(UNIT));
+    let plan = plan(demand, widest, "repairing shards", resources, observer)?;
+    let columns = (0..shape.parity_bytes()).step_by(plan.width as usize);
+    let columns = columns.map(|start| (start, plan.width.min(shape.parity_bytes() - start)));
+    let task = DecodeTask {
+        file: Arc::clone(file),
+        packets: Arc::clone(&set.input),
+        shape,
+        places: examined.places.clone(),
+        parity,
+        erasures: erasures.clone(),
+    };
+    for_each(task, &plan, count * plan.width, resources, columns, &mut |made: Made| {
+        for (&index, column) in erasures.lost.iter().zip(made.bytes.chunks(made.width as usize)) {
+            let there = shape.bytes(index).saturating_sub(made.start).min(made.width) as usize;
+            put(sink, shape.start(index) + made.start, &column[..there])?;
+        }
+        let (done, total) = (made.start + made.width, Some(shape.parity_bytes()));
+        let pass = Some(Pass { name: "repairing", part: 1, done, total });
+        observer.advance(&Progress { pass, ..Progress::of_source(done, total) });
+        Ok(())
+    })
+}
+
+/// The shards that are not lost, and their places.
+fn here(places: &[Option<u64>]) -> impl Iterator<Item = (usize, u64)> {
+    places.iter().enumerate().filter_map(|(index, place)| Some((index, (*place)?)))
+}
+
+/// Writes bytes to their place.
+///
+/// # Errors
+/// [`Error::Output`].
+pub(crate) fn put(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+    match sink.write_at(offset, bytes) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Error::Internal("a repair needs an output that is written at any offset".into())),
+        Err(cause) => Err(Error::Output(cause)),
+    }
+}
+
+/// Columns of all lost shards, one after the other.
+struct Made {
+    start: u64,
+    width: u64,
+    bytes: Vec<u8>,
+    _permit: Permit,
+}
+
+/// Reads a column of all known shards and calculates it for the lost ones.
+struct DecodeTask {
+    file: Arc<dyn Input>,
+    packets: Arc<dyn Input>,
+    shape: Shape,
+    places: Vec<Option<u64>>,
+    /// The recovery shards that are used, and where they are.
+    parity: Vec<(usize, u64)>,
+    erasures: Erasures,
+}
+
+impl Task for DecodeTask {
+    type In = ((u64, u64), Permit);
+    type Out = Made;
+    type Error = Error;
+    /// The decoder for columns of a width, and the known columns.
+    type Tool = (Option<(usize, Decoder)>, Vec<u8>);
+
+    fn tool(&self) -> Self::Tool {
+        (None, Vec::new())
+    }
+
+    fn run(&self, (kept, known): &mut Self::Tool, ((start, width), permit): Self::In) -> Result<Made, Error> {
+        let bytes = width as usize;
+        known.resize(self.shape.shards() * bytes, 0);
+        let mut rows = known.chunks_mut(bytes);
+        for ((index, place), row) in here(&self.places).zip(rows.by_ref()) {
+            read_column(&*self.file, &self.shape, place, index, start, row)?;
+        }
+        for (&(_, at), row) in self.parity.iter().zip(rows) {
+            self.packets.read_at(at + start, row).map_err(Error::Packets)?;
+        }
+        let (_, decoder) = match kept.take().filter(|(of, _)| *of == bytes) {
+            Some(decoder) => kept.insert(decoder),
+            None => kept.insert((bytes, Decoder::new(&self.erasures, bytes)?)),
+        };
+        let columns = decoder.decode(&self.erasures, known, bytes)?;
+        Ok(Made { start, width, bytes: columns, _permit: permit })
+    }
+}

@@ -1,0 +1,59 @@
+//! Repairs a file into another one, and proves that it is right.
+
+use std::sync::Arc;
+
+use packline_runtime::{Input, Observer, Resources, Sink};
+
+use crate::examine::Examined;
+use crate::readable::{STEP, steps};
+use crate::rebuild::{put, rebuild};
+use crate::survey::survey;
+use crate::{Error, RecoverySet};
+
+/// Writes the protected bytes as they were to `sink`, which must take bytes at any offset: from byte 0 on. The sink is not flushed;
+/// [`prove`] must find them right before they replace anything.
+///
+/// # Errors
+/// [`Error::Beyond`] if more shards are lost than can be repaired, before anything is written; [`Error::Input`], [`Error::Packets`],
+/// [`Error::Output`], [`Error::Memory`], [`Error::Cancelled`].
+pub fn repair(
+    file: &Arc<dyn Input>,
+    set: &RecoverySet,
+    examined: &Examined,
+    sink: &mut dyn Sink,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    let (shape, protected) = (set.shape(), set.protected(file));
+    if !examined.can_be_repaired() {
+        let Examined { lost, repairable, .. } = *examined;
+        let (shards, shard_bytes, recovery) = (shape.shards(), shape.shard_bytes(), shape.recovery());
+        return Err(Error::Beyond { lost, shards, shard_bytes, repairable, recovery });
+    }
+    let mut buffer = vec![0; STEP];
+    for (index, place) in examined.places.iter().enumerate() {
+        let Some(place) = *place else { continue };
+        if resources.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        for (offset, length) in steps(0, shape.bytes(index)) {
+            protected.read_at(place + offset, &mut buffer[..length]).map_err(Error::Input)?;
+            put(sink, shape.start(index) + offset, &buffer[..length])?;
+        }
+    }
+    if examined.lost == 0 { Ok(()) } else { rebuild(&protected, set, examined, sink, resources, observer) }
+}
+
+/// Compares repaired bytes with the hash of the protected ones.
+///
+/// # Errors
+/// [`Error::Unproven`] if they are not the same; [`Error::Input`], [`Error::Memory`], [`Error::Cancelled`].
+pub fn prove(
+    repaired: &Arc<dyn Input>,
+    set: &RecoverySet,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    let root = survey(repaired, &set.shape(), false, resources, observer)?.root;
+    if root == Some(set.blake3()) && repaired.size() == set.shape().length { Ok(()) } else { Err(Error::Unproven) }
+}

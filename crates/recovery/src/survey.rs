@@ -1,0 +1,133 @@
+//! The pass that hashes a file: each shard by itself, and the whole from that.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use packline_engine::{Permit, Task};
+use packline_runtime::{Input, Observer, Pass, Progress, Resources};
+
+use crate::map::for_each;
+use crate::memory::{Demand, plan};
+use crate::readable::{STEP, steps};
+use crate::shape::UNIT;
+use crate::tree::{Node, hasher_at, node_of, root_of};
+use crate::{Error, Shape, rolling};
+
+/// Bytes that are worth a job.
+const JOB: u64 = 1 << 20;
+
+/// Hashes of a shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sums {
+    /// The rolling checksum of its bytes; 0 if that was not asked for.
+    pub(crate) rolling: u64,
+    pub(crate) node: Node,
+}
+
+/// Hashes of a file.
+pub(crate) struct Survey {
+    /// Of each shard, at its place; `None` where the file is shorter.
+    pub(crate) shards: Vec<Option<Sums>>,
+    /// BLAKE3 of the protected bytes, if all are there.
+    pub(crate) root: Option<[u8; 32]>,
+}
+
+/// Reads a shard that begins at `offset` of the file, and hashes it as shard `index`.
+///
+/// # Errors
+/// Those of reading.
+pub(crate) fn sums_at(
+    input: &dyn Input,
+    shape: &Shape,
+    index: usize,
+    offset: u64,
+    rolls: bool,
+    buffer: &mut Vec<u8>,
+) -> io::Result<Sums> {
+    let (mut hasher, mut rolling, bytes) = (hasher_at(shape.start(index)), 0, shape.bytes(index));
+    buffer.resize(bytes.min(STEP as u64) as usize, 0);
+    for (at, length) in steps(offset, bytes) {
+        let read = &mut buffer[..length];
+        input.read_at(at, read)?;
+        hasher.update(read);
+        if rolls {
+            rolling = rolling::appended(rolling, read);
+        }
+    }
+    Ok(Sums { rolling, node: node_of(&hasher) })
+}
+
+/// Hashes all shards of a file at their places. With `rolls`, their rolling checksums too.
+///
+/// # Errors
+/// [`Error::Input`], [`Error::Memory`], [`Error::Cancelled`].
+pub(crate) fn survey(
+    input: &Arc<dyn Input>,
+    shape: &Shape,
+    rolls: bool,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<Survey, Error> {
+    let item = (JOB / shape.shard_bytes()).max(1) * size_of::<Sums>() as u64;
+    let demand = |_| Demand { besides: 2 * (shape.shards() * size_of::<Sums>()) as u64, tool: STEP as u64, item };
+    let plan = plan(demand, UNIT, "hashing a file", resources, observer)?;
+    let step = (JOB / shape.shard_bytes()).max(1) as usize;
+    let jobs = (0..shape.shards()).step_by(step).map(|first| first..shape.shards().min(first + step));
+    let mut shards = Vec::with_capacity(shape.shards());
+    let task = HashTask { input: Arc::clone(input), shape: *shape, rolls };
+    for_each(task, &plan, item, resources, jobs, &mut |(sums, _permit): (Vec<Option<Sums>>, Permit)| {
+        shards.extend(sums);
+        let (done, total) = (shape.start(shards.len()).min(shape.length), Some(shape.length));
+        let pass = Some(Pass { name: "hashing", part: 1, done, total });
+        observer.advance(&Progress { pass, ..Progress::of_source(done, total) });
+        Ok(())
+    })?;
+    let nodes: Option<Vec<Node>> = shards.iter().map(|sums| sums.map(|sums| sums.node)).collect();
+    let root = match nodes {
+        Some(nodes) if nodes.len() > 1 => root_of(&nodes),
+        Some(_) => Some(hash_alone(&**input, shape.length).map_err(Error::Input)?),
+        None => None,
+    };
+    Ok(Survey { shards, root })
+}
+
+/// The hash of the only shard, which its node does not determine.
+fn hash_alone(input: &dyn Input, bytes: u64) -> io::Result<[u8; 32]> {
+    let (mut hasher, mut buffer) = (blake3::Hasher::new(), vec![0; bytes.min(STEP as u64) as usize]);
+    for (at, length) in steps(0, bytes) {
+        input.read_at(at, &mut buffer[..length])?;
+        hasher.update(&buffer[..length]);
+    }
+    Ok(*hasher.finalize().as_bytes())
+}
+
+/// Hashes runs of shards.
+struct HashTask {
+    input: Arc<dyn Input>,
+    shape: Shape,
+    rolls: bool,
+}
+
+impl Task for HashTask {
+    type In = (Range<usize>, Permit);
+    type Out = (Vec<Option<Sums>>, Permit);
+    type Error = Error;
+    type Tool = Vec<u8>;
+
+    fn tool(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn run(&self, buffer: &mut Vec<u8>, (run, permit): Self::In) -> Result<Self::Out, Error> {
+        let size = self.input.size();
+        let sums = run.map(|index| {
+            let start = self.shape.start(index);
+            if start + self.shape.bytes(index) > size {
+                return Ok(None);
+            }
+            sums_at(&*self.input, &self.shape, index, start, self.rolls, buffer).map(Some)
+        });
+        Ok((sums.collect::<io::Result<_>>().map_err(Error::Input)?, permit))
+    }
+}

@@ -19,6 +19,8 @@ use crate::commands::bench;
 use crate::commands::compress;
 #[cfg(feature = "delta")]
 use crate::commands::delta;
+#[cfg(feature = "recovery")]
+use crate::commands::recovery;
 use crate::commands::{cache, cat, completions, diff, info, links, list, man, pack, unpack, verify};
 #[cfg(feature = "mount")]
 use crate::commands::{mount, umount};
@@ -53,6 +55,10 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<delta::Delta>(),
     #[cfg(feature = "delta")]
     Entry::of::<delta::Patch>(),
+    #[cfg(feature = "recovery")]
+    Entry::of::<recovery::Protect>(),
+    #[cfg(feature = "recovery")]
+    Entry::of::<recovery::Repair>(),
     Entry::of::<mksquashfs::MkSquashFs>(),
     Entry::of::<Sqfstar>(),
     Entry::of::<Unsquashfs>(),
@@ -108,6 +114,10 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("delta", "delta"),
     #[cfg(not(feature = "delta"))]
     ("patch", "delta"),
+    #[cfg(not(feature = "recovery"))]
+    ("protect", "recovery"),
+    #[cfg(not(feature = "recovery"))]
+    ("repair", "recovery"),
     #[cfg(not(feature = "lrz"))]
     ("lrzip", "lrz"),
     #[cfg(not(feature = "lrz"))]

@@ -40,6 +40,8 @@
 mod appended;
 mod archive;
 mod attribute_overrides;
+#[cfg(any(feature = "lrz", feature = "recovery"))]
+mod attributes;
 mod base;
 mod changes;
 #[cfg(any(feature = "lrz", feature = "pln"))]
@@ -69,6 +71,8 @@ mod packer;
 mod pln_file;
 #[cfg(feature = "pln")]
 mod pln_reader;
+#[cfg(feature = "recovery")]
+mod recovery;
 mod request;
 mod source;
 mod squashfs;
@@ -126,6 +130,10 @@ pub mod requests {
     pub use crate::pack::{dry_run, pack};
     #[cfg(feature = "pln")]
     pub use crate::pln_file::{PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
+    #[cfg(feature = "recovery")]
+    pub use crate::recovery::{
+        ProtectRequest, RecoveryState, RepairRequest, examine, protect, recovery_info, repair, sidecar_of,
+    };
     pub use crate::request::{DEFAULT_META, Hints, PackOptions, PackRequest, Stack};
     #[cfg(any(feature = "lrz", feature = "pln"))]
     pub use crate::stream::CompressRequest;

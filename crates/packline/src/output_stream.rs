@@ -1,23 +1,21 @@
 //! Outputs of compression and decompression: a file that gets its name when it is whole, or a stream.
 
-use std::fs::{File, FileTimes, Metadata, Permissions};
+use std::fs::{File, Metadata};
 use std::io::{self, Write};
 #[cfg(feature = "lrz")]
 use std::os::unix::fs::FileExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "lrz")]
 use md5::{Digest, Md5};
 use packline_runtime::{OutputFile, Sink, WriteBehind};
 
+use crate::attributes::set_attributes;
 use crate::{Error, FileIdentity, Observer, Output, Temporaries};
 
 /// Bytes read again at a time.
 #[cfg(feature = "lrz")]
 const STEP: usize = 1 << 20;
-/// Permission bits that are kept: not set-user-id and set-group-id.
-const MODE: u32 = 0o777;
 
 /// An output that is written from front to back.
 pub(crate) struct OutputStream {
@@ -167,11 +165,4 @@ fn digest(file: &File, size: u64) -> io::Result<[u8; 16]> {
         at += now as u64;
     }
     Ok(sum.finalize().into())
-}
-
-/// Owner, permissions and time. Without the privilege the owner stays.
-fn set_attributes(file: &File, about: &Metadata) -> io::Result<()> {
-    let _: io::Result<()> = fchown(file, Some(about.uid()), Some(about.gid()));
-    file.set_permissions(Permissions::from_mode(about.mode() & MODE))?;
-    file.set_times(FileTimes::new().set_accessed(about.accessed()?).set_modified(about.modified()?))
 }

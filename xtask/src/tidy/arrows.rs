@@ -17,12 +17,15 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("pln", &["engine", "runtime", "codec", "cache"]),
     ("image", &["engine", "runtime", "codec", "tree", "squashfs"]),
     ("delta", &["engine", "runtime", "codec", "tree", "longrange", "cache", "squashfs"]),
-    ("packline", &["engine", "runtime", "codec", "tree", "cache", "squashfs", "lrz", "pln", "image", "delta"]),
+    (
+        "packline",
+        &["engine", "runtime", "codec", "tree", "cache", "squashfs", "lrz", "pln", "image", "delta", "recovery"],
+    ),
     (
         "cli",
         &[
             "packline", "bench", "image", "engine", "runtime", "codec", "tree", "cache", "remote", "squashfs", "lrz",
-            "pln", "delta",
+            "pln", "delta", "recovery",
         ],
     ),
     ("testkit", &["codec"]),

@@ -17,6 +17,8 @@ pub mod man;
 #[cfg(feature = "mount")]
 pub mod mount;
 pub mod pack;
+#[cfg(feature = "recovery")]
+pub mod recovery;
 #[cfg(feature = "mount")]
 pub mod umount;
 pub mod unpack;

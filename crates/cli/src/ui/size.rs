@@ -75,6 +75,11 @@ pub fn show_bytes(bytes: u64) -> String {
     }
 }
 
+/// Bytes as they are, and in a unit that is easier to read.
+pub fn both(bytes: u64) -> String {
+    if bytes < 1024 { show_bytes(bytes) } else { format!("{bytes} bytes, {}", show_bytes(bytes)) }
+}
+
 /// Writes a number of bytes as `ls -h` does: one digit behind the point below 10, rounded up.
 pub fn show_human(bytes: u64) -> String {
     let units = [(60, 'E'), (50, 'P'), (40, 'T'), (30, 'G'), (20, 'M'), (10, 'K')];

@@ -51,6 +51,7 @@ mod pack_reports;
 mod pack_sharing;
 mod pln;
 mod read_scratch;
+mod recovery;
 mod same_file;
 mod scale_memory;
 mod shells;

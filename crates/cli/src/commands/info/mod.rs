@@ -4,6 +4,8 @@
 mod delta;
 #[cfg(feature = "pln")]
 pub(crate) mod pln;
+#[cfg(feature = "recovery")]
+mod recovery;
 mod tar;
 
 use packline::requests::Archive;
@@ -17,7 +19,7 @@ use crate::compat::lrzip::{info as lrz, wants_password};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::report;
-use crate::ui::size::show_bytes;
+use crate::ui::size::{both, show_bytes};
 use crate::ui::time::Moment;
 
 /// Flags of the superblock by the numbers of their bits, as this program calls them.
@@ -40,7 +42,7 @@ pub const FLAGS: &[(u16, &str)] = &[
     (1 << 15, "unknown bit 15"),
 ];
 
-/// Show the codecs, sizes, tables and numbers of entries of an image, a tar, a .pln file, a .lrz file or a delta
+/// Show the codecs, sizes, tables and numbers of entries of an image, a tar, a .pln file, a .lrz file, a delta or recovery data
 #[derive(Debug, clap::Args)]
 pub struct Info {
     #[command(flatten)]
@@ -68,6 +70,13 @@ impl Command for Info {
         if ContentKind::of_file(path) == Some(ContentKind::Delta) && !invocation.has("offset") {
             refuse_options(ContentKind::Delta, invocation)?;
             return delta::run(path, self.json, io);
+        }
+        #[cfg(feature = "recovery")]
+        if recovery::is_recovery(path) && !invocation.has("offset") {
+            if let Some(long) = invocation.given_beside(&["json"]) {
+                return Err(wrong(long, "has no effect on recovery data"));
+            }
+            return recovery::run(path, self.json, io);
         }
         let opened = self.place.offset.open_with(path, false, &resources, None, io)?;
         #[cfg(feature = "lrz")]
@@ -159,10 +168,6 @@ fn count_lines(info: &ImageInfo, counts: &TreeCounts) -> Vec<(String, String)> {
         ("Blocks".to_string(), format!("{}, and {} tail ends", counts.blocks, counts.tail_ends)),
         ("With xattrs".to_string(), counts.with_xattrs.to_string()),
     ]
-}
-
-fn both(bytes: u64) -> String {
-    if bytes < 1024 { show_bytes(bytes) } else { format!("{bytes} bytes, {}", show_bytes(bytes)) }
 }
 
 fn object(info: &ImageInfo, counts: Option<&TreeCounts>) -> Value {

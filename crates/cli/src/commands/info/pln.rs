@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::ui::escape::hex;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::size::{percent, show_bytes};
+use crate::ui::size::{both, percent, show_bytes};
 
 /// Shows it.
 ///
@@ -47,10 +47,6 @@ fn name(kind: &Kind) -> String {
         (true, "none") => "slack".to_string(),
         (true, codec) => format!("slack+{codec}"),
     }
-}
-
-fn both(bytes: u64) -> String {
-    if bytes < 1024 { show_bytes(bytes) } else { format!("{bytes} bytes, {}", show_bytes(bytes)) }
 }
 
 pub fn object(info: &Info) -> Value {

@@ -4,12 +4,16 @@
 mod lrz;
 #[cfg(feature = "pln")]
 mod pln;
+#[cfg(feature = "recovery")]
+mod recovery;
 mod tar;
 
 use std::path::{Path, PathBuf};
 
 use packline::requests::Archive;
 use packline::{Progress, Resources};
+#[cfg(feature = "recovery")]
+use packline_image::ContentKind;
 use packline_image::OpenedImage;
 use packline_squashfs::verify::{Examiner, Finding, Severity, Verified};
 use serde_json::{Map, Value, json};
@@ -18,6 +22,8 @@ use crate::args::image::Offset;
 use crate::args::machine::Machine;
 use crate::args::run_options::{self, RunOptions, SchedulingOptions, Stats};
 use crate::args::{Command, Invocation, wrong};
+#[cfg(feature = "recovery")]
+use crate::commands::recovery::sidecar_beside;
 use crate::ui::escape::{Escape, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -32,6 +38,11 @@ pub struct Verify {
     images: Vec<PathBuf>,
     #[command(flatten)]
     offset: Offset,
+    #[cfg(feature = "recovery")]
+    /// Recovery data of the file, which may be of any kind then: every byte is compared with its hash [default: FILE.recovery, if that is
+    /// there]
+    #[arg(long, value_name = "SIDECAR", value_hint = clap::ValueHint::FilePath)]
+    recovery: Option<PathBuf>,
     /// Also print what is legal but odd
     #[arg(long)]
     notes: bool,
@@ -61,11 +72,17 @@ impl Command for Verify {
          changed bytes cannot be detected.\n\
          Of a .lrz file everything is decompressed, up to the first fault. So is a tar, which has checksums of headers only; one without \
          the mark at its end is at fault.\n\
+         A file of any kind that has recovery data in FILE.recovery is compared with that, which finds every changed bit, and says whether \
+         'packline repair' can repair it.\n\
          Of several files, one that cannot be read does not keep the others from being verified; the exit status is 1 then."
             .to_string()
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        #[cfg(feature = "recovery")]
+        if self.recovery.is_some() && self.images.len() > 1 {
+            return Err(wrong("recovery", format!("{} files were given (expected one)", self.images.len())));
+        }
         let operands: Vec<&Path> = self.images.iter().map(PathBuf::as_path).collect();
         let mut options = self.scheduling.start(self.stats.stats, None, &operands, io)?;
         let mut all = Ok(());
@@ -88,10 +105,18 @@ impl Command for Verify {
 
 impl Verify {
     fn verify(&self, path: &Path, options: &RunOptions, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        #[cfg(feature = "recovery")]
+        if let Some(sidecar) = self.recovery.clone().or_else(|| sidecar_beside(path)) {
+            let compared = recovery::run(self, path, Some(&sidecar), options, io);
+            // A file of a known container is checked by its own rules too.
+            if compared.is_err() || ContentKind::of_file(path).is_none() {
+                return compared;
+            }
+        }
         let resources = options.apply(self.machine.resources(&io.host));
         let mut archive = self.offset.open(path, false, &resources, io)?;
         let (path, container) = (archive.display_path(), archive.content_kind());
-        let honoured = [&["json", "quiet", "jobs", "mem"][..], &run_options::NAMES].concat();
+        let honoured = [&["json", "quiet", "jobs", "mem", "recovery"][..], &run_options::NAMES].concat();
         if let (false, Some(long)) = (matches!(archive, Archive::SquashFs(_)), invocation.given_beside(&honoured)) {
             return Err(wrong(long, format!("has no effect on {container}")));
         }

@@ -1,0 +1,133 @@
+//! Summaries of recovery data, and of files that were compared with it.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use packline::requests::RecoveryState;
+use packline_recovery::{Protected, Shape};
+use serde_json::{Map, Value, json};
+
+use crate::ui::escape::{Escape, hex, put_json};
+use crate::ui::size::{count, show_bytes, show_ratio};
+
+/// An object and a text about recovery data that was made.
+pub fn made(made: &Protected, file: &Path, output: &Path) -> (Value, String) {
+    let mut object = names(&[("file", file), ("recovery", output)]);
+    object.insert("recovery_bytes".into(), made.bytes.into());
+    object.insert("blake3".into(), hex(&made.blake3).into());
+    object.extend(shape_members(&made.shape));
+    let text = format!(
+        "{}: {} protected by {}{}, {}\n{}",
+        file.escaped(),
+        show_bytes(made.shape.length()),
+        show_bytes(made.bytes),
+        show_ratio(made.bytes, made.shape.length()),
+        output.escaped(),
+        shape_text(&made.shape),
+    );
+    (object.into(), text)
+}
+
+/// How many shards there are, and how many can be lost.
+pub fn shape_text(shape: &Shape) -> String {
+    let (shards, recovery) = (shape.shards() as u64, shape.recovery() as u64);
+    let size = show_bytes(shape.shard_bytes());
+    format!("{} of {size}, of which any {recovery} can be lost and repaired", count(shards, "shard"))
+}
+
+/// The same as members of an object.
+pub fn shape_members(shape: &Shape) -> Map<String, Value> {
+    let mut members = Map::new();
+    members.insert("protected_bytes".into(), shape.length().into());
+    members.insert("shard_bytes".into(), shape.shard_bytes().into());
+    members.insert("shards".into(), shape.shards().into());
+    members.insert("recovery_shards".into(), shape.recovery().into());
+    members
+}
+
+/// An object and a text about a file that was repaired, if it had to be.
+pub fn repaired(found: &RecoveryState, file: &Path, output: &Path, recovery: Option<&Path>) -> (Value, String) {
+    let mut object = names(&[("file", file), ("output", output)]);
+    object.extend(state_members(found));
+    let place = if output == file { String::new() } else { format!(", {}", output.escaped()) };
+    let text = match found.examined.is_whole() {
+        true => format!("{}: whole, as it was when it was protected{place}", file.escaped()),
+        false => format!("{}: repaired{place}, BLAKE3 {}\n{}", file.escaped(), hex(&found.blake3), damage(found)),
+    };
+    let made_again = recovery.is_none();
+    (object.into(), text + &of_recovery(found, recovery.unwrap_or(file), made_again))
+}
+
+/// An object and a text about a file that was compared with its recovery data.
+pub fn state(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> (Value, String) {
+    let mut object = state_members(found);
+    if let Some(recovery) = recovery {
+        put_json(&mut object, "recovery", recovery.as_os_str().as_bytes());
+    }
+    let text = match found.examined.is_whole() {
+        true => format!("{}: whole, as it was when it was protected\n{}", file.escaped(), shape_text(&found.shape)),
+        false => {
+            let advice =
+                if found.examined.can_be_repaired() { "'packline repair' repairs it" } else { "it cannot be repaired" };
+            format!("{}: damaged; {advice}\n{}", file.escaped(), damage(found))
+        }
+    };
+    (object.into(), text + &of_recovery(found, recovery.unwrap_or(file), false))
+}
+
+/// What has become of the shards.
+fn damage(found: &RecoveryState) -> String {
+    let examined = &found.examined;
+    let mut text = format!(
+        "{} of {} lost, {} moved; {} can be repaired",
+        examined.lost,
+        count(found.shape.shards() as u64, "shard"),
+        examined.moved,
+        examined.repairable
+    );
+    match examined.excess {
+        0 => {}
+        more @ 1.. => text.push_str(&format!("; {more} bytes longer than it was")),
+        fewer => text.push_str(&format!("; {} bytes shorter than it was", -fewer)),
+    }
+    text
+}
+
+/// A line about recovery data that is damaged itself.
+fn of_recovery(found: &RecoveryState, recovery: &Path, made_again: bool) -> String {
+    if found.recovery_is_whole {
+        return String::new();
+    }
+    let (whole, all) = (found.examined.repairable, found.shape.recovery());
+    let then = if made_again { "made again" } else { "'packline protect --force' makes it again" };
+    format!(
+        "\n{}: the recovery data is damaged: {whole} of {all} recovery shards are whole; {then}",
+        recovery.escaped()
+    )
+}
+
+fn state_members(found: &RecoveryState) -> Map<String, Value> {
+    let examined = &found.examined;
+    let mut members = shape_members(&found.shape);
+    let figures = json!({
+        "whole": examined.is_whole(),
+        "lost_shards": examined.lost,
+        "moved_shards": examined.moved,
+        "repairable_shards": examined.repairable,
+        "can_be_repaired": examined.can_be_repaired(),
+        "recovery_data_whole": found.recovery_is_whole,
+        "blake3": hex(&found.blake3),
+    });
+    if let Value::Object(figures) = figures {
+        members.extend(figures);
+    }
+    members
+}
+
+fn names(names: &[(&str, &Path)]) -> Map<String, Value> {
+    let mut object = Map::new();
+    for (key, path) in names {
+        put_json(&mut object, key, path.as_os_str().as_bytes());
+    }
+    object
+}

@@ -1,0 +1,29 @@
+//! `packline verify` of a file with recovery data: every byte is compared with its hash.
+
+use std::path::Path;
+
+use super::{Verify, outcome};
+use crate::args::run_options::RunOptions;
+use crate::commands::recovery::report;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::watched;
+
+/// Compares a file with its recovery data, which is in the file if `recovery` is `None`.
+///
+/// # Errors
+/// [`Failure::AlreadyReported`] if it, or its recovery data, is damaged; those of reading.
+pub fn run(
+    verify: &Verify,
+    path: &Path,
+    recovery: Option<&Path>,
+    options: &RunOptions,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let resources = options.apply(verify.machine.resources(&io.host));
+    let bar = !verify.quiet && !verify.json;
+    let found = watched(io, bar, |observer| packline::requests::examine(path, recovery, &resources, observer))?;
+    let (object, text) = report::state(&found, path, recovery);
+    let printed = verify.report(path, (object, text, found.shape.length()), options, io);
+    outcome(u64::from(!found.is_whole()), printed)
+}

@@ -1,0 +1,276 @@
+//! Recovery data of files: made, compared with a file, and used to repair it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_recovery::{Error as Fault, Examined, Place, Protected, RecoverySet, Redundancy, Shape};
+use packline_runtime::{FileInput, Input, OutputFile, WriteBehind};
+
+use crate::attributes::set_attributes;
+use crate::pack::open_output;
+use crate::{Error, Observer, Output, Resources, Temporaries, must_differ};
+
+/// What the name of a file's recovery data ends with, behind the file's own name.
+const SUFFIX: &str = ".recovery";
+
+/// The usual name of the recovery data of a file.
+pub fn sidecar_of(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(SUFFIX);
+    name.into()
+}
+
+/// A file that is to be protected.
+#[non_exhaustive]
+pub struct ProtectRequest {
+    /// The file.
+    pub source: PathBuf,
+    /// Where its recovery data goes.
+    pub target: Output,
+    /// How many recovery shards there are.
+    pub redundancy: Redundancy,
+    /// Workers and memory. They change no byte.
+    pub resources: Resources,
+    /// Registers temporary files for removal on exit.
+    pub temporaries: Temporaries,
+}
+
+impl ProtectRequest {
+    /// With all processors, no memory limit.
+    pub fn new(source: impl Into<PathBuf>, target: Output, redundancy: Redundancy) -> ProtectRequest {
+        let (resources, temporaries) = (Resources::default(), Temporaries::default());
+        ProtectRequest { source: source.into(), target, redundancy, resources, temporaries }
+    }
+}
+
+/// A file that is to be repaired.
+#[non_exhaustive]
+pub struct RepairRequest {
+    /// The file.
+    pub source: PathBuf,
+    /// Its recovery data; `None` if that is in the file, behind the protected bytes.
+    pub recovery: Option<PathBuf>,
+    /// Where the repaired file goes; `None` to replace the damaged one, once the repaired one is proven.
+    pub target: Option<Output>,
+    /// Workers and memory. They change no byte.
+    pub resources: Resources,
+    /// Registers temporary files for removal on exit.
+    pub temporaries: Temporaries,
+}
+
+impl RepairRequest {
+    /// Replaces the file, with recovery data in it; with all processors, no memory limit.
+    pub fn new(source: impl Into<PathBuf>) -> RepairRequest {
+        let (resources, temporaries) = (Resources::default(), Temporaries::default());
+        RepairRequest { source: source.into(), recovery: None, target: None, resources, temporaries }
+    }
+}
+
+/// How a file compares with its recovery data.
+#[derive(Debug, Clone)]
+pub struct RecoveryState {
+    /// Shards of the file, and recovery shards.
+    pub shape: Shape,
+    /// BLAKE3 of the protected bytes.
+    pub blake3: [u8; 32],
+    /// The shards.
+    pub examined: Examined,
+    /// Whether all recovery data is whole and at its place.
+    pub recovery_is_whole: bool,
+}
+
+impl RecoveryState {
+    /// Whether the file and its recovery data are as they were made.
+    pub fn is_whole(&self) -> bool {
+        self.examined.is_whole() && self.recovery_is_whole
+    }
+}
+
+/// Makes recovery data for a file. It has its name, whole, when this returns `Ok`.
+///
+/// # Errors
+/// [`Error`], with the name of the file.
+pub fn protect(request: ProtectRequest, observer: &mut dyn Observer) -> Result<Protected, Error> {
+    let ProtectRequest { source, target, redundancy, resources, temporaries } = request;
+    let input = opened(&source)?;
+    if let Output::File { path, .. } = &target {
+        must_differ(&source, path)?;
+    }
+    let names = Names { source: &source, recovery: &source, output: &name_of(&target) };
+    let output = open_output(target, &resources, &temporaries)?;
+    let mut sink = output.sink()?;
+    let made = packline_recovery::protect(&input, redundancy, Place::Sidecar, &mut sink, &resources, observer);
+    let made = made.map_err(|cause| names.error(cause))?;
+    sink.flush().map_err(|cause| names.error(Fault::Output(cause)))?;
+    output.finish(observer)?;
+    Ok(made)
+}
+
+/// Compares a file with its recovery data, which is in the file if `recovery` is `None`.
+///
+/// # Errors
+/// [`Error`], with the name of the file; of recovery data too little of which is whole too.
+pub fn examine(
+    source: &Path,
+    recovery: Option<&Path>,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<RecoveryState, Error> {
+    Repair::new(source, recovery, resources, observer).map(|repair| repair.state())
+}
+
+/// Repairs a file. The result is as the file was: recovery data that is in the file is made again. A file that is whole is left alone, or
+/// copied if there is a target. Returns how the file was found.
+///
+/// # Errors
+/// [`Error`], with the name of the file; the file is unchanged then.
+pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<RecoveryState, Error> {
+    let RepairRequest { source, recovery, target, resources, temporaries } = request;
+    let repair = Repair::new(&source, recovery.as_deref(), &resources, observer)?;
+    let state = repair.state();
+    let in_place = target.is_none();
+    // Recovery data in a file of its own is not repaired here.
+    let is_done = state.examined.is_whole() && (state.recovery_is_whole || repair.set.place() == Place::Sidecar);
+    if in_place && is_done {
+        return Ok(state);
+    }
+    let about = source.metadata().map_err(|cause| refused(&source, "cannot read", cause))?;
+    if in_place && !about.is_file() {
+        let (what, expected) = ("is no regular file, and is not replaced".into(), "another output".into());
+        return Err(Error::Target { path: source.clone(), what, expected });
+    }
+    let target = target.unwrap_or(Output::File { path: source.clone(), force: true });
+    if let (Output::File { path, .. }, false) = (&target, in_place) {
+        must_differ(&source, path)?;
+        recovery.iter().try_for_each(|recovery| must_differ(recovery, path))?;
+    }
+    let output = repair.write(target, (&resources, &temporaries), observer)?;
+    if about.is_file() {
+        let refused = |cause| Error::Output { path: source.clone(), action: "cannot set attributes", cause };
+        set_attributes(&output.file()?, &about).map_err(refused)?;
+    }
+    output.finish(observer)?;
+    Ok(state)
+}
+
+/// Recovery data that is a file of its own: how it was made, and whether it is whole.
+///
+/// # Errors
+/// [`Error`] if it cannot be read, or too little of it is whole.
+pub fn recovery_info(path: &Path, resources: &Resources) -> Result<RecoverySet, Error> {
+    let names = Names { source: path, recovery: path, output: path };
+    RecoverySet::sidecar(opened(path)?, resources).map_err(|cause| names.error(cause))
+}
+
+/// A file and its recovery data.
+struct Repair<'n> {
+    names: Names<'n>,
+    input: Arc<dyn Input>,
+    set: RecoverySet,
+    examined: Examined,
+}
+
+impl<'n> Repair<'n> {
+    fn new(
+        source: &'n Path,
+        recovery: Option<&'n Path>,
+        resources: &Resources,
+        observer: &mut dyn Observer,
+    ) -> Result<Repair<'n>, Error> {
+        let names = Names { source, recovery: recovery.unwrap_or(source), output: source };
+        let input = opened(source)?;
+        let set = match recovery {
+            Some(recovery) => RecoverySet::sidecar(opened(recovery)?, resources),
+            None => RecoverySet::behind(Arc::clone(&input), resources),
+        };
+        let set = set.map_err(|cause| names.error(cause))?;
+        let examined = packline_recovery::examine(&input, &set, resources, observer);
+        let examined = examined.map_err(|cause| names.error(cause))?;
+        Ok(Repair { names, input, set, examined })
+    }
+
+    fn state(&self) -> RecoveryState {
+        RecoveryState {
+            shape: self.set.shape(),
+            blake3: self.set.blake3(),
+            examined: self.examined.clone(),
+            recovery_is_whole: self.set.is_whole(),
+        }
+    }
+
+    /// Writes the repaired file and proves it. It does not have its name yet.
+    fn write(
+        &self,
+        target: Output,
+        (resources, temporaries): (&Resources, &Temporaries),
+        observer: &mut dyn Observer,
+    ) -> Result<OutputFile, Error> {
+        let names = Names { output: &name_of(&target), ..self.names };
+        let output = open_output(target, resources, temporaries)?;
+        let mut sink = output.sink()?;
+        let written = self.repaired(&output, &mut sink, resources, observer).and_then(|repaired| {
+            if self.set.place() == Place::Behind {
+                let shape = self.set.shape();
+                packline_recovery::protect_again(&repaired, shape, Place::Behind, &mut sink, resources, observer)?;
+            }
+            sink.flush().map_err(Fault::Output)
+        });
+        written.map_err(|cause| names.error(cause))?;
+        Ok(output)
+    }
+
+    fn repaired(
+        &self,
+        output: &OutputFile,
+        sink: &mut WriteBehind,
+        resources: &Resources,
+        observer: &mut dyn Observer,
+    ) -> Result<Arc<dyn Input>, Fault> {
+        packline_recovery::repair(&self.input, &self.set, &self.examined, sink, resources, observer)?;
+        sink.flush().map_err(Fault::Output)?;
+        let file = output.file().map_err(|cause| Fault::Output(std::io::Error::other(cause)))?;
+        let repaired: Arc<dyn Input> = Arc::new(FileInput::new(file).map_err(Fault::Output)?);
+        packline_recovery::prove(&repaired, &self.set, resources, observer)?;
+        Ok(repaired)
+    }
+}
+
+/// The files that an error can concern.
+#[derive(Clone, Copy)]
+pub(crate) struct Names<'n> {
+    pub(crate) source: &'n Path,
+    pub(crate) recovery: &'n Path,
+    pub(crate) output: &'n Path,
+}
+
+impl Names<'_> {
+    pub(crate) fn error(&self, cause: Fault) -> Error {
+        match cause {
+            Fault::Input(cause) => refused(self.source, "cannot read", cause),
+            Fault::Packets(cause) => refused(self.recovery, "cannot read", cause),
+            Fault::Output(cause) => Error::Output { path: self.output.to_path_buf(), action: "cannot write", cause },
+            Fault::Memory { allowed, needed, what } => Error::Memory { allowed, needed, what: what.to_string() },
+            Fault::NoData | Fault::TableLost { .. } => {
+                Error::Stream { path: self.recovery.to_path_buf(), cause: Box::new(cause) }
+            }
+            cause => Error::Stream { path: self.source.to_path_buf(), cause: Box::new(cause) },
+        }
+    }
+}
+
+fn name_of(target: &Output) -> PathBuf {
+    match target {
+        Output::File { path, .. } | Output::Stream(path, _) => path.clone(),
+    }
+}
+
+fn refused(path: &Path, action: &'static str, cause: std::io::Error) -> Error {
+    Error::Source { path: path.to_path_buf(), action, cause }
+}
+
+fn opened(path: &Path) -> Result<Arc<dyn Input>, Error> {
+    let input = File::open(path).and_then(FileInput::new).map_err(|cause| refused(path, "cannot open", cause))?;
+    Ok(Arc::new(input))
+}

@@ -18,7 +18,7 @@ impl Spec {
     pub fn encoder_revision(&self) -> u32 {
         match self {
             Spec::Xz(_) | Spec::Lzma(_) => 2,
-            Spec::Zstd(_) => 3,
+            Spec::Zstd(_) => 4,
             _ => 1,
         }
     }

@@ -24,7 +24,7 @@ const RECORDED: [(&[&str], u32, &str); 10] = [
     (&["lzma", "lzma:level=1", "lzma:level=9", "lzma:level=max"], 2, "e0981021b8623a8e"),
     (
         &["zstd", "zstd:level=1", "zstd:level=13", "zstd:level=17", "zstd:level=22", "zstd:level=max"],
-        3,
+        4,
         "3a39029a5946a1fb",
     ),
     (&["lz4", "lz4:hc"], 1, "0ce4f628bcbb60ee"),

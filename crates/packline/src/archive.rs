@@ -160,7 +160,7 @@ fn is_stream(path: &Path) -> bool {
 
 fn open_file(path: PathBuf, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
     let place = ImagePlace::new(path).at(options.offset);
-    match place.content_kind() {
+    match place.content_kind().or_else(|| kind_by_end(&place.path, options)) {
         #[cfg(feature = "lrz")]
         Some(ContentKind::Lrz) => lrz_open(&place.path, options.password).map(Archive::Lrz),
         #[cfg(feature = "pln")]
@@ -170,6 +170,19 @@ fn open_file(path: PathBuf, options: &ArchiveOptions<'_>) -> Result<Archive, Err
         }
         _ => place.open(metadata_cache(options.resources.memory)).map(Archive::SquashFs),
     }
+}
+
+/// The container of a file whose first bytes are damaged: one with recovery data behind it, which .pln files can have.
+#[cfg(feature = "pln")]
+fn kind_by_end(path: &Path, options: &ArchiveOptions<'_>) -> Option<ContentKind> {
+    let searched = options.offset.is_none() && path.is_file();
+    let recovery = searched.then(|| crate::recovery::recovery_behind(path).ok().flatten());
+    recovery.flatten().map(|_| ContentKind::Pln)
+}
+
+#[cfg(not(feature = "pln"))]
+fn kind_by_end(_: &Path, _: &ArchiveOptions<'_>) -> Option<ContentKind> {
+    None
 }
 
 fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {

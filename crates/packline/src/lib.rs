@@ -74,6 +74,8 @@ mod pln_reader;
 #[cfg(feature = "recovery")]
 mod recovery;
 mod request;
+#[cfg(feature = "pln")]
+mod resumed_sink;
 mod source;
 mod squashfs;
 mod stacked;
@@ -132,7 +134,8 @@ pub mod requests {
     pub use crate::pln_file::{PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
     #[cfg(feature = "recovery")]
     pub use crate::recovery::{
-        ProtectRequest, RecoveryState, RepairRequest, examine, protect, recovery_info, repair, sidecar_of,
+        ProtectRequest, RecoveryState, RepairRequest, examine, protect, recovery_behind, recovery_info, repair,
+        sidecar_of,
     };
     pub use crate::request::{DEFAULT_META, Hints, PackOptions, PackRequest, Stack};
     #[cfg(any(feature = "lrz", feature = "pln"))]

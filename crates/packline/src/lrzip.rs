@@ -107,6 +107,14 @@ pub fn lrz_pack(request: CompressRequest<WriteOptions>, observer: &mut dyn Obser
     if request.cache.is_some() {
         return Err(no_lrz("a cache of blocks"));
     }
+    #[cfg(feature = "recovery")]
+    if request.recovery.is_some() {
+        let what = "recovery data in a .lrz file".to_string();
+        return Err(Error::Request {
+            what,
+            expected: "a file of its own, which protects files of any kind".to_string(),
+        });
+    }
     request.run(OpenedInput::new, packline_lrz::compress, fault, observer)
 }
 

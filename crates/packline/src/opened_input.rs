@@ -8,13 +8,15 @@ use std::sync::Arc;
 #[cfg(feature = "pln")]
 use packline_image::ContentKind;
 #[cfg(feature = "pln")]
-use packline_runtime::Input as _;
-use packline_runtime::{FileInput, Source};
+use packline_recovery::strip;
+use packline_runtime::{FileInput, Input, Source};
 
 use crate::output_stream::refuse_target;
 #[cfg(feature = "pln")]
 use crate::source::peeked;
-use crate::{Error, Input, Output};
+use crate::{Error, Output};
+#[cfg(feature = "pln")]
+use crate::{Observer, Resources, recovery::repaired_copy};
 
 /// An open input.
 pub(crate) struct OpenedInput {
@@ -22,20 +24,31 @@ pub(crate) struct OpenedInput {
     pub(crate) bytes: Bytes,
     /// Of a regular file.
     pub(crate) about: Option<Metadata>,
+    /// The same with recovery data behind it, of a file that may have some.
+    #[cfg(feature = "pln")]
+    pub(crate) protected: Option<Arc<dyn Input>>,
 }
 
 pub(crate) enum Bytes {
-    At(Arc<FileInput>),
+    At(Arc<dyn Input>),
     Stream(Box<dyn Read + Send>),
 }
 
 impl OpenedInput {
-    pub(crate) fn new(source: Input) -> Result<OpenedInput, Error> {
+    pub(crate) fn new(source: crate::Input) -> Result<OpenedInput, Error> {
         match source {
-            Input::File(path) => OpenedInput::file(path),
-            Input::Stream(name, stream) => {
-                Ok(OpenedInput { display_path: PathBuf::from(name), bytes: Bytes::Stream(stream), about: None })
-            }
+            crate::Input::File(path) => OpenedInput::file(path),
+            crate::Input::Stream(name, stream) => Ok(OpenedInput::of(PathBuf::from(name), Bytes::Stream(stream), None)),
+        }
+    }
+
+    fn of(display_path: PathBuf, bytes: Bytes, about: Option<Metadata>) -> OpenedInput {
+        OpenedInput {
+            display_path,
+            bytes,
+            about,
+            #[cfg(feature = "pln")]
+            protected: None,
         }
     }
 
@@ -47,10 +60,10 @@ impl OpenedInput {
             return Err(refused(io::ErrorKind::IsADirectory.into()));
         }
         if !about.is_file() {
-            return Ok(OpenedInput { display_path: path, bytes: Bytes::Stream(Box::new(file)), about: None });
+            return Ok(OpenedInput::of(path, Bytes::Stream(Box::new(file)), None));
         }
         let input = FileInput::new(file).map_err(refused)?;
-        Ok(OpenedInput { display_path: path, bytes: Bytes::At(Arc::new(input)), about: Some(about) })
+        Ok(OpenedInput::of(path, Bytes::At(Arc::new(input)), Some(about)))
     }
 
     /// Reads a file of size 0 as a stream, since files of the kernel (`/proc`) report that size.
@@ -64,20 +77,45 @@ impl OpenedInput {
         Ok(self)
     }
 
-    /// Refuses an input of another container than .pln.
+    /// The same without recovery data at the end of a file.
     #[cfg(feature = "pln")]
-    pub(crate) fn require_pln(mut self) -> Result<OpenedInput, Error> {
-        let found = match &mut self.bytes {
+    fn without_recovery(mut self) -> Result<OpenedInput, Error> {
+        if let Bytes::At(input) = &self.bytes {
+            let refused = |cause| Error::Source { path: self.display_path.clone(), action: "cannot read", cause };
+            let stripped = strip(Arc::clone(input)).map_err(refused)?;
+            self.protected = Some(Arc::clone(input));
+            self.bytes = Bytes::At(stripped.input);
+        }
+        Ok(self)
+    }
+
+    /// A damaged file as its recovery data repairs it, in a temporary file, if there is any and it suffices.
+    #[cfg(feature = "pln")]
+    pub(crate) fn repaired(
+        &self,
+        resources: &Resources,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<OpenedInput>, Error> {
+        let Some(protected) = &self.protected else { return Ok(None) };
+        let repaired = repaired_copy(&self.display_path, protected, resources, observer)?;
+        Ok(repaired.map(|input| OpenedInput::of(self.display_path.clone(), Bytes::At(input), self.about.clone())))
+    }
+
+    /// Refuses an input of another container than .pln. Recovery data behind a file is taken off first.
+    #[cfg(feature = "pln")]
+    pub(crate) fn require_pln(self) -> Result<OpenedInput, Error> {
+        let mut opened = self.without_recovery()?;
+        let found = match &mut opened.bytes {
             Bytes::At(input) => ContentKind::of_input(input.size(), |head| input.read_at(0, head)),
             Bytes::Stream(stream) => {
-                let (head, whole) = peeked(&self.display_path, std::mem::replace(stream, Box::new(io::empty())))?;
+                let (head, whole) = peeked(&opened.display_path, std::mem::replace(stream, Box::new(io::empty())))?;
                 *stream = whole;
                 ContentKind::of_head(&head)
             }
         };
         match found.filter(|&found| found != ContentKind::Pln) {
-            Some(other) => Err(other.instead_of(&self.display_path, "a .pln file")),
-            None => Ok(self),
+            Some(other) => Err(other.instead_of(&opened.display_path, "a .pln file")),
+            None => Ok(opened),
         }
     }
 

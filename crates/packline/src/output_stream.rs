@@ -5,13 +5,21 @@ use std::io::{self, Write};
 #[cfg(feature = "lrz")]
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "recovery")]
+use std::sync::Arc;
 
 #[cfg(feature = "lrz")]
 use md5::{Digest, Md5};
+#[cfg(feature = "recovery")]
+use packline_recovery::{Place as PacketPlace, Redundancy};
+#[cfg(feature = "recovery")]
+use packline_runtime::FileInput;
 use packline_runtime::{OutputFile, Sink, WriteBehind};
 
 use crate::attributes::set_attributes;
 use crate::{Error, FileIdentity, Observer, Output, Temporaries};
+#[cfg(feature = "recovery")]
+use crate::{Resources, pack::open_output, recovery::Names};
 
 /// Bytes read again at a time.
 #[cfg(feature = "lrz")]
@@ -47,10 +55,58 @@ impl OutputStream {
             Output::Stream(display_path, out) => Ok(OutputStream { display_path, place: Place::Stream(out) }),
             Output::File { path, force } => {
                 let output = OutputFile::open(&path, force, temporaries)?;
-                let (sink, file) = (output.sink()?, output.file()?);
-                Ok(OutputStream { display_path: path, place: Place::File { output: Box::new(output), sink, file } })
+                OutputStream::of(path, output)
             }
         }
+    }
+
+    fn of(display_path: PathBuf, output: OutputFile) -> Result<OutputStream, Error> {
+        let (sink, file) = (output.sink()?, output.file()?);
+        Ok(OutputStream { display_path, place: Place::File { output: Box::new(output), sink, file } })
+    }
+
+    /// One that [`OutputStream::protect`] completes: a stream gets its bytes at the end.
+    ///
+    /// # Errors
+    /// Those of [`OutputFile::open`]; [`Error::Target`] for a block device, on which nothing would be at the end.
+    #[cfg(feature = "recovery")]
+    pub(crate) fn open_for_recovery(
+        target: Output,
+        resources: &Resources,
+        temporaries: &Temporaries,
+    ) -> Result<OutputStream, Error> {
+        let (Output::File { path, .. } | Output::Stream(path, _)) = &target;
+        let path = path.clone();
+        let output = open_output(target, resources, temporaries)?;
+        if !output.begins_empty() {
+            let what = "a block device, at whose end recovery data would not be".to_string();
+            return Err(Error::Target { path, what, expected: "a file or a pipe".to_string() });
+        }
+        OutputStream::of(path, output)
+    }
+
+    /// Writes recovery data behind what was written.
+    ///
+    /// # Errors
+    /// Those of making it; [`Error::Target`] for a stream.
+    #[cfg(feature = "recovery")]
+    pub(crate) fn protect(
+        &mut self,
+        redundancy: Redundancy,
+        resources: &Resources,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
+        let names = Names { source: &self.display_path, recovery: &self.display_path, output: &self.display_path };
+        let Place::File { sink, file, .. } = &mut self.place else {
+            let (what, expected) = ("a stream cannot be read again".into(), "a file".into());
+            return Err(Error::Target { path: self.display_path.clone(), what, expected });
+        };
+        let written = sink.flush().and_then(|()| FileInput::new(file.try_clone()?));
+        let written = written.map_err(packline_recovery::Error::Output).and_then(|input| {
+            let input: Arc<dyn packline_runtime::Input> = Arc::new(input);
+            packline_recovery::protect(&input, redundancy, PacketPlace::Behind, sink, resources, observer)
+        });
+        written.map(drop).map_err(|cause| names.error(cause))
     }
 
     /// Its path as the user gave it.

@@ -9,6 +9,7 @@ use packline_runtime::escape::Escape;
 use crate::archive::stored;
 use crate::opened_input::{Bytes, OpenedInput};
 use crate::output_stream::OutputStream;
+use crate::resumed_sink::ResumedSink;
 use crate::{CompressRequest, Error, Input, Observer, Output, Resources, Temporaries};
 
 /// A .pln file to be decompressed.
@@ -24,6 +25,8 @@ pub struct PlnUnpackRequest {
     pub keep_attributes: bool,
     /// Whether an output that is not whole is kept.
     pub keep_broken: bool,
+    /// Whether a damaged file is read from a copy that its recovery data repairs, if it has any; the observer is warned then.
+    pub repair: bool,
     /// Workers and memory. They change no byte.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
@@ -39,6 +42,7 @@ impl PlnUnpackRequest {
             target,
             keep_attributes: true,
             keep_broken: false,
+            repair: true,
             resources: Resources::default(),
             temporaries: Temporaries::default(),
         }
@@ -71,11 +75,20 @@ pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn O
 /// # Errors
 /// [`Error`]; a file is not there then, unless [`PlnUnpackRequest::keep_broken`].
 pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
-    let PlnUnpackRequest { source, span, target, keep_attributes, keep_broken, resources, temporaries } = request;
+    let PlnUnpackRequest { source, span, target, keep_attributes, keep_broken, repair, resources, temporaries } =
+        request;
     let mut opened = OpenedInput::new(source)?.require_pln()?;
     opened.refuse_target(&target)?;
     let mut output = OutputStream::open(target, &temporaries)?;
-    let read = packline_pln::decompress(opened.source(), span, &mut output, &resources, observer);
+    let mut sink = ResumedSink::new(&mut output);
+    let mut read = packline_pln::decompress(opened.source(), span, &mut sink, &resources, observer);
+    if repair
+        && read.as_ref().is_err_and(packline_pln::Error::is_of_file)
+        && let Some(mut repaired) = opened.repaired(&resources, observer)?
+    {
+        sink.start_again();
+        read = packline_pln::decompress(repaired.source(), span, &mut sink, &resources, observer);
+    }
     let read = read.map_err(|cause| fault(&opened.display_path, output.display_path(), cause));
     let about = opened.about.as_ref().filter(|_| keep_attributes);
     match read {
@@ -112,7 +125,10 @@ pub fn pln_info(source: Input, resources: &Resources) -> Result<Info, Error> {
     let OpenedInput { display_path, bytes, .. } = OpenedInput::new(source)?.require_pln()?;
     let input = match bytes {
         Bytes::At(input) => input,
-        Bytes::Stream(mut stream) => stored(&display_path, &mut stream, resources)?,
+        Bytes::Stream(mut stream) => {
+            let refused = |cause| Error::Source { path: display_path.clone(), action: "cannot read", cause };
+            packline_recovery::strip(stored(&display_path, &mut stream, resources)?).map_err(refused)?.input
+        }
     };
     let info = Reader::open(input).and_then(|reader| reader.info());
     info.map_err(|cause| fault(&display_path, &display_path, cause))

@@ -5,8 +5,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_recovery::{Error as Fault, Examined, Place, Protected, RecoverySet, Redundancy, Shape};
+use packline_recovery::{Error as Fault, Examined, Place, Protected, RecoverySet, Redundancy, Shape, Summary};
 use packline_runtime::{FileInput, Input, OutputFile, WriteBehind};
+#[cfg(feature = "pln")]
+use packline_runtime::{ScratchError, escape::Escape, unnamed_temp_file};
 
 use crate::attributes::set_attributes;
 use crate::pack::open_output;
@@ -162,6 +164,65 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
 pub fn recovery_info(path: &Path, resources: &Resources) -> Result<RecoverySet, Error> {
     let names = Names { source: path, recovery: path, output: path };
     RecoverySet::sidecar(opened(path)?, resources).map_err(|cause| names.error(cause))
+}
+
+/// The recovery data behind a file, as its end and the first packet tell it.
+///
+/// # Errors
+/// [`Error`] if the file cannot be read.
+pub fn recovery_behind(path: &Path) -> Result<Option<Summary>, Error> {
+    let stripped = packline_recovery::strip(opened(path)?).map_err(|cause| refused(path, "cannot read", cause))?;
+    Ok(stripped.recovery)
+}
+
+/// A copy of the protected bytes of `file`, repaired and proven, in a file without a name; `None` if there is no recovery data in it, or
+/// not enough, or no directory for the copy. The observer is warned of what was found.
+///
+/// # Errors
+/// [`Error`], with the name of the file.
+#[cfg(feature = "pln")]
+pub(crate) fn repaired_copy(
+    path: &Path,
+    file: &Arc<dyn Input>,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<Option<Arc<dyn Input>>, Error> {
+    let names = Names { source: path, recovery: path, output: path };
+    let Some(directory) = resources.scratch.as_deref() else { return Ok(None) };
+    let Ok(set) = RecoverySet::behind(Arc::clone(file), resources) else { return Ok(None) };
+    let examined = packline_recovery::examine(file, &set, resources, observer).map_err(|cause| names.error(cause))?;
+    let (shards, name) = (set.shape().shards(), path.escaped());
+    let Examined { lost, repairable, .. } = examined;
+    if !examined.can_be_repaired() {
+        observer.warning(&format!(
+            "{name}: {lost} of {shards} shards are lost, and its recovery data repairs {repairable}"
+        ));
+        return Ok(None);
+    }
+    let copied = copy(file, &set, &examined, directory, resources, observer).map_err(|cause| names.error(cause))?;
+    observer.warning(&format!(
+        "{name}: is damaged, and is read from a repaired copy ({lost} of {shards} shards were lost)"
+    ));
+    Ok(Some(copied))
+}
+
+#[cfg(feature = "pln")]
+fn copy(
+    file: &Arc<dyn Input>,
+    set: &RecoverySet,
+    examined: &Examined,
+    directory: &Path,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<Arc<dyn Input>, Fault> {
+    let refused = |cause| Fault::Output(ScratchError::wrap(directory, cause));
+    let copy = unnamed_temp_file(directory).map_err(refused)?;
+    let mut sink = WriteBehind::new(copy.try_clone().map_err(refused)?, None, Arc::default()).in_scratch(directory);
+    packline_recovery::repair(file, set, examined, &mut sink, resources, observer)?;
+    sink.flush().map_err(Fault::Output)?;
+    let copy: Arc<dyn Input> = Arc::new(FileInput::new(copy).map_err(refused)?);
+    packline_recovery::prove(&copy, set, resources, observer)?;
+    Ok(copy)
 }
 
 /// A file and its recovery data.

@@ -36,6 +36,9 @@ pub struct CompressRequest<O> {
     pub keep_attributes: bool,
     /// Where compressed records are looked up and added; not for .lrz files. It changes no byte.
     pub cache: Option<Arc<BlockCache>>,
+    /// Recovery data behind the output, for .pln files. An output that is a stream is stored first then, in [`Resources::scratch`].
+    #[cfg(feature = "recovery")]
+    pub recovery: Option<packline_recovery::Redundancy>,
     /// Workers and memory. They change no byte.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
@@ -46,7 +49,17 @@ impl<O> CompressRequest<O> {
     /// Compresses `source` and keeps its attributes; with all processors, no memory limit.
     pub fn new(source: Input, target: Output, options: O) -> CompressRequest<O> {
         let (resources, temporaries) = (Resources::default(), Temporaries::default());
-        CompressRequest { source, target, options, keep_attributes: true, cache: None, resources, temporaries }
+        CompressRequest {
+            source,
+            target,
+            options,
+            keep_attributes: true,
+            cache: None,
+            #[cfg(feature = "recovery")]
+            recovery: None,
+            resources,
+            temporaries,
+        }
     }
 
     /// Opens the source by `open` and compresses it by `compress`; `fault` names the input and the output of an error.
@@ -59,9 +72,19 @@ impl<O> CompressRequest<O> {
     ) -> Result<W, Error> {
         let mut opened = open(self.source)?;
         opened.refuse_target(&self.target)?;
+        #[cfg(feature = "recovery")]
+        let mut output = match self.recovery {
+            Some(_) => OutputStream::open_for_recovery(self.target, &self.resources, &self.temporaries)?,
+            None => OutputStream::open(self.target, &self.temporaries)?,
+        };
+        #[cfg(not(feature = "recovery"))]
         let mut output = OutputStream::open(self.target, &self.temporaries)?;
         let written = compress(opened.source(), &mut output, &self.options, &self.resources, observer);
         let written = written.map_err(|cause| fault(&opened.display_path, output.display_path(), cause))?;
+        #[cfg(feature = "recovery")]
+        if let Some(redundancy) = self.recovery {
+            output.protect(redundancy, &self.resources, observer)?;
+        }
         output.finish(opened.about.as_ref().filter(|_| self.keep_attributes), observer)?;
         Ok(written)
     }

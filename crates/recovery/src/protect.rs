@@ -76,13 +76,13 @@ pub fn protect_again(
     let mut writer = Writer { params: Params { shape, root }, start, sink };
     writer.pieces(&table::pieces(&shape, &shards)?)?;
     writer.parity(input, resources, observer)?;
-    let mut bytes = shape.packet_bytes();
+    let bytes = shape.recovery_bytes(place);
     if place == Place::Behind {
-        let footer = Footer { length: shape.length, total: start + bytes + crate::FOOTER_BYTES as u64 };
-        writer.put(bytes, &footer.encode())?;
-        bytes += crate::FOOTER_BYTES as u64;
+        let footer = Footer { length: shape.length, total: start + bytes };
+        writer.put(shape.packet_bytes(), &footer.encode())?;
     }
-    if input.changed().map_err(Error::Input)? {
+    // Recovery data behind the protected bytes is written to the same file.
+    if place == Place::Sidecar && input.changed().map_err(Error::Input)? {
         return Err(Error::Changed);
     }
     Ok(Protected { shape, blake3: root, bytes })

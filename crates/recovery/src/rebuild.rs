@@ -56,7 +56,10 @@ pub(crate) fn rebuild(
     for_each(task, &plan, count * plan.width, resources, columns, &mut |made: Made| {
         for (&index, column) in erasures.lost.iter().zip(made.bytes.chunks(made.width as usize)) {
             let there = shape.bytes(index).saturating_sub(made.start).min(made.width) as usize;
-            put(sink, shape.start(index) + made.start, &column[..there])?;
+            // Of a short last shard nothing may be left in this column.
+            if there > 0 {
+                put(sink, shape.start(index) + made.start, &column[..there])?;
+            }
         }
         let (done, total) = (made.start + made.width, Some(shape.parity_bytes()));
         let pass = Some(Pass { name: "repairing", part: 1, done, total });

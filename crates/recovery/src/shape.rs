@@ -2,7 +2,7 @@
 
 use crate::packet::HEAD_BYTES;
 use crate::table::ENTRY_BYTES;
-use crate::{Error, Redundancy};
+use crate::{Error, FOOTER_BYTES, Place, Redundancy};
 
 /// The most shards of a file, and the most recovery shards.
 pub(crate) const SHARDS_MOST: u64 = 16_384;
@@ -81,6 +81,12 @@ impl Shape {
     /// Recovery shards.
     pub fn recovery(&self) -> usize {
         self.recovery as usize
+    }
+
+    /// Bytes of the recovery data.
+    pub fn recovery_bytes(&self, place: Place) -> u64 {
+        let footer = if place == Place::Behind { FOOTER_BYTES as u64 } else { 0 };
+        self.packet_bytes() + footer
     }
 
     /// Where shard `index` begins in the file.

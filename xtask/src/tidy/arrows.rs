@@ -14,7 +14,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("recovery", &["engine", "runtime"]),
     ("squashfs", &["engine", "runtime", "codec", "tree", "cache"]),
     ("lrz", &["engine", "runtime", "codec", "longrange"]),
-    ("pln", &["engine", "runtime", "codec", "cache"]),
+    ("pln", &["engine", "runtime", "codec", "cache", "recovery"]),
     ("image", &["engine", "runtime", "codec", "tree", "squashfs"]),
     ("delta", &["engine", "runtime", "codec", "tree", "longrange", "cache", "squashfs"]),
     (

@@ -8,8 +8,19 @@ use crate::dispatch;
 
 #[test]
 fn both_have_the_options_that_they_have_in_common() {
-    let of_compress =
-        ["decompress", "level", "fast", "ultra", "long", "codec", "record-size", "cache", "cache-size", "no-cache"];
+    let of_compress = [
+        "decompress",
+        "level",
+        "fast",
+        "ultra",
+        "long",
+        "codec",
+        "record-size",
+        "recovery",
+        "cache",
+        "cache-size",
+        "no-cache",
+    ];
     let all = options_of("compress");
     assert_options_are("decompress", all.iter().map(String::as_str).filter(|long| !of_compress.contains(long)));
 }

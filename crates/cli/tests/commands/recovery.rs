@@ -13,6 +13,91 @@ fn with_file(bytes: usize) -> (Sandbox, Vec<u8>) {
     (sandbox, content)
 }
 
+/// A .pln file with recovery data, and its content: text, which is 10 records of 16 KiB, and noise.
+fn compressed() -> (Sandbox, Vec<u8>) {
+    let (sandbox, mut random) = (sandbox(), Random::new(77));
+    let content = [random.prose(160_000), random.noise(140_000)].concat();
+    sandbox.write("f", &content);
+    sandbox.good(&["compress", "-q", "--record-size", "16K", "--recovery", "10%", "f"]);
+    (sandbox, content)
+}
+
+#[test]
+fn recovery_data_in_a_pln_file_changes_nothing_for_its_readers() {
+    let (sandbox, content) = compressed();
+    sandbox.good(&["compress", "-q", "--record-size", "16K", "-o", "plain.pln", "f"]);
+    let (file, plain) = (sandbox.read("f.pln"), sandbox.read("plain.pln"));
+    assert!(file.starts_with(&plain) && file.len() > plain.len() + plain.len() / 10);
+    let streamed = sandbox.good_on(&["compress", "--record-size", "16K", "--recovery", "10%", "-j", "0"], "f");
+    assert!(streamed.stdout == file, "a stream gets the same bytes");
+    assert!(sandbox.good(&["cat", "f.pln"]).stdout == content);
+    assert!(sandbox.good(&["cat", "--range", "150000..170000", "f.pln"]).stdout == content[150_000..170_000]);
+    assert!(sandbox.good_on(&["decompress"], "f.pln").stdout == content);
+    assert!(sandbox.shell("cat f.pln | $P cat -").stdout == content);
+    assert!(sandbox.good(&["decompress", "--stdout", "f.pln"]).stdout == content);
+    let info = json(&sandbox.good(&["info", "--json", "f.pln"]).text());
+    assert_eq!(info["physical_bytes"], plain.len());
+    assert_eq!(info["recovery"]["recovery_bytes"], file.len() - plain.len());
+    assert!(sandbox.shell("cat f.pln | $P info -").text().contains("300000 bytes"));
+    sandbox.good(&["verify", "-q", "f.pln"]);
+    sandbox.shell("cat f.pln | $P verify -");
+    // The footer and the packets before it are damaged: the last ones that are not say where the file ends.
+    let mut footless = file.clone();
+    let end = footless.len();
+    footless[end - 300..].fill(7);
+    sandbox.write("footless.pln", &footless);
+    assert!(sandbox.good(&["cat", "footless.pln"]).stdout == content);
+}
+
+#[test]
+fn damaged_pln_files_are_read_from_a_repaired_copy_and_repaired() {
+    let (sandbox, content) = compressed();
+    let file = sandbox.read("f.pln");
+    let plain = file.len() * 8 / 10;
+    let damages: [fn(&mut Vec<u8>, usize); 6] = [
+        |file, _| file[3] ^= 1,
+        |file, plain| file[plain / 2] ^= 1,
+        |file, plain| file[plain - 2000..plain].fill(9),
+        |file, plain| drop(file.splice(plain / 3..plain / 3, *b"inserted")),
+        |file, plain| drop(file.drain(plain / 3..plain / 3 + 1024)),
+        |file, _| file.truncate(file.len() - 5000),
+    ];
+    for (number, damage) in damages.into_iter().enumerate() {
+        let mut damaged = file.clone();
+        damage(&mut damaged, plain);
+        sandbox.write("d.pln", &damaged);
+        let ran = sandbox.good(&["cat", "d.pln"]);
+        assert!(ran.stdout == content, "{number}");
+        if number < 5 {
+            assert!(ran.stderr.contains("d.pln: is damaged, and is read from a repaired copy"), "{number}: {ran:?}");
+            sandbox.bad(1, &["decompress", "--test", "d.pln"]);
+        }
+        sandbox.good(&["decompress", "-q", "-f", "-o", "out", "d.pln"]);
+        assert!(sandbox.read("out") == content, "{number}");
+        sandbox.bad(1, &["verify", "-q", "d.pln"]);
+        sandbox.good(&["repair", "-q", "d.pln"]);
+        assert!(sandbox.read("d.pln") == file, "{number}: repaired with its recovery data");
+        sandbox.good(&["verify", "-q", "d.pln"]);
+    }
+    let mut beyond = file.clone();
+    beyond[plain / 4..plain / 2].fill(0);
+    sandbox.write("d.pln", &beyond);
+    let refused = sandbox.bad(1, &["decompress", "-o", "none", "d.pln"]);
+    assert!(refused.contains("shards are lost, and its recovery data repairs"), "{refused}");
+    assert!(!sandbox.at("none").exists());
+    sandbox.bad(1, &["repair", "d.pln"]);
+    assert!(sandbox.read("d.pln") == beyond);
+}
+
+#[test]
+fn other_outputs_have_no_recovery_data_in_them() {
+    let (sandbox, _) = with_file(1000);
+    for words in [&["pack", "--recovery=5%", "f", "x.lrz"][..], &["compress", "--recovery", "5%", "-o", "x.lrz", "f"]] {
+        let refused = sandbox.bad(2, words);
+        assert!(refused.contains("packline protect"), "{refused}");
+    }
+}
+
 fn json(text: &str) -> Value {
     serde_json::from_str(text.lines().next().unwrap()).unwrap()
 }

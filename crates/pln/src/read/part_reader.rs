@@ -58,13 +58,17 @@ impl<'a> PartReader<'a> {
         Ok(bytes)
     }
 
-    /// Checks that nothing follows.
+    /// Checks that nothing follows but recovery data, which is read over.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Input`].
     pub(super) fn end(&mut self) -> Result<(), Error> {
-        match fill(self.stream, &mut [0]).map_err(Error::Input)? {
+        let mut magic = [0; packline_recovery::MAGIC.len()];
+        match fill(self.stream, &mut magic).map_err(Error::Input)? {
             0 => Ok(()),
+            _ if magic == packline_recovery::MAGIC => {
+                io::copy(self.stream, &mut io::sink()).map(drop).map_err(Error::Input)
+            }
             _ => Err(behind(self.at)),
         }
     }
@@ -72,6 +76,6 @@ impl<'a> PartReader<'a> {
 
 /// The error for data after the trailer, which ends at byte `offset`.
 pub(super) fn behind(offset: u64) -> Error {
-    let expected = "the end of the file: concatenated .pln files are not a .pln file";
+    let expected = "the end of the file, or recovery data: concatenated .pln files are not a .pln file";
     Error::corrupt(Part::Behind, offset, "there are more bytes", expected)
 }

@@ -48,6 +48,15 @@ fn equal_shards_are_all_found() {
     assert_lost(&original, &longer, 0..=0);
 }
 
+/// Columns beyond the end of a last shard that is shorter have nothing of it.
+#[test]
+fn a_short_last_shard_is_repaired_to_its_length() {
+    let original = Random::new(4).noise((65 << 20) + 5);
+    let sidecar = sidecar_of(&original);
+    let case = Case { file: &original[..original.len() - 3], sidecar: Some(&sidecar) };
+    assert!(case.repaired(&Resources::new(2)).unwrap() == original);
+}
+
 #[test]
 fn a_tail_that_is_cut_off_is_repaired_up_to_the_budget() {
     let original = Random::new(5).noise(1 << 20);

@@ -11,11 +11,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use packline_codec::Coding;
+use packline_recovery::Redundancy;
 
 use crate::args::cache::CacheOptions;
 use crate::args::machine::Memory;
 use crate::args::run_options::SchedulingOptions;
-use crate::args::value::{codecs_help, number, size, text_or_help};
+use crate::args::value::{codecs_help, number, size, text, text_or_help};
 use crate::args::{Command, Invocation};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -140,6 +141,10 @@ pub(crate) struct Compression {
     /// Bytes that are compressed as one: a power of two
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size(4 << 10..=16 << 20))]
     record_size: u64,
+    /// Put recovery data behind the records, with which damage to any part of the file is repaired, as much of it as this share: from 0.01% to
+    /// 100%
+    #[arg(long, value_name = "PERCENT", value_parser = text(Redundancy::parse))]
+    recovery: Option<Redundancy>,
     #[command(flatten)]
     cache: CacheOptions,
 }
@@ -165,6 +170,7 @@ impl Command for Compress {
         "packline compress -c slack+lz4hc --record-size 128K -o x.pln x",
         "tar -c tree | packline compress > tree.tar.pln",
         "packline compress --cache ~/.cache/packline -kf disk.img",
+        "packline compress --recovery 5% disk.img",
         "packline compress -d disk.img.pln",
         "packline compress --stdout disk.img | ssh host 'cat > disk.img.pln'",
     ];
@@ -173,6 +179,8 @@ impl Command for Compress {
         "A .pln file is cut into records, each compressed by itself with checksums of its own: any part of it is read alone, and one that \
          is cut off is read up to there. Files that exist are replaced only with --force; an output has its name when it is whole.\n\
          The codec auto is slack+lz4 and slack+zstd:level=3.\n\
+         A damaged file with recovery data is decompressed from a copy that it repairs; 'packline repair' repairs the file. What goes to a stream \
+         is stored first with --recovery. Other files are protected by 'packline protect'.\n\
          Sizes may end in K, M or G."
             .to_string()
     }
@@ -187,7 +195,8 @@ impl Command for Decompress {
     const NAME: &'static str = "decompress";
 
     fn details() -> String {
-        "Each byte is checked before it is written. Of a file that is damaged or cut off, standard output gets what is whole before \
+        "Each byte is checked before it is written. A file that is damaged is read from a copy that its recovery data repairs, in TMPDIR or \
+         /var/tmp, if it has any and it suffices. Of others that are damaged or cut off, standard output gets what is whole before \
          that, and a file is made only with --keep-broken.\n\
          A part of a file is printed by packline cat --range."
             .to_string()

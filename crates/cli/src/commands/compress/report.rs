@@ -5,9 +5,11 @@ use std::path::Path;
 
 use packline_cache::Counts;
 use packline_pln::{Unpacked, WriteOptions, Written};
+use packline_recovery::{Place as RecoveryPlace, Shape};
 use serde_json::{Map, Value, json};
 
 use super::settings::{Mode, Settings};
+use crate::commands::recovery::report::shape_text;
 use crate::ui::counters;
 use crate::ui::elapsed::Started;
 use crate::ui::escape::{Escape, hex, put_json};
@@ -38,10 +40,14 @@ pub fn compressed(
     io: &mut Io,
 ) -> Result<(), Failure> {
     let (counted, elapsed) = (settings.run_options.counted(), started.elapsed(written.logical));
+    let shape = settings.recovery.and_then(|redundancy| Shape::new(written.physical, redundancy).ok());
+    let recovery_bytes = shape.map_or(0, |shape| shape.recovery_bytes(RecoveryPlace::Behind));
+    let physical = written.physical + recovery_bytes;
     if settings.json {
         let mut object = json!({
             "logical_bytes": written.logical,
-            "physical_bytes": written.physical,
+            "physical_bytes": physical,
+            "recovery_bytes": recovery_bytes,
             "record_size": options.record_size.bytes(),
             "codings": options.codings.iter().map(|coding| coding.to_string()).collect::<Vec<_>>(),
             "records": written.records,
@@ -54,13 +60,13 @@ pub fn compressed(
         counters::put_into(&mut object, counted.as_ref());
         return print(place, output, object, io);
     }
-    let larger = if written.physical > written.logical { ", larger than the input" } else { "" };
+    let larger = if physical > written.logical { ", larger than the input" } else { "" };
     let mut text = format!(
         "{}: {} => {}{}{larger}{}, {}",
         place.display_path().escaped(),
         show_bytes(written.logical),
-        show_bytes(written.physical),
-        show_ratio(written.physical, written.logical),
+        show_bytes(physical),
+        show_ratio(physical, written.logical),
         name(output),
         elapsed.text()
     );
@@ -73,6 +79,9 @@ pub fn compressed(
             count(written.workers as u64, "worker"),
             hex(&written.blake3)
         ));
+    }
+    if let Some(shape) = shape {
+        text.push_str(&format!("\nrecovery data: {}; {}", show_bytes(recovery_bytes), shape_text(&shape)));
     }
     if let Some(counts) = cached {
         text.push_str(&format!("\n{}", cached_text(counts)));

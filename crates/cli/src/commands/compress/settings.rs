@@ -9,6 +9,7 @@ use packline::requests::FileKind;
 use packline_cache::BlockCache;
 use packline_codec::{CodecError, Coding};
 use packline_pln::{RecordSize, WriteOptions};
+use packline_recovery::Redundancy;
 
 use super::{Compression, Shared};
 use crate::args::run_options::RunOptions;
@@ -46,6 +47,8 @@ pub struct Settings {
     pub resources: Resources,
     /// Of all files; only where they are compressed.
     pub cache: Option<Arc<BlockCache>>,
+    /// Recovery data of each output.
+    pub recovery: Option<Redundancy>,
     /// Output goes to standard output, by `--stdout`.
     pub stdout: bool,
     pub output: Option<PathBuf>,
@@ -61,7 +64,8 @@ pub struct Settings {
 }
 
 /// Options of compression.
-const OF_COMPRESSION: [&str; 8] = ["level", "fast", "ultra", "codec", "record-size", "cache", "cache-size", "no-cache"];
+const OF_COMPRESSION: [&str; 9] =
+    ["level", "fast", "ultra", "codec", "record-size", "recovery", "cache", "cache-size", "no-cache"];
 /// Options of the output.
 const OF_OUTPUT: [&str; 5] = ["stdout", "output", "force", "rm", "keep-broken"];
 /// Options that mean something with `--list`.
@@ -101,6 +105,7 @@ impl Settings {
             options,
             resources,
             cache: cache.flatten(),
+            recovery: compression.and_then(|compression| compression.recovery),
             stdout: output.stdout,
             output: output.output.clone(),
             force,
@@ -139,8 +144,14 @@ impl Settings {
         }
         let kind = self.output.as_deref().filter(|_| self.mode == Mode::Compress).and_then(FileKind::of_path);
         if let Some(kind) = kind.filter(|kind| *kind != FileKind::Pln) {
-            let what =
-                format!("the name is that of {kind} (expected a name that ends in .pln; --stdout goes anywhere)");
+            let what = match self.recovery {
+                Some(_) => format!(
+                    "the name is that of {kind}, which has no recovery data in it (expected .pln, or 'packline protect' for a file of any kind)"
+                ),
+                None => {
+                    format!("the name is that of {kind} (expected a name that ends in .pln; --stdout goes anywhere)")
+                }
+            };
             return Err(wrong("output", what));
         }
         if places.iter().filter(|place| **place == Place::Stdin).count() > 1 {

@@ -2,8 +2,10 @@
 
 use packline::Input;
 use packline_pln::{Info, Kind};
+use packline_recovery::Summary;
 use serde_json::{Value, json};
 
+use crate::commands::recovery::report::{shape_members, shape_text};
 use crate::ui::escape::hex;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -14,9 +16,36 @@ use crate::ui::size::{both, percent, show_bytes};
 /// # Errors
 /// Those of reading the tables.
 pub fn run(input: Input, json: bool, io: &mut Io) -> Result<(), Failure> {
-    let info = packline::requests::pln_info(input, &io.host.resources())?;
-    let text = if json { format!("{}\n", object(&info)) } else { text(&info) };
-    io.print(&text)
+    let recovery = match &input {
+        Input::File(path) if path.is_file() => packline::requests::recovery_behind(path)?,
+        _ => None,
+    };
+    let info =
+        packline::requests::pln_info(input, &io.host.resources()).map_err(|error| match Failure::from(error) {
+            Failure::Failed(what) if recovery.is_some() => {
+                Failure::Failed(format!("{what}; it has recovery data, with which 'packline repair' may repair it"))
+            }
+            other => other,
+        })?;
+    match json {
+        true => {
+            let mut object = object(&info);
+            object["recovery"] = recovery.as_ref().map_or(Value::Null, |recovery| {
+                let mut members = recovery.shape.as_ref().map(shape_members).unwrap_or_default();
+                members.insert("recovery_bytes".into(), recovery.bytes.into());
+                members.into()
+            });
+            io.print(&format!("{object}\n"))
+        }
+        false => io.print(&(text(&info) + &recovery_text(recovery.as_ref()))),
+    }
+}
+
+/// A line about recovery data, if there is any.
+fn recovery_text(recovery: Option<&Summary>) -> String {
+    let Some(Summary { shape, bytes }) = recovery else { return String::new() };
+    let shards = shape.as_ref().map_or("the first packet is damaged".to_string(), shape_text);
+    format!("{:<12} {}; {shards}\n", "Recovery:", both(*bytes))
 }
 
 fn text(info: &Info) -> String {

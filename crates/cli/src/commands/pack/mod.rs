@@ -10,6 +10,7 @@ pub(super) mod options;
 mod order;
 mod sources;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use packline::requests::{OciPlace, PackOptions, PackRequest, PackSummary};
@@ -100,6 +101,9 @@ struct OutputOptions {
     /// Read the image back before it gets its name, decode each block, and compare it with the content that was packed
     #[arg(long, conflicts_with = "dry_run")]
     verify: bool,
+    /// Refused: images and .lrz files have no recovery data in them. packline protect makes some for a file of any kind
+    #[arg(long, value_name = "PERCENT", hide_short_help = true, num_args = 0..=1, default_missing_value = "")]
+    recovery: Option<OsString>,
     /// Container, instead of the choice by IMAGE's name: squashfs, lrz
     #[arg(long, value_parser = text(Container::for_tree))]
     format: Option<Container>,
@@ -153,6 +157,11 @@ impl Command for Pack {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        if self.output.recovery.is_some() {
+            let what =
+                "images and .lrz files have no recovery data in them (expected 'packline protect IMAGE' afterwards)";
+            return Err(wrong("recovery", what));
+        }
         let Reporting { quiet, json, stats, .. } = self.reporting;
         #[cfg(feature = "lrz")]
         if self.container()? == Container::Lrz {

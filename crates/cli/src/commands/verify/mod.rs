@@ -107,7 +107,7 @@ impl Verify {
     fn verify(&self, path: &Path, options: &RunOptions, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         #[cfg(feature = "recovery")]
         if let Some(sidecar) = self.recovery.clone().or_else(|| sidecar_beside(path)) {
-            let compared = recovery::run(self, path, Some(&sidecar), options, io);
+            let compared = recovery::run(self, path, path, Some(&sidecar), options, io);
             // A file of a known container is checked by its own rules too.
             if compared.is_err() || ContentKind::of_file(path).is_none() {
                 return compared;

@@ -7,7 +7,7 @@ use packline::{Input, Observer, Progress, Resources};
 use packline_pln::{Error, Verified};
 use serde_json::{Value, json};
 
-use super::{Verify, outcome};
+use super::{Verify, outcome, recovery};
 use crate::args::run_options::RunOptions;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
@@ -26,6 +26,10 @@ pub fn run(
     options: &RunOptions,
     io: &mut Io,
 ) -> Result<(), Failure> {
+    let file = match &source {
+        Input::File(path) if path.is_file() => Some(path.clone()),
+        _ => None,
+    };
     let bar = (io.terminal && !verify.quiet && !verify.json).then(Bar::new);
     let printer = Printer { io: RefCell::new(io), bar, path, verify, failed: Cell::new(None) };
     let verified = packline::requests::pln_verify(source, resources, &mut |error| printer.found(error), &mut &printer);
@@ -37,7 +41,18 @@ pub fn run(
     let verified = verified?;
     let totals = (totals_object(&verified), totals_text(path, &verified), verified.bytes);
     let printed = printed.and_then(|()| verify.report(path, totals, options, io));
-    outcome(verified.findings, printed)
+    let outcome = outcome(verified.findings, printed);
+    let Some(file) = file else { return outcome };
+    // Damage may have taken the end of the file, which tells of recovery data.
+    let compared = match packline::requests::recovery_behind(&file)? {
+        Some(_) => recovery::run(verify, path, &file, None, options, io),
+        None if verified.findings > 0 => {
+            let compared = recovery::run(verify, path, &file, None, options, io);
+            compared.or_else(|failure| if matches!(failure, Failure::Failed(_)) { Ok(()) } else { Err(failure) })
+        }
+        None => Ok(()),
+    };
+    outcome.and(compared)
 }
 
 /// Prints findings as they come, and shows how far it is.

@@ -9,12 +9,13 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
 
-/// Compares a file with its recovery data, which is in the file if `recovery` is `None`.
+/// Compares a file, which is called `shown`, with its recovery data, which is in the file if `recovery` is `None`.
 ///
 /// # Errors
 /// [`Failure::AlreadyReported`] if it, or its recovery data, is damaged; those of reading.
 pub fn run(
     verify: &Verify,
+    shown: &Path,
     path: &Path,
     recovery: Option<&Path>,
     options: &RunOptions,
@@ -23,7 +24,7 @@ pub fn run(
     let resources = options.apply(verify.machine.resources(&io.host));
     let bar = !verify.quiet && !verify.json;
     let found = watched(io, bar, |observer| packline::requests::examine(path, recovery, &resources, observer))?;
-    let (object, text) = report::state(&found, path, recovery);
-    let printed = verify.report(path, (object, text, found.shape.length()), options, io);
+    let (object, text) = report::state(&found, shown, recovery);
+    let printed = verify.report(shown, (object, text, found.shape.length()), options, io);
     outcome(u64::from(!found.is_whole()), printed)
 }

@@ -19,8 +19,8 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
 
 /// Features of a crate, separated by commas, that compile without the others, besides all of them: those are what all else uses.
 const FEATURES: [(&str, &[&str]); 2] = [
-    ("packline", &["", "mount", "lrz", "pln", "delta", "recovery", "selinux", "oci"]),
-    ("packline-cli", &["", "mount", "bench", "lrz", "pln", "delta", "recovery", "remote", "https"]),
+    ("packline", &["", "mount", "lrz", "pln", "encryption", "delta", "recovery", "selinux", "oci"]),
+    ("packline-cli", &["", "mount", "bench", "lrz", "pln", "encryption", "delta", "recovery", "remote", "https"]),
 ];
 
 fn features() -> Result<(), String> {

@@ -82,5 +82,7 @@ fn host() -> Host {
         program: environment::program(),
         wall_time: clock::wall_time,
         peak_memory: machine::peak_memory,
+        #[cfg(feature = "encryption")]
+        ask_hidden: host::terminal::ask_hidden,
     }
 }

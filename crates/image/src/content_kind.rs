@@ -18,6 +18,8 @@ pub const LRZ_MAGIC: &[u8] = b"LRZI";
 /// The first bytes of a .pln file.
 pub const PLN_MAGIC: &[u8] = b"\x8bPLN\r\n\x1a\n";
 
+/// The first bytes of an encrypted .pln file.
+pub const ENCRYPTED_MAGIC: &[u8] = b"\x8bPLE\r\n\x1a\n";
 /// The first bytes of a delta.
 pub const DELTA_MAGIC: &[u8] = b"\x8bPLD\r\n\x1a\n";
 
@@ -31,6 +33,8 @@ pub enum ContentKind {
     Lrz,
     /// Our container of one file or stream.
     Pln,
+    /// The same, encrypted.
+    Encrypted,
     /// What makes a file of another one.
     Delta,
     /// A tar that is not compressed.
@@ -54,6 +58,9 @@ impl ContentKind {
         }
         if head.starts_with(PLN_MAGIC) {
             return Some(ContentKind::Pln);
+        }
+        if head.starts_with(ENCRYPTED_MAGIC) {
+            return Some(ContentKind::Encrypted);
         }
         if head.starts_with(DELTA_MAGIC) {
             return Some(ContentKind::Delta);
@@ -96,6 +103,7 @@ impl fmt::Display for ContentKind {
             ContentKind::SquashFs => f.write_str("a SquashFS image"),
             ContentKind::Lrz => f.write_str("a .lrz file"),
             ContentKind::Pln => f.write_str("a .pln file, which holds no tree"),
+            ContentKind::Encrypted => f.write_str("an encrypted .pln file, which holds no tree"),
             ContentKind::Delta => f.write_str("a delta"),
             ContentKind::Tar => f.write_str("a tar"),
             ContentKind::Compressed(compression) => write!(f, "a file compressed with {compression}"),
@@ -118,10 +126,11 @@ mod tests {
 
     #[test]
     fn the_first_bytes_decide() {
-        let cases: [(&[u8], Option<ContentKind>); 8] = [
+        let cases: [(&[u8], Option<ContentKind>); 9] = [
             (b"hsqs", Some(ContentKind::SquashFs)),
             (b"LRZI\0\x06", Some(ContentKind::Lrz)),
             (b"\x8bPLN\r\n\x1a\n", Some(ContentKind::Pln)),
+            (b"\x8bPLE\r\n\x1a\n", Some(ContentKind::Encrypted)),
             (b"\x8bPLD\r\n\x1a\n", Some(ContentKind::Delta)),
             (b"\x1f\x8b\x08\0", Some(ContentKind::Compressed(Compression::Gzip))),
             (b"\x8bPLN\n", None),

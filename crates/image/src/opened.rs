@@ -105,7 +105,7 @@ impl ImagePlace {
             Some(file) => ContentKind::of_stored(file),
             None => ContentKind::of_file(&self.path),
         };
-        found.filter(|&found| found == ContentKind::Pln || self.offset.is_none())
+        found.filter(|&found| matches!(found, ContentKind::Pln | ContentKind::Encrypted) || self.offset.is_none())
     }
 
     /// Opens the image; `metadata_cache` is in bytes.
@@ -124,7 +124,8 @@ impl ImagePlace {
     pub fn open_input(&self, input: Arc<dyn Input>, metadata_cache: usize) -> Result<OpenedImage, Error> {
         let origin = self.offset.map_or(Origin::Find, Origin::At);
         let found = ContentKind::of_input(input.size(), |head| input.read_at(0, head));
-        if let (None, Some(found @ (ContentKind::Lrz | ContentKind::Pln | ContentKind::Delta))) = (self.offset, found) {
+        use ContentKind::{Delta, Encrypted, Lrz, Pln};
+        if let (None, Some(found @ (Lrz | Pln | Encrypted | Delta))) = (self.offset, found) {
             // Data stored in it may look like an image.
             return Err(found.instead_of(&self.path, EXPECTED));
         }

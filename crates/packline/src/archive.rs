@@ -28,7 +28,7 @@ pub enum Archive {
     /// A .lrz file.
     #[cfg(feature = "lrz")]
     Lrz(OpenedLrz),
-    /// A .pln file, not opened yet.
+    /// A .pln file, perhaps encrypted, not opened yet.
     #[cfg(feature = "pln")]
     Pln(Input),
     /// A tar, plain or compressed.
@@ -164,7 +164,7 @@ fn open_file(path: PathBuf, options: &ArchiveOptions<'_>) -> Result<Archive, Err
         #[cfg(feature = "lrz")]
         Some(ContentKind::Lrz) => lrz_open(&place.path, options.password).map(Archive::Lrz),
         #[cfg(feature = "pln")]
-        Some(ContentKind::Pln) => Ok(Archive::Pln(Input::File(place.path))),
+        Some(ContentKind::Pln | ContentKind::Encrypted) => Ok(Archive::Pln(Input::File(place.path))),
         Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => {
             Ok(Archive::Tar(OpenedTar { display_path: place.path, kind, content: Content::File }))
         }
@@ -189,9 +189,10 @@ fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOpti
     let path = PathBuf::from(&name);
     let (head, mut stream) = peeked(&path, stream)?;
     let found = ContentKind::of_head(&head);
-    match found.filter(|&found| found == ContentKind::Pln || options.offset.is_none()) {
+    match found.filter(|&found| matches!(found, ContentKind::Pln | ContentKind::Encrypted) || options.offset.is_none())
+    {
         #[cfg(feature = "pln")]
-        Some(ContentKind::Pln) => return Ok(Archive::Pln(Input::Stream(name, stream))),
+        Some(ContentKind::Pln | ContentKind::Encrypted) => return Ok(Archive::Pln(Input::Stream(name, stream))),
         Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) if !options.again => {
             return Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::Stream(stream) }));
         }

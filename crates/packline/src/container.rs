@@ -101,6 +101,8 @@ mod tests {
     fn containers_are_recognised_by_what_their_writers_write() {
         assert_eq!(ContentKind::of_head(packline_lrz::format::MARK), Some(ContentKind::Lrz));
         assert_eq!(ContentKind::of_head(&packline_pln::MAGIC), Some(ContentKind::Pln));
+        #[cfg(feature = "encryption")]
+        assert_eq!(ContentKind::of_head(&packline_encryption::MAGIC), Some(ContentKind::Encrypted));
         assert_eq!(ContentKind::of_head(&packline_delta::MAGIC), Some(ContentKind::Delta));
     }
 

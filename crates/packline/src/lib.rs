@@ -49,6 +49,8 @@ mod codecs;
 mod container;
 #[cfg(feature = "delta")]
 mod delta_file;
+#[cfg(feature = "pln")]
+mod encrypted;
 mod entry_edit;
 mod file_kind;
 mod filtered;
@@ -88,6 +90,8 @@ mod unpack;
 mod unpacker;
 
 pub use container::Container;
+#[cfg(feature = "pln")]
+pub use encrypted::{Identities, Recipients};
 pub use input::Input;
 pub use packer::{Packed, Packer};
 pub use packline_engine::CancelToken;
@@ -121,6 +125,8 @@ pub mod requests {
     pub use crate::codecs::pln_codings;
     #[cfg(feature = "delta")]
     pub use crate::delta_file::{DeltaRequest, PatchRequest, delta, delta_info, patch};
+    #[cfg(feature = "pln")]
+    pub use crate::encrypted::Encryption;
     pub use crate::entry_edit::EntryEdit;
     pub use crate::file_kind::FileKind;
     pub use crate::joined::Part;
@@ -131,7 +137,7 @@ pub mod requests {
     };
     pub use crate::pack::{dry_run, pack};
     #[cfg(feature = "pln")]
-    pub use crate::pln_file::{PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
+    pub use crate::pln_file::{PlnInfo, PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
     #[cfg(feature = "recovery")]
     pub use crate::recovery::{
         ProtectRequest, RecoveryState, RepairRequest, examine, protect, recovery_behind, recovery_info, repair,

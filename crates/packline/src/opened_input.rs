@@ -11,12 +11,17 @@ use packline_image::ContentKind;
 use packline_recovery::strip;
 use packline_runtime::{FileInput, Input, Source};
 
+#[cfg(feature = "pln")]
+use crate::encrypted::{self, Identities, Share};
+
+#[cfg(feature = "pln")]
+use crate::Resources;
 use crate::output_stream::refuse_target;
 #[cfg(feature = "pln")]
 use crate::source::peeked;
 use crate::{Error, Output};
 #[cfg(feature = "pln")]
-use crate::{Observer, Resources, recovery::repaired_copy};
+use crate::{Observer, recovery::repaired_copy};
 
 /// An open input.
 pub(crate) struct OpenedInput {
@@ -27,6 +32,9 @@ pub(crate) struct OpenedInput {
     /// The same with recovery data behind it, of a file that may have some.
     #[cfg(feature = "pln")]
     pub(crate) protected: Option<Arc<dyn Input>>,
+    /// Memory that decrypting it takes.
+    #[cfg(feature = "pln")]
+    pub(crate) share: Share,
 }
 
 pub(crate) enum Bytes {
@@ -49,6 +57,7 @@ impl OpenedInput {
             about,
             #[cfg(feature = "pln")]
             protected: None,
+            share: Share::default(),
         }
     }
 
@@ -79,7 +88,7 @@ impl OpenedInput {
 
     /// The same without recovery data at the end of a file.
     #[cfg(feature = "pln")]
-    fn without_recovery(mut self) -> Result<OpenedInput, Error> {
+    pub(crate) fn without_recovery(mut self) -> Result<OpenedInput, Error> {
         if let Bytes::At(input) = &self.bytes {
             let refused = |cause| Error::Source { path: self.display_path.clone(), action: "cannot read", cause };
             let stripped = strip(Arc::clone(input)).map_err(refused)?;
@@ -93,30 +102,52 @@ impl OpenedInput {
     #[cfg(feature = "pln")]
     pub(crate) fn repaired(
         &self,
+        identities: Option<&Identities>,
         resources: &Resources,
         observer: &mut dyn Observer,
     ) -> Result<Option<OpenedInput>, Error> {
         let Some(protected) = &self.protected else { return Ok(None) };
         let repaired = repaired_copy(&self.display_path, protected, resources, observer)?;
-        Ok(repaired.map(|input| OpenedInput::of(self.display_path.clone(), Bytes::At(input), self.about.clone())))
+        let opened = |input| OpenedInput::of(self.display_path.clone(), Bytes::At(input), self.about.clone());
+        repaired.map(|input| opened(input).decrypted(identities, resources)).transpose()
     }
 
-    /// Refuses an input of another container than .pln. Recovery data behind a file is taken off first.
+    /// Refuses an input of another container than .pln. Recovery data behind a file is taken off first; then one that is encrypted is
+    /// opened with `identities`.
     #[cfg(feature = "pln")]
-    pub(crate) fn require_pln(self) -> Result<OpenedInput, Error> {
-        let mut opened = self.without_recovery()?;
-        let found = match &mut opened.bytes {
+    pub(crate) fn require_pln(
+        self,
+        identities: Option<&Identities>,
+        resources: &Resources,
+    ) -> Result<OpenedInput, Error> {
+        self.without_recovery()?.decrypted(identities, resources)
+    }
+
+    /// As [`OpenedInput::require_pln`], of what has no recovery data.
+    #[cfg(feature = "pln")]
+    pub(crate) fn decrypted(
+        mut self,
+        identities: Option<&Identities>,
+        resources: &Resources,
+    ) -> Result<OpenedInput, Error> {
+        match self.content_kind()? {
+            None | Some(ContentKind::Pln) => Ok(self),
+            Some(ContentKind::Encrypted) => encrypted::opened(self, identities, resources),
+            Some(other) => Err(other.instead_of(&self.display_path, "a .pln file")),
+        }
+    }
+
+    /// Its container by its first bytes.
+    #[cfg(feature = "pln")]
+    pub(crate) fn content_kind(&mut self) -> Result<Option<ContentKind>, Error> {
+        Ok(match &mut self.bytes {
             Bytes::At(input) => ContentKind::of_input(input.size(), |head| input.read_at(0, head)),
             Bytes::Stream(stream) => {
-                let (head, whole) = peeked(&opened.display_path, std::mem::replace(stream, Box::new(io::empty())))?;
+                let (head, whole) = peeked(&self.display_path, std::mem::replace(stream, Box::new(io::empty())))?;
                 *stream = whole;
                 ContentKind::of_head(&head)
             }
-        };
-        match found.filter(|&found| found != ContentKind::Pln) {
-            Some(other) => Err(other.instead_of(&opened.display_path, "a .pln file")),
-            None => Ok(opened),
-        }
+        })
     }
 
     /// Refuses a target that is this file.

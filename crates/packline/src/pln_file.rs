@@ -1,22 +1,26 @@
 //! .pln files: any file or stream compressed, and back.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use packline_cache::Lookup;
 use packline_pln::{Info, Reader, Sink, Source, Span, Unpacked, Verified, WriteOptions, Written};
 use packline_runtime::escape::Escape;
 
 use crate::archive::stored;
+use crate::encrypted::{self, Encryption, Identities};
 use crate::opened_input::{Bytes, OpenedInput};
 use crate::output_stream::OutputStream;
 use crate::resumed_sink::ResumedSink;
-use crate::{CompressRequest, Error, Input, Observer, Output, Resources, Temporaries};
+use crate::{CompressRequest, ContentKind, Error, Input, Observer, Output, Resources, Temporaries};
 
 /// A .pln file to be decompressed.
 #[non_exhaustive]
 pub struct PlnUnpackRequest {
     /// The .pln file.
     pub source: Input,
+    /// Keys that may open it, if it is encrypted.
+    pub identities: Option<Arc<Identities>>,
     /// Which bytes of its content.
     pub span: Span,
     /// Where they go.
@@ -38,6 +42,7 @@ impl PlnUnpackRequest {
     pub fn new(source: Input, target: Output) -> PlnUnpackRequest {
         PlnUnpackRequest {
             source,
+            identities: None,
             span: Span::ALL,
             target,
             keep_attributes: true,
@@ -57,12 +62,18 @@ pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn O
     let open = |source| OpenedInput::new(source)?.empty_as_stream();
     let cache = request.cache.clone();
     let lookup = Lookup { known: Vec::new(), cache: cache.clone() };
+    let recipients = request.recipients.clone();
     let compress = |source: Source<'_>,
                     sink: &mut dyn Sink,
                     options: &WriteOptions,
                     resources: &Resources,
                     observer: &mut dyn Observer| {
-        packline_pln::compress_with(&lookup, source, sink, options, resources, observer)
+        let Some(recipients) = &recipients else {
+            return packline_pln::compress_with(&lookup, source, sink, options, resources, observer);
+        };
+        encrypted::sealed(recipients, sink, resources, |sink, resources| {
+            packline_pln::compress_with(&lookup, source, sink, options, resources, observer)
+        })
     };
     let written = request.run(open, compress, fault, observer)?;
     cache.iter().flat_map(|cache| cache.warnings()).for_each(|warning| observer.warning(&warning));
@@ -75,19 +86,20 @@ pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn O
 /// # Errors
 /// [`Error`]; a file is not there then, unless [`PlnUnpackRequest::keep_broken`].
 pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
-    let PlnUnpackRequest { source, span, target, keep_attributes, keep_broken, repair, resources, temporaries } =
-        request;
-    let mut opened = OpenedInput::new(source)?.require_pln()?;
+    let PlnUnpackRequest { source, identities, span, target, .. } = request;
+    let (keep_attributes, keep_broken) = (request.keep_attributes, request.keep_broken);
+    let (identities, resources, temporaries) = (identities.as_deref(), request.resources, request.temporaries);
+    let mut opened = OpenedInput::new(source)?.require_pln(identities, &resources)?;
     opened.refuse_target(&target)?;
     let mut output = OutputStream::open(target, &temporaries)?;
     let mut sink = ResumedSink::new(&mut output);
-    let mut read = packline_pln::decompress(opened.source(), span, &mut sink, &resources, observer);
-    if repair
-        && read.as_ref().is_err_and(packline_pln::Error::is_of_file)
-        && let Some(mut repaired) = opened.repaired(&resources, observer)?
+    let mut read = decompress(&mut opened, span, &mut sink, &resources, observer);
+    if request.repair
+        && read.as_ref().is_err_and(encrypted::is_damage)
+        && let Some(mut repaired) = opened.repaired(identities, &resources, observer)?
     {
         sink.start_again();
-        read = packline_pln::decompress(repaired.source(), span, &mut sink, &resources, observer);
+        read = decompress(&mut repaired, span, &mut sink, &resources, observer);
     }
     let read = read.map_err(|cause| fault(&opened.display_path, output.display_path(), cause));
     let about = opened.about.as_ref().filter(|_| keep_attributes);
@@ -102,41 +114,94 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
     }
 }
 
+/// Decompresses what was opened, with what decrypting it leaves of the memory.
+fn decompress(
+    opened: &mut OpenedInput,
+    span: Span,
+    sink: &mut dyn Sink,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<Unpacked, packline_pln::Error> {
+    let share = opened.share;
+    share.beside(resources, |rest| packline_pln::decompress(opened.source(), span, sink, rest, observer))
+}
+
 /// Verifies a whole .pln file. Faults are passed to `found`, in the order of the file.
 ///
 /// # Errors
 /// [`Error`] if it cannot be read, or is of a kind that is not known here.
 pub fn pln_verify(
     source: Input,
+    identities: Option<&Identities>,
     resources: &Resources,
     found: &mut dyn FnMut(&packline_pln::Error),
     observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
-    let mut opened = OpenedInput::new(source)?.require_pln()?;
-    let read = packline_pln::verify(opened.source(), found, resources, observer);
+    let mut opened = OpenedInput::new(source)?.require_pln(identities, resources)?;
+    let share = opened.share;
+    let read = share.beside(resources, |rest| packline_pln::verify(opened.source(), found, rest, observer));
     read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause))
 }
 
-/// Statistics of a .pln file from its tables; no record is read. A stream is stored first, since the tables are at its end.
-///
-/// # Errors
-/// [`Error`] if it cannot be read or is not a .pln file.
-pub fn pln_info(source: Input, resources: &Resources) -> Result<Info, Error> {
-    let OpenedInput { display_path, bytes, .. } = OpenedInput::new(source)?.require_pln()?;
-    let input = match bytes {
-        Bytes::At(input) => input,
-        Bytes::Stream(mut stream) => {
-            let refused = |cause| Error::Source { path: display_path.clone(), action: "cannot read", cause };
-            packline_recovery::strip(stored(&display_path, &mut stream, resources)?).map_err(refused)?.input
-        }
-    };
-    let info = Reader::open(input).and_then(|reader| reader.info());
-    info.map_err(|cause| fault(&display_path, &display_path, cause))
+/// Statistics of a .pln file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlnInfo {
+    /// From its tables; `None` if it is encrypted and no key was given.
+    pub info: Option<Info>,
+    /// How it is encrypted, if it is.
+    pub encryption: Option<Encryption>,
 }
 
-/// Opens a .pln file.
-pub(crate) fn pln_open(path: &Path) -> Result<Reader, Error> {
-    let opened = OpenedInput::new(Input::File(path.to_path_buf()))?.require_pln()?;
+/// Statistics of a .pln file from its tables; no record is read. A stream is stored first, since the tables are at its end. Without
+/// `identities` only the head of an encrypted file is read.
+///
+/// # Errors
+/// [`Error`] if it cannot be read or is not a .pln file; if it is encrypted and none of the keys opens it.
+pub fn pln_info(source: Input, identities: Option<&Identities>, resources: &Resources) -> Result<PlnInfo, Error> {
+    let mut opened = OpenedInput::new(source)?;
+    if let Some(other) =
+        opened.content_kind()?.filter(|kind| !matches!(kind, ContentKind::Pln | ContentKind::Encrypted))
+    {
+        return Err(other.instead_of(&opened.display_path, "a .pln file"));
+    }
+    if let Bytes::Stream(stream) = &mut opened.bytes {
+        opened.bytes = Bytes::At(stored(&opened.display_path, stream, resources)?);
+    }
+    let mut opened = opened.without_recovery()?;
+    let kind = opened.content_kind()?;
+    let encryption = match (kind, &opened.bytes) {
+        #[cfg(feature = "encryption")]
+        (Some(ContentKind::Encrypted), Bytes::At(file)) => Some(encrypted::described(&opened.display_path, file)?),
+        _ => None,
+    };
+    if encryption.is_some() && identities.is_none() {
+        return Ok(PlnInfo { info: None, encryption });
+    }
+    let OpenedInput { display_path, bytes, .. } = opened.decrypted(identities, resources)?;
+    let input = match bytes {
+        Bytes::At(input) => input,
+        // An encrypted file that is damaged.
+        Bytes::Stream(mut stream) => stored(&display_path, &mut stream, resources)?,
+    };
+    let info = Reader::open(input).and_then(|reader| reader.info());
+    let mut info = info.map_err(|cause| fault(&display_path, &display_path, cause))?;
+    if let Some(encryption) = &encryption {
+        info.physical = encryption.physical;
+    }
+    Ok(PlnInfo { info: Some(info), encryption })
+}
+
+/// Opens a .pln file. One that is encrypted is opened with `identities`.
+pub(crate) fn pln_open(path: &Path, identities: Option<&Identities>) -> Result<Reader, Error> {
+    let opened = OpenedInput::new(Input::File(path.to_path_buf()))?;
+    let opened = opened.require_pln(identities, &Resources::new(0))?;
+    let mut opened = opened;
+    if let (Some(_), Bytes::Stream(stream)) = (&opened.about, &mut opened.bytes) {
+        // An encrypted file that is damaged: its error comes where the damage is.
+        std::io::copy(stream, &mut std::io::sink())
+            .map_err(|cause| fault(path, path, packline_pln::Error::Input(cause)))?;
+    }
     let Bytes::At(input) = opened.bytes else {
         let (what, expected) = ("a stream is not read at any position".into(), "a file".into());
         return Err(Error::Target { path: path.to_path_buf(), what, expected });
@@ -148,8 +213,16 @@ pub(crate) fn pln_open(path: &Path) -> Result<Reader, Error> {
 pub(crate) fn fault(input: &Path, output: &Path, cause: packline_pln::Error) -> Error {
     use packline_pln::Error as Pln;
     match cause {
-        Pln::Input(cause) => Error::Source { path: input.to_path_buf(), action: "cannot read", cause },
-        Pln::Output(cause) => Error::Output { path: output.to_path_buf(), action: "cannot write", cause },
+        Pln::Input(cause) => encrypted::error_in(input, cause).unwrap_or_else(|cause| Error::Source {
+            path: input.to_path_buf(),
+            action: "cannot read",
+            cause,
+        }),
+        Pln::Output(cause) => encrypted::error_in(output, cause).unwrap_or_else(|cause| Error::Output {
+            path: output.to_path_buf(),
+            action: "cannot write",
+            cause,
+        }),
         Pln::Memory { allowed, needed, what } => {
             Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
         }

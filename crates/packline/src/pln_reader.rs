@@ -34,8 +34,20 @@ impl PlnReader {
     /// [`Error::Stream`] if the header, the index or the trailer is damaged: [`decompress`](crate::decompress) reads the
     /// records before the damage.
     pub fn open(path: impl Into<PathBuf>) -> Result<PlnReader, Error> {
-        let path = path.into();
-        let content = ContentReader::new(pln_open(&path)?);
+        PlnReader::open_as(path.into(), None)
+    }
+
+    /// Opens a file that may be encrypted, with keys that may open it. Only the chunks of it that are touched are decrypted.
+    ///
+    /// # Errors
+    /// As [`PlnReader::open`]; [`Error::Stream`] also if no key opens it, or if it is cut off.
+    #[cfg(feature = "encryption")]
+    pub fn open_with(path: impl Into<PathBuf>, identities: &crate::Identities) -> Result<PlnReader, Error> {
+        PlnReader::open_as(path.into(), Some(identities))
+    }
+
+    fn open_as(path: PathBuf, identities: Option<&crate::Identities>) -> Result<PlnReader, Error> {
+        let content = ContentReader::new(pln_open(&path, identities)?);
         Ok(PlnReader { content, position: 0, path })
     }
 

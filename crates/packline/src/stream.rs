@@ -18,6 +18,8 @@ use crate::codecs::pln_codings;
 use crate::opened_input::OpenedInput;
 use crate::output_stream::OutputStream;
 use crate::{Container, Error, Input, Observer, Output, Resources, Temporaries};
+#[cfg(feature = "pln")]
+use crate::{Identities, Recipients};
 #[cfg(feature = "lrz")]
 use crate::{LrzUnpackRequest, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack};
 #[cfg(feature = "pln")]
@@ -39,6 +41,9 @@ pub struct CompressRequest<O> {
     /// Recovery data behind the output, for .pln files. An output that is a stream is stored first then, in [`Resources::scratch`].
     #[cfg(feature = "recovery")]
     pub recovery: Option<packline_recovery::Redundancy>,
+    /// For whom it is encrypted; not for .lrz files. `None` for no one: then anyone can read it.
+    #[cfg(feature = "pln")]
+    pub recipients: Option<Arc<Recipients>>,
     /// Workers and memory. They change no byte.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
@@ -57,6 +62,8 @@ impl<O> CompressRequest<O> {
             cache: None,
             #[cfg(feature = "recovery")]
             recovery: None,
+            #[cfg(feature = "pln")]
+            recipients: None,
             resources,
             temporaries,
         }
@@ -99,13 +106,27 @@ pub struct StreamOptions {
     /// Whether an output that is a file gets permissions, time and, where that is allowed, the owner of an input that is one.
     /// Default: yes.
     pub keep_attributes: bool,
+    /// For whom a .pln file is encrypted; `None` for no one: then anyone can read it. There is no encryption of .lrz files here.
+    #[cfg(feature = "pln")]
+    pub recipients: Option<Arc<Recipients>>,
+    /// Keys that may open an encrypted .pln file.
+    #[cfg(feature = "pln")]
+    pub identities: Option<Arc<Identities>>,
     /// Workers and memory. They never change the output.
     pub resources: Resources,
 }
 
 impl Default for StreamOptions {
     fn default() -> StreamOptions {
-        StreamOptions { codec: None, keep_attributes: true, resources: Resources::default() }
+        StreamOptions {
+            codec: None,
+            keep_attributes: true,
+            #[cfg(feature = "pln")]
+            recipients: None,
+            #[cfg(feature = "pln")]
+            identities: None,
+            resources: Resources::default(),
+        }
     }
 }
 
@@ -142,11 +163,17 @@ pub fn compress(
             if let Some(codec) = &options.codec {
                 write.codings = pln_codings(&[codec])?;
             }
-            let request = options.request(input, target, write);
+            let mut request = options.request(input, target, write);
+            request.recipients = options.recipients.clone();
             pln_compress(request, observer).map(|written| (written.logical, written.physical))
         }
         #[cfg(feature = "lrz")]
         Container::Lrz => {
+            #[cfg(feature = "pln")]
+            if options.recipients.is_some() {
+                let what = format!("{}: a .lrz file for recipients", input.shown().escaped());
+                return Err(Error::Request { what, expected: "pln".to_string() });
+            }
             let write = options.codec.as_deref().map_or_else(|| Ok(Default::default()), lrz_options)?;
             let request = options.request(input, target, write);
             lrz_pack(request, observer).map(|written| (written.plain, written.stored))
@@ -196,11 +223,12 @@ pub fn decompress(
         _ => {
             let mut request = PlnUnpackRequest::new(source, target);
             request.span = Span { start, length };
+            request.identities = options.identities.clone();
             (request.keep_attributes, request.resources) = (options.keep_attributes, options.resources.clone());
             pln_unpack(request, observer).map(|unpacked| unpacked.bytes)
         }
         #[cfg(not(feature = "pln"))]
-        Some(ContentKind::Pln) => Err(Container::Pln.left_out()),
+        Some(ContentKind::Pln | ContentKind::Encrypted) => Err(Container::Pln.left_out()),
         #[cfg(not(feature = "pln"))]
         _ => Err(Error::Request {
             what: format!("{}: not a .lrz file", source.shown().escaped()),

@@ -3,6 +3,8 @@
 /// Programs that a minimal Debian (debootstrap's variant minbase) with a C compiler may lack, and their packages. Continuous integration
 /// installs them all; elsewhere a test that needs a missing one is skipped.
 const OPTIONAL: &[(&str, &str)] = &[
+    ("age", "age"),
+    ("age-keygen", "age"),
     ("b3sum", "b3sum"),
     ("bsdtar", "libarchive-tools"),
     ("bzip2", "bzip2"),
@@ -24,6 +26,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("sqfs2tar", "squashfs-tools-ng"),
     ("sqfsdiff", "squashfs-tools-ng"),
     ("skopeo", "skopeo"),
+    ("ssh-keygen", "openssh-client"),
     ("squashfuse", "squashfuse"),
     ("squashfuse_ll", "squashfuse"),
     ("tar2sqfs", "squashfs-tools-ng"),
@@ -46,6 +49,7 @@ const REQUIRED: &[(&str, &str)] = &[
     ("prlimit", "util-linux"),
     ("script", "bsdutils"),
     ("setpriv", "util-linux"),
+    ("setsid", "util-linux"),
     ("tar", "tar"),
     ("timeout", "coreutils"),
     ("umount", "mount"),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
@@ -11,6 +11,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("longrange", &["engine"]),
     ("cache", &["runtime", "codec"]),
     ("remote", &["runtime", "codec", "cache"]),
+    ("encryption", &["engine", "runtime"]),
     ("recovery", &["engine", "runtime"]),
     ("squashfs", &["engine", "runtime", "codec", "tree", "cache"]),
     ("lrz", &["engine", "runtime", "codec", "longrange"]),
@@ -19,13 +20,39 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("delta", &["engine", "runtime", "codec", "tree", "longrange", "cache", "squashfs"]),
     (
         "packline",
-        &["engine", "runtime", "codec", "tree", "cache", "squashfs", "lrz", "pln", "image", "delta", "recovery"],
+        &[
+            "engine",
+            "runtime",
+            "codec",
+            "tree",
+            "cache",
+            "encryption",
+            "squashfs",
+            "lrz",
+            "pln",
+            "image",
+            "delta",
+            "recovery",
+        ],
     ),
     (
         "cli",
         &[
-            "packline", "bench", "image", "engine", "runtime", "codec", "tree", "cache", "remote", "squashfs", "lrz",
-            "pln", "delta", "recovery",
+            "packline",
+            "bench",
+            "image",
+            "engine",
+            "runtime",
+            "codec",
+            "tree",
+            "cache",
+            "remote",
+            "encryption",
+            "squashfs",
+            "lrz",
+            "pln",
+            "delta",
+            "recovery",
         ],
     ),
     ("testkit", &["codec"]),

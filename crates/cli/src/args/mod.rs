@@ -25,6 +25,11 @@ use crate::ui::io::Io;
 pub mod cache;
 mod cache_server;
 pub mod image;
+#[cfg(feature = "encryption")]
+pub mod keys;
+#[cfg(all(feature = "pln", not(feature = "encryption")))]
+#[path = "no_keys.rs"]
+pub mod keys;
 pub mod machine;
 pub mod parser;
 pub mod patterns;

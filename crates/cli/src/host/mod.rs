@@ -11,5 +11,7 @@ pub mod machine;
 pub mod names;
 pub mod signals;
 pub mod streams;
+#[cfg(feature = "encryption")]
+pub mod terminal;
 pub mod time_zone;
 pub mod topology;

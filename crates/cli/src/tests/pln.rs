@@ -9,6 +9,9 @@ use crate::dispatch;
 #[test]
 fn both_have_the_options_that_they_have_in_common() {
     let of_compress = [
+        "recipient",
+        "recipients-file",
+        "passphrase",
         "decompress",
         "level",
         "fast",
@@ -27,7 +30,26 @@ fn both_have_the_options_that_they_have_in_common() {
 
 #[test]
 fn what_contradicts_itself_is_refused() {
-    let cases: [(&[&str], &str); 35] = [
+    let cases: [(&[&str], &str); 42] = [
+        (
+            &["compress", "--recipient", "age1x", "x"],
+            "--recipient: a recipient that is malformed (expected age1..., ssh-",
+        ),
+        (&["compress", "--recipient", "ssh-dss AAAA", "x"], "--recipient: a recipient that is malformed"),
+        (
+            &["compress", "--passphrase", "x"],
+            "--passphrase: there is no terminal, or no answer (expected one, or --pass",
+        ),
+        (
+            &["compress", "--passphrase", "--cache", "c", "x"],
+            "--cache: a cache keeps records as they are before they are",
+        ),
+        (
+            &["compress", "--identity", "k", "x"],
+            "--identity: has no effect on what is compressed (expected --recipient",
+        ),
+        (&["compress", "-d", "--recipient", "k", "x.pln"], "--recipient: has no effect on what is decompressed"),
+        (&["compress", "-l", "--recipient", "k", "x.pln"], "--recipient: has no effect with --list"),
         (&["compress", "-9", "-c", "lz4", "x"], "--level: cannot be used with --codec"),
         (&["compress", "-c", "lz5", "x"], "--codec: unknown codec 'lz5' (expected one of slack, none"),
         (&["compress", "-c", "slack+slack", "x"], "--codec: unknown codec 'slack'"),

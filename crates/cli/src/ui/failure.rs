@@ -66,6 +66,10 @@ fn readers_of(container: ContentKind) -> &'static str {
         ContentKind::Pln => "this build does not read it, one with the feature 'pln' does",
         #[cfg(feature = "pln")]
         ContentKind::Pln => "packline decompress, cat --range, info and verify read it",
+        #[cfg(not(feature = "encryption"))]
+        ContentKind::Encrypted => "this build does not read it, one with the feature 'encryption' does",
+        #[cfg(feature = "encryption")]
+        ContentKind::Encrypted => "packline decompress, cat --range, info and verify read it with a key",
         #[cfg(not(feature = "delta"))]
         ContentKind::Delta => "this build does not read it, one with the feature 'delta' does",
         #[cfg(feature = "delta")]
@@ -74,6 +78,18 @@ fn readers_of(container: ContentKind) -> &'static str {
         ContentKind::Compressed(_) => "packline pack, list, cat, info and verify read it if it is a tar",
         _ => "packline unpack, list, cat, info, verify, diff and mount read it",
     }
+}
+
+/// The options that open a file, if it cannot be read for want of its key.
+#[cfg(feature = "encryption")]
+fn key_of(error: &packline_encryption::Error) -> Option<&'static str> {
+    use packline_encryption::Error::{NoKey, WrongKey};
+    let (NoKey(made_for) | WrongKey(made_for)) = error else { return None };
+    Some(match (made_for.keys.is_empty(), made_for.passphrases) {
+        (_, 0) => "--identity FILE",
+        (true, _) => "--passphrase-file FILE, or a terminal to ask for the passphrase",
+        (false, _) => "--identity FILE, --passphrase-file FILE, or a terminal to ask for a passphrase",
+    })
 }
 
 impl From<packline_runtime::Error> for Failure {
@@ -111,6 +127,11 @@ impl From<packline::Error> for Failure {
                 }
                 _ => Failure::Failed(error.to_string()),
             },
+            #[cfg(feature = "encryption")]
+            packline::Error::Stream { cause, .. } => Failure::Failed(match cause.downcast_ref().and_then(key_of) {
+                Some(expected) => format!("{error} (expected {expected})"),
+                None => error.to_string(),
+            }),
             packline::Error::Memory { .. } => Failure::Memory(error.to_string()),
             _ => Failure::Failed(error.to_string()),
         }

@@ -18,6 +18,10 @@ use crate::host::streams::{STDIN, STDOUT, Streams};
 use crate::ui::failure::Failure;
 use crate::ui::target::is_stdout;
 
+/// Returns an answer to a prompt, without echo; `None` without a terminal or an answer.
+#[cfg(feature = "encryption")]
+pub type AskHidden = fn(&str, &ShutdownHook) -> Option<packline_encryption::Zeroizing<Vec<u8>>>;
+
 /// The machine and the environment, read once by `main`.
 #[derive(Debug, Clone)]
 pub struct Host {
@@ -53,6 +57,9 @@ pub struct Host {
     pub wall_time: fn() -> Duration,
     /// Returns the peak resident memory of this process so far, bytes.
     pub peak_memory: fn() -> Option<u64>,
+    /// Asks on the terminal for what must not be seen.
+    #[cfg(feature = "encryption")]
+    pub ask_hidden: AskHidden,
 }
 
 impl Host {

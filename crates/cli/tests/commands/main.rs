@@ -6,6 +6,7 @@ mod bench_unpack;
 mod callers;
 mod containers;
 mod delta;
+mod encrypted;
 mod escapes;
 mod exit_status;
 mod few_threads;

@@ -111,22 +111,23 @@ fn a_span_is_what_is_asked_for() {
 #[test]
 fn what_is_in_a_file_is_listed_and_checked() {
     let (place, _, packed) = place();
-    let info = pln_info(Input::File(packed.clone()), &resources()).unwrap();
+    let info = pln_info(Input::File(packed.clone()), None, &resources()).unwrap().info.unwrap();
     assert_eq!((info.logical, info.physical), (content().len() as u64, fs::metadata(&packed).unwrap().len()));
     let mut found = 0;
-    let verified = pln_verify(Input::File(packed.clone()), &resources(), &mut |_| found += 1, &mut Unobserved).unwrap();
+    let verified =
+        pln_verify(Input::File(packed.clone()), None, &resources(), &mut |_| found += 1, &mut Unobserved).unwrap();
     assert_eq!((found, verified.findings, verified.blake3), (0, 0, Some(info.blake3)));
     let mut bytes = fs::read(&packed).unwrap();
     bytes[100] ^= 1;
     for source in [stream(&bytes), Input::File(packed.clone())] {
         fs::write(&packed, &bytes).unwrap();
         let mut text = String::new();
-        pln_verify(source, &resources(), &mut |error| text += &error.to_string(), &mut Unobserved).unwrap();
+        pln_verify(source, None, &resources(), &mut |error| text += &error.to_string(), &mut Unobserved).unwrap();
         assert!(text.starts_with("record 0, at byte 32: "), "{text}");
     }
     let mut resources = resources();
     resources.scratch = Some(place.path().to_path_buf());
-    assert_eq!(pln_info(stream(&bytes), &resources).unwrap().blake3, info.blake3);
+    assert_eq!(pln_info(stream(&bytes), None, &resources).unwrap().info.unwrap().blake3, info.blake3);
 }
 
 #[test]

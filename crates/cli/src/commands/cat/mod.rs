@@ -13,6 +13,8 @@ use packline::requests::{LrzUnpackRequest, lrz_unpack};
 use packline_pln::Span;
 
 use crate::args::image::ArchiveArgs;
+#[cfg(feature = "pln")]
+use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::machine::Machine;
 use crate::args::run_options::{SchedulingOptions, Stats};
 use crate::args::{Command, Invocation};
@@ -36,6 +38,9 @@ pub struct Cat {
     /// Of a .pln file: bytes from START, 0 being the first, to before END; either may be left out
     #[arg(long, value_name = "START..END", value_parser = text(pln::span))]
     range: Option<Span>,
+    #[cfg(feature = "pln")]
+    #[command(flatten)]
+    keys: OpeningKeys,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -70,6 +75,12 @@ impl Command for Cat {
         #[cfg(feature = "pln")]
         if !matches!(archive, Archive::Pln(_)) && self.range.is_some() {
             return Err(wrong("range", "only .pln files have ranges (expected one, or no --range)"));
+        }
+        #[cfg(feature = "pln")]
+        if let (false, Some(long)) =
+            (matches!(archive, Archive::Pln(_)), OPENING.iter().find(|long| invocation.has(long)))
+        {
+            return Err(wrong(long, format!("has no effect on {}", archive.content_kind())));
         }
         if matches!(archive, Archive::SquashFs(_) | Archive::Tar(_)) && self.paths.is_empty() {
             return Err(Failure::usage("missing argument: PATH"));

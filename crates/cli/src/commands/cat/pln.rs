@@ -25,6 +25,7 @@ pub fn run(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> Result
         return Err(Failure::usage("a .pln file holds no paths (expected no PATH; --range START..END prints a part)"));
     }
     let mut request = PlnUnpackRequest::new(input, io.stdout_target());
+    request.identities = cat.keys.identities(io)?;
     request.span = cat.range.unwrap_or(Span::ALL);
     request.resources = resources;
     watched(io, false, |observer| packline::requests::pln_unpack(request, observer))?;

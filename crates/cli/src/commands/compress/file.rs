@@ -50,7 +50,7 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
     let started = Started::now(&io.host);
     let mut request = CompressRequest::new(place.source(output.as_deref(), io)?, target, options.clone());
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
-    request.cache = settings.cache.clone();
+    (request.cache, request.recipients) = (settings.cache.clone(), settings.recipients.clone());
     request.recovery = settings.recovery;
     let before = settings.cache.as_ref().map(|cache| cache.counts());
     let (written, synced) =
@@ -75,6 +75,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
     let mut request = PlnUnpackRequest::new(place.source(output.as_deref(), io)?, target);
     request.keep_broken = settings.keep_broken;
     request.repair = settings.mode != Mode::Test;
+    request.identities = settings.identities.clone();
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     let (unpacked, synced) =
         watched_and_synced(io, settings.bar, |observer| packline::requests::pln_unpack(request, observer));

@@ -16,6 +16,9 @@ use crate::ui::io::Io;
 use crate::ui::place::Place;
 use crate::ui::size::{count, percent, show_bytes};
 
+/// Of a build without encryption; others ask for a key first.
+const NO_KEY: &str = "an encrypted file, and no key for it";
+
 /// Lists files. If one cannot be read, its error is printed and the others are listed.
 ///
 /// # Errors
@@ -30,8 +33,9 @@ pub fn run(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Fai
     let (mut failed, mut listed, mut sums) = (false, 0, [0; 3]);
     for place in places {
         let path = place.display_path();
-        let read = packline::requests::pln_info(Input::file(path), &io.host.resources()).map_err(Failure::from);
-        let info = match read {
+        let (identities, resources) = (settings.identities.as_deref(), io.host.resources());
+        let read = packline::requests::pln_info(Input::file(path), identities, &resources).map_err(Failure::from);
+        let info = match read.and_then(|read| read.info.ok_or_else(|| Failure::failed(NO_KEY))) {
             Ok(info) => info,
             Err(Failure::Failed(what)) => {
                 io.eprintln(&format!("packline: {what}"));

@@ -14,6 +14,7 @@ use packline_codec::Coding;
 use packline_recovery::Redundancy;
 
 use crate::args::cache::CacheOptions;
+use crate::args::keys::{OpeningKeys, RecipientOptions};
 use crate::args::machine::Memory;
 use crate::args::run_options::SchedulingOptions;
 use crate::args::value::{codecs_help, number, size, text, text_or_help};
@@ -76,6 +77,8 @@ pub(crate) struct Shared {
     stats: bool,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    keys: OpeningKeys,
     #[command(flatten)]
     threads: Threads,
     #[command(flatten)]
@@ -147,6 +150,8 @@ pub(crate) struct Compression {
     recovery: Option<Redundancy>,
     #[command(flatten)]
     cache: CacheOptions,
+    #[command(flatten)]
+    recipients: RecipientOptions,
 }
 
 fn codecs() -> Vec<String> {
@@ -171,6 +176,7 @@ impl Command for Compress {
         "tar -c tree | packline compress > tree.tar.pln",
         "packline compress --cache ~/.cache/packline -kf disk.img",
         "packline compress --recovery 5% disk.img",
+        "packline compress --recipient age1... --recipients-file team.txt disk.img",
         "packline compress -d disk.img.pln",
         "packline compress --stdout disk.img | ssh host 'cat > disk.img.pln'",
     ];
@@ -181,6 +187,8 @@ impl Command for Compress {
          The codec auto is slack+lz4 and slack+zstd:level=3.\n\
          A damaged file with recovery data is decompressed from a copy that it repairs; 'packline repair' repairs the file. What goes to a stream \
          is stored first with --recovery. Other files are protected by 'packline protect'.\n\
+         With recipients or a passphrase the file is encrypted: its content, sizes, checksums and hash are read only with one of the keys. Its \
+         own size is not hidden, and tells how well the content compresses.\n\
          Sizes may end in K, M or G."
             .to_string()
     }

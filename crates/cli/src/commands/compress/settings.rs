@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use packline::Error;
-use packline::Resources;
 use packline::requests::FileKind;
+use packline::{Identities, Recipients, Resources};
 use packline_cache::BlockCache;
 use packline_codec::{CodecError, Coding};
 use packline_pln::{RecordSize, WriteOptions};
 use packline_recovery::Redundancy;
 
 use super::{Compression, Shared};
+use crate::args::keys::{OPENING, SEALING};
 use crate::args::run_options::RunOptions;
 use crate::args::{Invocation, wrong};
 use crate::ui::escape::Escape;
@@ -49,6 +50,10 @@ pub struct Settings {
     pub cache: Option<Arc<BlockCache>>,
     /// Recovery data of each output.
     pub recovery: Option<Redundancy>,
+    /// For whom files are encrypted; only where they are compressed.
+    pub recipients: Option<Arc<Recipients>>,
+    /// What opens encrypted files.
+    pub identities: Option<Arc<Identities>>,
     /// Output goes to standard output, by `--stdout`.
     pub stdout: bool,
     pub output: Option<PathBuf>,
@@ -99,13 +104,22 @@ impl Settings {
         let compression = compression.filter(|_| mode == Mode::Compress);
         let options = compression.map(write_options).transpose()?;
         let resources = run_options.apply(resources(shared, &io.host));
-        let cache = compression.map(|compression| compression.cache.open(resources.workers > 0, io)).transpose()?;
+        let recipients = match compression {
+            Some(compression) => compression.recipients.recipients(&shared.keys, io)?,
+            None => None,
+        };
+        // A cache keeps what it gets as it is.
+        let cached = compression.filter(|_| recipients.is_none());
+        let cache = cached.map(|compression| compression.cache.open(resources.workers > 0, io)).transpose()?;
+        let identities = if mode == Mode::Compress { None } else { shared.keys.identities(io)? };
         Ok(Settings {
             mode,
             options,
             resources,
             cache: cache.flatten(),
             recovery: compression.and_then(|compression| compression.recovery),
+            recipients,
+            identities,
             stdout: output.stdout,
             output: output.output.clone(),
             force,
@@ -186,7 +200,7 @@ fn refuse_long(compression: Option<&Compression>) -> Result<(), Failure> {
 fn refuse_idle(invocation: &Invocation, wanted: Mode, mode: Mode) -> Result<(), Failure> {
     let given = |longs: &[&'static str]| longs.iter().copied().find(|long| invocation.has(long));
     if mode == Mode::List {
-        return match invocation.given_beside(&OF_LIST) {
+        return match invocation.given_beside(&[&OF_LIST[..], &OPENING].concat()) {
             Some(long) => Err(wrong(long, "has no effect with --list, which reads tables only")),
             None => Ok(()),
         };
@@ -196,6 +210,21 @@ fn refuse_idle(invocation: &Invocation, wanted: Mode, mode: Mode) -> Result<(), 
     {
         let hint = if long == "codec" { format!(" ({STDOUT_HINT})") } else { String::new() };
         return Err(wrong(long, format!("has no effect on what is decompressed{hint}")));
+    }
+    if mode != Mode::Compress
+        && let Some(long) = given(&SEALING)
+    {
+        return Err(wrong(long, "has no effect on what is decompressed (expected --identity or --passphrase-file)"));
+    }
+    let encrypts = SEALING.iter().chain(&["passphrase-file"]).any(|long| invocation.has(long));
+    if encrypts && invocation.has("cache") {
+        let what =
+            "a cache keeps records as they are before they are encrypted (expected no --cache, or no recipients)";
+        return Err(wrong("cache", what));
+    }
+    if mode == Mode::Compress && invocation.has("identity") {
+        let what = "has no effect on what is compressed (expected --recipient or --recipients-file: public keys)";
+        return Err(wrong("identity", what));
     }
     if mode == Mode::Test
         && let Some(long) = given(&OF_OUTPUT)

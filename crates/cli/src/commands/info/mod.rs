@@ -13,6 +13,8 @@ use packline_image::{ContentKind, ImageInfo, OpenedImage, TreeCounts};
 use serde_json::{Map, Value, json};
 
 use crate::args::image::ArchiveArgs;
+#[cfg(feature = "pln")]
+use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::{Command, Invocation, wrong};
 #[cfg(feature = "lrz")]
 use crate::compat::lrzip::{info as lrz, wants_password};
@@ -53,13 +55,17 @@ pub struct Info {
     /// Leave out what takes a walk over all inodes: numbers of entries, size of contents, ratio
     #[arg(long)]
     quick: bool,
+    #[cfg(feature = "pln")]
+    #[command(flatten)]
+    keys: OpeningKeys,
 }
 
 impl Command for Info {
     const NAME: &'static str = "info";
 
     fn details() -> String {
-        "Of an image no file content is read, and offsets are in bytes from its start. A tar is read to its end.\n\
+        "Of an encrypted .pln file without a key: for whom it was encrypted.\n\
+         Of an image no file content is read, and offsets are in bytes from its start. A tar is read to its end.\n\
          From standard input a tar is read while it comes; anything else in a pipe is stored first, in TMPDIR or /var/tmp."
             .to_string()
     }
@@ -91,7 +97,7 @@ impl Command for Info {
         match archive {
             Archive::SquashFs(image) => self.show_image(&image, io),
             #[cfg(feature = "pln")]
-            Archive::Pln(input) => pln::run(input, self.json, io),
+            Archive::Pln(input) => pln::run(input, &self.keys, self.json, io),
             #[cfg(feature = "lrz")]
             Archive::Lrz(opened) => lrz::show(detail, &opened.display_path.clone(), Ok(opened), io),
             mut archive => tar::run(&mut archive, self.json, io),
@@ -99,11 +105,18 @@ impl Command for Info {
     }
 }
 
-/// Refuses options that only images have.
+/// Refuses options that the container has not.
 fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(), Failure> {
-    match invocation.given_beside(&["json"]) {
-        Some(long) if container != ContentKind::SquashFs => Err(wrong(long, format!("has no effect on {container}"))),
-        _ => Ok(()),
+    let mut honoured = vec!["json"];
+    match container {
+        ContentKind::SquashFs => honoured.extend(["quick", "offset"]),
+        #[cfg(feature = "pln")]
+        ContentKind::Pln => honoured.extend(OPENING),
+        _ => {}
+    }
+    match invocation.given_beside(&honoured) {
+        Some(long) => Err(wrong(long, format!("has no effect on {container}"))),
+        None => Ok(()),
     }
 }
 

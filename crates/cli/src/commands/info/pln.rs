@@ -1,44 +1,47 @@
 //! `packline info` of a .pln file: the summary of its tables.
 
 use packline::Input;
+use packline::requests::{Encryption, PlnInfo};
 use packline_pln::{Info, Kind};
 use packline_recovery::Summary;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::args::keys::OpeningKeys;
 use crate::commands::recovery::report::{shape_members, shape_text};
 use crate::ui::escape::hex;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::size::{both, percent, show_bytes};
+use crate::ui::size::{both, count, percent, show_bytes};
 
 /// Shows it.
 ///
 /// # Errors
 /// Those of reading the tables.
-pub fn run(input: Input, json: bool, io: &mut Io) -> Result<(), Failure> {
+pub fn run(input: Input, keys: &OpeningKeys, json: bool, io: &mut Io) -> Result<(), Failure> {
     let recovery = match &input {
         Input::File(path) if path.is_file() => packline::requests::recovery_behind(path)?,
         _ => None,
     };
-    let info =
-        packline::requests::pln_info(input, &io.host.resources()).map_err(|error| match Failure::from(error) {
-            Failure::Failed(what) if recovery.is_some() => {
-                Failure::Failed(format!("{what}; it has recovery data, with which 'packline repair' may repair it"))
-            }
-            other => other,
-        })?;
-    match json {
-        true => {
-            let mut object = object(&info);
-            object["recovery"] = recovery.as_ref().map_or(Value::Null, |recovery| {
-                let mut members = recovery.shape.as_ref().map(shape_members).unwrap_or_default();
-                members.insert("recovery_bytes".into(), recovery.bytes.into());
-                members.into()
-            });
-            io.print(&format!("{object}\n"))
+    let identities = keys.given(io)?;
+    let read = packline::requests::pln_info(input, identities.as_deref(), &io.host.resources());
+    let PlnInfo { info, encryption, .. } = read.map_err(|error| match Failure::from(error) {
+        Failure::Failed(what) if recovery.is_some() => {
+            Failure::Failed(format!("{what}; it has recovery data, with which 'packline repair' may repair it"))
         }
-        false => io.print(&(text(&info) + &recovery_text(recovery.as_ref()))),
+        other => other,
+    })?;
+    if json {
+        let mut all = info.as_ref().map_or_else(|| json!({ "format": "pln" }), object);
+        all["recovery"] = recovery.as_ref().map_or(Value::Null, recovery_object);
+        if let Some(encryption) = &encryption {
+            all["physical_bytes"] = encryption.physical.into();
+            all["encryption"] = encryption_object(encryption);
+        }
+        return io.print(&format!("{all}\n"));
     }
+    let encrypted = encryption.as_ref().map(|encryption| encryption_text(encryption, info.is_some()));
+    let text = info.as_ref().map(text);
+    io.print(&(encrypted.unwrap_or_default() + &text.unwrap_or_default() + &recovery_text(recovery.as_ref())))
 }
 
 /// A line about recovery data, if there is any.
@@ -46,6 +49,35 @@ fn recovery_text(recovery: Option<&Summary>) -> String {
     let Some(Summary { shape, bytes }) = recovery else { return String::new() };
     let shards = shape.as_ref().map_or("the first packet is damaged".to_string(), shape_text);
     format!("{:<12} {}; {shards}\n", "Recovery:", both(*bytes))
+}
+
+fn recovery_object(recovery: &Summary) -> Value {
+    let mut members = recovery.shape.as_ref().map(shape_members).unwrap_or_default();
+    members.insert("recovery_bytes".into(), recovery.bytes.into());
+    members.into()
+}
+
+fn encryption_text(encryption: &Encryption, opened: bool) -> String {
+    let chunks = show_bytes(encryption.chunk_size);
+    let mut out = format!("Encrypted:   for {}, in chunks of {chunks}\n", made_for(encryption));
+    if !opened {
+        out.push_str(&format!("Size:        {}\n", both(encryption.physical)));
+        out.push_str("Content:     is read with --identity or --passphrase-file\n");
+    }
+    out
+}
+
+/// Keys and passphrases, counted.
+fn made_for(encryption: &Encryption) -> String {
+    let keys = encryption.keys.iter().map(|(kind, number)| count(*number, &format!("{kind} key")));
+    let passphrases = Some(encryption.passphrases).filter(|&number| number > 0);
+    keys.chain(passphrases.map(|number| count(number, "passphrase"))).collect::<Vec<_>>().join(", ")
+}
+
+fn encryption_object(encryption: &Encryption) -> Value {
+    let keys: Map<String, Value> =
+        encryption.keys.iter().map(|(kind, count)| (kind.clone(), (*count).into())).collect();
+    json!({ "keys": keys, "passphrases": encryption.passphrases, "chunk_size": encryption.chunk_size })
 }
 
 fn text(info: &Info) -> String {

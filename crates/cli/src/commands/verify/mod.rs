@@ -19,6 +19,8 @@ use packline_squashfs::verify::{Examiner, Finding, Severity, Verified};
 use serde_json::{Map, Value, json};
 
 use crate::args::image::Offset;
+#[cfg(feature = "pln")]
+use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::machine::Machine;
 use crate::args::run_options::{self, RunOptions, SchedulingOptions, Stats};
 use crate::args::{Command, Invocation, wrong};
@@ -52,6 +54,9 @@ pub struct Verify {
     /// Suppress progress and totals
     #[arg(short, long)]
     quiet: bool,
+    #[cfg(feature = "pln")]
+    #[command(flatten)]
+    keys: OpeningKeys,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -116,8 +121,18 @@ impl Verify {
         let resources = options.apply(self.machine.resources(&io.host));
         let mut archive = self.offset.open(path, false, &resources, io)?;
         let (path, container) = (archive.display_path(), archive.content_kind());
-        let honoured = [&["json", "quiet", "jobs", "mem", "recovery"][..], &run_options::NAMES].concat();
+        let mut honoured = [&["json", "quiet", "jobs", "mem", "recovery"][..], &run_options::NAMES].concat();
+        #[cfg(feature = "pln")]
+        if matches!(archive, Archive::Pln(_)) {
+            honoured.extend(OPENING);
+        }
         if let (false, Some(long)) = (matches!(archive, Archive::SquashFs(_)), invocation.given_beside(&honoured)) {
+            return Err(wrong(long, format!("has no effect on {container}")));
+        }
+        #[cfg(feature = "pln")]
+        if let (true, Some(long)) =
+            (matches!(archive, Archive::SquashFs(_)), OPENING.iter().find(|long| invocation.has(long)))
+        {
             return Err(wrong(long, format!("has no effect on {container}")));
         }
         match archive {

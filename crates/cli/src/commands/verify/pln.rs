@@ -30,15 +30,25 @@ pub fn run(
         Input::File(path) if path.is_file() => Some(path.clone()),
         _ => None,
     };
+    let identities = verify.keys.identities(io)?;
     let bar = (io.terminal && !verify.quiet && !verify.json).then(Bar::new);
     let printer = Printer { io: RefCell::new(io), bar, path, verify, failed: Cell::new(None) };
-    let verified = packline::requests::pln_verify(source, resources, &mut |error| printer.found(error), &mut &printer);
+    let (identities, found) = (identities.as_deref(), &mut |error: &Error| printer.found(error));
+    let verified = packline::requests::pln_verify(source, identities, resources, found, &mut &printer);
     let Printer { bar, failed, .. } = printer;
     if let Some(bar) = bar {
         bar.clear();
     }
     let printed = failed.into_inner().map_or(Ok(()), Err);
-    let verified = verified?;
+    let verified = match verified.map_err(Failure::from) {
+        Ok(verified) => verified,
+        Err(Failure::Failed(what)) if file.as_deref().is_some_and(has_recovery) => {
+            io.eprint_lines(&format!("packline: {what}"));
+            file.map_or(Ok(()), |file| recovery::run(verify, path, &file, None, options, io))?;
+            return Err(Failure::AlreadyReported(1));
+        }
+        Err(failure) => return Err(failure),
+    };
     let totals = (totals_object(&verified), totals_text(path, &verified), verified.bytes);
     let printed = printed.and_then(|()| verify.report(path, totals, options, io));
     let outcome = outcome(verified.findings, printed);
@@ -53,6 +63,11 @@ pub fn run(
         None => Ok(()),
     };
     outcome.and(compared)
+}
+
+/// Whether there is recovery data behind a file, by which an encrypted one can be compared too.
+fn has_recovery(path: &Path) -> bool {
+    packline::requests::recovery_behind(path).is_ok_and(|found| found.is_some())
 }
 
 /// Prints findings as they come, and shows how far it is.

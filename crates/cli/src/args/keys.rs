@@ -1,0 +1,151 @@
+//! Keys of encrypted .pln files: for whom one is made, and what opens it.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline::{Identities, Recipients};
+use packline_encryption::{Ask, Error, SecretString, Zeroizing};
+
+use super::wrong;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+/// Largest file with keys or a passphrase, bytes.
+const LARGEST: u64 = 1 << 20;
+/// Long names of [`OpeningKeys`].
+pub const OPENING: [&str; 2] = ["identity", "passphrase-file"];
+/// Long names of [`RecipientOptions`].
+pub const SEALING: [&str; 3] = ["recipient", "recipients-file", "passphrase"];
+
+/// Options of commands that read .pln files.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Encryption")]
+pub struct OpeningKeys {
+    /// What opens an encrypted .pln file: a file of age-keygen, or a private key of ssh. May be given several times
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    identity: Vec<PathBuf>,
+    /// A file with a passphrase, without the end of the line. May be given several times. Without keys it is asked for on the terminal
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    passphrase_file: Vec<PathBuf>,
+}
+
+/// Options of commands that write .pln files.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Encryption")]
+pub struct RecipientOptions {
+    /// Encrypt for the owner of this public key: age1..., 'ssh-ed25519 ...' or 'ssh-rsa ...'. May be given several times, and with
+    /// passphrases: each opens the file. A cache is not used
+    #[arg(long, value_name = "KEY")]
+    recipient: Vec<String>,
+    /// Encrypt for the public keys in a file, one a line. May be given several times
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    recipients_file: Vec<PathBuf>,
+    /// Encrypt with a passphrase that is asked for on the terminal; --passphrase-file reads one
+    #[arg(long)]
+    passphrase: bool,
+}
+
+impl OpeningKeys {
+    /// Keys that open a file; a missing one is asked for on the terminal.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is no key.
+    pub fn identities(&self, io: &Io) -> Result<Option<Arc<Identities>>, Failure> {
+        let mut identities = Identities::default();
+        identities.set_ask(asked_on_terminal(io));
+        for path in &self.identity {
+            identities.add_file(&read(path)?).map_err(|error| of_file(path, &error))?;
+        }
+        for path in &self.passphrase_file {
+            identities.add_passphrase(passphrase_in(path)?);
+        }
+        Ok(Some(Arc::new(identities)))
+    }
+
+    /// As [`OpeningKeys::identities`], but nothing is asked for: `None` if no key is given.
+    ///
+    /// # Errors
+    /// As [`OpeningKeys::identities`].
+    pub fn given(&self, io: &Io) -> Result<Option<Arc<Identities>>, Failure> {
+        if self.identity.is_empty() && self.passphrase_file.is_empty() { Ok(None) } else { self.identities(io) }
+    }
+}
+
+impl RecipientOptions {
+    /// For whom a file is encrypted, by passphrases in the files of `keys` too; `None` if for no one.
+    ///
+    /// # Errors
+    /// A key that is malformed; a file that cannot be read; a passphrase that cannot be asked for.
+    pub fn recipients(&self, keys: &OpeningKeys, io: &Io) -> Result<Option<Arc<Recipients>>, Failure> {
+        let mut recipients = Recipients::default();
+        for key in &self.recipient {
+            recipients.add_key(key).map_err(|error| wrong("recipient", error))?;
+        }
+        for path in &self.recipients_file {
+            let file = read(path)?;
+            let text = std::str::from_utf8(&file);
+            let text = text.map_err(|_| Failure::failed(format!("{}: is not text", path.escaped())))?;
+            recipients.add_list(text).map_err(|error| of_file(path, &error))?;
+        }
+        for path in &keys.passphrase_file {
+            recipients.add_passphrase(passphrase_in(path)?);
+        }
+        if self.passphrase {
+            recipients.add_passphrase(asked_twice(io)?);
+        }
+        Ok((!recipients.is_empty()).then(|| Arc::new(recipients)))
+    }
+}
+
+fn asked_on_terminal(io: &Io) -> Ask {
+    let (ask, shutdown) = (io.host.ask_hidden, io.shutdown.clone());
+    Arc::new(move |prompt| ask(prompt, &shutdown).and_then(|answer| secret(&answer)))
+}
+
+fn asked_twice(io: &Io) -> Result<SecretString, Failure> {
+    let ask = |prompt| {
+        let none =
+            || wrong("passphrase", "there is no terminal, or no answer (expected one, or --passphrase-file FILE)");
+        (io.host.ask_hidden)(prompt, &io.shutdown).ok_or_else(none)
+    };
+    let (first, second) = (ask("Passphrase")?, ask("The same again")?);
+    if first != second {
+        return Err(Failure::failed("the two passphrases differ"));
+    }
+    secret(&first).ok_or_else(|| Failure::failed("a passphrase that is not UTF-8"))
+}
+
+fn secret(bytes: &[u8]) -> Option<SecretString> {
+    std::str::from_utf8(bytes).ok().map(|text| SecretString::from(text.to_owned()))
+}
+
+/// The passphrase in a file: all of it but the end of its last line.
+fn passphrase_in(path: &Path) -> Result<SecretString, Failure> {
+    let file = read(path)?;
+    let bytes = file.strip_suffix(b"\n").unwrap_or(&file);
+    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    let refused = |what: &str| Failure::failed(format!("{}: {what} (expected a passphrase)", path.escaped()));
+    match secret(bytes) {
+        Some(_) if bytes.is_empty() => Err(refused("is empty")),
+        Some(_) if bytes.contains(&b'\n') => Err(refused("has several lines")),
+        Some(passphrase) => Ok(passphrase),
+        None => Err(refused("is not UTF-8")),
+    }
+}
+
+/// A small file, which may be a pipe. Its bytes are wiped.
+fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let refused = |cause: std::io::Error| Failure::failed(format!("{}: cannot read: {cause}", path.escaped()));
+    let mut bytes = Zeroizing::new(Vec::new());
+    std::fs::File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(refused)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Failure::failed(format!("{}: is larger than {LARGEST} bytes (expected keys)", path.escaped())));
+    }
+    Ok(bytes)
+}
+
+fn of_file(path: &Path, error: &Error) -> Failure {
+    Failure::failed(format!("{}: {error}", path.escaped()))
+}

@@ -1,0 +1,193 @@
+//! Encrypted .pln files: each command that reads them, with keys, passphrases and none; damage; streams; the terminal.
+
+use std::process::Stdio;
+
+use packline_testkit::{Ran, Random, Sandbox, tools};
+use serde_json::Value;
+
+use crate::sandbox;
+
+/// A key of age-keygen that protects nothing but tests, and another.
+const PUBLIC: &str = "age1j7m7v2r9hlr6gqdthwh2eeg804lmxgtkr2g4sc6cgkea9c83uf7sskpzat";
+const SECRET: &str = "AGE-SECRET-KEY-1MEH7LAAAERF0NYM9XUSTT24YLK7A4Q0SFG236M7SQ804Z30QS74SWDJRQ9";
+const OTHER: &str = "AGE-SECRET-KEY-1QCUG5HTACLLTL54E3SVNS0YSKCM244NRSE8X8TLYRQ9H9H9CVDSQ02GU8W";
+
+/// A sandbox with the keys, a file `x`, and it encrypted as `x.pln`.
+fn encrypted(options: &[&str]) -> (Sandbox, Vec<u8>) {
+    let (sandbox, content) = (sandbox(), Random::new(3).prose(700_000));
+    sandbox.write("x", &content);
+    sandbox.write("key", format!("# a test\n{SECRET}\n").as_bytes());
+    sandbox.write("other", OTHER.as_bytes());
+    sandbox.write("words", b"correct horse\n");
+    sandbox.good(&[&["compress", "-q", "--record-size", "64K", "--recipient", PUBLIC][..], options, &["x"]].concat());
+    (sandbox, content)
+}
+
+/// Runs a command without a terminal that it could ask on.
+fn detached(sandbox: &Sandbox, words: &[&str]) -> Ran {
+    let program = env!("CARGO_BIN_EXE_packline");
+    Ran::of(sandbox.program("setsid", &[&["-w", program][..], words].concat()).stdin(Stdio::null()))
+}
+
+/// `packline cat` of a file that comes through a pipe.
+fn from_pipe(sandbox: &Sandbox, name: &str, options: &str) -> Ran {
+    let line = format!("cat {name} | {} cat - --identity key {options}", env!("CARGO_BIN_EXE_packline"));
+    Ran::of(&mut sandbox.program("sh", &["-c", &line]))
+}
+
+#[test]
+fn every_command_that_reads_pln_files_reads_encrypted_ones_with_a_key() {
+    let (sandbox, content) = encrypted(&[]);
+    let with_key = ["--identity", "other", "--identity", "key"];
+    for jobs in ["0", "1", "3"] {
+        let words = ["decompress", "-qf", "-j", jobs, "-o", "back", "x.pln"];
+        sandbox.good(&[&words[..], &with_key].concat());
+        assert!(sandbox.read("back") == content, "{jobs}");
+        for (range, expected) in [("..", &content[..]), ("65530..65550", &content[65_530..65_550])] {
+            let words = ["cat", "-j", jobs, "--range", range, "x.pln"];
+            assert!(sandbox.good(&[&words[..], &with_key].concat()).stdout == expected, "{jobs}, {range}");
+            let piped = from_pipe(&sandbox, "x.pln", &format!("-j {jobs} --range {range}"));
+            assert!(piped.stdout == expected, "{jobs}, {range}, from a pipe: {}", piped.stderr);
+        }
+    }
+    for words in [&["verify", "x.pln"][..], &["compress", "-t", "x.pln"], &["decompress", "-t", "x.pln"]] {
+        sandbox.good(&[words, &with_key].concat());
+    }
+    let listed = sandbox.good(&[&["compress", "-l", "--json", "x.pln"][..], &with_key].concat()).text();
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["logical_bytes"], 700_000);
+}
+
+#[test]
+fn without_a_key_only_its_recipients_are_shown() {
+    if !tools::need(&["setsid"]) {
+        return;
+    }
+    let (sandbox, _) = encrypted(&["--passphrase-file", "words"]);
+    let shown = sandbox.good(&["info", "x.pln"]).text();
+    assert!(shown.starts_with("Encrypted:   for 1 X25519 key, 1 passphrase, in chunks of 64.0 KiB\n"), "{shown}");
+    assert!(!shown.contains("BLAKE3") && !shown.contains("Record"), "{shown}");
+    let object: Value = serde_json::from_str(&sandbox.good(&["info", "--json", "x.pln"]).text()).unwrap();
+    assert_eq!(object["encryption"]["passphrases"], 1);
+    assert_eq!(object["encryption"]["keys"]["X25519"], 1);
+    assert!(object.get("blake3").is_none() && object.get("logical_bytes").is_none());
+    let object = sandbox.good(&["info", "--json", "--identity", "key", "x.pln"]).text();
+    let object: Value = serde_json::from_str(&object).unwrap();
+    assert_eq!((&object["logical_bytes"], &object["encryption"]["chunk_size"]), (&700_000.into(), &65_536.into()));
+    assert_eq!(object["physical_bytes"], sandbox.read("x.pln").len());
+    for words in
+        [&["decompress", "-o", "y", "x.pln"][..], &["cat", "x.pln"], &["verify", "x.pln"], &["compress", "-l", "x.pln"]]
+    {
+        let ran = detached(&sandbox, words);
+        let expected = "x.pln: encrypted for 1 X25519 key and 1 passphrase, and no key was given (expected --identity FILE, --pass";
+        assert!(ran.status == 1 && ran.stderr.contains(expected), "{words:?}: {ran:?}");
+        let ran = detached(&sandbox, &[words, &["--identity", "other"]].concat());
+        assert!(ran.status == 1 && ran.stderr.contains("none of the given keys opens it"), "{words:?}: {ran:?}");
+    }
+    assert!(!sandbox.at("y").exists());
+    let mem = ["verify", "--mem", "100M", "--passphrase-file", "words", "x.pln"];
+    assert!(sandbox.bad(1, &mem).contains("memory are not enough for a passphrase (scrypt), in "));
+    sandbox.good(&["verify", "--passphrase-file", "words", "x.pln"]);
+}
+
+#[test]
+fn passphrases_are_asked_for_on_the_terminal() {
+    if !tools::need(&["script", "setsid"]) {
+        return;
+    }
+    let sandbox = sandbox();
+    sandbox.write("x", b"content");
+    let program = env!("CARGO_BIN_EXE_packline");
+    let ask = |words: &str, answers: &str| {
+        sandbox.write("answers", answers.as_bytes());
+        let line = format!("{program} {words}");
+        Ran::of(sandbox.program("script", &["-qec", &line, "/dev/null"]).stdin(sandbox.open("answers")))
+    };
+    let differ = ask("compress --passphrase x", "one\nanother\n");
+    assert!(differ.status == 1 && differ.text().contains("the two passphrases differ"), "{differ:?}");
+    let made = ask("compress -q --passphrase x", "some words\nsome words\n");
+    assert!(made.status == 0 && made.text().contains("Passphrase: "), "{made:?}");
+    let read = ask("decompress -q -o y x.pln", "some words\n");
+    assert!(read.status == 0 && sandbox.read("y") == b"content", "{read:?}");
+    let wrong = ask("verify x.pln", "other words\n");
+    assert!(wrong.status == 1 && wrong.text().contains("none of the given keys opens it"), "{wrong:?}");
+    let none = detached(&sandbox, &["compress", "--passphrase", "-fo", "z.pln", "x"]);
+    assert!(none.status == 2 && none.stderr.contains("--passphrase: there is no terminal"), "{none:?}");
+}
+
+#[test]
+fn damage_is_named_and_what_precedes_it_is_kept_on_request() {
+    let (sandbox, content) = encrypted(&["-c", "none"]);
+    let file = sandbox.read("x.pln");
+    let key = ["--identity", "key"];
+    let mut flipped = file.clone();
+    flipped[300_000] ^= 1;
+    for (name, bytes) in [("flipped", &flipped[..]), ("cut", &file[..300_000])] {
+        sandbox.write(name, bytes);
+        let refused = sandbox.bad(1, &[&["decompress", "-o", "y", name][..], &key].concat());
+        assert!(refused.contains(&format!("{name}: encrypted chunk 4, at byte ")), "{refused}");
+        assert!(!sandbox.at("y").exists());
+        sandbox.bad(1, &[&["decompress", "--keep-broken", "-fo", "part", name][..], &key].concat());
+        let part = sandbox.read("part");
+        assert!(part.len() >= 3 * 65_536 && content.starts_with(&part), "{name}: {}", part.len());
+        let verified = sandbox.bad(1, &[&["verify", name][..], &key].concat());
+        assert!(verified.contains("encrypted chunk 4"), "{verified}");
+        let streamed = from_pipe(&sandbox, name, "");
+        assert!(streamed.status == 1 && content.starts_with(&streamed.stdout), "{name}: {}", streamed.stderr);
+    }
+    // A part that is whole can be read from a file with damage elsewhere.
+    let words = ["cat", "--range", "500000..500100", "flipped", "--identity", "key"];
+    assert!(sandbox.good(&words).stdout == content[500_000..500_100]);
+}
+
+#[test]
+fn a_limit_on_memory_is_kept_and_changes_nothing() {
+    let (sandbox, content) = encrypted(&["--mem", "24M", "-f"]);
+    for mem in ["24M", "100M", "1G"] {
+        sandbox.good(&["decompress", "-qf", "--mem", mem, "-o", "y", "--identity", "key", "x.pln"]);
+        assert!(sandbox.read("y") == content, "{mem}");
+    }
+    let refused = sandbox.bad(1, &["compress", "-f", "--mem", "13M", "--recipient", PUBLIC, "x"]);
+    let needed: u64 = refused.split("expected at least ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    sandbox.good(&["compress", "-fq", "--mem", &needed.to_string(), "--recipient", PUBLIC, "x"]);
+}
+
+#[test]
+fn a_recipients_file_and_a_cache_from_the_environment() {
+    let (sandbox, content) = encrypted(&[]);
+    sandbox.write("team", format!("# the team\n{PUBLIC}\n\n").as_bytes());
+    let words = ["compress", "-qf", "--recipients-file", "team", "x"];
+    Ran::good(sandbox.command(&words).env("PACKLINE_CACHE", sandbox.at("cache")));
+    assert!(!sandbox.at("cache").exists(), "a cache has records that are not encrypted");
+    assert!(sandbox.good(&["cat", "--identity", "key", "x.pln"]).stdout == content);
+    sandbox.write("team", b"# no one\n");
+    assert!(sandbox.bad(1, &words).contains("team: a list without recipients (expected one a line"));
+    sandbox.write("team", b"ssh-ed25519 AAAA\n");
+    assert!(sandbox.bad(1, &words).contains("team: line 1: a recipient that is malformed"));
+}
+
+#[test]
+fn recovery_data_repairs_encrypted_files() {
+    let (sandbox, content) = encrypted(&["-f", "--recovery", "20%"]);
+    let file = sandbox.read("x.pln");
+    let key = ["--identity", "key"];
+    assert!(from_pipe(&sandbox, "x.pln", "").stdout == content, "recovery data is read over");
+    assert!(sandbox.good(&["info", "x.pln"]).text().contains("Recovery: "));
+    let info: Value =
+        serde_json::from_str(&sandbox.good(&["info", "--json", "x.pln", "--identity", "key"]).text()).unwrap();
+    assert!(info["recovery"]["recovery_bytes"].as_u64().unwrap() > 0 && info["logical_bytes"] == 700_000);
+    sandbox.good(&[&["verify", "x.pln"][..], &key].concat());
+    // The magic, a wrapped key, a chunk, the end of what is encrypted.
+    let sealed = info["physical_bytes"].as_u64().unwrap() as usize;
+    for at in [2, 60, sealed / 2, sealed - 10] {
+        let mut damaged = file.clone();
+        damaged[at] ^= 0x55;
+        sandbox.write("damaged", &damaged);
+        let ran = sandbox.good(&[&["decompress", "-f", "-o", "y", "damaged"][..], &key].concat());
+        assert!(sandbox.read("y") == content && ran.stderr.contains("is read from a repaired copy"), "{at}: {ran:?}");
+        assert!(sandbox.good(&[&["cat", "damaged"][..], &key].concat()).stdout == content, "{at}");
+        sandbox.bad(1, &[&["verify", "damaged"][..], &key].concat());
+        sandbox.good(&["repair", "damaged"]);
+        assert!(sandbox.read("damaged") == file, "{at}");
+    }
+}

@@ -1,0 +1,151 @@
+//! Errors of sealing and opening.
+
+use std::fmt;
+use std::io;
+
+use packline_runtime::TaskError;
+
+use crate::MadeFor;
+
+/// A part of a sealed file. Numbers count from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The head, without the wrapped keys.
+    Head,
+    /// A wrapped key.
+    Wrap(usize),
+    /// A sealed chunk.
+    Chunk(u64),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Head => f.write_str("the head of the encryption"),
+            Part::Wrap(number) => write!(f, "wrapped key {number}"),
+            Part::Chunk(number) => write!(f, "encrypted chunk {number}"),
+        }
+    }
+}
+
+/// Why something cannot be sealed or opened. No variant holds a key or a passphrase.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A part of the file is invalid: damaged, or not what was written.
+    #[error("{part}, at byte {offset}: {what} (expected {expected})")]
+    Corrupt {
+        /// Which part.
+        part: Part,
+        /// Its offset in the file, bytes.
+        offset: u64,
+        /// The fault.
+        what: String,
+        /// Valid content.
+        expected: String,
+    },
+    /// A feature of the file is not supported.
+    #[error("{what} (expected {expected})")]
+    Unsupported {
+        /// The feature.
+        what: String,
+        /// Supported values.
+        expected: String,
+    },
+    /// No key was given.
+    #[error("encrypted for {0}, and no key was given")]
+    NoKey(MadeFor),
+    /// None of the given keys is one of the file's.
+    #[error("encrypted for {0}, and none of the given keys opens it")]
+    WrongKey(MadeFor),
+    /// A passphrase of the file costs more than is allowed.
+    #[error("a passphrase that takes scrypt with 2^{found} (expected up to 2^{most})")]
+    Work {
+        /// Binary logarithm of the work factor.
+        found: u8,
+        /// Its limit.
+        most: u8,
+    },
+    /// A key or a list of keys is malformed or of an unsupported kind.
+    #[error("{what} (expected {expected})")]
+    Key {
+        /// The fault, without the key.
+        what: String,
+        /// The kinds that are accepted.
+        expected: String,
+    },
+    /// The input could not be read.
+    #[error("cannot read: {0}")]
+    Input(#[source] io::Error),
+    /// The output could not be written.
+    #[error("cannot write: {0}")]
+    Output(#[source] io::Error),
+    /// The memory limit is too low.
+    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
+    Memory {
+        /// Bytes allowed.
+        allowed: u64,
+        /// Minimum that suffices, bytes.
+        needed: u64,
+        /// What needs it.
+        what: String,
+    },
+    /// The system has no randomness.
+    #[error("no random bytes for a key: {0}")]
+    Randomness(String),
+    /// The cancel token was set.
+    #[error("stopped")]
+    Cancelled,
+    /// A bug in this program.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl Error {
+    pub(crate) fn corrupt(part: Part, offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
+        Error::Corrupt { part, offset, what: what.into(), expected: expected.into() }
+    }
+
+    pub(crate) fn key(what: impl Into<String>, expected: impl Into<String>) -> Error {
+        Error::Key { what: what.into(), expected: expected.into() }
+    }
+
+    /// Whether the file is at fault, rather than a key, a limit or the system.
+    pub fn is_of_file(&self) -> bool {
+        matches!(self, Error::Corrupt { .. })
+    }
+
+    /// As an error of a reader or a writer; [`Error::taken_from`] has it back.
+    pub fn into_io(self) -> io::Error {
+        match self {
+            Error::Input(cause) | Error::Output(cause) => cause,
+            error if error.is_of_file() => io::Error::new(io::ErrorKind::InvalidData, error),
+            error => io::Error::other(error),
+        }
+    }
+
+    /// The error of this crate in an error of a reader or a writer.
+    ///
+    /// # Errors
+    /// `cause`, if there is none in it.
+    pub fn taken_from(cause: io::Error) -> Result<Error, io::Error> {
+        if !cause.get_ref().is_some_and(|inner| inner.is::<Error>()) {
+            return Err(cause);
+        }
+        let kind = cause.kind();
+        match cause.into_inner().map(|inner| inner.downcast::<Error>()) {
+            Some(Ok(error)) => Ok(*error),
+            Some(Err(other)) => Err(io::Error::new(kind, other)),
+            None => Err(kind.into()),
+        }
+    }
+}
+
+impl TaskError for Error {
+    fn cancelled() -> Error {
+        Error::Cancelled
+    }
+
+    fn internal(what: String) -> Error {
+        Error::Internal(what)
+    }
+}

@@ -1,0 +1,87 @@
+//! The file key from the wraps of a head.
+
+use std::io::Read;
+
+use age::DecryptError;
+use age::secrecy::SecretString;
+use zeroize::Zeroizing;
+
+use super::recipients::check_memory;
+use super::{Identities, WORK_MOST};
+use crate::cipher::{FILE_KEY, FileKey};
+use crate::format::{Head, Stanza};
+use crate::{Error, Part};
+
+/// A wrapped key with its place in the head.
+struct Wrap<'a> {
+    number: usize,
+    offset: u64,
+    bytes: &'a [u8],
+    stanzas: Vec<Stanza>,
+}
+
+/// The key of a file by the first identity that is one of its recipients.
+///
+/// # Errors
+/// [`Error::NoKey`] and [`Error::WrongKey`]; [`Error::Corrupt`] for a wrap that is malformed; [`Error::Work`] and [`Error::Memory`] for
+/// a passphrase that costs too much.
+pub(crate) fn unwrap(head: &Head, identities: &Identities, limit: Option<u64>) -> Result<FileKey, Error> {
+    let wraps = head.wraps().enumerate().zip(head.stanzas()?);
+    let wraps: Vec<Wrap<'_>> =
+        wraps.map(|((number, (offset, bytes)), stanzas)| Wrap { number, offset, bytes, stanzas }).collect();
+    let (locked, keyed): (Vec<_>, Vec<_>) =
+        wraps.iter().partition(|wrap| wrap.stanzas.iter().any(Stanza::is_passphrase));
+    for wrap in keyed {
+        for key in &identities.keys {
+            if let Some(found) = wrap.open(&**key)? {
+                return Ok(found);
+            }
+        }
+    }
+    let asked = identities.ask.as_ref().filter(|_| identities.is_empty() && !locked.is_empty());
+    let asked = asked.and_then(|ask| ask("Passphrase"));
+    for passphrase in identities.passphrases.iter().chain(&asked) {
+        for wrap in &locked {
+            if let Some(found) = wrap.open_by(passphrase, limit)? {
+                return Ok(found);
+            }
+        }
+    }
+    let made_for = head.made_for()?;
+    let none = identities.is_empty() && asked.is_none();
+    Err(if none { Error::NoKey(made_for) } else { Error::WrongKey(made_for) })
+}
+
+impl Wrap<'_> {
+    /// The key; `None` if it was not wrapped for this one.
+    fn open(&self, identity: &dyn age::Identity) -> Result<Option<FileKey>, Error> {
+        let opened = age::Decryptor::new_buffered(self.bytes);
+        let reader = match opened.and_then(|wrap| wrap.decrypt(std::iter::once(identity))) {
+            Ok(reader) => reader,
+            Err(DecryptError::NoMatchingKeys | DecryptError::DecryptionFailed | DecryptError::KeyDecryptionFailed) => {
+                return Ok(None);
+            }
+            Err(cause) => return Err(self.corrupt(cause)),
+        };
+        let mut key = Zeroizing::new(Vec::with_capacity(FILE_KEY + 1));
+        reader.take(FILE_KEY as u64 + 1).read_to_end(&mut key).map_err(|cause| self.corrupt(cause))?;
+        let found = FileKey::from_bytes(&key);
+        found.map(Some).ok_or_else(|| self.corrupt("it does not hold a key of 32 bytes"))
+    }
+
+    fn open_by(&self, passphrase: &SecretString, limit: Option<u64>) -> Result<Option<FileKey>, Error> {
+        let work = self.stanzas.iter().find_map(Stanza::work_factor);
+        let work = work.ok_or_else(|| self.corrupt("a passphrase without its work factor"))?;
+        if work > WORK_MOST {
+            return Err(Error::Work { found: work, most: WORK_MOST });
+        }
+        check_memory(work, limit)?;
+        let mut identity = age::scrypt::Identity::new(passphrase.clone());
+        identity.set_max_work_factor(WORK_MOST);
+        self.open(&identity)
+    }
+
+    fn corrupt(&self, cause: impl std::fmt::Display) -> Error {
+        Error::corrupt(Part::Wrap(self.number), self.offset, cause.to_string(), "a file of age with the file key")
+    }
+}

@@ -1,0 +1,65 @@
+//! The share of a limit on memory that sealing or opening a stream takes. It changes no byte of an output.
+
+use packline_engine::Config;
+use packline_runtime::Resources;
+use packline_runtime::memory::{THREAD, most_workers};
+
+use crate::format::ChunkSize;
+
+/// Bytes of content that a worker seals or opens at a time: enough that the engine's share of the time is small.
+const BATCH: usize = 256 << 10;
+/// The part of a limit that workers of this crate take.
+const PART: u64 = 16;
+
+/// Chunks of a batch.
+pub(crate) fn chunks(chunk: ChunkSize) -> usize {
+    (BATCH / chunk.bytes()).max(1)
+}
+
+/// Bytes of a sealed batch.
+fn batch(chunk: ChunkSize) -> usize {
+    chunks(chunk) * chunk.stride()
+}
+
+/// Bytes in flight with so many workers: each has a batch in work and two that wait; the caller has one.
+fn window(workers: usize, chunk: ChunkSize) -> usize {
+    (3 * workers + 1) * batch(chunk)
+}
+
+/// As many workers as were asked for, or as fit into a part of the limit; they are fast beside what compresses.
+fn workers(resources: &Resources, chunk: ChunkSize) -> usize {
+    let needs = |workers| (workers as u64 * THREAD + window(workers, chunk) as u64).saturating_mul(PART);
+    most_workers(resources.memory, resources.workers, needs).unwrap_or(0)
+}
+
+/// The map's workers and memory.
+pub(crate) fn config(resources: &Resources, chunk: ChunkSize) -> Config {
+    let workers = workers(resources, chunk);
+    resources.engine.sized(workers, window(workers, chunk), &resources.cancel)
+}
+
+/// Bytes that sealing, or opening, takes beside what makes or reads the content.
+pub fn memory(resources: &Resources, chunk: ChunkSize) -> u64 {
+    let workers = workers(resources, chunk);
+    // Readers of single chunks have one each, and share some that were read before.
+    let readers = (resources.workers as u64 + 1) * chunk.stride() as u64 + crate::read::RECENT as u64;
+    workers as u64 * THREAD + (window(workers, chunk) as u64).max(readers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_take_a_small_part_of_a_limit() {
+        let with = |limit| Resources::new(8).memory_limit(limit);
+        assert_eq!(workers(&with(None), ChunkSize::USUAL), 8);
+        assert_eq!(workers(&with(Some(1 << 20)), ChunkSize::USUAL), 0);
+        assert_eq!(workers(&with(Some(40 << 20)), ChunkSize::USUAL), 1);
+        for limit in [40 << 20, 64 << 20, 100 << 20, 1 << 30] {
+            let taken = workers(&with(Some(limit)), ChunkSize::USUAL) as u64 * THREAD
+                + window(workers(&with(Some(limit)), ChunkSize::USUAL), ChunkSize::USUAL) as u64;
+            assert!(taken <= limit / PART, "{taken} of {limit}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The content of a sealed file at any offset. Only the chunks that are touched are opened.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use packline_runtime::Input;
+
+use super::OpenedHead;
+use super::opened::{cut, extended, forged, impossible, offset};
+use crate::Error;
+use crate::cipher::parse_header;
+use crate::format::{HEADER, LEAST};
+
+/// Bytes of content that are kept of chunks of which a read took a part: the next read often takes the rest.
+pub(crate) const RECENT: usize = 1 << 20;
+
+/// The content of a sealed file. Several threads may read it at once, each opens what it reads.
+pub struct PlainInput {
+    head: OpenedHead,
+    file: Arc<dyn Input>,
+    /// The number of the last chunk.
+    last: u64,
+    /// Bytes of content.
+    size: u64,
+    recent: Mutex<VecDeque<(u64, Arc<[u8]>)>>,
+    opened: AtomicU64,
+}
+
+impl fmt::Debug for PlainInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PlainInput").field("head", &self.head).field("size", &self.size).finish_non_exhaustive()
+    }
+}
+
+impl PlainInput {
+    pub(super) fn new(head: OpenedHead, file: Arc<dyn Input>) -> Result<PlainInput, Error> {
+        let stride = head.chunk.stride() as u64;
+        let sealed = file.size().checked_sub(head.start).and_then(|sealed| sealed.checked_sub(LEAST));
+        let sealed = sealed.ok_or_else(|| cut(0, head.start))?;
+        // A rest that is too short for a chunk of its own belongs to the one before.
+        let (last, rest) = (sealed / stride, sealed % stride + LEAST);
+        let at = offset(head.start, last, head.chunk);
+        let mut header = [0; HEADER];
+        file.read_at(at, &mut header).map_err(Error::Input)?;
+        let (length, is_last) = parse_header(header, last, head.chunk).ok_or_else(|| impossible(last, at))?;
+        match (length as u64 + LEAST).cmp(&rest) {
+            _ if !is_last => return Err(cut(last + 1, at + stride.min(rest))),
+            std::cmp::Ordering::Greater => return Err(cut(last, at)),
+            std::cmp::Ordering::Less => return Err(extended(last, at + length as u64 + LEAST)),
+            std::cmp::Ordering::Equal => {}
+        }
+        let size = last * head.chunk.bytes() as u64 + length as u64;
+        let (recent, opened) = (Mutex::default(), AtomicU64::new(0));
+        let input = PlainInput { head, file, last, size, recent, opened };
+        input.chunk(last)?;
+        Ok(input)
+    }
+
+    /// How many chunks have been opened, for tests and statistics.
+    pub fn chunks_opened(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+
+    /// Content bytes of a chunk.
+    fn length(&self, number: u64) -> usize {
+        let bytes = self.head.chunk.bytes() as u64;
+        bytes.min(self.size - number * bytes) as usize
+    }
+
+    /// Reads and opens a chunk into `into`, which gets it as it is sealed; the content is behind the header then.
+    fn open(&self, number: u64, into: &mut [u8]) -> Result<(), Error> {
+        let at = offset(self.head.start, number, self.head.chunk);
+        self.file.read_at(at, into).map_err(Error::Input)?;
+        self.opened.fetch_add(1, Ordering::Relaxed);
+        // The header is authenticated too; but a valid one of another length cannot be what was written here.
+        let header = into.first_chunk().copied().and_then(|header| parse_header(header, number, self.head.chunk));
+        let is_last = number == self.last;
+        if header != Some((self.length(number), is_last)) {
+            return Err(forged(number, at));
+        }
+        self.head.key.open(number, is_last, into).map(drop).ok_or_else(|| forged(number, at))
+    }
+
+    /// The content of a chunk, from those that were read last, or opened.
+    fn chunk(&self, number: u64) -> Result<Arc<[u8]>, Error> {
+        let lock = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, found)) = lock().iter().find(|(known, _)| *known == number) {
+            return Ok(found.clone());
+        }
+        let mut sealed = vec![0; self.length(number) + LEAST as usize];
+        self.open(number, &mut sealed)?;
+        let content: Arc<[u8]> = sealed[HEADER..HEADER + self.length(number)].into();
+        let mut recent = lock();
+        recent.push_back((number, content.clone()));
+        if recent.len() > (RECENT / self.head.chunk.bytes()).max(2) {
+            recent.pop_front();
+        }
+        Ok(content)
+    }
+
+    fn read(&self, mut at: u64, mut into: &mut [u8]) -> Result<(), Error> {
+        let bytes = self.head.chunk.bytes() as u64;
+        let mut whole = Vec::new();
+        while !into.is_empty() {
+            let (number, within) = (at / bytes, (at % bytes) as usize);
+            let length = (self.length(number) - within).min(into.len());
+            let (now, rest) = std::mem::take(&mut into).split_at_mut(length);
+            if length < bytes as usize {
+                now.copy_from_slice(&self.chunk(number)?[within..within + length]);
+            } else {
+                whole.resize(length + LEAST as usize, 0);
+                self.open(number, &mut whole)?;
+                now.copy_from_slice(&whole[HEADER..HEADER + length]);
+            }
+            (at, into) = (at + length as u64, rest);
+        }
+        Ok(())
+    }
+}
+
+impl Input for PlainInput {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> io::Result<()> {
+        if at.checked_add(buffer.len() as u64).is_none_or(|end| end > self.size) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.read(at, buffer).map_err(Error::into_io)
+    }
+
+    fn changed(&self) -> io::Result<bool> {
+        self.file.changed()
+    }
+}

@@ -1,0 +1,252 @@
+//! The content of a sealed file from front to back, opened on workers.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
+
+use packline_engine::{Consumer, OrderedMap, Permit, Task};
+use packline_runtime::{Resources, of_fault};
+
+use super::OpenedHead;
+use super::opened::{cut, extended, forged, impossible, offset};
+use crate::cipher::{PayloadKey, parse_header};
+use crate::format::{HEADER, LEAST, TAG};
+use crate::memory::{chunks, config};
+use crate::{ChunkSize, Error};
+
+/// Reads the content of a sealed file. Each byte is authentic before it is returned; an error comes after the content before it.
+pub struct PlainStream<R> {
+    file: R,
+    map: OrderedMap<OpenTask>,
+    chunk: ChunkSize,
+    start: u64,
+    /// The number of the next chunk to be read.
+    next: u64,
+    /// Batches whose content was opened.
+    ready: Ready,
+    /// Nothing more is read: the end, or an error.
+    ended: bool,
+    /// Returned after the content that is ready.
+    failed: Option<Error>,
+    /// An error was returned: what comes after it is not.
+    over: bool,
+    spare: Vec<Vec<u8>>,
+    may_follow: Option<[u8; 8]>,
+}
+
+impl<R> fmt::Debug for PlainStream<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PlainStream").field("next", &self.next).field("ended", &self.ended).finish_non_exhaustive()
+    }
+}
+
+/// Sealed chunks that are opened as one job.
+struct Batch {
+    first: u64,
+    bytes: Vec<u8>,
+    /// Whether its last chunk is the last of the file.
+    last: bool,
+    permit: Permit,
+}
+
+/// An opened batch, as far as it is authentic.
+struct Opened {
+    bytes: Vec<u8>,
+    /// Content that is not returned yet.
+    content: VecDeque<Range<usize>>,
+    error: Option<Error>,
+    _permit: Permit,
+}
+
+/// Opened batches in order.
+#[derive(Default)]
+struct Ready(VecDeque<Opened>);
+
+impl Consumer<OpenTask> for Ready {
+    fn consume(&mut self, opened: Opened) -> Result<(), Error> {
+        self.0.push_back(opened);
+        Ok(())
+    }
+}
+
+struct OpenTask {
+    key: Arc<PayloadKey>,
+    chunk: ChunkSize,
+    start: u64,
+}
+
+impl Task for OpenTask {
+    type In = Batch;
+    type Out = Opened;
+    type Error = Error;
+    type Tool = ();
+
+    fn tool(&self) {}
+
+    fn run(&self, (): &mut (), batch: Batch) -> Result<Opened, Error> {
+        let Batch { first, mut bytes, last, permit } = batch;
+        let (stride, mut content, mut error) = (self.chunk.stride(), VecDeque::new(), None);
+        let count = bytes.len().div_ceil(stride);
+        for (within, chunk) in bytes.chunks_mut(stride).enumerate() {
+            let number = first + within as u64;
+            let Some(range) = self.key.open(number, last && within + 1 == count, chunk) else {
+                error = Some(forged(number, offset(self.start, number, self.chunk)));
+                break;
+            };
+            content.push_back(within * stride + range.start..within * stride + range.end);
+        }
+        Ok(Opened { bytes, content, error, _permit: permit })
+    }
+
+    fn bytes_in(&self, batch: &Batch) -> u64 {
+        batch.bytes.len() as u64
+    }
+}
+
+impl<R: Read + Send> PlainStream<R> {
+    pub(super) fn new(
+        head: OpenedHead,
+        file: R,
+        resources: &Resources,
+        may_follow: Option<[u8; 8]>,
+    ) -> Result<PlainStream<R>, Error> {
+        let OpenedHead { key, chunk, start } = head;
+        let map = OrderedMap::new(OpenTask { key, chunk, start }, config(resources, chunk));
+        let map = map.map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))?;
+        let (next, ready, ended, failed, spare) = (0, Ready::default(), false, None, Vec::new());
+        Ok(PlainStream { file, map, chunk, start, next, ready, ended, failed, over: false, spare, may_follow })
+    }
+
+    /// Reads batches until one that was opened is ready, or the end.
+    fn advance(&mut self) -> Result<(), Error> {
+        if self.ended {
+            return self.map.drain(&mut self.ready).map_err(of_fault);
+        }
+        let size = chunks(self.chunk) * self.chunk.stride();
+        let permit = self.map.reserve(size, &mut self.ready).map_err(of_fault)?;
+        let (first, read) = (self.next, self.batch());
+        let (bytes, last) = match read {
+            Ok(read) => read,
+            Err((bytes, error)) => {
+                self.failed = Some(error);
+                (bytes, false)
+            }
+        };
+        self.ended = last || self.failed.is_some();
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.map.submit(Batch { first, bytes, last, permit }, &mut self.ready).map_err(of_fault)
+    }
+
+    /// The next chunks as they are sealed, and whether the last is that of the file; with an error those before it.
+    fn batch(&mut self) -> Result<(Vec<u8>, bool), (Vec<u8>, Error)> {
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.clear();
+        for _ in 0..chunks(self.chunk) {
+            match self.sealed(&mut bytes) {
+                Ok(false) => {}
+                Ok(true) => return Ok((bytes, true)),
+                Err(error) => return Err((bytes, error)),
+            }
+        }
+        Ok((bytes, false))
+    }
+
+    /// Appends the next chunk as it is sealed; whether it is the last. With an error nothing is appended.
+    fn sealed(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Error> {
+        let (number, at) = (self.next, offset(self.start, self.next, self.chunk));
+        let cut_off = |cause: io::Error| match cause.kind() {
+            io::ErrorKind::UnexpectedEof => cut(number, at),
+            _ => Error::Input(cause),
+        };
+        let mut header = [0; HEADER];
+        self.file.read_exact(&mut header).map_err(cut_off)?;
+        let (length, last) = parse_header(header, number, self.chunk).ok_or_else(|| impossible(number, at))?;
+        let before = bytes.len();
+        bytes.extend_from_slice(&header);
+        bytes.resize(before + HEADER + length + TAG, 0);
+        let read = self.file.read_exact(&mut bytes[before + HEADER..]).map_err(cut_off);
+        let read = read.and_then(|()| if last { self.end(number, at + length as u64 + LEAST) } else { Ok(()) });
+        if let Err(error) = read {
+            bytes.truncate(before);
+            return Err(error);
+        }
+        self.next += 1;
+        Ok(last)
+    }
+
+    /// Nothing else may follow the last chunk.
+    fn end(&mut self, number: u64, at: u64) -> Result<(), Error> {
+        let mut behind = Vec::new();
+        self.file.by_ref().take(8).read_to_end(&mut behind).map_err(Error::Input)?;
+        match self.may_follow {
+            _ if behind.is_empty() => Ok(()),
+            Some(magic) if behind == magic => io::copy(&mut self.file, &mut io::sink()).map(drop).map_err(Error::Input),
+            _ => Err(extended(number, at)),
+        }
+    }
+
+    /// Copies content of the first batch that is ready; `None` if there is none.
+    fn take(&mut self, into: &mut [u8]) -> Option<usize> {
+        let opened = self.ready.0.front_mut()?;
+        let range = opened.content.front_mut()?;
+        let length = range.len().min(into.len());
+        into[..length].copy_from_slice(&opened.bytes[range.start..range.start + length]);
+        range.start += length;
+        if range.start == range.end {
+            opened.content.pop_front();
+        }
+        Some(length)
+    }
+
+    /// Drops batches that were returned; their error is the stream's.
+    fn retire(&mut self) -> Result<(), Error> {
+        while self.ready.0.front().is_some_and(|opened| opened.content.is_empty()) {
+            let Some(opened) = self.ready.0.pop_front() else { break };
+            self.spare.push(opened.bytes);
+            if let Some(error) = opened.error {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_some(&mut self, into: &mut [u8]) -> Result<usize, Error> {
+        loop {
+            self.retire()?;
+            match self.take(into) {
+                Some(0) => {
+                    // The only chunk of an empty content.
+                    if let Some(opened) = self.ready.0.front_mut() {
+                        opened.content.pop_front();
+                    }
+                }
+                Some(length) => return Ok(length),
+                None => {
+                    let was_ended = self.ended;
+                    self.advance()?;
+                    if was_ended && self.ready.0.is_empty() {
+                        return self.failed.take().map_or(Ok(0), Err);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<R: Read + Send> Read for PlainStream<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        if self.over {
+            return Err(io::Error::other("it was read after an error"));
+        }
+        let read = self.read_some(into);
+        self.over = read.is_err();
+        read.map_err(Error::into_io)
+    }
+}

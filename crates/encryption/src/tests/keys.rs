@@ -1,0 +1,215 @@
+//! Keys: several of each kind, wrong ones, and those of other programs.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use packline_testkit::tools;
+
+use super::support::{SMALL, at_offsets, content, head_of, pair, passphrase, sealed};
+use crate::{Error, Identities, Recipients};
+
+fn with_passphrases(recipients: &mut Recipients, passphrases: &[&str]) {
+    recipients.set_test_work(4);
+    passphrases.iter().for_each(|text| recipients.add_passphrase(passphrase(text)));
+}
+
+#[test]
+fn each_of_several_keys_and_passphrases_opens() {
+    let pairs = [pair(), pair(), pair()];
+    let mut recipients = Recipients::default();
+    pairs[..2].iter().for_each(|pair| recipients.add_key(&pair.public).unwrap());
+    recipients.add_list(&format!("# a list\n\n{}\n", pairs[2].public)).unwrap();
+    with_passphrases(&mut recipients, &["one", "two ö"]);
+    let content = content(10_000);
+    let file = sealed(&recipients, &content, SMALL);
+    assert_eq!(head_of(&file).made_for().unwrap().to_string(), "3 X25519 keys and 2 passphrases");
+    for pair in &pairs {
+        assert!(at_offsets(&file, &pair.identities()).unwrap() == content);
+    }
+    for text in ["one", "two ö"] {
+        let mut identities = Identities::default();
+        identities.add_passphrase(passphrase("wrong"));
+        identities.add_passphrase(passphrase(text));
+        assert!(at_offsets(&file, &identities).unwrap() == content);
+    }
+}
+
+#[test]
+fn a_wrong_key_and_no_key_are_different_errors() {
+    let mut recipients = pair().recipients();
+    with_passphrases(&mut recipients, &["right"]);
+    let file = sealed(&recipients, b"content", SMALL);
+    let error = at_offsets(&file, &Identities::default()).unwrap_err();
+    assert_eq!(error.to_string(), "encrypted for 1 X25519 key and 1 passphrase, and no key was given");
+    let mut wrong = pair().identities();
+    wrong.add_passphrase(passphrase("wrong"));
+    let error = at_offsets(&file, &wrong).unwrap_err();
+    let expected = "encrypted for 1 X25519 key and 1 passphrase, and none of the given keys opens it";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn a_passphrase_is_asked_for_once_and_only_if_nothing_was_given() {
+    let pair = pair();
+    let mut recipients = pair.recipients();
+    with_passphrases(&mut recipients, &["right", "other"]);
+    let file = sealed(&recipients, b"content", SMALL);
+    let ask = |answer: Option<&'static str>| {
+        let asked = Arc::new(std::sync::atomic::AtomicU64::new(0));
+        let count = asked.clone();
+        let ask: crate::Ask = Arc::new(move |_| {
+            count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            answer.map(passphrase)
+        });
+        (ask, asked)
+    };
+    for (answer, opens) in [(Some("right"), true), (Some("other"), true), (Some("x"), false), (None, false)] {
+        let (ask, asked) = ask(answer);
+        let mut identities = Identities::default();
+        identities.set_ask(ask);
+        let opened = at_offsets(&file, &identities);
+        assert_eq!((opened.is_ok(), asked.load(std::sync::atomic::Ordering::SeqCst)), (opens, 1), "{answer:?}");
+        assert!(opens || matches!(opened, Err(Error::WrongKey(_) | Error::NoKey(_))));
+    }
+    let (ask, asked) = ask(Some("right"));
+    let mut identities = pair.identities();
+    identities.set_ask(ask);
+    at_offsets(&file, &identities).unwrap();
+    assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 0);
+}
+
+#[test]
+fn what_is_no_key_is_refused_without_being_shown() {
+    let mut recipients = Recipients::default();
+    let secret = pair().secret;
+    let weak = "ssh-dss AAAAB3NzaC1kc3MAAACBAP";
+    for text in ["", "age1", "age1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq", secret.as_str(), weak, "ssh-rsa x", "\u{1b}[2J"] {
+        let error = recipients.add_key(text).unwrap_err().to_string();
+        assert!(error.contains("expected") && !error.contains("AGE-SECRET") && !error.contains('\u{1b}'), "{error}");
+    }
+    assert!(recipients.add_list("# none\n").is_err() && recipients.is_empty());
+    let error = recipients.add_list(&format!("{}\n\nx", pair().public)).unwrap_err();
+    assert!(error.to_string().starts_with("line 3: "), "{error}");
+    let mut identities = Identities::default();
+    for file in [
+        &b""[..],
+        b"# none\n",
+        b"AGE-SECRET-KEY-1QQQ",
+        b"\xff",
+        b"-----BEGIN OPENSSH PRIVATE KEY-----\nx",
+        b"age-encryption.org/v1\n",
+    ] {
+        let error = identities.add_file(file).unwrap_err().to_string();
+        assert!(error.contains("expected") && !error.contains("QQQ"), "{error}");
+    }
+    assert!(identities.is_empty());
+}
+
+#[test]
+fn nothing_secret_is_shown() {
+    let pair = pair();
+    let mut recipients = pair.recipients();
+    with_passphrases(&mut recipients, &["hidden"]);
+    let mut identities = pair.identities();
+    identities.add_passphrase(passphrase("hidden"));
+    let sealing = crate::Sealing::new(&recipients, super::support::chunk(SMALL), None).unwrap();
+    let key = crate::cipher::FileKey::random().unwrap();
+    let shown = format!("{recipients:?} {identities:?} {sealing:?} {key:?} {:?}", key.payload(b""));
+    assert_eq!(
+        shown,
+        "Recipients(1 keys, 1 passphrases) Identities(1 keys, 1 passphrases) Sealing { chunk: ChunkSize(12), .. } FileKey(..) \
+         PayloadKey(..)"
+    );
+}
+
+#[test]
+fn a_passphrase_that_costs_too_much_is_refused_before_the_work() {
+    let mut recipients = Recipients::default();
+    with_passphrases(&mut recipients, &["x"]);
+    let file = sealed(&recipients, b"content", SMALL);
+    let wrap = head_of(&file).wraps().next().unwrap().1.to_vec();
+    let text = String::from_utf8_lossy(&wrap);
+    let salt = text.split(' ').nth(2).unwrap();
+    let hostile = |work: &str| {
+        let (from, to) = (format!("scrypt {salt} 4\n"), format!("scrypt {salt} {work}\n"));
+        let at = wrap.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+        let wrap = [&wrap[..at], to.as_bytes(), &wrap[at + from.len()..]].concat();
+        let mut head = crate::format::Head::bound(super::support::chunk(SMALL), &[wrap]).unwrap();
+        head.extend_from_slice(&[0; 32]);
+        let mut identities = Identities::default();
+        identities.add_passphrase(passphrase("x"));
+        at_offsets(&head, &identities).unwrap_err()
+    };
+    assert!(matches!(hostile("21"), Error::Work { found: 21, most: 20 }));
+    assert!(matches!(hostile("63"), Error::Work { found: 63, .. }));
+    assert!(hostile("256").is_of_file() && hostile("-1").is_of_file());
+    let limited = recipients.wrap(&crate::cipher::FileKey::random().unwrap(), Some(1 << 20));
+    assert!(matches!(limited, Err(Error::Memory { .. })));
+}
+
+/// The wrapped key of age's file, by the program.
+fn age(arguments: &[&str], directory: &Path) -> Vec<u8> {
+    tools::run(Command::new("age").args(arguments).current_dir(directory)).unwrap().stdout
+}
+
+#[test]
+fn age_opens_our_wrap_and_we_open_its() {
+    if !tools::need(&["age", "age-keygen"]) {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name);
+    tools::run(Command::new("age-keygen").args(["-o", "key"]).current_dir(place.path())).unwrap();
+    let identity = std::fs::read_to_string(at("key")).unwrap();
+    let public = identity.lines().find_map(|line| line.strip_prefix("# public key: ")).unwrap().to_owned();
+    let mut recipients = Recipients::default();
+    recipients.add_key(&public).unwrap();
+    recipients.add_key(&pair().public).unwrap();
+    let content = content(9000);
+    let file = sealed(&recipients, &content, SMALL);
+    std::fs::write(at("wrap"), head_of(&file).wraps().next().unwrap().1).unwrap();
+    let key = age(&["-d", "-i", "key", "wrap"], place.path());
+    let head = head_of(&file);
+    assert!(crate::cipher::FileKey::from_bytes(&key).unwrap().is_checked_by(&head.bound, head.key_check));
+
+    std::fs::write(at("file-key"), [9; 32]).unwrap();
+    let wrap = age(&["-r", &public, "file-key"], place.path());
+    let sealing = crate::Sealing::for_tests([9; 32], &[wrap], super::support::chunk(SMALL)).unwrap();
+    let file = super::support::sealed_by(sealing, &content, 1);
+    let mut identities = Identities::default();
+    identities.add_file(identity.as_bytes()).unwrap();
+    assert!(at_offsets(&file, &identities).unwrap() == content);
+}
+
+#[test]
+fn keys_of_ssh_open() {
+    if !tools::need(&["ssh-keygen", "age"]) {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    for (kind, bits, secret) in [("ed25519", "256", ""), ("rsa", "2048", ""), ("ed25519", "256", "words")] {
+        let name = format!("{kind}{secret}");
+        let arguments = ["-q", "-t", kind, "-b", bits, "-N", secret, "-f", &name];
+        tools::run(Command::new("ssh-keygen").args(arguments).current_dir(place.path())).unwrap();
+        let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+        let mut recipients = Recipients::default();
+        recipients.add_list(&read(&format!("{name}.pub"))).unwrap();
+        let content = content(5000);
+        let file = sealed(&recipients, &content, SMALL);
+        assert_eq!(head_of(&file).made_for().unwrap().to_string(), format!("1 ssh-{kind} key"));
+        let mut identities = Identities::default();
+        if !secret.is_empty() {
+            let error = identities.add_file(read(&name).as_bytes()).unwrap_err();
+            assert!(error.to_string().contains("a private key with a passphrase"), "{error}");
+            identities.set_ask(Arc::new(|_| Some(passphrase("words"))));
+        }
+        identities.add_file(read(&name).as_bytes()).unwrap();
+        assert!(at_offsets(&file, &identities).unwrap() == content, "{name}");
+        if secret.is_empty() {
+            std::fs::write(place.path().join("wrap"), head_of(&file).wraps().next().unwrap().1).unwrap();
+            let key = age(&["-d", "-i", &name, "wrap"], place.path());
+            assert_eq!(key.len(), 32);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The content that is sealed comes back, for any size, workers and chunks.
+
+use proptest::prelude::*;
+
+use super::support::{at_offsets, chunk, content, pair, sealed, sealed_by, streamed};
+use crate::{Sealing, memory};
+use packline_runtime::Resources;
+
+#[test]
+fn sizes_at_all_edges_of_chunks_come_back() {
+    let pair = pair();
+    let (recipients, identities) = (pair.recipients(), pair.identities());
+    for log in [12, 13, 16] {
+        let size = 1usize << log;
+        let batch = 4 * (64 << 10);
+        let edges = [size, 2 * size, batch, batch + size].into_iter().flat_map(|edge| [edge - 1, edge, edge + 1]);
+        for length in [0, 1, 2].into_iter().chain(edges) {
+            let content = content(length);
+            let file = sealed(&recipients, &content, log);
+            let chunks = length.div_ceil(size).max(1);
+            assert_eq!(file.len(), super::support::head_of(&file).length() as usize + length + 20 * chunks);
+            assert!(at_offsets(&file, &identities).unwrap() == content, "{length} in 2^{log}");
+            for workers in [0, 1, 3] {
+                let (found, error) = streamed(&file, &identities, workers);
+                assert!(error.is_none() && found == content, "{length} in 2^{log}, {workers} workers: {error:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn with_a_given_key_the_bytes_are_the_same_for_any_workers() {
+    let content = content(3_000_000);
+    let wraps = [b"a wrap".to_vec(), b"another".to_vec()];
+    let seal = |workers| sealed_by(Sealing::for_tests([7; 32], &wraps, chunk(14)).unwrap(), &content, workers);
+    let reference = seal(0);
+    assert!([1, 2, 7].into_iter().all(|workers| seal(workers) == reference));
+    // The format is fixed: its bytes change only with its version.
+    let hash = blake3::hash(&reference).to_hex();
+    assert_eq!(hash.as_str(), "20a5fbd2fe5a32386818edf8acfa2a02047441e5734acf982c98a5e7bcbfb485");
+}
+
+#[test]
+fn two_files_of_one_content_have_nothing_in_common() {
+    let pair = pair();
+    let content = content(100_000);
+    let [one, two] = [(); 2].map(|()| sealed(&pair.recipients(), &content, 12));
+    let bodies = one.iter().rev().zip(two.iter().rev()).take(90_000);
+    let same = bodies.filter(|(one, two)| one == two).count();
+    // Of random bytes 1 of 256; headers of chunks are the same.
+    assert!(same < 90_000 / 256 + 23 * 4 + 200, "{same}");
+    assert!(!one.windows(16).any(|window| window == &content[5000..5016]));
+}
+
+#[test]
+fn the_share_of_memory_is_bounded() {
+    let share = |workers, limit| memory(&Resources::new(workers).memory_limit(limit), crate::ChunkSize::USUAL);
+    assert!(share(2, Some(20 << 20)) < 2 << 20);
+    assert!(share(64, Some(1 << 30)) < 1 << 26);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_content_comes_back(content in proptest::collection::vec(any::<u8>(), 0..40_000), workers in 0usize..4) {
+        let pair = pair();
+        let file = sealed_by(Sealing::new(&pair.recipients(), chunk(12), None).unwrap(), &content, workers);
+        prop_assert!(at_offsets(&file, &pair.identities()).unwrap() == content);
+        let (found, error) = streamed(&file, &pair.identities(), workers);
+        prop_assert!(error.is_none() && found == content);
+    }
+}

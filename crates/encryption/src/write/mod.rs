@@ -1,0 +1,54 @@
+//! Sealing of a stream that is written from front to back.
+
+mod batch;
+mod sink;
+
+pub(crate) use batch::{Batch, SealTask};
+pub use sink::SealingSink;
+
+use crate::cipher::{FileKey, PayloadKey};
+use crate::format::Head;
+use crate::{ChunkSize, Error, Recipients};
+
+/// A head, and the key for the chunks behind it. It seals one content: with two, chunks of both would share nonces.
+pub struct Sealing {
+    head: Vec<u8>,
+    key: PayloadKey,
+    chunk: ChunkSize,
+}
+
+impl std::fmt::Debug for Sealing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sealing").field("chunk", &self.chunk).finish_non_exhaustive()
+    }
+}
+
+impl Sealing {
+    /// A new random key, wrapped for the recipients. `limit` is that of the process's memory.
+    ///
+    /// # Errors
+    /// [`Error::Key`] without recipients or with too many; [`Error::Memory`] for passphrases; [`Error::Randomness`].
+    pub fn new(recipients: &Recipients, chunk: ChunkSize, limit: Option<u64>) -> Result<Sealing, Error> {
+        let key = FileKey::random()?;
+        let wraps = recipients.wrap(&key, limit)?;
+        Sealing::with(&key, &wraps, chunk)
+    }
+
+    /// A key and wraps that are given, for tests of determinism. The key must seal nothing else.
+    ///
+    /// # Errors
+    /// [`Error::Key`].
+    #[doc(hidden)]
+    pub fn for_tests(key: [u8; 32], wraps: &[Vec<u8>], chunk: ChunkSize) -> Result<Sealing, Error> {
+        let key = FileKey::from_bytes(&key).ok_or_else(|| Error::key("no key", "32 bytes"))?;
+        Sealing::with(&key, wraps, chunk)
+    }
+
+    fn with(key: &FileKey, wraps: &[Vec<u8>], chunk: ChunkSize) -> Result<Sealing, Error> {
+        let mut head = Head::bound(chunk, wraps)?;
+        let payload = key.payload(&head);
+        let check = key.check(&head);
+        head.extend_from_slice(&check);
+        Ok(Sealing { head, key: payload, chunk })
+    }
+}

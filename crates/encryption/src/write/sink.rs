@@ -1,0 +1,113 @@
+//! A sink that seals what is appended to it, on workers, and passes it on in order.
+
+use std::io;
+
+use packline_engine::{Consumer, OrderedMap};
+use packline_runtime::{Resources, Sink, of_fault};
+
+use super::{Batch, SealTask, Sealing};
+use crate::memory::{chunks, config};
+use crate::{ChunkSize, Error};
+
+/// Seals a content that is appended from front to back. What it passes on is a function of the content and the [`Sealing`]: neither
+/// workers nor memory change it. The file is whole after [`SealingSink::finish`].
+pub struct SealingSink<'a> {
+    map: OrderedMap<SealTask>,
+    writer: Writer<'a>,
+    chunk: ChunkSize,
+    /// The one being filled, once there is content.
+    batch: Option<Batch>,
+    /// The number of the next batch's first chunk.
+    next: u64,
+}
+
+/// Writes sealed batches.
+struct Writer<'a> {
+    sink: &'a mut dyn Sink,
+    written: u64,
+    /// Buffers that were written.
+    spare: Vec<Vec<u8>>,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.sink.append(bytes).map_err(Error::Output)?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+impl Consumer<SealTask> for Writer<'_> {
+    fn consume(&mut self, batch: Batch) -> Result<(), Error> {
+        self.write(&batch.bytes)?;
+        self.spare.push(batch.bytes);
+        Ok(())
+    }
+}
+
+impl<'a> SealingSink<'a> {
+    /// Writes the head to `sink`.
+    ///
+    /// # Errors
+    /// [`Error::Output`]; [`Error::Internal`] if threads cannot be started.
+    pub fn new(sealing: Sealing, sink: &'a mut dyn Sink, resources: &Resources) -> Result<SealingSink<'a>, Error> {
+        let Sealing { head, key, chunk } = sealing;
+        let map = OrderedMap::new(SealTask { key, chunk }, config(resources, chunk));
+        let map = map.map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))?;
+        let mut writer = Writer { sink, written: 0, spare: Vec::new() };
+        writer.write(&head)?;
+        Ok(SealingSink { map, writer, chunk, batch: None, next: 0 })
+    }
+
+    /// Seals what is left, with the last chunk. Returns the bytes of the whole file.
+    ///
+    /// # Errors
+    /// [`Error::Output`], [`Error::Cancelled`].
+    pub fn finish(mut self) -> Result<u64, Error> {
+        let batch = match self.batch.take() {
+            Some(batch) => batch,
+            None => self.begin()?,
+        };
+        self.submit(Batch { last: true, ..batch })?;
+        self.map.drain(&mut self.writer).map_err(of_fault)?;
+        Ok(self.writer.written)
+    }
+
+    fn begin(&mut self) -> Result<Batch, Error> {
+        let size = chunks(self.chunk) * self.chunk.stride();
+        let permit = self.map.reserve(size, &mut self.writer).map_err(of_fault)?;
+        let mut bytes = self.writer.spare.pop().unwrap_or_default();
+        bytes.resize(size, 0);
+        let batch = Batch { first: self.next, bytes, filled: 0, last: false, _permit: permit };
+        self.next += chunks(self.chunk) as u64;
+        Ok(batch)
+    }
+
+    fn submit(&mut self, batch: Batch) -> Result<(), Error> {
+        self.map.submit(batch, &mut self.writer).map_err(of_fault)
+    }
+
+    fn append_all(&mut self, mut content: &[u8]) -> Result<(), Error> {
+        while !content.is_empty() {
+            let mut batch = match self.batch.take() {
+                // More follows, so this one is not the last.
+                Some(full) if full.filled == Batch::capacity(self.chunk) => {
+                    self.submit(full)?;
+                    self.begin()?
+                }
+                Some(batch) => batch,
+                None => self.begin()?,
+            };
+            let taken = batch.fill(content, self.chunk);
+            content = &content[taken..];
+            self.batch = Some(batch);
+        }
+        Ok(())
+    }
+}
+
+impl Sink for SealingSink<'_> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.append_all(bytes).map_err(Error::into_io)
+    }
+}

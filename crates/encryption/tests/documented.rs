@@ -1,0 +1,45 @@
+//! The second reader, in Python, that was written from docs/format/encrypted.md alone.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::process::Command;
+
+use packline_encryption::{ChunkSize, Resources, Sealing, SealingSink, Sink};
+use packline_testkit::tools;
+
+/// A small file with a key that is given; the wraps are not read.
+fn sealed(content: &[u8]) -> Vec<u8> {
+    let sealing =
+        Sealing::for_tests(*b"thirty-two bytes that are no key", &[b"w".to_vec()], ChunkSize::from_log(12).unwrap());
+    let mut file = Vec::new();
+    let mut sink = SealingSink::new(sealing.unwrap(), &mut file, &Resources::new(0)).unwrap();
+    sink.append(content).unwrap();
+    sink.finish().unwrap();
+    file
+}
+
+#[test]
+fn python_reads_what_the_document_says() {
+    if !tools::need(&["python3"]) {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let (script, key) = (concat!(env!("CARGO_MANIFEST_DIR"), "/tests/documented.py"), place.path().join("key"));
+    std::fs::write(&key, b"thirty-two bytes that are no key").unwrap();
+    let read = |file: &[u8]| {
+        let path = place.path().join("file");
+        std::fs::write(&path, file).unwrap();
+        Command::new("python3").arg(script).arg(&key).arg(path).output().unwrap()
+    };
+    for length in [0, 1, 4095, 4096, 4097, 9000] {
+        let content: Vec<u8> = (0..length).map(|at| (at * 7) as u8).collect();
+        let ran = read(&sealed(&content));
+        assert!(ran.status.success() && ran.stdout == content, "{length}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+    let file = sealed(&[5; 5000]);
+    for at in [0, 9, 20, 40, 70, 120, 5020, file.len() - 1] {
+        let mut changed = file.clone();
+        changed[at] ^= 1;
+        assert!(!read(&changed).status.success(), "byte {at}");
+    }
+    assert!(!read(&file[..file.len() - 1]).status.success() && !read(&[&file[..], b"x"].concat()).status.success());
+}

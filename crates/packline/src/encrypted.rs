@@ -1,0 +1,248 @@
+//! Encrypted .pln files: a sealed stream (`packline_encryption`) around a .pln file. Each is read once the other is taken off.
+
+use std::io;
+use std::path::Path;
+#[cfg(feature = "encryption")]
+use std::sync::Arc;
+
+#[cfg(feature = "encryption")]
+use packline_encryption::{ChunkSize, SealedHead, Sealing, SealingSink, memory};
+#[cfg(feature = "encryption")]
+pub use packline_encryption::{Identities, Recipients};
+use packline_pln::{Error as PlnError, Written};
+#[cfg(feature = "encryption")]
+use packline_runtime::InputStream;
+use packline_runtime::Sink;
+#[cfg(feature = "encryption")]
+use packline_runtime::escape::Escape;
+
+#[cfg(feature = "encryption")]
+use crate::opened_input::Bytes;
+use crate::opened_input::OpenedInput;
+use crate::{Error, Resources};
+
+/// There are none without encryption.
+#[cfg(not(feature = "encryption"))]
+#[derive(Debug)]
+pub enum Identities {}
+/// There are none without encryption.
+#[cfg(not(feature = "encryption"))]
+#[derive(Debug)]
+pub enum Recipients {}
+
+/// What the head of an encrypted file tells without a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Encryption {
+    /// Kinds of keys that open it (`X25519`, `ssh-ed25519`, `ssh-rsa` or others of age), with their numbers.
+    pub keys: Vec<(String, u64)>,
+    /// How many passphrases open it.
+    pub passphrases: u64,
+    /// Bytes of content of an encrypted chunk.
+    pub chunk_size: u64,
+    /// Bytes of the file; 0 of a stream that was not read.
+    pub physical: u64,
+}
+
+/// What encryption takes of the memory: now, and without a limit.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Share {
+    now: u64,
+    most: u64,
+}
+
+impl Share {
+    #[cfg(feature = "encryption")]
+    fn new(resources: &Resources, chunk: ChunkSize) -> Share {
+        Share { now: memory(resources, chunk), most: memory(&resources.clone().memory_limit(None), chunk) }
+    }
+
+    /// Does work with the rest of the memory. An error about memory names all of it.
+    pub(crate) fn beside<T>(
+        self,
+        resources: &Resources,
+        work: impl FnOnce(&Resources) -> Result<T, PlnError>,
+    ) -> Result<T, PlnError> {
+        let rest = resources.memory.map(|limit| limit.saturating_sub(self.now));
+        work(&resources.clone().memory_limit(rest)).map_err(|error| match error {
+            PlnError::Memory { allowed, needed, what } => {
+                PlnError::Memory { allowed: allowed + self.now, needed: needed + self.most, what }
+            }
+            error => error,
+        })
+    }
+}
+
+/// An encrypted file, with its content in place of its bytes. One that is cut off is read from front to back, up to there.
+///
+/// # Errors
+/// [`Error::Stream`] without a key of it, and for a damaged head; [`Error::Memory`] for a passphrase.
+#[cfg(feature = "encryption")]
+pub(crate) fn opened(
+    opened: OpenedInput,
+    identities: Option<&Identities>,
+    resources: &Resources,
+) -> Result<OpenedInput, Error> {
+    let none = Identities::default();
+    let (identities, limit) = (identities.unwrap_or(&none), resources.memory);
+    let OpenedInput { display_path, bytes, about, protected, .. } = opened;
+    let wrong = |cause: packline_encryption::Error| refused(&display_path, cause);
+    let (bytes, share) = match bytes {
+        Bytes::At(file) => at_offsets(file, identities, resources).map_err(wrong)?,
+        Bytes::Stream(mut stream) => {
+            let head = SealedHead::read(&mut stream).map_err(wrong)?;
+            let share = Share::new(resources, head.chunk_size());
+            let head = head.open(identities, limit).map_err(wrong)?;
+            (Bytes::Stream(Box::new(head.stream(stream, resources, MAY_FOLLOW).map_err(wrong)?)), share)
+        }
+    };
+    Ok(OpenedInput { display_path, bytes, about, protected, share })
+}
+
+/// Recovery data, which a stream still has behind it.
+#[cfg(feature = "encryption")]
+const MAY_FOLLOW: Option<[u8; 8]> = Some(packline_recovery::MAGIC);
+
+/// The content of a file. Of one that is damaged it is read up to the damage, which is an error of reading: recovery data may repair it.
+#[cfg(feature = "encryption")]
+fn at_offsets(
+    file: Arc<dyn packline_runtime::Input>,
+    identities: &Identities,
+    resources: &Resources,
+) -> Result<(Bytes, Share), packline_encryption::Error> {
+    let damaged = |cause: packline_encryption::Error| match cause.is_of_file() {
+        true => Ok((Bytes::Stream(Box::new(Damaged(Some(cause.into_io())))), Share::default())),
+        false => Err(cause),
+    };
+    let head = match SealedHead::of(&file) {
+        Ok(head) => head,
+        Err(cause) => return damaged(cause),
+    };
+    let (share, start) = (Share::new(resources, head.chunk_size()), head.length());
+    let head = match head.open(identities, resources.memory) {
+        Ok(head) => head,
+        Err(cause) => return damaged(cause),
+    };
+    Ok(match head.clone().input(Arc::clone(&file)) {
+        Ok(input) => (Bytes::At(Arc::new(input)), share),
+        Err(cause) if cause.is_of_file() => {
+            (Bytes::Stream(Box::new(head.stream(InputStream::new(file, start), resources, None)?)), share)
+        }
+        Err(cause) => return Err(cause),
+    })
+}
+
+/// A stream that ends in an error at once.
+#[cfg(feature = "encryption")]
+struct Damaged(Option<io::Error>);
+
+#[cfg(feature = "encryption")]
+impl io::Read for Damaged {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(self.0.take().unwrap_or_else(|| io::ErrorKind::InvalidData.into()))
+    }
+}
+
+/// Whether a file is damaged, rather than anything else wrong.
+#[cfg(feature = "encryption")]
+pub(crate) fn is_damage(error: &PlnError) -> bool {
+    let inner = if let PlnError::Input(cause) = error { cause.get_ref() } else { None };
+    let sealed = inner.and_then(|inner| inner.downcast_ref::<packline_encryption::Error>());
+    error.is_of_file() || sealed.is_some_and(packline_encryption::Error::is_of_file)
+}
+
+/// Whether a file is damaged, rather than anything else wrong.
+#[cfg(not(feature = "encryption"))]
+pub(crate) fn is_damage(error: &PlnError) -> bool {
+    error.is_of_file()
+}
+
+/// An error of a build without encryption.
+///
+/// # Errors
+/// [`Error::Container`].
+#[cfg(not(feature = "encryption"))]
+pub(crate) fn opened(
+    opened: OpenedInput,
+    _identities: Option<&Identities>,
+    _resources: &Resources,
+) -> Result<OpenedInput, Error> {
+    Err(packline_image::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
+}
+
+/// What the head of an encrypted file tells.
+///
+/// # Errors
+/// [`Error::Stream`] for one that is damaged.
+#[cfg(feature = "encryption")]
+pub(crate) fn described(path: &Path, file: &Arc<dyn packline_runtime::Input>) -> Result<Encryption, Error> {
+    let wrong = |cause| refused(path, cause);
+    let head = SealedHead::of(file).map_err(wrong)?;
+    let made_for = head.made_for().map_err(wrong)?;
+    let chunk_size = head.chunk_size().bytes() as u64;
+    Ok(Encryption { keys: made_for.keys, passphrases: made_for.passphrases, chunk_size, physical: file.size() })
+}
+
+/// Seals what `write` appends to a sink.
+///
+/// # Errors
+/// Those of `write`; those of sealing as [`PlnError::Output`].
+#[cfg(feature = "encryption")]
+pub(crate) fn sealed(
+    recipients: &Recipients,
+    sink: &mut dyn Sink,
+    resources: &Resources,
+    write: impl FnOnce(&mut dyn Sink, &Resources) -> Result<Written, PlnError>,
+) -> Result<Written, PlnError> {
+    let failed = |cause: packline_encryption::Error| PlnError::Output(cause.into_io());
+    let chunk = ChunkSize::USUAL;
+    let sealing = Sealing::new(recipients, chunk, resources.memory).map_err(failed)?;
+    let mut sealing = SealingSink::new(sealing, sink, resources).map_err(failed)?;
+    let written = Share::new(resources, chunk).beside(resources, |rest| write(&mut sealing, rest))?;
+    Ok(Written { physical: sealing.finish().map_err(failed)?, ..written })
+}
+
+/// There are no recipients.
+///
+/// # Errors
+/// None.
+#[cfg(not(feature = "encryption"))]
+pub(crate) fn sealed(
+    recipients: &Recipients,
+    _sink: &mut dyn Sink,
+    _resources: &Resources,
+    _write: impl FnOnce(&mut dyn Sink, &Resources) -> Result<Written, PlnError>,
+) -> Result<Written, PlnError> {
+    match *recipients {}
+}
+
+#[cfg(feature = "encryption")]
+fn refused(path: &Path, cause: packline_encryption::Error) -> Error {
+    match cause {
+        packline_encryption::Error::Memory { allowed, needed, what } => {
+            Error::Memory { allowed, needed, what: format!("{what}, in {}", path.escaped()) }
+        }
+        packline_encryption::Error::Input(cause) => {
+            Error::Source { path: path.to_path_buf(), action: "cannot read", cause }
+        }
+        cause => Error::Stream { path: path.to_path_buf(), cause: Box::new(cause) },
+    }
+}
+
+/// The error of encryption in one that came through a reader or a writer of `path`.
+///
+/// # Errors
+/// `cause`, if there is none in it.
+#[cfg(feature = "encryption")]
+pub(crate) fn error_in(path: &Path, cause: io::Error) -> Result<Error, io::Error> {
+    packline_encryption::Error::taken_from(cause).map(|cause| refused(path, cause))
+}
+
+/// There is none.
+///
+/// # Errors
+/// `cause`.
+#[cfg(not(feature = "encryption"))]
+pub(crate) fn error_in(_path: &Path, cause: io::Error) -> Result<Error, io::Error> {
+    Err(cause)
+}

@@ -1,6 +1,7 @@
 //! Tests of sealing and opening as a whole.
 
 mod forgery;
+mod hostile;
 mod keys;
 mod ranges;
 mod round;

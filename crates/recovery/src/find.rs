@@ -129,7 +129,7 @@ impl Finder<'_> {
                 read_damaged(self.input, at + window, &mut entering[..enters]);
                 let mut behind = None;
                 for step in 0..steps {
-                    if missing.may_have(sum) {
+                    if missing.may_have(sum) && self.spare >= window {
                         behind = self.found_at(&missing, sum, at + step as u64);
                         if behind.is_some() {
                             break;

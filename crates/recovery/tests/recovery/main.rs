@@ -3,6 +3,7 @@
 
 mod damage;
 mod documented;
+mod hostile;
 mod moved;
 mod same;
 mod support;

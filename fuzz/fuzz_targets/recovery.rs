@@ -1,0 +1,93 @@
+//! Any bytes as recovery data and as a file; and recovery data that was changed, with checks corrected: a repair is right or is an error.
+#![no_main]
+
+use std::sync::{Arc, LazyLock};
+
+use libfuzzer_sys::fuzz_target;
+use packline_recovery::{Error, MAGIC, Place, RecoverySet, Redundancy, examine, protect, prove, repair, strip};
+use packline_runtime::{Input, Resources, Unobserved};
+use packline_testkit::Random;
+
+/// Bytes of a packet's head, and of those that the check covers.
+const HEAD: usize = 80;
+const CHECKED: usize = 64;
+/// The most bytes of a file that a repair may make here.
+const ENOUGH: u64 = 1 << 20;
+
+/// A file, and the same with recovery data behind it.
+static FILES: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
+    let file = Random::new(1).prose(20_000);
+    let (input, mut behind): (Arc<dyn Input>, _) = (Arc::new(file.clone()), file.clone());
+    let redundancy = Redundancy::parse("20%").unwrap();
+    protect(&input, redundancy, Place::Behind, &mut behind, &resources(), &mut Unobserved).unwrap();
+    [file, behind]
+});
+
+fn resources() -> Resources {
+    Resources::new(0).memory_limit(256 << 20)
+}
+
+/// The protected bytes; `None` for an error, which is no bug.
+fn repaired(file: &[u8], sidecar: Option<&[u8]>) -> Option<Vec<u8>> {
+    let (file, resources): (Arc<dyn Input>, _) = (Arc::new(file.to_vec()), resources());
+    let set = match sidecar {
+        Some(sidecar) => RecoverySet::sidecar(Arc::new(sidecar.to_vec()), &resources),
+        None => RecoverySet::behind(Arc::clone(&file), &resources),
+    };
+    let set = no_bug(set)?;
+    let examined = no_bug(examine(&file, &set, &resources, &mut Unobserved))?;
+    if set.shape().length() > ENOUGH {
+        return None;
+    }
+    let mut out = Vec::new();
+    no_bug(repair(&file, &set, &examined, &mut out, &resources, &mut Unobserved))?;
+    let made: Arc<dyn Input> = Arc::new(out.clone());
+    no_bug(prove(&made, &set, &resources, &mut Unobserved))?;
+    assert_eq!(*blake3::hash(&out).as_bytes(), set.blake3());
+    Some(out)
+}
+
+fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
+    match outcome {
+        Ok(value) => Some(value),
+        Err(Error::Internal(bug)) => panic!("{bug}"),
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            None
+        }
+    }
+}
+
+/// Corrects the check of each packet as long as it reaches to the next one.
+fn correct_checks(bytes: &mut [u8]) {
+    let starts: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(&MAGIC)).collect();
+    for (number, &start) in starts.iter().enumerate() {
+        let end = starts.get(number + 1).copied().unwrap_or(bytes.len());
+        if end - start > HEAD {
+            let check = blake3::hash(&[&bytes[start..start + CHECKED], &bytes[start + HEAD..end]].concat());
+            bytes[start + CHECKED..start + HEAD].copy_from_slice(&check.as_bytes()[..HEAD - CHECKED]);
+        }
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [file, behind] = &*FILES;
+    repaired(file, Some(data));
+    repaired(data, Some(&behind[file.len()..]));
+    repaired(data, None);
+    strip(Arc::new(data.to_vec())).unwrap();
+    let mut corrected = data.to_vec();
+    correct_checks(&mut corrected);
+    repaired(file, Some(&corrected));
+    // Three bytes each change a byte of a file with its recovery data.
+    let mut changed = behind.clone();
+    for change in data.chunks_exact(3) {
+        let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % changed.len();
+        changed[at] ^= change[2];
+    }
+    if let Some(out) = repaired(&changed, None) {
+        assert!(out == *file, "a repair is wrong");
+    }
+    correct_checks(&mut changed);
+    repaired(&changed, None);
+});

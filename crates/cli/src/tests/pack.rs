@@ -102,7 +102,6 @@ fn image_of(sandbox: &Sandbox, options: &[&str], tar: &[u8]) -> Vec<u8> {
 
 #[test]
 fn every_option_is_tested() {
-    // --recovery is refused, whatever the output.
     assert_options_are("pack", CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()).chain(["recovery"]));
 }
 

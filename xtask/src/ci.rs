@@ -19,8 +19,11 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
 
 /// Features of a crate, separated by commas, that compile without the others, besides all of them: those are what all else uses.
 const FEATURES: [(&str, &[&str]); 2] = [
-    ("packline", &["", "mount", "lrz", "pln", "encryption", "delta", "recovery", "selinux", "oci"]),
-    ("packline-cli", &["", "mount", "bench", "lrz", "pln", "encryption", "delta", "recovery", "remote", "https"]),
+    ("packline", &["", "mount", "lrz", "pln", "encryption", "delta", "recovery", "verity", "selinux", "oci"]),
+    (
+        "packline-cli",
+        &["", "mount", "bench", "lrz", "pln", "encryption", "delta", "recovery", "verity", "remote", "https"],
+    ),
 ];
 
 fn features() -> Result<(), String> {

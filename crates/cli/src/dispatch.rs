@@ -21,6 +21,8 @@ use crate::commands::compress;
 use crate::commands::delta;
 #[cfg(feature = "recovery")]
 use crate::commands::recovery;
+#[cfg(feature = "verity")]
+use crate::commands::verity;
 use crate::commands::{cache, cat, completions, diff, info, links, list, man, pack, unpack, verify};
 #[cfg(feature = "mount")]
 use crate::commands::{mount, umount};
@@ -59,6 +61,8 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<recovery::Protect>(),
     #[cfg(feature = "recovery")]
     Entry::of::<recovery::Repair>(),
+    #[cfg(feature = "verity")]
+    Entry::of::<verity::Verity>(),
     Entry::of::<mksquashfs::MkSquashFs>(),
     Entry::of::<Sqfstar>(),
     Entry::of::<Unsquashfs>(),
@@ -118,6 +122,8 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("protect", "recovery"),
     #[cfg(not(feature = "recovery"))]
     ("repair", "recovery"),
+    #[cfg(not(feature = "verity"))]
+    ("verity", "verity"),
     #[cfg(not(feature = "lrz"))]
     ("lrzip", "lrz"),
     #[cfg(not(feature = "lrz"))]

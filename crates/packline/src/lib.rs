@@ -88,6 +88,8 @@ mod survey;
 mod tar_cat;
 mod unpack;
 mod unpacker;
+#[cfg(feature = "verity")]
+mod verity;
 
 pub use container::Container;
 #[cfg(feature = "pln")]
@@ -150,6 +152,11 @@ pub mod requests {
     pub use crate::survey::survey;
     pub use crate::tar_cat::tar_cat;
     pub use crate::unpack::{Destination, UnpackSummary, unpack};
+    #[cfg(feature = "verity")]
+    pub use crate::verity::{
+        AppendedTree, VerityCheck, VerityOptions, VerityPlace, VerityRequest, VeritySummary, appended_tree,
+        read_signer, verity, verity_check,
+    };
     pub use packline_image::UnpackRequest;
     #[cfg(feature = "oci")]
     pub use packline_tree::oci::{OciImage, OciPlace, Platform};

@@ -147,6 +147,10 @@ pub(crate) fn pack_tree(
     if request.cache.is_some() {
         return Err(no_lrz("a cache of blocks"));
     }
+    #[cfg(feature = "verity")]
+    if request.verity.is_some() {
+        return Err(no_lrz("a hash tree"));
+    }
     if let (Source::TarFile { path: input }, Output::File { path, .. }) = (&source, &target) {
         must_differ(input, path)?;
     }

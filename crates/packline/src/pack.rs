@@ -18,6 +18,8 @@ use crate::memory::{Demand, Plan, spare};
 use crate::observed_source::ObservedSource;
 use crate::source::{Opening, Prepared, leave_out};
 use crate::squashfs::{self, Job};
+#[cfg(feature = "verity")]
+use crate::verity::{Finished, Packing};
 use crate::{
     Changes, DryRun, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Resources, Source,
     Temporaries, Unsupported, must_differ,
@@ -68,20 +70,45 @@ pub fn dry_run(mut request: PackRequest, observer: &mut dyn Observer) -> Result<
 }
 
 fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer) -> Result<ImageSummary, Error> {
-    let Begun { output, mut observed, excludes, job } = Begun::new(request, image, true, observer)?;
+    let Begun {
+        output,
+        mut observed,
+        excludes,
+        job,
+        #[cfg(feature = "verity")]
+        mut verity,
+    } = Begun::new(request, image, true, observer)?;
+    #[cfg(feature = "verity")]
+    let beside = verity.as_mut().map(|verity| verity as &mut dyn squashfs::Beside);
+    #[cfg(not(feature = "verity"))]
+    let beside = None;
     let (Plan { workers, window, .. }, workers_wanted) = (job.plan, job.resources.workers);
     let name = job.input.clone();
     let (cache, bases) = (job.lookup.cache.clone(), Bases::clone(&job.bases));
-    let image = squashfs::write(job, &output, &mut observed)?;
+    let image = squashfs::write(job, &output, &mut observed, beside)?;
     let base = bases.finish(observed.observer());
     let found = cache.as_ref().map(|cache| cache.finish());
     cache.iter().flat_map(|cache| cache.warnings()).for_each(|warning| observed.warn(&warning));
     warn_of_idle(&excludes, &name, &mut observed);
     let (errors, source_bytes, output_bytes) = (observed.errors(), observed.consumed(), output.size());
+    #[cfg(feature = "verity")]
+    let verity = verity.map(|verity| verity.finish(observed.observer())).transpose()?;
     output.finish(observed.observer())?;
     // A limit of threads may have reduced it.
     let workers = workers.min(image.workers.len());
-    Ok(ImageSummary { image, errors, source_bytes, output_bytes, workers_wanted, workers, window, cache: found, base })
+    Ok(ImageSummary {
+        image,
+        errors,
+        source_bytes,
+        output_bytes,
+        workers_wanted,
+        workers,
+        window,
+        cache: found,
+        base,
+        #[cfg(feature = "verity")]
+        verity: verity.map(Finished::keep),
+    })
 }
 
 fn warn_of_idle(excludes: &[Patterns], name: &str, observed: &mut ObservedSource<'_>) {
@@ -95,6 +122,8 @@ struct Begun<'o> {
     /// For warnings, once all entries have been compared.
     excludes: Vec<Patterns>,
     job: Job,
+    #[cfg(feature = "verity")]
+    verity: Option<Packing>,
 }
 
 impl<'o> Begun<'o> {
@@ -114,10 +143,23 @@ impl<'o> Begun<'o> {
         if let Output::File { .. } = &request.target {
             refuse_input(&request.source, &display_path)?;
         }
+        #[cfg(feature = "verity")]
+        let verity = request.verity.filter(|_| contents).map(|options| {
+            let image = (request.offset, image.pad);
+            Packing::open(options, &request.target, image, &request.resources, &request.temporaries)
+        });
+        #[cfg(feature = "verity")]
+        let verity = verity.transpose()?;
         let output = open_output(request.target, &request.resources, &request.temporaries)?;
+        #[cfg(feature = "verity")]
+        verity.as_ref().map_or(Ok(()), |verity| verity.check(&output, &display_path))?;
         check_output(&request.base, &output, &display_path)?;
         let mut changes = changes(request.changes, &image);
-        let source = without_outside(request.source, &changes, &output);
+        #[cfg(feature = "verity")]
+        let names = output.names().chain(verity.iter().flat_map(Packing::names));
+        #[cfg(not(feature = "verity"))]
+        let names = output.names();
+        let source = without_outside(request.source, &changes, &names.collect::<Vec<_>>());
         let excludes = excludes(&source, &changes);
         // Without contents the order changes nothing.
         let order = request.order.filter(|_| contents);
@@ -128,10 +170,14 @@ impl<'o> Begun<'o> {
         let mut resources = request.resources;
         let workers_wanted = resources.workers;
         let (limit, window, block_size) = (resources.memory, resources.window, image.block_size);
+        #[cfg(feature = "verity")]
+        let hashing = verity.as_ref().map_or(0, |_| packline_verity::pass_memory());
+        #[cfg(not(feature = "verity"))]
+        let hashing = 0;
         let mut prepared = Inputs::new(Prepared::new(source)?, request.append_to);
         let (engine, tool) = (&resources.engine, tool + prepared.tool());
         let shared = lookup.shared_memory(block_size as usize) as u64;
-        let besides = |limit| shared + if filters { filter_memory(limit) } else { 0 };
+        let besides = |limit| shared + hashing + if filters { filter_memory(limit) } else { 0 };
         let demand = |prepared: &Inputs, limit, indexes: u64| {
             let source = prepared.least(limit) + besides(limit) + indexes;
             Demand { workers: workers_wanted, engine, limit, window, block_size, tool, source }
@@ -177,7 +223,14 @@ impl<'o> Begun<'o> {
         let (options, input) = (image, opened.name);
         let job =
             Job { display_path, offset, input, options, root, defaults, hints, resources, plan, verify, lookup, bases };
-        Ok(Begun { output, observed, excludes, job })
+        Ok(Begun {
+            output,
+            observed,
+            excludes,
+            job,
+            #[cfg(feature = "verity")]
+            verity,
+        })
     }
 }
 
@@ -192,7 +245,7 @@ fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
 }
 
 /// One pool for reading and writing, so that no more threads run than were asked for.
-fn pool(resources: &Resources, workers: usize, display_path: &Path) -> Result<Pool, Error> {
+pub(crate) fn pool(resources: &Resources, workers: usize, display_path: &Path) -> Result<Pool, Error> {
     let config = resources.engine.sized(workers, 0, &resources.cancel);
     config.pool().map_err(|cause| Error::Source {
         path: display_path.to_path_buf(),
@@ -234,10 +287,10 @@ fn changes(mut changes: Changes, image: &Options) -> Changes {
     changes
 }
 
-/// A directory source that reads neither outside the new root nor the output, by its final and its temporary name: of a file's names, the
+/// A directory source that reads neither outside the new root nor the outputs, by their final and temporary names: of a file's names, the
 /// first that it finds becomes the file.
-fn without_outside(mut source: Source, changes: &Changes, output: &OutputFile) -> Source {
-    source.for_each_directory(&mut |path, options| output.names().for_each(|name| leave_out(name, path, options)));
+fn without_outside(mut source: Source, changes: &Changes, outputs: &[&Path]) -> Source {
+    source.for_each_directory(&mut |path, options| outputs.iter().for_each(|name| leave_out(name, path, options)));
     if let Source::Directory { options, .. } = &mut source {
         options.without.extend_from_slice(&changes.without);
         options.below = changes.root.as_ref().map(|root| root.path.clone()).unwrap_or_default();

@@ -246,6 +246,10 @@ pub struct PackRequest {
     pub cache: Option<Arc<BlockCache>>,
     /// Earlier images whose blocks are taken as they are; of several that have a block the first. Images only: ignored for a .lrz file.
     pub base: Vec<BaseImage>,
+    /// A dm-verity tree of the image, and its root hash in a file beside it. The output is a file then, and the image padded to whole blocks of
+    /// 4096 bytes. Images only: refused for a .lrz file.
+    #[cfg(feature = "verity")]
+    pub verity: Option<crate::verity::VerityOptions>,
     /// Workers and memory. They change no byte.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
@@ -274,6 +278,8 @@ impl PackRequest {
             verify: false,
             cache: None,
             base: Vec::new(),
+            #[cfg(feature = "verity")]
+            verity: None,
             resources: Resources::default(),
             temporaries: Temporaries::default(),
         }

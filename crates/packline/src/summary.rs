@@ -33,6 +33,9 @@ pub struct ImageSummary {
     pub cache: Option<packline_cache::Counts>,
     /// How blocks of bases were used, if there were any.
     pub base: Option<packline_squashfs::BaseCounts>,
+    /// The dm-verity tree, if there was to be one.
+    #[cfg(feature = "verity")]
+    pub verity: Option<crate::verity::VeritySummary>,
 }
 
 impl ImageSummary {

@@ -35,6 +35,7 @@ fn main() -> io::Result<()> {
     pseudo_file(place)?;
     cache_answer(place)?;
     layers(place)?;
+    verity(place)?;
     fs::remove_dir_all(&tree)?;
     compressed(place)
 }
@@ -68,6 +69,24 @@ fn layers(place: &Path) -> io::Result<()> {
     let docker = r#"[{"Config":"@2","RepoTags":["box:1"],"Layers":["@3"]}]"#;
     fs::write(place.join("oci/layout"), [index, manifest, config, "layer"].map(str::as_bytes).join(&0xff))?;
     fs::write(place.join("oci/docker"), [docker, "", config, "layer"].map(str::as_bytes).join(&0xff))
+}
+
+/// A hash tree about three blocks, whose one block of hashes has those of none.
+fn verity(place: &Path) -> io::Result<()> {
+    fs::create_dir_all(place.join("verity"))?;
+    let mut tree = vec![0; 2 * 4096];
+    for (at, field) in [
+        (0, &b"verity"[..]),
+        (8, &[1, 0, 0, 0, 1]),
+        (32, b"sha256"),
+        (64, &[0, 16, 0, 0, 0, 16, 0, 0, 3]),
+        (80, &[4]),
+        (88, b"salt"),
+        (4096, &[0xa5; 96]),
+    ] {
+        tree[at..at + field.len()].copy_from_slice(field);
+    }
+    fs::write(place.join("verity/three"), tree)
 }
 
 /// A small tar with the checksum fields that the fuzz target corrects.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 20] = [
+const MAY_USE: [(&str, &[&str]); 21] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
@@ -16,6 +16,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("squashfs", &["engine", "runtime", "codec", "tree", "cache"]),
     ("lrz", &["engine", "runtime", "codec", "longrange"]),
     ("pln", &["engine", "runtime", "codec", "cache", "recovery"]),
+    ("verity", &["engine", "runtime"]),
     ("image", &["engine", "runtime", "codec", "tree", "squashfs"]),
     ("delta", &["engine", "runtime", "codec", "tree", "longrange", "cache", "squashfs"]),
     (
@@ -33,6 +34,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
             "image",
             "delta",
             "recovery",
+            "verity",
         ],
     ),
     (
@@ -53,6 +55,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
             "pln",
             "delta",
             "recovery",
+            "verity",
         ],
     ),
     ("testkit", &["codec"]),

@@ -38,6 +38,8 @@ pub mod run_options;
 pub mod single_dash;
 pub mod text_list;
 pub mod value;
+#[cfg(feature = "verity")]
+pub mod verity;
 
 /// Whose conventions a command follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

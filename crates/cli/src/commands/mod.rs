@@ -23,3 +23,5 @@ pub mod recovery;
 pub mod umount;
 pub mod unpack;
 pub mod verify;
+#[cfg(feature = "verity")]
+pub mod verity;

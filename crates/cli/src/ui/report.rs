@@ -6,6 +6,8 @@ use packline_cache::Counts;
 use packline_engine::RunStats;
 use serde_json::{Value, json};
 
+#[cfg(feature = "verity")]
+use crate::commands::verity::report as verity;
 use crate::ui::counters;
 use crate::ui::elapsed::{Elapsed, show_time};
 use crate::ui::size::{count, show_bytes, show_ratio};
@@ -52,6 +54,11 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
         lines.insert(lines.len() - 1, line);
     }
     if let Some(line) = based(summary) {
+        lines.insert(lines.len() - 1, line);
+    }
+    #[cfg(feature = "verity")]
+    if let Some(made) = &summary.verity {
+        let line = format!("verity: {}\n{}", verity::root_hash(made), verity::tree(made));
         lines.insert(lines.len() - 1, line);
     }
     if summary.errors > 0 {
@@ -183,6 +190,10 @@ pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
             "exact": counts.exact,
         })
     });
+    #[cfg(feature = "verity")]
+    if let Some(made) = &summary.verity {
+        object["verity"] = verity::object(made);
+    }
     if let (true, Some(members)) = (stats, object.as_object_mut()) {
         members.insert("tables".to_string(), tables(summary));
         members.extend(counters::members(&counted(summary)));

@@ -79,6 +79,7 @@ mod unpack_interop;
 mod unpack_round;
 mod unpack_safety;
 mod verify;
+mod verity;
 
 use packline_testkit::Sandbox;
 

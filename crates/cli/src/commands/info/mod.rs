@@ -7,6 +7,8 @@ pub(crate) mod pln;
 #[cfg(feature = "recovery")]
 mod recovery;
 mod tar;
+#[cfg(feature = "verity")]
+mod verity;
 
 use packline::requests::Archive;
 use packline_image::{ContentKind, ImageInfo, OpenedImage, TreeCounts};
@@ -125,8 +127,14 @@ impl Info {
         let info = ImageInfo::of(image);
         let counts = if self.quick { None } else { Some(TreeCounts::of(image)?) };
         let counts = counts.as_ref();
-        let text = if self.json { format!("{}\n", object(&info, counts)) } else { text(&info, counts) };
-        io.print_as(self.json, &text)
+        #[cfg_attr(not(feature = "verity"), allow(unused_mut))]
+        let (mut object, mut text) = (object(&info, counts), text(&info, counts));
+        #[cfg(feature = "verity")]
+        if let Some((tree, lines)) = verity::tree_of(&self.place.image) {
+            object["verity"] = tree;
+            text.push_str(&lines);
+        }
+        io.print_as(self.json, &if self.json { format!("{object}\n") } else { text })
     }
 }
 

@@ -9,6 +9,8 @@ mod manifest;
 pub(super) mod options;
 mod order;
 mod sources;
+#[cfg(feature = "verity")]
+mod verity;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -68,6 +70,9 @@ pub struct Pack {
     cache: CacheOptions,
     #[command(flatten)]
     base: BaseOptions,
+    #[cfg(feature = "verity")]
+    #[command(flatten)]
+    verity: verity::PackVerity,
     #[command(flatten)]
     output: OutputOptions,
     /// Print each entry as it is packed, to standard output, or with --json to standard error
@@ -240,6 +245,10 @@ impl Pack {
             request.cache = self.cache.open(resources.workers > 0, io)?;
         }
         request.base = self.base.images();
+        #[cfg(feature = "verity")]
+        {
+            request.verity = self.verity.options()?;
+        }
         request.pseudo = definitions.map(|definitions| self.additions(definitions)).transpose()?;
         (request.resources, request.temporaries) = (resources, io.temporaries.clone());
         Ok(request)

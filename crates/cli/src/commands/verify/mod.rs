@@ -4,9 +4,13 @@
 mod lrz;
 #[cfg(feature = "pln")]
 mod pln;
+#[cfg(any(feature = "pln", feature = "verity"))]
+mod printer;
 #[cfg(feature = "recovery")]
 mod recovery;
 mod tar;
+#[cfg(feature = "verity")]
+mod verity;
 
 use std::path::{Path, PathBuf};
 
@@ -45,6 +49,9 @@ pub struct Verify {
     /// there]
     #[arg(long, value_name = "SIDECAR", value_hint = clap::ValueHint::FilePath)]
     recovery: Option<PathBuf>,
+    #[cfg(feature = "verity")]
+    #[command(flatten)]
+    verity: verity::VerityArgs,
     /// Also print what is legal but odd
     #[arg(long)]
     notes: bool,
@@ -89,7 +96,16 @@ impl Command for Verify {
             return Err(wrong("recovery", format!("{} files were given (expected one)", self.images.len())));
         }
         let operands: Vec<&Path> = self.images.iter().map(PathBuf::as_path).collect();
+        #[cfg(feature = "verity")]
+        let check = self.verity.check(&self.images, invocation)?;
         let mut options = self.scheduling.start(self.stats.stats, None, &operands, io)?;
+        #[cfg(feature = "verity")]
+        if let Some(check) = check {
+            let resources = options.apply(self.machine.resources(&io.host));
+            let outcome = verity::run(&self, check, resources, &options, io);
+            options.write_trace(invocation, io)?;
+            return outcome;
+        }
         let mut all = Ok(());
         for path in &self.images {
             options.restart(&io.host);

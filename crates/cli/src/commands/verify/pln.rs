@@ -1,18 +1,17 @@
 //! `packline verify` of a .pln file: every byte is read, every sum checked.
 
-use std::cell::{Cell, RefCell};
 use std::path::Path;
 
-use packline::{Input, Observer, Progress, Resources};
+use packline::{Input, Resources};
 use packline_pln::{Error, Verified};
 use serde_json::{Value, json};
 
+use super::printer::Printer;
 use super::{Verify, outcome, recovery};
 use crate::args::run_options::RunOptions;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::progress::Bar;
 use crate::ui::size::{count, show_bytes};
 
 /// Verifies.
@@ -31,15 +30,11 @@ pub fn run(
         _ => None,
     };
     let identities = verify.keys.identities(io)?;
-    let bar = (io.terminal && !verify.quiet && !verify.json).then(Bar::new);
-    let printer = Printer { io: RefCell::new(io), bar, path, verify, failed: Cell::new(None) };
-    let (identities, found) = (identities.as_deref(), &mut |error: &Error| printer.found(error));
+    let printer = Printer::new(verify, path, io);
+    let (identities, found) =
+        (identities.as_deref(), &mut |error: &Error| printer.found(object(error), &error.to_string()));
     let verified = packline::requests::pln_verify(source, identities, resources, found, &mut &printer);
-    let Printer { bar, failed, .. } = printer;
-    if let Some(bar) = bar {
-        bar.clear();
-    }
-    let printed = failed.into_inner().map_or(Ok(()), Err);
+    let printed = printer.end();
     let verified = match verified.map_err(Failure::from) {
         Ok(verified) => verified,
         Err(Failure::Failed(what)) if file.as_deref().is_some_and(has_recovery) => {
@@ -68,51 +63,6 @@ pub fn run(
 /// Whether there is recovery data behind a file, by which an encrypted one can be compared too.
 fn has_recovery(path: &Path) -> bool {
     packline::requests::recovery_behind(path).is_ok_and(|found| found.is_some())
-}
-
-/// Prints findings as they come, and shows how far it is.
-struct Printer<'p> {
-    io: RefCell<&'p mut Io>,
-    bar: Option<Bar>,
-    path: &'p Path,
-    verify: &'p Verify,
-    /// Printing failed: nothing more is printed.
-    failed: Cell<Option<Failure>>,
-}
-
-impl Printer<'_> {
-    fn found(&self, error: &Error) {
-        let failed = self.failed.take();
-        if failed.is_some() {
-            return self.failed.set(failed);
-        }
-        let json = self.verify.json;
-        let line = match json {
-            true => format!("{}\n", self.verify.named(self.path, object(error))),
-            false => format!("{}: {error}\n", self.path.escaped()),
-        };
-        let print = || self.io.borrow_mut().print_as(json, &line);
-        self.failed.set(self.aside(print).err());
-    }
-
-    fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
-        match &self.bar {
-            Some(bar) => bar.aside(work),
-            None => work(),
-        }
-    }
-}
-
-impl Observer for &Printer<'_> {
-    fn advance(&mut self, progress: &Progress) {
-        if let Some(bar) = &self.bar {
-            bar.show(progress);
-        }
-    }
-
-    fn warning(&mut self, message: &str) {
-        self.aside(|| self.io.borrow_mut().eprintln(&format!("packline: warning: {message}")));
-    }
 }
 
 fn object(error: &Error) -> Value {

@@ -1,0 +1,33 @@
+//! Options of dm-verity trees, which `pack` and `verity` have under different names.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use packline::requests::{VerityOptions, VerityPlace, read_signer};
+use packline_verity::{Salt, Uuid};
+
+use crate::ui::failure::Failure;
+
+/// What a command line says about a tree.
+pub struct Given<'g> {
+    pub place: VerityPlace,
+    pub salt: Option<&'g Salt>,
+    pub uuid: Option<Uuid>,
+    pub key: Option<&'g Path>,
+    pub certificate: Option<&'g Path>,
+}
+
+impl Given<'_> {
+    /// Reads the key and the certificate.
+    ///
+    /// # Errors
+    /// One of them is unusable.
+    pub fn options(self) -> Result<VerityOptions, Failure> {
+        let mut options = VerityOptions::default();
+        (options.place, options.salt, options.uuid) = (self.place, self.salt.cloned().unwrap_or_default(), self.uuid);
+        if let (Some(key), Some(certificate)) = (self.key, self.certificate) {
+            options.signer = Some(Arc::new(read_signer(key, certificate)?));
+        }
+        Ok(options)
+    }
+}

@@ -1,0 +1,44 @@
+//! What `packline info` says of a dm-verity tree behind an image.
+
+use std::path::Path;
+
+use packline::requests::{AppendedTree, appended_tree};
+use packline_verity::tree_size;
+use serde_json::{Value, json};
+
+use crate::commands::verity::report;
+use crate::ui::escape::hex;
+use crate::ui::size::show_bytes;
+
+/// The tree behind the image in a file, as JSON and as lines; nothing where there is none.
+pub fn tree_of(path: &Path) -> Option<(Value, String)> {
+    // Standard input is not kept, and a tree that cannot be read does not keep the image from being shown.
+    if path.as_os_str() == "-" {
+        return None;
+    }
+    match appended_tree(path) {
+        Ok(tree) => tree.map(|tree| (object(&tree), text(&tree))),
+        Err(error) => Some((json!({ "error": error.to_string() }), format!("  damaged: {error}\n"))),
+    }
+    .map(|(object, text)| (object, format!("dm-verity hash tree:\n{text}")))
+}
+
+fn text(tree: &AppendedTree) -> String {
+    let AppendedTree { at, superblock, root_hash } = tree;
+    let bytes = tree_size(*at).map_or(String::new(), |bytes| format!(", {}", show_bytes(bytes)));
+    let salt = if superblock.salt.is_empty() { "none".to_string() } else { hex(&superblock.salt) };
+    let lines = [
+        ("Place", format!("byte {at}{bytes}")),
+        ("Root hash", format!("{} (compare it with one that you trust)", hex(root_hash))),
+        ("Salt", salt),
+        ("UUID", superblock.uuid.to_string()),
+    ];
+    lines.map(|(what, value)| format!("  {:<16} {value}\n", format!("{what}:"))).concat()
+}
+
+fn object(tree: &AppendedTree) -> Value {
+    let mut object = report::superblock(&tree.superblock);
+    object.insert("tree_offset".to_string(), tree.at.into());
+    object.insert("root_hash".to_string(), hex(&tree.root_hash).into());
+    object.into()
+}

@@ -1,0 +1,52 @@
+//! Options of the dm-verity tree of an image.
+
+use std::path::PathBuf;
+
+use packline::requests::{VerityOptions, VerityPlace};
+use packline_verity::{Salt, Uuid};
+
+use crate::args::value::{one_of, text};
+use crate::args::verity::Given;
+use crate::ui::failure::Failure;
+
+/// `--verity` and what belongs to it.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "dm-verity")]
+pub struct PackVerity {
+    /// Make the dm-verity hash tree of the image while it is written, in IMAGE.verity, or with append behind the image, and the root hash
+    /// in IMAGE.roothash; an ending .raw of IMAGE is left out, as systemd expects it. 'packline help verity' says more
+    #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "files")]
+    #[arg(value_parser = one_of([("files", VerityPlace::Files), ("append", VerityPlace::Append)]))]
+    #[arg(conflicts_with = "dry_run")]
+    verity: Option<VerityPlace>,
+    /// Salt of the hash tree, hexadecimal, - for none [default: derived from the image]
+    #[arg(long, value_name = "HEX", requires = "verity", value_parser = text(str::parse::<Salt>))]
+    verity_salt: Option<Salt>,
+    /// UUID of the hash tree [default: derived from the root hash]
+    #[arg(long, value_name = "UUID", requires = "verity", value_parser = text(str::parse::<Uuid>))]
+    verity_uuid: Option<Uuid>,
+    /// RSA key (PEM) that signs the root hash, in IMAGE.roothash.p7s
+    #[arg(long, value_name = "FILE", requires_all = ["verity", "verity_cert"], value_hint = clap::ValueHint::FilePath)]
+    verity_key: Option<PathBuf>,
+    /// Certificate of the key (PEM)
+    #[arg(long, value_name = "FILE", requires = "verity_key", value_hint = clap::ValueHint::FilePath)]
+    verity_cert: Option<PathBuf>,
+}
+
+impl PackVerity {
+    /// The tree that is asked for.
+    ///
+    /// # Errors
+    /// The key or the certificate is unusable.
+    pub fn options(&self) -> Result<Option<VerityOptions>, Failure> {
+        let Some(place) = self.verity else { return Ok(None) };
+        let given = Given {
+            place,
+            salt: self.verity_salt.as_ref(),
+            uuid: self.verity_uuid,
+            key: self.verity_key.as_deref(),
+            certificate: self.verity_cert.as_deref(),
+        };
+        given.options().map(Some)
+    }
+}

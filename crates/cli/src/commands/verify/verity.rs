@@ -1,0 +1,140 @@
+//! `packline verify --roothash`: an image of any format against its dm-verity tree.
+
+use std::path::{Path, PathBuf};
+
+use packline::Resources;
+use packline::requests::{VerityCheck, verity_check};
+use packline_verity::{BLOCK, Checked, Digest, Finding, parse_root_hash};
+use serde_json::{Value, json};
+
+use super::printer::Printer;
+use super::{Verify, outcome};
+use crate::args::run_options::RunOptions;
+use crate::args::value::{size, text};
+use crate::args::{Invocation, run_options, wrong};
+use crate::commands::verity::report;
+use crate::ui::escape::{Escape, hex};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::size::{count, show_bytes};
+
+/// `--roothash` and where the tree is.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "dm-verity")]
+pub struct VerityArgs {
+    /// Compare each block of IMAGE, whatever its format, with its dm-verity hash tree, and the tree with this root hash (hexadecimal). The
+    /// tree is behind the image, or in the file beside it that 'packline verity' names so
+    #[arg(long, value_name = "HASH", value_parser = text(parse_root_hash))]
+    roothash: Option<Digest>,
+    /// The file with the hash tree
+    #[arg(long, value_name = "FILE", requires = "roothash", value_hint = clap::ValueHint::FilePath)]
+    hash_tree: Option<PathBuf>,
+    /// Byte at which the hash tree's superblock begins, in its file or behind the image [default: found by the size of the file]
+    #[arg(long, value_name = "BYTES", requires = "roothash", value_parser = size(0..=u64::MAX))]
+    hash_offset: Option<u64>,
+}
+
+/// Options that count for such a check.
+const HONOURED: [&str; 7] = ["roothash", "hash-tree", "hash-offset", "json", "quiet", "jobs", "mem"];
+
+impl VerityArgs {
+    /// The check of an image that is asked for.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for options that have nothing to do with it, for several images, and for standard input.
+    pub fn check(&self, images: &[PathBuf], invocation: &Invocation) -> Result<Option<VerityCheck>, Failure> {
+        let Some(root_hash) = self.roothash else { return Ok(None) };
+        if let Some(long) = invocation.given_beside(&[&HONOURED[..], &run_options::NAMES].concat()) {
+            return Err(wrong(long, "has no effect with --roothash"));
+        }
+        let [image] = images else {
+            return Err(wrong("roothash", "it is that of one image (expected one IMAGE)"));
+        };
+        if image.as_os_str() == "-" {
+            return Err(wrong("roothash", "IMAGE is standard input (expected a file, which is read at any offset)"));
+        }
+        let mut check = VerityCheck::new(image, root_hash);
+        (check.tree, check.offset) = (self.hash_tree.clone(), self.hash_offset);
+        Ok(Some(check))
+    }
+}
+
+/// Checks.
+///
+/// # Errors
+/// [`Failure::AlreadyReported`] for faults, which have been printed; those of reading.
+pub fn run(
+    verify: &Verify,
+    mut check: VerityCheck,
+    resources: Resources,
+    options: &RunOptions,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    check.resources = resources;
+    let path = check.image.clone();
+    let printer = Printer::new(verify, &path, io);
+    let found = &mut |finding: Finding| printer.found(object(&finding), &describe(&finding, &check.root_hash));
+    let checked = verity_check(&check, &mut &printer, found);
+    let printed = printer.end();
+    let checked = checked?;
+    let totals = (totals_object(&checked), totals_text(&path, &checked), checked.bytes);
+    let printed = printed.and_then(|()| verify.report(&path, totals, options, io));
+    outcome(checked.faults(), printed)
+}
+
+fn describe(finding: &Finding, root: &Digest) -> String {
+    let root = || format!("(expected {})", hex(root));
+    match finding {
+        Finding::Root { offset: Some(at), found } => {
+            format!("the root hash is {} by the block at byte {at} of the hash tree {}", hex(found), root())
+        }
+        Finding::Root { offset: None, found } => format!("the root hash is {} {}", hex(found), root()),
+        Finding::Tree { offset } => {
+            format!("wrong block at byte {offset} of the hash tree (expected the hash in the level above)")
+        }
+        Finding::Blocks { first, last } => {
+            let (start, blocks) = (first * BLOCK as u64, count(last - first + 1, "wrong block"));
+            format!("{blocks} at byte {start}, from number {first} (expected the hash in the hash tree)")
+        }
+        Finding::Padding { offset } => {
+            format!("a byte that is not zero at byte {offset} of the hash tree (expected zeros)")
+        }
+    }
+}
+
+fn object(finding: &Finding) -> Value {
+    match finding {
+        Finding::Root { offset, found } => {
+            json!({ "finding": "fault", "part": "root hash", "tree_offset": offset, "found": hex(found) })
+        }
+        Finding::Tree { offset } => json!({ "finding": "fault", "part": "hash tree", "tree_offset": offset }),
+        Finding::Blocks { first, last } => {
+            let (offset, blocks) = (first * BLOCK as u64, last - first + 1);
+            json!({ "finding": "fault", "part": "image", "offset": offset, "first_block": first, "blocks": blocks })
+        }
+        Finding::Padding { offset } => json!({ "finding": "fault", "part": "superblock", "tree_offset": offset }),
+    }
+}
+
+fn totals_text(path: &Path, checked: &Checked) -> String {
+    let verdict = if checked.faults() == 0 { "sound".to_string() } else { count(checked.faults(), "fault") };
+    let unknown = match checked.unknown_blocks {
+        0 => String::new(),
+        unknown => format!("; {} below wrong ones of the hash tree cannot be checked", count(unknown, "block")),
+    };
+    let (blocks, bytes) = (count(checked.superblock.data_blocks, "block"), show_bytes(checked.bytes));
+    format!("{}: {verdict}\n{blocks} ({bytes}) compared with the hash tree{unknown}", path.escaped())
+}
+
+fn totals_object(checked: &Checked) -> Value {
+    let mut object = report::superblock(&checked.superblock);
+    let members = [
+        ("faults", checked.faults()),
+        ("wrong_blocks", checked.wrong_blocks),
+        ("wrong_tree_blocks", checked.wrong_tree),
+        ("unknown_blocks", checked.unknown_blocks),
+        ("content_bytes", checked.bytes),
+    ];
+    object.extend(members.map(|(key, value)| (key.to_string(), value.into())));
+    object.into()
+}

@@ -1,0 +1,212 @@
+//! dm-verity trees: of images while they are packed and of those that exist, beside veritysetup, openssl and systemd.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
+
+use packline_testkit::{Ran, Random, Sandbox, tools};
+
+use crate::sandbox;
+
+/// A tree that makes an image of some megabytes, with more than a level of hashes.
+fn tree() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.write("tree/noise", Random::new(1).noise(3 << 20));
+    sandbox.write("tree/text", "text ".repeat(300_000));
+    sandbox
+}
+
+fn refused(sandbox: &Sandbox, arguments: &[&str], expected: &str) {
+    let message = sandbox.refused(arguments);
+    assert!(message.contains(expected), "{message}");
+}
+
+#[test]
+fn the_tree_of_a_pack_is_that_of_the_finished_image() {
+    let sandbox = tree();
+    sandbox.good(&["pack", "-q", "tree", "plain.sqfs"]);
+    sandbox.good(&["verity", "-q", "plain.sqfs"]);
+    let (image, hashes) = (sandbox.read("plain.sqfs"), sandbox.read("plain.sqfs.verity"));
+    let root = sandbox.read_text("plain.sqfs.roothash");
+    for jobs in [&["-j0"][..], &["-j1"], &["-j3"], &["-j2", "--mem", "48M"], &["--main-thread-works"], &["--serial"]] {
+        sandbox.good(&[&["pack", "-qf", "tree", "i.raw", "--format", "squashfs", "--verity"], jobs].concat());
+        assert!(sandbox.read("i.raw") == image && sandbox.read("i.verity") == hashes, "{jobs:?}");
+        assert_eq!(sandbox.read_text("i.roothash"), root);
+        sandbox.good(&[&["pack", "-qf", "tree", "a.sqfs", "--verity=append", "--verify"], jobs].concat());
+        assert!(sandbox.read("a.sqfs") == [&image[..], &hashes].concat(), "{jobs:?}");
+    }
+    for jobs in ["-j0", "-j1", "-j5"] {
+        sandbox.write("again.img", &image);
+        sandbox.good(&["verity", "-qf", jobs, "again.img", "--append"]);
+        assert!(sandbox.read("again.img") == sandbox.read("a.sqfs"));
+        assert_eq!(sandbox.read_text("again.img.roothash"), root);
+    }
+    sandbox.good(&["verify", "-q", "a.sqfs"]);
+    sandbox.good(&["diff", "a.sqfs", "tree"]);
+}
+
+#[test]
+fn options_of_the_image_and_of_the_tree_go_together() {
+    if !tools::need(&["veritysetup"]) {
+        return;
+    }
+    let sandbox = tree();
+    for options in [
+        &["--layout", "stable", "--pad", "1M"][..],
+        &["-c", "none", "--verity-salt", "-"],
+        &["-c", "gzip", "--verity-salt", "0011aaff", "--verity-uuid", "01234567-89ab-cdef-0123-456789abcdef"],
+        &["--order", "similar", "-b", "4K"],
+    ] {
+        sandbox.good(&[&["pack", "-qf", "tree", "i.raw", "--format", "squashfs", "--verity"], options].concat());
+        sandbox.peer("veritysetup", &["verify", "i.raw", "i.verity", &sandbox.read_text("i.roothash")]);
+    }
+    let dump = sandbox.peer("veritysetup", &["dump", "i.verity"]).text();
+    assert!(dump.contains("Hash algorithm:  \tsha256"), "{dump}");
+}
+
+#[test]
+fn nothing_is_left_of_a_run_that_fails() {
+    let sandbox = tree();
+    sandbox.write("i.verity", "mine");
+    refused(&sandbox, &["pack", "-q", "tree", "i.raw", "--format", "squashfs", "--verity"], "i.verity: exists already");
+    assert_eq!(sandbox.names(), ["i.verity", "tree"]);
+    sandbox.good(&["pack", "-qf", "tree", "i.raw", "--format", "squashfs", "--verity"]);
+    assert_ne!(sandbox.read("i.verity"), b"mine");
+    let before = sandbox.read("i.raw");
+    fs::create_dir(sandbox.at("j.img.roothash")).unwrap();
+    sandbox.write("j.img", &before);
+    refused(&sandbox, &["verity", "j.img", "--append", "--force"], "is a directory");
+    assert!(sandbox.read("j.img") == before);
+    sandbox.write("part.img", &before[..5000]);
+    refused(&sandbox, &["verity", "part.img"], "expected a multiple of 4096");
+    sandbox.write("empty.img", "");
+    refused(&sandbox, &["verity", "empty.img"], "expected a multiple of 4096");
+    assert!(!sandbox.names().iter().any(|name| name.starts_with("part.") && name != "part.img"));
+}
+
+#[test]
+fn files_beside_the_image_are_no_part_of_the_source() {
+    let sandbox = tree();
+    let pack = ["pack", "-qf", "tree", "tree/i.raw", "--format", "squashfs", "--verity"];
+    sandbox.good(&pack);
+    let first = sandbox.read("tree/i.raw");
+    sandbox.good(&pack);
+    assert!(sandbox.read("tree/i.raw") == first);
+}
+
+#[test]
+fn a_flipped_bit_is_named_and_below_a_wrong_hash_nothing_is() {
+    let sandbox = tree();
+    sandbox.good(&["pack", "-q", "tree", "i.sqfs", "--verity=append"]);
+    let (whole, root) = (sandbox.read("i.sqfs"), sandbox.read_text("i.sqfs.roothash"));
+    sandbox.good(&["verify", "-q", "i.sqfs", "--roothash", &root]);
+    let report = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        sandbox.write("i.sqfs", bytes);
+        let ran = sandbox.run(&["verify", "i.sqfs", "--roothash", &root]);
+        assert_eq!(ran.status, 1);
+        ran.text()
+    };
+    let text = report(3 * 4096 + 77);
+    assert!(text.contains("i.sqfs: 1 wrong block at byte 12288, from number 3 (expected "), "{text}");
+    let text = report(whole.len() - 1);
+    assert!(text.contains("of the hash tree (expected the hash in the level above)"), "{text}");
+    assert!(text.contains("below wrong ones of the hash tree cannot be checked"), "{text}");
+}
+
+#[test]
+fn signatures_are_accepted() {
+    if !tools::need(&["openssl"]) {
+        return;
+    }
+    let sandbox = tree();
+    let request = "req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 9 -subj /CN=images";
+    sandbox.peer("openssl", &request.split(' ').collect::<Vec<_>>());
+    let key = ["--verity-key", "key", "--verity-cert", "cert"];
+    sandbox.good(&[&["pack", "-q", "tree", "i.raw", "--format", "squashfs", "--verity"], &key[..]].concat());
+    let check =
+        "-verify -inform der -in i.roothash.p7s -content i.roothash -binary -certfile cert -CAfile cert -out /dev/null";
+    for command in ["smime", "cms"] {
+        sandbox.peer("openssl", &[&[command], &check.split(' ').collect::<Vec<_>>()[..]].concat());
+    }
+    let first = sandbox.read("i.roothash.p7s");
+    sandbox.good(&["verity", "-qf", "i.raw", "--key", "key", "--cert", "cert", "-j1"]);
+    assert!(sandbox.read("i.roothash.p7s") == first);
+    refused(&sandbox, &["verity", "-qf", "i.raw", "--key", "cert", "--cert", "cert"], "cert: the key cannot be read");
+}
+
+#[test]
+fn systemd_finds_the_files() {
+    if !tools::root()
+        || !runs_here("systemd_finds_the_files", tools::find("systemd-dissect").is_some(), "systemd-dissect")
+    {
+        return;
+    }
+    let sandbox = tree();
+    sandbox.write("tree/usr/lib/os-release", "ID=test\n");
+    sandbox.good(&["pack", "-q", "tree", "i.raw", "--format", "squashfs", "--verity"]);
+    // It prints 'external' for a root hash and a tree that it found beside the image.
+    let shown = sandbox.peer("systemd-dissect", &["--no-pager", "i.raw"]).text();
+    assert!(shown.contains("external"), "{shown}");
+    fs::rename(sandbox.at("i.verity"), sandbox.at("j.verity")).unwrap();
+    let shown = sandbox.peer("systemd-dissect", &["--no-pager", "i.raw"]).text();
+    assert!(!shown.contains("external"), "{shown}");
+}
+
+#[test]
+fn the_kernel_mounts_it() {
+    if !tools::need(&["veritysetup", "losetup", "mount"]) || !tools::root() {
+        return;
+    }
+    let has_mapper = fs::File::open("/dev/mapper/control").is_ok();
+    if !runs_here("the_kernel_mounts_it", has_mapper, "a kernel with a device mapper") {
+        return;
+    }
+    let sandbox = tree();
+    sandbox.good(&["pack", "-q", "tree", "i.raw", "--format", "squashfs", "--verity"]);
+    let name = format!("packline-{}", std::process::id());
+    let mapped = format!("/dev/mapper/{name}");
+    // Without a daemon for devices it makes the node itself.
+    let open = ["open", "i.raw", &name, "i.verity", &sandbox.read_text("i.roothash")];
+    Ran::good(sandbox.program("veritysetup", &open).env("DM_DISABLE_UDEV", "1"));
+    sandbox.create_dir("mnt");
+    sandbox.peer("mount", &["-o", "ro", "-t", "squashfs", &mapped, "mnt"]);
+    let same = sandbox.read("mnt/noise") == sandbox.read("tree/noise");
+    sandbox.peer("umount", &["mnt"]);
+    Ran::good(sandbox.program("veritysetup", &["close", &name]).env("DM_DISABLE_UDEV", "1"));
+    assert!(same);
+}
+
+/// Whether what a test needs is there. Containers have no device mapper, those that check every change neither: there the test is skipped
+/// by name, which `tools::skip` refuses.
+fn runs_here(test: &str, has: bool, what: &str) -> bool {
+    if !has {
+        let _ = writeln!(std::io::stderr(), "verity::{test}: skipped: needs {what}");
+    }
+    has
+}
+
+/// `cargo test -p packline-cli --test commands -- --ignored verity::four`
+#[test]
+#[ignore = "hashes 4 GB several times"]
+fn four_gigabytes_are_hashed_in_bounded_memory() {
+    if !tools::need(&["veritysetup", "prlimit"]) {
+        return;
+    }
+    let sandbox = sandbox();
+    let file = fs::File::create(sandbox.at("big.img")).unwrap();
+    file.set_len(4 << 30).unwrap();
+    for at in (0..4u64 << 30).step_by(97 << 20) {
+        file.write_all_at(b"not zero", at).unwrap();
+    }
+    let ran = sandbox.good(&["verity", "big.img", "--mem", "32M", "--json"]);
+    assert!(ran.text().contains("\"data_blocks\":1048576"), "{}", ran.text());
+    let root = sandbox.read_text("big.img.roothash");
+    sandbox.peer("veritysetup", &["verify", "big.img", "big.img.verity", &root]);
+    sandbox.good(&["verify", "-q", "big.img", "--roothash", &root, "--mem", "32M"]);
+    sandbox.good(&["verity", "-qf", "big.img", "--append"]);
+    let offset = format!("--hash-offset={}", 4u64 << 30);
+    sandbox.peer("veritysetup", &["verify", &offset, "big.img", "big.img", &root]);
+    sandbox.good(&["verify", "-q", "big.img", "--roothash", &root]);
+}

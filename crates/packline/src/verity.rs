@@ -1,0 +1,158 @@
+//! dm-verity trees of images: of those that exist, and of those that are packed.
+
+mod appended;
+mod check;
+mod packing;
+mod sidecars;
+mod signing;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_runtime::{FileInput, Input, unnamed_temp_file};
+use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of};
+
+use appended::Appended;
+pub use check::{AppendedTree, VerityCheck, appended_tree, verity_check};
+pub(crate) use packing::{Finished, Packing};
+use sidecars::Sidecars;
+pub use signing::read_signer;
+
+use crate::{Error, Observer, Resources, Temporaries};
+
+/// Where a tree goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum VerityPlace {
+    /// To a file beside the image: the image's name with `.verity`, which takes the place of an ending `.raw`.
+    #[default]
+    Files,
+    /// Behind the image, at its end.
+    Append,
+}
+
+/// What decides a tree besides the image, and who signs it.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct VerityOptions {
+    /// Where it goes. The root hash goes to a file with `.roothash` in any case, its signature to one with `.roothash.p7s`.
+    pub place: VerityPlace,
+    /// What goes before each block in its hash.
+    pub salt: Salt,
+    /// The tree's identity; `None` to derive it from the root hash.
+    pub uuid: Option<Uuid>,
+    /// Signs the root hash.
+    pub signer: Option<Arc<Signer>>,
+}
+
+/// A tree that is to be made of an image.
+#[non_exhaustive]
+pub struct VerityRequest {
+    /// The image: a file of any format, or a block device.
+    pub image: PathBuf,
+    /// Options of the tree.
+    pub options: VerityOptions,
+    /// Whether existing files are replaced.
+    pub force: bool,
+    /// Workers and memory. They change no byte.
+    pub resources: Resources,
+    /// Registers temporary files for removal on exit.
+    pub temporaries: Temporaries,
+}
+
+impl VerityRequest {
+    /// With the default options, all processors, no memory limit.
+    pub fn new(image: impl Into<PathBuf>) -> VerityRequest {
+        let (options, resources, temporaries) =
+            (VerityOptions::default(), Resources::default(), Temporaries::default());
+        VerityRequest { image: image.into(), options, force: false, resources, temporaries }
+    }
+}
+
+/// A tree that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VeritySummary {
+    /// The tree and its root hash.
+    pub tree: Tree,
+    /// Bytes of the image that it is about, and at which it begins if it is behind the image.
+    pub data_bytes: u64,
+    /// Where it is.
+    pub place: VerityPlace,
+    /// The files beside the image that were written.
+    pub files: Vec<PathBuf>,
+}
+
+impl VeritySummary {
+    fn new(tree: Tree, leaves: &Leaves, place: VerityPlace, files: Vec<PathBuf>) -> VeritySummary {
+        VeritySummary { tree, data_bytes: leaves.count() * packline_verity::BLOCK as u64, place, files }
+    }
+}
+
+/// Makes the tree of an image, on all workers. The files beside the image have their names, whole, when this returns `Ok`; an image that the
+/// tree is appended to is as it was after an error.
+///
+/// # Errors
+/// [`Error`], with the name of the file.
+pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<VeritySummary, Error> {
+    let VerityRequest { image, options, force, resources, temporaries } = request;
+    let input = opened(&image)?;
+    if options.place == VerityPlace::Append {
+        appended::refuse(&image, input.as_ref())?;
+    }
+    let mut sidecars = Sidecars::open(&image, &options, force, &temporaries)?;
+    let spool = scratch_file(&image, &resources)?;
+    let leaves = leaves_of(&input, &options.salt, spool, &resources, observer);
+    let mut leaves = leaves.map_err(|cause| fault(&image, cause))?;
+    if input.changed().map_err(|cause| fault(&image, packline_verity::Error::Image(cause)))? {
+        return Err(refused(&image, "changed while it was read", "an image that nothing writes to"));
+    }
+    let (tree, appended) = match options.place {
+        VerityPlace::Files => (sidecars.write_tree(&mut leaves, options.uuid)?, None),
+        VerityPlace::Append => {
+            let scratch = scratch_file(&image, &resources)?;
+            let (tree, appended) = Appended::write(&image, input.size(), &mut leaves, options.uuid, scratch)?;
+            (tree, Some(appended))
+        }
+    };
+    sidecars.write_root_hash(&tree, &options)?;
+    let files = sidecars.finish(observer)?.keep();
+    if let Some(appended) = appended {
+        appended.keep();
+    }
+    Ok(VeritySummary::new(tree, &leaves, options.place, files))
+}
+
+fn opened(path: &Path) -> Result<Arc<dyn Input>, Error> {
+    let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
+    Ok(Arc::new(File::open(path).and_then(FileInput::new).map_err(refused)?))
+}
+
+/// A file without a name, in the directory for temporary files or else in that of the image.
+fn scratch_file(image: &Path, resources: &Resources) -> Result<File, Error> {
+    let beside = image.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = resources.scratch.as_deref().unwrap_or(beside);
+    unnamed_temp_file(directory)
+        .map_err(|cause| scratch_fault(image, packline_runtime::ScratchError::wrap(directory, cause)))
+}
+
+fn scratch_fault(image: &Path, cause: std::io::Error) -> Error {
+    Error::Output { path: image.to_path_buf(), action: "cannot store the hash tree", cause }
+}
+
+fn refused(path: &Path, what: &str, expected: &str) -> Error {
+    Error::Target { path: path.to_path_buf(), what: what.to_string(), expected: expected.to_string() }
+}
+
+/// An error of a tree with the file that it concerns.
+fn fault(path: &Path, cause: packline_verity::Error) -> Error {
+    use packline_verity::Error as Verity;
+    let path = path.to_path_buf();
+    match cause {
+        Verity::Image(cause) | Verity::Tree(cause) => Error::Source { path, action: "cannot read", cause },
+        Verity::Output(cause) => Error::Output { path, action: "cannot write", cause },
+        Verity::Scratch(cause) => scratch_fault(&path, cause),
+        Verity::Memory(shortage) => Error::memory(shortage, "a hash tree".to_string()),
+        Verity::Superblock { what, expected } => Error::Target { path, what, expected },
+        cause => Error::Stream { path, cause: Box::new(cause) },
+    }
+}

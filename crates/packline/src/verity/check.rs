@@ -1,0 +1,102 @@
+//! Checks of images and trees.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_runtime::Input;
+use packline_verity::{Checked, Digest, Finding, Superblock, TreePlace, check, find_appended, root_hash};
+
+use super::sidecars::beside;
+use super::{fault, opened};
+use crate::{Error, Observer, Resources};
+
+/// An image that is to be checked.
+#[non_exhaustive]
+pub struct VerityCheck {
+    /// The image.
+    pub image: PathBuf,
+    /// The file with the tree; `None` for the image itself, or for the file beside it if there is no tree behind the image.
+    pub tree: Option<PathBuf>,
+    /// Byte at which the tree's superblock begins; `None` for 0 in a file of its own, and to find it behind an image.
+    pub offset: Option<u64>,
+    /// The hash that is trusted.
+    pub root_hash: Digest,
+    /// Workers and memory.
+    pub resources: Resources,
+}
+
+impl VerityCheck {
+    /// With the tree behind the image, all processors, no memory limit.
+    pub fn new(image: impl Into<PathBuf>, root_hash: Digest) -> VerityCheck {
+        VerityCheck { image: image.into(), tree: None, offset: None, root_hash, resources: Resources::default() }
+    }
+}
+
+/// Checks each block of an image and of its tree, whoever made them; reports what differs to `found`.
+///
+/// # Errors
+/// [`Error`] with the name of the file, for what cannot be read and a tree that makes no sense.
+pub fn verity_check(
+    request: &VerityCheck,
+    observer: &mut dyn Observer,
+    found: &mut dyn FnMut(Finding),
+) -> Result<Checked, Error> {
+    let image = opened(&request.image)?;
+    let (path, place) = place(request, &image)?;
+    let checked = check(&image, &place, &request.root_hash, &request.resources, observer, found);
+    checked.map_err(|cause| match cause {
+        packline_verity::Error::Image(_) => fault(&request.image, cause),
+        cause => fault(&path, cause),
+    })
+}
+
+/// Where the tree is, with the name of its file.
+fn place(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf, TreePlace), Error> {
+    let own = |path: &Path| {
+        let at = request.offset.unwrap_or(0);
+        Ok((path.to_path_buf(), TreePlace { input: opened(path)?, at }))
+    };
+    let behind = |at| Ok((request.image.clone(), TreePlace { input: image.clone(), at }));
+    if let Some(path) = &request.tree {
+        return own(path);
+    }
+    if let Some(at) = request.offset {
+        return behind(at);
+    }
+    if let Some((at, _)) = find_appended(image.as_ref()).map_err(|cause| fault(&request.image, cause))? {
+        return behind(at);
+    }
+    let sidecar = beside(&request.image, ".verity");
+    match sidecar.exists() {
+        true => own(&sidecar),
+        false => Err(super::refused(
+            &request.image,
+            "has no hash tree behind it, and no file .verity beside it",
+            "a hash tree",
+        )),
+    }
+}
+
+/// A tree behind an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppendedTree {
+    /// Byte of the file at which it begins, and up to which it is about the image.
+    pub at: u64,
+    /// Its superblock.
+    pub superblock: Superblock,
+    /// The root hash that it has, which proves nothing by itself.
+    pub root_hash: Digest,
+}
+
+/// The tree behind the image in a file, if there is one.
+///
+/// # Errors
+/// [`Error`] with the name of the file.
+pub fn appended_tree(path: &Path) -> Result<Option<AppendedTree>, Error> {
+    let input = opened(path)?;
+    let found = find_appended(input.as_ref()).map_err(|cause| fault(path, cause))?;
+    let Some((at, superblock)) = found else { return Ok(None) };
+    let place = TreePlace { input: input.clone(), at };
+    let root_hash = root_hash(input.as_ref(), &place).map_err(|cause| fault(path, cause))?;
+    Ok(Some(AppendedTree { at, superblock, root_hash }))
+}

@@ -1,0 +1,115 @@
+//! The tree of an image that is being packed: its blocks are hashed while they are written.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::path::Path;
+use std::rc::Rc;
+
+use packline_engine::Config;
+use packline_runtime::{OutputFile, Sink};
+use packline_verity::{BLOCK, HashingSink, write_tree};
+
+use super::sidecars::{Named, Sidecars};
+use super::{VerityOptions, VerityPlace, VeritySummary, fault, scratch_file};
+use crate::squashfs::{Beside, SharedSink};
+use crate::{Error, Observer, Output, Resources, Temporaries};
+
+/// A sink around the image's.
+type Hashing = Rc<RefCell<HashingSink<SharedSink>>>;
+
+/// A tree in the making, and the files beside its image.
+pub(crate) struct Packing {
+    options: VerityOptions,
+    sidecars: Sidecars,
+    spool: File,
+    hashing: Option<Hashing>,
+    made: Option<VeritySummary>,
+}
+
+impl Packing {
+    /// Opens the files beside the image. `offset` and `pad` are those of the image.
+    pub(crate) fn open(
+        options: VerityOptions,
+        target: &Output,
+        (offset, pad): (u64, u32),
+        resources: &Resources,
+        temporaries: &Temporaries,
+    ) -> Result<Packing, Error> {
+        let request = |what: &str, expected: &str| Error::Request { what: what.into(), expected: expected.into() };
+        let Output::File { path, force } = target else {
+            return Err(request(
+                "a hash tree of an image that goes to a stream, beside which there are no files",
+                "a file",
+            ));
+        };
+        if offset != 0 {
+            return Err(request("a hash tree of an image that does not begin where its file begins", "an offset of 0"));
+        }
+        if !(pad as usize).is_multiple_of(BLOCK) {
+            let expected = "an image that is padded to 4096 bytes or a multiple";
+            return Err(request("a hash tree of an image that is not whole blocks of 4096 bytes", expected));
+        }
+        let sidecars = Sidecars::open(path, &options, *force, temporaries)?;
+        Ok(Packing { options, sidecars, spool: scratch_file(path, resources)?, hashing: None, made: None })
+    }
+
+    /// Refuses an output whose end is not that of the image.
+    pub(crate) fn check(&self, output: &OutputFile, path: &Path) -> Result<(), Error> {
+        match output.begins_empty() {
+            true => Ok(()),
+            false => Err(super::refused(path, "a block device cannot have files beside it", "a file, for a hash tree")),
+        }
+    }
+
+    /// Files that are no part of the source.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Path> {
+        self.sidecars.names()
+    }
+
+    /// Gives the files beside the image their names; they lose them again unless [`Finished::keep`] follows.
+    pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<Finished, Error> {
+        let internal = packline_verity::Error::Internal("the image was not completed".into());
+        let made = self.made.ok_or_else(|| fault(Path::new(""), internal))?;
+        Ok(Finished { named: self.sidecars.finish(observer)?, made })
+    }
+}
+
+impl Beside for Packing {
+    fn around(&mut self, image: &SharedSink, path: &Path, config: Config) -> Result<Box<dyn Sink>, Error> {
+        let spool = self.spool.try_clone().map_err(|cause| super::scratch_fault(path, cause))?;
+        let hashing = HashingSink::new(image.clone(), self.options.salt.clone(), spool, config);
+        let hashing = Rc::new(RefCell::new(hashing));
+        self.hashing = Some(hashing.clone());
+        Ok(Box::new(hashing))
+    }
+
+    fn complete(&mut self, image: &SharedSink, path: &Path) -> Result<(), Error> {
+        let Some(hashing) = self.hashing.take() else { return Ok(()) };
+        let mut hashing = hashing.borrow_mut();
+        hashing.finish().map_err(|cause| fault(path, cause))?;
+        let (leaves, uuid, place) = (hashing.leaves(), self.options.uuid, self.options.place);
+        let tree = match place {
+            VerityPlace::Files => self.sidecars.write_tree(leaves, uuid)?,
+            VerityPlace::Append => {
+                let at = leaves.count() * BLOCK as u64;
+                write_tree(leaves, uuid, &mut *image.borrow_mut(), at).map_err(|cause| fault(path, cause))?
+            }
+        };
+        self.sidecars.write_root_hash(&tree, &self.options)?;
+        self.made = Some(VeritySummary::new(tree, leaves, place, Vec::new()));
+        Ok(())
+    }
+}
+
+/// Files beside an image that have their names, before the image has its own.
+pub(crate) struct Finished {
+    named: Named,
+    made: VeritySummary,
+}
+
+impl Finished {
+    /// The image has its name too.
+    pub(crate) fn keep(self) -> VeritySummary {
+        VeritySummary { files: self.named.keep(), ..self.made }
+    }
+}

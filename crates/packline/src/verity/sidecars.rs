@@ -1,0 +1,137 @@
+//! The files beside an image, by the names under which systemd looks for them.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use packline_runtime::{OutputFile, Sink as _};
+use packline_verity::{Leaves, Tree, Uuid, hex, write_tree};
+
+use super::{VerityOptions, VerityPlace, fault};
+use crate::{Error, Observer, Temporaries};
+
+/// The name of a file beside an image: `ending` takes the place of `.raw`, or is added.
+pub(crate) fn beside(image: &Path, ending: &str) -> PathBuf {
+    let name = image.as_os_str().as_bytes();
+    let stem = name.strip_suffix(b".raw").unwrap_or(name);
+    OsString::from_vec([stem, ending.as_bytes()].concat()).into()
+}
+
+/// Files beside an image that have no names yet.
+pub(crate) struct Sidecars {
+    tree: Option<Sidecar>,
+    root_hash: Sidecar,
+    signature: Option<Sidecar>,
+}
+
+struct Sidecar {
+    path: PathBuf,
+    output: OutputFile,
+}
+
+impl Sidecar {
+    fn open(image: &Path, ending: &str, force: bool, temporaries: &Temporaries) -> Result<Sidecar, Error> {
+        let path = beside(image, ending);
+        let output = OutputFile::open(&path, force, temporaries)?;
+        match output.begins_empty() {
+            true => Ok(Sidecar { path, output }),
+            false => Err(super::refused(&path, "is a block device", "a file")),
+        }
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<(), Error> {
+        let mut sink = self.output.sink()?;
+        sink.append(bytes).and_then(|()| sink.flush()).map_err(|cause| self.failed(cause))
+    }
+
+    fn failed(&self, cause: std::io::Error) -> Error {
+        Error::Output { path: self.path.clone(), action: "cannot write", cause }
+    }
+}
+
+impl Sidecars {
+    /// Opens all of them, so that one that cannot be written is an error before any work.
+    pub(crate) fn open(
+        image: &Path,
+        options: &VerityOptions,
+        force: bool,
+        temporaries: &Temporaries,
+    ) -> Result<Sidecars, Error> {
+        let open = |ending| Sidecar::open(image, ending, force, temporaries);
+        let tree = (options.place == VerityPlace::Files).then(|| open(".verity")).transpose()?;
+        let root_hash = open(".roothash")?;
+        let signature = options.signer.is_some().then(|| open(".roothash.p7s")).transpose()?;
+        Ok(Sidecars { tree, root_hash, signature })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Sidecar> {
+        self.tree.iter().chain([&self.root_hash]).chain(&self.signature)
+    }
+
+    /// The names that they will have, and those that they have until then.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Path> {
+        self.all().flat_map(|sidecar| sidecar.output.names())
+    }
+
+    /// Writes the tree to its file.
+    pub(crate) fn write_tree(&mut self, leaves: &mut Leaves, uuid: Option<Uuid>) -> Result<Tree, Error> {
+        let internal = || fault(&self.root_hash.path, packline_verity::Error::Internal("no file for a tree".into()));
+        let sidecar = self.tree.as_ref().ok_or_else(internal)?;
+        let mut sink = sidecar.output.sink()?;
+        let tree = write_tree(leaves, uuid, &mut sink, 0).map_err(|cause| fault(&sidecar.path, cause))?;
+        sink.flush().map_err(|cause| sidecar.failed(cause))?;
+        Ok(tree)
+    }
+
+    /// Writes the root hash, without a line feed, so that the file is what is signed, and its signature.
+    pub(crate) fn write_root_hash(&self, tree: &Tree, options: &VerityOptions) -> Result<(), Error> {
+        self.root_hash.write(hex(&tree.root_hash).as_bytes())?;
+        if let (Some(sidecar), Some(signer)) = (&self.signature, &options.signer) {
+            let signature = signer.sign(&tree.root_hash).map_err(|cause| fault(&sidecar.path, cause))?;
+            sidecar.write(&signature)?;
+        }
+        Ok(())
+    }
+
+    /// Gives them their names. If one cannot have its name, none has.
+    pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<Named, Error> {
+        let mut named = Named(Vec::new());
+        for sidecar in [self.tree, Some(self.root_hash), self.signature].into_iter().flatten() {
+            sidecar.output.finish(observer)?;
+            named.0.push(sidecar.path);
+        }
+        Ok(named)
+    }
+}
+
+/// Files that have their names, and are removed if this is dropped: the image failed after all.
+pub(crate) struct Named(Vec<PathBuf>);
+
+impl Named {
+    /// Their names; they stay.
+    pub(crate) fn keep(mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // The error that led here is the one that is reported.
+            let _: std::io::Result<()> = std::fs::remove_file(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_that_systemd_looks_for() {
+        let name = |image: &str| beside(Path::new(image), ".roothash.p7s");
+        assert_eq!(name("dir/app.raw"), Path::new("dir/app.roothash.p7s"));
+        assert_eq!(name("app.sqfs"), Path::new("app.sqfs.roothash.p7s"));
+        assert_eq!(name("app"), Path::new("app.roothash.p7s"));
+    }
+}

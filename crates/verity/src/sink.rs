@@ -1,0 +1,184 @@
+//! A sink that hashes what is written to it, on the workers, while the next bytes are made.
+//!
+//! Writers go forward, and come back to the superblock: blocks that are written again after they were hashed are read back at the end.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+
+use packline_engine::{Class, Config, OrderedMap};
+use packline_runtime::Sink;
+
+use crate::hashing::{Content, HashTask, Hashed, PIECE, Piece, pass_window};
+use crate::layout::{BLOCK, BLOCK_BYTES};
+use crate::salted::Salted;
+use crate::{Error, Leaves, Salt};
+
+/// Passes an image on to another sink, and has the hashes of its blocks at the end.
+pub struct HashingSink<S> {
+    inner: S,
+    salt: Salt,
+    config: Config,
+    /// Made with the salt, when the first piece is complete.
+    map: Option<OrderedMap<HashTask>>,
+    results: Results,
+    /// The last bytes, which are not being hashed yet.
+    piece: Vec<u8>,
+    /// Where they begin: all before is hashed, or being hashed.
+    hashed: u64,
+    /// End of the last append.
+    appended: u64,
+    /// Blocks written again after that.
+    again: BTreeSet<u64>,
+}
+
+/// What the hashes of pieces become.
+struct Results {
+    leaves: Leaves,
+    spare: Vec<Vec<u8>>,
+}
+
+impl Results {
+    fn take(&mut self, hashed: Hashed) -> Result<(), Error> {
+        self.leaves.push(&hashed.digests)?;
+        self.spare.push(hashed.buffer);
+        Ok(())
+    }
+}
+
+impl<S: Sink> HashingSink<S> {
+    /// Around an empty sink that reads back. `spool` is an empty file for the hashes; `config` has the workers, and its budget is ignored.
+    pub fn new(inner: S, salt: Salt, spool: File, config: Config) -> HashingSink<S> {
+        let results = Results { leaves: Leaves::new(spool), spare: Vec::new() };
+        let config = Config { budget: pass_window(), ..config };
+        let (piece, again) = (Vec::with_capacity(PIECE), BTreeSet::new());
+        HashingSink { inner, salt, config, map: None, results, piece, hashed: 0, appended: 0, again }
+    }
+
+    /// Waits for the hashes of all blocks. Nothing may be written after that.
+    ///
+    /// # Errors
+    /// [`Error::Size`] if the bytes written are not whole blocks; those of reading back and of the temporary file.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        let bytes = self.hashed + self.piece.len() as u64;
+        if bytes == 0 || !bytes.is_multiple_of(BLOCK_BYTES) {
+            return Err(Error::Size { bytes });
+        }
+        if !self.piece.is_empty() {
+            self.submit()?;
+        }
+        let mut map = self.map.take().ok_or_else(|| Error::Internal("nothing was hashed".into()))?;
+        map.drain(&mut |hashed| self.results.take(hashed))?;
+        self.rehash()
+    }
+
+    /// The hashes.
+    pub fn leaves(&mut self) -> &mut Leaves {
+        &mut self.results.leaves
+    }
+
+    /// Replaces the hashes of blocks that were written again.
+    fn rehash(&mut self) -> Result<(), Error> {
+        let (salted, mut block) = (Salted::new(self.results.leaves.salt()), [0; BLOCK]);
+        for number in std::mem::take(&mut self.again) {
+            self.inner.read_at(number * BLOCK_BYTES, &mut block).map_err(Error::Image)?;
+            self.results.leaves.replace(number, &salted.digest(&block))?;
+        }
+        Ok(())
+    }
+
+    /// Has the piece hashed.
+    fn submit(&mut self) -> Result<(), Error> {
+        let mut map = match self.map.take() {
+            Some(map) => map,
+            None => self.begin()?,
+        };
+        let results = &mut self.results;
+        let mut consumer = |hashed: Hashed| results.take(hashed);
+        let permit = map.reserve(PIECE, &mut consumer)?;
+        let bytes = std::mem::take(&mut self.piece);
+        self.hashed += bytes.len() as u64;
+        // What the image is written for waits for it sooner or later, and it is little beside a block's compression.
+        map.submit_as(Class::Now, Piece { content: Content::Bytes(bytes), permit }, &mut consumer)?;
+        self.piece = self.results.spare.pop().unwrap_or_default();
+        self.piece.clear();
+        self.piece.reserve_exact(PIECE);
+        self.map = Some(map);
+        Ok(())
+    }
+
+    fn begin(&mut self) -> Result<OrderedMap<HashTask>, Error> {
+        let salt = self.salt.bytes(&self.piece[..self.piece.len().min(BLOCK)]);
+        let salted = Salted::new(&salt);
+        self.results.leaves.set_salt(salt);
+        OrderedMap::new(HashTask(salted), self.config.clone()).map_err(Error::Workers)
+    }
+
+    /// Takes what was written at the end.
+    fn add(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(PIECE - self.piece.len()));
+            self.piece.extend_from_slice(now);
+            bytes = later;
+            if self.piece.len() == PIECE {
+                self.submit()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what was written at an offset.
+    fn written(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        let end = self.hashed + self.piece.len() as u64;
+        for gap in (end..offset).step_by(BLOCK) {
+            self.add(&[0; BLOCK][..(offset - gap).min(BLOCK_BYTES) as usize])?;
+        }
+        let over = (end.saturating_sub(offset)).min(bytes.len() as u64) as usize;
+        let (again, new) = bytes.split_at(over);
+        self.write_again(offset, again);
+        self.add(new)
+    }
+
+    /// Bytes over what was there: in the piece, or of blocks that are hashed already.
+    fn write_again(&mut self, offset: u64, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let before = self.hashed.saturating_sub(offset).min(bytes.len() as u64) as usize;
+        if before > 0 {
+            self.again.extend(offset / BLOCK_BYTES..=(offset + before as u64 - 1) / BLOCK_BYTES);
+        }
+        let at = (offset + before as u64).saturating_sub(self.hashed) as usize;
+        let bytes = &bytes[before..];
+        self.piece[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+}
+
+impl<S: Sink> Sink for HashingSink<S> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.inner.append(bytes)?;
+        self.written(self.appended, bytes).map_err(io::Error::other)?;
+        self.appended += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
+        if !self.inner.write_at(offset, bytes)? {
+            return Ok(false);
+        }
+        self.written(offset, bytes).map_err(io::Error::other)?;
+        Ok(true)
+    }
+
+    fn reads_back(&self) -> bool {
+        self.inner.reads_back()
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.inner.read_at(offset, buffer)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.inner.sync()
+    }
+}

@@ -1,0 +1,100 @@
+//! Writes a tree: all levels in one pass over the hashes of the data, with one open block a level.
+
+use packline_runtime::Sink;
+
+use crate::layout::{BLOCK, BLOCK_BYTES, FANOUT, Layout};
+use crate::salted::{DIGEST, Digest, Salted};
+use crate::{Error, Leaves, Superblock, Uuid};
+
+/// A tree that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tree {
+    /// What proves the data.
+    pub root_hash: Digest,
+    /// Its superblock.
+    pub superblock: Superblock,
+    /// Bytes of the tree, the superblock's block included.
+    pub bytes: u64,
+}
+
+/// Writes the tree of these blocks to `out` at byte `at`, a multiple of 4096. The superblock comes last, so that one that is cut short is
+/// not taken for a tree. Without a UUID it is derived from the root hash.
+///
+/// # Errors
+/// [`Error::Output`], [`Error::Scratch`]; [`Error::Size`] without any block.
+pub fn write_tree(leaves: &mut Leaves, uuid: Option<Uuid>, out: &mut dyn Sink, at: u64) -> Result<Tree, Error> {
+    if leaves.count() == 0 {
+        return Err(Error::Size { bytes: 0 });
+    }
+    let (layout, salted) = (Layout::of(leaves.count())?, Salted::new(leaves.salt()));
+    let bytes = BLOCK_BYTES + layout.bytes();
+    let levels = layout.levels.iter().map(|level| Open { start: at + BLOCK_BYTES + level.start, ..Open::default() });
+    let mut writer = LevelWriter { levels: levels.collect(), salted, out, root: [0; DIGEST] };
+    let (mut first, mut buffer) = (0, [0; BLOCK]);
+    while first < leaves.count() {
+        let filled = leaves.read(first, &mut buffer)?;
+        buffer[..filled].as_chunks().0.iter().try_for_each(|digest| writer.push(0, digest))?;
+        first += FANOUT;
+    }
+    let root_hash = writer.finish()?;
+    let (data_blocks, salt) = (leaves.count(), leaves.salt().to_vec());
+    let superblock = Superblock { uuid: uuid.unwrap_or_else(|| Uuid::derived(&root_hash)), data_blocks, salt };
+    let mut block = superblock.encode().to_vec();
+    block.resize(BLOCK, 0);
+    write(out, at, &block)?;
+    Ok(Tree { root_hash, superblock, bytes })
+}
+
+/// A level whose last block is not complete.
+#[derive(Default)]
+struct Open {
+    /// Where its next block goes.
+    start: u64,
+    block: Vec<u8>,
+}
+
+struct LevelWriter<'o> {
+    levels: Vec<Open>,
+    salted: Salted,
+    out: &'o mut dyn Sink,
+    root: Digest,
+}
+
+impl LevelWriter<'_> {
+    /// Adds a hash to a level; above the top there is the root hash.
+    fn push(&mut self, level: usize, digest: &Digest) -> Result<(), Error> {
+        let Some(open) = self.levels.get_mut(level) else {
+            self.root = *digest;
+            return Ok(());
+        };
+        open.block.extend_from_slice(digest);
+        if open.block.len() == BLOCK { self.close(level) } else { Ok(()) }
+    }
+
+    /// Writes the open block of a level, zeros at its end.
+    fn close(&mut self, level: usize) -> Result<(), Error> {
+        let open = &mut self.levels[level];
+        open.block.resize(BLOCK, 0);
+        write(self.out, open.start, &open.block)?;
+        let digest = self.salted.digest(&open.block);
+        open.start += BLOCK_BYTES;
+        open.block.clear();
+        self.push(level + 1, &digest)
+    }
+
+    fn finish(mut self) -> Result<Digest, Error> {
+        for level in 0..self.levels.len() {
+            if !self.levels[level].block.is_empty() {
+                self.close(level)?;
+            }
+        }
+        Ok(self.root)
+    }
+}
+
+fn write(out: &mut dyn Sink, at: u64, bytes: &[u8]) -> Result<(), Error> {
+    match out.write_at(at, bytes).map_err(Error::Output)? {
+        true => Ok(()),
+        false => Err(Error::Output(std::io::ErrorKind::NotSeekable.into())),
+    }
+}

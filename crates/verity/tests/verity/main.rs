@@ -1,0 +1,10 @@
+//! Trees beside veritysetup, damaged trees, trees of images that are being written, signatures beside openssl.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may
+
+mod damaged;
+mod hostile;
+mod peers;
+mod signatures;
+mod support;
+mod written;

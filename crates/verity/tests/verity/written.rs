@@ -1,0 +1,73 @@
+//! Images that are hashed while they are written have the tree of the finished image.
+
+use packline_engine::Config;
+use packline_runtime::Sink;
+use packline_testkit::Random;
+use packline_verity::{BLOCK, Error, HashingSink, Salt, write_tree};
+
+use crate::support::{image, leaves, tree};
+
+/// Writes as SquashFS does: forward from behind the superblock, which comes last, with some blocks written again.
+fn write(content: &[u8], sink: &mut dyn Sink, seed: u64) {
+    let (mut random, mut at) = (Random::new(seed), 96);
+    while at < content.len() {
+        let length = (random.below(300_000) as usize + 1).min(content.len() - at);
+        assert!(sink.write_at(at as u64, &content[at..at + length]).unwrap());
+        at += length;
+        if random.below(4) == 0 {
+            // First other bytes, then those of the image again, at any place.
+            let start = random.below(at as u64 - 96) as usize + 96;
+            let end = (start + random.below(9000) as usize).min(at);
+            sink.write_at(start as u64, &vec![7; end - start]).unwrap();
+            sink.write_at(start as u64, &content[start..end]).unwrap();
+        }
+    }
+    sink.write_at(0, &content[..96]).unwrap();
+}
+
+#[test]
+fn the_tree_of_an_image_that_passes_is_that_of_the_image() {
+    for blocks in [1, 2, 63, 64, 65, 700] {
+        let content = image(blocks);
+        let (made, bytes) = tree(&content, &Salt::Derived, None);
+        for workers in [0, 1, 3] {
+            for seed in 0..5 {
+                let spool = tempfile::tempfile().unwrap();
+                let config = Config { workers, ..Config::default() };
+                let mut sink = HashingSink::new(Vec::new(), Salt::Derived, spool, config);
+                write(&content, &mut sink, seed);
+                sink.finish().unwrap();
+                let mut again = Vec::new();
+                let tree = write_tree(sink.leaves(), None, &mut again, 0).unwrap();
+                assert!(tree == made && again == bytes, "{blocks} blocks, {workers} workers, seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn appended_bytes_count_too_and_a_part_of_a_block_is_refused() {
+    let content = image(3);
+    let sink = || HashingSink::new(Vec::new(), Salt::Derived, tempfile::tempfile().unwrap(), Config::default());
+    let mut whole = sink();
+    content.chunks(5000).for_each(|part| whole.append(part).unwrap());
+    whole.finish().unwrap();
+    let mut bytes = Vec::new();
+    let made = write_tree(whole.leaves(), None, &mut bytes, 0).unwrap();
+    assert_eq!(made, tree(&content, &Salt::Derived, None).0);
+    let mut part = sink();
+    part.append(&content[..BLOCK + 1]).unwrap();
+    assert!(matches!(part.finish(), Err(Error::Size { bytes: 4097 })));
+    assert!(matches!(sink().finish(), Err(Error::Size { bytes: 0 })));
+}
+
+#[test]
+fn workers_change_no_hash() {
+    let content = image(1000);
+    let trees = [0, 1, 2, 5].map(|workers| {
+        let mut bytes = Vec::new();
+        write_tree(&mut leaves(&content, &Salt::Derived, workers), None, &mut bytes, 0).unwrap();
+        bytes
+    });
+    assert!(trees.iter().all(|tree| *tree == trees[0]));
+}

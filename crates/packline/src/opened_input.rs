@@ -12,10 +12,9 @@ use packline_recovery::strip;
 use packline_runtime::{FileInput, Input, Source};
 
 #[cfg(feature = "pln")]
-use crate::encrypted::{self, Identities, Share};
-
-#[cfg(feature = "pln")]
 use crate::Resources;
+#[cfg(feature = "pln")]
+use crate::encrypted::{self, Identities, Share};
 use crate::output_stream::refuse_target;
 #[cfg(feature = "pln")]
 use crate::source::peeked;
@@ -57,6 +56,7 @@ impl OpenedInput {
             about,
             #[cfg(feature = "pln")]
             protected: None,
+            #[cfg(feature = "pln")]
             share: Share::default(),
         }
     }

@@ -12,8 +12,9 @@ use crate::ui::size::show_bytes;
 
 /// The tree behind the image in a file, as JSON and as lines; nothing where there is none.
 pub fn tree_of(path: &Path) -> Option<(Value, String)> {
-    // Standard input is not kept, and a tree that cannot be read does not keep the image from being shown.
-    if path.as_os_str() == "-" {
+    // A pipe cannot be opened again, and a device does not end where its image does. A tree that cannot be read does not keep the image from
+    // being shown.
+    if !path.is_file() {
         return None;
     }
     match appended_tree(path) {

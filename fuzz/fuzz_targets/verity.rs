@@ -24,8 +24,8 @@ fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
 
 fuzz_target!(|bytes: &[u8]| {
     no_bug(find_appended(&bytes.to_vec()));
-    let image: Arc<dyn Input> = Arc::new(vec![0; IMAGE]);
-    let behind: Arc<dyn Input> = Arc::new([&[0; IMAGE][..], bytes].concat());
+    let image: Arc<dyn Input> = Arc::new(vec![0u8; IMAGE]);
+    let behind: Arc<dyn Input> = Arc::new([&[0u8; IMAGE][..], bytes].concat());
     let own: Arc<dyn Input> = Arc::new(bytes.to_vec());
     for (image, place) in [(&image, TreePlace { input: own, at: 0 }), (&behind, TreePlace { input: behind.clone(), at: IMAGE as u64 })] {
         // With its own root hash the whole of a tree is read, as far as it holds together.

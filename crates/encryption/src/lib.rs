@@ -12,7 +12,7 @@ mod memory;
 mod read;
 mod write;
 
-pub use age::secrecy::{ExposeSecret, SecretString};
+pub use age::secrecy::SecretString;
 pub use error::{Error, Part};
 pub use format::{ChunkSize, MAGIC, MadeFor};
 pub use keys::{Ask, Identities, Recipients};

@@ -1,9 +1,10 @@
 //! The share of a limit on memory that sealing or opening a stream takes. It changes no byte of an output.
 
-use packline_engine::Config;
+use packline_engine::{OrderedMap, Task};
 use packline_runtime::Resources;
 use packline_runtime::memory::{THREAD, most_workers};
 
+use crate::Error;
 use crate::format::ChunkSize;
 
 /// Bytes of content that a worker seals or opens at a time: enough that the engine's share of the time is small.
@@ -17,7 +18,7 @@ pub(crate) fn chunks(chunk: ChunkSize) -> usize {
 }
 
 /// Bytes of a sealed batch.
-fn batch(chunk: ChunkSize) -> usize {
+pub(crate) fn batch(chunk: ChunkSize) -> usize {
     chunks(chunk) * chunk.stride()
 }
 
@@ -32,10 +33,14 @@ fn workers(resources: &Resources, chunk: ChunkSize) -> usize {
     most_workers(resources.memory, resources.workers, needs).unwrap_or(0)
 }
 
-/// The map's workers and memory.
-pub(crate) fn config(resources: &Resources, chunk: ChunkSize) -> Config {
+/// The map that seals or opens batches.
+///
+/// # Errors
+/// [`Error::Internal`] if threads cannot be started.
+pub(crate) fn start<T: Task>(task: T, resources: &Resources, chunk: ChunkSize) -> Result<OrderedMap<T>, Error> {
     let workers = workers(resources, chunk);
-    resources.engine.sized(workers, window(workers, chunk), &resources.cancel)
+    let config = resources.engine.sized(workers, window(workers, chunk), &resources.cancel);
+    OrderedMap::new(task, config).map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))
 }
 
 /// Bytes that sealing, or opening, takes beside what makes or reads the content.

@@ -17,7 +17,6 @@ const HEAD: usize = 512;
 pub const LRZ_MAGIC: &[u8] = b"LRZI";
 /// The first bytes of a .pln file.
 pub const PLN_MAGIC: &[u8] = b"\x8bPLN\r\n\x1a\n";
-
 /// The first bytes of an encrypted .pln file.
 pub const ENCRYPTED_MAGIC: &[u8] = b"\x8bPLE\r\n\x1a\n";
 /// The first bytes of a delta.

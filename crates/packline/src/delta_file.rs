@@ -1,12 +1,12 @@
 //! Deltas between files: made and applied.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_delta::{DeltaOptions, Head, Made, Patched, Side};
-use packline_runtime::{FileInput, Input, OutputFile};
+use packline_runtime::{Input, OutputFile};
 
+use crate::input::open_input;
 use crate::pack::open_output;
 use crate::{Error, Observer, Output, Resources, Temporaries, must_differ};
 
@@ -71,7 +71,7 @@ impl PatchRequest {
 /// [`Error`], with the name of the file.
 pub fn delta(request: DeltaRequest, observer: &mut dyn Observer) -> Result<Made, Error> {
     let DeltaRequest { old, new, target, options, resources, temporaries } = request;
-    let inputs = Named { names: [&old, &new], inputs: [opened(&old)?, opened(&new)?], side: Side::New };
+    let inputs = Named { names: [&old, &new], inputs: [open_input(&old)?, open_input(&new)?], side: Side::New };
     inputs.run(target, &resources, &temporaries, observer, |[old, new], sink, observer| {
         packline_delta::delta(old, new, sink, &options, &resources, observer)
     })
@@ -83,7 +83,7 @@ pub fn delta(request: DeltaRequest, observer: &mut dyn Observer) -> Result<Made,
 /// [`Error`], with the name of the file.
 pub fn patch(request: PatchRequest, observer: &mut dyn Observer) -> Result<Patched, Error> {
     let PatchRequest { old, delta, target, resources, temporaries } = request;
-    let inputs = Named { names: [&old, &delta], inputs: [opened(&old)?, opened(&delta)?], side: Side::Delta };
+    let inputs = Named { names: [&old, &delta], inputs: [open_input(&old)?, open_input(&delta)?], side: Side::Delta };
     inputs.run(target, &resources, &temporaries, observer, |[old, delta], sink, observer| {
         packline_delta::patch(old, delta, sink, &resources, observer)
     })
@@ -94,7 +94,7 @@ pub fn patch(request: PatchRequest, observer: &mut dyn Observer) -> Result<Patch
 /// # Errors
 /// [`Error`] if it cannot be read or is no delta.
 pub fn delta_info(path: &Path) -> Result<Head, Error> {
-    let input = opened(path)?;
+    let input = open_input(path)?;
     Head::read(input.as_ref()).map_err(|cause| fault(path, path, path, cause))
 }
 
@@ -155,12 +155,6 @@ impl Named<'_> {
         sink.flush().map_err(|cause| Error::Output { path: name.to_path_buf(), action: "cannot write", cause })?;
         Ok(done)
     }
-}
-
-fn opened(path: &Path) -> Result<Arc<dyn Input>, Error> {
-    let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
-    let input = File::open(path).and_then(FileInput::new).map_err(refused)?;
-    Ok(Arc::new(input))
 }
 
 /// An error with the file that it concerns: the one that was read, the delta, or the output.

@@ -8,6 +8,17 @@ use crate::source::peeked;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 use crate::{ContentKind, Error};
 
+/// A file or block device that is read at any offset.
+///
+/// # Errors
+/// [`Error::Source`](crate::Error::Source).
+#[cfg(any(feature = "delta", feature = "recovery", feature = "verity"))]
+pub(crate) fn open_input(path: &std::path::Path) -> Result<std::sync::Arc<dyn packline_runtime::Input>, crate::Error> {
+    let file = std::fs::File::open(path).and_then(packline_runtime::FileInput::new);
+    let file = file.map_err(|cause| crate::Error::Source { path: path.to_path_buf(), action: "cannot open", cause })?;
+    Ok(std::sync::Arc::new(file))
+}
+
 /// Where bytes come from, compressed or not.
 pub enum Input {
     /// A file. One that is not a regular file is read as a stream.

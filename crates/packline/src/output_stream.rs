@@ -96,7 +96,7 @@ impl OutputStream {
         resources: &Resources,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        let names = Names { source: &self.display_path, recovery: &self.display_path, output: &self.display_path };
+        let names = Names::of(&self.display_path);
         let Place::File { sink, file, .. } = &mut self.place else {
             let (what, expected) = ("a stream cannot be read again".into(), "a file".into());
             return Err(Error::Target { path: self.display_path.clone(), what, expected });

@@ -195,8 +195,7 @@ pub fn pln_info(source: Input, identities: Option<&Identities>, resources: &Reso
 /// Opens a .pln file. One that is encrypted is opened with `identities`.
 pub(crate) fn pln_open(path: &Path, identities: Option<&Identities>) -> Result<Reader, Error> {
     let opened = OpenedInput::new(Input::File(path.to_path_buf()))?;
-    let opened = opened.require_pln(identities, &Resources::new(0))?;
-    let mut opened = opened;
+    let mut opened = opened.require_pln(identities, &Resources::new(0))?;
     if let (Some(_), Bytes::Stream(stream)) = (&opened.about, &mut opened.bytes) {
         // An encrypted file that is damaged: its error comes where the damage is.
         std::io::copy(stream, &mut std::io::sink())

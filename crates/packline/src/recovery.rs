@@ -1,7 +1,6 @@
 //! Recovery data of files: made, compared with a file, and used to repair it.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use packline_runtime::{FileInput, Input, OutputFile, WriteBehind};
 use packline_runtime::{ScratchError, escape::Escape, unnamed_temp_file};
 
 use crate::attributes::set_attributes;
+use crate::input::open_input;
 use crate::pack::open_output;
 use crate::{Error, Observer, Output, Resources, Temporaries, must_differ};
 
@@ -96,7 +96,7 @@ impl RecoveryState {
 /// [`Error`], with the name of the file.
 pub fn protect(request: ProtectRequest, observer: &mut dyn Observer) -> Result<Protected, Error> {
     let ProtectRequest { source, target, redundancy, resources, temporaries } = request;
-    let input = opened(&source)?;
+    let input = open_input(&source)?;
     if let Output::File { path, .. } = &target {
         must_differ(&source, path)?;
     }
@@ -162,8 +162,8 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
 /// # Errors
 /// [`Error`] if it cannot be read, or too little of it is whole.
 pub fn recovery_info(path: &Path, resources: &Resources) -> Result<RecoverySet, Error> {
-    let names = Names { source: path, recovery: path, output: path };
-    RecoverySet::sidecar(opened(path)?, resources).map_err(|cause| names.error(cause))
+    let names = Names::of(path);
+    RecoverySet::sidecar(open_input(path)?, resources).map_err(|cause| names.error(cause))
 }
 
 /// The recovery data behind a file, as its end and the first packet tell it.
@@ -171,7 +171,7 @@ pub fn recovery_info(path: &Path, resources: &Resources) -> Result<RecoverySet, 
 /// # Errors
 /// [`Error`] if the file cannot be read.
 pub fn recovery_behind(path: &Path) -> Result<Option<Summary>, Error> {
-    let stripped = packline_recovery::strip(opened(path)?).map_err(|cause| refused(path, "cannot read", cause))?;
+    let stripped = packline_recovery::strip(open_input(path)?).map_err(|cause| refused(path, "cannot read", cause))?;
     Ok(stripped.recovery)
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn repaired_copy(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Option<Arc<dyn Input>>, Error> {
-    let names = Names { source: path, recovery: path, output: path };
+    let names = Names::of(path);
     let Some(directory) = resources.scratch.as_deref() else { return Ok(None) };
     let Ok(set) = RecoverySet::behind(Arc::clone(file), resources) else { return Ok(None) };
     let examined = packline_recovery::examine(file, &set, resources, observer).map_err(|cause| names.error(cause))?;
@@ -241,9 +241,9 @@ impl<'n> Repair<'n> {
         observer: &mut dyn Observer,
     ) -> Result<Repair<'n>, Error> {
         let names = Names { source, recovery: recovery.unwrap_or(source), output: source };
-        let input = opened(source)?;
+        let input = open_input(source)?;
         let set = match recovery {
-            Some(recovery) => RecoverySet::sidecar(opened(recovery)?, resources),
+            Some(recovery) => RecoverySet::sidecar(open_input(recovery)?, resources),
             None => RecoverySet::behind(Arc::clone(&input), resources),
         };
         let set = set.map_err(|cause| names.error(cause))?;
@@ -306,7 +306,12 @@ pub(crate) struct Names<'n> {
     pub(crate) output: &'n Path,
 }
 
-impl Names<'_> {
+impl<'n> Names<'n> {
+    /// All of them in one file.
+    pub(crate) fn of(path: &'n Path) -> Names<'n> {
+        Names { source: path, recovery: path, output: path }
+    }
+
     pub(crate) fn error(&self, cause: Fault) -> Error {
         match cause {
             Fault::Input(cause) => refused(self.source, "cannot read", cause),
@@ -329,9 +334,4 @@ fn name_of(target: &Output) -> PathBuf {
 
 fn refused(path: &Path, action: &'static str, cause: std::io::Error) -> Error {
     Error::Source { path: path.to_path_buf(), action, cause }
-}
-
-fn opened(path: &Path) -> Result<Arc<dyn Input>, Error> {
-    let input = File::open(path).and_then(FileInput::new).map_err(|cause| refused(path, "cannot open", cause))?;
-    Ok(Arc::new(input))
 }

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_runtime::{FileInput, Input, unnamed_temp_file};
+use packline_runtime::unnamed_temp_file;
 use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of};
 
 use appended::Appended;
@@ -19,6 +19,7 @@ pub(crate) use packing::{Finished, Packing};
 use sidecars::Sidecars;
 pub use signing::read_signer;
 
+use crate::input::open_input;
 use crate::{Error, Observer, Resources, Temporaries};
 
 /// Where a tree goes.
@@ -95,7 +96,7 @@ impl VeritySummary {
 /// [`Error`], with the name of the file.
 pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<VeritySummary, Error> {
     let VerityRequest { image, options, force, resources, temporaries } = request;
-    let input = opened(&image)?;
+    let input = open_input(&image)?;
     if options.place == VerityPlace::Append {
         appended::refuse(&image, input.as_ref())?;
     }
@@ -120,11 +121,6 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
         appended.keep();
     }
     Ok(VeritySummary::new(tree, &leaves, options.place, files))
-}
-
-fn opened(path: &Path) -> Result<Arc<dyn Input>, Error> {
-    let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
-    Ok(Arc::new(File::open(path).and_then(FileInput::new).map_err(refused)?))
 }
 
 /// A file without a name, in the directory for temporary files or else in that of the image.

@@ -5,6 +5,7 @@
 //! are. `docs/format/recovery.md` says every byte. Nothing here knows what the protected file is.
 
 mod code;
+mod columns;
 mod error;
 mod examine;
 mod find;

@@ -6,6 +6,7 @@ use packline_engine::{Permit, Task};
 use packline_runtime::{Input, Observer, Pass, Progress, Resources, Sink};
 
 use crate::code::{Encoder, TABLES};
+use crate::columns::{Columns, put, ranges};
 use crate::footer::Footer;
 use crate::map::for_each;
 use crate::memory::{Demand, plan};
@@ -98,11 +99,7 @@ struct Writer<'s> {
 
 impl Writer<'_> {
     fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        match self.sink.write_at(self.start + offset, bytes) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Error::Internal("recovery data needs an output that is written at any offset".into())),
-            Err(cause) => Err(Error::Output(cause)),
-        }
+        put(self.sink, self.start + offset, bytes)
     }
 
     fn pieces(&mut self, pieces: &[Vec<u8>]) -> Result<(), Error> {
@@ -134,11 +131,10 @@ impl Writer<'_> {
         let chunk = recovery.next_power_of_two();
         let widest = shape.parity_bytes().min(WIDEST).min((CHUNKS_MOST / 2 / chunk).max(UNIT));
         let plan = plan(demand, widest, "making recovery data", resources, observer)?;
-        let columns = (0..shape.parity_bytes()).step_by(plan.width as usize);
-        let columns = columns.map(|start| (start, plan.width.min(shape.parity_bytes() - start)));
         let task = EncodeTask { input: Arc::clone(input), shape };
-        for_each(task, &plan, recovery * plan.width, resources, columns, &mut |made: Made| {
-            for (index, (column, hasher)) in made.bytes.chunks(made.width as usize).zip(&mut hashers).enumerate() {
+        let ranges = ranges(&shape, plan.width);
+        for_each(task, &plan, recovery * plan.width, resources, ranges, &mut |made: Columns| {
+            for (index, (column, hasher)) in made.each().zip(&mut hashers).enumerate() {
                 hasher.update(column);
                 self.put(shape.parity_at(index) + HEAD_BYTES as u64 + made.start, column)?;
             }
@@ -155,14 +151,6 @@ impl Writer<'_> {
     }
 }
 
-/// Columns of all recovery shards, one after the other.
-struct Made {
-    start: u64,
-    width: u64,
-    bytes: Vec<u8>,
-    _permit: Permit,
-}
-
 /// Reads a column of all shards and encodes it.
 struct EncodeTask {
     input: Arc<dyn Input>,
@@ -171,7 +159,7 @@ struct EncodeTask {
 
 impl Task for EncodeTask {
     type In = ((u64, u64), Permit);
-    type Out = Made;
+    type Out = Columns;
     type Error = Error;
     type Tool = Encoder;
 
@@ -179,11 +167,11 @@ impl Task for EncodeTask {
         Encoder::new(self.shape.recovery())
     }
 
-    fn run(&self, encoder: &mut Encoder, ((start, width), permit): Self::In) -> Result<Made, Error> {
+    fn run(&self, encoder: &mut Encoder, ((start, width), permit): Self::In) -> Result<Columns, Error> {
         let bytes = encoder.encode(self.shape.shards(), width as usize, &mut |shard, row| {
             read_column(&*self.input, &self.shape, self.shape.start(shard), shard, start, row)
         })?;
-        Ok(Made { start, width, bytes, _permit: permit })
+        Ok(Columns { start, width, bytes, _permit: permit })
     }
 }
 

@@ -6,6 +6,7 @@ use packline_engine::{Permit, Task};
 use packline_runtime::{Input, Observer, Pass, Progress, Resources, Sink};
 
 use crate::code::{Decoder, Erasures, TABLES};
+use crate::columns::{Columns, put, ranges};
 use crate::examine::Examined;
 use crate::map::for_each;
 use crate::memory::{Demand, plan};
@@ -43,8 +44,6 @@ pub(crate) fn rebuild(
     let widest = KNOWN_MOST / (shape.shards() as u64).next_power_of_two();
     let widest = shape.parity_bytes().min(WIDEST).min(widest.max(UNIT));
     let plan = plan(demand, widest, "repairing shards", resources, observer)?;
-    let columns = (0..shape.parity_bytes()).step_by(plan.width as usize);
-    let columns = columns.map(|start| (start, plan.width.min(shape.parity_bytes() - start)));
     let task = DecodeTask {
         file: Arc::clone(file),
         packets: Arc::clone(&set.input),
@@ -53,8 +52,8 @@ pub(crate) fn rebuild(
         parity,
         erasures: erasures.clone(),
     };
-    for_each(task, &plan, count * plan.width, resources, columns, &mut |made: Made| {
-        for (&index, column) in erasures.lost.iter().zip(made.bytes.chunks(made.width as usize)) {
+    for_each(task, &plan, count * plan.width, resources, ranges(&shape, plan.width), &mut |made: Columns| {
+        for (&index, column) in erasures.lost.iter().zip(made.each()) {
             let there = shape.bytes(index).saturating_sub(made.start).min(made.width) as usize;
             // Of a short last shard nothing may be left in this column.
             if there > 0 {
@@ -73,26 +72,6 @@ fn here(places: &[Option<u64>]) -> impl Iterator<Item = (usize, u64)> {
     places.iter().enumerate().filter_map(|(index, place)| Some((index, (*place)?)))
 }
 
-/// Writes bytes to their place.
-///
-/// # Errors
-/// [`Error::Output`].
-pub(crate) fn put(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-    match sink.write_at(offset, bytes) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Error::Internal("a repair needs an output that is written at any offset".into())),
-        Err(cause) => Err(Error::Output(cause)),
-    }
-}
-
-/// Columns of all lost shards, one after the other.
-struct Made {
-    start: u64,
-    width: u64,
-    bytes: Vec<u8>,
-    _permit: Permit,
-}
-
 /// Reads a column of all known shards and calculates it for the lost ones.
 struct DecodeTask {
     file: Arc<dyn Input>,
@@ -106,7 +85,7 @@ struct DecodeTask {
 
 impl Task for DecodeTask {
     type In = ((u64, u64), Permit);
-    type Out = Made;
+    type Out = Columns;
     type Error = Error;
     /// The decoder for columns of a width, and the known columns.
     type Tool = (Option<(usize, Decoder)>, Vec<u8>);
@@ -115,7 +94,7 @@ impl Task for DecodeTask {
         (None, Vec::new())
     }
 
-    fn run(&self, (kept, known): &mut Self::Tool, ((start, width), permit): Self::In) -> Result<Made, Error> {
+    fn run(&self, (kept, known): &mut Self::Tool, ((start, width), permit): Self::In) -> Result<Columns, Error> {
         let bytes = width as usize;
         known.resize(self.shape.shards() * bytes, 0);
         let mut rows = known.chunks_mut(bytes);
@@ -130,6 +109,6 @@ impl Task for DecodeTask {
             None => kept.insert((bytes, Decoder::new(&self.erasures, bytes)?)),
         };
         let columns = decoder.decode(&self.erasures, known, bytes)?;
-        Ok(Made { start, width, bytes: columns, _permit: permit })
+        Ok(Columns { start, width, bytes: columns, _permit: permit })
     }
 }

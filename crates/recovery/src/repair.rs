@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use packline_runtime::{Input, Observer, Resources, Sink};
 
+use crate::columns::put;
 use crate::examine::Examined;
 use crate::readable::{STEP, steps};
-use crate::rebuild::{put, rebuild};
+use crate::rebuild::rebuild;
 use crate::survey::survey;
 use crate::{Error, RecoverySet};
 

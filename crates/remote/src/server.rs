@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use packline_cache::{Remote, RemoteCounts, RemoteMemory};
+use packline_runtime::escape::hex;
 
 use crate::client::{CONNECTION, Client, ENVELOPE, Failure};
 use crate::health::{FREE, Health, Rate};
@@ -220,8 +221,4 @@ impl Writes {
         faults.count += 1;
         faults.first.get_or_insert_with(|| format!("{action}: {failure}"));
     }
-}
-
-fn hex(key: &[u8; 32]) -> String {
-    key.iter().map(|byte| format!("{byte:02x}")).collect()
 }

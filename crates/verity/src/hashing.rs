@@ -6,9 +6,9 @@ use packline_engine::{Config, OrderedMap, Permit, Task};
 use packline_runtime::memory::{MemoryPlan, fewer_workers};
 use packline_runtime::{Input, Observer, Progress, Resources};
 
+use crate::Error;
 use crate::layout::{BLOCK, BLOCK_BYTES};
 use crate::salted::{DIGEST, Digest, Salted};
-use crate::{Error, layout};
 
 /// Bytes of a piece: small enough for a core's cache, large enough that a job's overhead is nothing.
 pub(crate) const PIECE: usize = 256 << 10;
@@ -18,6 +18,9 @@ const PASSING: usize = 8;
 const IN_FLIGHT: usize = 2 * PIECE / BLOCK * DIGEST;
 /// Pieces in flight for each worker that reads them.
 const AHEAD: usize = 8;
+
+/// Bytes that hashing takes whatever the number of workers: an open block of each level, and buffers.
+const BESIDES: u64 = 64 * BLOCK_BYTES;
 
 /// Where the blocks of a piece are.
 pub(crate) enum Content {
@@ -79,7 +82,7 @@ impl Task for HashTask {
 /// The memory that hashing a file takes.
 pub fn memory_plan() -> MemoryPlan {
     MemoryPlan {
-        extra: layout::BLOCK_BYTES * 64,
+        extra: BESIDES,
         per_worker: PIECE as u64,
         min_window: (AHEAD * IN_FLIGHT) as u64,
         window_per_worker: (AHEAD * IN_FLIGHT) as u64,
@@ -89,7 +92,7 @@ pub fn memory_plan() -> MemoryPlan {
 
 /// Bytes that hashing takes beside the writing of an image.
 pub fn pass_memory() -> u64 {
-    (PASSING * PIECE) as u64 + layout::BLOCK_BYTES * 64
+    pass_window() as u64 + BESIDES
 }
 
 /// Bytes in flight beside the writing of an image.

@@ -29,5 +29,5 @@ pub use salted::Digest;
 pub use signature::Signer;
 pub use sink::HashingSink;
 pub use superblock::Superblock;
-pub use text::{hex, parse_root_hash};
+pub use text::parse_root_hash;
 pub use tree::{Tree, write_tree};

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use packline_runtime::escape::hex;
 use sha2::{Digest as _, Sha256};
 
-use crate::text::{from_hex, hex};
+use crate::text::from_hex;
 use crate::{BLOCK, Digest};
 
 /// Bytes of a salt at most: the field of the superblock.

@@ -6,6 +6,7 @@
 use cms::cert::IssuerAndSerialNumber;
 use cms::content_info::{CmsVersion, ContentInfo};
 use cms::signed_data::{EncapsulatedContentInfo, SignedData, SignerIdentifier, SignerInfo, SignerInfos};
+use packline_runtime::escape::hex;
 use rsa::pkcs1::DecodeRsaPrivateKey as _;
 use rsa::pkcs8::{DecodePrivateKey as _, EncodePublicKey as _};
 use rsa::rand_core::OsRng;
@@ -17,7 +18,7 @@ use x509_cert::der::asn1::{Any, ObjectIdentifier, OctetString, SetOfVec};
 use x509_cert::der::{DecodePem as _, Encode as _};
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
-use crate::{Digest, Error, hex};
+use crate::{Digest, Error};
 
 const DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.1");
 const SIGNED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.2");

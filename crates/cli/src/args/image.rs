@@ -7,7 +7,11 @@ use packline::requests::{Archive, ArchiveOptions};
 use packline::{Input, Resources};
 use packline_image::ImagePlace;
 
+#[cfg(feature = "pln")]
+use super::keys::OPENING;
 use super::value::size;
+#[cfg(feature = "pln")]
+use super::{Invocation, wrong};
 #[cfg(feature = "lrz")]
 use crate::compat::lrzip::{password, wants_password};
 use crate::host::streams::STDIN;
@@ -15,6 +19,20 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Io, take_stdin};
 use crate::ui::target::is_pipe;
+
+/// Refuses keys for what is no .pln file.
+///
+/// # Errors
+/// [`Failure::Usage`].
+#[cfg(feature = "pln")]
+pub fn refuse_keys(archive: &Archive, invocation: &Invocation) -> Result<(), Failure> {
+    match OPENING.iter().find(|long| invocation.has(long)) {
+        Some(long) if !matches!(archive, Archive::Pln(_)) => {
+            Err(wrong(long, format!("has no effect on {}", archive.content_kind())))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// `IMAGE` and `--offset`.
 #[cfg(feature = "mount")]

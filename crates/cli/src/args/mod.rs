@@ -40,6 +40,8 @@ pub mod text_list;
 pub mod value;
 #[cfg(feature = "verity")]
 pub mod verity;
+#[cfg(any(feature = "delta", feature = "recovery", feature = "verity"))]
+pub mod work;
 
 /// Whose conventions a command follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Escapes names, which may be any bytes, for text and JSON: without loss, and without control characters.
 
-pub use packline_runtime::escape::Escape;
+pub use packline_runtime::escape::{Escape, hex};
 use serde_json::{Map, Value};
 
 /// A name on one line of text. The escapes are reversible.
@@ -15,11 +15,6 @@ pub fn put_json(object: &mut Map<String, Value>, key: &str, bytes: &[u8]) {
     if std::str::from_utf8(bytes).is_err() {
         object.insert(format!("{key}_hex"), hex(bytes).into());
     }
-}
-
-/// Two lower-case digits a byte.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A path in text: the root has no name of its own and is shown as `.`.

@@ -7,6 +7,8 @@ pub mod elapsed;
 pub mod escape;
 pub mod exit_status;
 pub mod failure;
+#[cfg(feature = "verity")]
+pub mod hash_tree;
 pub mod io;
 pub mod listings;
 pub mod mode;

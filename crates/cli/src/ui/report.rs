@@ -6,10 +6,10 @@ use packline_cache::Counts;
 use packline_engine::RunStats;
 use serde_json::{Value, json};
 
-#[cfg(feature = "verity")]
-use crate::commands::verity::report as verity;
 use crate::ui::counters;
 use crate::ui::elapsed::{Elapsed, show_time};
+#[cfg(feature = "verity")]
+use crate::ui::hash_tree;
 use crate::ui::size::{count, show_bytes, show_ratio};
 
 /// How long the whole took, and reading the image back, if that was asked for.
@@ -58,7 +58,7 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
     }
     #[cfg(feature = "verity")]
     if let Some(made) = &summary.verity {
-        let line = format!("verity: {}\n{}", verity::root_hash(made), verity::tree(made));
+        let line = format!("verity: {}\n{}", hash_tree::root_hash(made), hash_tree::tree(made));
         lines.insert(lines.len() - 1, line);
     }
     if summary.errors > 0 {
@@ -192,7 +192,7 @@ pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
     });
     #[cfg(feature = "verity")]
     if let Some(made) = &summary.verity {
-        object["verity"] = verity::object(made);
+        object["verity"] = hash_tree::object(made);
     }
     if let (true, Some(members)) = (stats, object.as_object_mut()) {
         members.insert("tables".to_string(), tables(summary));

@@ -189,7 +189,7 @@ fn runs_here(test: &str, has: bool, what: &str) -> bool {
 
 /// `cargo test -p packline-cli --test commands -- --ignored verity::four`
 #[test]
-#[ignore = "hashes 4 GB several times"]
+#[ignore = "long: cargo test -p packline-cli --test commands verity -- --ignored"]
 fn four_gigabytes_are_hashed_in_bounded_memory() {
     if !tools::need(&["veritysetup", "prlimit"]) {
         return;

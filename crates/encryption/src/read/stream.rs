@@ -13,7 +13,7 @@ use super::OpenedHead;
 use super::opened::{cut, extended, forged, impossible, offset};
 use crate::cipher::{PayloadKey, parse_header};
 use crate::format::{HEADER, LEAST, TAG};
-use crate::memory::{chunks, config};
+use crate::memory::{self, batch, chunks};
 use crate::{ChunkSize, Error};
 
 /// Reads the content of a sealed file. Each byte is authentic before it is returned; an error comes after the content before it.
@@ -113,8 +113,7 @@ impl<R: Read + Send> PlainStream<R> {
         may_follow: Option<[u8; 8]>,
     ) -> Result<PlainStream<R>, Error> {
         let OpenedHead { key, chunk, start } = head;
-        let map = OrderedMap::new(OpenTask { key, chunk, start }, config(resources, chunk));
-        let map = map.map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))?;
+        let map = memory::start(OpenTask { key, chunk, start }, resources, chunk)?;
         let (next, ready, ended, failed, spare) = (0, Ready::default(), false, None, Vec::new());
         Ok(PlainStream { file, map, chunk, start, next, ready, ended, failed, over: false, spare, may_follow })
     }
@@ -124,7 +123,7 @@ impl<R: Read + Send> PlainStream<R> {
         if self.ended {
             return self.map.drain(&mut self.ready).map_err(of_fault);
         }
-        let size = chunks(self.chunk) * self.chunk.stride();
+        let size = batch(self.chunk);
         let permit = self.map.reserve(size, &mut self.ready).map_err(of_fault)?;
         let (first, read) = (self.next, self.batch());
         let (bytes, last) = match read {

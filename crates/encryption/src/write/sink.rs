@@ -6,7 +6,7 @@ use packline_engine::{Consumer, OrderedMap};
 use packline_runtime::{Resources, Sink, of_fault};
 
 use super::{Batch, SealTask, Sealing};
-use crate::memory::{chunks, config};
+use crate::memory::{self, batch, chunks};
 use crate::{ChunkSize, Error};
 
 /// Seals a content that is appended from front to back. What it passes on is a function of the content and the [`Sealing`]: neither
@@ -52,8 +52,7 @@ impl<'a> SealingSink<'a> {
     /// [`Error::Output`]; [`Error::Internal`] if threads cannot be started.
     pub fn new(sealing: Sealing, sink: &'a mut dyn Sink, resources: &Resources) -> Result<SealingSink<'a>, Error> {
         let Sealing { head, key, chunk } = sealing;
-        let map = OrderedMap::new(SealTask { key, chunk }, config(resources, chunk));
-        let map = map.map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))?;
+        let map = memory::start(SealTask { key, chunk }, resources, chunk)?;
         let mut writer = Writer { sink, written: 0, spare: Vec::new() };
         writer.write(&head)?;
         Ok(SealingSink { map, writer, chunk, batch: None, next: 0 })
@@ -74,7 +73,7 @@ impl<'a> SealingSink<'a> {
     }
 
     fn begin(&mut self) -> Result<Batch, Error> {
-        let size = chunks(self.chunk) * self.chunk.stride();
+        let size = batch(self.chunk);
         let permit = self.map.reserve(size, &mut self.writer).map_err(of_fault)?;
         let mut bytes = self.writer.spare.pop().unwrap_or_default();
         bytes.resize(size, 0);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use packline_runtime::escape::hex;
+
 use super::ahead::Ahead;
 use super::bytes::Bytes;
 use super::plain::Plain;
@@ -59,10 +61,6 @@ fn check_md5(bytes: &Bytes, found: Option<[u8; 16]>, stated: Option<[u8; 16]>) -
         }
         _ => Ok(()),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reconstruction of a chunk.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use packline_runtime::Input;
 use packline_verity::{Checked, Digest, Finding, Superblock, TreePlace, check, find_appended, root_hash};
 
+use super::fault;
 use super::sidecars::beside;
-use super::{fault, opened};
+use crate::input::open_input;
 use crate::{Error, Observer, Resources};
 
 /// An image that is to be checked.
@@ -41,7 +42,7 @@ pub fn verity_check(
     observer: &mut dyn Observer,
     found: &mut dyn FnMut(Finding),
 ) -> Result<Checked, Error> {
-    let image = opened(&request.image)?;
+    let image = open_input(&request.image)?;
     let (path, place) = place(request, &image)?;
     let checked = check(&image, &place, &request.root_hash, &request.resources, observer, found);
     checked.map_err(|cause| match cause {
@@ -54,7 +55,7 @@ pub fn verity_check(
 fn place(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf, TreePlace), Error> {
     let own = |path: &Path| {
         let at = request.offset.unwrap_or(0);
-        Ok((path.to_path_buf(), TreePlace { input: opened(path)?, at }))
+        Ok((path.to_path_buf(), TreePlace { input: open_input(path)?, at }))
     };
     let behind = |at| Ok((request.image.clone(), TreePlace { input: image.clone(), at }));
     if let Some(path) = &request.tree {
@@ -93,7 +94,7 @@ pub struct AppendedTree {
 /// # Errors
 /// [`Error`] with the name of the file.
 pub fn appended_tree(path: &Path) -> Result<Option<AppendedTree>, Error> {
-    let input = opened(path)?;
+    let input = open_input(path)?;
     let found = find_appended(input.as_ref()).map_err(|cause| fault(path, cause))?;
     let Some((at, superblock)) = found else { return Ok(None) };
     let place = TreePlace { input: input.clone(), at };

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use packline_runtime::escape::hex;
 use packline_runtime::{OutputFile, Sink as _};
-use packline_verity::{Leaves, Tree, Uuid, hex, write_tree};
+use packline_verity::{Leaves, Tree, Uuid, write_tree};
 
 use super::{VerityOptions, VerityPlace, fault};
 use crate::{Error, Observer, Temporaries};

@@ -1,6 +1,8 @@
 //! The table of a group: an entry for each of its records.
 
-use super::head::{hex, number};
+use packline_runtime::escape::hex;
+
+use super::head::number;
 use super::piece::{Kind, Piece, Stored};
 use super::{Node, PIECE_BYTES, Shape, Tree};
 use crate::{Error, Part};

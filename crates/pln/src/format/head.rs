@@ -1,5 +1,7 @@
 //! The header of a file.
 
+use packline_runtime::escape::hex;
+
 use super::{RecordSize, sum};
 use crate::{Error, Part};
 
@@ -72,11 +74,6 @@ fn wrong(what: String, expected: String) -> Error {
 
 fn unsupported(what: String, expected: String) -> Error {
     Error::Unsupported { what, expected }
-}
-
-/// Bytes for a message.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A little-endian number of up to eight bytes.

@@ -1,6 +1,8 @@
 //! The index: the position of the table of each group.
 
-use super::head::{hex, number};
+use packline_runtime::escape::hex;
+
+use super::head::number;
 use super::piece::{Kind, Piece};
 use super::{ENTRY_BYTES, HEAD_BYTES, Node, PIECE_BYTES, Root, Shape, Table, Tree};
 use crate::{Error, Part};

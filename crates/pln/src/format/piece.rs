@@ -1,6 +1,8 @@
 //! The head of every record, table and index.
 
-use super::head::{hex, number};
+use packline_runtime::escape::hex;
+
+use super::head::number;
 use super::{CodecId, ENTRY_BYTES, sum};
 use crate::{Error, Part};
 

@@ -1,6 +1,8 @@
 //! The trailer, at the end of a file.
 
-use super::head::{hex, number};
+use packline_runtime::escape::hex;
+
+use super::head::number;
 use super::{HEAD_BYTES, Index, PIECE_BYTES, RECORDS_MOST, RecordSize, Root, Shape, Table, sum};
 use crate::{Error, Part};
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use packline_runtime::escape::hex;
 use sha2::{Digest as _, Sha256, Sha512};
 
 /// The digest of a content.
@@ -89,10 +90,6 @@ impl Hasher {
             Hasher::Sha512(hasher) => Digest { algorithm: Algorithm::Sha512, hex: hex(&hasher.finalize()) },
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use packline_runtime::escape::hex;
 use packline_testkit::tools;
-use packline_verity::{BLOCK, Salt, hex, parse_root_hash};
+use packline_verity::{BLOCK, Salt, parse_root_hash};
 
 use crate::support::{appended, check, image, tree};
 

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use packline_runtime::escape::hex;
 use packline_testkit::tools;
-use packline_verity::{Error, Signer, hex};
+use packline_verity::{Error, Signer};
 
 const ROOT: [u8; 32] = [0xa5; 32];
 

@@ -13,11 +13,11 @@ use packline::requests::{LrzUnpackRequest, lrz_unpack};
 use packline_pln::Span;
 
 use crate::args::image::ArchiveArgs;
-#[cfg(feature = "pln")]
-use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::machine::Machine;
 use crate::args::run_options::{SchedulingOptions, Stats};
 use crate::args::{Command, Invocation};
+#[cfg(feature = "pln")]
+use crate::args::{image::refuse_keys, keys::OpeningKeys};
 #[cfg(feature = "pln")]
 use crate::args::{value::text, wrong};
 use crate::host::streams::STDOUT;
@@ -77,11 +77,7 @@ impl Command for Cat {
             return Err(wrong("range", "only .pln files have ranges (expected one, or no --range)"));
         }
         #[cfg(feature = "pln")]
-        if let (false, Some(long)) =
-            (matches!(archive, Archive::Pln(_)), OPENING.iter().find(|long| invocation.has(long)))
-        {
-            return Err(wrong(long, format!("has no effect on {}", archive.content_kind())));
-        }
+        refuse_keys(&archive, invocation)?;
         if matches!(archive, Archive::SquashFs(_) | Archive::Tar(_)) && self.paths.is_empty() {
             return Err(Failure::usage("missing argument: PATH"));
         }

@@ -9,10 +9,8 @@ use packline::requests::{DeltaRequest, PatchRequest};
 use packline_codec::Spec;
 use packline_delta::DeltaOptions;
 
-use crate::args::machine::Machine;
-use crate::args::reporting::Reporting;
-use crate::args::run_options::{RunOptions, SchedulingOptions};
 use crate::args::value::{number, text_or_help};
+use crate::args::work::WorkOptions;
 use crate::args::{Command, Invocation, wrong};
 use crate::commands::pack::options::{codec_help_asked, codecs};
 use crate::ui::failure::Failure;
@@ -66,11 +64,7 @@ struct Shared {
     #[arg(short, long, help_heading = "Output")]
     force: bool,
     #[command(flatten)]
-    machine: Machine,
-    #[command(flatten)]
-    scheduling: SchedulingOptions,
-    #[command(flatten)]
-    reporting: Reporting,
+    work: WorkOptions,
 }
 
 impl Command for Delta {
@@ -93,19 +87,20 @@ impl Command for Delta {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let options = self.shared.start([("OLD", &self.old), ("NEW", &self.new)], &self.delta, io)?;
+        let options =
+            self.shared.work.start(&[("OLD", &self.old), ("NEW", &self.new)], &[&self.delta], self.shared.force, io)?;
         let codecs = self.codec.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
         let target = self.shared.target(&self.delta, io)?;
         let mut request = DeltaRequest::new(&self.old, &self.new, target);
         let mut chosen = DeltaOptions::default();
         (chosen.level, chosen.codecs) = (self.level, codecs);
         request.options = chosen;
-        request.resources = options.apply(self.shared.machine.resources(&io.host));
+        request.resources = options.apply(self.shared.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
-        let bar = self.shared.reporting.bar();
+        let bar = self.shared.work.reporting.bar();
         let made = watched(io, bar, |observer| packline::requests::delta(request, observer))?;
         let (object, text) = report::made(&made, [&self.old, &self.new, &self.delta]);
-        self.shared.report(object, text, made.head.new.size, &options, invocation, io);
+        self.shared.work.report((object, text), made.head.new.size, &options, invocation, io);
         Ok(())
     }
 }
@@ -122,48 +117,27 @@ impl Command for Patch {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let options = self.shared.start([("OLD", &self.old), ("DELTA", &self.delta)], &self.new, io)?;
+        let options = self.shared.work.start(
+            &[("OLD", &self.old), ("DELTA", &self.delta)],
+            &[&self.new],
+            self.shared.force,
+            io,
+        )?;
         let target = self.shared.target(&self.new, io)?;
         let mut request = PatchRequest::new(&self.old, &self.delta, target);
-        request.resources = options.apply(self.shared.machine.resources(&io.host));
+        request.resources = options.apply(self.shared.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
-        let bar = self.shared.reporting.bar();
+        let bar = self.shared.work.reporting.bar();
         let patched = watched(io, bar, |observer| packline::requests::patch(request, observer))?;
         let (object, text) = report::patched(&patched, [&self.old, &self.delta, &self.new]);
-        self.shared.report(object, text, patched.head.new.size, &options, invocation, io);
+        self.shared.work.report((object, text), patched.head.new.size, &options, invocation, io);
         Ok(())
     }
 }
 
 impl Shared {
-    /// Starts the clock.
-    fn start(&self, inputs: [(&str, &PathBuf); 2], output: &Path, io: &Io) -> Result<RunOptions, Failure> {
-        for (name, path) in inputs {
-            if path.as_os_str() == "-" {
-                let expected = "a file, since it is read at any offset; ./- is one called '-'";
-                return Err(Failure::usage(format!("{name} is standard input (expected {expected})")));
-            }
-        }
-        let [(_, old), (_, other)] = inputs;
-        self.scheduling.start(self.reporting.stats, Some(self.force), &[old, other, output], io)
-    }
-
     fn target(&self, path: &Path, io: &mut Io) -> Result<Output, Failure> {
         target::image(path, self.force, io)
-    }
-
-    fn report(
-        &self,
-        object: serde_json::Value,
-        text: String,
-        bytes: u64,
-        options: &RunOptions,
-        invocation: &Invocation,
-        io: &mut Io,
-    ) {
-        let Reporting { json, quiet, .. } = self.reporting;
-        options.report((json, quiet), object, text, bytes, io);
-        options.write_trace_or_warn(invocation, io);
     }
 }
 

@@ -6,8 +6,8 @@ use packline::requests::{AppendedTree, appended_tree};
 use packline_verity::tree_size;
 use serde_json::{Value, json};
 
-use crate::commands::verity::report;
 use crate::ui::escape::hex;
+use crate::ui::hash_tree;
 use crate::ui::size::show_bytes;
 
 /// The tree behind the image in a file, as JSON and as lines; nothing where there is none.
@@ -38,7 +38,7 @@ fn text(tree: &AppendedTree) -> String {
 }
 
 fn object(tree: &AppendedTree) -> Value {
-    let mut object = report::superblock(&tree.superblock);
+    let mut object = hash_tree::superblock(&tree.superblock);
     object.insert("tree_offset".to_string(), tree.at.into());
     object.insert("root_hash".to_string(), hex(&tree.root_hash).into());
     object.into()

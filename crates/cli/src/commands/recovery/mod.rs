@@ -8,10 +8,8 @@ use packline::Output;
 use packline::requests::{ProtectRequest, RepairRequest, sidecar_of};
 use packline_recovery::Redundancy;
 
-use crate::args::machine::Machine;
-use crate::args::reporting::Reporting;
-use crate::args::run_options::{RunOptions, SchedulingOptions};
 use crate::args::value::text;
+use crate::args::work::WorkOptions;
 use crate::args::{Command, Invocation};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -34,7 +32,7 @@ pub struct Protect {
     #[arg(short, long, help_heading = "Output")]
     force: bool,
     #[command(flatten)]
-    shared: Shared,
+    work: WorkOptions,
 }
 
 /// Repair a file by its recovery data
@@ -53,18 +51,7 @@ pub struct Repair {
     #[arg(short, long, requires = "output", help_heading = "Output")]
     force: bool,
     #[command(flatten)]
-    shared: Shared,
-}
-
-/// What both commands take.
-#[derive(Debug, clap::Args)]
-struct Shared {
-    #[command(flatten)]
-    machine: Machine,
-    #[command(flatten)]
-    scheduling: SchedulingOptions,
-    #[command(flatten)]
-    reporting: Reporting,
+    work: WorkOptions,
 }
 
 impl Command for Protect {
@@ -87,15 +74,15 @@ impl Command for Protect {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let output = self.output.clone().unwrap_or_else(|| sidecar_of(&self.file));
-        let options = self.shared.start("FILE", Some(self.force), &[&self.file, &output], io)?;
+        let options = self.work.start(&[("FILE", &self.file)], &[&output], self.force, io)?;
         let target = target::image(&output, self.force, io)?;
         let mut request = ProtectRequest::new(&self.file, target, self.redundancy);
-        request.resources = options.apply(self.shared.machine.resources(&io.host));
+        request.resources = options.apply(self.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
-        let bar = self.shared.reporting.bar();
+        let bar = self.work.reporting.bar();
         let made = watched(io, bar, |observer| packline::requests::protect(request, observer))?;
         let (object, text) = report::made(&made, &self.file, &output);
-        self.shared.report((object, text), made.shape.length(), &options, invocation, io);
+        self.work.report((object, text), made.shape.length(), &options, invocation, io);
         Ok(())
     }
 }
@@ -118,18 +105,18 @@ impl Command for Repair {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let output = self.output.clone().unwrap_or_else(|| self.file.clone());
         let force = self.output.is_none() || self.force;
-        let options = self.shared.start("FILE", Some(force), &[&self.file], io)?;
+        let options = self.work.start(&[("FILE", &self.file)], &[], force, io)?;
         let target: Option<Output> =
             self.output.as_ref().map(|output| target::image(output, self.force, io)).transpose()?;
         let recovery = self.recovery.clone().or_else(|| sidecar_beside(&self.file));
         let mut request = RepairRequest::new(&self.file);
         (request.recovery, request.target) = (recovery.clone(), target);
-        request.resources = options.apply(self.shared.machine.resources(&io.host));
+        request.resources = options.apply(self.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
-        let bar = self.shared.reporting.bar();
+        let bar = self.work.reporting.bar();
         let found = watched(io, bar, |observer| packline::requests::repair(request, observer))?;
         let (object, text) = report::repaired(&found, &self.file, &output, recovery.as_deref());
-        self.shared.report((object, text), found.shape.length(), &options, invocation, io);
+        self.work.report((object, text), found.shape.length(), &options, invocation, io);
         Ok(())
     }
 }
@@ -137,28 +124,4 @@ impl Command for Repair {
 /// The recovery data beside a file, if there is any.
 pub(crate) fn sidecar_beside(path: &Path) -> Option<PathBuf> {
     Some(sidecar_of(path)).filter(|sidecar| sidecar.is_file())
-}
-
-impl Shared {
-    /// Starts the clock; the first of the files is read at any offset.
-    fn start(&self, name: &str, force: Option<bool>, files: &[&Path], io: &Io) -> Result<RunOptions, Failure> {
-        if files.first().is_some_and(|path| path.as_os_str() == "-") {
-            let expected = "a file, since it is read at any offset; ./- is one called '-'";
-            return Err(Failure::usage(format!("{name} is standard input (expected {expected})")));
-        }
-        self.scheduling.start(self.reporting.stats, force, files, io)
-    }
-
-    fn report(
-        &self,
-        (object, text): (serde_json::Value, String),
-        bytes: u64,
-        options: &RunOptions,
-        invocation: &Invocation,
-        io: &mut Io,
-    ) {
-        let Reporting { json, quiet, .. } = self.reporting;
-        options.report((json, quiet), object, text, bytes, io);
-        options.write_trace_or_warn(invocation, io);
-    }
 }

@@ -24,6 +24,8 @@ use serde_json::{Map, Value, json};
 
 use crate::args::image::Offset;
 #[cfg(feature = "pln")]
+use crate::args::image::refuse_keys;
+#[cfg(feature = "pln")]
 use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::machine::Machine;
 use crate::args::run_options::{self, RunOptions, SchedulingOptions, Stats};
@@ -146,11 +148,7 @@ impl Verify {
             return Err(wrong(long, format!("has no effect on {container}")));
         }
         #[cfg(feature = "pln")]
-        if let (true, Some(long)) =
-            (matches!(archive, Archive::SquashFs(_)), OPENING.iter().find(|long| invocation.has(long)))
-        {
-            return Err(wrong(long, format!("has no effect on {container}")));
-        }
+        refuse_keys(&archive, invocation)?;
         match archive {
             Archive::SquashFs(image) => self.verify_image(&image, &resources, options, io),
             #[cfg(feature = "pln")]

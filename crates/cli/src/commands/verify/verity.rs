@@ -12,9 +12,9 @@ use super::{Verify, outcome};
 use crate::args::run_options::RunOptions;
 use crate::args::value::{size, text};
 use crate::args::{Invocation, run_options, wrong};
-use crate::commands::verity::report;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
+use crate::ui::hash_tree;
 use crate::ui::io::Io;
 use crate::ui::size::{count, show_bytes};
 
@@ -127,7 +127,7 @@ fn totals_text(path: &Path, checked: &Checked) -> String {
 }
 
 fn totals_object(checked: &Checked) -> Value {
-    let mut object = report::superblock(&checked.superblock);
+    let mut object = hash_tree::superblock(&checked.superblock);
     let members = [
         ("faults", checked.faults()),
         ("wrong_blocks", checked.wrong_blocks),

@@ -1,19 +1,16 @@
 //! `packline verity`: the dm-verity tree of an image that exists.
 
-pub mod report;
-
 use std::path::PathBuf;
 
 use packline::requests::{VerityPlace, VerityRequest};
 use packline_verity::{Salt, Uuid};
 
-use crate::args::machine::Machine;
-use crate::args::reporting::Reporting;
-use crate::args::run_options::SchedulingOptions;
 use crate::args::value::text;
 use crate::args::verity::Given;
+use crate::args::work::WorkOptions;
 use crate::args::{Command, Invocation};
 use crate::ui::failure::Failure;
+use crate::ui::hash_tree;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
 
@@ -42,11 +39,7 @@ pub struct Verity {
     #[arg(short, long, help_heading = "Output")]
     force: bool,
     #[command(flatten)]
-    machine: Machine,
-    #[command(flatten)]
-    scheduling: SchedulingOptions,
-    #[command(flatten)]
-    reporting: Reporting,
+    work: WorkOptions,
 }
 
 impl Command for Verity {
@@ -72,8 +65,7 @@ impl Command for Verity {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let Reporting { json, quiet, stats, .. } = self.reporting;
-        let options = self.scheduling.start(stats, Some(self.force), &[&self.image], io)?;
+        let options = self.work.start(&[], &[&self.image], self.force, io)?;
         let mut request = VerityRequest::new(&self.image);
         let given = Given {
             place: if self.append { VerityPlace::Append } else { VerityPlace::Files },
@@ -84,13 +76,12 @@ impl Command for Verity {
         };
         request.options = given.options()?;
         request.force = self.force;
-        request.resources = options.apply(self.machine.resources(&io.host));
+        request.resources = options.apply(self.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
-        let bar = self.reporting.bar();
+        let bar = self.work.reporting.bar();
         let made = watched(io, bar, |observer| packline::requests::verity(request, observer))?;
-        let text = report::text(&self.image, &made);
-        options.report((json, quiet), report::object(&made), text, made.data_bytes, io);
-        options.write_trace_or_warn(invocation, io);
+        let shown = (hash_tree::object(&made), hash_tree::text(&self.image, &made));
+        self.work.report(shown, made.data_bytes, &options, invocation, io);
         Ok(())
     }
 }

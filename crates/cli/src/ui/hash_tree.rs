@@ -1,4 +1,4 @@
-//! Texts and objects about a tree.
+//! Texts and objects about a dm-verity hash tree.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -1,0 +1,57 @@
+//! Options of commands that make one file of others: the machine, the scheduler, and what is printed.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::Invocation;
+use super::machine::Machine;
+use super::reporting::Reporting;
+use super::run_options::{RunOptions, SchedulingOptions};
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+
+#[derive(Debug, clap::Args)]
+pub struct WorkOptions {
+    #[command(flatten)]
+    pub machine: Machine,
+    #[command(flatten)]
+    scheduling: SchedulingOptions,
+    #[command(flatten)]
+    pub reporting: Reporting,
+}
+
+impl WorkOptions {
+    /// Starts the clock. `inputs`, with their names in the usage, are read at any offset; a trace must be none of them, nor of `others`.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for an input that is standard input; those of [`SchedulingOptions::start`].
+    pub fn start(
+        &self,
+        inputs: &[(&str, &Path)],
+        others: &[&Path],
+        force: bool,
+        io: &Io,
+    ) -> Result<RunOptions, Failure> {
+        if let Some((name, _)) = inputs.iter().find(|(_, path)| path.as_os_str() == "-") {
+            let expected = "a file, since it is read at any offset; ./- is one called '-'";
+            return Err(Failure::usage(format!("{name} is standard input (expected {expected})")));
+        }
+        let files: Vec<&Path> = inputs.iter().map(|(_, path)| *path).chain(others.iter().copied()).collect();
+        self.scheduling.start(self.reporting.stats, Some(force), &files, io)
+    }
+
+    /// Prints what was done, and writes the trace.
+    pub fn report(
+        &self,
+        (object, text): (Value, String),
+        bytes: u64,
+        options: &RunOptions,
+        invocation: &Invocation,
+        io: &mut Io,
+    ) {
+        let Reporting { json, quiet, .. } = self.reporting;
+        options.report((json, quiet), object, text, bytes, io);
+        options.write_trace_or_warn(invocation, io);
+    }
+}

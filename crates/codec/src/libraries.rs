@@ -17,7 +17,8 @@ impl Spec {
     /// with another number are not used. The versions of [`Spec::libraries`] count besides.
     pub fn encoder_revision(&self) -> u32 {
         match self {
-            Spec::Xz(_) | Spec::Lzma(_) => 2,
+            Spec::Xz(_) => 3,
+            Spec::Lzma(_) => 2,
             Spec::Zstd(_) => 4,
             _ => 1,
         }

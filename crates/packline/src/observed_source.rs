@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Entry, Extent, Source, Xattr};
 
-use crate::{Changes, NewRoot, Observer, Progress};
+use crate::{Changes, NewRoot, Observer, Pass, Progress};
 
 /// A source that applies changes and reports progress.
 pub(crate) struct ObservedSource<'a> {
@@ -41,6 +41,12 @@ impl<'a> ObservedSource<'a> {
     /// With the entries of another source before, which are neither changed nor reported.
     pub(crate) fn after(self, before: Box<dyn Source>) -> ObservedSource<'a> {
         ObservedSource { before: Some(before), ..self }
+    }
+
+    /// Reports that contents are read again, in this pass.
+    pub(crate) fn in_pass(mut self, name: &'static str) -> Self {
+        self.progress.pass = Some(Pass { name, part: 1, done: 0, total: None });
+        self
     }
 
     fn next_before(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
@@ -101,6 +107,9 @@ impl<'a> ObservedSource<'a> {
 
     fn refresh(&mut self) {
         (self.progress.source_bytes, self.progress.source_total) = self.progress();
+        if let Some(pass) = &mut self.progress.pass {
+            (pass.done, pass.total) = (self.progress.source_bytes, self.progress.source_total);
+        }
         self.progress.image_bytes = self.image.load(Ordering::Relaxed);
     }
 }

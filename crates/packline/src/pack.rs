@@ -1,5 +1,6 @@
 //! Packs: opens the source, distributes the memory, writes the image, and renames it to its final name.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use packline_cache::Lookup;
@@ -8,7 +9,7 @@ use packline_image::idle_exclude;
 use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
 use packline_squashfs::Options;
-use packline_tree::{Kind, Patterns, PseudoSource, Source as _, keep_all};
+use packline_tree::{Kind, Patterns, PseudoSource, RestOrder, Source as _, keep_all};
 
 use crate::appended::Inputs;
 use crate::archive::scratch_for;
@@ -21,8 +22,8 @@ use crate::squashfs::{self, Job};
 #[cfg(feature = "verity")]
 use crate::verity::{Finished, Packing};
 use crate::{
-    Changes, DryRun, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Resources, Source,
-    Temporaries, Unsupported, must_differ,
+    Changes, DryRun, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Pass, Progress,
+    Resources, Source, Temporaries, Unsupported, must_differ,
 };
 
 /// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium, or is written to its stream, which
@@ -200,8 +201,13 @@ impl<'o> Begun<'o> {
         let defaults = request.defaults;
         let root = request.root.unwrap_or(defaults);
         let order = order.unwrap_or_default();
-        let opening = Opening { tar: request.tar, resources: &resources, rule, root, defaults, order, block_size };
-        let mut opened = granted.open(&opening)?;
+        let passes = order.rest == RestOrder::Similar;
+        let mut opened = {
+            let observer = RefCell::new(&mut *observer);
+            let compared = |done, total| observer.borrow_mut().advance(&comparing(done, total));
+            let (tar, resources, compared) = (request.tar, &resources, &compared);
+            granted.open(&Opening { tar, resources, rule, root, defaults, order, block_size, compared })?
+        };
         if let Some((granted, taken)) = opened.tree {
             plan.exchange(granted, taken);
         }
@@ -213,6 +219,9 @@ impl<'o> Begun<'o> {
             opened.source = Box::new(PseudoSource::over(opened.source, pseudo));
         }
         let mut observed = ObservedSource::new(opened.source, changes, output.size_counter(), observer);
+        if passes {
+            observed = observed.in_pass("packing");
+        }
         if let Some(before) = before {
             observed = observed.after(before.open(&resources)?);
         }
@@ -232,6 +241,12 @@ impl<'o> Begun<'o> {
             verity,
         })
     }
+}
+
+/// Progress of the pass in which contents are compared.
+fn comparing(done: u64, total: u64) -> Progress {
+    let pass = Pass { name: "comparing", part: 1, done, total: Some(total) };
+    Progress { pass: Some(pass), ..Progress::default() }
 }
 
 /// Refuses an output that is the input: one that is written in place, or a tar, of which little would be left if its packing failed late.

@@ -71,13 +71,15 @@ pub(crate) struct Opening<'a> {
     /// The order of the contents of a stack, and the block size, which it may depend on.
     pub(crate) order: ContentOrder,
     pub(crate) block_size: u32,
+    /// Gets how many bytes have been compared for that order, of how many.
+    pub(crate) compared: &'a dyn Fn(u64, u64),
 }
 
 impl<'a> Opening<'a> {
     /// With contents where they are, and the attributes of the root for all directories that are not described.
     pub(crate) fn in_place(tar: TarOptions, resources: &'a Resources, rule: KeepRule, root: Meta) -> Opening<'a> {
         let order = ContentOrder::default();
-        Opening { tar, resources, rule, root, defaults: root, order, block_size: 0 }
+        Opening { tar, resources, rule, root, defaults: root, order, block_size: 0, compared: &|_, _| {} }
     }
 }
 

@@ -228,7 +228,7 @@ impl GrantedStack {
         let Resources { engine, workers, cancel, .. } = opening.resources;
         options.engine = engine.sized(*workers, 0, cancel);
         let mut source = StackSource::new(layers, options);
-        source.list()?;
+        source.list(&mut |done, total| (opening.compared)(done, total))?;
         let taken = packline_tree::Source::memory(&source) as u64;
         let tree = if tree.most == u64::MAX { None } else { Some((tree.granted, taken)) };
         Ok(Opened { name, source: Box::new(source), tree })

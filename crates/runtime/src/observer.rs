@@ -25,7 +25,7 @@ pub struct Progress {
 /// One of several passes over the same content, each of which counts it from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pass {
-    /// Its operation: `matching`, `compressing`.
+    /// Its operation: `matching`, `compressing`; `comparing`, `packing`.
     pub name: &'static str,
     /// Number of the part in this pass, from 1.
     pub part: u64,

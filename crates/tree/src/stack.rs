@@ -129,14 +129,15 @@ impl StackSource {
         StackSource { layers, options, contents, merged, file, done: 0, warnings: Vec::new(), problems: Vec::new() }
     }
 
-    /// Lists all layers, if they are not listed yet. [`Source::memory`] is then all that the tree takes.
+    /// Lists all layers, if they are not listed yet. [`Source::memory`] is then all that the tree takes. Where contents are compared,
+    /// `compared` gets the bytes that were read for that, and how many there are.
     ///
     /// # Errors
     /// Of the layers, and of entries that no tree can have.
-    pub fn list(&mut self) -> Result<(), Error> {
+    pub fn list(&mut self, compared: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
         if self.merged.is_none() {
             self.merged = Some(self.merge()?);
-            self.arrange()?;
+            self.arrange(compared)?;
             let files = self.merged.as_ref().map_or_else(Vec::new, Listed::files);
             self.announce(&files);
         }
@@ -232,7 +233,7 @@ impl Listed {
 impl Source for StackSource {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         self.file = Current::Nothing;
-        self.list()?;
+        self.list(&mut |_, _| {})?;
         let next = self.merged.as_mut().and_then(|listed| listed.advance(self.options.whiteouts));
         Ok(next.map(|(entry, file)| {
             self.file = file.map_or(Current::Nothing, Current::Unread);

@@ -1,41 +1,8 @@
-//! Chooses the filter and the contexts of a block by what it holds.
+//! Chooses the contexts of a block by what it holds.
 
-use super::Bcj;
-use crate::Set;
 use crate::bytes::{four, slot};
 use crate::lzma_search::Contexts;
 use crate::zstd::{BIT, log2};
-
-/// Bytes of a block for each call at least, for x86.
-const CALLS: usize = 600;
-/// Instructions of a block for each branch with link or page address at most, for arm64.
-const BRANCHES: usize = 24;
-
-/// The filter that suits a block, of those that may be used.
-pub(super) fn filter(block: &[u8], among: Set<Bcj>) -> Option<Bcj> {
-    [(Bcj::X86, is_x86 as fn(&[u8]) -> bool), (Bcj::Arm64, is_arm64)]
-        .into_iter()
-        .find(|(filter, is)| among.contains(*filter) && is(block))
-        .map(|(filter, _)| filter)
-}
-
-/// Of the bytes that may be calls and jumps, half or more have a target nearby.
-fn is_x86(block: &[u8]) -> bool {
-    let mut counts = [0; 2];
-    for bytes in block.windows(5).filter(|bytes| bytes[0] & 0xfe == 0xe8) {
-        counts[usize::from(matches!(bytes[4], 0 | 0xff))] += 1;
-    }
-    let [far, near] = counts;
-    near >= far && near * CALLS > block.len()
-}
-
-/// Branches with link, and page addresses, among the aligned words.
-fn is_arm64(block: &[u8]) -> bool {
-    let words = block.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
-    let is_branch = |word: &u32| word >> 26 == 0b10_0101 && matches!(word >> 20 & 0x3f, 0 | 0x3f);
-    let count = words.filter(is_branch).count();
-    count * BRANCHES * 4 > block.len()
-}
 
 /// The candidates: the usual contexts first, which are kept unless others are clearly better.
 const CONTEXTS: [Contexts; 4] = [
@@ -101,48 +68,9 @@ fn cost(counts: &[u32; 256]) -> u64 {
 mod tests {
     use packline_testkit::Random;
 
+    use super::super::samples::{MACHINES, x86};
     use super::*;
     use crate::{Outcome, Spec};
-
-    fn both() -> Set<Bcj> {
-        [Bcj::X86, Bcj::Arm64].into_iter().collect()
-    }
-
-    /// Calls of a few functions between other bytes.
-    fn x86(size: usize) -> Vec<u8> {
-        let mut random = Random::new(1);
-        let mut made = Vec::new();
-        while made.len() < size {
-            made.extend(random.noise(20).iter().map(|byte| byte & 0x5f));
-            let target = u32::from(random.noise(1)[0]) * 64;
-            made.push(0xe8);
-            made.extend_from_slice(&target.wrapping_sub(made.len() as u32 + 4).to_le_bytes());
-        }
-        made.truncate(size);
-        made
-    }
-
-    fn arm64(size: usize) -> Vec<u8> {
-        let noise = Random::new(2).noise(size / 4);
-        let words = noise.iter().zip(0u32..).map(|(byte, index)| match byte % 8 {
-            0 => 0x9400_0000 | (u32::from(*byte) * 16).wrapping_sub(index) & 0x3ff_ffff,
-            _ => 0xf940_0000 | u32::from(*byte) << 5,
-        });
-        words.flat_map(u32::to_le_bytes).collect()
-    }
-
-    #[test]
-    fn code_gets_its_filter_and_nothing_else_does() {
-        assert_eq!(filter(&x86(50_000), both()), Some(Bcj::X86));
-        assert_eq!(filter(&arm64(50_000), both()), Some(Bcj::Arm64));
-        assert_eq!(filter(&arm64(50_000), [Bcj::X86].into_iter().collect()), None, "it is not named");
-        let mut random = Random::new(3);
-        for block in
-            [random.prose(50_000), vec![0; 50_000], vec![0xff; 50_000], random.noise(50_000), vec![], vec![1; 4]]
-        {
-            assert_eq!(filter(&block, both()), None);
-        }
-    }
 
     #[test]
     fn contexts_follow_the_content() {
@@ -160,8 +88,9 @@ mod tests {
     fn blocks_come_back_and_do_not_depend_on_earlier_ones() {
         let mut random = Random::new(7);
         let records = (0..30_000u32).flat_map(|index| (index / 3 * 7).to_le_bytes()).collect();
-        let blocks = [x86(100_000), random.prose(70_000), arm64(80_000), records, vec![0; 9000], random.prose(20)];
-        for text in ["xz:auto", "xz:auto,arm64,level=1", "xz:auto,level=9,dictsize=50%"] {
+        let mut blocks = vec![random.prose(70_000), records, vec![0; 9000], random.prose(20)];
+        blocks.extend(MACHINES.map(|machine| (machine.code)(60_000)));
+        for text in ["xz:auto", "xz:auto,arm64,riscv,level=1", "xz:auto,level=9,dictsize=50%"] {
             let spec = Spec::parse(text).unwrap();
             let mut used = spec.encoder(1 << 17).unwrap();
             for block in blocks.iter().chain(&blocks) {
@@ -201,14 +130,17 @@ mod tests {
 
     #[test]
     fn parameters_are_printed_and_checked() {
-        for (typed, printed) in
-            [("xz:auto", "xz:auto"), ("xz:x86,auto", "xz:auto"), ("xz:arm64,auto,level=9", "xz:level=9,auto,arm64")]
-        {
+        for (typed, printed) in [
+            ("xz:auto", "xz:auto"),
+            ("xz:x86,auto", "xz:auto"),
+            ("xz:arm64,auto,level=9", "xz:level=9,auto,arm64"),
+            ("xz:auto,riscv,arm", "xz:auto,riscv"),
+        ] {
             let spec = Spec::parse(typed).unwrap();
             assert_eq!(spec.to_string(), printed);
             assert_eq!(Spec::parse(printed), Ok(spec));
         }
-        for wrong in ["xz:auto,arm", "xz:auto,lc=4", "xz:auto,pb=0", "xz:auto=1", "lzma:auto"] {
+        for wrong in ["xz:auto,ia64", "xz:auto,lc=4", "xz:auto,pb=0", "xz:auto=1", "lzma:auto"] {
             assert!(Spec::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -2,7 +2,7 @@
 
 use liblzma_sys as sys;
 
-use super::{Bcj, Code, Format, NAME, Settings, Stream, XzParams, choice, container};
+use super::{Bcj, Code, Format, NAME, Settings, Stream, XzParams, choice, container, detection};
 use crate::bounded::{Compressor, keep_smallest};
 use crate::lzma_search::{LARGEST, LzmaSearch};
 use crate::{CodecError, Decoder, Set};
@@ -16,7 +16,7 @@ pub(crate) struct XzEncoder {
     variants: Vec<Option<Bcj>>,
     /// The filters to choose from, by what a block holds; `None` to try the variants.
     choices: Option<Set<Bcj>>,
-    /// Buffer for a second attempt, so that the first result is kept if it was smaller.
+    /// Buffer for a second attempt, so that the first result is kept if it was smaller; and for a filtered block while a filter is chosen.
     spare: Vec<u8>,
 }
 
@@ -24,7 +24,8 @@ impl XzEncoder {
     /// An encoder for blocks of up to `block_size` bytes, with dictionaries up to `dict_limit` bytes.
     pub(crate) fn new(params: &XzParams, block_size: usize, dict_limit: u32) -> Self {
         let variants = variants(params);
-        let spare = vec![0; if variants.len() > 1 || params.model.is_max() { block_size } else { 0 }];
+        let needs_spare = params.auto || variants.len() > 1 || params.model.is_max();
+        let spare = vec![0; if needs_spare { block_size } else { 0 }];
         let settings = Settings::new(&params.model, dict_limit);
         let choices = params.auto.then_some(params.filters);
         let search = settings.search(&params.model, block_size);
@@ -34,7 +35,7 @@ impl XzEncoder {
     /// Makes the filter and the contexts that suit a block the only ones to try.
     fn choose(&mut self, src: &[u8], filters: Set<Bcj>) {
         let contexts = choice::contexts(src);
-        self.variants = vec![choice::filter(src, filters)];
+        self.variants = vec![detection::filter(src, filters, &mut self.spare)];
         self.settings = self.settings.with(contexts);
         if let Some(search) = &mut self.search {
             search.set_contexts(contexts);
@@ -151,7 +152,7 @@ pub(crate) fn encoded(stream: &Stream, code: Code) -> Result<Option<usize>, Code
 /// Memory of an encoder for blocks of up to `block_size` bytes.
 pub(crate) fn encoder_memory(params: &XzParams, block_size: usize) -> usize {
     let more = match () {
-        () if params.auto => choice::MEMORY,
+        () if params.auto => block_size + choice::MEMORY.max(detection::MEMORY),
         () if params.filters.is_empty() && !params.model.is_max() => 0,
         () => block_size,
     };

@@ -7,9 +7,12 @@ mod branch;
 mod choice;
 mod codec;
 pub(crate) mod container;
+mod detection;
 mod dict;
 mod model;
 mod params;
+#[cfg(test)]
+mod samples;
 mod settings;
 #[allow(unsafe_code)] // calls a C library
 mod stream;
@@ -52,7 +55,8 @@ result is kept; metadata is compressed without
   x86 powerpc arm armthumb sparc
   ia64               which many kernels lack now
   arm64 riscv        Linux reads these since 6.12
-  auto               chooses the filter, none or x86, and lc, lp and pb for each block by counting, in
-                     little more time than none; with auto,arm64 arm64 too
+  auto               chooses none or one of x86, powerpc, arm, armthumb and sparc, and lc, lp and pb, for
+                     each block by counting, in little more time than none; with auto,arm64 and
+                     auto,riscv these too
 also accepted: bcj=FILTER
 ";

@@ -51,12 +51,14 @@ pub struct XzParams {
     /// Filters to try on each block besides none; the smallest result is kept.
     pub filters: Set<Bcj>,
     /// Whether one of the filters or none is chosen by what a block holds, and `lc`, `lp` and `pb` too, instead of trying. The filters are then
-    /// x86 and arm64 at most.
+    /// those of [`XzParams::AUTO`], and [`Bcj::Arm64`] and [`Bcj::RiscV`] where they are named.
     pub auto: bool,
 }
 
 impl XzParams {
     pub const DEFAULT_LEVEL: u32 = 6;
+    /// The filters of `auto` itself: all kernels read them, except for [`Bcj::Ia64`], which is left out as many lack it now.
+    pub const AUTO: [Bcj; 5] = [Bcj::X86, Bcj::PowerPc, Bcj::Arm, Bcj::ArmThumb, Bcj::Sparc];
 
     /// The largest dictionary of blocks of up to `block_size` bytes, bytes: the memory that a decoder needs.
     pub fn dict_size(&self, block_size: usize) -> Result<u32, CodecError> {
@@ -72,7 +74,7 @@ impl XzParams {
             if item.key == "auto" {
                 item.flag()?;
                 params.auto = true;
-                params.filters.insert(Bcj::X86);
+                Self::AUTO.into_iter().for_each(|filter| params.filters.insert(filter));
                 continue;
             }
             let filter = match item.key {
@@ -105,11 +107,9 @@ impl XzParams {
                 expected: "auto, which chooses these, or these".to_owned(),
             });
         }
-        let tried = self.filters.iter().find(|filter| !matches!(filter, Bcj::X86 | Bcj::Arm64));
-        if let Some(filter) = tried.filter(|_| self.auto) {
-            let found = format!("auto with {}", filter.name());
-            let expected = "auto with arm64 or no filter: the others are only tried, without auto".to_owned();
-            return Err(CodecError::Conflict { codec: NAME, found, expected });
+        if self.auto && self.filters.contains(Bcj::Ia64) {
+            let expected = "auto with arm64, riscv or no filter: ia64 is only tried, without auto".to_owned();
+            return Err(CodecError::Conflict { codec: NAME, found: "auto with ia64".to_owned(), expected });
         }
         Ok(())
     }
@@ -118,7 +118,7 @@ impl XzParams {
         let mut printed = Printed::default();
         self.model.print(&mut printed, Self::DEFAULT_LEVEL);
         printed.flag("auto", self.auto);
-        let named = self.filters.iter().filter(|filter| !(self.auto && *filter == Bcj::X86));
+        let named = self.filters.iter().filter(|filter| !(self.auto && Self::AUTO.contains(filter)));
         named.for_each(|filter| printed.flag(filter.name(), true));
         printed.list()
     }

@@ -18,7 +18,7 @@ const RECORDED: [(&[&str], u32, &str); 10] = [
             "xz:auto",
             "xz:level=max,x86",
         ],
-        2,
+        3,
         "7e6c18ace4bb0e99",
     ),
     (&["lzma", "lzma:level=1", "lzma:level=9", "lzma:level=max"], 2, "e0981021b8623a8e"),

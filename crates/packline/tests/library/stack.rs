@@ -3,8 +3,8 @@
 use std::fs;
 
 use packline::requests::{PackOptions, PackRequest, pack};
-use packline::{Container, Image, Output, Packer, Resources, Selection, Source, Unobserved};
-use packline_tree::{DirectoryOptions, DirectorySource};
+use packline::{Container, Image, Observer, Output, Packer, Pass, Progress, Resources, Selection, Source, Unobserved};
+use packline_tree::{ContentOrder, DirectoryOptions, DirectorySource, FileList, RestOrder};
 
 fn directory() -> tempfile::TempDir {
     let top = tempfile::tempdir().unwrap();
@@ -73,4 +73,31 @@ fn what_no_stack_can_have_is_refused() {
     let stream = Source::tar_reader("pipe", std::io::Cursor::new(vec![0; 1024]));
     let message = refused(Source::stack([stream]));
     assert!(message.starts_with("pipe: a layer that has to be stored first (expected a directory"), "{message}");
+}
+
+/// The passes that were reported.
+#[derive(Default)]
+struct Passes(Vec<Option<Pass>>);
+
+impl Observer for Passes {
+    fn advance(&mut self, progress: &Progress) {
+        self.0.push(progress.pass);
+    }
+}
+
+#[test]
+fn comparing_contents_is_a_pass_of_its_own() {
+    let top = directory();
+    let passes = |rest| {
+        let target = Output::File { path: top.path().join("out.sqfs"), force: true };
+        let options = PackOptions::parse(Container::SquashFs, None, None).unwrap();
+        let mut request = PackRequest::new(Source::directory(top.path().join("b")), target, options);
+        request.order = Some(ContentOrder::new(FileList::default(), rest));
+        let mut passes = Passes::default();
+        pack(request, &mut passes).unwrap();
+        passes.0
+    };
+    assert_eq!(passes(RestOrder::Path), [None; 2]);
+    let pass = |name, done| Some(Pass { name, part: 1, done, total: Some(2) });
+    assert_eq!(passes(RestOrder::Similar), [pass("comparing", 2), pass("packing", 1), pass("packing", 2)]);
 }

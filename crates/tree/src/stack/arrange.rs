@@ -8,7 +8,7 @@ impl StackSource {
     ///
     /// # Errors
     /// Of the layers, where contents are compared; and if the memory is too small for that.
-    pub(super) fn arrange(&mut self) -> Result<(), Error> {
+    pub(super) fn arrange(&mut self, compared: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
         let Some(listed) = self.merged.as_mut().filter(|_| !self.options.order.is_by_path()) else { return Ok(()) };
         let (first, absent) = listed.find(&self.options.order.first);
         self.warnings.extend(absent);
@@ -18,7 +18,7 @@ impl StackSource {
         let rest: Vec<NodeId> = files.into_iter().filter(|node| !is_first[node.index()]).collect();
         let rest = match self.options.order.rest {
             RestOrder::Path => rest,
-            RestOrder::Similar => self.by_similarity(rest)?,
+            RestOrder::Similar => self.by_similarity(rest, compared)?,
         };
         if let Some(listed) = &mut self.merged {
             listed.order.append(&first);
@@ -28,12 +28,12 @@ impl StackSource {
     }
 
     /// Files without a part that is compressed together with others, then those whose order counts.
-    fn by_similarity(&mut self, files: Vec<NodeId>) -> Result<Vec<NodeId>, Error> {
+    fn by_similarity(&mut self, files: Vec<NodeId>, compared: &mut dyn FnMut(u64, u64)) -> Result<Vec<NodeId>, Error> {
         let Some(listed) = &self.merged else { return Ok(files) };
         let size = |node: &NodeId| listed.file(*node).map_or(0, |(_, size)| size);
         let is_small = |node: &NodeId| (1..u64::from(self.options.block_size)).contains(&size(node));
         let (small, mut arranged): (Vec<NodeId>, Vec<NodeId>) = files.into_iter().partition(is_small);
-        arranged.extend(self.similar(small)?);
+        arranged.extend(self.similar(small, compared)?);
         Ok(arranged)
     }
 }

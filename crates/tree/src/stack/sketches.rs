@@ -78,12 +78,16 @@ impl StackSource {
     ///
     /// # Errors
     /// Of the layers; and if the memory is too small.
-    pub(super) fn similar(&mut self, files: Vec<NodeId>) -> Result<Vec<NodeId>, Error> {
+    pub(super) fn similar(
+        &mut self,
+        files: Vec<NodeId>,
+        compared: &mut dyn FnMut(u64, u64),
+    ) -> Result<Vec<NodeId>, Error> {
         self.check_memory(files.len())?;
         let numbers = files.iter().filter_map(|node| Some(self.merged.as_ref()?.file(*node)?.0));
         let numbers: Vec<u32> = numbers.collect();
         self.announce(&numbers);
-        let Sketches { kinds, mut features } = self.sketches(&files)?;
+        let Sketches { kinds, mut features } = self.sketches(&files, compared)?;
         let Some(Listed { merged, .. }) = &self.merged else { return Ok(files) };
         let mut plain: Vec<u32> = (0..files.len() as u32).collect();
         plain.sort_by_key(|at| (kinds[*at as usize], ending(merged.tree.name(files[*at as usize]))));
@@ -112,7 +116,8 @@ impl StackSource {
     }
 
     /// Reads files in their order.
-    fn sketches(&mut self, files: &[NodeId]) -> Result<Sketches, Error> {
+    fn sketches(&mut self, files: &[NodeId], compared: &mut dyn FnMut(u64, u64)) -> Result<Sketches, Error> {
+        let total = files.iter().map(|node| self.size(*node) as u64).sum();
         let minima = minima(files.len());
         let workers = self.options.engine.workers.min(WORKERS_MOST);
         let config = Config { workers, budget: WINDOW, ..self.options.engine.clone() };
@@ -135,6 +140,7 @@ impl StackSource {
             let batch = self.read_batch(own, size, permit)?;
             map.submit(batch, &mut add).map_err(|fault| self.of_fault(fault))?;
             left = rest;
+            compared(self.done, total);
         }
         map.drain(&mut add).map_err(|fault| self.of_fault(fault))?;
         self.done = 0;

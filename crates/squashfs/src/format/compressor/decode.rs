@@ -183,6 +183,9 @@ fn xz(params: &mut XzParams, options: &Options<'_>, block_size: u32) -> Result<(
     }
     params.model.dict_size = if size == block_size { DictSize::Block } else { DictSize::Bytes(size) };
     params.filters = set::<Bcj>(options.word(4));
+    // What is appended need not try so many.
+    params.auto =
+        XzParams::AUTO.iter().all(|filter| params.filters.contains(*filter)) && !params.filters.contains(Bcj::Ia64);
     Ok(())
 }
 
@@ -250,6 +253,9 @@ mod tests {
             "lzo:level=3",
             "lzo:algorithm=lzo1x_1",
             "xz:x86,arm64",
+            "xz:auto",
+            "xz:auto,arm64",
+            "xz:x86,powerpc,ia64,arm,armthumb,sparc",
             "xz:dictsize=64K",
             "lz4",
             "lz4:hc",

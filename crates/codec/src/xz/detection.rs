@@ -1,0 +1,166 @@
+//! Detects which branch filter suits a block.
+//!
+//! A filter helps where one function is called from many places: the relative targets differ and the absolute ones are equal. So each filter
+//! is run on a copy of the block, and the words that it changes are counted by whether they repeat an earlier one, before and after. This
+//! needs no table of instructions and no header, which blocks from the middle of a file do not have. Where an ELF file begins, the filters of
+//! other machines are left out.
+
+use super::Bcj;
+use crate::Set;
+use crate::bytes::{eight, four, slot};
+
+/// Hash bits of the tables of words that occurred before.
+const BITS: u32 = 12;
+/// Repeated words that a filter must add at least: it takes four bytes of a block header, and a few words more may be chance.
+const LEAST: i64 = 8;
+/// Bytes of a block for each repeated word that is added at most: what is no code has some that look like branches.
+const BYTES: usize = 4096;
+
+/// Memory while a filter is chosen, beside a copy of the block, bytes.
+pub(super) const MEMORY: usize = 2 * (size_of::<u32>() << BITS);
+
+/// The filter that suits a block, of those that may be used. `spare` is as long as the block at least.
+pub(super) fn filter(block: &[u8], among: Set<Bcj>, spare: &mut [u8]) -> Option<Bcj> {
+    let possible = machine(block).unwrap_or(&Bcj::DETECTED);
+    let least = LEAST.max((block.len() / BYTES) as i64);
+    let mut best = (least, None);
+    for filter in possible.iter().copied().filter(|filter| among.contains(*filter)) {
+        let gain = gain(block, filter, &mut spare[..block.len()]);
+        if gain > best.0 {
+            best = (gain, Some(filter));
+        }
+    }
+    best.1
+}
+
+/// The filters for the machine of an ELF file that begins here; `None` if none does or no filter is for its machine.
+fn machine(block: &[u8]) -> Option<&'static [Bcj]> {
+    let header: &[u8; 20] = block.first_chunk()?;
+    if !header.starts_with(b"\x7fELF") {
+        return None;
+    }
+    let (order, machine) = (header[5], [header[18], header[19]]);
+    // The numbers of elf.h, `EM_386` and so on.
+    match (order, u16::from_le_bytes(machine), u16::from_be_bytes(machine)) {
+        (1, 3 | 62, _) => Some(&[Bcj::X86]),
+        (1, 40, _) => Some(&[Bcj::Arm, Bcj::ArmThumb]),
+        (1, 183, _) => Some(&[Bcj::Arm64]),
+        (1, 243, _) => Some(&[Bcj::RiscV]),
+        (2, _, 20 | 21) => Some(&[Bcj::PowerPc]),
+        (2, _, 2 | 18 | 43) => Some(&[Bcj::Sparc]),
+        _ => None,
+    }
+}
+
+/// Words that repeat after filtering, less those that repeat before, of the words that the filter changes.
+fn gain(block: &[u8], filter: Bcj, filtered: &mut [u8]) -> i64 {
+    filtered.copy_from_slice(block);
+    filter.encode(filtered);
+    let [mut before, mut after] = [(); 2].map(|()| Words::new());
+    let (unit, mut at, mut gain) = (filter.unit(), 0, 0);
+    while at + 8 <= block.len() {
+        let differing = eight(block, at) ^ eight(filtered, at);
+        if differing == 0 {
+            at += 8;
+            continue;
+        }
+        at += (differing.trailing_zeros() / 8) as usize;
+        at -= at % unit;
+        gain += i64::from(after.repeats(four(filtered, at))) - i64::from(before.repeats(four(block, at)));
+        at += 4;
+    }
+    gain
+}
+
+/// Words that occurred, the latest of each hash.
+struct Words(Vec<u32>);
+
+impl Words {
+    fn new() -> Words {
+        Words(vec![0; 1 << BITS])
+    }
+
+    /// Whether a word occurred before; remembers it.
+    fn repeats(&mut self, word: u32) -> bool {
+        std::mem::replace(&mut self.0[slot(u64::from(word), BITS)], word) == word
+    }
+}
+
+impl Bcj {
+    /// The filters that detection chooses from.
+    const DETECTED: [Bcj; 7] = [Bcj::X86, Bcj::PowerPc, Bcj::Arm, Bcj::ArmThumb, Bcj::Sparc, Bcj::Arm64, Bcj::RiscV];
+
+    /// Bytes of which the start of a changed word is a multiple.
+    fn unit(self) -> usize {
+        match self {
+            Bcj::X86 => 1,
+            Bcj::ArmThumb | Bcj::RiscV => 2,
+            _ => 4,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use packline_testkit::Random;
+
+    use super::super::samples::{self, Machine};
+    use super::*;
+
+    fn all() -> Set<Bcj> {
+        Bcj::DETECTED.into_iter().collect()
+    }
+
+    fn detected(block: &[u8], among: Set<Bcj>) -> Option<Bcj> {
+        filter(block, among, &mut vec![0; block.len()])
+    }
+
+    #[test]
+    fn code_gets_its_filter() {
+        for Machine { filter, code, .. } in samples::MACHINES {
+            for size in [16_000, 128 << 10, 1 << 20] {
+                assert_eq!(detected(&code(size), all()), Some(filter), "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_code_gets_none() {
+        let mut random = Random::new(3);
+        let numbers = (0..30_000u32).flat_map(u32::to_le_bytes).collect();
+        let wide = (0..30_000u32).flat_map(|number| (0xeb00_0000 | number).to_le_bytes()).collect();
+        let few = vec![0xe8; 7];
+        for block in [
+            random.prose(50_000),
+            vec![0; 50_000],
+            vec![0xff; 50_000],
+            random.noise(1 << 20),
+            vec![],
+            vec![1; 4],
+            numbers,
+            wide,
+            few,
+        ] {
+            assert_eq!(detected(&block, all()), None);
+        }
+    }
+
+    #[test]
+    fn a_filter_that_is_not_named_is_not_chosen() {
+        for Machine { filter, code, .. } in samples::MACHINES {
+            let others = Bcj::DETECTED.into_iter().filter(|other| *other != filter).collect();
+            let file = samples::elf(filter, code(50_000));
+            assert_eq!(detected(&file, others), None);
+        }
+    }
+
+    #[test]
+    fn a_header_rules_out_other_machines() {
+        for Machine { filter, code, .. } in samples::MACHINES {
+            assert_eq!(detected(&samples::elf(filter, code(50_000)), all()), Some(filter));
+            let other = if filter == Bcj::Sparc { Bcj::X86 } else { Bcj::Sparc };
+            assert_eq!(detected(&samples::elf(other, code(50_000)), all()), None);
+        }
+        assert_eq!(machine(b"\x7fELF\x02\x01"), None);
+    }
+}

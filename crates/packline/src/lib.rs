@@ -155,7 +155,7 @@ pub mod requests {
     #[cfg(feature = "verity")]
     pub use crate::verity::{
         AppendedTree, VerityCheck, VerityOptions, VerityPlace, VerityRequest, VeritySummary, appended_tree,
-        read_signer, verity, verity_check,
+        read_signer, refuse_incomplete_tree, verity, verity_check,
     };
     pub use packline_image::UnpackRequest;
     #[cfg(feature = "oci")]

@@ -14,7 +14,7 @@ use packline_runtime::unnamed_temp_file;
 use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of};
 
 use appended::Appended;
-pub use check::{AppendedTree, VerityCheck, appended_tree, verity_check};
+pub use check::{AppendedTree, VerityCheck, appended_tree, refuse_incomplete_tree, verity_check};
 pub(crate) use packing::{Finished, Packing};
 use sidecars::Sidecars;
 pub use signing::read_signer;
@@ -90,16 +90,19 @@ impl VeritySummary {
 }
 
 /// Makes the tree of an image, on all workers. The files beside the image have their names, whole, when this returns `Ok`; an image that the
-/// tree is appended to is as it was after an error.
+/// tree is appended to is as it was after an error. If the process is killed while it appends, a part of the tree may be behind the image, which
+/// [`appended_tree`] refuses, and the next run that appends removes.
 ///
 /// # Errors
 /// [`Error`], with the name of the file.
 pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<VeritySummary, Error> {
     let VerityRequest { image, options, force, resources, temporaries } = request;
+    let mut appended = match options.place {
+        VerityPlace::Append => Some(Appended::open(&image, observer)?),
+        VerityPlace::Files => None,
+    };
     let input = open_input(&image)?;
-    if options.place == VerityPlace::Append {
-        appended::refuse(&image, input.as_ref())?;
-    }
+    appended::refuse_incomplete(&image, input.as_ref())?;
     let mut sidecars = Sidecars::open(&image, &options, force, &temporaries)?;
     let spool = scratch_file(&image, &resources)?;
     let leaves = leaves_of(&input, &options.salt, spool, &resources, observer);
@@ -107,13 +110,9 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
     if input.changed().map_err(|cause| fault(&image, packline_verity::Error::Image(cause)))? {
         return Err(refused(&image, "changed while it was read", "an image that nothing writes to"));
     }
-    let (tree, appended) = match options.place {
-        VerityPlace::Files => (sidecars.write_tree(&mut leaves, options.uuid)?, None),
-        VerityPlace::Append => {
-            let scratch = scratch_file(&image, &resources)?;
-            let (tree, appended) = Appended::write(&image, input.size(), &mut leaves, options.uuid, scratch)?;
-            (tree, Some(appended))
-        }
+    let tree = match &mut appended {
+        None => sidecars.write_tree(&mut leaves, options.uuid)?,
+        Some(appended) => appended.write(&mut leaves, options.uuid, scratch_file(&image, &resources)?)?,
     };
     sidecars.write_root_hash(&tree, &options)?;
     let files = sidecars.finish(observer)?.keep();

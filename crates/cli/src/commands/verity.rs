@@ -60,7 +60,8 @@ impl Command for Verity {
          The signature is detached PKCS#7 (DER) over the text of app.roothash, without certificates and attributes, as the kernel and systemd \
          check it, and as 'openssl smime -sign -nocerts -noattr -binary' makes it. Keys are RSA, and not encrypted.\n\
          The default salt is SHA-256 of a label and bytes 2048 to 4095 of the image, so that equal images have equal trees. With --append the tree \
-         begins where the image ended, which is the value of 'veritysetup --hash-offset'; nothing is appended unless all of it can be."
+         begins where the image ended, which is the value of 'veritysetup --hash-offset'; nothing is appended unless all of it can be. What a run that was killed left behind the \
+         image is no tree, 'info' and 'verify' name it, and the next run with --append removes it."
             .to_string()
     }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 
 use packline_testkit::{Ran, Random, Sandbox, tools};
 
-use crate::sandbox;
+use crate::{killing, sandbox};
 
 /// A tree that makes an image of some megabytes, with more than a level of hashes.
 fn tree() -> Sandbox {
@@ -82,6 +82,54 @@ fn nothing_is_left_of_a_run_that_fails() {
     sandbox.write("empty.img", "");
     refused(&sandbox, &["verity", "empty.img"], "expected a multiple of 4096");
     assert!(!sandbox.names().iter().any(|name| name.starts_with("part.") && name != "part.img"));
+}
+
+#[test]
+fn a_killed_run_leaves_the_image_the_whole_or_what_the_next_run_removes() {
+    let sandbox = sandbox();
+    let image = Random::new(3).noise(16 << 20);
+    let append = ["verity", "-qf", "i.img", "--append"];
+    sandbox.write("i.img", &image);
+    let whole_run = killing::run(&mut sandbox.command(&append));
+    let whole = sandbox.read("i.img");
+    for moment in killing::moments(5, 12, whole_run) {
+        sandbox.write("i.img", &image);
+        killing::kill(sandbox.command(&append), moment);
+        let left = sandbox.read("i.img");
+        assert!(left[..image.len()] == image[..]);
+        if left != image && left != whole {
+            refused(
+                &sandbox,
+                &["verify", "i.img", "--roothash", &"0".repeat(64)],
+                "an incomplete hash tree from byte 16777216 on",
+            );
+        }
+        if left != whole {
+            sandbox.good(&append);
+        }
+        assert!(sandbox.read("i.img") == whole);
+    }
+}
+
+#[test]
+fn a_part_of_a_tree_is_named_and_removed() {
+    let sandbox = tree();
+    sandbox.good(&["pack", "-q", "tree", "i.sqfs"]);
+    let image = sandbox.read("i.sqfs");
+    let mark = [&b"packline: incomplete hash tree\n\0"[..], &(image.len() as u64).to_le_bytes()].concat();
+    let left = [&image[..], &mark, &vec![0; 4096 - mark.len()]].concat();
+    sandbox.write("i.sqfs", &left);
+    let expected =
+        format!("i.sqfs: has an incomplete hash tree from byte {} on, whose writing was stopped", image.len());
+    refused(&sandbox, &["verify", "-q", "i.sqfs"], &expected);
+    refused(&sandbox, &["verify", "-q", "i.sqfs", "--roothash", &"0".repeat(64)], &expected);
+    refused(&sandbox, &["verity", "-q", "i.sqfs"], &expected);
+    let info = sandbox.good(&["info", "i.sqfs"]).text();
+    assert!(info.contains(&expected), "{info}");
+    let ran = sandbox.good(&["verity", "i.sqfs", "--append"]);
+    assert!(ran.stderr.contains("an incomplete hash tree behind it, from byte"), "{}", ran.stderr);
+    sandbox.good(&["verify", "-q", "i.sqfs", "--roothash", &sandbox.read_text("i.sqfs.roothash")]);
+    assert!(sandbox.read("i.sqfs").starts_with(&image));
 }
 
 #[test]

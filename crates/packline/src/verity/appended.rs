@@ -1,85 +1,142 @@
 //! A tree behind an image that exists.
+//!
+//! A run that is killed leaves the image as it was, or with its whole tree, or with a mark where the superblock would be
+//! (`crates/verity/src/incomplete.rs`): then the next run removes what is behind the image.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek as _, SeekFrom};
-use std::path::Path;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek as _, SeekFrom};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_runtime::{Input, WriteBehind};
-use packline_verity::{Leaves, Tree, Uuid, find_appended, write_tree};
+use packline_runtime::escape::Escape as _;
+use packline_runtime::{FileInput, WriteBehind};
+use packline_verity::{BLOCK, Leaves, Tree, Uuid, find_appended, find_incomplete, incomplete_mark, write_tree};
 
 use super::{fault, refused, scratch_fault};
-use crate::Error;
+use crate::{Error, Observer};
 
-/// An image with a tree behind it, which is cut off again if this is dropped.
+/// An image that a tree is appended to, locked against other runs. What was written is cut off again if this is dropped.
 pub(super) struct Appended {
+    path: PathBuf,
     image: File,
     size: u64,
-    keep: bool,
+    /// Whether anything may be behind the image that has to be cut off.
+    begun: bool,
 }
 
 impl Appended {
-    /// Writes the tree to a temporary file first, so that it is appended in one go.
-    pub(super) fn write(
-        path: &Path,
-        size: u64,
-        leaves: &mut Leaves,
-        uuid: Option<Uuid>,
-        scratch: File,
-    ) -> Result<(Tree, Appended), Error> {
-        let whole = scratch.try_clone().map_err(|cause| scratch_fault(path, cause))?;
-        let mut sink = WriteBehind::new(scratch, None, Arc::default());
-        let tree = write_tree(leaves, uuid, &mut sink, 0).map_err(|cause| fault(path, cause))?;
-        sink.flush().map_err(|cause| scratch_fault(path, cause))?;
-        Ok((tree, Appended::copy(path, size, whole)?))
+    /// Opens an image without a tree. The rest of a run that was killed is removed.
+    pub(super) fn open(path: &Path, observer: &mut dyn Observer) -> Result<Appended, Error> {
+        let output = |action| move |cause| Error::Output { path: path.to_path_buf(), action, cause };
+        if !path.metadata().map_err(output("cannot look at"))?.is_file() {
+            let what = "a block device, whose end is not that of the image";
+            return Err(refused(path, what, "a file, or a tree in one of its own"));
+        }
+        let image = OpenOptions::new().read(true).write(true).open(path).map_err(output("cannot open"))?;
+        // File systems without locks have to do without.
+        if matches!(image.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(refused(path, "is locked by another run that appends a hash tree", "one run at a time"));
+        }
+        let input = image.try_clone().and_then(FileInput::new).map_err(output("cannot open"))?;
+        let mut appended = Appended { path: path.to_path_buf(), image, size: 0, begun: false };
+        appended.size = match find_incomplete(&input).map_err(|cause| fault(path, cause))? {
+            Some(at) => appended.remove_incomplete(at, observer)?,
+            None => without_tree(path, &input)?,
+        };
+        Ok(appended)
     }
 
-    fn copy(path: &Path, size: u64, mut tree: File) -> Result<Appended, Error> {
-        let output = |action| move |cause| Error::Output { path: path.to_path_buf(), action, cause };
-        let image = OpenOptions::new().write(true).open(path).map_err(output("cannot open"))?;
-        let mut appended = Appended { image, size, keep: false };
-        appended.image.seek(SeekFrom::Start(size)).map_err(output("cannot write"))?;
-        tree.seek(SeekFrom::Start(0)).map_err(|cause| scratch_fault(path, cause))?;
-        io::copy(&mut tree, &mut appended.image).map_err(output("cannot append"))?;
-        appended.image.sync_all().map_err(output("cannot sync"))?;
-        Ok(appended)
+    fn remove_incomplete(&self, at: u64, observer: &mut dyn Observer) -> Result<u64, Error> {
+        let removed = self.image.set_len(at).and_then(|()| self.image.sync_all());
+        removed.map_err(self.failed("cannot remove an incomplete hash tree"))?;
+        let name = self.path.escaped();
+        observer.warning(&format!("{name}: an incomplete hash tree behind it, from byte {at} on, was removed"));
+        Ok(at)
+    }
+
+    /// Writes the tree to a temporary file first, so that nothing is appended before all of it is known.
+    pub(super) fn write(&mut self, leaves: &mut Leaves, uuid: Option<Uuid>, scratch: File) -> Result<Tree, Error> {
+        let path = self.path.clone();
+        let failed = |cause| scratch_fault(&path, cause);
+        let mut whole = scratch.try_clone().map_err(failed)?;
+        let mut sink = WriteBehind::new(scratch, None, Arc::default());
+        let tree = write_tree(leaves, uuid, &mut sink, 0).map_err(|cause| fault(&path, cause))?;
+        sink.flush().map_err(failed)?;
+        let mut superblock = [0; BLOCK];
+        whole.read_exact_at(&mut superblock, 0).map_err(failed)?;
+        whole.seek(SeekFrom::Start(BLOCK as u64)).map_err(failed)?;
+        self.mark()
+            .and_then(|()| self.grow(tree.bytes))
+            .and_then(|()| self.fill(&mut whole))
+            .and_then(|()| self.complete(&superblock))
+            .map_err(self.failed("cannot append"))?;
+        Ok(tree)
+    }
+
+    /// Each step is on the medium before the next.
+    fn mark(&mut self) -> io::Result<()> {
+        self.begun = true;
+        self.image.write_all_at(&incomplete_mark(self.size), self.size)?;
+        self.image.sync_all()
+    }
+
+    /// Gives the file its final length, which tells where the mark is.
+    fn grow(&mut self, tree: u64) -> io::Result<()> {
+        self.image.set_len(self.size + tree)
+    }
+
+    /// Writes what follows the superblock.
+    fn fill(&mut self, levels: &mut impl Read) -> io::Result<()> {
+        self.image.seek(SeekFrom::Start(self.size + BLOCK as u64))?;
+        io::copy(levels, &mut self.image)?;
+        self.image.sync_all()
+    }
+
+    fn complete(&mut self, superblock: &[u8; BLOCK]) -> io::Result<()> {
+        self.image.write_all_at(superblock, self.size)?;
+        self.image.sync_all()
     }
 
     /// All else is done too.
     pub(super) fn keep(mut self) {
-        self.keep = true;
+        self.begun = false;
+    }
+
+    fn failed(&self, action: &'static str) -> impl Fn(io::Error) -> Error + use<> {
+        let path = self.path.clone();
+        move |cause| Error::Output { path: path.clone(), action, cause }
     }
 }
 
 impl Drop for Appended {
     fn drop(&mut self) {
-        if !self.keep {
+        if self.begun {
             // The error that led here is the one that is reported.
             let _: io::Result<()> = self.image.set_len(self.size);
         }
     }
 }
 
-/// A tree goes behind a file that has none.
-pub(super) fn refuse(path: &Path, input: &dyn Input) -> Result<(), Error> {
-    let about = std::fs::metadata(path);
-    let about = about.map_err(|cause| Error::Source { path: path.to_path_buf(), action: "cannot look at", cause })?;
-    if !about.is_file() {
-        return Err(refused(
-            path,
-            "a block device, whose end is not that of the image",
-            "a file, or a tree in one of its own",
-        ));
-    }
+/// The size of a file that has no tree behind it.
+fn without_tree(path: &Path, input: &FileInput) -> Result<u64, Error> {
+    use packline_runtime::Input as _;
     match find_appended(input).map_err(|cause| fault(path, cause))? {
-        None => Ok(()),
+        None => Ok(input.size()),
         Some((at, _)) => {
             let expected = format!("an image without one: it ends at byte {at}");
-            Err(Error::Target {
-                path: path.to_path_buf(),
-                what: "has a hash tree behind it already".to_string(),
-                expected,
-            })
+            Err(refused(path, "has a hash tree behind it already", &expected))
         }
     }
 }
+
+/// Refuses an image with a part of a tree behind it, which is no part of the image.
+pub(super) fn refuse_incomplete(path: &Path, input: &dyn packline_runtime::Input) -> Result<(), Error> {
+    match find_incomplete(input).map_err(|cause| fault(path, cause))? {
+        None => Ok(()),
+        Some(_) => find_appended(input).map(|_| ()).map_err(|cause| fault(path, cause)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

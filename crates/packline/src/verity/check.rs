@@ -101,3 +101,11 @@ pub fn appended_tree(path: &Path) -> Result<Option<AppendedTree>, Error> {
     let root_hash = root_hash(input.as_ref(), &place).map_err(|cause| fault(path, cause))?;
     Ok(Some(AppendedTree { at, superblock, root_hash }))
 }
+
+/// Refuses an image with a part of a hash tree behind it, whose writing was stopped. Others pass, with a tree or without.
+///
+/// # Errors
+/// [`Error`] with the name of the file.
+pub fn refuse_incomplete_tree(path: &Path) -> Result<(), Error> {
+    super::appended::refuse_incomplete(path, open_input(path)?.as_ref())
+}

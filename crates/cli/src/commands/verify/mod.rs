@@ -150,7 +150,15 @@ impl Verify {
         #[cfg(feature = "pln")]
         refuse_keys(&archive, invocation)?;
         match archive {
-            Archive::SquashFs(image) => self.verify_image(&image, &resources, options, io),
+            Archive::SquashFs(image) => {
+                self.verify_image(&image, &resources, options, io)?;
+                // A device does not end where its image does.
+                #[cfg(feature = "verity")]
+                if path.is_file() {
+                    packline::requests::refuse_incomplete_tree(&path)?;
+                }
+                Ok(())
+            }
             #[cfg(feature = "pln")]
             Archive::Pln(input) => pln::run(self, (&path, input), &resources, options, io),
             #[cfg(feature = "lrz")]

@@ -93,7 +93,13 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
     warn_of_idle(&excludes, &name, &mut observed);
     let (errors, source_bytes, output_bytes) = (observed.errors(), observed.consumed(), output.size());
     #[cfg(feature = "verity")]
-    let verity = verity.map(|verity| verity.finish(observed.observer())).transpose()?;
+    let verity = match verity {
+        None => None,
+        Some(verity) => {
+            output.sync(observed.observer())?;
+            Some(verity.finish(observed.observer())?)
+        }
+    };
     output.finish(observed.observer())?;
     // A limit of threads may have reduced it.
     let workers = workers.min(image.workers.len());

@@ -24,7 +24,7 @@ pub use identity::{FileIdentity, all_must_differ, must_differ};
 pub use input::{FileInput, Input, Source};
 pub use input_stream::InputStream;
 pub use observer::{EntryInfo, EntryKind, Observer, Pass, Progress, StoredData, Unobserved, unsynced};
-pub use output_file::{OutputFile, WriteBehind, checksum};
+pub use output_file::{OutputFile, Revocable, WriteBehind, checksum};
 pub use resources::Resources;
 pub use seek::seek_position;
 pub use sink::{Sink, Stream};

@@ -7,6 +7,7 @@
 //! gets its bytes when all of them are in an unnamed file.
 
 mod device;
+mod revocable;
 mod spool;
 mod target;
 mod temp_name;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub use revocable::Revocable;
 use spool::Spool;
 use target::{Target, find_target};
 pub use temp_name::checksum;
@@ -121,6 +123,25 @@ impl OutputFile {
                 file.sync_all().map_err(|cause| Error::output(&self.display_path, "cannot sync", cause))
             }
             Place::Stream(spool) => spool.finish(&self.display_path),
+        }
+    }
+
+    /// Brings a file or device to the medium before it is finished: of several files that belong together, all are there before the first has
+    /// its name.
+    pub fn sync(&self, observer: &mut dyn Observer) -> Result<(), Error> {
+        observer.syncing();
+        self.file()?.sync_all().map_err(|cause| self.refused("cannot sync", cause))
+    }
+
+    /// As [`OutputFile::finish`] of a file, and undoes it when the result is dropped: a file that was replaced is there again then.
+    ///
+    /// # Errors
+    /// Also for a device and a stream, of which nothing can be undone.
+    pub fn finish_revocably(self, observer: &mut dyn Observer) -> Result<Revocable, Error> {
+        observer.syncing();
+        match self.place {
+            Place::File(temporary) => temporary.finish_revocably(observer),
+            _ => Err(self.refused("cannot replace", std::io::ErrorKind::Unsupported.into())),
         }
     }
 

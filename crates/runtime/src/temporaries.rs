@@ -18,7 +18,27 @@ pub struct Temporaries {
 #[derive(Debug)]
 struct Listed {
     path: PathBuf,
-    remove: fn(&Path),
+    undo: Undo,
+}
+
+#[derive(Debug)]
+enum Undo {
+    Remove(fn(&Path)),
+    /// It is a file that was replaced, and gets its name back.
+    Rename(PathBuf),
+}
+
+impl Listed {
+    fn undo(&self) {
+        match &self.undo {
+            Undo::Remove(remove) => remove(&self.path),
+            Undo::Rename(name) => {
+                let _: io::Result<()> = fs::rename(&self.path, name);
+                // A rename to another name of the same file does nothing.
+                remove_file(&self.path);
+            }
+        }
+    }
 }
 
 impl Temporaries {
@@ -29,8 +49,24 @@ impl Temporaries {
     pub fn create<T>(&self, path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
         let mut listed = self.lock();
         let made = make(path)?;
-        listed.push(Listed { path: path.to_path_buf(), remove: remove_file });
+        listed.push(Listed { path: path.to_path_buf(), undo: Undo::Remove(remove_file) });
         Ok(made)
+    }
+
+    /// Gives a file that is about to be replaced another name with `make`, and lists that: when it is removed, the file has its name again.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub(crate) fn set_aside(
+        &self,
+        path: &Path,
+        name: &Path,
+        make: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut listed = self.lock();
+        make(path)?;
+        listed.push(Listed { path: path.to_path_buf(), undo: Undo::Rename(name.to_path_buf()) });
+        Ok(())
     }
 
     /// Makes a directory with `make` and lists it; `remove` removes it with everything in it.
@@ -45,7 +81,7 @@ impl Temporaries {
     ) -> Result<T, E> {
         let mut listed = self.lock();
         let made = make()?;
-        listed.push(Listed { path: path.to_path_buf(), remove });
+        listed.push(Listed { path: path.to_path_buf(), undo: Undo::Remove(remove) });
         Ok(made)
     }
 
@@ -60,13 +96,13 @@ impl Temporaries {
         Ok(())
     }
 
-    /// Removes one file or directory and takes it off the list.
+    /// Removes one file or directory, or gives a file that was set aside its name back, and takes it off the list.
     pub fn remove(&self, path: &Path) {
         let mut listed = self.lock();
         listed.retain(|one| {
             let other = one.path != path;
             if !other {
-                (one.remove)(&one.path);
+                one.undo();
             }
             other
         });
@@ -76,7 +112,7 @@ impl Temporaries {
     /// waits for ever. For a process that is about to exit.
     pub fn remove_for_good(&self) {
         let listed = self.lock();
-        listed.iter().for_each(|one| (one.remove)(&one.path));
+        listed.iter().for_each(Listed::undo);
         std::mem::forget(listed);
     }
 

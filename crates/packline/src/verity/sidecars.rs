@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::hex;
-use packline_runtime::{OutputFile, Sink as _};
+use packline_runtime::{OutputFile, Revocable, Sink as _};
 use packline_verity::{Leaves, Tree, Uuid, write_tree};
 
 use super::{VerityOptions, VerityPlace, fault};
@@ -94,45 +94,31 @@ impl Sidecars {
         Ok(())
     }
 
-    /// Gives them their names. If one cannot have its name, none has.
+    /// Gives them their names. If one cannot have its name, all that they replace is there again.
     pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<Named, Error> {
+        // Renames alone are between the old set and the new one.
+        self.all().try_for_each(|sidecar| sidecar.output.sync(observer))?;
         let mut named = Named(Vec::new());
-        for sidecar in [self.tree, Some(self.root_hash), self.signature].into_iter().flatten() {
-            sidecar.output.finish(observer)?;
-            named.0.push(sidecar.path);
+        for Sidecar { path, output } in [self.tree, Some(self.root_hash), self.signature].into_iter().flatten() {
+            named.0.push((path, output.finish_revocably(observer)?));
         }
         Ok(named)
     }
 }
 
-/// Files that have their names, and are removed if this is dropped: the image failed after all.
-pub(crate) struct Named(Vec<PathBuf>);
+/// Files that have their names. If this is dropped, those that they replaced are there again: the image failed after all.
+pub(crate) struct Named(Vec<(PathBuf, Revocable)>);
 
 impl Named {
     /// Their names; they stay.
-    pub(crate) fn keep(mut self) -> Vec<PathBuf> {
-        std::mem::take(&mut self.0)
-    }
-}
-
-impl Drop for Named {
-    fn drop(&mut self) {
-        for path in &self.0 {
-            // The error that led here is the one that is reported.
-            let _: std::io::Result<()> = std::fs::remove_file(path);
-        }
+    pub(crate) fn keep(self) -> Vec<PathBuf> {
+        let kept = self.0.into_iter().map(|(path, file)| {
+            file.keep();
+            path
+        });
+        kept.collect()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_those_that_systemd_looks_for() {
-        let name = |image: &str| beside(Path::new(image), ".roothash.p7s");
-        assert_eq!(name("dir/app.raw"), Path::new("dir/app.roothash.p7s"));
-        assert_eq!(name("app.sqfs"), Path::new("app.sqfs.roothash.p7s"));
-        assert_eq!(name("app"), Path::new("app.roothash.p7s"));
-    }
-}
+mod tests;

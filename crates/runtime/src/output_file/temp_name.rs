@@ -25,13 +25,21 @@ pub fn with_name<T>(
     list: &Temporaries,
     make: impl Fn(&Path) -> io::Result<T>,
 ) -> io::Result<(T, PathBuf)> {
+    free_name(place, |name| list.create(name, &make))
+}
+
+/// As [`with_name`], for what `make` lists by itself.
+///
+/// # Errors
+/// Those of `make`, which is called again with another name after `AlreadyExists`.
+pub fn free_name<T>(place: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
     let mut refusal = io::Error::from(io::ErrorKind::AlreadyExists);
     let own = checksum(place.file_name().unwrap_or_default().as_bytes());
     // What cannot be removed is in use, or not ours: then another name is used.
     let _: io::Result<()> = clear_leftover(&named(place, own));
     for number in std::iter::once(own).chain(std::iter::repeat_with(unpredictable)).take(NAMES_MAX) {
         let name = named(place, number);
-        match list.create(&name, &make) {
+        match make(&name) {
             Ok(made) => return Ok((made, name)),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => refusal = cause,
             Err(cause) => return Err(cause),

@@ -266,3 +266,53 @@ fn a_directory_of_temporary_files_is_named_in_errors() {
     );
     assert!(!crate::ScratchError::is_cause_of(&open(Path::new("/"), false).unwrap_err()));
 }
+
+#[test]
+fn what_was_replaced_is_there_again_unless_the_new_file_is_kept() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("image");
+    for old in [None, Some("old")] {
+        for kept in [false, true] {
+            let _: std::io::Result<()> = fs::remove_file(&path);
+            old.iter().for_each(|old| fs::write(&path, old).unwrap());
+            let output = open(&path, true).unwrap();
+            write(&output, 0, b"new");
+            let revocable = output.finish_revocably(&mut Unobserved).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"new");
+            if kept {
+                revocable.keep()
+            } else {
+                drop(revocable)
+            }
+            let expected = if kept { Some("new") } else { old };
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), expected);
+            assert_eq!(names_in(top.path()).len(), usize::from(expected.is_some()));
+        }
+    }
+}
+
+#[test]
+fn what_was_replaced_is_there_again_when_the_process_has_to_stop() {
+    let top = tempfile::tempdir().unwrap();
+    let (path, list) = (top.path().join("image"), Temporaries::default());
+    fs::write(&path, "old").unwrap();
+    let output = OutputFile::open(&path, true, &list).unwrap();
+    write(&output, 0, b"new");
+    let revocable = output.finish_revocably(&mut Unobserved).unwrap();
+    list.remove_for_good();
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    assert_eq!(names_in(top.path()), ["image"]);
+    // The list lets nothing more be done.
+    std::mem::forget(revocable);
+}
+
+#[test]
+fn a_name_that_cannot_be_had_leaves_what_is_there() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("image");
+    let output = open(&path, true).unwrap();
+    fs::create_dir(&path).unwrap();
+    output.finish_revocably(&mut Unobserved).unwrap_err();
+    assert!(path.is_dir());
+    assert_eq!(names_in(top.path()), ["image"]);
+}

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags};
 
+use super::revocable::{Replaced, Revocable};
 use super::temp_name::{is_held, with_name};
 use crate::unnamed::open_unnamed;
 use crate::{Error, Observer, Temporaries};
@@ -63,6 +64,15 @@ impl UnfinishedFile {
             observer.unsynced(&self.display_path, &cause);
         }
         Ok(())
+    }
+
+    /// As [`UnfinishedFile::finish`], and undoes it when the result is dropped: a file that was replaced is there again then.
+    pub fn finish_revocably(self, observer: &mut dyn Observer) -> Result<Revocable, Error> {
+        let failed = |cause| Error::output(&self.display_path, "cannot set aside what is replaced", cause);
+        let replaced = if self.force { Replaced::at(&self.final_name, &self.list).map_err(failed)? } else { None };
+        let path = self.final_name.clone();
+        self.finish(observer)?;
+        Ok(Revocable::new(path, replaced))
     }
 
     fn give_name(&mut self) -> io::Result<()> {

@@ -2,6 +2,8 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
+#[cfg(feature = "pln")]
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -107,9 +109,7 @@ impl OpenedInput {
         observer: &mut dyn Observer,
     ) -> Result<Option<OpenedInput>, Error> {
         let Some(protected) = &self.protected else { return Ok(None) };
-        let repaired = repaired_copy(&self.display_path, protected, resources, observer)?;
-        let opened = |input| OpenedInput::of(self.display_path.clone(), Bytes::At(input), self.about.clone());
-        repaired.map(|input| opened(input).decrypted(identities, resources)).transpose()
+        repaired_input(&self.display_path, protected, identities, resources, observer)
     }
 
     /// Refuses an input of another container than .pln. Recovery data behind a file is taken off first; then one that is encrypted is
@@ -161,4 +161,18 @@ impl OpenedInput {
             Bytes::Stream(stream) => Source::Stream(stream),
         }
     }
+}
+
+/// As [`OpenedInput::repaired`], of a file with its recovery data.
+#[cfg(feature = "pln")]
+pub(crate) fn repaired_input(
+    path: &Path,
+    protected: &Arc<dyn Input>,
+    identities: Option<&Identities>,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<Option<OpenedInput>, Error> {
+    let repaired = repaired_copy(path, protected, resources, observer)?;
+    let opened = |input| OpenedInput::of(path.to_path_buf(), Bytes::At(input), None);
+    repaired.map(|input| opened(input).decrypted(identities, resources)).transpose()
 }

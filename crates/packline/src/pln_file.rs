@@ -9,10 +9,10 @@ use packline_runtime::escape::Escape;
 
 use crate::archive::stored;
 use crate::encrypted::{self, Encryption, Identities};
-use crate::opened_input::{Bytes, OpenedInput};
+use crate::opened_input::{Bytes, OpenedInput, repaired_input};
 use crate::output_stream::OutputStream;
 use crate::resumed_sink::ResumedSink;
-use crate::{CompressRequest, ContentKind, Error, Input, Observer, Output, Resources, Temporaries};
+use crate::{CompressRequest, ContentKind, Error, Input, Observer, Output, Resources, Temporaries, Unobserved};
 
 /// A .pln file to be decompressed.
 #[non_exhaustive]
@@ -192,20 +192,52 @@ pub fn pln_info(source: Input, identities: Option<&Identities>, resources: &Reso
     Ok(PlnInfo { info: Some(info), encryption })
 }
 
-/// Opens a .pln file. One that is encrypted is opened with `identities`.
-pub(crate) fn pln_open(path: &Path, identities: Option<&Identities>) -> Result<Reader, Error> {
+/// Opens a .pln file to be read at any position, and a damaged one as its recovery data repairs it. One that is encrypted is opened with
+/// `identities`. With it comes what may repair it, if that was not needed.
+pub(crate) fn pln_open(
+    path: &Path,
+    identities: Option<&Identities>,
+    resources: &Resources,
+) -> Result<(Reader, Option<Arc<dyn packline_runtime::Input>>), Error> {
     let opened = OpenedInput::new(Input::File(path.to_path_buf()))?;
-    let mut opened = opened.require_pln(identities, &Resources::new(0))?;
-    if let (Some(_), Bytes::Stream(stream)) = (&opened.about, &mut opened.bytes) {
-        // An encrypted file that is damaged: its error comes where the damage is.
-        std::io::copy(stream, &mut std::io::sink())
-            .map_err(|cause| fault(path, path, packline_pln::Error::Input(cause)))?;
-    }
-    let Bytes::At(input) = opened.bytes else {
+    if opened.about.is_none() {
         let (what, expected) = ("a stream is not read at any position".into(), "a file".into());
         return Err(Error::Target { path: path.to_path_buf(), what, expected });
-    };
-    Reader::open(input).map_err(|cause| fault(path, path, cause))
+    }
+    let mut opened = opened.require_pln(identities, resources)?;
+    match indexed(&mut opened) {
+        Ok(reader) => Ok((reader, opened.protected)),
+        Err(cause) => {
+            let protected = opened.protected.filter(|_| encrypted::is_damage(&cause));
+            let repaired = protected.map(|protected| pln_repaired(path, &protected, identities, resources));
+            let repaired = repaired.transpose()?.flatten();
+            repaired.map(|reader| (reader, None)).ok_or_else(|| fault(path, path, cause))
+        }
+    }
+}
+
+/// A damaged .pln file, `protected` with its recovery data, opened as that repairs it; `None` if it does not.
+pub(crate) fn pln_repaired(
+    path: &Path,
+    protected: &Arc<dyn packline_runtime::Input>,
+    identities: Option<&Identities>,
+    resources: &Resources,
+) -> Result<Option<Reader>, Error> {
+    let repaired = repaired_input(path, protected, identities, resources, &mut Unobserved)?;
+    let opened = repaired.map(|mut repaired| indexed(&mut repaired));
+    opened.transpose().map_err(|cause| fault(path, path, cause))
+}
+
+fn indexed(opened: &mut OpenedInput) -> Result<Reader, packline_pln::Error> {
+    let failed = packline_pln::Error::Input;
+    match &mut opened.bytes {
+        Bytes::At(input) => Reader::open(Arc::clone(input)),
+        Bytes::Stream(stream) => {
+            // An encrypted file that is damaged: its error comes where the damage is.
+            std::io::copy(stream, &mut std::io::sink()).map_err(failed)?;
+            Err(failed(std::io::ErrorKind::UnexpectedEof.into()))
+        }
+    }
 }
 
 /// An error of an input, an output or the work, with the path that it concerns.

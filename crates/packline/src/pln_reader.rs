@@ -3,18 +3,23 @@
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use packline_pln::ContentReader;
-use packline_runtime::seek_position;
+use packline_runtime::{Input, seek_position};
 
-use crate::Error;
-use crate::pln_file::{fault, pln_open};
+use crate::encrypted::is_damage;
+use crate::pln_file::{fault, pln_open, pln_repaired};
+use crate::{Error, Identities, Resources, StreamOptions};
 
 /// The content of a .pln file, which can be read at any position.
 ///
 /// The checksum of each record is verified before bytes of it are returned. A read returns bytes of one record at most, and may
 /// be of any size: the record read last is kept (4 KiB to 16 MiB), besides a decoder. A seek reads nothing, and may lead beyond the
 /// end, where nothing is read.
+///
+/// A damaged file that was opened by [`PlnReader::open_repairing`] is read from a copy that its recovery data repairs, if it has any and it
+/// suffices.
 ///
 /// # Errors
 /// Those of [`Read`] hold an [`Error`] with the path, the part and its offset ([`io::Error::get_ref`]). They are of the kind
@@ -24,6 +29,17 @@ pub struct PlnReader {
     content: ContentReader,
     position: u64,
     path: PathBuf,
+    repair: Repair,
+}
+
+/// What may repair the file that is read.
+enum Repair {
+    /// Nothing that has not been tried: the file has no recovery data, or it is not asked for, or it does not suffice.
+    Nothing,
+    /// The file with what is behind it, until it turns out to be damaged.
+    From(Arc<dyn Input>, Box<StreamOptions>),
+    /// A repaired copy is read.
+    Done,
 }
 
 impl PlnReader {
@@ -34,7 +50,28 @@ impl PlnReader {
     /// [`Error::Stream`] if the header, the index or the trailer is damaged: [`decompress`](crate::decompress) reads the
     /// records before the damage.
     pub fn open(path: impl Into<PathBuf>) -> Result<PlnReader, Error> {
-        PlnReader::open_as(path.into(), None)
+        PlnReader::open_as(path.into(), None, &Resources::new(0)).map(|(reader, _)| reader)
+    }
+
+    /// Opens a file that may be damaged. Once damage is found, here or in a read, the file is repaired by its recovery data to an unnamed
+    /// file in [`Resources::scratch`], of the size of the file, on all workers, and read from there. Without such a directory nothing is
+    /// repaired. The keys of the options may open it, if it is encrypted; the other options do not count.
+    ///
+    /// # Errors
+    /// As [`PlnReader::open`]; for damage only if it cannot be repaired. [`Error::Output`] if the copy cannot be written.
+    pub fn open_repairing(path: impl Into<PathBuf>, options: &StreamOptions) -> Result<PlnReader, Error> {
+        let (mut reader, protected) =
+            PlnReader::open_as(path.into(), options.identities.as_deref(), &options.resources)?;
+        reader.repair = match protected {
+            Some(protected) => Repair::From(protected, Box::new(options.clone())),
+            None => Repair::Done,
+        };
+        Ok(reader)
+    }
+
+    /// Whether a repaired copy is read in place of the file.
+    pub fn is_repaired(&self) -> bool {
+        matches!(self.repair, Repair::Done)
     }
 
     /// Opens a file that may be encrypted, with keys that may open it. Only the chunks of it that are touched are decrypted.
@@ -42,13 +79,29 @@ impl PlnReader {
     /// # Errors
     /// As [`PlnReader::open`]; [`Error::Stream`] also if no key opens it, or if it is cut off.
     #[cfg(feature = "encryption")]
-    pub fn open_with(path: impl Into<PathBuf>, identities: &crate::Identities) -> Result<PlnReader, Error> {
-        PlnReader::open_as(path.into(), Some(identities))
+    pub fn open_with(path: impl Into<PathBuf>, identities: &Identities) -> Result<PlnReader, Error> {
+        PlnReader::open_as(path.into(), Some(identities), &Resources::new(0)).map(|(reader, _)| reader)
     }
 
-    fn open_as(path: PathBuf, identities: Option<&crate::Identities>) -> Result<PlnReader, Error> {
-        let content = ContentReader::new(pln_open(&path, identities)?);
-        Ok(PlnReader { content, position: 0, path })
+    fn open_as(
+        path: PathBuf,
+        identities: Option<&Identities>,
+        resources: &Resources,
+    ) -> Result<(PlnReader, Option<Arc<dyn Input>>), Error> {
+        let (reader, protected) = pln_open(&path, identities, resources)?;
+        let content = ContentReader::new(reader);
+        Ok((PlnReader { content, position: 0, path, repair: Repair::Nothing }, protected))
+    }
+
+    /// Goes on with a repaired copy, if there is one. It is tried once.
+    fn repair(&mut self) -> Result<bool, Error> {
+        let Repair::From(protected, options) = std::mem::replace(&mut self.repair, Repair::Nothing) else {
+            return Ok(false);
+        };
+        let repaired = pln_repaired(&self.path, &protected, options.identities.as_deref(), &options.resources)?;
+        let Some(reader) = repaired else { return Ok(false) };
+        (self.content, self.repair) = (ContentReader::new(reader), Repair::Done);
+        Ok(true)
     }
 
     /// Size of the content, bytes.
@@ -68,7 +121,11 @@ impl PlnReader {
 
 impl Read for PlnReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.content.read_at(self.position, buffer).map_err(|cause| self.fault(cause))?;
+        let mut read = self.content.read_at(self.position, buffer);
+        if read.as_ref().is_err_and(is_damage) && self.repair().map_err(io::Error::other)? {
+            read = self.content.read_at(self.position, buffer);
+        }
+        let read = read.map_err(|cause| self.fault(cause))?;
         self.position += read as u64;
         Ok(read)
     }
@@ -89,3 +146,6 @@ impl fmt::Debug for PlnReader {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

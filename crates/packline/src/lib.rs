@@ -85,6 +85,8 @@ mod stacked;
 mod stream;
 mod summary;
 mod survey;
+#[cfg(feature = "pln")]
+mod tail_stream;
 mod tar_cat;
 mod unpack;
 mod unpacker;

@@ -20,6 +20,8 @@ use crate::encrypted::{self, Identities, Share};
 use crate::output_stream::refuse_target;
 #[cfg(feature = "pln")]
 use crate::source::peeked;
+#[cfg(feature = "pln")]
+use crate::tail_stream::TailStream;
 use crate::{Error, Output};
 #[cfg(feature = "pln")]
 use crate::{Observer, recovery::repaired_copy};
@@ -98,6 +100,21 @@ impl OpenedInput {
             self.bytes = Bytes::At(stripped.input);
         }
         Ok(self)
+    }
+
+    /// Of a .pln file that is read as a stream: the same stream, to be read to its end.
+    #[cfg(feature = "pln")]
+    pub(crate) fn tail(&mut self) -> Result<Option<TailStream>, Error> {
+        // A stream of another kind may have no end.
+        let is_pln = self.content_kind()?.is_some();
+        Ok(match &mut self.bytes {
+            Bytes::Stream(stream) if is_pln => {
+                let tail = TailStream::new(std::mem::replace(stream, Box::new(io::empty())));
+                *stream = Box::new(tail.clone());
+                Some(tail)
+            }
+            _ => None,
+        })
     }
 
     /// A damaged file as its recovery data repairs it, in a temporary file, if there is any and it suffices.

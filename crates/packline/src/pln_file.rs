@@ -1,5 +1,6 @@
 //! .pln files: any file or stream compressed, and back.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use crate::encrypted::{self, Encryption, Identities};
 use crate::opened_input::{Bytes, OpenedInput, repaired_input};
 use crate::output_stream::OutputStream;
 use crate::resumed_sink::ResumedSink;
+use crate::tail_stream::TailStream;
 use crate::{CompressRequest, ContentKind, Error, Input, Observer, Output, Resources, Temporaries, Unobserved};
 
 /// A .pln file to be decompressed.
@@ -89,7 +91,9 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
     let PlnUnpackRequest { source, identities, span, target, .. } = request;
     let (keep_attributes, keep_broken) = (request.keep_attributes, request.keep_broken);
     let (identities, resources, temporaries) = (identities.as_deref(), request.resources, request.temporaries);
-    let mut opened = OpenedInput::new(source)?.require_pln(identities, &resources)?;
+    let mut opened = OpenedInput::new(source)?;
+    let tail = opened.tail()?.filter(|_| request.repair);
+    let mut opened = opened.require_pln(identities, &resources)?;
     opened.refuse_target(&target)?;
     let mut output = OutputStream::open(target, &temporaries)?;
     let mut sink = ResumedSink::new(&mut output);
@@ -101,6 +105,7 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
         sink.start_again();
         read = decompress(&mut repaired, span, &mut sink, &resources, observer);
     }
+    let tail = tail.filter(|_| read.as_ref().is_err_and(encrypted::is_damage));
     let read = read.map_err(|cause| fault(&opened.display_path, output.display_path(), cause));
     let about = opened.about.as_ref().filter(|_| keep_attributes);
     match read {
@@ -108,9 +113,36 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
         Err(error) if keep_broken || output.is_stream() => {
             // The damage is reported, not that the rest cannot be kept.
             let _: Result<(), Error> = output.finish(about, observer);
-            Err(error)
+            Err(with_way_out(error, tail, &resources))
         }
-        Err(error) => Err(error),
+        Err(error) => Err(with_way_out(error, tail, &resources)),
+    }
+}
+
+/// The error of a damaged stream, and that it is repaired as a file, if it has recovery data: its beginning is gone.
+fn with_way_out(error: Error, tail: Option<TailStream>, resources: &Resources) -> Error {
+    match error {
+        Error::Stream { path, cause } if tail.is_some_and(|tail| tail.has_recovery(resources)) => {
+            Error::Stream { path, cause: Box::new(Repairable(cause)) }
+        }
+        error => error,
+    }
+}
+
+/// Damage to a stream with recovery data.
+#[derive(Debug)]
+struct Repairable(Box<dyn std::error::Error + Send + Sync>);
+
+impl fmt::Display for Repairable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let expected = "a file and not a stream: saved to a file, it is repaired when it is read";
+        write!(f, "{}; it has recovery data (expected {expected})", self.0)
+    }
+}
+
+impl std::error::Error for Repairable {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.0)
     }
 }
 

@@ -29,8 +29,17 @@ impl Footer {
 
     /// The footer of a file of `size` bytes that ends with these, if it is one.
     pub(crate) fn parse(bytes: &[u8; FOOTER_BYTES], size: u64) -> Option<Footer> {
+        Footer::decode(bytes).filter(|footer| footer.total == size && footer.length < size)
+    }
+
+    fn decode(bytes: &[u8; FOOTER_BYTES]) -> Option<Footer> {
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         let footer = Footer { length: number(8), total: number(16) };
-        (footer.encode() == *bytes && footer.total == size && footer.length < size).then_some(footer)
+        (footer.encode() == *bytes).then_some(footer)
     }
+}
+
+/// Whether the last bytes of a file, of whatever size it is now, are the footer of recovery data.
+pub fn is_footer(bytes: &[u8; FOOTER_BYTES]) -> bool {
+    Footer::decode(bytes).is_some()
 }

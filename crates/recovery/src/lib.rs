@@ -29,7 +29,7 @@ mod tree;
 
 pub use error::Error;
 pub use examine::{Examined, examine};
-pub use footer::FOOTER_BYTES;
+pub use footer::{FOOTER_BYTES, is_footer};
 pub use packet::MAGIC;
 pub use protect::{Place, Protected, protect, protect_again};
 pub use redundancy::Redundancy;

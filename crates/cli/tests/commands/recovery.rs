@@ -90,6 +90,30 @@ fn damaged_pln_files_are_read_from_a_repaired_copy_and_repaired() {
 }
 
 #[test]
+fn a_damaged_stream_is_repaired_once_it_is_in_a_file() {
+    let (sandbox, content) = with_file(700_000);
+    sandbox.good(&["compress", "-q", "--record-size", "16K", "--recovery", "5%", "-o", "x.pln", "f"]);
+    let mut file = sandbox.read("x.pln");
+    let whole = sandbox.shell("cat x.pln | $P decompress --stdout");
+    assert!(whole.status == 0 && whole.stdout == content && whole.stderr.is_empty(), "{whole:?}");
+    file[300_000] ^= 1;
+    file.splice(400_000..400_000, *b"inserted");
+    sandbox.write("x.pln", &file);
+    let expected =
+        "; it has recovery data (expected a file and not a stream: saved to a file, it is repaired when it is read)";
+    for command in ["decompress --stdout", "cat -", "decompress --stdout -j0", "cat --range 10.. -"] {
+        let ran = sandbox.shell(&format!("cat x.pln | $P {command}"));
+        let skipped = if command.contains("10") { 10 } else { 0 };
+        assert!(ran.status == 1 && ran.stderr.contains(expected), "{command}: {ran:?}");
+        assert!(ran.stdout.len() > 100_000 && content[skipped..].starts_with(&ran.stdout), "{command}");
+    }
+    assert!(sandbox.good_on(&["decompress", "--stdout"], "x.pln").stdout == content, "standard input is a file");
+    sandbox.good(&["compress", "-q", "-o", "y.pln", "f"]);
+    let ran = sandbox.shell("head -c 300000 y.pln | $P decompress --stdout; head -c 300000 x.pln | $P cat -");
+    assert!(ran.status == 1 && !ran.stderr.contains("recovery data"), "{ran:?}");
+}
+
+#[test]
 fn other_outputs_have_no_recovery_data_in_them() {
     let (sandbox, _) = with_file(1000);
     for words in [&["pack", "--recovery=5%", "f", "x.lrz"][..], &["compress", "--recovery", "5%", "-o", "x.lrz", "f"]] {

@@ -205,7 +205,8 @@ impl Command for Decompress {
     fn details() -> String {
         "Each byte is checked before it is written. A file that is damaged is read from a copy that its recovery data repairs, in TMPDIR or \
          /var/tmp, if it has any and it suffices. Of others that are damaged or cut off, standard output gets what is whole before \
-         that, and a file is made only with --keep-broken.\n\
+         that, and a file is made only with --keep-broken. A pipe cannot be read twice: the error says if what came from it has recovery data, and \
+         once that is in a file, it is repaired.\n\
          A part of a file is printed by packline cat --range."
             .to_string()
     }

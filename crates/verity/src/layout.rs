@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::salted::DIGEST;
+use crate::superblock;
 
 /// Bytes of a block, of data and of hashes.
 pub const BLOCK: usize = 4096;
@@ -69,7 +70,8 @@ pub(crate) fn whole_blocks(bytes: u64) -> Result<u64, Error> {
     if bytes == 0 || !bytes.is_multiple_of(BLOCK_BYTES) { Err(Error::Size { bytes }) } else { Ok(bytes / BLOCK_BYTES) }
 }
 
-/// The number of blocks of data that, with their tree behind them, make a file of so many bytes: there is one at most.
+/// The number of blocks of data that, with their tree behind them, make a file of so many bytes, with all of the superblock: there is one at
+/// most.
 pub(crate) fn blocks_before_tree(bytes: u64) -> Option<u64> {
     let total = bytes.div_ceil(BLOCK_BYTES).min(MOST_BLOCKS);
     let with_tree = |blocks: u64| Layout::of(blocks).map_or(1, |layout| blocks + 1 + layout.bytes() / BLOCK_BYTES);
@@ -78,12 +80,19 @@ pub(crate) fn blocks_before_tree(bytes: u64) -> Option<u64> {
         let middle = low + (high - low) / 2;
         if with_tree(middle) < total { low = middle + 1 } else { high = middle }
     }
-    (low > 0 && with_tree(low) == total).then_some(low)
+    let has_superblock = low * BLOCK_BYTES + superblock::SIZE as u64 <= bytes;
+    (low > 0 && with_tree(low) == total && has_superblock).then_some(low)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tree_has_a_whole_superblock() {
+        let found = [4096, 4097, 4607, 4608, 8192].map(blocks_before_tree);
+        assert_eq!(found, [None, None, None, Some(1), Some(1)]);
+    }
 
     #[test]
     fn levels_lie_as_those_of_veritysetup() {

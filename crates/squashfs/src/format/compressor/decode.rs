@@ -183,7 +183,7 @@ fn xz(params: &mut XzParams, options: &Options<'_>, block_size: u32) -> Result<(
     }
     params.model.dict_size = if size == block_size { DictSize::Block } else { DictSize::Bytes(size) };
     params.filters = set::<Bcj>(options.word(4));
-    // What is appended need not try so many.
+    // That which is appended need not try so many.
     params.auto =
         XzParams::AUTO.iter().all(|filter| params.filters.contains(*filter)) && !params.filters.contains(Bcj::Ia64);
     Ok(())

@@ -16,6 +16,10 @@ pub enum Part {
     Wrap(usize),
     /// A sealed chunk.
     Chunk(u64),
+    /// Sealed chunks, from the first to the last.
+    Chunks(u64, u64),
+    /// The padding behind the content.
+    Padding,
 }
 
 impl fmt::Display for Part {
@@ -24,6 +28,8 @@ impl fmt::Display for Part {
             Part::Head => f.write_str("the head of the encryption"),
             Part::Wrap(number) => write!(f, "wrapped key {number}"),
             Part::Chunk(number) => write!(f, "encrypted chunk {number}"),
+            Part::Chunks(first, last) => write!(f, "encrypted chunks {first} to {last}"),
+            Part::Padding => f.write_str("the padding of the encryption"),
         }
     }
 }

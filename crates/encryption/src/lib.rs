@@ -18,7 +18,7 @@ pub use format::{ChunkSize, MAGIC, MadeFor};
 pub use keys::{Ask, Identities, Recipients};
 pub use memory::memory;
 pub use packline_runtime::{Input, Resources, Sink};
-pub use read::{OpenedHead, PlainInput, PlainStream, SealedHead};
+pub use read::{Damage, OpenedHead, PlainInput, PlainStream, SealedHead};
 pub use write::{Sealing, SealingSink};
 pub use zeroize::Zeroizing;
 

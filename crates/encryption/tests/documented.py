@@ -151,7 +151,7 @@ def head(file):
     magic, version, log, wraps, flags, length, total, check = struct.unpack_from("<8sBBBBI8s8s", file, 0)
     need(magic == b"\x8bPLE\r\n\x1a\n", "its magic")
     need(check == blake3(file[:24])[:8], "its check")
-    need(version == 1 and flags == 0 and 12 <= log <= 20, "version, flags or size of chunks")
+    need(version == 1 and flags <= 1 and 12 <= log <= 20, "version, flags or size of chunks")
     need(1 <= wraps <= 64 and length <= 1 << 20, "its wraps")
     bound = file[: FIXED + length]
     need(total == blake3(bound[FIXED:])[:8], "the sum of its wraps")
@@ -160,11 +160,10 @@ def head(file):
         need(at + 4 <= len(bound), "a wrap")
         at += 4 + struct.unpack_from("<I", bound, at)[0]
     need(at == len(bound), "wraps that do not fill their part")
-    return bound, 1 << log
+    return bound, 1 << log, flags == 1
 
 
-def content(file, file_key):
-    bound, size = head(file)
+def chunks(file, file_key, bound, size):
     at = len(bound) + CHECK
     need(file[len(bound) : at] == derive("packline encrypted 1: key check", file_key + bound), "its key")
     keys = schedule(derive("packline encrypted 1: payload key", file_key + bound))
@@ -184,9 +183,19 @@ def content(file, file_key):
     need(at == len(file), "bytes follow the last chunk")
 
 
+def content(file, file_key):
+    bound, size, padded = head(file)
+    made = b"".join(chunks(file, file_key, bound, size))
+    if not padded:
+        return made
+    need(len(made) >= 8, "its padding")
+    length = struct.unpack("<Q", made[-8:])[0]
+    need(length <= len(made) - 8 and not any(made[length:-8]), "its padding")
+    return made[:length]
+
+
 with open(sys.argv[1], "rb") as source:
     key = source.read()
 with open(sys.argv[2], "rb") as source:
     whole = source.read()
-for part in content(whole, key):
-    sys.stdout.buffer.write(part)
+sys.stdout.buffer.write(content(whole, key))

@@ -7,9 +7,9 @@ use packline_encryption::{ChunkSize, Resources, Sealing, SealingSink, Sink};
 use packline_testkit::tools;
 
 /// A small file with a key that is given; the wraps are not read.
-fn sealed(content: &[u8]) -> Vec<u8> {
-    let sealing =
-        Sealing::for_tests(*b"thirty-two bytes that are no key", &[b"w".to_vec()], ChunkSize::from_log(12).unwrap());
+fn sealed(content: &[u8], padded: bool) -> Vec<u8> {
+    let (key, chunk) = (*b"thirty-two bytes that are no key", ChunkSize::from_log(12).unwrap());
+    let sealing = Sealing::for_tests(key, &[b"w".to_vec()], chunk, padded);
     let mut file = Vec::new();
     let mut sink = SealingSink::new(sealing.unwrap(), &mut file, &Resources::new(0)).unwrap();
     sink.append(content).unwrap();
@@ -32,11 +32,17 @@ fn python_reads_what_the_document_says() {
     };
     for length in [0, 1, 4095, 4096, 4097, 9000] {
         let content: Vec<u8> = (0..length).map(|at| (at * 7) as u8).collect();
-        let ran = read(&sealed(&content));
-        assert!(ran.status.success() && ran.stdout == content, "{length}: {}", String::from_utf8_lossy(&ran.stderr));
+        for padded in [false, true] {
+            let ran = read(&sealed(&content, padded));
+            assert!(
+                ran.status.success() && ran.stdout == content,
+                "{length}: {}",
+                String::from_utf8_lossy(&ran.stderr)
+            );
+        }
     }
-    let file = sealed(&[5; 5000]);
-    for at in [0, 9, 20, 40, 70, 120, 5020, file.len() - 1] {
+    let file = sealed(&[5; 5000], true);
+    for at in [0, 9, 11, 20, 40, 70, 120, 5020, file.len() - 1] {
         let mut changed = file.clone();
         changed[at] ^= 1;
         assert!(!read(&changed).status.success(), "byte {at}");

@@ -6,9 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 #[cfg(feature = "encryption")]
-use packline_encryption::{ChunkSize, SealedHead, Sealing, SealingSink, memory};
+use packline_encryption::{ChunkSize, Damage, OpenedHead, PlainInput, SealedHead, Sealing, SealingSink, memory};
 #[cfg(feature = "encryption")]
 pub use packline_encryption::{Identities, Recipients};
+#[cfg(feature = "encryption")]
+use packline_pln::Verified;
 use packline_pln::{Error as PlnError, Written};
 #[cfg(feature = "encryption")]
 use packline_runtime::InputStream;
@@ -20,6 +22,8 @@ use packline_runtime::escape::Escape;
 use crate::opened_input::Bytes;
 use crate::opened_input::OpenedInput;
 use crate::{Error, Resources};
+#[cfg(feature = "encryption")]
+use crate::{Observer, pln_file::fault};
 
 /// There are none without encryption.
 #[cfg(not(feature = "encryption"))]
@@ -40,6 +44,8 @@ pub struct Encryption {
     pub passphrases: u64,
     /// Bytes of content of an encrypted chunk.
     pub chunk_size: u64,
+    /// Whether padding hides the size of the content.
+    pub padded: bool,
     /// Bytes of the file; 0 of a stream that was not read.
     pub physical: u64,
 }
@@ -83,20 +89,84 @@ pub(crate) fn opened(
     identities: Option<&Identities>,
     resources: &Resources,
 ) -> Result<OpenedInput, Error> {
+    opened_with(opened, identities, resources, &|head| head)
+}
+
+/// As [`opened`], by a head that `prepare` has changed.
+#[cfg(feature = "encryption")]
+fn opened_with(
+    opened: OpenedInput,
+    identities: Option<&Identities>,
+    resources: &Resources,
+    prepare: &dyn Fn(OpenedHead) -> OpenedHead,
+) -> Result<OpenedInput, Error> {
     let none = Identities::default();
     let (identities, limit) = (identities.unwrap_or(&none), resources.memory);
     let OpenedInput { display_path, bytes, about, protected, .. } = opened;
     let wrong = |cause: packline_encryption::Error| refused(&display_path, cause);
+    let mut plain = None;
     let (bytes, share) = match bytes {
-        Bytes::At(file) => at_offsets(file, identities, resources).map_err(wrong)?,
+        Bytes::At(file) => {
+            let (bytes, share, input) = at_offsets(file, identities, resources, prepare).map_err(wrong)?;
+            plain = input;
+            (bytes, share)
+        }
         Bytes::Stream(mut stream) => {
             let head = SealedHead::read(&mut stream).map_err(wrong)?;
             let share = Share::new(resources, head.chunk_size());
-            let head = head.open(identities, limit).map_err(wrong)?;
+            let head = prepare(head.open(identities, limit).map_err(wrong)?);
             (Bytes::Stream(Box::new(head.stream(stream, resources, MAY_FOLLOW).map_err(wrong)?)), share)
         }
     };
-    Ok(OpenedInput { display_path, bytes, about, protected, share })
+    Ok(OpenedInput { display_path, bytes, about, protected, share, plain })
+}
+
+/// As [`packline_pln::verify`], of a file that is encrypted: damaged chunks are read over, and named after what is wrong in the content.
+///
+/// # Errors
+/// As [`opened`] and [`packline_pln::verify`].
+#[cfg(feature = "encryption")]
+pub(crate) fn verify(
+    opened: OpenedInput,
+    identities: Option<&Identities>,
+    resources: &Resources,
+    found: &mut dyn FnMut(&PlnError),
+    observer: &mut dyn Observer,
+) -> Result<Verified, Error> {
+    let damage = Arc::new(Damage::default());
+    let mut opened = opened_with(opened, identities, resources, &|head| head.noting(&damage))?;
+    let share = opened.share;
+    let read = share.beside(resources, |rest| packline_pln::verify(opened.source(), found, rest, observer));
+    let rest = read_rest(&mut opened).map_err(PlnError::Input);
+    let damage = damage.take();
+    let count = damage.len() as u64;
+    damage.into_iter().for_each(|error| found(&PlnError::Input(error.into_io())));
+    let read = read.and_then(|verified| rest.map(|()| Verified { findings: verified.findings + count, ..verified }));
+    read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause))
+}
+
+/// Reads what is left of a file whose damage is noted.
+#[cfg(feature = "encryption")]
+fn read_rest(opened: &mut OpenedInput) -> io::Result<()> {
+    match (&opened.plain, &mut opened.bytes) {
+        (Some(plain), _) => plain.note_damage().map_err(packline_encryption::Error::into_io),
+        (None, Bytes::Stream(stream)) => io::copy(stream, &mut io::sink()).map(drop),
+        (None, Bytes::At(_)) => Ok(()),
+    }
+}
+
+/// Checks the padding of a file all of whose content was read at offsets.
+///
+/// # Errors
+/// [`PlnError::Input`].
+pub(crate) fn check_padding(opened: &OpenedInput) -> Result<(), PlnError> {
+    #[cfg(feature = "encryption")]
+    if let Some(plain) = &opened.plain {
+        plain.check_padding().map_err(|cause| PlnError::Input(cause.into_io()))?;
+    }
+    #[cfg(not(feature = "encryption"))]
+    let _ = opened;
+    Ok(())
 }
 
 /// Recovery data, which a stream still has behind it.
@@ -109,9 +179,10 @@ fn at_offsets(
     file: Arc<dyn packline_runtime::Input>,
     identities: &Identities,
     resources: &Resources,
-) -> Result<(Bytes, Share), packline_encryption::Error> {
+    prepare: &dyn Fn(OpenedHead) -> OpenedHead,
+) -> Result<(Bytes, Share, Option<Arc<PlainInput>>), packline_encryption::Error> {
     let damaged = |cause: packline_encryption::Error| match cause.is_of_file() {
-        true => Ok((Bytes::Stream(Box::new(Damaged(Some(cause.into_io())))), Share::default())),
+        true => Ok((Bytes::Stream(Box::new(Damaged(Some(cause.into_io())))), Share::default(), None)),
         false => Err(cause),
     };
     let head = match SealedHead::of(&file) {
@@ -120,13 +191,16 @@ fn at_offsets(
     };
     let (share, start) = (Share::new(resources, head.chunk_size()), head.length());
     let head = match head.open(identities, resources.memory) {
-        Ok(head) => head,
+        Ok(head) => prepare(head),
         Err(cause) => return damaged(cause),
     };
     Ok(match head.clone().input(Arc::clone(&file)) {
-        Ok(input) => (Bytes::At(Arc::new(input)), share),
+        Ok(input) => {
+            let input = Arc::new(input);
+            (Bytes::At(input.clone()), share, Some(input))
+        }
         Err(cause) if cause.is_of_file() => {
-            (Bytes::Stream(Box::new(head.stream(InputStream::new(file, start), resources, None)?)), share)
+            (Bytes::Stream(Box::new(head.stream(InputStream::new(file, start), resources, None)?)), share, None)
         }
         Err(cause) => return Err(cause),
     })
@@ -180,7 +254,8 @@ pub(crate) fn described(path: &Path, file: &Arc<dyn packline_runtime::Input>) ->
     let head = SealedHead::of(file).map_err(wrong)?;
     let made_for = head.made_for().map_err(wrong)?;
     let chunk_size = head.chunk_size().bytes() as u64;
-    Ok(Encryption { keys: made_for.keys, passphrases: made_for.passphrases, chunk_size, physical: file.size() })
+    let (padded, physical) = (head.is_padded(), file.size());
+    Ok(Encryption { keys: made_for.keys, passphrases: made_for.passphrases, chunk_size, padded, physical })
 }
 
 /// Seals what `write` appends to a sink.

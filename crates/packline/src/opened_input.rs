@@ -38,6 +38,9 @@ pub(crate) struct OpenedInput {
     /// Memory that decrypting it takes.
     #[cfg(feature = "pln")]
     pub(crate) share: Share,
+    /// The content of one that is encrypted and read at offsets.
+    #[cfg(feature = "encryption")]
+    pub(crate) plain: Option<Arc<packline_encryption::PlainInput>>,
 }
 
 pub(crate) enum Bytes {
@@ -62,6 +65,8 @@ impl OpenedInput {
             protected: None,
             #[cfg(feature = "pln")]
             share: Share::default(),
+            #[cfg(feature = "encryption")]
+            plain: None,
         }
     }
 

@@ -155,7 +155,11 @@ fn decompress(
     observer: &mut dyn Observer,
 ) -> Result<Unpacked, packline_pln::Error> {
     let share = opened.share;
-    share.beside(resources, |rest| packline_pln::decompress(opened.source(), span, sink, rest, observer))
+    let read = share.beside(resources, |rest| packline_pln::decompress(opened.source(), span, sink, rest, observer))?;
+    if span == Span::ALL {
+        encrypted::check_padding(opened)?;
+    }
+    Ok(read)
 }
 
 /// Verifies a whole .pln file. Faults are passed to `found`, in the order of the file.
@@ -169,7 +173,12 @@ pub fn pln_verify(
     found: &mut dyn FnMut(&packline_pln::Error),
     observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
-    let mut opened = OpenedInput::new(source)?.require_pln(identities, resources)?;
+    let mut opened = OpenedInput::new(source)?.without_recovery()?;
+    #[cfg(feature = "encryption")]
+    if opened.content_kind()? == Some(ContentKind::Encrypted) {
+        return encrypted::verify(opened, identities, resources, found, observer);
+    }
+    let mut opened = opened.decrypted(identities, resources)?;
     let share = opened.share;
     let read = share.beside(resources, |rest| packline_pln::verify(opened.source(), found, rest, observer));
     read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause))

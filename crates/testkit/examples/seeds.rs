@@ -35,6 +35,7 @@ fn main() -> io::Result<()> {
     pseudo_file(place)?;
     cache_answer(place)?;
     layers(place)?;
+    encrypted(place)?;
     verity(place)?;
     fs::remove_dir_all(&tree)?;
     compressed(place)
@@ -69,6 +70,19 @@ fn layers(place: &Path) -> io::Result<()> {
     let docker = r#"[{"Config":"@2","RepoTags":["box:1"],"Layers":["@3"]}]"#;
     fs::write(place.join("oci/layout"), [index, manifest, config, "layer"].map(str::as_bytes).join(&0xff))?;
     fs::write(place.join("oci/docker"), [docker, "", config, "layer"].map(str::as_bytes).join(&0xff))
+}
+
+/// A head without sums around a wrapped key; edits of a file; padded contents. The first byte says which.
+fn encrypted(place: &Path) -> io::Result<()> {
+    let directory = place.join("encrypted");
+    fs::create_dir_all(&directory)?;
+    let wrap = b"age-encryption.org/v1\n-> X25519 a\nb\n-> scrypt salt 18\nb\n--- mac\n";
+    let (fixed, length) =
+        ([&[1; 9][..], &[12, 1, 0], &[wrap.len() as u8 + 4, 0, 0, 0], &[0; 16]].concat(), wrap.len() as u8);
+    fs::write(directory.join("head"), [&fixed[..], &[length, 0, 0, 0], wrap, &[0; 52]].concat())?;
+    fs::write(directory.join("edits"), b"\x02\x00\x08\x04\x01\x20\x01\x00\x14\x00\x20\x03\x00")?;
+    fs::write(directory.join("edits-of-padded"), b"\x03\x00\x38\x02\x00")?;
+    fs::write(directory.join("padding"), [&b"\x04content"[..], &[0; 5000], &7u64.to_le_bytes()].concat())
 }
 
 /// A hash tree about three blocks, whose one block of hashes has those of none.

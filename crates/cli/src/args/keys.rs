@@ -17,7 +17,7 @@ const LARGEST: u64 = 1 << 20;
 /// Long names of [`OpeningKeys`].
 pub const OPENING: [&str; 2] = ["identity", "passphrase-file"];
 /// Long names of [`RecipientOptions`].
-pub const SEALING: [&str; 3] = ["recipient", "recipients-file", "passphrase"];
+pub const SEALING: [&str; 4] = ["recipient", "recipients-file", "passphrase", "pad"];
 
 /// Options of commands that read .pln files.
 #[derive(Debug, Default, clap::Args)]
@@ -45,6 +45,9 @@ pub struct RecipientOptions {
     /// Encrypt with a passphrase that is asked for on the terminal; --passphrase-file reads one
     #[arg(long)]
     passphrase: bool,
+    /// Hide how large what is encrypted is, but for the highest bits of its size: adds up to 12%, less to large files
+    #[arg(long)]
+    pad: bool,
 }
 
 impl OpeningKeys {
@@ -94,6 +97,13 @@ impl RecipientOptions {
         }
         if self.passphrase {
             recipients.add_passphrase(asked_twice(io)?);
+        }
+        if self.pad && recipients.is_empty() {
+            let keys = "--recipient, --recipients-file, --passphrase or --passphrase-file";
+            return Err(wrong("pad", format!("only the size of what is encrypted is hidden (expected {keys} too)")));
+        }
+        if self.pad {
+            recipients.set_padded();
         }
         Ok((!recipients.is_empty()).then(|| Arc::new(recipients)))
     }

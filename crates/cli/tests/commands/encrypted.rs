@@ -31,7 +31,12 @@ fn detached(sandbox: &Sandbox, words: &[&str]) -> Ran {
 
 /// `packline cat` of a file that comes through a pipe.
 fn from_pipe(sandbox: &Sandbox, name: &str, options: &str) -> Ran {
-    let line = format!("cat {name} | {} cat - --identity key {options}", env!("CARGO_BIN_EXE_packline"));
+    from_pipe_with(sandbox, "cat", name, options)
+}
+
+/// A command that reads a file through a pipe.
+fn from_pipe_with(sandbox: &Sandbox, command: &str, name: &str, options: &str) -> Ran {
+    let line = format!("cat {name} | {} {command} - --identity key {options}", env!("CARGO_BIN_EXE_packline"));
     Ran::of(&mut sandbox.program("sh", &["-c", &line]))
 }
 
@@ -130,14 +135,124 @@ fn damage_is_named_and_what_precedes_it_is_kept_on_request() {
         sandbox.bad(1, &[&["decompress", "--keep-broken", "-fo", "part", name][..], &key].concat());
         let part = sandbox.read("part");
         assert!(part.len() >= 3 * 65_536 && content.starts_with(&part), "{name}: {}", part.len());
-        let verified = sandbox.bad(1, &[&["verify", name][..], &key].concat());
-        assert!(verified.contains("encrypted chunk 4"), "{verified}");
+        let verified = sandbox.run(&[&["verify", name][..], &key].concat());
+        assert!(verified.status == 1 && verified.text().contains("encrypted chunk 4"), "{verified:?}");
         let streamed = from_pipe(&sandbox, name, "");
         assert!(streamed.status == 1 && content.starts_with(&streamed.stdout), "{name}: {}", streamed.stderr);
     }
     // A part that is whole can be read from a file with damage elsewhere.
     let words = ["cat", "--range", "500000..500100", "flipped", "--identity", "key"];
     assert!(sandbox.good(&words).stdout == content[500_000..500_100]);
+}
+
+#[test]
+fn verify_names_every_damaged_range_and_the_records_in_it() {
+    let (sandbox, _) = encrypted(&["-c", "none"]);
+    let mut damaged = sandbox.read("x.pln");
+    let file = damaged.clone();
+    for at in [150_000, 200_000, 500_000] {
+        damaged[at] ^= 1;
+    }
+    sandbox.write("damaged", &damaged);
+    let words = ["verify", "--identity", "key", "damaged"];
+    let text = sandbox.run(&words).text();
+    let chunks: Vec<&str> = text.lines().filter(|line| line.contains(": encrypted chunk")).collect();
+    assert!(
+        chunks.len() == 2 && chunks[0].contains("encrypted chunks 2 to 3, at byte ") && chunks[1].contains("chunk 7,"),
+        "{text}"
+    );
+    assert!(
+        text.contains("record 2, at byte ") && text.contains("record 7, at byte ") && !text.contains("record 5"),
+        "{text}"
+    );
+    let lines = sandbox.run(&[&words[..], &["--json"]].concat()).text();
+    let found: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(
+        found.iter().any(|object| object["part"] == "encrypted chunks 2 to 3" && object["offset"].is_u64()),
+        "{lines}"
+    );
+    let piped = from_pipe_with(&sandbox, "verify", "damaged", "");
+    assert!(
+        piped.status == 1 && piped.text().contains("chunks 2 to 3") && piped.text().contains("chunk 7,"),
+        "{piped:?}"
+    );
+    // The end, by which a file is read at offsets, and a part that is cut off.
+    let mut last = file.clone();
+    (last[100_000], last[file.len() - 1]) = (!last[100_000], !last[file.len() - 1]);
+    for (bytes, end) in [(&last[..], "chunk 10,"), (&damaged[..600_000], "cut off")] {
+        sandbox.write("damaged", bytes);
+        let ran = sandbox.run(&words);
+        assert!(ran.status == 1 && ran.text().contains(end), "{ran:?}");
+        assert!(ran.text().contains("encrypted chunk 1,") || ran.text().contains("chunks 2 to 3"), "{ran:?}");
+    }
+    sandbox.good(&["verify", "--identity", "key", "x.pln"]);
+}
+
+#[test]
+fn padded_files_have_few_sizes_and_all_commands_read_them() {
+    let (sandbox, content) = encrypted(&["-f", "--pad", "-c", "none"]);
+    let key = ["--identity", "key"];
+    let size = sandbox.read("x.pln").len();
+    sandbox.write("x", &content[..690_000]);
+    sandbox.good(&[
+        "compress",
+        "-qfo",
+        "less.pln",
+        "-c",
+        "none",
+        "--pad",
+        "--recipient",
+        PUBLIC,
+        "--record-size",
+        "64K",
+        "x",
+    ]);
+    // The wrapped keys have random stanzas.
+    assert!(sandbox.read("less.pln").len().abs_diff(size) < 600, "{} and {size}", sandbox.read("less.pln").len());
+    sandbox.good(&[&["decompress", "-qfo", "y", "x.pln"][..], &key].concat());
+    assert!(sandbox.read("y") == content);
+    for (range, expected) in [("..", &content[..]), ("699990..", &content[699_990..]), ("5..9", &content[5..9])] {
+        assert!(sandbox.good(&[&["cat", "--range", range, "x.pln"][..], &key].concat()).stdout == expected, "{range}");
+        assert!(from_pipe(&sandbox, "x.pln", &format!("--range {range}")).stdout == expected, "{range}, from a pipe");
+    }
+    sandbox.good(&[&["verify", "x.pln"][..], &key].concat());
+    let info = sandbox.good(&[&["info", "--json", "x.pln"][..], &key].concat()).text();
+    let info: Value = serde_json::from_str(&info).unwrap();
+    assert!(info["encryption"]["padded"] == true && info["physical_bytes"] == size, "{info}");
+    // A bit of the padding, at its end and before.
+    for before in [30, 5000] {
+        let mut damaged = sandbox.read("x.pln");
+        damaged[size - before] ^= 1;
+        sandbox.write("damaged", &damaged);
+        for words in [&["decompress", "-fo", "z", "damaged"][..], &["verify", "damaged"], &["cat", "damaged"]] {
+            let ran = sandbox.run(&[words, &key].concat());
+            assert!(ran.status == 1 && (ran.text() + &ran.stderr).contains("encrypted chunk 1"), "{words:?}: {ran:?}");
+        }
+        assert!(!sandbox.at("z").exists());
+        let piped = from_pipe(&sandbox, "damaged", "");
+        assert!(piped.status == 1 && content.starts_with(&piped.stdout), "{}", piped.stderr);
+    }
+}
+
+#[test]
+fn padding_goes_with_pipes_and_recovery_data() {
+    let (sandbox, content) = encrypted(&["-f", "--pad", "--recovery", "10%"]);
+    let program = env!("CARGO_BIN_EXE_packline");
+    let line = format!(
+        "cat x | {program} compress -q --recipient {PUBLIC} --pad --recovery 10% --record-size 64K > piped.pln"
+    );
+    Ran::good(&mut sandbox.program("sh", &["-c", &line]));
+    let keyed = |words: &[&str]| sandbox.good(&[words, &["--identity", "key"]].concat());
+    for name in ["x.pln", "piped.pln"] {
+        assert!(keyed(&["cat", name]).stdout == content && from_pipe(&sandbox, name, "").stdout == content, "{name}");
+        keyed(&["verify", name]);
+        let mut damaged = sandbox.read(name);
+        let physical: Value = serde_json::from_str(&keyed(&["info", "--json", name]).text()).unwrap();
+        damaged[physical["physical_bytes"].as_u64().unwrap() as usize - 40] ^= 1;
+        sandbox.write("damaged", &damaged);
+        let ran = keyed(&["decompress", "-fo", "y", "damaged"]);
+        assert!(sandbox.read("y") == content && ran.stderr.contains("is read from a repaired copy"), "{ran:?}");
+    }
 }
 
 #[test]

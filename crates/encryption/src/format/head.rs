@@ -9,6 +9,8 @@ use crate::{Error, Part};
 /// The first 8 bytes of sealed files of every version: as those of .pln files, with an E for encrypted.
 pub const MAGIC: [u8; 8] = [0x8B, b'P', b'L', b'E', 0x0D, 0x0A, 0x1A, 0x0A];
 const VERSION: u8 = 1;
+/// The flag of a content with padding.
+const PADDED: u8 = 1;
 /// Bytes before the wraps.
 const FIXED: usize = 32;
 /// Bytes after the wraps: a hash of the file key and the head.
@@ -24,6 +26,8 @@ const CHECKED: usize = 24;
 /// A head whose checks have been verified, but for the one that needs the key.
 pub(crate) struct Head {
     pub(crate) chunk: ChunkSize,
+    /// Whether the content has padding.
+    pub(crate) padded: bool,
     /// The fixed part and the wraps: what the payload key depends on.
     pub(crate) bound: Vec<u8>,
     /// Where wraps are in `bound`, without their lengths.
@@ -36,7 +40,7 @@ impl Head {
     ///
     /// # Errors
     /// [`Error::Key`] if there are too many wraps.
-    pub(crate) fn bound(chunk: ChunkSize, wraps: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
+    pub(crate) fn bound(chunk: ChunkSize, padded: bool, wraps: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
         let bytes: usize = wraps.iter().map(|wrap| LENGTH + wrap.len()).sum();
         if wraps.len() > WRAPS || bytes > WRAPS_BYTES {
             let what = format!("too many recipients: {bytes} bytes in {} wraps", wraps.len());
@@ -50,6 +54,7 @@ impl Head {
         let sum = sum(&bound[FIXED..]);
         bound[..8].copy_from_slice(&MAGIC);
         (bound[8], bound[9], bound[10]) = (VERSION, chunk.log(), wraps.len() as u8);
+        bound[11] = if padded { PADDED } else { 0 };
         bound[12..16].copy_from_slice(&(bytes as u32).to_le_bytes());
         bound[16..CHECKED].copy_from_slice(&sum);
         let check = self::sum(&bound[..CHECKED]);
@@ -73,7 +78,7 @@ impl Head {
         let wraps = ranges(&bound, count)?;
         let mut key_check = [0; KEY_CHECK];
         fill(input, &mut key_check, bound.len())?;
-        Ok(Head { chunk, bound, wraps, key_check })
+        Ok(Head { chunk, padded: bound[11] == PADDED, bound, wraps, key_check })
     }
 
     /// Bytes before the first chunk.
@@ -122,8 +127,8 @@ fn fixed(bytes: &[u8]) -> Result<(ChunkSize, usize, usize), Error> {
     if bytes[8] != VERSION {
         return unsupported(format!("version {} of the encryption", bytes[8]), format!("version {VERSION}"));
     }
-    if bytes[11] != 0 {
-        return unsupported(format!("flags {:#04x} of the encryption", bytes[11]), "none of them".into());
+    if bytes[11] & !PADDED != 0 {
+        return unsupported(format!("flags {:#04x} of the encryption", bytes[11]), format!("none but {PADDED:#04x}"));
     }
     let chunk = ChunkSize::from_log(bytes[9]);
     let chunk = chunk.ok_or_else(|| wrong(format!("chunks of 2^{} bytes", bytes[9]), "2^12 to 2^20"))?;

@@ -3,6 +3,7 @@
 mod chunk_size;
 mod head;
 mod made_for;
+pub(crate) mod padding;
 mod stanzas;
 
 pub use chunk_size::ChunkSize;

@@ -17,6 +17,7 @@ const EXPECTED: &str = "age1..., ssh-ed25519 ... or ssh-rsa ...";
 pub struct Recipients {
     keys: Vec<Box<dyn age::Recipient + Send + Sync>>,
     passphrases: Vec<SecretString>,
+    pub(crate) padded: bool,
     /// Binary logarithm of scrypt's work factor; `None` for the usual one.
     work: Option<u8>,
 }
@@ -78,6 +79,11 @@ impl Recipients {
     /// Adds a passphrase.
     pub fn add_passphrase(&mut self, passphrase: SecretString) {
         self.passphrases.push(passphrase);
+    }
+
+    /// Pads what is sealed for them, so that the size of a file tells little of that of its content: at most 12 % more.
+    pub fn set_padded(&mut self) {
+        self.padded = true;
     }
 
     /// Makes passphrases cheap, for tests: 2^`log` instead of the usual work.

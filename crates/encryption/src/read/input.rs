@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use packline_runtime::Input;
 
 use super::OpenedHead;
-use super::opened::{cut, extended, forged, impossible, offset};
+use super::opened::{cut, extended, forged, impossible, malformed_padding, offset};
 use crate::Error;
 use crate::cipher::parse_header;
+use crate::format::padding::{self, content_of};
 use crate::format::{HEADER, LEAST};
 
 /// Bytes of content that are kept of chunks of which a read took a part: the next read often takes the rest.
@@ -25,6 +26,8 @@ pub struct PlainInput {
     last: u64,
     /// Bytes of content.
     size: u64,
+    /// Bytes of content and padding.
+    sealed: u64,
     recent: Mutex<VecDeque<(u64, Arc<[u8]>)>>,
     opened: AtomicU64,
 }
@@ -36,7 +39,7 @@ impl fmt::Debug for PlainInput {
 }
 
 impl PlainInput {
-    pub(super) fn new(head: OpenedHead, file: Arc<dyn Input>) -> Result<PlainInput, Error> {
+    pub(super) fn new(mut head: OpenedHead, file: Arc<dyn Input>) -> Result<PlainInput, Error> {
         let stride = head.chunk.stride() as u64;
         let sealed = file.size().checked_sub(head.start).and_then(|sealed| sealed.checked_sub(LEAST));
         let sealed = sealed.ok_or_else(|| cut(0, head.start))?;
@@ -53,10 +56,66 @@ impl PlainInput {
             std::cmp::Ordering::Equal => {}
         }
         let size = last * head.chunk.bytes() as u64 + length as u64;
+        // Without the end of the file there is no size.
+        let damage = head.damage.take();
         let (recent, opened) = (Mutex::default(), AtomicU64::new(0));
-        let input = PlainInput { head, file, last, size, recent, opened };
+        let mut input = PlainInput { head, file, last, size, sealed: size, recent, opened };
         input.chunk(last)?;
+        if input.head.padded {
+            input.size = input.without_padding()?;
+        }
+        input.head.damage = damage;
         Ok(input)
+    }
+
+    /// Bytes of content of a file with padding, by the length at its end.
+    fn without_padding(&self) -> Result<u64, Error> {
+        let mut length = [0; padding::LENGTH];
+        let malformed = || malformed_padding(self.head.start);
+        let at = self.sealed.checked_sub(length.len() as u64).ok_or_else(malformed)?;
+        self.read(at, &mut length)?;
+        content_of(self.sealed, length).ok_or_else(malformed)
+    }
+
+    /// Checks the padding, which no read of the content touches.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Input`].
+    pub fn check_padding(&self) -> Result<(), Error> {
+        let end = if self.head.padded { self.sealed - padding::LENGTH as u64 } else { self.size };
+        let (mut at, mut zeros) = (self.size, vec![0; self.head.chunk.bytes()]);
+        while at < end {
+            let now = (end - at).min((zeros.len() as u64) - at % zeros.len() as u64) as usize;
+            self.read(at, &mut zeros[..now])?;
+            if zeros[..now].iter().any(|&byte| byte != 0) {
+                return Err(malformed_padding(self.head.start));
+            }
+            at += now as u64;
+        }
+        Ok(())
+    }
+
+    /// Once all of the content was read: notes each damaged chunk of the file, and padding that is malformed, where the head notes damage.
+    ///
+    /// # Errors
+    /// [`Error::Input`].
+    pub fn note_damage(&self) -> Result<(), Error> {
+        let Some(damage) = &self.head.damage else { return Ok(()) };
+        match self.check_padding() {
+            Err(error) if error.is_of_file() => damage.note_other(error),
+            checked => checked?,
+        }
+        let mut sealed = Vec::new();
+        for number in (0..=self.last).take_while(|_| damage.is_seen()) {
+            sealed.resize(self.length(number) + LEAST as usize, 0);
+            match self.open(number, &mut sealed) {
+                Err(error) if error.is_of_file() => {
+                    damage.note(number, offset(self.head.start, number, self.head.chunk));
+                }
+                opened => opened?,
+            }
+        }
+        Ok(())
     }
 
     /// How many chunks have been opened, for tests and statistics.
@@ -64,10 +123,10 @@ impl PlainInput {
         self.opened.load(Ordering::Relaxed)
     }
 
-    /// Content bytes of a chunk.
+    /// Bytes of content and padding of a chunk.
     fn length(&self, number: u64) -> usize {
         let bytes = self.head.chunk.bytes() as u64;
-        bytes.min(self.size - number * bytes) as usize
+        bytes.min(self.sealed - number * bytes) as usize
     }
 
     /// Reads and opens a chunk into `into`, which gets it as it is sealed; the content is behind the header then.
@@ -108,15 +167,27 @@ impl PlainInput {
             let (number, within) = (at / bytes, (at % bytes) as usize);
             let length = (self.length(number) - within).min(into.len());
             let (now, rest) = std::mem::take(&mut into).split_at_mut(length);
-            if length < bytes as usize {
-                now.copy_from_slice(&self.chunk(number)?[within..within + length]);
-            } else {
-                whole.resize(length + LEAST as usize, 0);
-                self.open(number, &mut whole)?;
-                now.copy_from_slice(&whole[HEADER..HEADER + length]);
+            match (self.part(number, within, now, &mut whole), &self.head.damage) {
+                (Err(error), Some(damage)) if error.is_of_file() => {
+                    damage.see();
+                    now.fill(0);
+                }
+                (read, _) => read?,
             }
             (at, into) = (at + length as u64, rest);
         }
+        Ok(())
+    }
+
+    /// Reads a part of a chunk; `whole` is room for one.
+    fn part(&self, number: u64, within: usize, into: &mut [u8], whole: &mut Vec<u8>) -> Result<(), Error> {
+        if into.len() < self.head.chunk.bytes() {
+            into.copy_from_slice(&self.chunk(number)?[within..within + into.len()]);
+            return Ok(());
+        }
+        whole.resize(into.len() + LEAST as usize, 0);
+        self.open(number, whole)?;
+        into.copy_from_slice(&whole[HEADER..HEADER + into.len()]);
         Ok(())
     }
 }

@@ -1,18 +1,21 @@
 //! Opening of sealed files: at any offset, or from front to back.
 
+mod chunk_stream;
+mod damage;
 mod input;
 mod opened;
-mod stream;
+mod plain_stream;
 
 use std::io::Read;
 use std::sync::Arc;
 
 use packline_runtime::{Input, InputStream};
 
+pub use damage::Damage;
 pub use input::PlainInput;
 pub(crate) use input::RECENT;
 pub use opened::OpenedHead;
-pub use stream::PlainStream;
+pub use plain_stream::PlainStream;
 
 use crate::format::Head;
 use crate::keys::unwrap;
@@ -51,6 +54,11 @@ impl SealedHead {
         self.0.chunk
     }
 
+    /// Whether the size of its content is hidden by padding.
+    pub fn is_padded(&self) -> bool {
+        self.0.padded
+    }
+
     /// Bytes before the first chunk.
     pub fn length(&self) -> u64 {
         self.0.length()
@@ -67,6 +75,7 @@ impl SealedHead {
             let what = "it is not the one that this key was made for";
             return Err(Error::corrupt(Part::Head, 0, what, "the head as it was written"));
         }
-        Ok(OpenedHead { key: Arc::new(key.payload(&self.0.bound)), chunk: self.0.chunk, start: self.0.length() })
+        let (chunk, start, padded) = (self.0.chunk, self.0.length(), self.0.padded);
+        Ok(OpenedHead { key: Arc::new(key.payload(&self.0.bound)), chunk, start, padded, damage: None })
     }
 }

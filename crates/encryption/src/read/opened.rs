@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use packline_runtime::{Input, Resources};
 
-use super::{PlainInput, PlainStream};
+use super::{Damage, PlainInput, PlainStream};
 use crate::cipher::PayloadKey;
 use crate::{ChunkSize, Error, Part};
 
@@ -17,6 +17,9 @@ pub struct OpenedHead {
     pub(super) chunk: ChunkSize,
     /// Byte of the file at which the first chunk begins.
     pub(super) start: u64,
+    pub(super) padded: bool,
+    /// Where damaged chunks are noted, which are read as zeros then.
+    pub(super) damage: Option<Arc<Damage>>,
 }
 
 impl fmt::Debug for OpenedHead {
@@ -26,6 +29,13 @@ impl fmt::Debug for OpenedHead {
 }
 
 impl OpenedHead {
+    /// Damaged chunks are read as zeros and noted: those of a stream when they are read, others by [`PlainInput::note_damage`].
+    #[must_use]
+    pub fn noting(mut self, damage: &Arc<Damage>) -> OpenedHead {
+        self.damage = Some(Arc::clone(damage));
+        self
+    }
+
     /// The content of the file that the head is of, at any offset. The last chunk is opened at once: so the size is authentic.
     ///
     /// # Errors
@@ -63,6 +73,11 @@ pub(super) fn forged(number: u64, offset: u64) -> Error {
 /// A header that no chunk of this place can have.
 pub(super) fn impossible(number: u64, offset: u64) -> Error {
     Error::corrupt(Part::Chunk(number), offset, "its header is malformed", "a length and whether it is the last")
+}
+
+/// Padding that is authentic, and yet none.
+pub(super) fn malformed_padding(start: u64) -> Error {
+    Error::corrupt(Part::Padding, start, "it is malformed", "zeros, and the length of what is before them")
 }
 
 /// The file ends before its last chunk does.

@@ -118,7 +118,7 @@ fn the_head_of_another_file_is_refused() {
     // The wrapped key of one file in the head of another: a valid head by its sums.
     let wraps = |file: &[u8]| head_of(file).wraps().map(|(_, wrap)| wrap.to_vec()).collect::<Vec<_>>();
     let wraps = [wraps(&file), wraps(&other)].concat();
-    let mut head = crate::format::Head::bound(chunk(SMALL), &wraps).unwrap();
+    let mut head = crate::format::Head::bound(chunk(SMALL), false, &wraps).unwrap();
     head.extend_from_slice(&head_of(&file).key_check);
     let forged = Parts { head, ..Parts::of(&file) };
     assert_refused(&forged.file(), &identities, &content, 0, "a wrap more");

@@ -6,7 +6,7 @@ use crate::{Error, Identities};
 
 /// A head with any fixed part and wraps, its sum and check put right.
 fn head(fields: &[(usize, &[u8])], wraps: &[u8]) -> Vec<u8> {
-    let mut bytes = Head::bound(chunk(SMALL), &[b"w".to_vec()]).unwrap()[..32].to_vec();
+    let mut bytes = Head::bound(chunk(SMALL), false, &[b"w".to_vec()]).unwrap()[..32].to_vec();
     bytes[12..16].copy_from_slice(&(wraps.len() as u32).to_le_bytes());
     bytes[16..24].copy_from_slice(&blake3::hash(wraps).as_bytes()[..8]);
     for (at, value) in fields {
@@ -44,7 +44,8 @@ fn each_of_the_zoo_is_refused() {
         ("chunks of 1 byte", head(&[(9, &[0])], &age)),
         ("chunks of 2^255", head(&[(9, &[255])], &age)),
         ("another version", head(&[(8, &[2])], &age)),
-        ("an unknown flag", head(&[(11, &[1])], &age)),
+        ("an unknown flag", head(&[(11, &[2])], &age)),
+        ("a known flag and an unknown one", head(&[(11, &[0x81])], &age)),
         ("another magic", head(&[(3, b"N")], &age)),
     ];
     for (name, file) in zoo {

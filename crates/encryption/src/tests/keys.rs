@@ -135,7 +135,7 @@ fn a_passphrase_that_costs_too_much_is_refused_before_the_work() {
         let (from, to) = (format!("scrypt {salt} 4\n"), format!("scrypt {salt} {work}\n"));
         let at = wrap.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
         let wrap = [&wrap[..at], to.as_bytes(), &wrap[at + from.len()..]].concat();
-        let mut head = crate::format::Head::bound(super::support::chunk(SMALL), &[wrap]).unwrap();
+        let mut head = crate::format::Head::bound(super::support::chunk(SMALL), false, &[wrap]).unwrap();
         head.extend_from_slice(&[0; 32]);
         let mut identities = Identities::default();
         identities.add_passphrase(passphrase("x"));
@@ -175,7 +175,7 @@ fn age_opens_our_wrap_and_we_open_its() {
 
     std::fs::write(at("file-key"), [9; 32]).unwrap();
     let wrap = age(&["-r", &public, "file-key"], place.path());
-    let sealing = crate::Sealing::for_tests([9; 32], &[wrap], super::support::chunk(SMALL)).unwrap();
+    let sealing = crate::Sealing::for_tests([9; 32], &[wrap], super::support::chunk(SMALL), false).unwrap();
     let file = super::support::sealed_by(sealing, &content, 1);
     let mut identities = Identities::default();
     identities.add_file(identity.as_bytes()).unwrap();

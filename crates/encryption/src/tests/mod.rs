@@ -3,6 +3,7 @@
 mod forgery;
 mod hostile;
 mod keys;
+mod padding;
 mod ranges;
 mod round;
 mod support;

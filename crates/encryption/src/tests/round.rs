@@ -32,7 +32,7 @@ fn sizes_at_all_edges_of_chunks_come_back() {
 fn with_a_given_key_the_bytes_are_the_same_for_any_workers() {
     let content = content(3_000_000);
     let wraps = [b"a wrap".to_vec(), b"another".to_vec()];
-    let seal = |workers| sealed_by(Sealing::for_tests([7; 32], &wraps, chunk(14)).unwrap(), &content, workers);
+    let seal = |workers| sealed_by(Sealing::for_tests([7; 32], &wraps, chunk(14), false).unwrap(), &content, workers);
     let reference = seal(0);
     assert!([1, 2, 7].into_iter().all(|workers| seal(workers) == reference));
     // The format is fixed: its bytes change only with its version.

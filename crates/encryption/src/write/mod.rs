@@ -15,6 +15,7 @@ pub struct Sealing {
     head: Vec<u8>,
     key: PayloadKey,
     chunk: ChunkSize,
+    pads: bool,
 }
 
 impl std::fmt::Debug for Sealing {
@@ -31,7 +32,7 @@ impl Sealing {
     pub fn new(recipients: &Recipients, chunk: ChunkSize, limit: Option<u64>) -> Result<Sealing, Error> {
         let key = FileKey::random()?;
         let wraps = recipients.wrap(&key, limit)?;
-        Sealing::with(&key, &wraps, chunk)
+        Sealing::with(&key, &wraps, chunk, recipients.padded)
     }
 
     /// A key and wraps that are given, for tests of determinism. The key must seal nothing else.
@@ -39,16 +40,24 @@ impl Sealing {
     /// # Errors
     /// [`Error::Key`].
     #[doc(hidden)]
-    pub fn for_tests(key: [u8; 32], wraps: &[Vec<u8>], chunk: ChunkSize) -> Result<Sealing, Error> {
+    pub fn for_tests(key: [u8; 32], wraps: &[Vec<u8>], chunk: ChunkSize, padded: bool) -> Result<Sealing, Error> {
         let key = FileKey::from_bytes(&key).ok_or_else(|| Error::key("no key", "32 bytes"))?;
-        Sealing::with(&key, wraps, chunk)
+        Sealing::with(&key, wraps, chunk, padded)
     }
 
-    fn with(key: &FileKey, wraps: &[Vec<u8>], chunk: ChunkSize) -> Result<Sealing, Error> {
-        let mut head = Head::bound(chunk, wraps)?;
+    /// Bytes that are sealed have their padding already, for tests of one that is malformed.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_given_padding(mut self) -> Sealing {
+        self.pads = false;
+        self
+    }
+
+    fn with(key: &FileKey, wraps: &[Vec<u8>], chunk: ChunkSize, pads: bool) -> Result<Sealing, Error> {
+        let mut head = Head::bound(chunk, pads, wraps)?;
         let payload = key.payload(&head);
         let check = key.check(&head);
         head.extend_from_slice(&check);
-        Ok(Sealing { head, key: payload, chunk })
+        Ok(Sealing { head, key: payload, chunk, pads })
     }
 }

@@ -6,8 +6,12 @@ use packline_engine::{Consumer, OrderedMap};
 use packline_runtime::{Resources, Sink, of_fault};
 
 use super::{Batch, SealTask, Sealing};
+use crate::format::padding;
 use crate::memory::{self, batch, chunks};
 use crate::{ChunkSize, Error};
+
+/// Padding that is appended at a time.
+const ZEROS: [u8; 4096] = [0; 4096];
 
 /// Seals a content that is appended from front to back. What it passes on is a function of the content and the [`Sealing`]: neither
 /// workers nor memory change it. The file is whole after [`SealingSink::finish`].
@@ -19,6 +23,9 @@ pub struct SealingSink<'a> {
     batch: Option<Batch>,
     /// The number of the next batch's first chunk.
     next: u64,
+    /// Bytes of content so far.
+    content: u64,
+    pads: bool,
 }
 
 /// Writes sealed batches.
@@ -51,11 +58,11 @@ impl<'a> SealingSink<'a> {
     /// # Errors
     /// [`Error::Output`]; [`Error::Internal`] if threads cannot be started.
     pub fn new(sealing: Sealing, sink: &'a mut dyn Sink, resources: &Resources) -> Result<SealingSink<'a>, Error> {
-        let Sealing { head, key, chunk } = sealing;
+        let Sealing { head, key, chunk, pads } = sealing;
         let map = memory::start(SealTask { key, chunk }, resources, chunk)?;
         let mut writer = Writer { sink, written: 0, spare: Vec::new() };
         writer.write(&head)?;
-        Ok(SealingSink { map, writer, chunk, batch: None, next: 0 })
+        Ok(SealingSink { map, writer, chunk, batch: None, next: 0, content: 0, pads })
     }
 
     /// Seals what is left, with the last chunk. Returns the bytes of the whole file.
@@ -63,6 +70,9 @@ impl<'a> SealingSink<'a> {
     /// # Errors
     /// [`Error::Output`], [`Error::Cancelled`].
     pub fn finish(mut self) -> Result<u64, Error> {
+        if self.pads {
+            self.pad()?;
+        }
         let batch = match self.batch.take() {
             Some(batch) => batch,
             None => self.begin()?,
@@ -70,6 +80,17 @@ impl<'a> SealingSink<'a> {
         self.submit(Batch { last: true, ..batch })?;
         self.map.drain(&mut self.writer).map_err(of_fault)?;
         Ok(self.writer.written)
+    }
+
+    /// Appends zeros, and the length of the content before them.
+    fn pad(&mut self) -> Result<(), Error> {
+        let (content, mut left) = (self.content, padding::zeros(self.content));
+        while left > 0 {
+            let now = left.min(ZEROS.len() as u64);
+            self.append_all(&ZEROS[..now as usize])?;
+            left -= now;
+        }
+        self.append_all(&content.to_le_bytes())
     }
 
     fn begin(&mut self) -> Result<Batch, Error> {
@@ -107,6 +128,7 @@ impl<'a> SealingSink<'a> {
 
 impl Sink for SealingSink<'_> {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.content += bytes.len() as u64;
         self.append_all(bytes).map_err(Error::into_io)
     }
 }

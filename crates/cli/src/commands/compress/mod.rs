@@ -177,6 +177,7 @@ impl Command for Compress {
         "packline compress --cache ~/.cache/packline -kf disk.img",
         "packline compress --recovery 5% disk.img",
         "packline compress --recipient age1... --recipients-file team.txt disk.img",
+        "packline compress --passphrase --pad disk.img",
         "packline compress -d disk.img.pln",
         "packline compress --stdout disk.img | ssh host 'cat > disk.img.pln'",
     ];
@@ -188,7 +189,7 @@ impl Command for Compress {
          A damaged file with recovery data is decompressed from a copy that it repairs; 'packline repair' repairs the file. What goes to a stream \
          is stored first with --recovery. Other files are protected by 'packline protect'.\n\
          With recipients or a passphrase the file is encrypted: its content, sizes, checksums and hash are read only with one of the keys. Its \
-         own size is not hidden, and tells how well the content compresses.\n\
+         own size tells how well the content compresses, unless --pad hides that.\n\
          Sizes may end in K, M or G."
             .to_string()
     }

@@ -216,7 +216,7 @@ fn refuse_idle(invocation: &Invocation, wanted: Mode, mode: Mode) -> Result<(), 
     {
         return Err(wrong(long, "has no effect on what is decompressed (expected --identity or --passphrase-file)"));
     }
-    let encrypts = SEALING.iter().chain(&["passphrase-file"]).any(|long| invocation.has(long));
+    let encrypts = SEALING.iter().chain(&["passphrase-file"]).any(|&long| long != "pad" && invocation.has(long));
     if encrypts && invocation.has("cache") {
         let what =
             "a cache keeps records as they are before they are encrypted (expected no --cache, or no recipients)";

@@ -59,7 +59,8 @@ fn recovery_object(recovery: &Summary) -> Value {
 
 fn encryption_text(encryption: &Encryption, opened: bool) -> String {
     let chunks = show_bytes(encryption.chunk_size);
-    let mut out = format!("Encrypted:   for {}, in chunks of {chunks}\n", made_for(encryption));
+    let padded = if encryption.padded { ", with padding" } else { "" };
+    let mut out = format!("Encrypted:   for {}, in chunks of {chunks}{padded}\n", made_for(encryption));
     if !opened {
         out.push_str(&format!("Size:        {}\n", both(encryption.physical)));
         out.push_str("Content:     is read with --identity or --passphrase-file\n");
@@ -77,7 +78,12 @@ fn made_for(encryption: &Encryption) -> String {
 fn encryption_object(encryption: &Encryption) -> Value {
     let keys: Map<String, Value> =
         encryption.keys.iter().map(|(kind, count)| (kind.clone(), (*count).into())).collect();
-    json!({ "keys": keys, "passphrases": encryption.passphrases, "chunk_size": encryption.chunk_size })
+    json!({
+        "keys": keys,
+        "passphrases": encryption.passphrases,
+        "chunk_size": encryption.chunk_size,
+        "padded": encryption.padded,
+    })
 }
 
 fn text(info: &Info) -> String {

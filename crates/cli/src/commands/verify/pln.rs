@@ -31,8 +31,7 @@ pub fn run(
     };
     let identities = verify.keys.identities(io)?;
     let printer = Printer::new(verify, path, io);
-    let (identities, found) =
-        (identities.as_deref(), &mut |error: &Error| printer.found(object(error), &error.to_string()));
+    let (identities, found) = (identities.as_deref(), &mut |error: &Error| printer.found(object(error), &text(error)));
     let verified = packline::requests::pln_verify(source, identities, resources, found, &mut &printer);
     let printed = printer.end();
     let verified = match verified.map_err(Failure::from) {
@@ -65,7 +64,30 @@ fn has_recovery(path: &Path) -> bool {
     packline::requests::recovery_behind(path).is_ok_and(|found| found.is_some())
 }
 
+/// Damage to what is around an encrypted file.
+#[cfg(feature = "encryption")]
+fn sealed(error: &Error) -> Option<&packline_encryption::Error> {
+    let Error::Input(cause) = error else { return None };
+    cause.get_ref()?.downcast_ref()
+}
+
+/// There is none.
+#[cfg(not(feature = "encryption"))]
+fn sealed(_: &Error) -> Option<&Error> {
+    None
+}
+
+fn text(error: &Error) -> String {
+    sealed(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
 fn object(error: &Error) -> Value {
+    #[cfg(feature = "encryption")]
+    if let Some(packline_encryption::Error::Corrupt { part, offset, what, expected }) = sealed(error) {
+        return json!({
+            "finding": "fault", "part": part.to_string(), "offset": offset, "what": what, "expected": expected,
+        });
+    }
     match error {
         Error::Corrupt { part, offset, what, expected } => json!({
             "finding": "fault", "part": part.to_string(), "offset": offset, "what": what, "expected": expected,
@@ -74,7 +96,7 @@ fn object(error: &Error) -> Value {
             "finding": "fault", "part": part.to_string(), "offset": offset, "what": format!("cut off at byte {length}"),
             "missing_bytes": missing, "whole_records": records, "whole_bytes": bytes,
         }),
-        other => json!({ "finding": "fault", "what": other.to_string() }),
+        other => json!({ "finding": "fault", "what": text(other) }),
     }
 }
 

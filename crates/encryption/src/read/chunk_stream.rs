@@ -1,4 +1,4 @@
-//! The content of a sealed file from front to back, opened on workers.
+//! The sealed bytes of a file, content and padding, from front to back, opened on workers.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,15 +9,15 @@ use std::sync::Arc;
 use packline_engine::{Consumer, OrderedMap, Permit, Task};
 use packline_runtime::{Resources, of_fault};
 
-use super::OpenedHead;
 use super::opened::{cut, extended, forged, impossible, offset};
+use super::{Damage, OpenedHead};
 use crate::cipher::{PayloadKey, parse_header};
 use crate::format::{HEADER, LEAST, TAG};
 use crate::memory::{self, batch, chunks};
 use crate::{ChunkSize, Error};
 
-/// Reads the content of a sealed file. Each byte is authentic before it is returned; an error comes after the content before it.
-pub struct PlainStream<R> {
+/// Reads what is sealed in a file. Each byte is authentic before it is returned; an error comes after the bytes before it.
+pub(super) struct ChunkStream<R> {
     file: R,
     map: OrderedMap<OpenTask>,
     chunk: ChunkSize,
@@ -34,11 +34,13 @@ pub struct PlainStream<R> {
     over: bool,
     spare: Vec<Vec<u8>>,
     may_follow: Option<[u8; 8]>,
+    /// Where damage is noted, behind which it reads on.
+    damage: Option<Arc<Damage>>,
 }
 
-impl<R> fmt::Debug for PlainStream<R> {
+impl<R> fmt::Debug for ChunkStream<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PlainStream").field("next", &self.next).field("ended", &self.ended).finish_non_exhaustive()
+        f.debug_struct("ChunkStream").field("next", &self.next).field("ended", &self.ended).finish_non_exhaustive()
     }
 }
 
@@ -56,7 +58,8 @@ struct Opened {
     bytes: Vec<u8>,
     /// Content that is not returned yet.
     content: VecDeque<Range<usize>>,
-    error: Option<Error>,
+    /// Numbers of chunks that are not authentic; of those before which reading goes on the content is zeros.
+    damaged: Vec<u64>,
     _permit: Permit,
 }
 
@@ -74,7 +77,8 @@ impl Consumer<OpenTask> for Ready {
 struct OpenTask {
     key: Arc<PayloadKey>,
     chunk: ChunkSize,
-    start: u64,
+    /// Whether a chunk that is not authentic is read as zeros.
+    forgives: bool,
 }
 
 impl Task for OpenTask {
@@ -87,17 +91,22 @@ impl Task for OpenTask {
 
     fn run(&self, (): &mut (), batch: Batch) -> Result<Opened, Error> {
         let Batch { first, mut bytes, last, permit } = batch;
-        let (stride, mut content, mut error) = (self.chunk.stride(), VecDeque::new(), None);
+        let (stride, mut content, mut damaged) = (self.chunk.stride(), VecDeque::new(), Vec::new());
         let count = bytes.len().div_ceil(stride);
         for (within, chunk) in bytes.chunks_mut(stride).enumerate() {
             let number = first + within as u64;
-            let Some(range) = self.key.open(number, last && within + 1 == count, chunk) else {
-                error = Some(forged(number, offset(self.start, number, self.chunk)));
-                break;
-            };
+            let opened = self.key.open(number, last && within + 1 == count, chunk);
+            let range = opened.clone().unwrap_or(HEADER..chunk.len() - TAG);
+            if opened.is_none() {
+                damaged.push(number);
+                if !self.forgives {
+                    break;
+                }
+                chunk[range.clone()].fill(0);
+            }
             content.push_back(within * stride + range.start..within * stride + range.end);
         }
-        Ok(Opened { bytes, content, error, _permit: permit })
+        Ok(Opened { bytes, content, damaged, _permit: permit })
     }
 
     fn bytes_in(&self, batch: &Batch) -> u64 {
@@ -105,17 +114,17 @@ impl Task for OpenTask {
     }
 }
 
-impl<R: Read + Send> PlainStream<R> {
+impl<R: Read + Send> ChunkStream<R> {
     pub(super) fn new(
         head: OpenedHead,
         file: R,
         resources: &Resources,
         may_follow: Option<[u8; 8]>,
-    ) -> Result<PlainStream<R>, Error> {
-        let OpenedHead { key, chunk, start } = head;
-        let map = memory::start(OpenTask { key, chunk, start }, resources, chunk)?;
+    ) -> Result<ChunkStream<R>, Error> {
+        let OpenedHead { key, chunk, start, damage, .. } = head;
+        let map = memory::start(OpenTask { key, chunk, forgives: damage.is_some() }, resources, chunk)?;
         let (next, ready, ended, failed, spare) = (0, Ready::default(), false, None, Vec::new());
-        Ok(PlainStream { file, map, chunk, start, next, ready, ended, failed, over: false, spare, may_follow })
+        Ok(ChunkStream { file, map, chunk, start, next, ready, ended, failed, over: false, spare, may_follow, damage })
     }
 
     /// Reads batches until one that was opened is ready, or the end.
@@ -163,7 +172,10 @@ impl<R: Read + Send> PlainStream<R> {
         };
         let mut header = [0; HEADER];
         self.file.read_exact(&mut header).map_err(cut_off)?;
-        let (length, last) = parse_header(header, number, self.chunk).ok_or_else(|| impossible(number, at))?;
+        let parsed = parse_header(header, number, self.chunk);
+        // One that is read over is as long as most are.
+        let parsed = parsed.or_else(|| self.damage.as_ref().map(|_| (self.chunk.bytes(), false)));
+        let (length, last) = parsed.ok_or_else(|| impossible(number, at))?;
         let before = bytes.len();
         bytes.extend_from_slice(&header);
         bytes.resize(before + HEADER + length + TAG, 0);
@@ -206,11 +218,24 @@ impl<R: Read + Send> PlainStream<R> {
         while self.ready.0.front().is_some_and(|opened| opened.content.is_empty()) {
             let Some(opened) = self.ready.0.pop_front() else { break };
             self.spare.push(opened.bytes);
-            if let Some(error) = opened.error {
-                return Err(error);
+            for number in opened.damaged {
+                let at = offset(self.start, number, self.chunk);
+                match &self.damage {
+                    Some(damage) => damage.note(number, at),
+                    None => return Err(forged(number, at)),
+                }
             }
         }
         Ok(())
+    }
+
+    /// The end of a file that is not whole: an error, unless it is noted.
+    fn end_in(&self, error: Error) -> Result<usize, Error> {
+        match &self.damage {
+            Some(damage) if error.is_of_file() => damage.note_other(error),
+            _ => return Err(error),
+        }
+        Ok(0)
     }
 
     fn read_some(&mut self, into: &mut [u8]) -> Result<usize, Error> {
@@ -228,7 +253,7 @@ impl<R: Read + Send> PlainStream<R> {
                     let was_ended = self.ended;
                     self.advance()?;
                     if was_ended && self.ready.0.is_empty() {
-                        return self.failed.take().map_or(Ok(0), Err);
+                        return self.failed.take().map_or(Ok(0), |error| self.end_in(error));
                     }
                 }
             }
@@ -236,7 +261,7 @@ impl<R: Read + Send> PlainStream<R> {
     }
 }
 
-impl<R: Read + Send> Read for PlainStream<R> {
+impl<R: Read + Send> Read for ChunkStream<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if into.is_empty() {
             return Ok(0);

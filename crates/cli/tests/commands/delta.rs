@@ -22,11 +22,11 @@ fn trees() -> Sandbox {
     sandbox
 }
 
-/// Makes a delta with any number of workers, and NEW of it with any; the summary.
-fn round_trip(sandbox: &Sandbox, old: &str, new: &str, options: &[&str]) -> Value {
+/// Makes a delta with several numbers of workers, and NEW of it with each; the summary.
+fn round_trip(sandbox: &Sandbox, old: &str, new: &str, numbers: &[&str]) -> Value {
     let mut first: Option<(Vec<u8>, Value)> = None;
-    for workers in ["0", "1", "2", "7"] {
-        let ran = sandbox.good(&[&["delta", "-f", "--json", "-j", workers, old, new, "d.pld"], options].concat());
+    for workers in numbers {
+        let ran = sandbox.good(&["delta", "-f", "--json", "-j", workers, old, new, "d.pld"]);
         let summary: Value = serde_json::from_str(&ran.text()).unwrap();
         assert_eq!(summary["delta_bytes"], sandbox.read("d.pld").len());
         sandbox.good(&["patch", "-f", "-q", "-j", workers, old, "d.pld", "back"]);
@@ -35,6 +35,13 @@ fn round_trip(sandbox: &Sandbox, old: &str, new: &str, options: &[&str]) -> Valu
         assert!(*bytes == sandbox.read("d.pld"), "{old}, {new}: {workers} workers");
     }
     first.unwrap().1
+}
+
+const WORKERS: [&str; 4] = ["0", "1", "2", "7"];
+
+/// With one codec every number of workers, as the order of their work does not depend on it; with the others none and several.
+fn numbers(codec: &str) -> &'static [&'static str] {
+    if codec == "lz4" { &WORKERS } else { &["0", "7"] }
 }
 
 fn number(summary: &Value, path: &str) -> u64 {
@@ -48,7 +55,7 @@ fn images_of_packline_and_tars() {
         for tree in ["old", "new"] {
             sandbox.good(&["pack", "-f", "-q", "-c", codec, "-b", "32K", tree, &format!("{tree}.sqfs")]);
         }
-        let summary = round_trip(&sandbox, "old.sqfs", "new.sqfs", &[]);
+        let summary = round_trip(&sandbox, "old.sqfs", "new.sqfs", numbers(codec));
         let size = number(&summary, "/delta_bytes");
         assert!(size < 60_000, "{codec}: {summary}");
         assert_eq!(number(&summary, "/blocks/raw"), 0, "{codec}: {summary}");
@@ -57,8 +64,8 @@ fn images_of_packline_and_tars() {
     for tree in ["old", "new"] {
         sandbox.peer("tar", &["-cf", &format!("{tree}.tar"), tree]);
     }
-    assert!(number(&round_trip(&sandbox, "old.tar", "new.tar", &[]), "/delta_bytes") < 60_000);
-    let mixed = round_trip(&sandbox, "old.tar", "new.sqfs", &[]);
+    assert!(number(&round_trip(&sandbox, "old.tar", "new.tar", &WORKERS), "/delta_bytes") < 60_000);
+    let mixed = round_trip(&sandbox, "old.tar", "new.sqfs", &WORKERS);
     assert!(number(&mixed, "/delta_bytes") < 100_000, "{mixed}");
 }
 
@@ -74,7 +81,7 @@ fn images_of_mksquashfs() {
             let options = ["-comp", codec, "-b", "32768", "-noappend", "-quiet", "-no-progress", "-all-root"];
             sandbox.peer("mksquashfs", &[&[tree, &*image], &options[..]].concat());
         }
-        let summary = round_trip(&sandbox, "old.sqfs", "new.sqfs", &[]);
+        let summary = round_trip(&sandbox, "old.sqfs", "new.sqfs", numbers(codec));
         let all = ["encoded", "kept", "raw"].map(|way| number(&summary, &format!("/blocks/{way}")));
         // Blocks that do not come out the same are in the delta as they are, or OLD has them.
         assert!(all[1] > 5 && number(&summary, "/delta_bytes") < 300_000, "{codec}: {summary}");

@@ -5,10 +5,12 @@ use packline_testkit::{Sandbox, generate};
 use crate::sandbox;
 
 const WORKERS: [&str; 7] = ["0", "1", "2", "3", "7", "16", "64"];
+/// Four times smaller than the default.
+const BLOCK: &str = "32K";
 
 /// The smallest power of two of MiB that suffices for one worker, as an option.
-fn smallest_budget(sandbox: &Sandbox, codec: &str) -> String {
-    let first = ["pack", "bulk.tar", "image.sqfs", "-c", codec, "-j", "1", "--force", "--quiet", "--mem"];
+fn smallest_budget(sandbox: &Sandbox, codec: &str, block: &str) -> String {
+    let first = ["pack", "bulk.tar", "image.sqfs", "-c", codec, "-b", block, "-j", "1", "--force", "--quiet", "--mem"];
     let works = |budget: &String| sandbox.run(&[&first[..], &[budget]].concat()).status == 0;
     (0..11).map(|power| format!("{}M", 1 << power)).find(works).unwrap()
 }
@@ -19,13 +21,20 @@ fn pack(sandbox: &Sandbox, source: &str, codec: &str, options: &[&str]) -> Vec<u
     sandbox.read("image.sqfs")
 }
 
-fn one_image(codec: &str, megabytes: u64, workers: &[&str]) {
+/// A sandbox with `bulk.tar`.
+fn with_bulk(megabytes: u64) -> Sandbox {
     let sandbox = sandbox();
     generate::write_tar(&sandbox.at("bulk.tar"), |sink| generate::mixed_bulk(sink, megabytes)).unwrap();
-    let pack = |options: &[&str]| pack(&sandbox, "bulk.tar", codec, options);
+    sandbox
+}
+
+/// With more blocks than there are workers in any run, so that all of them wait and are woken.
+fn one_image(codec: &str, megabytes: u64) {
+    let sandbox = with_bulk(megabytes);
+    let pack = |options: &[&str]| pack(&sandbox, "bulk.tar", codec, &[&["-b", BLOCK], options].concat());
     let reference = pack(&["--serial"]);
-    let smallest = smallest_budget(&sandbox, codec);
-    for workers in workers {
+    let smallest = smallest_budget(&sandbox, codec, BLOCK);
+    for workers in WORKERS {
         for memory in [&["--mem", &smallest][..], &[], &["--mem", "2G"]] {
             let options = [&["-j", workers], memory].concat();
             assert!(pack(&options) == reference, "{codec} {options:?}: other bytes than --serial");
@@ -33,48 +42,54 @@ fn one_image(codec: &str, megabytes: u64, workers: &[&str]) {
     }
 }
 
-// The levels are light where the codec is heavy: what is tested is the order of work, and 22 packs of each are enough.
+// The blocks are small, and the levels light where the codec is heavy: what is tested is the order of work, with 22 packs of each.
 
 #[test]
 fn none() {
-    one_image("none", 20, &WORKERS);
+    one_image("none", 5);
 }
 
 #[test]
 fn lz4() {
-    one_image("lz4", 20, &WORKERS);
+    one_image("lz4", 5);
 }
 
 #[test]
 fn gzip() {
-    one_image("gzip:level=4", 20, &WORKERS);
+    one_image("gzip:level=4", 5);
 }
 
 #[test]
 fn zstd() {
-    one_image("zstd:level=3", 20, &WORKERS);
+    one_image("zstd:level=3", 5);
 }
 
 #[test]
 fn lzo() {
-    one_image("lzo", 6, &WORKERS);
+    one_image("lzo", 3);
 }
 
 #[test]
 fn xz() {
-    one_image("xz:level=1", 8, &WORKERS);
+    one_image("xz:level=1", 3);
 }
 
 #[test]
 fn lzma() {
-    one_image("lzma:level=1", 6, &WORKERS);
+    one_image("lzma:level=1", 3);
 }
 
-/// At the default levels, where encoders keep most between blocks.
+/// At the default levels, where encoders keep most between blocks: one that compresses all, and several with any memory.
 #[test]
 fn default_levels() {
+    let sandbox = with_bulk(1);
     for codec in ["gzip", "zstd", "xz", "xz:x86", "lzma", "lz4:hc"] {
-        one_image(codec, 1, &["0", "1", "7"]);
+        let pack = |options: &[&str]| pack(&sandbox, "bulk.tar", codec, options);
+        let reference = pack(&["--serial"]);
+        let smallest = smallest_budget(&sandbox, codec, "128K");
+        for options in [&["-j", "0"][..], &["-j", "1"], &["-j", "7"], &["-j", "7", "--mem", &smallest]] {
+            assert!(pack(options) == reference, "{codec} {options:?}: other bytes than --serial");
+        }
     }
 }
 

@@ -42,7 +42,9 @@ fn the_image_is_the_same_with_a_base_and_a_cache() {
         pack(&sandbox, codec, ["old", "old.sqfs"], &[]);
         pack(&sandbox, codec, ["new", "clean"], &[]);
         let expected = sandbox.read("clean");
-        for workers in ["0", "1", "2", "7"] {
+        // What a worker makes of a base does not depend on the codec: with one of them there is every number of workers.
+        let numbers = if codec == "lz4" { &["0", "1", "2", "7"][..] } else { &["0", "7"] };
+        for workers in numbers {
             for cache in
                 [&["--no-cache"][..], &["--cache", "empty"], &["--cache", "empty"], &["--verify", "--no-cache"]]
             {

@@ -18,7 +18,7 @@ use crate::sandbox;
 fn tree() -> Sandbox {
     let (sandbox, mut random) = (sandbox(), Random::new(21));
     let mut nodes = vec![Node::dir("")];
-    for file in 0..12 {
+    for file in 0..8 {
         nodes.push(Node::file(format!("prose{file}"), random.prose(100_000 + file * 7_000)));
         nodes.push(Node::file(format!("noise{file}"), random.noise(40_000)));
     }
@@ -49,7 +49,9 @@ fn the_image_is_the_same_with_any_state_of_the_cache() {
     for codec in CODECS {
         pack(&sandbox, codec, &[]);
         let expected = sandbox.read("image");
-        for workers in ["0", "1", "2", "7"] {
+        // What a worker makes of a cache does not depend on the codec: with one of them there is every number of workers.
+        let numbers = if codec == "lz4" { &["0", "1", "2", "7"][..] } else { &["0", "7"] };
+        for workers in numbers {
             let cache = format!("cache-{workers}");
             let with = |blocks: &str| {
                 let report = pack(&sandbox, codec, &["-j", workers, "--cache", &cache]);

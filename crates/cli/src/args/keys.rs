@@ -23,10 +23,12 @@ pub const SEALING: [&str; 4] = ["recipient", "recipients-file", "passphrase", "p
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Encryption")]
 pub struct OpeningKeys {
-    /// What opens an encrypted .pln file: a file of age-keygen, or a private key of ssh. May be given several times
+    /// What opens an encrypted .pln file: a file of age-keygen, which age -p may have encrypted, or a private key of ssh. May be given
+    /// several times
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     identity: Vec<PathBuf>,
-    /// A file with a passphrase, without the end of the line. May be given several times. Without keys it is asked for on the terminal
+    /// A file with a passphrase, without the end of the line: that of the .pln file, or of a key. May be given several times. One that is
+    /// needed and not given is asked for on the terminal
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     passphrase_file: Vec<PathBuf>,
 }

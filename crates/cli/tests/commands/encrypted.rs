@@ -121,6 +121,49 @@ fn passphrases_are_asked_for_on_the_terminal() {
 }
 
 #[test]
+fn keys_with_a_passphrase_are_asked_for_it() {
+    if !tools::need(&["age", "ssh-keygen", "script", "setsid"]) {
+        return;
+    }
+    let (sandbox, content) = encrypted(&[]);
+    sandbox.write("answers", b"some words\nsome words\n");
+    let program = env!("CARGO_BIN_EXE_packline");
+    let on_terminal = |line: &str| {
+        let ran = Ran::of(sandbox.program("script", &["-qec", line, "/dev/null"]).stdin(sandbox.open("answers")));
+        assert_eq!(ran.status, 0, "{line}: {ran:?}");
+        ran.text()
+    };
+    on_terminal("age -p -o binary key");
+    on_terminal("age -p -a -o armored key");
+    let asked = on_terminal(&format!("{program} decompress -qfo y --identity binary x.pln"));
+    assert!(asked.contains("Passphrase of the identity file: ") && sandbox.read("y") == content, "{asked}");
+    on_terminal(&format!("age -d armored | {program} decompress -qfo z --identity /dev/stdin x.pln"));
+    assert!(sandbox.read("z") == content);
+    let words = ["cat", "--identity", "armored", "x.pln"];
+    sandbox.write("some-words", b"some words\n");
+    let given = detached(&sandbox, &[&words[..], &["--passphrase-file", "some-words"]].concat());
+    assert!(given.status == 0 && given.stdout == content, "{}", given.stderr);
+    let none = detached(&sandbox, &words);
+    assert!(
+        none.status == 1 && none.stderr.contains("there is no passphrase of the identity file (expected"),
+        "{none:?}"
+    );
+
+    let arguments = ["-q", "-t", "ed25519", "-N", "some words", "-f", "id"];
+    tools::run(&mut sandbox.program("ssh-keygen", &arguments)).unwrap();
+    sandbox.good(&["compress", "-qfo", "ssh.pln", "--recipients-file", "id.pub", "x"]);
+    let asked = on_terminal(&format!("{program} decompress -qfo y --identity id ssh.pln"));
+    assert!(asked.contains("Passphrase of the ssh key: "), "{asked}");
+    let words = ["cat", "--identity", "id", "ssh.pln", "--passphrase-file"];
+    assert!(sandbox.good(&[&words[..], &["some-words"]].concat()).stdout == content);
+    let wrong = detached(&sandbox, &[&words[..], &["words"]].concat());
+    assert!(
+        wrong.status == 1 && wrong.stderr.contains("none of the given ones is the passphrase of the ssh key"),
+        "{wrong:?}"
+    );
+}
+
+#[test]
 fn damage_is_named_and_what_precedes_it_is_kept_on_request() {
     let (sandbox, content) = encrypted(&["-c", "none"]);
     let file = sandbox.read("x.pln");

@@ -1,10 +1,12 @@
 //! Keys: recipients, for whom a file is sealed, and identities, which open it. The file key is wrapped by age, each wrap a file of age(1).
 
 mod identities;
+mod locked;
 mod recipients;
 mod unwrap;
 
 pub use identities::{Ask, Identities};
+use locked::Locked;
 pub use recipients::Recipients;
 pub(crate) use unwrap::unwrap;
 

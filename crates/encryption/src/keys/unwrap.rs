@@ -6,6 +6,7 @@ use age::DecryptError;
 use age::secrecy::SecretString;
 use zeroize::Zeroizing;
 
+use super::identities::Key;
 use super::recipients::check_memory;
 use super::{Identities, WORK_MOST};
 use crate::cipher::{FILE_KEY, FileKey};
@@ -31,11 +32,13 @@ pub(crate) fn unwrap(head: &Head, identities: &Identities, limit: Option<u64>) -
         wraps.map(|((number, (offset, bytes)), stanzas)| Wrap { number, offset, bytes, stanzas }).collect();
     let (locked, keyed): (Vec<_>, Vec<_>) =
         wraps.iter().partition(|wrap| wrap.stanzas.iter().any(Stanza::is_passphrase));
-    for wrap in keyed {
-        for key in &identities.keys {
-            if let Some(found) = wrap.open(&**key)? {
-                return Ok(found);
-            }
+    if let Some(found) = by_keys(&keyed, &identities.keys)? {
+        return Ok(found);
+    }
+    // Their passphrases are asked for only if they may help.
+    for file in identities.locked.iter().filter(|_| !keyed.is_empty()) {
+        if let Some(found) = by_keys(&keyed, file.keys(identities, limit)?)? {
+            return Ok(found);
         }
     }
     let asked = identities.ask.as_ref().filter(|_| identities.is_empty() && !locked.is_empty());
@@ -50,6 +53,38 @@ pub(crate) fn unwrap(head: &Head, identities: &Identities, limit: Option<u64>) -
     let made_for = head.made_for()?;
     let none = identities.is_empty() && asked.is_none();
     Err(if none { Error::NoKey(made_for) } else { Error::WrongKey(made_for) })
+}
+
+/// The key of a file by the first key that opens a wrap.
+fn by_keys(wraps: &[&Wrap<'_>], keys: &[Key]) -> Result<Option<FileKey>, Error> {
+    for wrap in wraps {
+        for key in keys {
+            if let Some(found) = wrap.open(&**key)? {
+                return Ok(Some(found));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Binary logarithm of the work factor of a passphrase, if there is one.
+pub(super) fn work_factor(stanzas: &[Stanza]) -> Option<u8> {
+    stanzas.iter().find_map(Stanza::work_factor)
+}
+
+/// What a passphrase opens, if it does not cost too much.
+pub(super) fn scrypt_identity(
+    passphrase: &SecretString,
+    work: u8,
+    limit: Option<u64>,
+) -> Result<age::scrypt::Identity, Error> {
+    if work > WORK_MOST {
+        return Err(Error::Work { found: work, most: WORK_MOST });
+    }
+    check_memory(work, limit)?;
+    let mut identity = age::scrypt::Identity::new(passphrase.clone());
+    identity.set_max_work_factor(WORK_MOST);
+    Ok(identity)
 }
 
 impl Wrap<'_> {
@@ -70,15 +105,9 @@ impl Wrap<'_> {
     }
 
     fn open_by(&self, passphrase: &SecretString, limit: Option<u64>) -> Result<Option<FileKey>, Error> {
-        let work = self.stanzas.iter().find_map(Stanza::work_factor);
+        let work = work_factor(&self.stanzas);
         let work = work.ok_or_else(|| self.corrupt("a passphrase without its work factor"))?;
-        if work > WORK_MOST {
-            return Err(Error::Work { found: work, most: WORK_MOST });
-        }
-        check_memory(work, limit)?;
-        let mut identity = age::scrypt::Identity::new(passphrase.clone());
-        identity.set_max_work_factor(WORK_MOST);
-        self.open(&identity)
+        self.open(&scrypt_identity(passphrase, work, limit)?)
     }
 
     fn corrupt(&self, cause: impl std::fmt::Display) -> Error {

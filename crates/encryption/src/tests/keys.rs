@@ -99,6 +99,7 @@ fn what_is_no_key_is_refused_without_being_shown() {
         b"\xff",
         b"-----BEGIN OPENSSH PRIVATE KEY-----\nx",
         b"age-encryption.org/v1\n",
+        b"-----BEGIN AGE ENCRYPTED FILE-----\nAA",
     ] {
         let error = identities.add_file(file).unwrap_err().to_string();
         assert!(error.contains("expected") && !error.contains("QQQ"), "{error}");
@@ -182,6 +183,75 @@ fn age_opens_our_wrap_and_we_open_its() {
     assert!(at_offsets(&file, &identities).unwrap() == content);
 }
 
+/// Keys with a passphrase open a file once they have it, given or asked for.
+fn assert_passphrase_opens(file: &[u8], content: &[u8], identities: &mut Identities, name: &str, secret: &'static str) {
+    let refused = |identities: &Identities| at_offsets(file, identities).unwrap_err().to_string();
+    assert!(refused(identities).starts_with(&format!("there is no passphrase of {name} (expected")));
+    identities.add_passphrase(passphrase("wrong"));
+    assert!(refused(identities).starts_with(&format!("none of the given ones is the passphrase of {name} (")));
+    identities.set_ask(Arc::new(|_| Some(passphrase("wrong too"))));
+    assert!(refused(identities).starts_with(&format!("that is not the passphrase of {name} (")));
+    identities.set_ask(Arc::new(move |prompt| Some(passphrase(if prompt == "Passphrase" { "x" } else { secret }))));
+    assert!(at_offsets(file, identities).unwrap() == content);
+    identities.set_ask(Arc::new(|_| panic!("it is asked for once")));
+    assert!(at_offsets(file, identities).unwrap() == content);
+}
+
+/// An identity file as `age -p` encrypts it, but for the work.
+fn locked(text: &[u8], secret: &str, armored: bool) -> Vec<u8> {
+    use std::io::Write;
+    let mut recipient = age::scrypt::Recipient::new(passphrase(secret));
+    recipient.set_work_factor(2);
+    let encryptor = age::Encryptor::with_recipients(std::iter::once(&recipient as _)).unwrap();
+    let form = if armored { age::armor::Format::AsciiArmor } else { age::armor::Format::Binary };
+    let mut out = encryptor.wrap_output(age::armor::ArmoredWriter::wrap_output(Vec::new(), form).unwrap()).unwrap();
+    out.write_all(text).unwrap();
+    out.finish().and_then(|armor| armor.finish()).unwrap()
+}
+
+#[test]
+fn an_identity_file_with_a_passphrase_opens_with_it() {
+    let pair = pair();
+    let content = content(5000);
+    let file = sealed(&pair.recipients(), &content, SMALL);
+    for armored in [false, true] {
+        let mut identities = super::support::pair().identities();
+        identities.add_file(&locked(format!("# a key\n{}\n", pair.secret).as_bytes(), "words", armored)).unwrap();
+        assert_passphrase_opens(&file, &content, &mut identities, "the identity file", "words");
+        let mut given = Identities::default();
+        given.add_file(&locked(pair.secret.as_bytes(), "words", armored)).unwrap();
+        assert!(!given.is_empty() && !format!("{given:?}").contains("words"));
+        ["wrong", "words"].iter().for_each(|text| given.add_passphrase(passphrase(text)));
+        assert!(at_offsets(&file, &given).unwrap() == content);
+    }
+    let refused = |bytes: &[u8]| {
+        let mut identities = Identities::default();
+        identities.add_passphrase(passphrase("words"));
+        let added = identities.add_file(bytes);
+        added.map(|()| at_offsets(&file, &identities)).and_then(|read| read).unwrap_err()
+    };
+    assert!(refused(&locked(b"no key", "words", true)).to_string().starts_with("no identity (expected"));
+    let whole = locked(pair.secret.as_bytes(), "words", false);
+    assert!(refused(&whole[..whole.len() - 1]).to_string().starts_with("the identity file: "));
+    assert!(refused(&whole[..60]).to_string().starts_with("an encrypted identity that is malformed"));
+    let work = String::from_utf8_lossy(&whole).find(" 2\n").unwrap();
+    let costly = [&whole[..work], b" 21\n", &whole[work + 3..]].concat();
+    assert!(matches!(refused(&costly), Error::Work { found: 21, .. }));
+    let for_keys = head_of(&file).wraps().next().unwrap().1.to_vec();
+    assert!(refused(&for_keys).to_string().starts_with("an identity that is encrypted for keys"));
+}
+
+#[test]
+fn a_passphrase_of_a_key_is_not_asked_for_where_no_key_helps() {
+    let mut recipients = Recipients::default();
+    with_passphrases(&mut recipients, &["right"]);
+    let file = sealed(&recipients, b"content", SMALL);
+    let mut identities = Identities::default();
+    identities.add_file(&locked(pair().secret.as_bytes(), "words", false)).unwrap();
+    identities.set_ask(Arc::new(|_| panic!("no key opens it")));
+    assert!(matches!(at_offsets(&file, &identities), Err(Error::WrongKey(_))));
+}
+
 #[test]
 fn keys_of_ssh_open() {
     if !tools::need(&["ssh-keygen", "age"]) {
@@ -199,12 +269,10 @@ fn keys_of_ssh_open() {
         let file = sealed(&recipients, &content, SMALL);
         assert_eq!(head_of(&file).made_for().unwrap().to_string(), format!("1 ssh-{kind} key"));
         let mut identities = Identities::default();
-        if !secret.is_empty() {
-            let error = identities.add_file(read(&name).as_bytes()).unwrap_err();
-            assert!(error.to_string().contains("a private key with a passphrase"), "{error}");
-            identities.set_ask(Arc::new(|_| Some(passphrase("words"))));
-        }
         identities.add_file(read(&name).as_bytes()).unwrap();
+        if !secret.is_empty() {
+            assert_passphrase_opens(&file, &content, &mut identities, "the ssh key", secret);
+        }
         assert!(at_offsets(&file, &identities).unwrap() == content, "{name}");
         if secret.is_empty() {
             std::fs::write(place.path().join("wrap"), head_of(&file).wraps().next().unwrap().1).unwrap();

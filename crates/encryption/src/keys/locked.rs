@@ -1,0 +1,125 @@
+//! Files with keys that have a passphrase: identity files of age, and private keys of ssh.
+
+use std::io::Read;
+use std::sync::OnceLock;
+
+use age::armor::ArmoredReader;
+use age::secrecy::SecretString;
+use age::{DecryptError, ssh};
+use zeroize::Zeroizing;
+
+use super::Identities;
+use super::identities::{Key, keys_in};
+use super::unwrap::{scrypt_identity, work_factor};
+use crate::Error;
+use crate::format::{Stanza, stanzas};
+
+/// Keys that a passphrase opens, once they are needed.
+pub(super) struct Locked {
+    file: File,
+    keys: OnceLock<Vec<Key>>,
+}
+
+enum File {
+    /// A file of age, in its binary form, with the recipients of its head.
+    Age(Vec<u8>, Vec<Stanza>),
+    Ssh(Box<ssh::EncryptedKey>),
+}
+
+impl Locked {
+    /// Whether a file is one that age has encrypted.
+    pub(super) fn is_of_age(file: &[u8]) -> bool {
+        let text = file.trim_ascii_start();
+        text.starts_with(b"age-encryption.org/") || text.starts_with(b"-----BEGIN AGE ENCRYPTED FILE")
+    }
+
+    /// An identity file that age has encrypted, armored or not.
+    ///
+    /// # Errors
+    /// [`Error::Key`] for one that is malformed, or encrypted for keys.
+    pub(super) fn of_age(file: &[u8]) -> Result<Locked, Error> {
+        let mut bytes = Vec::new();
+        let read = ArmoredReader::new(file.trim_ascii_start()).read_to_end(&mut bytes).ok();
+        let stanzas = read.and_then(|_| stanzas(&bytes));
+        let expected = "a file that age -p has encrypted, or the text that age -d makes of it";
+        let stanzas = stanzas.ok_or_else(|| Error::key("an encrypted identity that is malformed", expected))?;
+        if !matches!(&stanzas[..], [one] if one.is_passphrase()) {
+            return Err(Error::key("an identity that is encrypted for keys, not with a passphrase", expected));
+        }
+        Ok(Locked { file: File::Age(bytes, stanzas), keys: OnceLock::new() })
+    }
+
+    pub(super) fn of_ssh(key: ssh::EncryptedKey) -> Locked {
+        Locked { file: File::Ssh(Box::new(key)), keys: OnceLock::new() }
+    }
+
+    /// The keys, by one of the passphrases that were given, or one that is asked for, once.
+    ///
+    /// # Errors
+    /// [`Error::Key`] without the right passphrase; [`Error::Work`] and [`Error::Memory`] if it costs too much.
+    pub(super) fn keys(&self, identities: &Identities, limit: Option<u64>) -> Result<&[Key], Error> {
+        if let Some(keys) = self.keys.get() {
+            return Ok(keys);
+        }
+        let mut keys = None;
+        for passphrase in &identities.passphrases {
+            keys = self.open(passphrase, limit)?;
+            if keys.is_some() {
+                break;
+            }
+        }
+        let keys = match keys {
+            Some(keys) => keys,
+            None => self.asked(identities, limit)?,
+        };
+        Ok(self.keys.get_or_init(|| keys))
+    }
+
+    fn asked(&self, identities: &Identities, limit: Option<u64>) -> Result<Vec<Key>, Error> {
+        let name = match &self.file {
+            File::Age(..) => "the identity file",
+            File::Ssh(_) => "the ssh key",
+        };
+        let wrong = |what: &str| {
+            let expected = "a terminal to ask for it, --passphrase-file FILE, or a file without a passphrase";
+            Error::key(format!("{what} passphrase of {name}"), expected)
+        };
+        let answer = identities.ask.as_ref().and_then(|ask| ask(&format!("Passphrase of {name}")));
+        let none = if identities.passphrases.is_empty() { "there is no" } else { "none of the given ones is the" };
+        let answer = answer.ok_or_else(|| wrong(none))?;
+        self.open(&answer, limit)?.ok_or_else(|| wrong("that is not the"))
+    }
+
+    /// `None` if it is not the passphrase.
+    fn open(&self, passphrase: &SecretString, limit: Option<u64>) -> Result<Option<Vec<Key>>, Error> {
+        match &self.file {
+            File::Age(bytes, stanzas) => {
+                let work = work_factor(stanzas).ok_or_else(|| Error::key("a passphrase", "its work factor"))?;
+                opened(bytes, &scrypt_identity(passphrase, work, limit)?)
+            }
+            File::Ssh(key) => match key.decrypt(passphrase.clone()) {
+                Ok(key) => Ok(Some(vec![Box::new(ssh::Identity::from(key))])),
+                Err(DecryptError::KeyDecryptionFailed) => Ok(None),
+                Err(cause) => Err(Error::key(format!("the ssh key: {cause}"), "one that ssh-keygen has made")),
+            },
+        }
+    }
+}
+
+/// The keys in a file of age.
+fn opened(bytes: &[u8], identity: &age::scrypt::Identity) -> Result<Option<Vec<Key>>, Error> {
+    let damaged =
+        |cause: &dyn std::fmt::Display| Error::key(format!("the identity file: {cause}"), "it as age wrote it");
+    let opened = age::Decryptor::new_buffered(bytes).and_then(|file| file.decrypt(std::iter::once(identity as _)));
+    let reader = match opened {
+        Ok(reader) => reader,
+        Err(DecryptError::DecryptionFailed | DecryptError::KeyDecryptionFailed | DecryptError::NoMatchingKeys) => {
+            return Ok(None);
+        }
+        Err(cause) => return Err(damaged(&cause)),
+    };
+    // It does not grow: an old place would not be wiped.
+    let mut text = Zeroizing::new(Vec::with_capacity(bytes.len() + 1));
+    reader.take(bytes.len() as u64).read_to_end(&mut text).map_err(|cause| damaged(&cause))?;
+    keys_in(&text).map(Some)
+}

@@ -9,9 +9,7 @@ use std::sync::Arc;
 use packline_encryption::{ChunkSize, Damage, OpenedHead, PlainInput, SealedHead, Sealing, SealingSink, memory};
 #[cfg(feature = "encryption")]
 pub use packline_encryption::{Identities, Recipients};
-#[cfg(feature = "encryption")]
-use packline_pln::Verified;
-use packline_pln::{Error as PlnError, Written};
+use packline_pln::{Error as PlnError, Verified, Written};
 #[cfg(feature = "encryption")]
 use packline_runtime::InputStream;
 use packline_runtime::Sink;
@@ -21,9 +19,9 @@ use packline_runtime::escape::Escape;
 #[cfg(feature = "encryption")]
 use crate::opened_input::Bytes;
 use crate::opened_input::OpenedInput;
-use crate::{Error, Resources};
 #[cfg(feature = "encryption")]
-use crate::{Observer, pln_file::fault};
+use crate::pln_file::fault;
+use crate::{Error, Observer, Resources};
 
 /// There are none without encryption.
 #[cfg(not(feature = "encryption"))]
@@ -143,6 +141,21 @@ pub(crate) fn verify(
     damage.into_iter().for_each(|error| found(&PlnError::Input(error.into_io())));
     let read = read.and_then(|verified| rest.map(|()| Verified { findings: verified.findings + count, ..verified }));
     read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause))
+}
+
+/// An error of a build without encryption.
+///
+/// # Errors
+/// [`Error::Container`].
+#[cfg(not(feature = "encryption"))]
+pub(crate) fn verify(
+    opened: OpenedInput,
+    _identities: Option<&Identities>,
+    _resources: &Resources,
+    _found: &mut dyn FnMut(&PlnError),
+    _observer: &mut dyn Observer,
+) -> Result<Verified, Error> {
+    Err(packline_image::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
 }
 
 /// Reads what is left of a file whose damage is noted.

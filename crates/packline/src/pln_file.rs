@@ -174,7 +174,6 @@ pub fn pln_verify(
     observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
     let mut opened = OpenedInput::new(source)?.without_recovery()?;
-    #[cfg(feature = "encryption")]
     if opened.content_kind()? == Some(ContentKind::Encrypted) {
         return encrypted::verify(opened, identities, resources, found, observer);
     }

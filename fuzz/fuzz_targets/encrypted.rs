@@ -8,6 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use packline_encryption::{
     ChunkSize, Damage, Error, Identities, Input, Resources, SealedHead, Sealing, SealingSink, Sink,
 };
+use packline_fuzz::no_bug;
 
 /// The key that opens [`WRAP`].
 const IDENTITY: &[u8] = b"AGE-SECRET-KEY-1MEH7LAAAERF0NYM9XUSTT24YLK7A4Q0SFG236M7SQ804Z30QS74SWDJRQ9";
@@ -30,18 +31,6 @@ fn identities() -> &'static Identities {
         keys.add_file(IDENTITY).expect("a key");
         keys
     })
-}
-
-/// The value of a successful call. An internal error is a bug.
-fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
-    match outcome {
-        Ok(value) => Some(value),
-        Err(Error::Internal(bug)) => panic!("{bug}"),
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            None
-        }
-    }
 }
 
 fn sealed(content: &[u8], padded: bool, given: bool) -> Vec<u8> {

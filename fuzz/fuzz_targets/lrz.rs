@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use packline_engine::CancelToken;
+use packline_fuzz::no_bug;
 use packline_lrz::format::Protection;
-use packline_lrz::{Archive, Error, ReadOptions, Resources, Sink, Unobserved};
+use packline_lrz::{Archive, ReadOptions, Resources, Sink, Unobserved};
 
 /// Limit of decompressed data, bytes.
 const ENOUGH: usize = 4 << 20;
@@ -35,18 +36,6 @@ impl Sink for MemorySink {
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         Sink::read_at(&mut self.bytes, offset, buffer)
-    }
-}
-
-/// The value of a successful call. An internal error is a bug.
-fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
-    match outcome {
-        Ok(value) => Some(value),
-        Err(Error::Internal(bug)) => panic!("{bug}"),
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            None
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use blake3::hazmat::HasherExt;
 use libfuzzer_sys::fuzz_target;
 use packline_codec::Coding;
 use packline_engine::CancelToken;
+use packline_fuzz::no_bug;
 use packline_pln::{
     Error, Input, Reader, RecordSize, Resources, Sink, Source, Span, Unobserved, Unpacked, WriteOptions, compress,
     decompress, verify,
@@ -47,18 +48,6 @@ impl Sink for MemorySink {
             self.stop_at_enough();
         }
         Ok(self.has_holes)
-    }
-}
-
-/// The value of a successful call. An internal error is a bug.
-fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
-    match outcome {
-        Ok(value) => Some(value),
-        Err(Error::Internal(bug)) => panic!("{bug}"),
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            None
-        }
     }
 }
 

@@ -4,7 +4,8 @@
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use packline_recovery::{Error, MAGIC, Place, RecoverySet, Redundancy, examine, protect, prove, repair, strip};
+use packline_fuzz::no_bug;
+use packline_recovery::{MAGIC, Place, RecoverySet, Redundancy, examine, protect, prove, repair, strip};
 use packline_runtime::{Input, Resources, Unobserved};
 use packline_testkit::Random;
 
@@ -45,17 +46,6 @@ fn repaired(file: &[u8], sidecar: Option<&[u8]>) -> Option<Vec<u8>> {
     no_bug(prove(&made, &set, &resources, &mut Unobserved))?;
     assert_eq!(*blake3::hash(&out).as_bytes(), set.blake3());
     Some(out)
-}
-
-fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
-    match outcome {
-        Ok(value) => Some(value),
-        Err(Error::Internal(bug)) => panic!("{bug}"),
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            None
-        }
-    }
 }
 
 /// Corrects the check of each packet as long as it reaches to the next one.

@@ -4,30 +4,21 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
+use packline_fuzz::no_bug;
 use packline_runtime::{Input, Resources, Unobserved};
-use packline_verity::{BLOCK, Error, Finding, TreePlace, check, find_appended, root_hash};
+use packline_verity::{BLOCK, Finding, TreePlace, check, find_appended, root_hash};
 
 /// Bytes of the image of which the rest is a tree.
 const IMAGE: usize = 3 * BLOCK;
-
-/// The value of a successful call. An internal error is a bug.
-fn no_bug<T>(outcome: Result<T, Error>) -> Option<T> {
-    match outcome {
-        Ok(value) => Some(value),
-        Err(Error::Internal(bug)) => panic!("{bug}"),
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            None
-        }
-    }
-}
 
 fuzz_target!(|bytes: &[u8]| {
     no_bug(find_appended(&bytes.to_vec()));
     let image: Arc<dyn Input> = Arc::new(vec![0u8; IMAGE]);
     let behind: Arc<dyn Input> = Arc::new([&[0u8; IMAGE][..], bytes].concat());
     let own: Arc<dyn Input> = Arc::new(bytes.to_vec());
-    for (image, place) in [(&image, TreePlace { input: own, at: 0 }), (&behind, TreePlace { input: behind.clone(), at: IMAGE as u64 })] {
+    for (image, place) in
+        [(&image, TreePlace { input: own, at: 0 }), (&behind, TreePlace { input: behind.clone(), at: IMAGE as u64 })]
+    {
         // With its own root hash the whole of a tree is read, as far as it holds together.
         let Some(root) = no_bug(root_hash(image.as_ref(), &place)) else { continue };
         let mut findings = 0;

@@ -6,10 +6,12 @@ use packline_cache::{ContentDigest, KnownBlocks};
 use packline_codec::Outcome;
 use packline_engine::Config;
 use packline_squashfs::read::{
-    BlockDecoder, Event, FileData, FragmentUses, Image, Inode, Node, Opening, Origin, ReadError, ReadSettings, Reading,
-    Request, Visit, Walk,
+    BlockDecoder, Event, FileData, FragmentUses, Image, Inode, Node, Opening, Origin, ReadSettings, Reading, Request,
+    Visit, Walk,
 };
 use packline_squashfs::{Base, BaseError, BaseSettings, Options};
+
+use crate::no_bug;
 
 /// Limits of names, of blocks of a file, and of bytes of contents.
 const VISITS: usize = 500;
@@ -30,23 +32,11 @@ pub fn everything(bytes: Vec<u8>) {
                 entry(&image, &visit, &mut files);
                 last = Some(visit.path);
             }
-            Err((_, error)) => drop(no_bug::<()>(Err(error))),
+            Err((_, error)) => drop(no_bug::<(), _>(Err(error))),
         }
     }
     blocks(&image, &files);
     in_order(&image, files);
-}
-
-/// The value of a successful call. An internal error is a bug.
-fn no_bug<T>(outcome: Result<T, ReadError>) -> Option<T> {
-    match outcome {
-        Ok(value) => Some(value),
-        Err(ReadError::Internal(bug)) => panic!("{bug}"),
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            None
-        }
-    }
 }
 
 fn promises(visit: &Visit, last: Option<&[u8]>) {

@@ -17,9 +17,9 @@ impl Spec {
     /// with another number are not used. The versions of [`Spec::libraries`] count besides.
     pub fn encoder_revision(&self) -> u32 {
         match self {
-            Spec::Xz(_) => 3,
-            Spec::Lzma(_) => 2,
-            Spec::Zstd(_) => 4,
+            Spec::Xz(_) => 4,
+            Spec::Lzma(_) => 3,
+            Spec::Zstd(_) => 5,
             _ => 1,
         }
     }

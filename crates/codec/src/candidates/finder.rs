@@ -1,5 +1,6 @@
 //! Finds candidates.
 
+use std::iter::successors;
 use std::ops::Range;
 
 use super::effort::Effort;
@@ -12,6 +13,13 @@ use crate::place::{PLACE, Place};
 /// Keys of three bytes only reach back so far: farther, three bytes cost as much as they save.
 const NEAR: usize = 1 << 14;
 
+/// Positions of which the earlier one is remembered.
+const REMEMBERED: usize = 1 << 17;
+/// Most positions that are compared beside those of the rows.
+const FURTHER: usize = 16;
+/// Bytes of the longest key.
+const KEY: u32 = 12;
+
 /// Tables of positions, used for one block after the other.
 pub(crate) struct Finder {
     effort: Effort,
@@ -21,6 +29,8 @@ pub(crate) struct Finder {
     four: Table,
     six: Table,
     twelve: Table,
+    /// Of each of the latest positions, the one before it with the same first twelve bytes.
+    earlier: Box<[u32; REMEMBERED]>,
     /// What the tables hold for the first position of the block. Lower numbers are positions of earlier blocks; they are taken as the first
     /// position, as the zeros of cleared tables are, so that what is found does not depend on earlier blocks.
     base: usize,
@@ -28,7 +38,7 @@ pub(crate) struct Finder {
     next: usize,
 }
 
-const _: () = assert!(1 + 3 * ROW < SPARE);
+const _: () = assert!(1 + 3 * ROW + FURTHER < SPARE);
 
 /// The slots of a position in the four tables.
 type Slots = [usize; 4];
@@ -52,12 +62,12 @@ impl Finder {
     pub(super) fn new(effort: Effort, farthest: usize) -> Finder {
         let table = || Table::new(effort.bits);
         let [three, four, six, twelve] = [(); 4].map(|()| table());
-        Finder { effort, farthest, three, four, six, twelve, base: 0, next: 0 }
+        Finder { effort, farthest, three, four, six, twelve, earlier: Box::new([0; REMEMBERED]), base: 0, next: 0 }
     }
 
     /// Memory, bytes.
     pub(crate) fn memory(effort: &Effort) -> usize {
-        (4 * size_of::<u64>()) << effort.bits
+        ((4 * size_of::<u64>()) << effort.bits) + REMEMBERED * size_of::<u32>()
     }
 
     /// Starts a block of `size` bytes, at most 2^[`LARGEST_LOG`].
@@ -131,20 +141,32 @@ impl Finder {
         } else if known < self.effort.twelve {
             tally.weigh_row(twelve.map(back));
         }
+        if known <= KEY && tally.longest >= KEY {
+            for distance in self.further(position, twelve[ROW - 1]).take(FURTHER) {
+                tally.weigh(distance);
+            }
+        }
         let Tally { count, best, .. } = tally;
         found.add(continued, count);
         best
     }
 
+    /// The positions before `oldest` with the same first twelve bytes, the latest first, as distances from `position`.
+    fn further(&self, position: usize, oldest: u32) -> impl Iterator<Item = usize> {
+        let earlier = move |&there: &usize| {
+            let is_remembered = there > self.base && position - there < REMEMBERED;
+            let earlier = if is_remembered { self.earlier[there % REMEMBERED] as usize } else { 0 };
+            (earlier > self.base && position - earlier <= self.farthest).then_some(earlier)
+        };
+        successors(Some(oldest as usize), earlier).skip(1).map(move |earlier| position - earlier)
+    }
+
     #[inline(always)]
     fn remember(&mut self, [three, four, six, twelve]: Slots, at: usize) -> [[u32; ROW]; 4] {
         let position = (self.base + at) as u32;
-        [
-            self.three.push(three, position),
-            self.four.push(four, position),
-            self.six.push(six, position),
-            self.twelve.push(twelve, position),
-        ]
+        let twelve = self.twelve.push(twelve, position);
+        self.earlier[position as usize % REMEMBERED] = twelve[0];
+        [self.three.push(three, position), self.four.push(four, position), self.six.push(six, position), twelve]
     }
 
     /// The slots of a position, whose rows are loaded.

@@ -36,7 +36,7 @@ pub(crate) struct Matches<'a> {
 }
 
 /// Spare for the candidates of a position before some are dropped.
-pub(super) const SPARE: usize = 16;
+pub(super) const SPARE: usize = 32;
 pub(super) type Spare = [Candidate; SPARE];
 
 impl Candidate {

@@ -1,10 +1,11 @@
 //! Candidates: what a block has earlier that is equal to the bytes at a position. For encoders that weigh all of them.
 //!
 //! [`Finder`] finds them by hashes of the first three, four, six and twelve bytes. Short prefixes occur so often that only a longer key finds
-//! the long matches among them; where a shorter key finds nothing the longer ones are skipped. A match found at one position continues, a
-//! byte shorter, at the next one, which is searched less the longer that match is. Work at a position is bounded: at most ten earlier
-//! positions are compared, for eight bytes each; a longer comparison is made only where it can give a longer match than those before, and
-//! stops at [`LONGEST`] bytes.
+//! the long matches among them; where a shorter key finds nothing the longer ones are skipped. Of the positions with the same key the latest
+//! three are compared, and sixteen more with the same twelve bytes where no match of more continues: in text that a program wrote, most
+//! positions have many such. A match found at one position continues, a byte shorter, at the next one, which is searched less the longer that
+//! match is. Work at a position is bounded: at most twenty-six earlier positions are compared, for eight bytes each; a longer comparison is
+//! made only where it can give a longer match than those before, and stops at [`LONGEST`] bytes.
 //!
 //! [`ExactFinder`] finds the nearest match of each length, from the sorted suffixes of the whole block. That takes about three times as long
 //! on text. Work at a position is bounded by the number of different lengths, about forty.

@@ -63,6 +63,22 @@ fn tables_are_cleared_where_positions_would_not_fit() {
     assert!((0..9).all(|_| all(&mut used, &src, src.len()) == fresh));
 }
 
+#[test]
+fn a_long_match_is_found_behind_many_of_the_same_twelve_bytes() {
+    let record = |number: u8| [b"the same bytes first".as_slice(), &[number; 20]].concat();
+    let longest_of_the_last = |others: u8| {
+        let src = [b"start".to_vec()]
+            .into_iter()
+            .chain((0..=others).chain([0, others + 1]).map(record))
+            .flatten()
+            .collect::<Vec<_>>();
+        let found = all(&mut Searcher::new(Search::ByHash(EFFORT), usize::MAX), &src, src.len());
+        let (continued, candidates) = &found[src.len() - 80];
+        candidates.iter().chain([continued]).map(|candidate| candidate.length()).max()
+    };
+    assert_eq!([1, 18, 19].map(longest_of_the_last), [Some(60), Some(60), Some(20)]);
+}
+
 /// The candidates that count at a position: of each length of [`intervals::LENGTHS`] the nearest match, from the longest on, unless one of no
 /// greater binary logarithm came before.
 fn expected(src: &[u8], at: usize) -> Vec<(usize, usize)> {

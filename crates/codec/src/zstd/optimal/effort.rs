@@ -26,9 +26,9 @@ impl Effort {
         };
         let exact = |nice| Search::Exact(Exact { format: Format::Zstd, nice });
         let (search, passes, part) = match level {
-            ..=13 => (by_hash([4, 5, 12], 24), 1, 1 << 12),
-            14 => (by_hash([5, 6, 16], 32), 1, 1 << 12),
-            15 => (by_hash([8, 10, 64], 512), 1, 1 << 12),
+            ..=13 => (by_hash([5, 6, 16], 32), 1, 1 << 12),
+            14 => (by_hash([5, 8, 32], 128), 1, 1 << 12),
+            15 => (by_hash([5, 8, 64], 512), 1, 1 << 12),
             16 => (exact(64), 1, 1 << 11),
             17 => (exact(256), 1, 1 << 10),
             18 => (exact(128), 2, 1 << 11),

@@ -1,6 +1,6 @@
 //! Everything that CI checks, the quickest checks first.
 
-use crate::{clients, clock, environment, fuzz, golden, models, shell, tidy};
+use crate::{clients, clock, fuzz, golden, models, shell, tidy};
 
 /// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each.
 pub fn run(fuzz_seconds: u32) -> Result<(), String> {
@@ -10,7 +10,7 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
     timed("clippy", || shell::run(shell::cargo().args(lints)))?;
     timed("features", features)?;
     timed("building the tests", || shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"])))?;
-    timed("tests", tests)?;
+    timed("tests", || shell::run(shell::cargo().args(["test", "--workspace"])))?;
     timed("golden", || golden::run(&golden::Options::default()))?;
     timed("clients", || clients::run(&clients::Options::short()))?;
     timed("models", models::loom)?;
@@ -35,12 +35,6 @@ fn features() -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// One test more at a time than there are processors: many wait for a disk, a clock or another program.
-fn tests() -> Result<(), String> {
-    let threads = environment::processors() + 1;
-    shell::run(shell::cargo().args(["test", "--workspace"]).env("RUST_TEST_THREADS", threads.to_string()))
 }
 
 fn timed(name: &str, check: impl FnOnce() -> Result<(), String>) -> Result<(), String> {

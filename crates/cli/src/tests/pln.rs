@@ -12,6 +12,7 @@ fn both_have_the_options_that_they_have_in_common() {
         "recipient",
         "recipients-file",
         "passphrase",
+        "pad",
         "decompress",
         "level",
         "fast",

@@ -232,13 +232,22 @@ pub fn pln_info(source: Input, identities: Option<&Identities>, resources: &Reso
     Ok(PlnInfo { info: Some(info), encryption })
 }
 
+/// A .pln file that is read at any position.
+pub(crate) struct OpenedPln {
+    pub(crate) reader: Reader,
+    /// The file with its recovery data, if it has any that was not needed so far.
+    pub(crate) protected: Option<Arc<dyn packline_runtime::Input>>,
+    /// Whether `reader` reads a repaired copy.
+    pub(crate) repaired: bool,
+}
+
 /// Opens a .pln file to be read at any position, and a damaged one as its recovery data repairs it. One that is encrypted is opened with
-/// `identities`. With it comes what may repair it, if that was not needed.
+/// `identities`.
 pub(crate) fn pln_open(
     path: &Path,
     identities: Option<&Identities>,
     resources: &Resources,
-) -> Result<(Reader, Option<Arc<dyn packline_runtime::Input>>), Error> {
+) -> Result<OpenedPln, Error> {
     let opened = OpenedInput::new(Input::File(path.to_path_buf()))?;
     if opened.about.is_none() {
         let (what, expected) = ("a stream is not read at any position".into(), "a file".into());
@@ -246,12 +255,13 @@ pub(crate) fn pln_open(
     }
     let mut opened = opened.require_pln(identities, resources)?;
     match indexed(&mut opened) {
-        Ok(reader) => Ok((reader, opened.protected)),
+        Ok(reader) => Ok(OpenedPln { reader, protected: opened.protected, repaired: false }),
         Err(cause) => {
             let protected = opened.protected.filter(|_| encrypted::is_damage(&cause));
             let repaired = protected.map(|protected| pln_repaired(path, &protected, identities, resources));
             let repaired = repaired.transpose()?.flatten();
-            repaired.map(|reader| (reader, None)).ok_or_else(|| fault(path, path, cause))
+            let opened = |reader| OpenedPln { reader, protected: None, repaired: true };
+            repaired.map(opened).ok_or_else(|| fault(path, path, cause))
         }
     }
 }

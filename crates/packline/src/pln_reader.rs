@@ -9,7 +9,7 @@ use packline_pln::ContentReader;
 use packline_runtime::{Input, seek_position};
 
 use crate::encrypted::is_damage;
-use crate::pln_file::{fault, pln_open, pln_repaired};
+use crate::pln_file::{OpenedPln, fault, pln_open, pln_repaired};
 use crate::{Error, Identities, Resources, StreamOptions};
 
 /// The content of a .pln file, which can be read at any position.
@@ -29,17 +29,9 @@ pub struct PlnReader {
     content: ContentReader,
     position: u64,
     path: PathBuf,
-    repair: Repair,
-}
-
-/// What may repair the file that is read.
-enum Repair {
-    /// Nothing that has not been tried: the file has no recovery data, or it is not asked for, or it does not suffice.
-    Nothing,
-    /// The file with what is behind it, until it turns out to be damaged.
-    From(Arc<dyn Input>, Box<StreamOptions>),
-    /// A repaired copy is read.
-    Done,
+    /// The file with its recovery data, until it turns out to be damaged; `None` if it has none, or is not to be repaired.
+    repair: Option<(Arc<dyn Input>, Box<StreamOptions>)>,
+    repaired: bool,
 }
 
 impl PlnReader {
@@ -50,7 +42,7 @@ impl PlnReader {
     /// [`Error::Stream`] if the header, the index or the trailer is damaged: [`decompress`](crate::decompress) reads the
     /// records before the damage.
     pub fn open(path: impl Into<PathBuf>) -> Result<PlnReader, Error> {
-        PlnReader::open_as(path.into(), None, &Resources::new(0)).map(|(reader, _)| reader)
+        PlnReader::open_as(path.into(), None, &Resources::new(0), None)
     }
 
     /// Opens a file that may be damaged. Once damage is found, here or in a read, the file is repaired by its recovery data to an unnamed
@@ -60,18 +52,12 @@ impl PlnReader {
     /// # Errors
     /// As [`PlnReader::open`]; for damage only if it cannot be repaired. [`Error::Output`] if the copy cannot be written.
     pub fn open_repairing(path: impl Into<PathBuf>, options: &StreamOptions) -> Result<PlnReader, Error> {
-        let (mut reader, protected) =
-            PlnReader::open_as(path.into(), options.identities.as_deref(), &options.resources)?;
-        reader.repair = match protected {
-            Some(protected) => Repair::From(protected, Box::new(options.clone())),
-            None => Repair::Done,
-        };
-        Ok(reader)
+        PlnReader::open_as(path.into(), options.identities.as_deref(), &options.resources, Some(options))
     }
 
     /// Whether a repaired copy is read in place of the file.
     pub fn is_repaired(&self) -> bool {
-        matches!(self.repair, Repair::Done)
+        self.repaired
     }
 
     /// Opens a file that may be encrypted, with keys that may open it. Only the chunks of it that are touched are decrypted.
@@ -80,27 +66,26 @@ impl PlnReader {
     /// As [`PlnReader::open`]; [`Error::Stream`] also if no key opens it, or if it is cut off.
     #[cfg(feature = "encryption")]
     pub fn open_with(path: impl Into<PathBuf>, identities: &Identities) -> Result<PlnReader, Error> {
-        PlnReader::open_as(path.into(), Some(identities), &Resources::new(0)).map(|(reader, _)| reader)
+        PlnReader::open_as(path.into(), Some(identities), &Resources::new(0), None)
     }
 
     fn open_as(
         path: PathBuf,
         identities: Option<&Identities>,
         resources: &Resources,
-    ) -> Result<(PlnReader, Option<Arc<dyn Input>>), Error> {
-        let (reader, protected) = pln_open(&path, identities, resources)?;
-        let content = ContentReader::new(reader);
-        Ok((PlnReader { content, position: 0, path, repair: Repair::Nothing }, protected))
+        repairing: Option<&StreamOptions>,
+    ) -> Result<PlnReader, Error> {
+        let OpenedPln { reader, protected, repaired } = pln_open(&path, identities, resources)?;
+        let repair = protected.zip(repairing.cloned().map(Box::new));
+        Ok(PlnReader { content: ContentReader::new(reader), position: 0, path, repair, repaired })
     }
 
     /// Goes on with a repaired copy, if there is one. It is tried once.
     fn repair(&mut self) -> Result<bool, Error> {
-        let Repair::From(protected, options) = std::mem::replace(&mut self.repair, Repair::Nothing) else {
-            return Ok(false);
-        };
+        let Some((protected, options)) = self.repair.take() else { return Ok(false) };
         let repaired = pln_repaired(&self.path, &protected, options.identities.as_deref(), &options.resources)?;
         let Some(reader) = repaired else { return Ok(false) };
-        (self.content, self.repair) = (ContentReader::new(reader), Repair::Done);
+        (self.content, self.repaired) = (ContentReader::new(reader), true);
         Ok(true)
     }
 

@@ -73,6 +73,18 @@ fn a_damaged_file_is_read_from_a_repaired_copy_wherever_the_damage_is() {
 }
 
 #[test]
+fn a_file_without_recovery_data_is_read_as_it_is() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("a.pln");
+    let source = crate::Input::reader("text", io::Cursor::new(b"text".to_vec()));
+    let mut request = CompressRequest::new(source, Output::file(&path), WriteOptions::usual().unwrap());
+    request.resources = Resources::new(0);
+    pln_compress(request, &mut Unobserved).unwrap();
+    let mut reader = PlnReader::open_repairing(&path, &options(Some(top.path()))).unwrap();
+    assert!(read_backwards(&mut reader).unwrap() == b"text" && !reader.is_repaired());
+}
+
+#[test]
 fn what_cannot_be_repaired_is_the_error_that_it_was() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("a.pln");

@@ -92,7 +92,7 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
     let (keep_attributes, keep_broken) = (request.keep_attributes, request.keep_broken);
     let (identities, resources, temporaries) = (identities.as_deref(), request.resources, request.temporaries);
     let mut opened = OpenedInput::new(source)?;
-    let tail = opened.tail()?.filter(|_| request.repair);
+    let tail = if request.repair { opened.tail()? } else { None };
     let mut opened = opened.require_pln(identities, &resources)?;
     opened.refuse_target(&target)?;
     let mut output = OutputStream::open(target, &temporaries)?;
@@ -113,14 +113,14 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
         Err(error) if keep_broken || output.is_stream() => {
             // The damage is reported, not that the rest cannot be kept.
             let _: Result<(), Error> = output.finish(about, observer);
-            Err(with_way_out(error, tail, &resources))
+            Err(naming_recovery(error, tail, &resources))
         }
-        Err(error) => Err(with_way_out(error, tail, &resources)),
+        Err(error) => Err(naming_recovery(error, tail, &resources)),
     }
 }
 
 /// The error of a damaged stream, and that it is repaired as a file, if it has recovery data: its beginning is gone.
-fn with_way_out(error: Error, tail: Option<TailStream>, resources: &Resources) -> Error {
+fn naming_recovery(error: Error, tail: Option<TailStream>, resources: &Resources) -> Error {
     match error {
         Error::Stream { path, cause } if tail.is_some_and(|tail| tail.has_recovery(resources)) => {
             Error::Stream { path, cause: Box::new(Repairable(cause)) }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_runtime::unnamed_temp_file;
-use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of};
+use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of, refuse_incomplete};
 
 use appended::Appended;
 pub use check::{AppendedTree, VerityCheck, appended_tree, refuse_incomplete_tree, verity_check};
@@ -102,7 +102,7 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
         VerityPlace::Files => None,
     };
     let input = open_input(&image)?;
-    appended::refuse_incomplete(&image, input.as_ref())?;
+    refuse_incomplete(input.as_ref()).map_err(|cause| fault(&image, cause))?;
     let mut sidecars = Sidecars::open(&image, &options, force, &temporaries)?;
     let spool = scratch_file(&image, &resources)?;
     let leaves = leaves_of(&input, &options.salt, spool, &resources, observer);

@@ -11,7 +11,7 @@ use crate::hashing::hash_input;
 use crate::layout::{BLOCK, BLOCK_BYTES, FANOUT, Layout, blocks_before_tree};
 use crate::salted::{DIGEST, Digest, Salted};
 use crate::superblock::SIZE;
-use crate::{Error, Superblock, find_incomplete};
+use crate::{Error, Superblock, refuse_incomplete};
 
 /// Where a tree is.
 #[derive(Clone)]
@@ -76,13 +76,9 @@ impl Checked {
 /// Finds the tree behind the image in a file: its superblock lies where the file's size says that it must.
 ///
 /// # Errors
-/// Those of reading, a superblock there that makes no sense, and a part of a tree ([`find_incomplete`]).
+/// Those of reading, a superblock there that makes no sense, and a part of a tree ([`refuse_incomplete`]).
 pub fn find_appended(input: &dyn Input) -> Result<Option<(u64, Superblock)>, Error> {
-    if let Some(at) = find_incomplete(input)? {
-        let what = format!("has an incomplete hash tree from byte {at} on, whose writing was stopped");
-        let expected = "a whole one, or an image that ends there; appending a hash tree removes it".to_string();
-        return Err(Error::Superblock { what, expected });
-    }
+    refuse_incomplete(input)?;
     let Some(blocks) = blocks_before_tree(input.size()) else { return Ok(None) };
     let (mut bytes, at) = ([0; SIZE], blocks * BLOCK_BYTES);
     input.read_at(at, &mut bytes).map_err(Error::Tree)?;

@@ -38,6 +38,17 @@ pub fn find_incomplete(input: &dyn Input) -> Result<Option<u64>, Error> {
     Ok(None)
 }
 
+/// Refuses a file with a part of a tree behind its image.
+///
+/// # Errors
+/// Those of reading, and [`Error::Superblock`].
+pub fn refuse_incomplete(input: &dyn Input) -> Result<(), Error> {
+    let Some(at) = find_incomplete(input)? else { return Ok(()) };
+    let what = format!("has an incomplete hash tree from byte {at} on, whose writing was stopped");
+    let expected = "a whole one, or an image that ends there; appending a hash tree removes it".to_string();
+    Err(Error::Superblock { what, expected })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

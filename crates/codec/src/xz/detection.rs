@@ -21,10 +21,10 @@ pub(super) const MEMORY: usize = 2 * (size_of::<u32>() << BITS);
 
 /// The filter that suits a block, of those that may be used. `spare` is as long as the block at least.
 pub(super) fn filter(block: &[u8], among: Set<Bcj>, spare: &mut [u8]) -> Option<Bcj> {
-    let possible = machine(block).unwrap_or(&Bcj::DETECTED);
+    let machine = machine(block);
     let least = LEAST.max((block.len() / BYTES) as i64);
     let mut best = (least, None);
-    for filter in possible.iter().copied().filter(|filter| among.contains(*filter)) {
+    for filter in among.iter().filter(|filter| machine.is_none_or(|filters| filters.contains(filter))) {
         let gain = gain(block, filter, &mut spare[..block.len()]);
         if gain > best.0 {
             best = (gain, Some(filter));
@@ -87,9 +87,6 @@ impl Words {
 }
 
 impl Bcj {
-    /// The filters that detection chooses from.
-    const DETECTED: [Bcj; 7] = [Bcj::X86, Bcj::PowerPc, Bcj::Arm, Bcj::ArmThumb, Bcj::Sparc, Bcj::Arm64, Bcj::RiscV];
-
     /// Bytes of which the start of a changed word is a multiple.
     fn unit(self) -> usize {
         match self {
@@ -108,7 +105,7 @@ mod tests {
     use super::*;
 
     fn all() -> Set<Bcj> {
-        Bcj::DETECTED.into_iter().collect()
+        samples::MACHINES.into_iter().map(|machine| machine.filter).collect()
     }
 
     fn detected(block: &[u8], among: Set<Bcj>) -> Option<Bcj> {
@@ -148,7 +145,7 @@ mod tests {
     #[test]
     fn a_filter_that_is_not_named_is_not_chosen() {
         for Machine { filter, code, .. } in samples::MACHINES {
-            let others = Bcj::DETECTED.into_iter().filter(|other| *other != filter).collect();
+            let others = all().iter().filter(|other| *other != filter).collect();
             let file = samples::elf(filter, code(50_000));
             assert_eq!(detected(&file, others), None);
         }

@@ -78,7 +78,7 @@ struct OpenTask {
     key: Arc<PayloadKey>,
     chunk: ChunkSize,
     /// Whether a chunk that is not authentic is read as zeros.
-    forgives: bool,
+    zeroes_damaged: bool,
 }
 
 impl Task for OpenTask {
@@ -99,7 +99,7 @@ impl Task for OpenTask {
             let range = opened.clone().unwrap_or(HEADER..chunk.len() - TAG);
             if opened.is_none() {
                 damaged.push(number);
-                if !self.forgives {
+                if !self.zeroes_damaged {
                     break;
                 }
                 chunk[range.clone()].fill(0);
@@ -122,7 +122,7 @@ impl<R: Read + Send> ChunkStream<R> {
         may_follow: Option<[u8; 8]>,
     ) -> Result<ChunkStream<R>, Error> {
         let OpenedHead { key, chunk, start, damage, .. } = head;
-        let map = memory::start(OpenTask { key, chunk, forgives: damage.is_some() }, resources, chunk)?;
+        let map = memory::start(OpenTask { key, chunk, zeroes_damaged: damage.is_some() }, resources, chunk)?;
         let (next, ready, ended, failed, spare) = (0, Ready::default(), false, None, Vec::new());
         Ok(ChunkStream { file, map, chunk, start, next, ready, ended, failed, over: false, spare, may_follow, damage })
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_runtime::escape::Escape as _;
-use packline_runtime::{FileInput, WriteBehind};
+use packline_runtime::{FileInput, Input as _, WriteBehind};
 use packline_verity::{BLOCK, Leaves, Tree, Uuid, find_appended, find_incomplete, incomplete_mark, write_tree};
 
 use super::{fault, refused, scratch_fault};
@@ -120,21 +120,12 @@ impl Drop for Appended {
 
 /// The size of a file that has no tree behind it.
 fn without_tree(path: &Path, input: &FileInput) -> Result<u64, Error> {
-    use packline_runtime::Input as _;
     match find_appended(input).map_err(|cause| fault(path, cause))? {
         None => Ok(input.size()),
         Some((at, _)) => {
             let expected = format!("an image without one: it ends at byte {at}");
             Err(refused(path, "has a hash tree behind it already", &expected))
         }
-    }
-}
-
-/// Refuses an image with a part of a tree behind it, which is no part of the image.
-pub(super) fn refuse_incomplete(path: &Path, input: &dyn packline_runtime::Input) -> Result<(), Error> {
-    match find_incomplete(input).map_err(|cause| fault(path, cause))? {
-        None => Ok(()),
-        Some(_) => find_appended(input).map(|_| ()).map_err(|cause| fault(path, cause)),
     }
 }
 

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_runtime::Input;
-use packline_verity::{Checked, Digest, Finding, Superblock, TreePlace, check, find_appended, root_hash};
+use packline_verity::{
+    Checked, Digest, Finding, Superblock, TreePlace, check, find_appended, refuse_incomplete, root_hash,
+};
 
 use super::fault;
 use super::sidecars::beside;
@@ -107,5 +109,5 @@ pub fn appended_tree(path: &Path) -> Result<Option<AppendedTree>, Error> {
 /// # Errors
 /// [`Error`] with the name of the file.
 pub fn refuse_incomplete_tree(path: &Path) -> Result<(), Error> {
-    super::appended::refuse_incomplete(path, open_input(path)?.as_ref())
+    refuse_incomplete(open_input(path)?.as_ref()).map_err(|cause| fault(path, cause))
 }

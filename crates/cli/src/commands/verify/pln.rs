@@ -82,16 +82,13 @@ fn text(error: &Error) -> String {
 }
 
 fn object(error: &Error) -> Value {
+    let fault = |part: String, offset: &u64, what: &str, expected: &str| json!({ "finding": "fault", "part": part, "offset": offset, "what": what, "expected": expected });
     #[cfg(feature = "encryption")]
     if let Some(packline_encryption::Error::Corrupt { part, offset, what, expected }) = sealed(error) {
-        return json!({
-            "finding": "fault", "part": part.to_string(), "offset": offset, "what": what, "expected": expected,
-        });
+        return fault(part.to_string(), offset, what, expected);
     }
     match error {
-        Error::Corrupt { part, offset, what, expected } => json!({
-            "finding": "fault", "part": part.to_string(), "offset": offset, "what": what, "expected": expected,
-        }),
+        Error::Corrupt { part, offset, what, expected } => fault(part.to_string(), offset, what, expected),
         Error::Cut { length, part, offset, missing, records, bytes } => json!({
             "finding": "fault", "part": part.to_string(), "offset": offset, "what": format!("cut off at byte {length}"),
             "missing_bytes": missing, "whole_records": records, "whole_bytes": bytes,

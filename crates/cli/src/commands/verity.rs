@@ -29,7 +29,7 @@ pub struct Verity {
     /// UUID of the tree [default: derived from the root hash]
     #[arg(long, value_name = "UUID", value_parser = text(str::parse::<Uuid>))]
     uuid: Option<Uuid>,
-    /// RSA key (PEM) that signs the root hash
+    /// Key (PEM) of RSA, P-256 or P-384 that signs the root hash
     #[arg(long, value_name = "FILE", requires = "cert", value_hint = clap::ValueHint::FilePath)]
     key: Option<PathBuf>,
     /// Certificate of the key (PEM)
@@ -58,7 +58,7 @@ impl Command for Verity {
          Files are named as systemd looks for them: of app.raw the tree is app.verity, the root hash app.roothash, in hexadecimal without a \
          line feed, and its signature app.roothash.p7s; of any other name, app.sqfs, they are app.sqfs.verity and so on.\n\
          The signature is detached PKCS#7 (DER) over the text of app.roothash, without certificates and attributes, as the kernel and systemd \
-         check it, and as 'openssl smime -sign -nocerts -noattr -binary' makes it. Keys are RSA, and not encrypted.\n\
+         check it, and as 'openssl smime -sign -nocerts -noattr -binary' makes it. Keys are of RSA, P-256 or P-384, and not encrypted.\n\
          The default salt is SHA-256 of a label and bytes 2048 to 4095 of the image, so that equal images have equal trees. With --append the tree \
          begins where the image ended, which is the value of 'veritysetup --hash-offset'; nothing is appended unless all of it can be. What a run that was killed left behind the \
          image is no tree, 'info' and 'verify' name it, and the next run with --append removes it."

@@ -25,7 +25,7 @@ pub struct PackVerity {
     /// UUID of the hash tree [default: derived from the root hash]
     #[arg(long, value_name = "UUID", requires = "verity", value_parser = text(str::parse::<Uuid>))]
     verity_uuid: Option<Uuid>,
-    /// RSA key (PEM) that signs the root hash, in IMAGE.roothash.p7s
+    /// Key (PEM) of RSA, P-256 or P-384 that signs the root hash, in IMAGE.roothash.p7s
     #[arg(long, value_name = "FILE", requires_all = ["verity", "verity_cert"], value_hint = clap::ValueHint::FilePath)]
     verity_key: Option<PathBuf>,
     /// Certificate of the key (PEM)

@@ -16,8 +16,8 @@ use crate::ui::io::Io;
 const LARGEST: u64 = 1 << 20;
 /// Long names of [`OpeningKeys`].
 pub const OPENING: [&str; 2] = ["identity", "passphrase-file"];
-/// Long names of [`RecipientOptions`].
-pub const SEALING: [&str; 4] = ["recipient", "recipients-file", "passphrase", "pad"];
+/// Long names of options that say for whom a file is encrypted, beside the passphrases in files.
+pub const RECIPIENTS: [&str; 3] = ["recipient", "recipients-file", "passphrase"];
 
 /// Options of commands that read .pln files.
 #[derive(Debug, Default, clap::Args)]

@@ -8,7 +8,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
 pub const OPENING: [&str; 0] = [];
-pub const SEALING: [&str; 0] = [];
+pub const RECIPIENTS: [&str; 0] = [];
 
 #[derive(Debug, Default, clap::Args)]
 pub struct OpeningKeys {}

@@ -12,7 +12,7 @@ use packline_pln::{RecordSize, WriteOptions};
 use packline_recovery::Redundancy;
 
 use super::{Compression, Shared};
-use crate::args::keys::{OPENING, SEALING};
+use crate::args::keys::{OPENING, RECIPIENTS};
 use crate::args::run_options::RunOptions;
 use crate::args::{Invocation, wrong};
 use crate::ui::escape::Escape;
@@ -212,12 +212,11 @@ fn refuse_idle(invocation: &Invocation, wanted: Mode, mode: Mode) -> Result<(), 
         return Err(wrong(long, format!("has no effect on what is decompressed{hint}")));
     }
     if mode != Mode::Compress
-        && let Some(long) = given(&SEALING)
+        && let Some(long) = given(&[&RECIPIENTS[..], &["pad"]].concat())
     {
         return Err(wrong(long, "has no effect on what is decompressed (expected --identity or --passphrase-file)"));
     }
-    let encrypts = SEALING.iter().chain(&["passphrase-file"]).any(|&long| long != "pad" && invocation.has(long));
-    if encrypts && invocation.has("cache") {
+    if invocation.has("cache") && given(&[&RECIPIENTS[..], &["passphrase-file"]].concat()).is_some() {
         let what =
             "a cache keeps records as they are before they are encrypted (expected no --cache, or no recipients)";
         return Err(wrong("cache", what));

@@ -61,7 +61,8 @@ impl OpeningKeys {
         let mut identities = Identities::default();
         identities.set_ask(asked_on_terminal(io));
         for path in &self.identity {
-            identities.add_file(&read(path)?).map_err(|error| of_file(path, &error))?;
+            let name = path.escaped().to_string();
+            identities.add_file(&read(path)?, &name).map_err(|error| of_file(path, &error))?;
         }
         for path in &self.passphrase_file {
             identities.add_passphrase(passphrase_in(path)?);

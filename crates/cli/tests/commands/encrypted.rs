@@ -136,7 +136,7 @@ fn keys_with_a_passphrase_are_asked_for_it() {
     on_terminal("age -p -o binary key");
     on_terminal("age -p -a -o armored key");
     let asked = on_terminal(&format!("{program} decompress -qfo y --identity binary x.pln"));
-    assert!(asked.contains("Passphrase of the identity file: ") && sandbox.read("y") == content, "{asked}");
+    assert!(asked.contains("Passphrase of the identity file binary: ") && sandbox.read("y") == content, "{asked}");
     on_terminal(&format!("age -d armored | {program} decompress -qfo z --identity /dev/stdin x.pln"));
     assert!(sandbox.read("z") == content);
     let words = ["cat", "--identity", "armored", "x.pln"];
@@ -145,7 +145,7 @@ fn keys_with_a_passphrase_are_asked_for_it() {
     assert!(given.status == 0 && given.stdout == content, "{}", given.stderr);
     let none = detached(&sandbox, &words);
     assert!(
-        none.status == 1 && none.stderr.contains("there is no passphrase of the identity file (expected"),
+        none.status == 1 && none.stderr.contains("there is no passphrase of the identity file armored (expected"),
         "{none:?}"
     );
 
@@ -153,12 +153,12 @@ fn keys_with_a_passphrase_are_asked_for_it() {
     tools::run(&mut sandbox.program("ssh-keygen", &arguments)).unwrap();
     sandbox.good(&["compress", "-qfo", "ssh.pln", "--recipients-file", "id.pub", "x"]);
     let asked = on_terminal(&format!("{program} decompress -qfo y --identity id ssh.pln"));
-    assert!(asked.contains("Passphrase of the ssh key: "), "{asked}");
+    assert!(asked.contains("Passphrase of the ssh key id: "), "{asked}");
     let words = ["cat", "--identity", "id", "ssh.pln", "--passphrase-file"];
     assert!(sandbox.good(&[&words[..], &["some-words"]].concat()).stdout == content);
     let wrong = detached(&sandbox, &[&words[..], &["words"]].concat());
     assert!(
-        wrong.status == 1 && wrong.stderr.contains("none of the given ones is the passphrase of the ssh key"),
+        wrong.status == 1 && wrong.stderr.contains("none of the given ones is the passphrase of the ssh key id ("),
         "{wrong:?}"
     );
 }

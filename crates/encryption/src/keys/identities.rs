@@ -45,28 +45,28 @@ impl Identities {
     }
 
     /// Adds the keys of an identity file of age, or a private key of ssh. One with a passphrase is opened when it is needed, by one of the
-    /// passphrases given or asked for.
+    /// passphrases given or asked for. `name` is what prompts and errors of later call the file.
     ///
     /// # Errors
-    /// [`Error::Key`] for what is neither; the message has nothing of the file.
-    pub fn add_file(&mut self, file: &[u8]) -> Result<(), Error> {
+    /// [`Error::Key`] for what is neither; the message has nothing of the file, nor its name.
+    pub fn add_file(&mut self, file: &[u8], name: &str) -> Result<(), Error> {
         if Locked::is_of_age(file) {
-            self.locked.push(Locked::of_age(file)?);
+            self.locked.push(Locked::of_age(file, name)?);
             return Ok(());
         }
-        let text = std::str::from_utf8(file).map_err(|_| malformed())?;
+        let text = std::str::from_utf8(file).map_err(|_| no_identity(""))?;
         if text.trim_start().starts_with("-----BEGIN ") {
-            return self.add_ssh(text);
+            return self.add_ssh(text, name);
         }
-        self.keys.extend(keys_in(file)?);
+        self.keys.extend(keys_in(file, "")?);
         Ok(())
     }
 
-    fn add_ssh(&mut self, text: &str) -> Result<(), Error> {
+    fn add_ssh(&mut self, text: &str, name: &str) -> Result<(), Error> {
         use ssh::UnsupportedKey::{EncryptedPem, EncryptedSsh};
         let identity = ssh::Identity::from_buffer(text.trim_start().as_bytes(), None);
         match identity.map_err(|_| Error::key("a private key that is malformed", EXPECTED))? {
-            ssh::Identity::Encrypted(key) => self.locked.push(Locked::of_ssh(key)),
+            ssh::Identity::Encrypted(key) => self.locked.push(Locked::of_ssh(key, name)),
             ssh::Identity::Unsupported(EncryptedPem | EncryptedSsh(_)) => {
                 let what = "a private key with a passphrase in a form that is not supported";
                 return Err(Error::key(what, "the usual form of OpenSSH, which ssh-keygen -p -f FILE writes"));
@@ -85,13 +85,13 @@ impl Identities {
     }
 }
 
-/// The keys in an identity file.
-pub(super) fn keys_in(text: &[u8]) -> Result<Vec<Key>, Error> {
-    let identities = age::IdentityFile::from_buffer(text).map_err(|_| malformed())?;
-    let identities = identities.into_identities().map_err(|_| malformed())?;
-    if identities.is_empty() { Err(malformed()) } else { Ok(identities) }
+/// The keys in the text of an identity file; `place` says in an error where there are none.
+pub(super) fn keys_in(text: &[u8], place: &str) -> Result<Vec<Key>, Error> {
+    let identities = age::IdentityFile::from_buffer(text).map_err(|_| no_identity(place))?;
+    let identities = identities.into_identities().map_err(|_| no_identity(place))?;
+    if identities.is_empty() { Err(no_identity(place)) } else { Ok(identities) }
 }
 
-fn malformed() -> Error {
-    Error::key("no identity", EXPECTED)
+fn no_identity(place: &str) -> Error {
+    Error::key(format!("no identity{place}"), EXPECTED)
 }

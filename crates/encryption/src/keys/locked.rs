@@ -12,17 +12,19 @@ use super::Identities;
 use super::identities::{Key, keys_in};
 use super::unwrap::{scrypt_identity, work_factor};
 use crate::Error;
-use crate::format::{Stanza, stanzas};
+use crate::format::stanzas;
 
 /// Keys that a passphrase opens, once they are needed.
 pub(super) struct Locked {
+    /// For prompts and errors.
+    name: String,
     file: File,
     keys: OnceLock<Vec<Key>>,
 }
 
 enum File {
-    /// A file of age, in its binary form, with the recipients of its head.
-    Age(Vec<u8>, Vec<Stanza>),
+    /// A file of age, in its binary form, with the binary logarithm of its work factor.
+    Age(Vec<u8>, u8),
     Ssh(Box<ssh::EncryptedKey>),
 }
 
@@ -37,7 +39,7 @@ impl Locked {
     ///
     /// # Errors
     /// [`Error::Key`] for one that is malformed, or encrypted for keys.
-    pub(super) fn of_age(file: &[u8]) -> Result<Locked, Error> {
+    pub(super) fn of_age(file: &[u8], name: &str) -> Result<Locked, Error> {
         let mut bytes = Vec::new();
         let read = ArmoredReader::new(file.trim_ascii_start()).read_to_end(&mut bytes).ok();
         let stanzas = read.and_then(|_| stanzas(&bytes));
@@ -46,11 +48,14 @@ impl Locked {
         if !matches!(&stanzas[..], [one] if one.is_passphrase()) {
             return Err(Error::key("an identity that is encrypted for keys, not with a passphrase", expected));
         }
-        Ok(Locked { file: File::Age(bytes, stanzas), keys: OnceLock::new() })
+        let work = work_factor(&stanzas).ok_or_else(|| {
+            Error::key("an encrypted identity whose head has no valid work factor of scrypt", expected)
+        })?;
+        Ok(Locked { name: format!("the identity file {name}"), file: File::Age(bytes, work), keys: OnceLock::new() })
     }
 
-    pub(super) fn of_ssh(key: ssh::EncryptedKey) -> Locked {
-        Locked { file: File::Ssh(Box::new(key)), keys: OnceLock::new() }
+    pub(super) fn of_ssh(key: ssh::EncryptedKey, name: &str) -> Locked {
+        Locked { name: format!("the ssh key {name}"), file: File::Ssh(Box::new(key)), keys: OnceLock::new() }
     }
 
     /// The keys, by one of the passphrases that were given, or one that is asked for, once.
@@ -76,10 +81,7 @@ impl Locked {
     }
 
     fn asked(&self, identities: &Identities, limit: Option<u64>) -> Result<Vec<Key>, Error> {
-        let name = match &self.file {
-            File::Age(..) => "the identity file",
-            File::Ssh(_) => "the ssh key",
-        };
+        let name = &self.name;
         let wrong = |what: &str| {
             let expected = "a terminal to ask for it, --passphrase-file FILE, or a file without a passphrase";
             Error::key(format!("{what} passphrase of {name}"), expected)
@@ -93,33 +95,30 @@ impl Locked {
     /// `None` if it is not the passphrase.
     fn open(&self, passphrase: &SecretString, limit: Option<u64>) -> Result<Option<Vec<Key>>, Error> {
         match &self.file {
-            File::Age(bytes, stanzas) => {
-                let work = work_factor(stanzas).ok_or_else(|| Error::key("a passphrase", "its work factor"))?;
-                opened(bytes, &scrypt_identity(passphrase, work, limit)?)
-            }
+            File::Age(bytes, work) => self.opened(bytes, &scrypt_identity(passphrase, *work, limit)?),
             File::Ssh(key) => match key.decrypt(passphrase.clone()) {
                 Ok(key) => Ok(Some(vec![Box::new(ssh::Identity::from(key))])),
                 Err(DecryptError::KeyDecryptionFailed) => Ok(None),
-                Err(cause) => Err(Error::key(format!("the ssh key: {cause}"), "one that ssh-keygen has made")),
+                Err(cause) => Err(Error::key(format!("{}: {cause}", self.name), "one that ssh-keygen has made")),
             },
         }
     }
-}
 
-/// The keys in a file of age.
-fn opened(bytes: &[u8], identity: &age::scrypt::Identity) -> Result<Option<Vec<Key>>, Error> {
-    let damaged =
-        |cause: &dyn std::fmt::Display| Error::key(format!("the identity file: {cause}"), "it as age wrote it");
-    let opened = age::Decryptor::new_buffered(bytes).and_then(|file| file.decrypt(std::iter::once(identity as _)));
-    let reader = match opened {
-        Ok(reader) => reader,
-        Err(DecryptError::DecryptionFailed | DecryptError::KeyDecryptionFailed | DecryptError::NoMatchingKeys) => {
-            return Ok(None);
-        }
-        Err(cause) => return Err(damaged(&cause)),
-    };
-    // It does not grow: an old place would not be wiped.
-    let mut text = Zeroizing::new(Vec::with_capacity(bytes.len() + 1));
-    reader.take(bytes.len() as u64).read_to_end(&mut text).map_err(|cause| damaged(&cause))?;
-    keys_in(&text).map(Some)
+    /// The keys in a file of age.
+    fn opened(&self, bytes: &[u8], identity: &age::scrypt::Identity) -> Result<Option<Vec<Key>>, Error> {
+        let damaged =
+            |cause: &dyn std::fmt::Display| Error::key(format!("{}: {cause}", self.name), "it as age wrote it");
+        let opened = age::Decryptor::new_buffered(bytes).and_then(|file| file.decrypt(std::iter::once(identity as _)));
+        let reader = match opened {
+            Ok(reader) => reader,
+            Err(DecryptError::DecryptionFailed | DecryptError::KeyDecryptionFailed | DecryptError::NoMatchingKeys) => {
+                return Ok(None);
+            }
+            Err(cause) => return Err(damaged(&cause)),
+        };
+        // It does not grow: an old place would not be wiped.
+        let mut text = Zeroizing::new(Vec::with_capacity(bytes.len() + 1));
+        reader.take(bytes.len() as u64).read_to_end(&mut text).map_err(|cause| damaged(&cause))?;
+        keys_in(&text, &format!(" in {}", self.name)).map(Some)
+    }
 }

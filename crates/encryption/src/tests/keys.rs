@@ -101,7 +101,7 @@ fn what_is_no_key_is_refused_without_being_shown() {
         b"age-encryption.org/v1\n",
         b"-----BEGIN AGE ENCRYPTED FILE-----\nAA",
     ] {
-        let error = identities.add_file(file).unwrap_err().to_string();
+        let error = identities.add_file(file, "x").unwrap_err().to_string();
         assert!(error.contains("expected") && !error.contains("QQQ"), "{error}");
     }
     assert!(identities.is_empty());
@@ -179,7 +179,7 @@ fn age_opens_our_wrap_and_we_open_its() {
     let sealing = crate::Sealing::for_tests([9; 32], &[wrap], super::support::chunk(SMALL), false).unwrap();
     let file = super::support::sealed_by(sealing, &content, 1);
     let mut identities = Identities::default();
-    identities.add_file(identity.as_bytes()).unwrap();
+    identities.add_file(identity.as_bytes(), "key").unwrap();
     assert!(at_offsets(&file, &identities).unwrap() == content);
 }
 
@@ -191,7 +191,8 @@ fn assert_passphrase_opens(file: &[u8], content: &[u8], identities: &mut Identit
     assert!(refused(identities).starts_with(&format!("none of the given ones is the passphrase of {name} (")));
     identities.set_ask(Arc::new(|_| Some(passphrase("wrong too"))));
     assert!(refused(identities).starts_with(&format!("that is not the passphrase of {name} (")));
-    identities.set_ask(Arc::new(move |prompt| Some(passphrase(if prompt == "Passphrase" { "x" } else { secret }))));
+    let asked = format!("Passphrase of {name}");
+    identities.set_ask(Arc::new(move |prompt| Some(passphrase(if prompt == asked { secret } else { "x" }))));
     assert!(at_offsets(file, identities).unwrap() == content);
     identities.set_ask(Arc::new(|_| panic!("it is asked for once")));
     assert!(at_offsets(file, identities).unwrap() == content);
@@ -216,10 +217,11 @@ fn an_identity_file_with_a_passphrase_opens_with_it() {
     let file = sealed(&pair.recipients(), &content, SMALL);
     for armored in [false, true] {
         let mut identities = super::support::pair().identities();
-        identities.add_file(&locked(format!("# a key\n{}\n", pair.secret).as_bytes(), "words", armored)).unwrap();
-        assert_passphrase_opens(&file, &content, &mut identities, "the identity file", "words");
+        let file_of_age = locked(format!("# a key\n{}\n", pair.secret).as_bytes(), "words", armored);
+        identities.add_file(&file_of_age, "a.age").unwrap();
+        assert_passphrase_opens(&file, &content, &mut identities, "the identity file a.age", "words");
         let mut given = Identities::default();
-        given.add_file(&locked(pair.secret.as_bytes(), "words", armored)).unwrap();
+        given.add_file(&locked(pair.secret.as_bytes(), "words", armored), "a.age").unwrap();
         assert!(!given.is_empty() && !format!("{given:?}").contains("words"));
         ["wrong", "words"].iter().for_each(|text| given.add_passphrase(passphrase(text)));
         assert!(at_offsets(&file, &given).unwrap() == content);
@@ -227,16 +229,30 @@ fn an_identity_file_with_a_passphrase_opens_with_it() {
     let refused = |bytes: &[u8]| {
         let mut identities = Identities::default();
         identities.add_passphrase(passphrase("words"));
-        let added = identities.add_file(bytes);
+        let added = identities.add_file(bytes, "a.age");
         added.map(|()| at_offsets(&file, &identities)).and_then(|read| read).unwrap_err()
     };
-    assert!(refused(&locked(b"no key", "words", true)).to_string().starts_with("no identity (expected"));
+    assert!(
+        refused(&locked(b"no key", "words", true))
+            .to_string()
+            .starts_with("no identity in the identity file a.age (expected")
+    );
     let whole = locked(pair.secret.as_bytes(), "words", false);
-    assert!(refused(&whole[..whole.len() - 1]).to_string().starts_with("the identity file: "));
+    assert!(refused(&whole[..whole.len() - 1]).to_string().starts_with("the identity file a.age: "));
     assert!(refused(&whole[..60]).to_string().starts_with("an encrypted identity that is malformed"));
     let work = String::from_utf8_lossy(&whole).find(" 2\n").unwrap();
     let costly = [&whole[..work], b" 21\n", &whole[work + 3..]].concat();
     assert!(matches!(refused(&costly), Error::Work { found: 21, .. }));
+    for wrong in [&b" \n"[..], b" 256\n", b" two\n", b"\n"] {
+        let without = [&whole[..work], wrong, &whole[work + 3..]].concat();
+        let error = refused(&without).to_string();
+        assert!(
+            error.starts_with(
+                "an encrypted identity whose head has no valid work factor of scrypt (expected a file that age -p"
+            ),
+            "{error}"
+        );
+    }
     let for_keys = head_of(&file).wraps().next().unwrap().1.to_vec();
     assert!(refused(&for_keys).to_string().starts_with("an identity that is encrypted for keys"));
 }
@@ -247,7 +263,7 @@ fn a_passphrase_of_a_key_is_not_asked_for_where_no_key_helps() {
     with_passphrases(&mut recipients, &["right"]);
     let file = sealed(&recipients, b"content", SMALL);
     let mut identities = Identities::default();
-    identities.add_file(&locked(pair().secret.as_bytes(), "words", false)).unwrap();
+    identities.add_file(&locked(pair().secret.as_bytes(), "words", false), "a.age").unwrap();
     identities.set_ask(Arc::new(|_| panic!("no key opens it")));
     assert!(matches!(at_offsets(&file, &identities), Err(Error::WrongKey(_))));
 }
@@ -269,9 +285,9 @@ fn keys_of_ssh_open() {
         let file = sealed(&recipients, &content, SMALL);
         assert_eq!(head_of(&file).made_for().unwrap().to_string(), format!("1 ssh-{kind} key"));
         let mut identities = Identities::default();
-        identities.add_file(read(&name).as_bytes()).unwrap();
+        identities.add_file(read(&name).as_bytes(), &name).unwrap();
         if !secret.is_empty() {
-            assert_passphrase_opens(&file, &content, &mut identities, "the ssh key", secret);
+            assert_passphrase_opens(&file, &content, &mut identities, &format!("the ssh key {name}"), secret);
         }
         assert!(at_offsets(&file, &identities).unwrap() == content, "{name}");
         if secret.is_empty() {

@@ -37,7 +37,7 @@ impl Pair {
 
     pub(super) fn identities(&self) -> Identities {
         let mut identities = Identities::default();
-        identities.add_file(self.secret.as_bytes()).unwrap();
+        identities.add_file(self.secret.as_bytes(), "key").unwrap();
         identities
     }
 }

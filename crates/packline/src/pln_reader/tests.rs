@@ -116,7 +116,9 @@ fn encrypted_files_are_repaired_too() {
     let path = top.path().join("a.pln");
     let (mut recipients, mut identities) = (Recipients::default(), Identities::default());
     recipients.add_key("age1j7m7v2r9hlr6gqdthwh2eeg804lmxgtkr2g4sc6cgkea9c83uf7sskpzat").unwrap();
-    identities.add_file(b"AGE-SECRET-KEY-1MEH7LAAAERF0NYM9XUSTT24YLK7A4Q0SFG236M7SQ804Z30QS74SWDJRQ9\n").unwrap();
+    identities
+        .add_file(b"AGE-SECRET-KEY-1MEH7LAAAERF0NYM9XUSTT24YLK7A4Q0SFG236M7SQ804Z30QS74SWDJRQ9\n", "key")
+        .unwrap();
     let (whole, content) = protected(&path, Some(recipients));
     let options = StreamOptions { identities: Some(Arc::new(identities)), ..options(Some(top.path())) };
     for damaged in [150..200, PLAIN / 2..PLAIN / 2 + 9, PLAIN - 20..PLAIN + 20] {

@@ -6,8 +6,8 @@ use std::path::Path;
 use packline_cache::Lookup;
 use packline_engine::Pool;
 use packline_image::idle_exclude;
-use packline_runtime::OutputFile;
 use packline_runtime::memory::fewer_workers;
+use packline_runtime::{OutputFile, Sink};
 use packline_squashfs::Options;
 use packline_tree::{Kind, Patterns, PseudoSource, RestOrder, Source as _, keep_all};
 
@@ -18,7 +18,7 @@ use crate::filtered::{Filtered, filter_memory};
 use crate::memory::{Demand, Plan, spare};
 use crate::observed_source::ObservedSource;
 use crate::source::{Opening, Prepared, leave_out};
-use crate::squashfs::{self, Job};
+use crate::squashfs::{self, Job, SharedSink};
 #[cfg(feature = "verity")]
 use crate::verity::{Finished, Packing};
 use crate::{
@@ -79,14 +79,22 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
         #[cfg(feature = "verity")]
         mut verity,
     } = Begun::new(request, image, true, observer)?;
-    #[cfg(feature = "verity")]
-    let beside = verity.as_mut().map(|verity| verity as &mut dyn squashfs::Beside);
-    #[cfg(not(feature = "verity"))]
-    let beside = None;
     let (Plan { workers, window, .. }, workers_wanted) = (job.plan, job.resources.workers);
-    let name = job.input.clone();
+    let (name, path) = (job.input.clone(), job.display_path.clone());
     let (cache, bases) = (job.lookup.cache.clone(), Bases::clone(&job.bases));
-    let image = squashfs::write(job, &output, &mut observed, beside)?;
+    let shared = SharedSink::new(RefCell::new(output.sink_at(job.offset)?));
+    let sink: Box<dyn Sink> = Box::new(shared.clone());
+    #[cfg(feature = "verity")]
+    let (job, sink) = match &mut verity {
+        Some(verity) => verity.around(job, &shared)?,
+        None => (job, sink),
+    };
+    let image = squashfs::write(job, sink, &mut observed)?;
+    #[cfg(feature = "verity")]
+    if let Some(verity) = &mut verity {
+        verity.complete(&shared, &path)?;
+    }
+    shared.borrow_mut().flush().map_err(|cause| Error::Output { path, action: "cannot write", cause })?;
     let base = bases.finish(observed.observer());
     let found = cache.as_ref().map(|cache| cache.finish());
     cache.iter().flat_map(|cache| cache.warnings()).for_each(|warning| observed.warn(&warning));

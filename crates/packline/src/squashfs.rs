@@ -1,20 +1,18 @@
 //! Writes a source to an output through the SquashFS writer.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use packline_cache::Lookup;
 use packline_codec::METADATA_BLOCK_SIZE;
-use packline_engine::Config;
-use packline_runtime::{OutputFile, WriteBehind};
+use packline_runtime::WriteBehind;
 use packline_squashfs::{FileHints, Options, Sink, Start, Summary, Writer};
 use packline_tree::{Meta, Source};
 
 use crate::base::Bases;
 use crate::memory::Plan;
 use crate::observed_source::ObservedSource;
-use crate::pack::pool;
 use crate::request::Hints;
 use crate::{Error, Resources};
 
@@ -56,40 +54,13 @@ pub(crate) fn tool_memory(options: &Options, verify: bool, lookup: &Lookup) -> R
 /// The sink of an image, which the writer and what is made beside the image use in turn.
 pub(crate) type SharedSink = Rc<RefCell<WriteBehind>>;
 
-/// Takes the bytes of an image while they are written, for another output.
-pub(crate) trait Beside {
-    /// A sink that passes all on to the image's. `config` has the workers that write the image.
-    fn around(&mut self, image: &SharedSink, path: &Path, config: Config) -> Result<Box<dyn Sink>, Error>;
-    /// The image is whole.
-    fn complete(&mut self, image: &SharedSink, path: &Path) -> Result<(), Error>;
-}
-
-/// Writes one image.
+/// Writes one image. All is written to `sink` when this returns, but may not be flushed.
 ///
 /// # Errors
 /// [`Error::Image`] with the output's name, for whatever the source, the codec, the format or the sink refuses.
-pub(crate) fn write(
-    mut job: Job,
-    output: &OutputFile,
-    source: &mut ObservedSource<'_>,
-    mut beside: Option<&mut (dyn Beside + '_)>,
-) -> Result<Summary, Error> {
-    let display_path = job.display_path.clone();
-    let sink = Rc::new(RefCell::new(output.sink_at(job.offset)?));
-    let outer: Box<dyn Sink> = match &mut beside {
-        Some(beside) => {
-            let workers = pool(&job.resources, job.plan.workers, &display_path)?;
-            job.resources.engine.pool = Some(workers);
-            let config = job.resources.engine.sized(job.plan.workers, 0, &job.resources.cancel);
-            beside.around(&sink, &display_path, config)?
-        }
-        None => Box::new(sink.clone()),
-    };
-    let written = write_to(job, outer, source);
-    let written = written.map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
-    beside.map_or(Ok(()), |beside| beside.complete(&sink, &display_path))?;
-    sink.borrow_mut().flush().map_err(|cause| Error::Output { path: display_path, action: "cannot write", cause })?;
-    Ok(written)
+pub(crate) fn write(job: Job, sink: Box<dyn Sink>, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
+    let path = job.display_path.clone();
+    write_to(job, sink, source).map_err(|cause| Error::Image { path, cause: Box::new(cause) })
 }
 
 fn write_to(

@@ -5,13 +5,13 @@ use std::fs::File;
 use std::path::Path;
 use std::rc::Rc;
 
-use packline_engine::Config;
 use packline_runtime::{OutputFile, Sink};
 use packline_verity::{BLOCK, HashingSink, write_tree};
 
 use super::sidecars::{Named, Sidecars};
 use super::{VerityOptions, VerityPlace, VeritySummary, fault, scratch_file};
-use crate::squashfs::{Beside, SharedSink};
+use crate::pack::pool;
+use crate::squashfs::{Job, SharedSink};
 use crate::{Error, Observer, Output, Resources, Temporaries};
 
 /// A sink around the image's.
@@ -72,18 +72,21 @@ impl Packing {
         let made = self.made.ok_or_else(|| fault(Path::new(""), internal))?;
         Ok(Finished { named: self.sidecars.finish(observer)?, made })
     }
-}
 
-impl Beside for Packing {
-    fn around(&mut self, image: &SharedSink, path: &Path, config: Config) -> Result<Box<dyn Sink>, Error> {
-        let spool = self.spool.try_clone().map_err(|cause| super::scratch_fault(path, cause))?;
+    /// A sink that passes all on to the image's, and hashes it on the workers that write the image.
+    pub(crate) fn around(&mut self, mut job: Job, image: &SharedSink) -> Result<(Job, Box<dyn Sink>), Error> {
+        let workers = pool(&job.resources, job.plan.workers, &job.display_path)?;
+        job.resources.engine.pool = Some(workers);
+        let config = job.resources.engine.sized(job.plan.workers, 0, &job.resources.cancel);
+        let spool = self.spool.try_clone().map_err(|cause| super::scratch_fault(&job.display_path, cause))?;
         let hashing = HashingSink::new(image.clone(), self.options.salt.clone(), spool, config);
         let hashing = Rc::new(RefCell::new(hashing));
         self.hashing = Some(hashing.clone());
-        Ok(Box::new(hashing))
+        Ok((job, Box::new(hashing)))
     }
 
-    fn complete(&mut self, image: &SharedSink, path: &Path) -> Result<(), Error> {
+    /// The image is whole: makes the tree.
+    pub(crate) fn complete(&mut self, image: &SharedSink, path: &Path) -> Result<(), Error> {
         let Some(hashing) = self.hashing.take() else { return Ok(()) };
         let mut hashing = hashing.borrow_mut();
         hashing.finish().map_err(|cause| fault(path, cause))?;

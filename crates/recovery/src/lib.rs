@@ -25,7 +25,6 @@ mod shape;
 mod strip;
 mod survey;
 mod table;
-mod tree;
 
 pub use error::Error;
 pub use examine::{Examined, examine};

@@ -4,18 +4,21 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use blake3::hazmat::HasherExt as _;
 use packline_engine::{Permit, Task};
-use packline_runtime::{Input, Observer, Pass, Progress, Resources};
+use packline_runtime::{Blake3Tree, Input, Observer, Pass, Progress, Resources};
 
 use crate::map::for_each;
 use crate::memory::{Demand, plan};
 use crate::readable::{STEP, steps};
 use crate::shape::UNIT;
-use crate::tree::{Node, hasher_at, node_of, root_of};
 use crate::{Error, Shape, rolling};
 
 /// Bytes that are worth a job.
 const JOB: u64 = 1 << 20;
+
+/// The chaining value of a shard in the file's BLAKE3.
+pub(crate) type Node = [u8; 32];
 
 /// Hashes of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +48,8 @@ pub(crate) fn sums_at(
     rolls: bool,
     buffer: &mut Vec<u8>,
 ) -> io::Result<Sums> {
-    let (mut hasher, mut rolling, bytes) = (hasher_at(shape.start(index)), 0, shape.bytes(index));
+    let (mut hasher, mut rolling, bytes) = (blake3::Hasher::new(), 0, shape.bytes(index));
+    hasher.set_input_offset(shape.start(index));
     buffer.resize(bytes.min(STEP as u64) as usize, 0);
     for (at, length) in steps(offset, bytes) {
         let read = &mut buffer[..length];
@@ -55,7 +59,7 @@ pub(crate) fn sums_at(
             rolling = rolling::appended(rolling, read);
         }
     }
-    Ok(Sums { rolling, node: node_of(&hasher) })
+    Ok(Sums { rolling, node: hasher.finalize_non_root() })
 }
 
 /// Hashes all shards of a file at their places. With `rolls`, their rolling checksums too.
@@ -83,9 +87,9 @@ pub(crate) fn survey(
         observer.advance(&Progress { pass, ..Progress::of_source(done, total) });
         Ok(())
     })?;
-    let nodes: Option<Vec<Node>> = shards.iter().map(|sums| sums.map(|sums| sums.node)).collect();
-    let root = match nodes {
-        Some(nodes) if nodes.len() > 1 => root_of(&nodes),
+    let tree: Option<Blake3Tree> = shards.iter().map(|sums| sums.map(|sums| sums.node)).collect();
+    let root = match tree {
+        Some(tree) if tree.count() > 1 => tree.root(),
         Some(_) => Some(hash_alone(&**input, shape.length).map_err(Error::Input)?),
         None => None,
     };

@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+mod blake3_tree;
 mod error;
 pub mod escape;
 mod fault;
@@ -18,6 +19,7 @@ mod temporaries;
 mod unnamed;
 mod write_file;
 
+pub use blake3_tree::Blake3Tree;
 pub use error::{Error, Exists, ScratchError};
 pub use fault::{TaskError, of_fault};
 pub use identity::{FileIdentity, all_must_differ, must_differ};

@@ -1,10 +1,11 @@
 //! The table of a group: an entry for each of its records.
 
+use packline_runtime::Blake3Tree;
 use packline_runtime::escape::hex;
 
 use super::head::number;
 use super::piece::{Kind, Piece, Stored};
-use super::{Node, PIECE_BYTES, Shape, Tree};
+use super::{Node, PIECE_BYTES, Shape};
 use crate::{Error, Part};
 
 /// Bytes of an entry.
@@ -79,10 +80,8 @@ impl Table {
     }
 
     /// The tree above its records.
-    pub(crate) fn tree(&self) -> Tree {
-        let mut tree = Tree::default();
-        self.entries.iter().for_each(|entry| tree.push(entry.node));
-        tree
+    pub(crate) fn tree(&self) -> Blake3Tree {
+        self.entries.iter().map(|entry| entry.node).collect()
     }
 
     /// Checks that the node of its group is this one.

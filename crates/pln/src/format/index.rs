@@ -1,10 +1,11 @@
 //! The index: the position of the table of each group.
 
+use packline_runtime::Blake3Tree;
 use packline_runtime::escape::hex;
 
 use super::head::number;
 use super::piece::{Kind, Piece};
-use super::{ENTRY_BYTES, HEAD_BYTES, Node, PIECE_BYTES, Root, Shape, Table, Tree};
+use super::{ENTRY_BYTES, HEAD_BYTES, Node, PIECE_BYTES, Root, Shape, Table};
 use crate::{Error, Part};
 
 /// Position of a group.
@@ -74,8 +75,7 @@ impl Index {
     /// # Errors
     /// [`Error::Corrupt`].
     pub(crate) fn check_root(&self, root: &Root, offset: u64) -> Result<(), Error> {
-        let mut tree = Tree::default();
-        self.places.iter().for_each(|place| tree.push(place.node));
+        let tree: Blake3Tree = self.places.iter().map(|place| place.node).collect();
         match tree.root().filter(|found| found != root) {
             None => Ok(()),
             Some(found) => {

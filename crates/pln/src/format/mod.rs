@@ -9,7 +9,6 @@ mod record_size;
 mod shape;
 mod sums;
 mod trailer;
-mod tree;
 
 pub use codec_id::CodecId;
 pub(crate) use entry::{ENTRY_BYTES, Entry, Table};
@@ -19,6 +18,5 @@ pub(crate) use index::{Index, Place};
 pub(crate) use piece::{Kind, PIECE_BYTES, Piece, Stored};
 pub use record_size::RecordSize;
 pub(crate) use shape::{GROUP, RECORDS_MOST, Shape};
-pub(crate) use sums::{Digest, Node, Root, sum};
+pub(crate) use sums::{Digest, Node, Root, root_of, sum};
 pub(crate) use trailer::{TRAILER_BYTES, Trailer};
-pub(crate) use tree::Tree;

@@ -2,8 +2,10 @@
 
 use blake3::Hasher;
 use blake3::hazmat::HasherExt;
+use packline_runtime::Blake3Tree;
 
 use super::RecordSize;
+use crate::Error;
 
 /// The chaining value of a part of the content that is a subtree of it (BLAKE3 paper, section 2.1).
 pub(crate) type Node = [u8; 32];
@@ -22,6 +24,18 @@ pub(crate) fn sum<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
 /// The first bytes of a hash.
 pub(crate) fn cut<const N: usize>(hash: &[u8; 32]) -> [u8; N] {
     std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default())
+}
+
+/// The root of the content of all records, whose nodes are in `tree`. `alone`: the root of the last record, if it is the first.
+///
+/// # Errors
+/// [`Error::Internal`] if that is unknown although there is one record.
+pub(crate) fn root_of(tree: &Blake3Tree, alone: Option<Root>) -> Result<Root, Error> {
+    match tree.count() {
+        0 => Ok(*blake3::hash(b"").as_bytes()),
+        1 => alone.ok_or_else(|| Error::Internal("the hash of the only record is not known".to_owned())),
+        _ => tree.root().ok_or_else(|| Error::Internal("the tree of the records has no root".to_owned())),
+    }
 }
 
 /// Hashes of the content of a record.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use packline_runtime::InputStream;
+use packline_runtime::{Blake3Tree, InputStream};
 
 use super::{Info, Kind as RecordKind};
 use crate::format::{
-    HEAD_BYTES, Head, Index, Kind, PIECE_BYTES, Piece, Root, Shape, TRAILER_BYTES, Table, Trailer, Tree, VERSION,
+    HEAD_BYTES, Head, Index, Kind, PIECE_BYTES, Piece, Root, Shape, TRAILER_BYTES, Table, Trailer, VERSION, root_of,
 };
 use crate::{Error, Input, Part, RecordSize};
 
@@ -63,7 +63,7 @@ impl Reader {
     /// Checks the root as far as the index determines it.
     fn check_roots(&self, trailer: u64) -> Result<(), Error> {
         if self.trailer.records == 0 {
-            return self.trailer.check_root(&Tree::default().root_of_all(None)?, trailer);
+            return self.trailer.check_root(&root_of(&Blake3Tree::default(), None)?, trailer);
         }
         self.index.check_root(&self.trailer.root, self.trailer.index)
     }

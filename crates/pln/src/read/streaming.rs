@@ -1,13 +1,14 @@
 //! Reads a file from a stream, from front to back.
 
 use packline_engine::{CancelToken, OrderedMap};
-use packline_runtime::of_fault;
+use packline_runtime::{Blake3Tree, of_fault};
 
 use super::consumer::RecordConsumer;
 use super::decode::{DecodeTask, Place as RecordPlace, Task};
 use super::part_reader::PartReader;
 use crate::format::{
-    Entry, GROUP, Index, Kind, PIECE_BYTES, Piece, Place, RecordSize, Root, Shape, TRAILER_BYTES, Table, Trailer, Tree,
+    Entry, GROUP, Index, Kind, PIECE_BYTES, Piece, Place, RecordSize, Root, Shape, TRAILER_BYTES, Table, Trailer,
+    root_of,
 };
 use crate::record_buffer::RecordPool;
 use crate::{Error, Part};
@@ -24,7 +25,7 @@ pub(super) struct StreamingReader<'a, 's, 't> {
     places: Vec<Place>,
     tables_right: bool,
     /// Over the records of all tables.
-    tree: Tree,
+    tree: Blake3Tree,
     /// Whether the last record was shorter than the record size.
     short: bool,
 }
@@ -37,7 +38,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         (pool, record_size): (RecordPool, RecordSize),
         cancel: CancelToken,
     ) -> StreamingReader<'a, 's, 't> {
-        let (places, tree) = (Vec::new(), Tree::default());
+        let (places, tree) = (Vec::new(), Blake3Tree::default());
         StreamingReader {
             parts,
             map,
@@ -208,7 +209,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         if !known {
             return Ok(None);
         }
-        let root = self.tree.root_of_all(self.consumer.alone)?;
+        let root = root_of(&self.tree, self.consumer.alone)?;
         trailer.check_root(&root, offset)?;
         let all = self.consumer.bounds().are_all() && self.consumer.records == self.parts.records;
         Ok(all.then_some(root))

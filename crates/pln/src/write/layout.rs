@@ -1,10 +1,11 @@
 //! The order of a file: records, a table after each group, the index, the trailer.
 
 use packline_engine::Consumer;
+use packline_runtime::Blake3Tree;
 
 use super::Written;
 use super::compress::{CompressTask, CompressedRecord};
-use crate::format::{Entry, GROUP, Head, Index, Place, RECORDS_MOST, RecordSize, Root, Table, Trailer, Tree};
+use crate::format::{Entry, GROUP, Head, Index, Place, RECORDS_MOST, RecordSize, Root, Table, Trailer, root_of};
 use crate::{CodecId, Error, Observer, Progress, Sink};
 
 /// A file that is being written.
@@ -17,7 +18,7 @@ pub(super) struct Layout<'a> {
     table: Table,
     index: Index,
     /// Over all records.
-    tree: Tree,
+    tree: Blake3Tree,
     /// The root, if there is one record.
     alone: Option<Root>,
     written: Written,
@@ -36,7 +37,7 @@ impl<'a> Layout<'a> {
     ) -> Result<Layout<'a>, Error> {
         let written =
             Written { logical: 0, physical: 0, records: 0, stored_records: 0, blake3: Root::default(), workers: 0 };
-        let (table, index, tree) = (Table::default(), Index::default(), Tree::default());
+        let (table, index, tree) = (Table::default(), Index::default(), Blake3Tree::default());
         let mut layout = Layout { sink, observer, total, table, index, tree, alone: None, written };
         layout.write(&Head { record_size }.encode())?;
         Ok(layout)
@@ -85,7 +86,7 @@ impl<'a> Layout<'a> {
     pub(super) fn finish(mut self) -> Result<Written, Error> {
         self.table()?;
         let Written { records, logical, physical, .. } = self.written;
-        let root = self.tree.root_of_all(self.alone)?;
+        let root = root_of(&self.tree, self.alone)?;
         let index = self.index.encode(records);
         self.write(&index)?;
         self.write(&Trailer { index: physical, records, logical, root }.encode())?;

@@ -68,6 +68,7 @@ impl Command for Protect {
         "The file is cut into shards, up to 16384. Any of them, as many as the redundancy says, can be lost: by changed bits, sectors that cannot \
          be read, a tail that is cut off. Bytes that were inserted or removed cost the shards that they are in; the others are \
          found where they have moved to. The recovery data repairs itself in the same way.\n\
+         For small files it is more than the redundancy says: at 5% it is 8% of 1 MiB, 11% of 100 KiB, 17% of 10 KiB, and more than all of 1 KiB.\n\
          It is a function of the file and the redundancy alone. docs/format/recovery.md is the format."
             .to_string()
     }

@@ -11,7 +11,7 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Cdebug-assertions=yes";
 
-pub const SECONDS: u32 = 12;
+pub const SECONDS: u32 = 8;
 
 /// Builds all targets and runs one.
 pub fn single_target(name: &str, seconds: u32) -> Result<(), String> {

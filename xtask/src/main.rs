@@ -34,6 +34,8 @@ enum Command {
         #[arg(long, value_name = "N", default_value_t = fuzz::SECONDS)]
         fuzz_seconds: u32,
     },
+    /// Check that each feature compiles without the others, the ones that CI leaves out too
+    Features,
     /// Check the rules on files, crates and documents
     Tidy,
     /// Compare output bytes with the hashes in xtask/golden.txt
@@ -96,6 +98,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<(), String> {
     match command {
         Command::Ci { fuzz_seconds } => ci::run(fuzz_seconds),
+        Command::Features => ci::each_feature(),
         Command::Tidy => tidy::run(),
         Command::Golden(options) => golden::run(&options),
         Command::Fuzz { target: None, seconds } => fuzz::each_target(seconds),

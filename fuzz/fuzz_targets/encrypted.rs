@@ -28,7 +28,7 @@ fn identities() -> &'static Identities {
     static KEYS: OnceLock<Identities> = OnceLock::new();
     KEYS.get_or_init(|| {
         let mut keys = Identities::default();
-        keys.add_file(IDENTITY).expect("a key");
+        keys.add_file(IDENTITY, "key").expect("a key");
         keys
     })
 }

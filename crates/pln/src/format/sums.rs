@@ -62,3 +62,22 @@ impl Digest {
         cut(&self.node)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_the_hash_of_the_whole() {
+        let content: Vec<u8> = (0..40 * 4096 + 77u32).map(|number| (number.wrapping_mul(number) >> 7) as u8).collect();
+        let size = RecordSize::MIN;
+        for length in (0..=40).flat_map(|records| [records * 4096, records * 4096 + 1, records * 4096 + 77]) {
+            let content = &content[..length];
+            let records = (0..).zip(content.chunks(size.bytes()));
+            let digests: Vec<Digest> = records.map(|(number, record)| Digest::of(record, number, size)).collect();
+            let tree = digests.iter().map(|digest| digest.node).collect();
+            let alone = digests.last().and_then(|digest| digest.alone);
+            assert_eq!(root_of(&tree, alone).unwrap(), *blake3::hash(content).as_bytes(), "{length}");
+        }
+    }
+}

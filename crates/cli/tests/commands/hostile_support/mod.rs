@@ -26,8 +26,10 @@ const HANGS: Duration = Duration::from_secs(90);
 /// Most memory that the kernel gives a command, bytes, besides the stacks of its threads. The peak of resident memory that it reports for a
 /// child that has ended (`ru_maxrss`) is not below that of the process that started it, which runs other tests too.
 const MEMORY: u64 = 256 << 20;
-/// Room for the stacks of 64 threads, which are mapped as a whole.
-const STACKS: u64 = 128 << 20;
+/// A thread's stack, which is mapped as a whole, bytes.
+const STACK: u64 = 2 << 20;
+/// Most threads of a command beside its workers.
+const THREADS: u64 = 16;
 /// Bytes of standard output that are read; then it is closed.
 const OUTPUT: u64 = 32 << 20;
 
@@ -101,7 +103,8 @@ impl Canary {
         let mut command = self.sandbox.program(program, words);
         command.env("RUST_BACKTRACE", "0").stdin(input).stdout(Stdio::piped());
         let child = command.stderr(File::create(self.sandbox.at("stderr")).unwrap()).spawn().unwrap();
-        let limits = [(Resource::Cpu, SECONDS), (Resource::Data, MEMORY + STACKS), (Resource::Core, 0)];
+        let stacks = (packline::Resources::default().workers as u64 + THREADS) * STACK;
+        let limits = [(Resource::Cpu, SECONDS), (Resource::Data, MEMORY + stacks), (Resource::Core, 0)];
         for (resource, most) in limits {
             prlimit(Some(pid(&child)), resource, Rlimit { current: Some(most), maximum: Some(most) }).unwrap();
         }
@@ -190,10 +193,10 @@ impl Ended {
     pub fn broken(&self) -> Option<String> {
         let panicked =
             ["panicked", "internal error", "unknown command", "stack overflow", "memory allocation", "allocate memory"];
-        let line = panicked.iter().find(|word| self.stderr.contains(**word));
+        let panicked = panicked.iter().any(|word| self.stderr.contains(word));
         let status = ![0, 1, 2, 3].contains(&self.status);
         let silent = self.status != 0 && self.stderr.is_empty() && self.stdout.is_empty() && !self.endless;
-        (line.is_some() || status || silent).then(|| self.shown())
+        (panicked || status || silent).then(|| self.shown())
     }
 
     pub fn shown(&self) -> String {

@@ -17,10 +17,10 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
     timed("fuzzing", || fuzz::each_target(fuzz_seconds))
 }
 
-/// Features, separated by commas, that compile without the others, besides all of them: those are what all else uses. A feature of the
-/// command compiles the library's of the same name with it. CI checks the first few; for the others, libraries are compiled again with other
-/// features of their own, which takes half a minute each.
+/// Features that compile without the others. All of them together are what the other checks use. A feature of the command compiles the
+/// library's of the same name with it.
 const FEATURES: [(&str, &[&str]); 1] = [("packline-cli", &["", "lrz", "pln", "delta", "recovery", "remote"])];
+/// Those that CI leaves out: for them libraries of others are compiled again, which takes up to half a minute each.
 const MORE_FEATURES: [(&str, &[&str]); 2] =
     [("packline-cli", &["encryption", "verity", "mount", "bench", "https"]), ("packline", &["", "selinux", "oci"])];
 

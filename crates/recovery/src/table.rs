@@ -1,8 +1,7 @@
 //! The table of shards: what finds each of them, as pieces that repair each other.
 
 use crate::code::{Decoder, Encoder, Erasures};
-use crate::survey::Node;
-use crate::survey::Sums;
+use crate::survey::{Node, Sums};
 use crate::{Error, Shape};
 
 /// Bytes of an entry.

@@ -28,7 +28,7 @@ const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1
 const ECDSA_WITH_SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.2");
 const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
 const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
-/// Names of keys that are refused. P-521 is one for longer digests than SHA-256: `ecdsa` refuses less than half the bits of a curve.
+/// Names of keys that are refused; P-521 because `ecdsa` refuses a digest of less than half of the curve's bits, as SHA-256 is.
 const REFUSED: [(&str, &str); 7] = [
     ("1.3.132.0.35", "P-521"),
     ("1.3.132.0.33", "P-224"),
@@ -164,11 +164,10 @@ fn first_certificate(text: &str) -> Result<Certificate, Error> {
     Certificate::from_pem(part).map_err(|cause| wrong(format!("the certificate cannot be read: {cause}")))
 }
 
-/// The first block of a PEM file whose mark ends so, as `EC PARAMETERS` may be before a key.
+/// The first block of a PEM file whose first line ends with `mark`: `EC PARAMETERS` may be before a key.
 fn block<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
-    let blocks = text.match_indices("-----BEGIN ").map(|(at, _)| &text[at..]);
-    let block =
-        blocks.into_iter().find(|block| block.lines().next().is_some_and(|line| line.trim_end().ends_with(mark)))?;
+    let mut blocks = text.match_indices("-----BEGIN ").map(|(at, _)| &text[at..]);
+    let block = blocks.find(|block| block.lines().next().is_some_and(|line| line.trim_end().ends_with(mark)))?;
     let end = block.find("-----END ")?;
     Some(&block[..end + block[end..].find(mark)? + mark.len()])
 }

@@ -9,7 +9,8 @@ use age::ssh;
 use super::Locked;
 use crate::Error;
 
-const EXPECTED: &str = "an identity file of age (AGE-SECRET-KEY-...), or an OpenSSH private key of ed25519 or RSA";
+pub(super) const EXPECTED: &str =
+    "an identity file of age (AGE-SECRET-KEY-...), or an OpenSSH private key of ed25519 or RSA";
 
 /// Asks a person for a passphrase; the argument says for what. `None` if there is no one to ask.
 pub type Ask = Arc<dyn Fn(&str) -> Option<SecretString> + Send + Sync>;
@@ -45,7 +46,7 @@ impl Identities {
     }
 
     /// Adds the keys of an identity file of age, or a private key of ssh. One with a passphrase is opened when it is needed, by one of the
-    /// passphrases given or asked for. `name` is what prompts and errors of later call the file.
+    /// passphrases given or asked for. `name` is what later prompts and errors call the file.
     ///
     /// # Errors
     /// [`Error::Key`] for what is neither; the message has nothing of the file, nor its name.
@@ -54,11 +55,11 @@ impl Identities {
             self.locked.push(Locked::of_age(file, name)?);
             return Ok(());
         }
-        let text = std::str::from_utf8(file).map_err(|_| no_identity(""))?;
+        let text = std::str::from_utf8(file).map_err(|_| no_identity())?;
         if text.trim_start().starts_with("-----BEGIN ") {
             return self.add_ssh(text, name);
         }
-        self.keys.extend(keys_in(file, "")?);
+        self.keys.extend(keys_in(file).ok_or_else(no_identity)?);
         Ok(())
     }
 
@@ -85,13 +86,12 @@ impl Identities {
     }
 }
 
-/// The keys in the text of an identity file; `place` says in an error where there are none.
-pub(super) fn keys_in(text: &[u8], place: &str) -> Result<Vec<Key>, Error> {
-    let identities = age::IdentityFile::from_buffer(text).map_err(|_| no_identity(place))?;
-    let identities = identities.into_identities().map_err(|_| no_identity(place))?;
-    if identities.is_empty() { Err(no_identity(place)) } else { Ok(identities) }
+/// The keys in the text of an identity file; `None` if there are none.
+pub(super) fn keys_in(text: &[u8]) -> Option<Vec<Key>> {
+    let identities = age::IdentityFile::from_buffer(text).ok()?.into_identities().ok()?;
+    (!identities.is_empty()).then_some(identities)
 }
 
-fn no_identity(place: &str) -> Error {
-    Error::key(format!("no identity{place}"), EXPECTED)
+fn no_identity() -> Error {
+    Error::key("no identity", EXPECTED)
 }

@@ -9,14 +9,14 @@ use age::{DecryptError, ssh};
 use zeroize::Zeroizing;
 
 use super::Identities;
-use super::identities::{Key, keys_in};
+use super::identities::{EXPECTED, Key, keys_in};
 use super::unwrap::{scrypt_identity, work_factor};
 use crate::Error;
 use crate::format::stanzas;
 
 /// Keys that a passphrase opens, once they are needed.
 pub(super) struct Locked {
-    /// For prompts and errors.
+    /// What prompts and errors call the file.
     name: String,
     file: File,
     keys: OnceLock<Vec<Key>>,
@@ -119,6 +119,7 @@ impl Locked {
         // It does not grow: an old place would not be wiped.
         let mut text = Zeroizing::new(Vec::with_capacity(bytes.len() + 1));
         reader.take(bytes.len() as u64).read_to_end(&mut text).map_err(|cause| damaged(&cause))?;
-        keys_in(&text, &format!(" in {}", self.name)).map(Some)
+        let keys = keys_in(&text).ok_or_else(|| Error::key(format!("no identity in {}", self.name), EXPECTED))?;
+        Ok(Some(keys))
     }
 }

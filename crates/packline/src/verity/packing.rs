@@ -73,7 +73,7 @@ impl Packing {
         Ok(Finished { named: self.sidecars.finish(observer)?, made })
     }
 
-    /// A sink that passes all on to the image's, and hashes it on the workers that write the image.
+    /// A sink that passes all on to the image's and hashes it, and the job with the pool of workers that both use.
     pub(crate) fn around(&mut self, mut job: Job, image: &SharedSink) -> Result<(Job, Box<dyn Sink>), Error> {
         let workers = pool(&job.resources, job.plan.workers, &job.display_path)?;
         job.resources.engine.pool = Some(workers);

@@ -68,16 +68,21 @@ fn openssl_makes_and_accepts_the_same_signature() {
         let subject = "-subj /O=Example/CN=images";
         openssl(place, &format!("req -x509 -newkey rsa:{bits} -nodes -keyout key -out cert -days 3650 {subject}"));
         let signature = signer(place, "key", "cert").unwrap().sign(&ROOT).unwrap();
-        fs::write(place.join("signature"), &signature).unwrap();
-        openssl(place, "smime -sign -nocerts -noattr -binary -in root -inkey key -signer cert -outform der -out peer");
-        assert!(fs::read(place.join("peer")).unwrap() == signature, "{bits} bits");
-        openssl_accepts(place);
+        openssl_accepts(place, &signature);
+        assert!(signed_by_openssl(place) == signature, "{bits} bits");
         openssl(place, "rsa -in key -traditional -out old");
         assert!(signer(place, "old", "cert").unwrap().sign(&ROOT).unwrap() == signature);
     }
 }
 
-fn openssl_accepts(place: &Path) {
+/// The signature of `root` by `key`.
+fn signed_by_openssl(place: &Path) -> Vec<u8> {
+    openssl(place, "smime -sign -nocerts -noattr -binary -in root -inkey key -signer cert -outform der -out peer");
+    fs::read(place.join("peer")).unwrap()
+}
+
+fn openssl_accepts(place: &Path, signature: &[u8]) {
+    fs::write(place.join("signature"), signature).unwrap();
     for verify in ["smime", "cms"] {
         let certificate = "-certfile cert -CAfile cert -nointern";
         let line =
@@ -98,10 +103,8 @@ fn signatures_of_elliptic_curves_are_those_of_rfc_6979_in_what_openssl_writes() 
         fs::write(place.join("key"), key).unwrap();
         openssl(place, "req -x509 -new -key key -out cert -days 3650 -subj /O=Example/CN=images");
         let signature = signer(place, "key", "cert").unwrap().sign(&ROOT).unwrap();
-        fs::write(place.join("signature"), &signature).unwrap();
-        openssl_accepts(place);
-        openssl(place, "smime -sign -nocerts -noattr -binary -in root -inkey key -signer cert -outform der -out peer");
-        let ([ours, value], [peer, _]) = (taken_apart(&signature), taken_apart(&fs::read(place.join("peer")).unwrap()));
+        openssl_accepts(place, &signature);
+        let ([ours, value], [peer, _]) = (taken_apart(&signature), taken_apart(&signed_by_openssl(place)));
         assert!(ours == peer);
         assert!(numbers.iter().all(|number| hex(&value).contains(number)), "{}", hex(&value));
         openssl(place, "ec -in key -out old");

@@ -35,6 +35,7 @@ use crate::compat::squashfs_tools::{mksquashfs, partial_help};
 #[cfg(feature = "mount")]
 use crate::compat::squashfuse;
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
+use crate::host::fake_root;
 use crate::host::streams::STDOUT;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -306,6 +307,9 @@ impl Called<'_> {
 }
 
 fn run_parsed(command: &Entry, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+    if let Some(reason) = fake_root::refusal(command.name, io.host.is_static, io.host.fake_root) {
+        return Err(Failure::failed(reason));
+    }
     if invocation.wants_json() {
         json_has_a_reader(io)?;
     }

@@ -75,6 +75,8 @@ fn host() -> Host {
         cache: environment::cache(),
         home: environment::home(),
         no_lrzip_conf: environment::no_lrzip_conf(),
+        is_static: cfg!(target_feature = "crt-static"),
+        fake_root: environment::fake_root(),
         now: clock::now(),
         utc_offset: time_zone::utc_offset,
         columns: streams::columns(),

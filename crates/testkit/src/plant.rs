@@ -3,10 +3,10 @@
 use crate::model::{Content, Node, NodeKind};
 use rustix::fs::{AtFlags, CWD, Dev, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Creates every node below `root`, a directory that exists. Owners, devices and attributes other than `user.` need root. Errors name the
@@ -65,7 +65,7 @@ fn set_attributes(node: &Node, root: &Path) -> io::Result<()> {
     }
     // The mode after the owner, because changing the owner clears set-uid.
     if !matches!(node.kind, NodeKind::Symlink(_)) {
-        rustix::fs::chmodat(CWD, &path, Mode::from_raw_mode(node.mode.into()), AtFlags::empty())?;
+        std::fs::set_permissions(&path, Permissions::from_mode(node.mode.into()))?;
     }
     let time = Timespec { tv_sec: node.mtime, tv_nsec: 0 };
     let times = Timestamps { last_access: time, last_modification: time };

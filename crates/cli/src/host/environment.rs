@@ -2,7 +2,10 @@
 #![allow(clippy::disallowed_methods, reason = "this is the file that may")]
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+
+use crate::host::fake_root::{FakeRoot, Variables};
 
 /// `SOURCE_DATE_EPOCH`: the time that reproducible builds ask for, as text. Invalid UTF-8 is converted lossily, so that it
 /// is refused later and not ignored.
@@ -36,6 +39,17 @@ pub fn home() -> Option<PathBuf> {
 /// Whether `lrzip.conf` is not to be read: `LRZIP=NOCONFIG`.
 pub fn no_lrzip_conf() -> bool {
     std::env::var_os("LRZIP").is_some_and(|value| value == "NOCONFIG")
+}
+
+/// fakeroot or pseudo, where this process runs under it.
+pub fn fake_root() -> Option<FakeRoot> {
+    let value = |name| std::env::var_os(name).map(OsString::into_vec);
+    FakeRoot::of(&Variables {
+        fakeroot_key: value("FAKEROOTKEY"),
+        pseudo_prefix: value("PSEUDO_PREFIX"),
+        pseudo_disabled: value("PSEUDO_DISABLED"),
+        ld_preload: value("LD_PRELOAD"),
+    })
 }
 
 /// The file of this program, for a process that starts itself again.

@@ -7,6 +7,7 @@ pub mod date;
 pub mod definitions;
 pub mod descriptors;
 pub mod environment;
+pub mod fake_root;
 pub mod machine;
 pub mod names;
 pub mod signals;

@@ -86,6 +86,8 @@ pub fn host() -> Host {
         cache: None,
         home: None,
         no_lrzip_conf: true,
+        is_static: false,
+        fake_root: None,
         now: 77,
         utc_offset: |_| 0,
         columns: 1000,

@@ -4,6 +4,8 @@ use packline_testkit::Sandbox;
 
 use super::harness::{host, parse, run, run_on, sample_tar, sandbox};
 use crate::commands::unpack::Unpack;
+use crate::host::fake_root::FakeRoot;
+use crate::ui::io::Host;
 
 fn packed(sandbox: &Sandbox) -> String {
     let image = sandbox.arg("image.sqfs");
@@ -91,4 +93,19 @@ fn the_summary_says_what_was_done() {
     assert!(quiet.out.is_empty() && quiet.err.is_empty());
     let missing = run(&["unpack", "--subdir", "nowhere", &image, &sandbox.arg("x")]);
     assert!(missing.status == 1 && missing.err.contains("nowhere is not there"), "{missing:?}");
+}
+
+#[test]
+fn static_build_under_fakeroot_is_refused() {
+    let sandbox = sandbox();
+    sandbox.create_dir("tree");
+    let (tree, image) = (sandbox.arg("tree"), sandbox.arg("image.sqfs"));
+    let fakeroot = || Host { is_static: true, fake_root: Some(FakeRoot::Fakeroot), ..host() };
+    for arguments in [vec!["pack", &tree, &image], vec!["mksquashfs", &tree, &image]] {
+        let ran = run_on(&arguments, b"", fakeroot());
+        assert!(ran.status == 1 && ran.err.contains("fakeroot has no effect"), "{arguments:?}: {ran:?}");
+        assert!(!sandbox.at("image.sqfs").exists(), "{arguments:?}");
+    }
+    assert_eq!(run_on(&["pack", &tree, &image], b"", host()).status, 0);
+    assert_eq!(run_on(&["list", &image], b"", fakeroot()).status, 0);
 }

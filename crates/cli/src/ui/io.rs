@@ -12,6 +12,7 @@ use packline_engine::Topology;
 use packline_runtime::escape::{self, Escape};
 use packline_runtime::{FileIdentity, Temporaries};
 
+use crate::host::fake_root::FakeRoot;
 use crate::host::names::Names;
 use crate::host::signals::ShutdownHook;
 use crate::host::streams::{STDIN, STDOUT, Streams};
@@ -43,6 +44,10 @@ pub struct Host {
     pub home: Option<PathBuf>,
     /// `lrzip.conf` is ignored.
     pub no_lrzip_conf: bool,
+    /// Whether this program is statically linked.
+    pub is_static: bool,
+    /// fakeroot or pseudo, if this process runs under it.
+    pub fake_root: Option<FakeRoot>,
     /// Now, seconds since 1970.
     pub now: u32,
     /// Returns the seconds that local time is ahead of UTC at a time, seconds since 1970.

@@ -9,6 +9,7 @@ mod delta;
 mod encrypted;
 mod escapes;
 mod exit_status;
+mod fake_root;
 mod few_threads;
 mod gensquashfs_order;
 mod gensquashfs_peer;

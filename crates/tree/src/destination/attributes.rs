@@ -2,18 +2,24 @@
 //!
 //! The order matters: a change of owner clears set-uid, set-gid and capabilities, and every change updates times.
 
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{PermissionsExt, fchown};
 
-use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
+use rustix::fs::{AtFlags, Gid, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use super::refusal::{Refusal, Tried};
 use crate::Xattr;
 
 /// Sets the attributes of an open file.
+///
+/// Owners and permissions are set by functions of libc, also where rustix makes the system call itself (`fchmod`, `fchown`, `chmodat`): fakeroot
+/// and pseudo replace these functions.
 #[derive(Debug, Clone, Copy)]
 pub struct Attributes<'a> {
-    fd: BorrowedFd<'a>,
+    file: &'a File,
     /// The handle is `O_PATH`, which most calls on descriptors reject.
     place: bool,
 }
@@ -28,12 +34,12 @@ pub enum XattrRefusal {
 }
 
 impl<'a> Attributes<'a> {
-    pub(super) fn open(fd: BorrowedFd<'a>) -> Attributes<'a> {
-        Attributes { fd, place: false }
+    pub(super) fn open(file: &'a File) -> Attributes<'a> {
+        Attributes { file, place: false }
     }
 
-    pub(super) fn place(fd: BorrowedFd<'a>) -> Attributes<'a> {
-        Attributes { fd, place: true }
+    pub(super) fn place(file: &'a File) -> Attributes<'a> {
+        Attributes { file, place: true }
     }
 
     /// Changes owner and group.
@@ -44,24 +50,27 @@ impl<'a> Attributes<'a> {
         if let Some(none) = [uid, gid].into_iter().find(|&id| id == u32::MAX) {
             return Err(Refusal::Owner(none));
         }
+        if !self.place {
+            return tried(fchown(self.file, Some(uid), Some(gid)), "cannot set the owner");
+        }
         let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-        if self.place {
-            rustix::fs::chownat(self.fd, c"", uid, gid, AtFlags::EMPTY_PATH)
-        } else {
-            rustix::fs::fchown(self.fd, uid, gid)
+        match rustix::fs::chownat(self.file, c"", uid, gid, AtFlags::EMPTY_PATH) {
+            // Not from Linux: some versions of libfakeroot look for a file with an empty name. pseudo needs the call above: it would
+            // follow a symbolic link here.
+            Err(Errno::NOENT) => rustix::fs::chown(self.path().as_str(), uid, gid),
+            set => set,
         }
         .tried("cannot set the owner")
     }
 
     /// Changes permissions, all 12 bits, regardless of the umask. Not for symbolic links, which have none.
     pub fn set_mode(self, mode: u16) -> Result<(), Refusal> {
-        let mode = Mode::from_raw_mode(u32::from(mode & 0o7777));
-        if self.place {
-            rustix::fs::chmodat(CWD, self.path().as_str(), mode, AtFlags::empty())
-        } else {
-            rustix::fs::fchmod(self.fd, mode)
-        }
-        .tried("cannot set the permissions")
+        let permissions = Permissions::from_mode(u32::from(mode & 0o7777));
+        let set = match self.place {
+            true => std::fs::set_permissions(self.path(), permissions),
+            false => self.file.set_permissions(permissions),
+        };
+        tried(set, "cannot set the permissions")
     }
 
     /// Sets one extended attribute.
@@ -73,7 +82,7 @@ impl<'a> Attributes<'a> {
         let set = if self.place {
             rustix::fs::setxattr(self.path().as_str(), name, value, flags)
         } else {
-            rustix::fs::fsetxattr(self.fd, name, value, flags)
+            rustix::fs::fsetxattr(self.file, name, value, flags)
         };
         set.map_err(|errno| match errno {
             Errno::NOTSUP => XattrRefusal::Unsupported,
@@ -87,15 +96,20 @@ impl<'a> Attributes<'a> {
         let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
         let times = Timestamps { last_access: time, last_modification: time };
         if self.place {
-            rustix::fs::utimensat(self.fd, c"", &times, AtFlags::EMPTY_PATH)
+            rustix::fs::utimensat(self.file, c"", &times, AtFlags::EMPTY_PATH)
         } else {
-            rustix::fs::futimens(self.fd, &times)
+            rustix::fs::futimens(self.file, &times)
         }
         .tried("cannot set the time")
     }
 
     /// A path to the handle's file through `/proc`.
     fn path(self) -> String {
-        format!("/proc/self/fd/{}", self.fd.as_raw_fd())
+        format!("/proc/self/fd/{}", self.file.as_raw_fd())
     }
+}
+
+/// Adds a phrase to an error of the standard library.
+fn tried(done: io::Result<()>, action: &'static str) -> Result<(), Refusal> {
+    done.map_err(|cause| Refusal::Os(action, Errno::from_io_error(&cause).unwrap_or(Errno::IO)))
 }

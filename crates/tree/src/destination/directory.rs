@@ -1,6 +1,7 @@
 //! An open directory of the destination, and files created in it by name.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat};
@@ -45,7 +46,7 @@ impl FileId {
 /// An open directory. All names passed to it are single components; none is followed if it is a symbolic link.
 #[derive(Debug)]
 pub struct Directory {
-    fd: OwnedFd,
+    fd: File,
     /// A file that is neither replaced nor removed.
     protected: Option<FileId>,
 }
@@ -58,12 +59,12 @@ impl AsFd for Directory {
 
 impl Directory {
     fn from_fd(fd: OwnedFd) -> Directory {
-        Directory { fd, protected: None }
+        Directory { fd: fd.into(), protected: None }
     }
 
     /// Another directory with the same protected file.
     pub(super) fn with(&self, fd: OwnedFd) -> Directory {
-        Directory { fd, protected: self.protected }
+        Directory { fd: fd.into(), protected: self.protected }
     }
 
     /// Opens the root of a destination: the only path in which links are followed.
@@ -134,7 +135,7 @@ impl Directory {
         match retry_on_intr(open) {
             // An older kernel, a seccomp filter, or a concurrent rename.
             Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::INVAL) => Ok((self.open(names[0])?, 1)),
-            opened => Ok((self.with(opened.tried("cannot open")?), gone)),
+            opened => Ok((self.with(known_to_libc(opened.tried("cannot open")?)), gone)),
         }
     }
 
@@ -296,7 +297,7 @@ impl Directory {
         Ok(self.stat()?.st_uid)
     }
 
-    fn stat(&self) -> Result<Stat, Refusal> {
+    pub(super) fn stat(&self) -> Result<Stat, Refusal> {
         rustix::fs::fstat(&self.fd).tried("cannot look at it")
     }
 
@@ -320,8 +321,15 @@ impl Directory {
     }
 
     pub fn attributes(&self) -> Attributes<'_> {
-        Attributes::open(self.fd.as_fd())
+        Attributes::open(&self.fd)
     }
+}
+
+/// The directory opened once more by a call of libc. libc has none for `openat2`, and pseudo rejects descriptors that it did not see opened.
+fn known_to_libc(fd: OwnedFd) -> OwnedFd {
+    let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let flags = DIRECTORY.difference(OFlags::NOFOLLOW);
+    rustix::fs::openat(CWD, path.as_str(), flags, Mode::empty()).unwrap_or(fd)
 }
 
 /// Rejects everything but a single component.

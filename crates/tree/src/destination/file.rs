@@ -1,6 +1,7 @@
 //! A regular file under construction: data at any offset, holes, shared blocks.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::SeekFrom;
 use rustix::io::{Errno, retry_on_intr};
@@ -11,12 +12,18 @@ use super::refusal::{Refusal, Tried};
 
 #[derive(Debug)]
 pub struct DestinationFile {
-    fd: OwnedFd,
+    fd: File,
+}
+
+impl AsFd for DestinationFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
 }
 
 impl DestinationFile {
     pub(super) fn new(fd: OwnedFd) -> DestinationFile {
-        DestinationFile { fd }
+        DestinationFile { fd: fd.into() }
     }
 
     /// Writes all of `bytes` at `offset`, bytes.
@@ -98,6 +105,6 @@ impl DestinationFile {
     }
 
     pub fn attributes(&self) -> Attributes<'_> {
-        Attributes::open(self.fd.as_fd())
+        Attributes::open(&self.fd)
     }
 }

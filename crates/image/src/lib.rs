@@ -39,7 +39,7 @@ pub use list::ImageEntries;
 #[cfg(feature = "mount")]
 pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount, unmount};
 pub use opened::{ImagePlace, OpenedImage};
-pub use pseudo_out::{PseudoOutRequest, pseudo_out};
+pub use pseudo_out::{EmptyXattrs, PseudoOutRequest, pseudo_out};
 pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
 pub use selection::{Omit, SelectedWalk, Selection, idle_exclude};
 pub use source::{ImageSource, SourceDemand, SourcePlan};

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use packline_squashfs::read::{Event, FragmentUses, Inode, Node, ReadError, Reading, Request, Visit};
-use packline_tree::{Bytes, Entry, PSEUDO_DATA_HEAD, PseudoData, pseudo_definition};
+use packline_tree::{Bytes, Entry, PSEUDO_DATA_HEAD, PseudoData, Xattr, pseudo_definition};
 
 use crate::cat::zeros;
 use crate::links::{Links, link_bytes};
@@ -22,8 +22,19 @@ pub struct PseudoOutRequest<'r> {
     pub resources: &'r Resources,
 }
 
+/// Extended attributes without a value, which no mksquashfs reads from a definition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EmptyXattrs {
+    /// Number of attributes that were left out.
+    pub count: u64,
+    /// The path of the first one's entry.
+    pub first_path: Bytes,
+    /// The first one's name.
+    pub first_name: Bytes,
+}
+
 /// Writes an image as definitions, in the order of a walk, and the contents of its files in the same order. Messages call `out`
-/// `display_path`.
+/// `display_path`. Returns the attributes that were left out because they are empty.
 ///
 /// # Errors
 /// [`Error::Read`] for unreadable metadata and content, and for what a definition cannot hold; [`Error::Output`].
@@ -32,10 +43,11 @@ pub fn pseudo_out(
     request: &PseudoOutRequest<'_>,
     out: &mut dyn Write,
     display_path: &str,
-) -> Result<(), Error> {
+) -> Result<EmptyXattrs, Error> {
     let refused = |cause| Error::Output { path: PathBuf::from(display_path), action: "cannot write", cause };
     let links = link_bytes(request.resources.memory);
-    let mut definitions = Definitions { image, request, links: Links::new(links), offset: 0 };
+    let mut definitions =
+        Definitions { image, request, links: Links::new(links), offset: 0, empty: EmptyXattrs::default() };
     let mut uses = FragmentUses::new();
     for visit in SelectedWalk::new(&image.image, request.selection) {
         let visit = visit.map_err(|(path, cause)| image.fault_at(&path, cause))?;
@@ -60,7 +72,8 @@ pub fn pseudo_out(
         };
         written.map_err(refused)?;
     }
-    out.flush().map_err(refused)
+    out.flush().map_err(refused)?;
+    Ok(definitions.empty)
 }
 
 struct Definitions<'d> {
@@ -69,13 +82,15 @@ struct Definitions<'d> {
     links: Links,
     /// Bytes of contents before the next file's.
     offset: u64,
+    empty: EmptyXattrs,
 }
 
 impl Definitions<'_> {
     fn lines(&mut self, Visit { path, inode }: &Visit, uses: &mut FragmentUses) -> Result<Bytes, ReadError> {
         let link = self.links.earlier(inode, path)?;
         let xattrs = if link.is_none() { self.image.image.xattrs(inode)? } else { Vec::new() };
-        let xattrs = xattrs.into_iter().filter(|xattr| (self.request.keeps_xattr)(&xattr.name)).collect();
+        let kept = xattrs.into_iter().filter(|xattr| (self.request.keeps_xattr)(&xattr.name));
+        let xattrs = kept.filter(|xattr| !self.empty.take(path, xattr)).collect();
         let mut data = PseudoData { offset: self.offset, sparse: false };
         if let (Node::File(file), None) = (&inode.node, &link) {
             uses.note(Some(file));
@@ -87,6 +102,21 @@ impl Definitions<'_> {
         let entry = Entry { path: path.clone(), kind: kind_of(Inode::clone(inode), link), meta: inode.meta, xattrs };
         let expected = "an entry that a pseudo file can define, or a selection without it";
         pseudo_definition(&entry, data).map_err(|what| unsupported(what, expected))
+    }
+}
+
+impl EmptyXattrs {
+    /// Whether an attribute is empty; then it is counted.
+    fn take(&mut self, path: &[u8], xattr: &Xattr) -> bool {
+        if !xattr.value.is_empty() {
+            return false;
+        }
+        if self.count == 0 {
+            self.first_path = path.to_vec();
+            self.first_name.clone_from(&xattr.name);
+        }
+        self.count += 1;
+        true
     }
 }
 

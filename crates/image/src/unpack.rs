@@ -188,7 +188,10 @@ impl<'r> Run<'r> {
     fn unpack(&mut self, plan: ReadPlan, collector: &mut ResultCollector<'_>) -> Result<usize, Error> {
         let mut map = self.map(plan)?;
         let mut planner = Planner::new(self.context, self.staging_dir, self.request.devices);
-        self.walk(&mut planner, &mut map, collector)?;
+        if let Err(error) = self.walk(&mut planner, &mut map, collector) {
+            planner.restore_modes();
+            return Err(error);
+        }
         let mut outcome = Outcome::new(self.context.continue_on_error);
         let applied = planner.set_directory_attributes(&mut outcome);
         let cleared = applied.and_then(|()| self.staging_dir.clear_away());

@@ -36,7 +36,8 @@ impl<'o> Unpacker<'o> {
         self
     }
 
-    /// Whether errors of single entries are reported to the observer while the rest is unpacked. Not of a .lrz file.
+    /// Whether errors of single entries are reported to the observer while the rest is unpacked. A file with damaged content is kept, in a
+    /// directory and in a tar, with zeros in place of what cannot be read. Not of a .lrz file.
     #[must_use]
     pub fn continue_on_error(mut self, go_on: bool) -> Unpacker<'o> {
         self.request.continue_on_error = go_on;

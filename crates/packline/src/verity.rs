@@ -13,7 +13,7 @@ use std::sync::Arc;
 use packline_runtime::unnamed_temp_file;
 use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of, refuse_incomplete};
 
-use appended::Appended;
+use appended::{Appended, without_tree};
 pub use check::{AppendedTree, VerityCheck, appended_tree, refuse_incomplete_tree, verity_check};
 pub(crate) use packing::{Finished, Packing};
 use sidecars::Sidecars;
@@ -103,6 +103,10 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
     };
     let input = open_input(&image)?;
     refuse_incomplete(input.as_ref()).map_err(|cause| fault(&image, cause))?;
+    if options.place == VerityPlace::Files {
+        // A tree of the image and of the tree after it together would have a root hash that belongs to neither.
+        without_tree(&image, input.as_ref())?;
+    }
     let mut sidecars = Sidecars::open(&image, &options, force, &temporaries)?;
     let spool = scratch_file(&image, &resources)?;
     let leaves = leaves_of(&input, &options.salt, spool, &resources, observer);

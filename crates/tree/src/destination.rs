@@ -5,11 +5,13 @@
 //! root. Attributes are set through open handles; for links and devices, which cannot be opened for that, through `O_PATH` handles.
 
 mod attributes;
+mod copy;
 mod directory;
 mod file;
 mod node;
 mod refusal;
 mod remove;
+mod writable;
 
 pub use attributes::{Attributes, XattrRefusal};
 pub use directory::{Directory, FileId};
@@ -17,6 +19,7 @@ pub use file::DestinationFile;
 pub use node::DestinationNode;
 pub use refusal::{DeviceRefused, Refusal};
 pub use remove::remove_tree;
+pub use writable::WritableDirectory;
 
 #[cfg(test)]
 mod tests;

@@ -271,3 +271,21 @@ fn sqfstar_is_as_its_namesake() {
         "{ran:?}"
     );
 }
+
+/// A definition needs a value: `x user.empty=` ends mksquashfs.
+#[test]
+fn definitions_have_no_empty_attributes() {
+    let sandbox = crate::sandbox();
+    let file = |name: &str| Node::file(name, "text").xattr("user.empty", *b"").xattr("user.full", *b"v");
+    sandbox.write_tar("tree.tar", &[Node::dir(""), file("a"), file("b")]);
+    sandbox.good(&["pack", "-q", "tree.tar", "tree.sqfs"]);
+    let written = sandbox.good(&["unsquashfs", "-pf", "definitions", "tree.sqfs"]);
+    let warning = "unsquashfs: /a: mksquashfs reads no empty extended attribute from a pseudo file";
+    assert!(written.stderr.starts_with(warning) && written.stderr.contains("(2 in all)"), "{}", written.stderr);
+    let definitions = sandbox.read_text("definitions");
+    assert!(!definitions.contains("user.empty") && definitions.contains("b x user.full=v\n"), "{definitions}");
+    let none = sandbox.good(&["unsquashfs", "-no-xattrs", "-pf", "definitions", "tree.sqfs"]);
+    assert_eq!(none.stderr, "");
+    sandbox.good(&["mksquashfs", "-", "again.sqfs", "-pf", "definitions", "-quiet"]);
+    sandbox.good(&["diff", "-q", "--no-xattrs", "tree.sqfs", "again.sqfs"]);
+}

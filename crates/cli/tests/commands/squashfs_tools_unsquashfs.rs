@@ -149,6 +149,27 @@ fn trees_are_extracted_alike() {
     }
 }
 
+/// As 4.7.5; 4.5.1 extracts nothing but the root.
+#[test]
+fn directory_above_the_root_is_everything() {
+    let sandbox = crate::sandbox();
+    sandbox.write("tree/a", "a");
+    sandbox.write("tree/d/b", "b");
+    sandbox.good(&["pack", "-q", "tree", "image"]);
+    let listed = |words: &[&str]| {
+        let ran = sandbox.good(&[&["unsquashfs", "-ls", "-d", ""], words].concat());
+        ran.text().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let all = listed(&["image"]);
+    assert!(all.contains("/a") && all.contains("/d/b"), "{all}");
+    for path in ["..", "/..", "../..", "../d", "d/../.."] {
+        assert_eq!(listed(&["image", path]), all, "{path}");
+        assert_eq!(listed(&["-excludes", "image", path]), all, "-excludes {path}");
+    }
+    sandbox.good(&["unsquashfs", "-q", "-n", "-d", "out", "image", ".."]);
+    assert_eq!(sandbox.names_in("out"), ["a", "d"]);
+}
+
 #[test]
 fn existing_files_are_replaced_with_force_only() {
     let Some(images) = Images::new(64) else { return };

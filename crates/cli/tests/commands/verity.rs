@@ -112,6 +112,16 @@ fn a_killed_run_leaves_the_image_the_whole_or_what_the_next_run_removes() {
     }
 }
 
+/// The root hash of image and tree together would belong to neither.
+#[test]
+fn an_image_with_a_tree_after_it_is_not_hashed_together_with_it() {
+    let sandbox = tree();
+    sandbox.good(&["pack", "-q", "tree", "a.sqfs", "--verity=append"]);
+    let before = [sandbox.read("a.sqfs"), sandbox.read("a.sqfs.roothash")];
+    refused(&sandbox, &["verity", "-q", "-f", "a.sqfs"], "has a hash tree behind it already");
+    assert_eq!([sandbox.read("a.sqfs"), sandbox.read("a.sqfs.roothash")], before);
+}
+
 #[test]
 fn a_part_of_a_tree_is_named_and_removed() {
     let sandbox = tree();

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use packline_squashfs::read::{Inode, NodeType, ReadError};
 use packline_tree::Xattr;
 use packline_tree::destination::{Attributes, Directory, Refusal, XattrRefusal};
+use rustix::io::Errno;
 
-use super::dir_table::{DirTable, below};
+use super::dir_table::{DirTable, ROOT, below};
 use super::outcome::{Outcome, Warning};
 use super::request::{AttributeRules, Duplicates, RestoreAttributes};
 use crate::{Error, OpenedImage};
@@ -62,7 +63,7 @@ impl StagedEntry {
     /// Creates it with `make`; a leftover of an earlier run under the temporary name is removed.
     pub fn make<T>(&self, make: impl Fn(&Directory, &[u8]) -> Result<T, Refusal>) -> Result<T, Refusal> {
         match make(self.directory(), self.name()) {
-            Err(Refusal::Os(_, rustix::io::Errno::EXIST)) if self.temporary.is_some() => {
+            Err(Refusal::Os(_, Errno::EXIST)) if self.temporary.is_some() => {
                 self.directory().unlink(self.name())?;
                 make(self.directory(), self.name())
             }
@@ -135,7 +136,8 @@ impl UnpackContext {
             }
         }
         if self.restore.xattrs && inode.xattr.is_some() {
-            self.set_xattrs(inode, entry, attributes, outcome)?;
+            let set = self.set_xattrs(inode, entry, attributes, outcome);
+            outcome.keep(set)?;
         }
         if kind != NodeType::Symlink {
             self.keep_lesser(attributes.set_mode(mode).map_err(refused), outcome)?;
@@ -144,6 +146,15 @@ impl UnpackContext {
             self.keep_lesser(attributes.set_time(meta.mtime).map_err(refused), outcome)?;
         }
         Ok(())
+    }
+
+    /// Why the destination, an existing directory, may not get other attributes: it belongs to another user.
+    pub fn denied_by_destination(&self, inode: &Inode) -> Option<Refusal> {
+        let root = self.dirs.open(ROOT).ok()?;
+        let kind = inode.node_type();
+        let meta = self.rules.as_ref().map_or(inode.meta, |rules| rules.meta(kind, inode.meta));
+        let set = root.attributes().set_mode(self.mode(kind, meta.mode));
+        set.err().filter(|refusal| refusal.errno() == Some(Errno::PERM))
     }
 
     /// Whether something was done that may fail leniently; else its error is recorded, or returned.

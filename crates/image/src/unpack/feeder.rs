@@ -154,8 +154,12 @@ impl<'f, 'o> Feeder<'f, 'o> {
             let block = match block {
                 Ok(block) => block,
                 Err(cause) => {
-                    let error = self.fault(file, cause);
-                    self.failed(file, error)?;
+                    part.mark_damaged();
+                    for number in part.files() {
+                        let file = self.window.files()[number as usize];
+                        let error = self.fault(&file, cause.clone());
+                        self.failed(&file, error)?;
+                    }
                     break;
                 }
             };

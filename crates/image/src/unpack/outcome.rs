@@ -5,6 +5,7 @@ use std::path::Path;
 
 use packline_runtime::escape::Escape;
 use packline_tree::Xattr;
+use packline_tree::destination::Refusal;
 
 use super::request::UnpackCounts;
 use super::window::FileKey;
@@ -21,6 +22,10 @@ pub enum Topic {
     NotShared,
     /// Devices were skipped.
     Device,
+    /// The destination cannot have some hard links.
+    NotLinked,
+    /// The destination's own attributes were not set.
+    Destination,
 }
 
 /// A warning about entries that lose something.
@@ -54,6 +59,21 @@ impl Warning {
             path.escaped()
         );
         Warning { topic: Topic::NotShared, text }
+    }
+
+    /// A hard link that became a copy.
+    pub fn not_linked(path: &Path, refusal: &Refusal) -> Warning {
+        let cause = refusal.cause();
+        let text =
+            format!("{}: cannot be a hard link ({cause}): copies are written, here and elsewhere", path.escaped());
+        Warning { topic: Topic::NotLinked, text }
+    }
+
+    /// The destination, which belongs to another user.
+    pub fn destination(path: &Path, refusal: &Refusal) -> Warning {
+        let cause = refusal.cause();
+        let text = format!("{}: {} ({cause}): its own attributes are kept", path.escaped(), refusal.action());
+        Warning { topic: Topic::Destination, text }
     }
 
     /// A device that was skipped.

@@ -3,7 +3,8 @@
 //! No handle is kept between jobs: the first job creates the files and records their ids, later ones reopen them and verify the ids, and the
 //! last one finishes them.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use packline_tree::destination::FileId;
@@ -31,6 +32,8 @@ pub struct Part {
     /// Unfinished jobs, plus one while jobs may be added.
     pending: AtomicU32,
     targets: Mutex<Vec<Target>>,
+    /// Some of the content could not be read.
+    damaged: AtomicBool,
 }
 
 impl Part {
@@ -41,7 +44,23 @@ impl Part {
             sharing,
             pending: AtomicU32::new(1),
             targets: Mutex::new(vec![Target::New; count as usize]),
+            damaged: AtomicBool::new(false),
         }
+    }
+
+    /// Records that zeros are in place of some of the content.
+    pub fn mark_damaged(&self) {
+        self.damaged.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether zeros are in place of some of the content; final when the last job is done.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Relaxed)
+    }
+
+    /// The numbers of all files that have this content.
+    pub fn files(&self) -> Range<u32> {
+        self.first..self.first + self.count + self.sharing
     }
 
     /// Counts one more job.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use packline_squashfs::read::{FileData, Inode, InodeRef, Node, Visit};
 use packline_tree::Kind;
-use packline_tree::destination::{DestinationNode, Directory, Refusal};
+use packline_tree::destination::{DestinationNode, Directory, Refusal, WritableDirectory};
 use rustix::io::Errno;
 
 use super::context::{StagedEntry, UnpackContext};
@@ -35,6 +35,8 @@ pub struct Planner<'p> {
     links: Vec<Link>,
     /// First names among the planned files, if errors do not stop the rest.
     planned: Vec<(InodeRef, FileKey)>,
+    /// Existing directories whose permissions were extended, with those before.
+    extended: Vec<(u32, u16)>,
     made: u64,
 }
 
@@ -89,6 +91,7 @@ impl<'p> Planner<'p> {
             first_names: Names::default(),
             links: Vec::new(),
             planned: Vec::new(),
+            extended: Vec::new(),
             made: 0,
         }
     }
@@ -149,9 +152,11 @@ impl<'p> Planner<'p> {
 
     fn make_directory(&mut self, visit: &Visit, directory: u32, name: &[u8]) -> Result<(), Error> {
         let make = || self.new_directory(&*self.context.dirs.open(directory)?, name);
-        let made = make().map_err(|refusal| self.refused(directory, name, refusal))?;
+        let WritableDirectory { directory: made, before } =
+            make().map_err(|refusal| self.refused(directory, name, refusal))?;
         let added = self.context.dirs.add(directory, name, visit.inode.at, made);
         let (number, _) = added.ok_or_else(|| self.refused(directory, name, TOO_MANY))?;
+        self.extended.extend(before.map(|mode| (number, mode)));
         self.path.clear();
         self.path.extend_from_slice(&visit.path);
         self.above.push((visit.path.len(), number));
@@ -159,17 +164,27 @@ impl<'p> Planner<'p> {
     }
 
     /// Creates a directory. Where files are replaced, an existing directory is kept, and anything else is replaced by it.
-    fn new_directory(&self, parent: &Directory, name: &[u8]) -> Result<Directory, Refusal> {
-        match parent.make(name) {
+    fn new_directory(&self, parent: &Directory, name: &[u8]) -> Result<WritableDirectory, Refusal> {
+        let make = || Ok(WritableDirectory { directory: parent.make(name)?, before: None });
+        match make() {
             Err(Refusal::Os(_, Errno::EXIST)) if self.context.staging.is_some() && self.context.replace => {}
             made => return made,
         }
-        match parent.open(name) {
+        match parent.open_writable(name) {
             Err(Refusal::Os(_, Errno::NOTDIR | Errno::LOOP)) => {
                 parent.unlink(name)?;
-                parent.make(name)
+                make()
             }
             opened => opened,
+        }
+    }
+
+    /// Gives existing directories the permissions that they had, after an error.
+    pub fn restore_modes(&self) {
+        for &(number, mode) in self.extended.iter().rev() {
+            // The error that led here is the one that is reported.
+            let _: Result<(), Refusal> =
+                self.context.dirs.open(number).and_then(|directory| directory.attributes().set_mode(mode));
         }
     }
 
@@ -190,20 +205,37 @@ impl<'p> Planner<'p> {
         if let Some(file) = found.file {
             let name = self.first_names.add(name).ok_or_else(|| self.refused(directory, name, TOO_MANY))?;
             self.links.push(Link { inode: inode.at, first: found, file, directory, name });
-        } else {
-            self.link(found, directory, name)?;
-            outcome.counts.hard_links += 1;
+            return Ok(true);
+        }
+        match self.link(found, directory, name)? {
+            None => outcome.counts.hard_links += 1,
+            Some(refusal) => {
+                self.note_copy(directory, name, &refusal, outcome);
+                self.make_first(inode, directory, name, outcome)?;
+            }
         }
         Ok(true)
     }
 
-    fn link(&mut self, first: First, directory: u32, name: &[u8]) -> Result<(), Error> {
+    /// Creates a hard link; returns the reason if the destination cannot have it.
+    fn link(&mut self, first: First, directory: u32, name: &[u8]) -> Result<Option<Refusal>, Error> {
         let staged = self.staged(directory, name)?;
         let link = |to: &Directory, new: &[u8]| {
             self.context.dirs.open(first.directory)?.link(self.first_names.get(first.name), to, new)
         };
-        let linked = staged.make(link).and_then(|()| staged.settle());
-        linked.map_err(|refusal| self.refused(directory, name, refusal))
+        match staged.make(link) {
+            Err(refusal) if refusal.is_unlinkable() => Ok(Some(refusal)),
+            linked => {
+                let settled = linked.and_then(|()| staged.settle());
+                settled.map(|()| None).map_err(|refusal| self.refused(directory, name, refusal))
+            }
+        }
+    }
+
+    /// Counts a name that becomes a copy.
+    fn note_copy(&self, directory: u32, name: &[u8], refusal: &Refusal, outcome: &mut Outcome) {
+        outcome.counts.hard_links_copied += 1;
+        outcome.warnings.push(Warning::not_linked(&self.context.path(directory, name), refusal));
     }
 
     fn staged(&mut self, directory: u32, name: &[u8]) -> Result<StagedEntry, Error> {
@@ -278,9 +310,10 @@ impl<'p> Planner<'p> {
     /// then the window is not empty.
     pub fn make_links(&mut self, written: &Written, outcome: &mut Outcome) -> Result<(), Error> {
         let mut failed = self.failed_firsts(written);
+        let mut full = BTreeMap::new();
         for link in std::mem::take(&mut self.links) {
             let made = match failed.get_mut(&link.file) {
-                None => self.make_link(&link, outcome),
+                None => self.make_link(link, &mut full, outcome),
                 Some(_) if written.unreadable.contains(&link.file) => Err(self.unreadable(&link)),
                 Some(failed) => self.plan_anew(link, failed),
             };
@@ -304,11 +337,44 @@ impl<'p> Planner<'p> {
         failed.map(forget).collect()
     }
 
-    fn make_link(&mut self, link: &Link, outcome: &mut Outcome) -> Result<(), Error> {
+    /// Creates a further name, or plans it as a copy where the destination cannot have the link. In `full` are the copies that later names of
+    /// a file are linked to, because the file has as many names as it can have.
+    fn make_link(
+        &mut self,
+        link: Link,
+        full: &mut BTreeMap<FileKey, First>,
+        outcome: &mut Outcome,
+    ) -> Result<(), Error> {
+        if let Some(&first) = full.get(&link.file) {
+            self.links.extend(first.file.map(|file| Link { first, file, ..link }));
+            return Ok(());
+        }
         let name = self.first_names.get(link.name).to_vec();
-        self.link(link.first, link.directory, &name)?;
-        outcome.counts.hard_links += 1;
+        let Some(refusal) = self.link(link.first, link.directory, &name)? else {
+            outcome.counts.hard_links += 1;
+            return Ok(());
+        };
+        self.note_copy(link.directory, &name, &refusal, outcome);
+        let file = self.plan_again(&link, &name)?;
+        if refusal.errno() == Some(Errno::MLINK) {
+            let first = First { directory: link.directory, name: link.name, left: 0, file: Some(file) };
+            full.insert(link.file, first);
+            if let Some(present) = self.firsts.get_mut(&link.inode) {
+                *present = First { left: present.left, ..first };
+            }
+            if self.context.continue_on_error {
+                self.planned.push((link.inode, file));
+            }
+        }
         Ok(())
+    }
+
+    /// Plans a further name as a file of its own.
+    fn plan_again(&mut self, link: &Link, name: &[u8]) -> Result<FileKey, Error> {
+        let inode = self.context.opened.image.inode(link.inode);
+        let inode = inode.map_err(|cause| self.context.fault(link.directory, name, cause))?;
+        let Node::File(data) = &inode.node else { return Err(self.unreadable(link)) };
+        self.plan(inode.at, data, link.directory, name)
     }
 
     /// Plans a name as the file if no other name has replaced the failed first one; else as a link to that.
@@ -318,15 +384,12 @@ impl<'p> Planner<'p> {
             return Ok(());
         }
         let name = self.first_names.get(link.name).to_vec();
-        let inode = self.context.opened.image.inode(link.inode);
-        let inode = inode.map_err(|cause| self.context.fault(link.directory, &name, cause))?;
-        let Node::File(data) = &inode.node else { return Err(self.unreadable(&link)) };
-        let file = self.plan(inode.at, data, link.directory, &name)?;
-        self.planned.push((inode.at, file));
+        let file = self.plan_again(&link, &name)?;
+        self.planned.push((link.inode, file));
         let first = First { directory: link.directory, name: link.name, left: failed.left, file: Some(file) };
         failed.instead = Some(first);
         if failed.left > 0 {
-            self.firsts.insert(inode.at, first);
+            self.firsts.insert(link.inode, first);
         }
         Ok(())
     }
@@ -351,8 +414,14 @@ impl<'p> Planner<'p> {
 
     /// Sets the attributes of the destination itself, if requested.
     pub fn set_root_attributes(&self, root: &Inode, outcome: &mut Outcome) -> Result<(), Error> {
-        let applied =
-            if self.context.restore.destination { self.set_attributes_of(ROOT, root, outcome) } else { Ok(()) };
+        if !self.context.restore.destination {
+            return Ok(());
+        }
+        if let Some(refusal) = self.context.denied_by_destination(root) {
+            outcome.warnings.push(Warning::destination(&self.context.display_path, &refusal));
+            return Ok(());
+        }
+        let applied = self.set_attributes_of(ROOT, root, outcome);
         outcome.keep(applied).map(drop)
     }
 
@@ -366,7 +435,9 @@ impl<'p> Planner<'p> {
     pub fn retained_memory(&self) -> usize {
         let links = self.links.capacity() * size_of::<Link>();
         let planned = self.planned.capacity() * size_of::<(InodeRef, FileKey)>();
-        self.context.dirs.memory() + self.firsts.len() * LINK_BYTES + self.first_names.memory() + links + planned
+        let extended = self.extended.capacity() * size_of::<(u32, u16)>();
+        let firsts = self.firsts.len() * LINK_BYTES;
+        self.context.dirs.memory() + firsts + self.first_names.memory() + links + planned + extended
     }
 
     /// Takes the files planned so far; planning continues in a new window.

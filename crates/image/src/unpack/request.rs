@@ -79,7 +79,8 @@ pub struct UnpackRequest {
     pub subdirectory: Vec<u8>,
     /// Which entries; patterns are compared with paths below `subdirectory`.
     pub selection: Selection,
-    /// Whether errors of single entries are reported while the rest is unpacked.
+    /// Whether errors of single entries are reported while the rest is unpacked. A file with damaged content is kept, with zeros in place of
+    /// what cannot be read.
     pub continue_on_error: bool,
     /// Whether an attribute that cannot be set, and a link, device, pipe or socket that cannot be created is reported while the rest is
     /// unpacked, even if other errors stop it. The entry is kept without the attribute; without its owner, it gets no set-id bits.
@@ -136,6 +137,8 @@ pub struct UnpackCounts {
     pub symlinks: u64,
     /// Further names of files, links, devices.
     pub hard_links: u64,
+    /// Further names that became copies, because the destination cannot have the hard links.
+    pub hard_links_copied: u64,
     /// Devices, named pipes and sockets.
     pub special: u64,
     /// Devices of these.
@@ -158,6 +161,8 @@ pub struct UnpackCounts {
     pub fragments: FragmentCounts,
     /// Errors that did not stop the rest.
     pub errors: u64,
+    /// Files that have zeros in place of content that could not be read.
+    pub damaged_files: u64,
 }
 
 impl UnpackCounts {
@@ -167,6 +172,7 @@ impl UnpackCounts {
         self.directories += directories;
         self.symlinks += symlinks;
         self.hard_links += hard_links;
+        self.hard_links_copied += other.hard_links_copied;
         self.special += special;
         self.devices_left_out += devices_left_out;
         self.devices += other.devices;
@@ -179,6 +185,7 @@ impl UnpackCounts {
         self.fragments.decoded += other.fragments.decoded;
         self.fragments.spilled += other.fragments.spilled;
         self.errors += other.errors;
+        self.damaged_files += other.damaged_files;
     }
 }
 

@@ -1,6 +1,10 @@
 //! Files with equal content that share it: as hard links, or as blocks that the file system stores once.
 
+use std::path::PathBuf;
+
 use packline_squashfs::read::Inode;
+use packline_tree::destination::Refusal;
+use rustix::io::Errno;
 
 use super::outcome::Warning;
 use super::request::Duplicates;
@@ -14,9 +18,13 @@ pub(super) fn others(runner: &mut JobRunner<'_>, first: &Opened, count: u32) -> 
     }
     let inode = runner.inode(first.number);
     let Some(inode) = runner.outcome.keep(inode)? else { return Ok(()) };
+    // What the next file is linked to: a copy, once the first has as many names as it can have.
+    let mut newest: Option<Opened> = None;
     for number in first.number + 1..=first.number + count {
-        let made = other(runner, first, &inode, number);
-        runner.outcome.keep(made)?;
+        let made = other(runner, newest.as_ref().unwrap_or(first), &inode, number);
+        if let Some(Some(copy)) = runner.outcome.keep(made)? {
+            newest = Some(copy);
+        }
     }
     Ok(())
 }
@@ -24,21 +32,26 @@ pub(super) fn others(runner: &mut JobRunner<'_>, first: &Opened, count: u32) -> 
 /// Reports errors for the `count` files after one that could not be created.
 pub(super) fn none(runner: &mut JobRunner<'_>, first: u32, count: u32) -> Result<(), Error> {
     for number in first + 1..=first + count {
-        let planned = runner.planned(number);
-        let path = runner.context.path(planned.directory, runner.window.name(&planned));
+        let path = path(runner, number);
         let cause = std::io::Error::other("a file with the same content could not be made");
         runner.outcome.keep::<()>(Err(Error::Output { path, action: "cannot share content", cause }))?;
     }
     Ok(())
 }
 
-fn other(runner: &mut JobRunner<'_>, first: &Opened, inode: &Inode, number: u32) -> Result<(), Error> {
+/// Creates one of them; returns it if later ones are to be linked to it.
+fn other(runner: &mut JobRunner<'_>, first: &Opened, inode: &Inode, number: u32) -> Result<Option<Opened>, Error> {
+    let mut full = false;
     if runner.context.duplicates == Duplicates::HardLink {
         let own = runner.inode(number)?;
         if same_attributes(inode, &own) {
-            link(runner, first, number)?;
-            runner.note_made(&own, number);
-            return Ok(());
+            let Some(refusal) = link(runner, first, number)? else {
+                runner.note_made(&own, number);
+                return Ok(None);
+            };
+            full = refusal.errno() == Some(Errno::MLINK);
+            runner.outcome.counts.hard_links_copied += 1;
+            runner.outcome.warnings.push(Warning::not_linked(&path(runner, number), &refusal));
         }
     }
     let opened = runner.create(number)?;
@@ -46,7 +59,12 @@ fn other(runner: &mut JobRunner<'_>, first: &Opened, inode: &Inode, number: u32)
     if made.is_err() {
         opened.staged.give_up();
     }
-    made
+    made.map(|()| full.then_some(opened))
+}
+
+fn path(runner: &JobRunner<'_>, number: u32) -> PathBuf {
+    let planned = runner.planned(number);
+    runner.context.path(planned.directory, runner.window.name(&planned))
 }
 
 /// Hard links require equal attributes.
@@ -54,15 +72,19 @@ fn same_attributes(one: &Inode, other: &Inode) -> bool {
     one.meta == other.meta && one.xattr == other.xattr
 }
 
-fn link(runner: &mut JobRunner<'_>, first: &Opened, number: u32) -> Result<(), Error> {
+/// Creates a hard link; returns the reason if the destination cannot have it.
+fn link(runner: &mut JobRunner<'_>, first: &Opened, number: u32) -> Result<Option<Refusal>, Error> {
     let staged = runner.staged(number)?;
     let (directory, name) = &first.staged.home;
-    let linked = staged.make(|to, new| directory.link(name, to, new)).and_then(|()| staged.settle());
+    let linked = match staged.make(|to, new| directory.link(name, to, new)) {
+        Err(refusal) if refusal.is_unlinkable() => return Ok(Some(refusal)),
+        linked => linked.and_then(|()| staged.settle()),
+    };
     linked.map_err(|refusal| runner.refused(number, refusal))?;
     runner.outcome.counts.files += 1;
     runner.outcome.counts.shared += 1;
     runner.outcome.counts.content_bytes += runner.planned(number).size;
-    Ok(())
+    Ok(None)
 }
 
 /// Shares blocks where the file system supports it; copies elsewhere, and where only attributes prevent a link.
@@ -75,8 +97,7 @@ fn fill(runner: &mut JobRunner<'_>, first: &Opened, opened: &Opened) -> Result<(
     }
     opened.file.copy(&first.file, size).map_err(refused)?;
     if runner.context.duplicates == Duplicates::Reflink {
-        let planned = runner.planned(opened.number);
-        let path = runner.context.path(planned.directory, runner.window.name(&planned));
+        let path = path(runner, opened.number);
         runner.outcome.warnings.push(Warning::not_shared(&path));
     }
     Ok(())

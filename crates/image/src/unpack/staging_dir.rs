@@ -5,13 +5,14 @@
 //! names that is not locked is removed by the next run; a directory with such a leftover counts as empty, since everything else in it was
 //! written by the killed run.
 
+use std::cell::Cell;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_runtime::{Exists, checksum};
-use packline_tree::destination::{Directory, Refusal, remove_tree};
+use packline_tree::destination::{Directory, Refusal, WritableDirectory, remove_tree};
 use rustix::io::Errno;
 
 use crate::{Error, Observer, Temporaries};
@@ -31,6 +32,8 @@ pub struct StagingDir {
     staging_path: PathBuf,
     staging: Arc<Directory>,
     way: Placement,
+    /// The permissions of an existing destination that were extended while files are written.
+    before: Cell<Option<u16>>,
     temporaries: Temporaries,
     done: bool,
 }
@@ -74,15 +77,19 @@ impl StagingDir {
     }
 
     fn into(path: &Path, force: bool, temporaries: &Temporaries) -> Result<StagingDir, Error> {
-        let root = Directory::root(path).map_err(|refusal| refused(path, refusal))?;
+        let opened = Directory::root_writable(path).map_err(|refusal| refused(path, refusal))?;
+        let WritableDirectory { directory: root, before } = opened;
         let staging_path = path.join(STAGING);
-        let leftover = fs::symlink_metadata(&staging_path).is_ok();
-        let empty = root.is_empty_but(STAGING.as_bytes()).map_err(|refusal| refused(path, refusal))?;
-        if !force && !leftover && !empty {
-            return Err(Exists::Directory(path.to_path_buf()).into());
-        }
-        let handle = make_staging(&root, STAGING.as_bytes(), &staging_path, temporaries)?;
-        Ok(StagingDir::new(path, staging_path, handle, Placement::Into { root }, temporaries))
+        let handle = match staging_in(&root, path, force, &staging_path, temporaries) {
+            Ok(handle) => handle,
+            Err(error) => {
+                restore_mode(&root, before);
+                return Err(error);
+            }
+        };
+        let staging_dir = StagingDir::new(path, staging_path, handle, Placement::Into { root }, temporaries);
+        staging_dir.before.set(before);
+        Ok(staging_dir)
     }
 
     fn new(
@@ -93,7 +100,8 @@ impl StagingDir {
         temporaries: &Temporaries,
     ) -> StagingDir {
         let (display_path, staging) = (display_path.to_path_buf(), Arc::new(staging));
-        StagingDir { display_path, staging_path, staging, way, temporaries: temporaries.clone(), done: false }
+        let (before, temporaries) = (Cell::new(None), temporaries.clone());
+        StagingDir { display_path, staging_path, staging, way, before, temporaries, done: false }
     }
 
     /// Opens the directory that becomes the tree's root.
@@ -120,14 +128,17 @@ impl StagingDir {
         refused(&self.display_path, refusal)
     }
 
-    /// Removes the staging directory from an existing destination, so that the root can then get its time.
+    /// Removes the staging directory from an existing destination and gives that its own permissions again, so that the root can then get
+    /// its attributes.
     ///
     /// # Errors
     /// [`Error::Output`]: a system call fails.
     pub fn clear_away(&self) -> Result<(), Error> {
         let Placement::Into { root } = &self.way else { return Ok(()) };
         let removed = self.temporaries.settle(&self.staging_path, |_| root.remove_directory(STAGING.as_bytes()));
-        removed.map_err(|refusal| self.refused(refusal))
+        removed.map_err(|refusal| self.refused(refusal))?;
+        restore_mode(root, self.before.take());
+        Ok(())
     }
 
     /// Renames a tree to its final name. If the new name cannot be flushed, that is only reported to the observer.
@@ -162,7 +173,31 @@ impl Drop for StagingDir {
         if !self.done {
             self.temporaries.remove(&self.staging_path);
         }
+        if let Placement::Into { root } = &self.way {
+            restore_mode(root, self.before.take());
+        }
     }
+}
+
+/// Gives a directory the permissions that it had, if they were extended. It is usable with the others too.
+fn restore_mode(directory: &Directory, before: Option<u16>) {
+    let _: Option<Result<(), Refusal>> = before.map(|mode| directory.attributes().set_mode(mode));
+}
+
+/// Creates the staging directory in an existing destination, which must be empty unless `force`d.
+fn staging_in(
+    root: &Directory,
+    path: &Path,
+    force: bool,
+    staging_path: &Path,
+    temporaries: &Temporaries,
+) -> Result<Directory, Error> {
+    let leftover = fs::symlink_metadata(staging_path).is_ok();
+    let empty = root.is_empty_but(STAGING.as_bytes()).map_err(|refusal| refused(path, refusal))?;
+    if !force && !leftover && !empty {
+        return Err(Exists::Directory(path.to_path_buf()).into());
+    }
+    make_staging(root, STAGING.as_bytes(), staging_path, temporaries)
 }
 
 /// `.NAME.packline-partial`; a name too long for that is shortened, with a checksum of the whole.

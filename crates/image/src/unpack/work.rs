@@ -1,5 +1,6 @@
 //! The workers' task: decodes blocks, creates files, writes them and sets their attributes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use packline_engine::Task as EngineTask;
@@ -95,6 +96,15 @@ impl JobRunner<'_> {
         self.context.fault(file.directory, self.window.name(&file), cause)
     }
 
+    /// Reports, or returns, a fault of content that these files have in common: each of them has zeros in its place.
+    fn damaged(&mut self, files: Range<u32>, cause: &ReadError) -> Result<(), Error> {
+        for number in files {
+            let fault = self.fault(number, cause.clone());
+            self.outcome.keep::<()>(Err(fault))?;
+        }
+        Ok(())
+    }
+
     pub(super) fn inode(&self, number: u32) -> Result<Inode, Error> {
         let inode = self.context.opened.image.inode(self.planned(number).inode);
         inode.map_err(|cause| self.fault(number, cause))
@@ -171,13 +181,13 @@ impl JobRunner<'_> {
     }
 
     /// The tail end of a file in its fragment block.
-    fn tail(&mut self, number: u32, fragment: &Fragment) -> Result<TailBytes, Error> {
+    fn tail(&mut self, number: u32, fragment: &Fragment) -> Result<TailBytes, ReadError> {
         let file = self.planned(number);
         let length = file.size % u64::from(self.context.opened.image.superblock().block_size);
         let start = file.offset as usize;
         let tool = FragmentTool { decoder: &mut self.tool.decoder, counts: &mut self.outcome.counts };
         fragment.tail(start..start.saturating_add(length as usize), tool).map_err(|why| match why {
-            NoTail::Block(cause) => self.fault(number, cause),
+            NoTail::Block(cause) => cause,
             NoTail::Beyond(bytes) => {
                 let inode = file.inode.0;
                 let what = format!(
@@ -186,7 +196,7 @@ impl JobRunner<'_> {
                     file.fragment
                 );
                 let expected = format!("no more than the {bytes} bytes of that block");
-                self.fault(number, ReadError::Corrupt { offset: self.fragment_offset(file.fragment), what, expected })
+                ReadError::Corrupt { offset: self.fragment_offset(file.fragment), what, expected }
             }
         })
     }
@@ -197,7 +207,7 @@ impl JobRunner<'_> {
 
     fn write_whole(&mut self, first: u32, count: u32, sharing: u32, fragment: &Fragment) -> Result<(), Error> {
         for number in first..first + count {
-            match self.write_one(number, fragment)? {
+            match self.write_one(number, sharing, fragment)? {
                 Some(opened) => share::others(self, &opened, sharing)?,
                 None => share::none(self, number, sharing)?,
             }
@@ -205,16 +215,20 @@ impl JobRunner<'_> {
         Ok(())
     }
 
-    /// Writes a file that consists of a tail end; `None` if that failed and unpacking continues.
-    fn write_one(&mut self, number: u32, fragment: &Fragment) -> Result<Option<Opened>, Error> {
+    /// Writes a file that consists of a tail end, which `sharing` more files share; `None` if that failed and unpacking continues.
+    fn write_one(&mut self, number: u32, sharing: u32, fragment: &Fragment) -> Result<Option<Opened>, Error> {
         let tail = self.tail(number, fragment);
-        let Some(tail) = self.outcome.keep(tail)? else {
-            self.outcome.written.unreadable.insert(self.window.key(&self.planned(number)));
-            return Ok(None);
-        };
+        if let Err(cause) = &tail {
+            self.damaged(number..number + 1 + sharing, cause)?;
+        }
         let made = self.create(number);
         let Some(opened) = self.outcome.keep(made)? else { return Ok(None) };
-        if self.write(&opened, &tail, 0)? && self.complete_or_give_up(&opened)? {
+        let written = match &tail {
+            Ok(tail) => self.write(&opened, tail, 0)? && self.complete_or_give_up(&opened)?,
+            Err(_) => self.finish(&opened)?,
+        };
+        if written {
+            self.outcome.counts.damaged_files += if tail.is_err() { 1 + u64::from(sharing) } else { 0 };
             return Ok(Some(opened));
         }
         opened.staged.give_up();
@@ -231,9 +245,12 @@ impl JobRunner<'_> {
     fn write_end(&mut self, part: &Part, fragment: &Fragment) -> Result<(), Error> {
         let tail = self.tail(part.first, fragment);
         let mut opened = self.open_all(part)?;
-        if let Some(tail) = self.outcome.keep(tail)? {
-            let offset = self.planned(part.first).size - tail.len() as u64;
-            self.write_all(part, &mut opened, &tail, offset)?;
+        match tail {
+            Ok(tail) => {
+                let offset = self.planned(part.first).size - tail.len() as u64;
+                self.write_all(part, &mut opened, &tail, offset)?;
+            }
+            Err(cause) => self.part_damaged(part, &cause)?,
         }
         self.end_job(part, opened)
     }
@@ -252,16 +269,19 @@ impl JobRunner<'_> {
         let Some(place) = block.place else { return self.write_zeros(part, opened, offset, block.length) };
         let mut bytes = std::mem::take(&mut self.tool.bytes);
         let decoded = self.decoder().and_then(|decoder| decoder.data(place, block.length, &mut bytes));
-        let decoded = decoded.map_err(|cause| self.fault(part.first, cause));
         self.outcome.counts.read_bytes += u64::from(place.stored);
-        let done = match self.outcome.keep(decoded) {
-            Ok(Some(())) => self.write_all(part, opened, &bytes, offset),
-            // Unreadable blocks stay holes.
-            Ok(None) => Ok(()),
-            Err(error) => Err(error),
+        let done = match decoded {
+            Ok(()) => self.write_all(part, opened, &bytes, offset),
+            Err(cause) => self.part_damaged(part, &cause),
         };
         self.tool.bytes = bytes;
         done
+    }
+
+    /// Reports, or returns, a fault of the content of files that are written together. Unreadable blocks stay holes.
+    fn part_damaged(&mut self, part: &Part, cause: &ReadError) -> Result<(), Error> {
+        part.mark_damaged();
+        self.damaged(part.files(), cause)
     }
 
     /// Writes zeros instead of a hole.
@@ -329,8 +349,14 @@ impl JobRunner<'_> {
         }
         let failed: Vec<bool> = part.targets().iter().map(|target| *target == Target::Failed).collect();
         let mut first = None;
+        let damaged = u64::from(part.is_damaged());
         for opened in opened.into_iter().filter(|opened| !failed[(opened.number - part.first) as usize]) {
-            if self.finish(&opened)? && opened.number == part.first {
+            if !self.finish(&opened)? {
+                continue;
+            }
+            self.outcome.counts.damaged_files += damaged;
+            if opened.number == part.first {
+                self.outcome.counts.damaged_files += damaged * u64::from(part.sharing);
                 first = Some(opened);
             }
         }

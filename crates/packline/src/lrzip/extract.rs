@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use packline_image::{Topic, Warning};
-use packline_tree::destination::{Attributes, DestinationFile, Directory, Refusal, XattrRefusal};
+use packline_tree::destination::{Attributes, DestinationFile, Directory, Refusal, WritableDirectory, XattrRefusal};
 use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
 use rustix::io::Errno;
 
@@ -34,6 +34,8 @@ pub(super) struct Extraction {
     links: Vec<(Bytes, Bytes)>,
     /// Devices that were left out: links to them are too.
     left_out: BTreeSet<Bytes>,
+    /// Existing directories whose permissions were extended, with those before.
+    extended: BTreeMap<Bytes, u16>,
     /// Memory of directories, links and skipped devices, bytes.
     kept_bytes: usize,
     warned: BTreeSet<Topic>,
@@ -54,6 +56,7 @@ impl Extraction {
             directories: BTreeMap::new(),
             links: Vec::new(),
             left_out: BTreeSet::new(),
+            extended: BTreeMap::new(),
             kept_bytes: 0,
             warned: BTreeSet::new(),
             warnings: Vec::new(),
@@ -101,11 +104,11 @@ impl Extraction {
         Ok(())
     }
 
-    /// Creates the links that waited for their files, then sets the attributes of directories, children before parents.
+    /// Creates the links that waited for their files, then sets the attributes of directories except the root, children before parents.
     ///
     /// # Errors
     /// As [`Extraction::entry`].
-    pub(super) fn finish(mut self) -> Result<(LrzTreeCounts, Vec<String>), Error> {
+    pub(super) fn finish_entries(&mut self) -> Result<(), Error> {
         for (path, target) in std::mem::take(&mut self.links) {
             if self.left_out.contains(&target) {
                 self.leave_out(&path)?;
@@ -113,13 +116,46 @@ impl Extraction {
             }
             self.link(&path, &target).map_err(|refusal| self.refused(&path, refusal))?;
         }
-        for (path, (meta, xattrs)) in std::mem::take(&mut self.directories).into_iter().rev() {
-            if !path.is_empty() || self.restore.destination {
-                self.enter(&path)?;
-                self.set_attributes_of_present(&path, &meta, &xattrs)?;
+        let (mut directories, extended) = (std::mem::take(&mut self.directories), std::mem::take(&mut self.extended));
+        let root = directories.remove(&b""[..]);
+        let paths: BTreeSet<&Bytes> = directories.keys().chain(extended.keys()).collect();
+        for &path in paths.iter().rev() {
+            self.enter(path)?;
+            match (directories.get(path), extended.get(path)) {
+                (Some((meta, xattrs)), _) => self.set_attributes_of_present(path, meta, xattrs)?,
+                (None, Some(&mode)) => self.restore_mode_of_present(mode),
+                (None, None) => {}
             }
         }
-        Ok((self.counts, self.warnings))
+        self.directories.extend(root.map(|attributes| (Bytes::new(), attributes)));
+        Ok(())
+    }
+
+    /// Sets the attributes of the root, if the tar has them.
+    ///
+    /// # Errors
+    /// As [`Extraction::entry`].
+    pub(super) fn finish(mut self) -> Result<(LrzTreeCounts, Vec<String>), Error> {
+        let root = self.directories.remove(&b""[..]).filter(|_| self.restore.destination);
+        if let Some((meta, xattrs)) = root {
+            self.enter(b"")?;
+            match self.root.attributes().set_mode(meta.mode & 0o777) {
+                // It belongs to another user.
+                Err(refusal) if refusal.errno() == Some(Errno::PERM) => {
+                    let warning = Warning::destination(&self.display_path, &refusal);
+                    self.tell(warning);
+                }
+                _ => self.set_attributes_of_present(b"", &meta, &xattrs)?,
+            }
+        }
+        Ok((self.counts, std::mem::take(&mut self.warnings)))
+    }
+
+    fn restore_mode_of_present(&self, mode: u16) {
+        if let Some((_, directory)) = &self.present {
+            // The directory is usable with the extended permissions too.
+            let _: Result<(), Refusal> = directory.attributes().set_mode(mode);
+        }
     }
 
     fn path(&self, path: &[u8]) -> PathBuf {
@@ -161,10 +197,10 @@ impl Extraction {
         if self.present.as_ref().is_some_and(|(present, _)| present == path) {
             return Ok(());
         }
-        let opened = self.open(path).or_else(|refusal| match refusal.errno() {
-            Some(Errno::NOENT) => self.make_way(path),
-            _ => Err(refusal),
-        });
+        let opened = match self.open(path) {
+            Err(refusal) if matches!(refusal.errno(), Some(Errno::NOENT | Errno::ACCESS)) => self.make_way(path),
+            opened => opened,
+        };
         let opened = opened.map_err(|refusal| self.refused(path, refusal))?;
         self.present = Some((path.to_vec(), opened));
         Ok(())
@@ -178,15 +214,35 @@ impl Extraction {
         }
     }
 
-    fn make_way(&self, path: &[u8]) -> Result<Directory, Refusal> {
+    fn make_way(&mut self, path: &[u8]) -> Result<Directory, Refusal> {
         let mut at = self.root.again()?;
-        for name in path.split(|&byte| byte == b'/') {
-            at = match at.open(name) {
+        let mut length = 0;
+        for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
+            length += name.len() + usize::from(length > 0);
+            at = match at.open_writable(name) {
                 Err(Refusal::Os(_, Errno::NOENT)) => at.make(name)?,
-                opened => opened?,
+                opened => {
+                    let WritableDirectory { directory, before } = opened?;
+                    self.note_extended(&path[..length], before);
+                    directory
+                }
             };
         }
         Ok(at)
+    }
+
+    fn note_extended(&mut self, path: &[u8], before: Option<u16>) {
+        if let Some(mode) = before {
+            self.extended.entry(path.to_vec()).or_insert(mode);
+        }
+    }
+
+    /// Gives the user of this process all permissions for the present directory; false if nothing changed.
+    fn extend_present(&mut self) -> bool {
+        let Some((path, directory)) = &self.present else { return false };
+        let (path, before) = (path.clone(), directory.make_writable().ok().flatten());
+        self.note_extended(&path, before);
+        before.is_some()
     }
 
     fn set_attributes_of_present(&mut self, path: &[u8], meta: &Meta, xattrs: &[Xattr]) -> Result<(), Error> {
@@ -199,13 +255,25 @@ impl Extraction {
     // Everything else.
 
     /// Creates something in the present directory, replacing anything of that name.
-    fn make<T>(&self, path: &[u8], name: &[u8], make: impl Fn(&Directory) -> Result<T, Refusal>) -> Result<T, Error> {
-        let (_, directory) = self.present.as_ref().ok_or_else(|| self.refused(path, Refusal::Replaced))?;
-        let made = match make(directory) {
-            Err(Refusal::Os(_, Errno::EXIST)) => directory.unlink(name).and_then(|()| make(directory)),
+    fn make<T>(
+        &mut self,
+        path: &[u8],
+        name: &[u8],
+        make: impl Fn(&Directory) -> Result<T, Refusal>,
+    ) -> Result<T, Error> {
+        let made = match self.make_or_replace(name, &make) {
+            Err(Refusal::Os(_, Errno::ACCESS)) if self.extend_present() => self.make_or_replace(name, &make),
             made => made,
         };
         made.map_err(|refusal| self.refused(path, refusal))
+    }
+
+    fn make_or_replace<T>(&self, name: &[u8], make: &impl Fn(&Directory) -> Result<T, Refusal>) -> Result<T, Refusal> {
+        let (_, directory) = self.present.as_ref().ok_or(Refusal::Replaced)?;
+        match make(directory) {
+            Err(Refusal::Os(_, Errno::EXIST)) => directory.unlink(name).and_then(|()| make(directory)),
+            made => made,
+        }
     }
 
     fn file(&mut self, entry: &Entry, name: &[u8], size: u64, source: &mut dyn Source) -> Result<(), Error> {
@@ -268,17 +336,39 @@ impl Extraction {
         }
     }
 
-    fn link(&self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
+    fn link(&mut self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
+        match self.try_link(path, target) {
+            Err(Refusal::Os(_, Errno::ACCESS)) => {
+                self.present = Some((split(path).0.to_vec(), self.open(split(path).0)?));
+                match self.extend_present() {
+                    true => self.try_link(path, target),
+                    false => Err(Refusal::Os("cannot link", Errno::ACCESS)),
+                }
+            }
+            linked => linked,
+        }
+    }
+
+    /// Creates a hard link, or a copy where the destination cannot have that.
+    fn try_link(&mut self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
         let ((parent, name), (target_parent, target_name)) = (split(path), split(target));
         let (to, from) = (self.open(parent)?, self.open(target_parent)?);
-        match from.link(target_name, &to, name) {
+        let linked = match from.link(target_name, &to, name) {
             Err(Refusal::Os(_, Errno::EXIST)) if path != target => {
                 to.unlink(name)?;
                 from.link(target_name, &to, name)
             }
             Err(Refusal::Os(_, Errno::EXIST)) => Ok(()),
             linked => linked,
+        };
+        let Err(refusal) = linked else { return Ok(()) };
+        if !refusal.is_unlinkable() || from.copy_entry(target_name, &to, name).is_err() {
+            return Err(refusal);
         }
+        self.counts.hard_links_copied += 1;
+        let warning = Warning::not_linked(&self.path(path), &refusal);
+        self.tell(warning);
+        Ok(())
     }
 
     /// Owner first, because that clears other things; times last.
@@ -318,6 +408,17 @@ impl Extraction {
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for Extraction {
+    /// After an error, directories get their permissions again.
+    fn drop(&mut self) {
+        for (path, mode) in std::mem::take(&mut self.extended).into_iter().rev() {
+            if self.enter(&path).is_ok() {
+                self.restore_mode_of_present(mode);
+            }
+        }
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) const TREE_BYTES: u64 = PIPE_BYTES + (4 << 20);
 pub struct LrzTreeCounts {
     /// Entries of the tar, the root's not counted.
     pub entries: u64,
+    /// Hard links that became copies, because the destination cannot have them.
+    pub hard_links_copied: u64,
     /// Devices skipped on request.
     pub devices_left_out: u64,
     /// Bytes of content, holes included.
@@ -53,21 +55,25 @@ pub fn lrz_unpack_tree(
     let resources = &request.resources;
     let (limits, inner) = tar_limits(resources.memory);
     let besides = TREE_BYTES + inner;
-    let counts = run(opened, extraction, limits, &with_less(resources, besides), observer);
-    let counts =
-        counts.map_err(|error| needing_more(error, resources, |memory| TREE_BYTES + tar_limits(Some(memory)).1))?;
+    let unpacked = run(opened, extraction, limits, &with_less(resources, besides), observer);
+    let (extraction, tar_bytes) =
+        unpacked.map_err(|error| needing_more(error, resources, |memory| TREE_BYTES + tar_limits(Some(memory)).1))?;
+    // Before the root gets its time.
     staging_dir.clear_away()?;
+    let (counts, warnings) = extraction.finish()?;
+    warnings.iter().for_each(|warning| observer.warning(warning));
     staging_dir.finish(request.sync, observer)?;
-    Ok(counts)
+    Ok(LrzTreeCounts { tar_bytes, ..counts })
 }
 
+/// Unpacks everything but the root's attributes; returns the bytes of the tar too.
 fn run(
     opened: &OpenedLrz,
     extraction: Extraction,
     limits: Limits,
     resources: &Resources,
     observer: &mut dyn Observer,
-) -> Result<LrzTreeCounts, Error> {
+) -> Result<(Extraction, u64), Error> {
     let (writer, reader) = pipe(PIPE_CHUNKS);
     let display_path = opened.display_path.clone();
     thread::scope(|scope| {
@@ -79,10 +85,7 @@ fn run(
         match (read, extracted) {
             // The pipe breaks when the tree cannot be created; that error is reported instead.
             (Err(Error::Output { .. }) | Ok(_), Err(error)) | (Err(error), _) => Err(error),
-            (Ok(tar_bytes), Ok((counts, warnings))) => {
-                warnings.iter().for_each(|warning| observer.warning(warning));
-                Ok(LrzTreeCounts { tar_bytes, ..counts })
-            }
+            (Ok(tar_bytes), Ok(extraction)) => Ok((extraction, tar_bytes)),
         }
     })
 }
@@ -125,18 +128,19 @@ pub(super) fn tar_from(
     Ok(tar::open_stream(Cursor::new(head).chain(reader), options, limits)?)
 }
 
-/// Unpacks the tree; returns the warnings too.
+/// Unpacks the tree.
 fn extract(
     reader: PipeReader,
     display_path: PathBuf,
     limits: Limits,
     mut extraction: Extraction,
-) -> Result<(LrzTreeCounts, Vec<String>), Error> {
+) -> Result<Extraction, Error> {
     let mut source = tar_from(reader, &display_path, &limits)?;
     while let Some(entry) = source.next_entry()? {
         extraction.entry(&entry, source.as_mut())?;
     }
-    extraction.finish()
+    extraction.finish_entries()?;
+    Ok(extraction)
 }
 
 fn cannot_start(display_path: &Path, cause: &io::Error) -> Error {

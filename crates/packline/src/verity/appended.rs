@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_runtime::escape::Escape as _;
-use packline_runtime::{FileInput, Input as _, WriteBehind};
+use packline_runtime::{FileInput, Input, WriteBehind};
 use packline_verity::{BLOCK, Leaves, Tree, Uuid, find_appended, find_incomplete, incomplete_mark, write_tree};
 
 use super::{fault, refused, scratch_fault};
@@ -119,7 +119,7 @@ impl Drop for Appended {
 }
 
 /// The size of a file that has no tree behind it.
-fn without_tree(path: &Path, input: &FileInput) -> Result<u64, Error> {
+pub(super) fn without_tree(path: &Path, input: &dyn Input) -> Result<u64, Error> {
     match find_appended(input).map_err(|cause| fault(path, cause))? {
         None => Ok(input.size()),
         Some((at, _)) => {

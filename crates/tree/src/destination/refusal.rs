@@ -43,6 +43,11 @@ impl Refusal {
         }
     }
 
+    /// Whether the file system, or the place of the two names, cannot have the hard link: a copy is possible.
+    pub fn is_unlinkable(&self) -> bool {
+        matches!(self.errno(), Some(Errno::XDEV | Errno::MLINK | Errno::PERM | Errno::NOTSUP | Errno::NOSYS))
+    }
+
     /// The cause without its path.
     pub fn cause(&self) -> io::Error {
         match self {

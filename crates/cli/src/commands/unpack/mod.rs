@@ -65,7 +65,8 @@ struct Entries {
     /// Unpack what is below this directory of the image; patterns start there too
     #[arg(long, value_name = "DIR")]
     subdir: Option<OsString>,
-    /// Report what fails and continue with the rest; the exit status is then 3
+    /// Report what fails and continue with the rest; the exit status is then 3. A file with damaged content is kept, with zeros in
+    /// place of what cannot be read
     #[arg(long = "continue")]
     continue_on_error: bool,
     /// Leave out block and character devices

@@ -22,6 +22,7 @@ pub fn of(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, u64, bo
         UnpackSummary::LrzDirectory(counts) => {
             let object = json!({
                 "entries": counts.entries,
+                "hard_links_copied": counts.hard_links_copied,
                 "devices_left_out": counts.devices_left_out,
                 "content_bytes": counts.content_bytes,
                 "tar_bytes": counts.tar_bytes,
@@ -51,6 +52,12 @@ fn directory_text(summary: &packline_image::UnpackSummary, peak: Option<u64>) ->
     if counts.shared > 0 {
         lines.push(format!("{} with the content of others", count(counts.shared, "file")));
     }
+    if counts.hard_links_copied > 0 {
+        lines.push(format!("{} written as copies", count(counts.hard_links_copied, "hard link")));
+    }
+    if counts.damaged_files > 0 {
+        lines.push(format!("{} with zeros in place of damaged content", count(counts.damaged_files, "file")));
+    }
     if counts.errors > 0 {
         lines.push(count(counts.errors, "error"));
     }
@@ -65,6 +72,7 @@ fn directory_object(summary: &packline_image::UnpackSummary, peak: Option<u64>) 
         "directories": counts.directories,
         "symlinks": counts.symlinks,
         "hard_links": counts.hard_links,
+        "hard_links_copied": counts.hard_links_copied,
         "special": counts.special,
         "devices_left_out": counts.devices_left_out,
         "shared_files": counts.shared,
@@ -74,6 +82,7 @@ fn directory_object(summary: &packline_image::UnpackSummary, peak: Option<u64>) 
         "fragment_blocks_decoded": counts.fragments.decoded,
         "fragment_blocks_put_away": counts.fragments.spilled,
         "errors": counts.errors,
+        "damaged_files": counts.damaged_files,
         "workers": summary.workers,
         "workers_wanted": summary.workers_wanted,
         "peak_memory_bytes": peak,

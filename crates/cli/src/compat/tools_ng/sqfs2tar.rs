@@ -49,7 +49,7 @@ pub struct Sqfs2Tar {
     /// Write holes as zeros, for readers that do not know GNU sparse files
     #[arg(long)]
     no_sparse: bool,
-    /// Report what cannot be read and go on, with zeros in its place; the exit status is then 2
+    /// Report what cannot be read and continue, with zeros in place of damaged content; the exit status is then 2
     #[arg(long = "continue")]
     continue_on_error: bool,
     /// Threads that decompress and compress; 0 does it on the main thread [default: number of CPUs]

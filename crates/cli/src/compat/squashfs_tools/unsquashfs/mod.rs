@@ -243,6 +243,10 @@ impl Command for Unsquashfs {
         "A symbolic link with an absolute target is extracted if it is named on the command line, which 4.7.5 refuses and 4.5.1 did.",
         "Permissions are those of the image, whatever the umask.",
         "A file whose owner cannot be set gets no set-id bits.",
+        "With -ignore-errors a file with damaged content is kept, with zeros in place of what cannot be read, and the rest is extracted; 4.7.5 ends there.",
+        "Where the destination cannot have a hard link, a copy is extracted, with a warning; 4.7.5 ends there.",
+        "A destination that belongs to another user keeps its own permissions and times with a warning; 4.7.5 gives none.",
+        "-pf leaves empty extended attributes out with a warning: no mksquashfs reads their definitions.",
         "A character device 0, 0, a whiteout, is created without root, too, which Linux permits.",
         "Of a device that only root may create, the message is \"failed to create\" without root too: callers look for these words.",
     ];

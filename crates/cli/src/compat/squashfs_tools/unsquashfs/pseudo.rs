@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use packline::{Resources, Selection};
-use packline_image::{AttributeRules, OpenedImage, PseudoOutRequest, pseudo_out};
+use packline_image::{AttributeRules, EmptyXattrs, OpenedImage, PseudoOutRequest, pseudo_out};
 use packline_runtime::{OutputFile, Sink, WriteBehind};
 
 use super::restored::Restored;
@@ -16,11 +16,10 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Writes the selected entries to a file, or to standard output if it is called `-`. A file that exists is replaced; a pipe or a
-/// character device is written to.
+/// Writes the selected entries, and warns of extended attributes that a pseudo file cannot define. See [`write_to`].
 ///
 /// # Errors
-/// Those of reading the image and of writing; then there is no file.
+/// Those of [`write_to`].
 pub fn write(
     image: &OpenedImage,
     selection: &Selection,
@@ -31,20 +30,41 @@ pub fn write(
 ) -> Result<(), Failure> {
     let keeps_xattr = |name: &[u8]| xattrs && restored.keeps_xattr(name);
     let request = PseudoOutRequest { selection, keeps_xattr: &keeps_xattr, resources };
+    let EmptyXattrs { count, first_path, first_name } = write_to(image, &request, file, io)?;
+    if count > 0 {
+        let (path, name) = (first_path.escaped(), first_name.escaped());
+        let what = "mksquashfs reads no empty extended attribute from a pseudo file";
+        io.eprintln(&format!("unsquashfs: /{path}: {what}: {name} is left out ({count} in all)"));
+    }
+    Ok(())
+}
+
+/// Writes the selected entries to a file, or to standard output if it is called `-`. A file that exists is replaced; a pipe or a
+/// character device is written to.
+///
+/// # Errors
+/// Those of reading the image and of writing; then there is no file.
+fn write_to(
+    image: &OpenedImage,
+    request: &PseudoOutRequest<'_>,
+    file: &OsStr,
+    io: &mut Io,
+) -> Result<EmptyXattrs, Failure> {
     if file == "-" {
         io.refuse_input(&image.display_path)?;
-        return Ok(pseudo_out(image, &request, &mut io.stdout, STDOUT)?);
+        return Ok(pseudo_out(image, request, &mut io.stdout, STDOUT)?);
     }
     let path = Path::new(file);
     if fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo() || found.file_type().is_char_device()) {
         let refused = |cause| Failure::failed(format!("{}: cannot write: {cause}", path.escaped()));
         let mut stream = BufWriter::new(File::options().write(true).open(path).map_err(refused)?);
-        return Ok(pseudo_out(image, &request, &mut stream, &path.escaped())?);
+        return Ok(pseudo_out(image, request, &mut stream, &path.escaped())?);
     }
     packline_runtime::must_differ(&image.display_path, path)?;
     let output = OutputFile::open(path, true, &io.temporaries)?;
-    pseudo_out(image, &request, &mut Appending(output.sink()?), &path.escaped())?;
-    Ok(output.finish(&mut packline_runtime::Unobserved)?)
+    let empty = pseudo_out(image, request, &mut Appending(output.sink()?), &path.escaped())?;
+    output.finish(&mut packline_runtime::Unobserved)?;
+    Ok(empty)
 }
 
 /// A file as a stream.

@@ -34,6 +34,8 @@ pub struct Found {
 pub struct Resolved {
     pub found: Vec<Found>,
     pub faults: Vec<String>,
+    /// Whether `..` led out of the image: to the directory in which everything is.
+    pub leaves_image: bool,
 }
 
 /// A component of a pathname.
@@ -110,7 +112,11 @@ impl Resolver<'_> {
             }
             Component::Parent => {
                 position.typed.extend_from_slice(b"/..");
-                Ok(if position.leave() { vec![position] } else { Vec::new() })
+                if position.leave() {
+                    return Ok(vec![position]);
+                }
+                resolved.leaves_image = true;
+                Ok(Vec::new())
             }
             Component::Name { pattern, text } => {
                 let last = position.done == components.len();

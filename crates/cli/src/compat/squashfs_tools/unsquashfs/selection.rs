@@ -38,6 +38,8 @@ impl Chosen {
     pub fn extract(&mut self, pathname: &[u8], resolver: &Resolver<'_>) -> Result<Vec<String>, Failure> {
         let resolved = resolver.resolve(pathname)?;
         let extracts = self.extracts.get_or_insert_default();
+        // As the peer: whatever follows such a `..` does not count.
+        self.takes_all |= resolved.leaves_image;
         for found in resolved.found {
             self.takes_all |= found.path.is_empty();
             extracts.insert(found.path);

@@ -119,6 +119,29 @@ fn opened_with(
     Ok(OpenedInput { display_path, bytes, about, protected, share, plain })
 }
 
+/// As [`opened`]; damaged chunks are zeros.
+#[cfg(feature = "encryption")]
+pub(crate) fn salvaged(
+    opened: OpenedInput,
+    identities: Option<&Identities>,
+    resources: &Resources,
+) -> Result<OpenedInput, Error> {
+    opened_with(opened, identities, resources, &|head| head.noting(&Arc::default()))
+}
+
+/// An error of a build without encryption.
+///
+/// # Errors
+/// [`Error::Container`].
+#[cfg(not(feature = "encryption"))]
+pub(crate) fn salvaged(
+    opened: OpenedInput,
+    _identities: Option<&Identities>,
+    _resources: &Resources,
+) -> Result<OpenedInput, Error> {
+    Err(packline_image::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
+}
+
 /// As [`packline_pln::verify`], of a file that is encrypted: damaged chunks are read over, and named after what is wrong in the content.
 ///
 /// # Errors

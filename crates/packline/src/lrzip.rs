@@ -24,7 +24,7 @@ pub(crate) use list::read_tar;
 pub use tree::{LrzTreeCounts, lrz_unpack_tree};
 
 use crate::opened_input::OpenedInput;
-use crate::output_stream::{OutputStream, refuse_target};
+use crate::output_stream::{Checksum, OutputStream, refuse_target};
 use crate::request::no_lrz;
 use crate::source::{is_compressed, peeked, refuse_container};
 use crate::{
@@ -265,7 +265,7 @@ pub fn lrz_unpack(request: LrzUnpackRequest<'_>, observer: &mut dyn Observer) ->
             return Err(empty_input(&opened.display_path.escaped()).into());
         }
         if request.check {
-            output.check(unpacked.plain, unpacked.md5)?
+            output.check(unpacked.plain, unpacked.md5.map(Checksum::Md5))?
         }
         Ok(unpacked)
     });

@@ -134,6 +134,22 @@ impl OpenedInput {
         repaired_input(&self.display_path, protected, identities, resources, observer)
     }
 
+    /// A file that was opened, once more, with its content as far as it is whole.
+    #[cfg(feature = "pln")]
+    pub(crate) fn damaged(
+        &self,
+        identities: Option<&Identities>,
+        resources: &Resources,
+    ) -> Result<Option<OpenedInput>, Error> {
+        let Some(protected) = &self.protected else { return Ok(None) };
+        let whole = OpenedInput::of(self.display_path.clone(), Bytes::At(Arc::clone(protected)), None);
+        let mut opened = whole.without_recovery()?;
+        match opened.content_kind()? {
+            Some(ContentKind::Encrypted) => encrypted::salvaged(opened, identities, resources).map(Some),
+            _ => Ok(Some(opened)),
+        }
+    }
+
     /// Refuses an input of another container than .pln. Recovery data behind a file is taken off first; then one that is encrypted is
     /// opened with `identities`.
     #[cfg(feature = "pln")]

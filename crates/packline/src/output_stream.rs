@@ -2,7 +2,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
-#[cfg(feature = "lrz")]
+#[cfg(any(feature = "lrz", feature = "pln"))]
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 #[cfg(feature = "recovery")]
@@ -22,7 +22,7 @@ use crate::{Error, FileIdentity, Observer, Output, Temporaries};
 use crate::{Resources, pack::open_output, recovery::Names};
 
 /// Bytes read again at a time.
-#[cfg(feature = "lrz")]
+#[cfg(any(feature = "lrz", feature = "pln"))]
 const STEP: usize = 1 << 20;
 
 /// An output that is written from front to back.
@@ -34,6 +34,16 @@ pub(crate) struct OutputStream {
 enum Place {
     Stream(Box<dyn Write>),
     File { output: Box<OutputFile>, sink: WriteBehind, file: File },
+}
+
+/// The checksum of a content, as its archive states it.
+#[cfg(any(feature = "lrz", feature = "pln"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Checksum {
+    #[cfg(feature = "lrz")]
+    Md5([u8; 16]),
+    #[cfg(feature = "pln")]
+    Blake3([u8; 32]),
 }
 
 /// Refuses a target that is the input, whose metadata is `about`.
@@ -128,21 +138,25 @@ impl OutputStream {
         }
     }
 
-    /// Reads what was written to a file again, and compares it with what was decompressed.
+    /// Reads what was written to a file again, from the medium as far as the system allows, and compares it with what was decompressed.
     ///
     /// # Errors
-    /// [`Error::Output`] if it cannot be read or is not the same; [`Error::Target`] for a stream.
-    #[cfg(feature = "lrz")]
-    pub(crate) fn check(&mut self, size: u64, expected: Option<[u8; 16]>) -> Result<(), Error> {
+    /// [`Error::Output`] if it cannot be read or is not the same, or if there is no checksum; [`Error::Target`] for a stream.
+    #[cfg(any(feature = "lrz", feature = "pln"))]
+    pub(crate) fn check(&mut self, size: u64, expected: Option<Checksum>) -> Result<(), Error> {
         let Place::File { sink, file, .. } = &mut self.place else {
             let (what, expected) = ("a stream cannot be read again".into(), "a file, or no check".into());
             return Err(Error::Target { path: self.display_path.clone(), what, expected });
         };
-        let found =
-            sink.flush().and_then(|()| digest(file, size)).map_err(|cause| self.refused("cannot check", cause))?;
-        if expected != Some(found) {
-            let cause = io::Error::other("what was written is not what is read back (expected the MD5 of the archive)");
+        let Some(expected) = expected else {
+            let cause = io::Error::other("the archive has no checksum of its content (expected one)");
             return Err(self.refused("cannot check", cause));
+        };
+        let written = sink.flush().and_then(|()| sink.end_hole()).and_then(|()| sink.sync());
+        let found = written.and_then(|()| expected.of_file(file, size));
+        if found.map_err(|cause| self.refused("cannot check", cause))? != expected {
+            let cause = format!("what was written is not what is read back (expected {})", expected.name());
+            return Err(self.refused("cannot check", io::Error::other(cause)));
         }
         Ok(())
     }
@@ -211,14 +225,52 @@ impl Sink for OutputStream {
     }
 }
 
-#[cfg(feature = "lrz")]
-fn digest(file: &File, size: u64) -> io::Result<[u8; 16]> {
-    let (mut sum, mut at, mut bytes) = (Md5::new(), 0, vec![0; STEP]);
+#[cfg(any(feature = "lrz", feature = "pln"))]
+impl Checksum {
+    /// How it is called in messages.
+    fn name(self) -> &'static str {
+        match self {
+            #[cfg(feature = "lrz")]
+            Checksum::Md5(_) => "the MD5 of the archive",
+            #[cfg(feature = "pln")]
+            Checksum::Blake3(_) => "the BLAKE3 of the archive",
+        }
+    }
+
+    /// The same checksum of a file that should have `size` bytes.
+    fn of_file(self, file: &File, size: u64) -> io::Result<Checksum> {
+        let about = file.metadata()?;
+        if about.is_file() && about.len() != size {
+            return Err(io::Error::other(format!("the file has {} bytes (expected {size})", about.len())));
+        }
+        match self {
+            #[cfg(feature = "lrz")]
+            Checksum::Md5(_) => {
+                let mut sum = Md5::new();
+                read_again(file, size, &mut |bytes| sum.update(bytes))?;
+                Ok(Checksum::Md5(sum.finalize().into()))
+            }
+            #[cfg(feature = "pln")]
+            Checksum::Blake3(_) => {
+                let mut sum = blake3::Hasher::new();
+                read_again(file, size, &mut |bytes| {
+                    sum.update(bytes);
+                })?;
+                Ok(Checksum::Blake3(*sum.finalize().as_bytes()))
+            }
+        }
+    }
+}
+
+#[cfg(any(feature = "lrz", feature = "pln"))]
+fn read_again(file: &File, size: u64, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let mut bytes = vec![0; STEP];
+    let mut at = 0;
     while at < size {
         let now = (size - at).min(STEP as u64) as usize;
         file.read_exact_at(&mut bytes[..now], at)?;
-        sum.update(&bytes[..now]);
+        take(&bytes[..now]);
         at += now as u64;
     }
-    Ok(sum.finalize().into())
+    Ok(())
 }

@@ -11,7 +11,7 @@ use packline_runtime::escape::Escape;
 use crate::archive::stored;
 use crate::encrypted::{self, Encryption, Identities};
 use crate::opened_input::{Bytes, OpenedInput, repaired_input};
-use crate::output_stream::OutputStream;
+use crate::output_stream::{Checksum, OutputStream};
 use crate::resumed_sink::ResumedSink;
 use crate::tail_stream::TailStream;
 use crate::{CompressRequest, ContentKind, Error, Input, Observer, Output, Resources, Temporaries, Unobserved};
@@ -29,7 +29,10 @@ pub struct PlnUnpackRequest {
     pub target: Output,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
     pub keep_attributes: bool,
-    /// Whether an output that is not whole is kept.
+    /// Whether an output that is a file is read again and compared with the content's hash before it gets its name. One that was written
+    /// from a repaired copy always is.
+    pub check: bool,
+    /// Whether an output that is not whole is kept. If the source is a file and all of it is wanted, zeros stand for what is lost.
     pub keep_broken: bool,
     /// Whether a damaged file is read from a copy that its recovery data repairs, if it has any; the observer is warned then.
     pub repair: bool,
@@ -48,6 +51,7 @@ impl PlnUnpackRequest {
             span: Span::ALL,
             target,
             keep_attributes: true,
+            check: false,
             keep_broken: false,
             repair: true,
             resources: Resources::default(),
@@ -89,13 +93,14 @@ pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn O
 /// [`Error`]; a file is not there then, unless [`PlnUnpackRequest::keep_broken`].
 pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
     let PlnUnpackRequest { source, identities, span, target, .. } = request;
-    let (keep_attributes, keep_broken) = (request.keep_attributes, request.keep_broken);
+    let (keep_attributes, keep_broken, mut check) = (request.keep_attributes, request.keep_broken, request.check);
     let (identities, resources, temporaries) = (identities.as_deref(), request.resources, request.temporaries);
     let mut opened = OpenedInput::new(source)?;
     let tail = if request.repair { opened.tail()? } else { None };
     let mut opened = opened.require_pln(identities, &resources)?;
     opened.refuse_target(&target)?;
     let mut output = OutputStream::open(target, &temporaries)?;
+    let is_stream = output.is_stream();
     let mut sink = ResumedSink::new(&mut output);
     let mut read = decompress(&mut opened, span, &mut sink, &resources, observer);
     if request.repair
@@ -104,19 +109,60 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
     {
         sink.start_again();
         read = decompress(&mut repaired, span, &mut sink, &resources, observer);
+        if read.is_ok() && !sink.is_caught_up() {
+            read = Err(packline_pln::Error::Internal("more was written than a repaired copy has".into()));
+        }
+        check |= span == Span::ALL && !is_stream;
+    }
+    if keep_broken && span == Span::ALL && read.as_ref().is_err_and(encrypted::is_damage) {
+        sink.start_again();
+        salvage(&opened, identities, &mut sink, &resources, observer)?;
     }
     let tail = tail.filter(|_| read.as_ref().is_err_and(encrypted::is_damage));
     let read = read.map_err(|cause| fault(&opened.display_path, output.display_path(), cause));
+    let read = read.and_then(|unpacked| {
+        if check {
+            output.check(unpacked.bytes, unpacked.blake3.map(Checksum::Blake3))?;
+        }
+        Ok(unpacked)
+    });
     let about = opened.about.as_ref().filter(|_| keep_attributes);
     match read {
         Ok(unpacked) => output.finish(about, observer).map(|()| unpacked),
-        Err(error) if keep_broken || output.is_stream() => {
+        Err(error) if keep_broken || is_stream => {
             // The damage is reported, not that the rest cannot be kept.
             let _: Result<(), Error> = output.finish(about, observer);
             Err(naming_recovery(error, tail, &resources))
         }
         Err(error) => Err(naming_recovery(error, tail, &resources)),
     }
+}
+
+/// Goes on behind the damage of a file: zeros stand for what is lost. The observer is warned of how much that is.
+fn salvage(
+    opened: &OpenedInput,
+    identities: Option<&Identities>,
+    sink: &mut dyn Sink,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    let Some(mut damaged) = opened.damaged(identities, resources)? else { return Ok(()) };
+    let share = damaged.share;
+    let read =
+        share.beside(resources, |rest| packline_pln::salvage(damaged.source(), sink, &mut |_| {}, rest, observer));
+    match read {
+        Ok(salvaged) => observer.warning(&format!(
+            "{}: {} bytes of its content are whole, {} are lost and are zeros in the output (expected a file without damage; 'packline \
+             verify' lists it)",
+            opened.display_path.escaped(),
+            salvaged.bytes,
+            salvaged.lost,
+        )),
+        // The damage is reported as it was found first.
+        Err(cause) if encrypted::is_damage(&cause) => {}
+        Err(cause) => return Err(fault(&opened.display_path, &opened.display_path, cause)),
+    }
+    Ok(())
 }
 
 /// The error of a damaged stream, and that it is repaired as a file, if it has recovery data: its beginning is gone.

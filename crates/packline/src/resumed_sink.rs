@@ -22,6 +22,11 @@ impl<'s> ResumedSink<'s> {
     pub(crate) fn start_again(&mut self) {
         self.known = self.written;
     }
+
+    /// Whether all bytes have come again that the output had before.
+    pub(crate) fn is_caught_up(&self) -> bool {
+        self.known == 0
+    }
 }
 
 impl Sink for ResumedSink<'_> {
@@ -29,8 +34,12 @@ impl Sink for ResumedSink<'_> {
         let known = self.known.min(bytes.len() as u64);
         self.known -= known;
         let new = &bytes[known as usize..];
+        if new.is_empty() {
+            return Ok(());
+        }
+        self.sink.append(new)?;
         self.written += new.len() as u64;
-        self.sink.append(new)
+        Ok(())
     }
 
     fn skip_zeros(&mut self, count: u64) -> io::Result<bool> {

@@ -17,5 +17,5 @@ mod write;
 pub use error::{Error, Part};
 pub use format::{CodecId, MAGIC, RecordSize};
 pub use packline_runtime::{FileInput, Input, Observer, Progress, Resources, Sink, Source, Stream, Unobserved};
-pub use read::{ContentReader, Info, Kind, Reader, Span, Unpacked, Verified, decompress, verify};
+pub use read::{ContentReader, Info, Kind, Reader, Salvaged, Span, Unpacked, Verified, decompress, salvage, verify};
 pub use write::{WriteOptions, Written, compress, compress_with};

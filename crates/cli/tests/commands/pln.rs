@@ -197,6 +197,40 @@ fn a_file_that_is_cut_off_is_read_up_to_there() {
 }
 
 #[test]
+fn what_follows_damage_is_kept_at_its_place() {
+    let sandbox = sandbox();
+    let size = 4 << 10;
+    let mut plain = Random::new(3).noise(10 * size);
+    // A hole at the end, and one in the middle.
+    plain[4 * size..5 * size].fill(0);
+    plain.extend(vec![0; 3 * size]);
+    sandbox.write("x", &plain);
+    sandbox.good(&["compress", "-q", "--record-size", "4K", "x"]);
+    let packed = sandbox.read("x.pln");
+    let place = |needle: &[u8]| packed.windows(16).position(|window| window == needle).unwrap();
+    // Noise is stored: so the place of records 2 and 7 is known.
+    for damaged in [&[2][..], &[7], &[2, 7], &[9]] {
+        let mut bad = packed.clone();
+        let mut expected = plain.clone();
+        for &record in damaged {
+            bad[place(&plain[record * size..record * size + 16]) + 20] ^= 1;
+            expected[record * size..(record + 1) * size].fill(0);
+        }
+        sandbox.write("bad.pln", &bad);
+        let refused = sandbox.bad(1, &["decompress", "--keep-broken", "-fo", "out", "bad.pln"]);
+        let lost = damaged.len() * size;
+        assert!(
+            refused.contains(&format!("{} bytes of its content are whole, {lost} are lost", plain.len() - lost)),
+            "{refused}"
+        );
+        assert!(refused.contains(&format!("record {}", damaged[0])), "{refused}");
+        assert!(sandbox.read("out") == expected, "{damaged:?}");
+        let streamed = sandbox.run(&["decompress", "--keep-broken", "--stdout", "bad.pln"]);
+        assert!(streamed.status == 1 && streamed.stdout == expected, "{damaged:?}");
+    }
+}
+
+#[test]
 fn a_flipped_bit_is_found_and_named() {
     let sandbox = sandbox();
     sandbox.write("x", content());

@@ -40,6 +40,11 @@ impl Archive {
         self.bytes.digest()
     }
 
+    /// Whether it has a checksum of its plain data: an MD5 or, before 0.7, the CRC of each chunk.
+    pub fn has_checksum(&self) -> bool {
+        self.bytes.magic.md5 || self.bytes.magic.dialect < Dialect::V7
+    }
+
     /// Its chunks, in order, read on demand; nothing is decompressed.
     pub fn chunks(&self) -> Chunks<'_> {
         Chunks::new(&self.bytes)

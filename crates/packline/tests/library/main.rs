@@ -8,6 +8,7 @@ mod image_source;
 mod image_to_tar;
 #[path = "../../examples/pack_directory.rs"]
 mod pack_directory;
+mod repaired;
 mod seek;
 #[path = "../../examples/serve_image.rs"]
 mod serve_image;

@@ -49,6 +49,8 @@ pub(super) enum Goal<'a> {
     Content(&'a mut dyn Sink),
     /// Damage is reported, and reading goes on.
     Findings(&'a mut dyn FnMut(&Error)),
+    /// Both: zeros are written for records that are lost.
+    Salvage { sink: &'a mut dyn Sink, found: &'a mut dyn FnMut(&Error) },
 }
 
 /// Consumes decoded records in order.
@@ -65,6 +67,8 @@ pub(super) struct RecordConsumer<'a> {
     /// Bytes written.
     pub(super) handed: u64,
     pub(super) findings: u64,
+    /// Bytes written for records that are lost.
+    pub(super) filled: u64,
     /// The root of the content, if the first record alone was read last.
     pub(super) alone: Option<Root>,
     /// Entries of valid records, if they are to be compared with a table that follows them.
@@ -79,7 +83,7 @@ impl<'a> RecordConsumer<'a> {
         bounds: Bounds,
         total: Option<u64>,
     ) -> RecordConsumer<'a> {
-        let (records, right, handed, findings) = (0, 0, 0, 0);
+        let (records, right, handed, findings, filled) = (0, 0, 0, 0, 0);
         RecordConsumer {
             goal,
             observer,
@@ -90,6 +94,7 @@ impl<'a> RecordConsumer<'a> {
             right,
             handed,
             findings,
+            filled,
             alone: None,
             made: None,
         }
@@ -112,7 +117,7 @@ impl<'a> RecordConsumer<'a> {
     /// The damage.
     pub(super) fn damage(&mut self, error: Error) -> Result<(), Error> {
         match &mut self.goal {
-            Goal::Findings(found) if error.is_of_file() => {
+            Goal::Findings(found) | Goal::Salvage { found, .. } if error.is_of_file() => {
                 found(&error);
                 self.findings += 1;
                 Ok(())
@@ -121,10 +126,22 @@ impl<'a> RecordConsumer<'a> {
         }
     }
 
+    /// In a salvage, writes zeros up to byte `to` of the content, in place of records that are lost.
+    pub(super) fn fill(&mut self, to: u64) -> Result<(), Error> {
+        let Goal::Salvage { sink, .. } = &mut self.goal else { return Ok(()) };
+        let lost = to.saturating_sub(self.handed + self.filled);
+        if lost > 0 {
+            put_zeros(&mut **sink, lost).map_err(Error::Output)?;
+            self.filled += lost;
+        }
+        Ok(())
+    }
+
     /// Writes the requested part of a record, in which only zeros follow from byte `zeros` on.
     fn hand_out(&mut self, number: u64, content: &[u8], zeros: usize) -> Result<(), Error> {
-        let Goal::Content(sink) = &mut self.goal else { return Ok(()) };
         let at = number << self.record_size.log();
+        self.fill(at)?;
+        let (Goal::Content(sink) | Goal::Salvage { sink, .. }) = &mut self.goal else { return Ok(()) };
         let within = |byte: u64| byte.saturating_sub(at).min(content.len() as u64) as usize;
         let (start, end) = (within(self.bounds.start), within(self.bounds.end));
         let wanted = content.get(start..end).unwrap_or_default();
@@ -133,6 +150,18 @@ impl<'a> RecordConsumer<'a> {
         self.handed += wanted.len() as u64;
         Ok(())
     }
+}
+
+/// Writes zeros.
+fn put_zeros(sink: &mut dyn Sink, count: u64) -> io::Result<()> {
+    let zeros = vec![0; usize::try_from(count).unwrap_or(usize::MAX).min(HOLE_LEAST)];
+    let mut left = if sink.skip_zeros(count)? { 0 } else { count };
+    while left > 0 {
+        let now = &zeros[..usize::try_from(left).unwrap_or(usize::MAX).min(zeros.len())];
+        sink.append(now)?;
+        left -= now.len() as u64;
+    }
+    Ok(())
 }
 
 /// Writes bytes, all of which from `data` on are zeros.

@@ -19,7 +19,7 @@ pub use content_reader::ContentReader;
 pub use info::{Info, Kind};
 pub use reader::Reader;
 pub use span::Span;
-pub use unpacked::{Unpacked, Verified};
+pub use unpacked::{Salvaged, Unpacked, Verified};
 
 use packline_runtime::{InputStream, of_fault};
 
@@ -112,13 +112,41 @@ pub fn verify(
     }
 }
 
+/// Decompresses what is left of a damaged file, all of it, into a sink. Each fault is passed to `found`; then reading goes on where it can, and
+/// zeros are written for records that are lost, so that each byte has its place.
+///
+/// # Errors
+/// As [`verify`]; faults of the head, without which nothing can be read.
+pub fn salvage(
+    source: Source<'_>,
+    sink: &mut dyn Sink,
+    found: &mut dyn FnMut(&Error),
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<Salvaged, Error> {
+    let (bounds, goal) = (Bounds::new(Span::ALL), Goal::Salvage { sink, found });
+    let read = match source {
+        Source::Stream(stream) => read_stream(stream, goal, bounds, resources, observer)?,
+        Source::At(input) => match Reader::open(Arc::clone(&input)) {
+            Ok(reader) => read_indexed(&reader, goal, bounds, resources, observer)?,
+            Err(error) if error.is_of_file() => {
+                read_stream(&mut InputStream::new(&*input, 0), goal, bounds, resources, observer)?
+            }
+            Err(error) => return Err(error),
+        },
+    };
+    Ok(Salvaged { bytes: read.handed, lost: read.filled, findings: read.findings })
+}
+
 /// Result of reading.
+#[derive(Default)]
 struct Done {
     records: u64,
     /// Bytes of content of these records.
     right: u64,
     handed: u64,
     findings: u64,
+    filled: u64,
     physical: u64,
     root: Option<Root>,
     /// Whether the whole file was read.
@@ -127,8 +155,8 @@ struct Done {
 
 impl Done {
     fn new(consumer: &RecordConsumer<'_>, physical: u64, root: Option<Root>, ended: bool) -> Done {
-        let RecordConsumer { records, right, handed, findings, .. } = *consumer;
-        Done { records, right, handed, findings, physical, root: root.filter(|_| findings == 0), ended }
+        let RecordConsumer { records, right, handed, findings, filled, .. } = *consumer;
+        Done { records, right, handed, findings, filled, physical, root: root.filter(|_| findings == 0), ended }
     }
 
     fn unpacked(self) -> Result<Unpacked, Error> {
@@ -157,6 +185,7 @@ fn read_indexed<'a>(
     let cancel = resources.cancel.clone();
     let read = IndexedReader { reader, map: &mut map, consumer: &mut consumer, pool, cancel }.run();
     read.map_err(|error| first(&mut map, &mut consumer, error))?;
+    consumer.fill(reader.size())?;
     let root = bounds.are_all().then(|| reader.blake3());
     Ok(Done::new(&consumer, reader.input.size(), root, true))
 }
@@ -175,9 +204,7 @@ fn read_stream<'a>(
         (Ok(head), _) => head.record_size,
         (Err(error), Goal::Findings(found)) if error.is_of_file() => {
             found(&error);
-            let none =
-                Done { records: 0, right: 0, handed: 0, findings: 1, physical: parts.at, root: None, ended: true };
-            return Ok(none);
+            return Ok(Done { findings: 1, physical: parts.at, ended: true, ..Done::default() });
         }
         (Err(error), _) => return Err(error),
     };

@@ -11,6 +11,17 @@ pub struct Unpacked {
     pub blake3: Option<[u8; 32]>,
 }
 
+/// Result of decompressing what is left of a damaged file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Salvaged {
+    /// Bytes of content written.
+    pub bytes: u64,
+    /// Bytes of content that are lost, for which zeros were written.
+    pub lost: u64,
+    /// Findings.
+    pub findings: u64,
+}
+
 /// Result of verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verified {

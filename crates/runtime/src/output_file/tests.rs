@@ -160,6 +160,20 @@ fn small_writes_are_held_back_and_read_back() {
 }
 
 #[test]
+fn an_empty_append_does_not_shorten_a_file_that_ends_in_a_hole() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("x");
+    let mut sink = sink_over(&path, None);
+    sink.append(b"abc").unwrap();
+    assert!(sink.skip_zeros(5000).unwrap());
+    sink.append(b"").unwrap();
+    sink.write_at(9000, b"").unwrap();
+    sink.flush().unwrap();
+    sink.end_hole().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), [&b"abc"[..], &[0; 5000]].concat());
+}
+
+#[test]
 fn any_order_of_writes_gives_the_same_as_without_a_buffer() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("x");

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use packline::Output;
 use packline::requests::{CompressRequest, PlnUnpackRequest};
-use packline_pln::WriteOptions;
+use packline::{Input, Output};
+use packline_pln::{WriteOptions, Written};
 
 use super::settings::{Mode, Settings};
 use super::{names, report};
@@ -56,11 +56,32 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
     let (written, synced) =
         watched_and_synced(io, settings.bar, |observer| packline::requests::pln_compress(request, observer));
     let written = written?;
+    if let Some(output) = output.as_deref().filter(|_| settings.remove) {
+        verify(settings, output, &written, io)?;
+    }
     let counts = settings.cache.as_ref().zip(before).map(|(cache, before)| cache.counts().since(&before));
     let done = report::Compressed { options, written: &written, cached: counts.as_ref() };
     report::compressed(settings, &done, place, output.as_deref(), started, io)?;
     remove(settings, place, synced, io);
     Ok(())
+}
+
+/// Decompresses an output and compares its content with what was compressed: before that nothing is removed. One that is encrypted for
+/// recipients cannot be read here.
+fn verify(settings: &Settings, output: &Path, written: &Written, io: &mut Io) -> Result<(), Failure> {
+    if settings.recipients.is_some() {
+        return Ok(());
+    }
+    let nowhere = Output::Stream(PathBuf::from("nowhere"), Box::new(io::sink()));
+    let mut request = PlnUnpackRequest::new(Input::File(output.to_path_buf()), nowhere);
+    request.repair = false;
+    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
+    let (read, _) = watched_and_synced(io, settings.bar, |observer| packline::requests::pln_unpack(request, observer));
+    if read?.blake3 == Some(written.blake3) {
+        return Ok(());
+    }
+    let what = "what was written is not what is read back (expected the BLAKE3 of the input, which is not removed)";
+    Err(Failure::failed(format!("{}: {what}", output.escaped())))
 }
 
 fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
@@ -74,6 +95,8 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
     let started = Started::now(&io.host);
     let mut request = PlnUnpackRequest::new(place.source(output.as_deref(), io)?, target);
     request.keep_broken = settings.keep_broken;
+    // Nothing is removed whose content is not known to be in its output.
+    request.check = settings.remove && output.is_some();
     request.repair = settings.mode != Mode::Test;
     request.identities = settings.identities.clone();
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());

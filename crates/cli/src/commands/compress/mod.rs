@@ -1,7 +1,7 @@
 //! `packline compress` and `decompress`: .pln files and whatever they are made of, with options as zstd(1) has them.
 
 pub(crate) mod file;
-mod files_below;
+pub(crate) mod files_below;
 mod list;
 mod names;
 mod report;
@@ -105,7 +105,8 @@ struct Output {
     /// Remove each file once its output is whole
     #[arg(long)]
     rm: bool,
-    /// Keep what could be decompressed of a file that is damaged or cut off
+    /// Keep what could be decompressed of a file that is damaged or cut off. In a .pln file that is read from a file, zeros stand for
+    /// records that are lost
     #[arg(long)]
     keep_broken: bool,
 }
@@ -206,7 +207,7 @@ impl Command for Decompress {
     fn details() -> String {
         "Each byte is checked before it is written. A file that is damaged is read from a copy that its recovery data repairs, in TMPDIR or \
          /var/tmp, if it has any and it suffices. Of others that are damaged or cut off, standard output gets what is whole before \
-         that, and a file is made only with --keep-broken. A pipe cannot be read twice: the error says if what came from it has recovery data, and \
+         that, and a file is made only with --keep-broken, which also reads on behind the damage: zeros stand for what is lost. A pipe cannot be read twice: the error says if what came from it has recovery data, and \
          once that is in a file, it is repaired.\n\
          A part of a file is printed by packline cat --range."
             .to_string()

@@ -41,17 +41,49 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
         return Ok(());
     }
     let password = password_to_write(settings, place, io)?;
-    let options =
-        packline_lrz::WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
+    let for_writing = password.clone().map(password::for_writing);
+    let options = packline_lrz::WriteOptions { password: for_writing, ..settings.options.clone() };
     let output = output_of(settings, place)?;
     let (target, mut messages) = target(settings, place, output.as_deref(), io)?;
     let mut request = CompressRequest::new(place.source(output.as_deref(), io)?, target, options);
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     let (written, synced) =
         watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_pack(request, observer));
-    messages.print(settings, io, &compressed(settings, place, &written?));
-    delete(settings, place, synced, io);
+    let written = written?;
+    messages.print(settings, io, &compressed(settings, place, &written));
+    match (place, output) {
+        (Place::File(path), None) if settings.delete => {
+            io.warn(&format!("{}: not removed, because standard output cannot be read again", path.escaped()));
+        }
+        (_, output) => {
+            if let Some(output) = output.filter(|_| settings.delete) {
+                verify(settings, &output, password.as_deref(), &written, io)?;
+            }
+            delete(settings, place, synced, io);
+        }
+    }
     Ok(())
+}
+
+/// Decompresses an output and compares its content with what was compressed: before that nothing is removed.
+fn verify(
+    settings: &Settings,
+    output: &Path,
+    password: Option<&[u8]>,
+    written: &Written,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let opened = packline::requests::lrz_open(output, password)?;
+    let mut request = LrzUnpackRequest::new(&opened, None);
+    request.md5 = true;
+    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
+    let (read, _) =
+        watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_unpack(request, observer));
+    if read?.md5 == Some(written.md5) {
+        return Ok(());
+    }
+    let what = "what was written is not what is read back (expected the MD5 of the input, which is not removed)";
+    Err(Failure::failed(format!("{}: {what}", output.escaped())))
 }
 
 /// A password for a new file; the terminal is asked twice.
@@ -119,15 +151,25 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
     if settings.check && matches!(target, Some(Output::Stream(..)) | None) && settings.mode == Mode::Decompress {
         return Err(Failure::failed("standard output cannot be read again (expected no --check, or a file)"));
     }
-    let check = settings.check && target.is_some();
+    // Nothing is removed whose content is not known to be in its output.
+    let removes = settings.delete && matches!(target, Some(Output::File { .. }));
+    let check = (settings.check && target.is_some()) || removes;
     let mut request = LrzUnpackRequest::new(&opened, target);
     (request.check, request.md5, request.keep_broken) = (check, settings.hash, settings.keep_broken);
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     let (unpacked, synced) =
         watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_unpack(request, observer));
-    messages.print(settings, io, &decompressed(settings, &unpacked?));
-    if settings.mode != Mode::Test {
-        delete(settings, place, synced, io);
+    let unpacked = unpacked?;
+    messages.print(settings, io, &decompressed(settings, &unpacked));
+    match place {
+        Place::File(path) if removes && !opened.archive.has_checksum() => {
+            io.warn(&format!("{}: not removed, because it has no checksum of its content", path.escaped()));
+        }
+        Place::File(path) if settings.delete && settings.mode == Mode::Decompress && !removes => {
+            io.warn(&format!("{}: not removed, because standard output cannot be read again", path.escaped()));
+        }
+        _ if settings.mode != Mode::Test => delete(settings, place, synced, io),
+        _ => {}
     }
     Ok(())
 }

@@ -234,9 +234,12 @@ fn lrzip_reads_what_is_encrypted() {
     }
     let plain = mixed(200_000, 11);
     let runs = vec![b'x'; 150_000];
-    for (back_end, window, plain) in
-        [(BackEnd::None, 1 << 30, &plain), (BackEnd::Lzma, 90_000, &plain), (BackEnd::Lzo, 100_000, &runs)]
-    {
+    for (back_end, window, plain) in [
+        (BackEnd::None, 1 << 30, &plain),
+        (BackEnd::Lzma, 90_000, &plain),
+        (BackEnd::Lzo, 100_000, &runs),
+        (BackEnd::None, 1 << 30, &Vec::new()),
+    ] {
         let (file, _) = written(plain, &salted(options(back_end, 7, window)));
         assert_eq!((file[6], file[22]), (16, 1));
         lrzip_reads(&file, plain, Some("pass word"), &format!("{back_end:?}"));

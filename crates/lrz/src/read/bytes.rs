@@ -50,8 +50,8 @@ impl Bytes {
             Some(end) if end <= self.end => Ok(()),
             _ => Err(Error::corrupt(
                 at,
-                format!("{size} {what}, past the end of the chunks at byte {}", self.end),
-                "all of them to be there",
+                format!("a file that is cut off or damaged: {} of {size} {what}", self.end.saturating_sub(at)),
+                "all of them",
             )),
         }
     }

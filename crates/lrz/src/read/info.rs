@@ -122,7 +122,7 @@ impl Cursor {
     fn read(&self, bytes: &Bytes, next: u64) -> Result<BlockInfo, Error> {
         let offset = self.base.saturating_add(next);
         if next < self.least {
-            let what = format!("the next record of stream {} at {offset}", self.stream);
+            let what = format!("the next record of stream {}", self.stream);
             return Err(Error::corrupt(offset, what, format!("it to follow byte {}", self.base + self.least)));
         }
         let record = bytes.record(offset, self.width)?;
@@ -130,7 +130,10 @@ impl Cursor {
             Error::corrupt(offset, format!("a block of type {}", record.tag), "a type between 3 and 8")
         })?;
         let data = offset + bytes.record_size(self.width);
-        let size = bytes.seal.data_size(record.stored);
+        let size = match record.stored {
+            0 => bytes.seal.empty_size(bytes.end.saturating_sub(data)),
+            stored => bytes.seal.data_size(stored),
+        };
         let Record { stored, plain, next, .. } = record;
         let block = BlockInfo { offset, back_end, filter, stored, plain, next, data, size };
         self.check(&block)?;
@@ -244,7 +247,9 @@ impl Walk {
     pub(super) fn new(bytes: &Bytes) -> Walk {
         let [streaming, last] = bytes.magic.extra;
         let parts = bytes.magic.dialect == Dialect::V7 && (streaming == 1 || last == 0);
-        Walk { at: bytes.first, ended: false, part: parts.then_some(Part { last: last == 1, end: None }) }
+        // Before 0.6 an empty input had no chunk.
+        let ended = bytes.magic.dialect < Dialect::V6 && bytes.first == bytes.end;
+        Walk { at: bytes.first, ended, part: parts.then_some(Part { last: last == 1, end: None }) }
     }
 
     /// The header of the next chunk; `None` after the last.
@@ -267,8 +272,8 @@ impl Walk {
         if let Some(declared) = self.part.and_then(|part| part.end).filter(|&declared| declared != end) {
             return Err(Error::corrupt(
                 chunk.offset,
-                format!("a chunk that ends at {end}"),
-                format!("its end at {declared}"),
+                format!("a chunk of {} bytes", end - chunk.offset),
+                format!("{}, as the part says that it is in", declared.saturating_sub(chunk.offset)),
             ));
         }
         self.at = end;

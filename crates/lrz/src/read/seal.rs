@@ -66,13 +66,23 @@ impl Seal {
         }
     }
 
-    /// Bytes in the file of a block's data of `stored` bytes: encrypted data has at least 16.
+    /// Bytes in the file of a block's data of `stored` bytes. CBC encrypts 16 bytes at least; GCM, which is a stream cipher, as many as there
+    /// are.
     pub(super) fn data_size(&self, stored: u64) -> u64 {
-        let padded = stored.max(CIPHER_BLOCK as u64);
         match self {
             Seal::Open => stored,
-            Seal::Cbc { .. } => padded.saturating_add(SALT_SIZE as u64),
-            Seal::Gcm(_) => padded.saturating_add((NONCE + TAG) as u64),
+            Seal::Cbc { .. } => stored.max(CIPHER_BLOCK as u64).saturating_add(SALT_SIZE as u64),
+            Seal::Gcm(_) => stored.saturating_add((NONCE + TAG) as u64),
+        }
+    }
+
+    /// Bytes in the file of the data of an empty block, of which `left` bytes are there before the digest. lrzip pads it as any other;
+    /// earlier versions of packline wrote
+    /// only the salt.
+    pub(super) fn empty_size(&self, left: u64) -> u64 {
+        match self {
+            Seal::Cbc { .. } if left == SALT_SIZE as u64 => left,
+            _ => self.data_size(0),
         }
     }
 
@@ -204,7 +214,13 @@ impl Gcm {
     }
 
     fn unseal<'b>(&self, at: u64, context: Context, bytes: &'b mut [u8]) -> Result<&'b [u8], Error> {
-        let wrong = || Error::Password(WRONG);
+        // The first record is decrypted before any data, so that the password is right.
+        let wrong = || match context {
+            Context::Record => Error::Password(WRONG),
+            Context::Data | Context::Digest => {
+                Error::corrupt(at, "encrypted bytes that were changed", "bytes that their tag authenticates")
+            }
+        };
         let split = bytes.len().checked_sub(TAG).filter(|&split| split >= NONCE);
         let split =
             split.ok_or_else(|| Error::corrupt(at, "an encrypted item without a tag", "12 bytes, it, and 16"))?;

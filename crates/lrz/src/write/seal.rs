@@ -40,11 +40,8 @@ impl Seal {
         random_salt(&self.random)
     }
 
-    /// Encrypts an item; items shorter than a block of the cipher are padded to one, empty ones stay empty.
+    /// Encrypts an item; items shorter than a block of the cipher, empty ones too, are padded to one.
     pub(super) fn close(&self, item: &mut Vec<u8>, salt: Salt) {
-        if item.is_empty() {
-            return;
-        }
         item.reserve_exact(CIPHER_BLOCK.saturating_sub(item.len()));
         self.key.encrypt(item, salt);
     }

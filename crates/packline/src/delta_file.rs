@@ -6,6 +6,7 @@ use std::sync::Arc;
 use packline_delta::{DeltaOptions, Head, Made, Patched, Side};
 use packline_runtime::{Input, OutputFile};
 
+use crate::archive::stored;
 use crate::input::open_input;
 use crate::pack::open_output;
 use crate::{Error, Observer, Output, Resources, Temporaries, must_differ};
@@ -47,8 +48,8 @@ impl DeltaRequest {
 pub struct PatchRequest {
     /// The file that the delta was made for.
     pub old: PathBuf,
-    /// The delta.
-    pub delta: PathBuf,
+    /// The delta. A stream is stored first, in [`Resources::scratch`], since it is read at any offset.
+    pub delta: crate::Input,
     /// Where the new file goes.
     pub target: Output,
     /// Workers and memory. They change no byte.
@@ -59,9 +60,9 @@ pub struct PatchRequest {
 
 impl PatchRequest {
     /// With all processors, no memory limit.
-    pub fn new(old: impl Into<PathBuf>, delta: impl Into<PathBuf>, target: Output) -> PatchRequest {
+    pub fn new(old: impl Into<PathBuf>, delta: crate::Input, target: Output) -> PatchRequest {
         let (resources, temporaries) = (Resources::default(), Temporaries::default());
-        PatchRequest { old: old.into(), delta: delta.into(), target, resources, temporaries }
+        PatchRequest { old: old.into(), delta, target, resources, temporaries }
     }
 }
 
@@ -83,7 +84,19 @@ pub fn delta(request: DeltaRequest, observer: &mut dyn Observer) -> Result<Made,
 /// [`Error`], with the name of the file.
 pub fn patch(request: PatchRequest, observer: &mut dyn Observer) -> Result<Patched, Error> {
     let PatchRequest { old, delta, target, resources, temporaries } = request;
-    let inputs = Named { names: [&old, &delta], inputs: [open_input(&old)?, open_input(&delta)?], side: Side::Delta };
+    let opened_old = open_input(&old)?;
+    let (delta, opened_delta) = match delta {
+        crate::Input::File(path) => {
+            let opened = open_input(&path)?;
+            (path, opened)
+        }
+        crate::Input::Stream(name, mut stream) => {
+            let path = PathBuf::from(name);
+            let stored = stored(&path, &mut stream, &resources)?;
+            (path, stored)
+        }
+    };
+    let inputs = Named { names: [&old, &delta], inputs: [opened_old, opened_delta], side: Side::Delta };
     inputs.run(target, &resources, &temporaries, observer, |[old, delta], sink, observer| {
         packline_delta::patch(old, delta, sink, &resources, observer)
     })

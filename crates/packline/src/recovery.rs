@@ -81,6 +81,8 @@ pub struct RecoveryState {
     pub examined: Examined,
     /// Whether all recovery data is whole and at its place.
     pub recovery_is_whole: bool,
+    /// Whether there was no file.
+    pub is_missing: bool,
 }
 
 impl RecoveryState {
@@ -120,17 +122,20 @@ pub fn examine(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<RecoveryState, Error> {
-    Repair::new(source, recovery, resources, observer).map(|repair| repair.state())
+    let input = open_input(source)?;
+    Repair::new(source, Some(input), recovery, resources, observer).map(|repair| repair.state())
 }
 
 /// Repairs a file. The result is as the file was: recovery data that is in the file is made again. A file that is whole is left alone, or
-/// copied if there is a target. Returns how the file was found.
+/// copied if there is a target. One that is missing is made again, if its recovery data is in a file of its own and suffices. Returns how the
+/// file was found.
 ///
 /// # Errors
 /// [`Error`], with the name of the file; the file is unchanged then.
 pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<RecoveryState, Error> {
     let RepairRequest { source, recovery, target, resources, temporaries } = request;
-    let repair = Repair::new(&source, recovery.as_deref(), &resources, observer)?;
+    let input = open_unless_missing(&source, recovery.is_some())?;
+    let repair = Repair::new(&source, input, recovery.as_deref(), &resources, observer)?;
     let state = repair.state();
     let in_place = target.is_none();
     // Recovery data in a file of its own is not repaired here.
@@ -138,18 +143,21 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
     if in_place && is_done {
         return Ok(state);
     }
-    let about = source.metadata().map_err(|cause| refused(&source, "cannot read", cause))?;
-    if in_place && !about.is_file() {
+    let about = match repair.is_missing {
+        true => None,
+        false => Some(source.metadata().map_err(|cause| refused(&source, "cannot read", cause))?),
+    };
+    if in_place && about.as_ref().is_some_and(|about| !about.is_file()) {
         let (what, expected) = ("is no regular file, and is not replaced".into(), "another output".into());
         return Err(Error::Target { path: source.clone(), what, expected });
     }
-    let target = target.unwrap_or(Output::File { path: source.clone(), force: true });
+    let target = target.unwrap_or(Output::File { path: source.clone(), force: about.is_some() });
     if let (Output::File { path, .. }, false) = (&target, in_place) {
         must_differ(&source, path)?;
         recovery.iter().try_for_each(|recovery| must_differ(recovery, path))?;
     }
     let output = repair.write(target, (&resources, &temporaries), observer)?;
-    if about.is_file() {
+    if let Some(about) = about.filter(|about| about.is_file()) {
         let refused = |cause| Error::Output { path: source.clone(), action: "cannot set attributes", cause };
         set_attributes(&output.file()?, &about).map_err(refused)?;
     }
@@ -225,23 +233,35 @@ fn copy(
     Ok(copy)
 }
 
+/// Opens a file. One that is missing is `None` if it has recovery data elsewhere.
+fn open_unless_missing(path: &Path, has_sidecar: bool) -> Result<Option<Arc<dyn Input>>, Error> {
+    match open_input(path) {
+        Err(Error::Source { cause, .. }) if has_sidecar && cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
 /// A file and its recovery data.
 struct Repair<'n> {
     names: Names<'n>,
     input: Arc<dyn Input>,
     set: RecoverySet,
     examined: Examined,
+    is_missing: bool,
 }
 
 impl<'n> Repair<'n> {
+    /// `input`: the file; `None` if it is missing.
     fn new(
         source: &'n Path,
+        input: Option<Arc<dyn Input>>,
         recovery: Option<&'n Path>,
         resources: &Resources,
         observer: &mut dyn Observer,
     ) -> Result<Repair<'n>, Error> {
         let names = Names { source, recovery: recovery.unwrap_or(source), output: source };
-        let input = open_input(source)?;
+        let is_missing = input.is_none();
+        let input = input.unwrap_or_else(|| Arc::new(Vec::new()));
         let set = match recovery {
             Some(recovery) => RecoverySet::sidecar(open_input(recovery)?, resources),
             None => RecoverySet::behind(Arc::clone(&input), resources),
@@ -249,7 +269,7 @@ impl<'n> Repair<'n> {
         let set = set.map_err(|cause| names.error(cause))?;
         let examined = packline_recovery::examine(&input, &set, resources, observer);
         let examined = examined.map_err(|cause| names.error(cause))?;
-        Ok(Repair { names, input, set, examined })
+        Ok(Repair { names, input, set, examined, is_missing })
     }
 
     fn state(&self) -> RecoveryState {
@@ -258,6 +278,7 @@ impl<'n> Repair<'n> {
             blake3: self.set.blake3(),
             examined: self.examined.clone(),
             recovery_is_whole: self.set.is_whole(),
+            is_missing: self.is_missing,
         }
     }
 

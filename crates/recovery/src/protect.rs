@@ -1,5 +1,6 @@
 //! Makes recovery data.
 
+use std::io;
 use std::sync::Arc;
 
 use packline_engine::{Permit, Task};
@@ -70,13 +71,13 @@ pub fn protect_again(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Protected, Error> {
-    let Survey { shards, root } = survey(input, &shape, true, resources, observer)?;
+    let Survey { shards, root } = survey(input, &shape, true, resources, observer).map_err(changed_if_short)?;
     let shards: Option<Vec<_>> = shards.into_iter().collect();
     let (Some(shards), Some(root)) = (shards, root) else { return Err(Error::Changed) };
     let start = if place == Place::Behind { shape.length } else { 0 };
     let mut writer = Writer { params: Params { shape, root }, start, sink };
     writer.pieces(&table::pieces(&shape, &shards)?)?;
-    writer.parity(input, resources, observer)?;
+    writer.parity(input, resources, observer).map_err(changed_if_short)?;
     let bytes = shape.recovery_bytes(place);
     if place == Place::Behind {
         let footer = Footer { length: shape.length, total: start + bytes };
@@ -87,6 +88,14 @@ pub fn protect_again(
         return Err(Error::Changed);
     }
     Ok(Protected { shape, blake3: root, bytes })
+}
+
+/// An input that has fewer bytes than its size was has changed.
+fn changed_if_short(error: Error) -> Error {
+    match error {
+        Error::Input(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => Error::Changed,
+        error => error,
+    }
 }
 
 /// Writes packets to their places.

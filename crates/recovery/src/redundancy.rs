@@ -22,10 +22,11 @@ impl Redundancy {
             .ok_or_else(|| format!("'{text}' is no redundancy (expected {EXPECTED})"))
     }
 
-    /// Recovery shards for so many shards: rounded up, one at least.
+    /// Recovery shards for so many shards: the share, rounded up, and one more, since a run of so many bytes that begins within a shard ends
+    /// within another. No more than there are shards.
     pub(crate) fn shards(self, shards: u32) -> u32 {
         let exact = u64::from(shards) * u64::from(self.0);
-        exact.div_ceil(u64::from(WHOLE)) as u32
+        (exact.div_ceil(u64::from(WHOLE)) as u32 + 1).min(shards)
     }
 }
 
@@ -64,9 +65,9 @@ mod tests {
     }
 
     #[test]
-    fn shards_are_rounded_up() {
+    fn shards_are_rounded_up_and_one_more() {
         let shards = |text: &str, of: u32| Redundancy::parse(text).unwrap().shards(of);
-        assert_eq!([shards("5%", 1), shards("5%", 20), shards("5%", 21), shards("5%", 16384)], [1, 1, 2, 820]);
-        assert_eq!([shards("0.01%", 16384), shards("100%", 16384)], [2, 16384]);
+        assert_eq!([shards("5%", 1), shards("5%", 20), shards("5%", 21), shards("5%", 16384)], [1, 2, 3, 821]);
+        assert_eq!([shards("0.01%", 16384), shards("100%", 16384), shards("100%", 1)], [3, 16384, 1]);
     }
 }

@@ -110,7 +110,12 @@ impl Input for FileInput {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_exact_at(buffer, offset)
+        self.file.read_exact_at(buffer, offset).map_err(|cause| match cause.kind() {
+            io::ErrorKind::UnexpectedEof if offset.saturating_add(buffer.len() as u64) <= self.size => {
+                io::Error::new(cause.kind(), "the file became shorter while it was read (expected it to stay as it is)")
+            }
+            _ => cause,
+        })
     }
 
     fn changed(&self) -> io::Result<bool> {
@@ -131,6 +136,17 @@ mod tests {
         assert!(!input.changed().unwrap() && input.size() == 6);
         file.write_all(b"!").unwrap();
         assert!(input.changed().unwrap());
+    }
+
+    #[test]
+    fn names_a_file_that_became_shorter() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"before").unwrap();
+        let input = FileInput::new(file.try_clone().unwrap()).unwrap();
+        file.set_len(3).unwrap();
+        let refused = input.read_at(0, &mut [0; 6]).unwrap_err();
+        assert!(refused.to_string().contains("became shorter"), "{refused}");
+        assert_eq!(refused.kind(), io::ErrorKind::UnexpectedEof);
     }
 
     #[test]

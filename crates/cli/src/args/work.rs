@@ -50,8 +50,13 @@ impl WorkOptions {
         invocation: &Invocation,
         io: &mut Io,
     ) {
+        self.print((object, text), bytes, options, io);
+        options.write_trace_or_warn(invocation, io);
+    }
+
+    /// Prints what was done with one of several files.
+    pub fn print(&self, (object, text): (Value, String), bytes: u64, options: &RunOptions, io: &mut Io) {
         let Reporting { json, quiet, .. } = self.reporting;
         options.report((json, quiet), object, text, bytes, io);
-        options.write_trace_or_warn(invocation, io);
     }
 }

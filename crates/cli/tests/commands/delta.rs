@@ -146,12 +146,13 @@ fn streams() {
     assert!(delta.stdout == sandbox.read("d.pld"));
     let new = sandbox.good(&["patch", "-q", "old", "d.pld", "-"]);
     assert!(new.stdout == sandbox.read("new"));
-    for words in [
-        ["delta", "-", "new", "x"],
-        ["delta", "old", "-", "x"],
-        ["patch", "-", "d.pld", "x"],
-        ["patch", "old", "-", "x"],
-    ] {
+    let new = sandbox.good_on(&["patch", "-q", "old", "-", "-"], "d.pld");
+    assert!(new.stdout == sandbox.read("new"));
+    let ran = sandbox.shell("cat d.pld | $P patch -q old - x");
+    assert!(ran.status == 0 && sandbox.read("x") == sandbox.read("new"), "{ran:?}");
+    let ran = sandbox.shell("head -c 100 d.pld | $P patch -q old - y");
+    assert!(ran.status == 1 && ran.stderr.contains("standard input: ") && !sandbox.at("y").exists(), "{ran:?}");
+    for words in [["delta", "-", "new", "x"], ["delta", "old", "-", "x"], ["patch", "-", "d.pld", "x"]] {
         let refused = sandbox.bad(2, &words);
         assert!(refused.contains("is standard input (expected a file"), "{refused}");
     }

@@ -155,13 +155,58 @@ fn nothing_changes_where_too_much_is_lost() {
     let damaged = &content[..200_000];
     sandbox.write("f", damaged);
     let refused = sandbox.bad(1, &["repair", "f"]);
-    assert!(refused.contains("of 147 shards of 2048 bytes are lost, and 2 can be repaired"), "{refused}");
+    assert!(refused.contains("of 147 shards of 2048 bytes are lost, and 3 can be repaired"), "{refused}");
     assert!(sandbox.read("f") == damaged);
     sandbox.bad(1, &["repair", "-o", "out", "f"]);
     sandbox.write("f.recovery", &content[..5000]);
     let refused = sandbox.bad(1, &["repair", "f"]);
     assert!(refused.contains("f.recovery: there is no recovery data in it"), "{refused}");
     assert!(!sandbox.at("out").exists() && sandbox.read("f") == damaged);
+}
+
+#[test]
+fn a_missing_file_is_made_again_if_its_recovery_data_suffices() {
+    let (sandbox, content) = with_file(30_000);
+    sandbox.good(&["protect", "-q", "--redundancy", "100%", "f"]);
+    sandbox.remove("f");
+    let made = json(&sandbox.good(&["repair", "--json", "f"]).text());
+    assert_eq!((&made["missing"], &made["lost_shards"]), (&Value::from(true), &made["shards"]));
+    assert!(sandbox.read("f") == content);
+    sandbox.remove("f");
+    assert!(sandbox.good(&["repair", "-o", "-", "f"]).stdout == content && !sandbox.at("f").exists());
+    sandbox.good(&["repair", "-q", "--recovery", "f.recovery", "-o", "g", "nowhere"]);
+    assert!(sandbox.read("g") == content);
+    sandbox.good(&["protect", "-q", "-f", "--redundancy", "10%", "g"]);
+    sandbox.remove("g");
+    let refused = sandbox.bad(1, &["repair", "g"]);
+    assert!(refused.contains("g: 30 of 30 shards") && !sandbox.at("g").exists(), "{refused}");
+    let refused = sandbox.bad(1, &["repair", "none"]);
+    assert!(refused.contains("none: cannot open"), "{refused}");
+}
+
+#[test]
+fn several_files_and_directories_are_protected() {
+    let sandbox = sandbox();
+    for name in ["a", "d/b", "d/e/c"] {
+        sandbox.write(name, name.repeat(3000));
+    }
+    sandbox.write("d/empty", "");
+    sandbox.good(&["protect", "-q", "a", "d"]);
+    for name in ["a", "d/b", "d/e/c"] {
+        sandbox.good(&["verify", "-q", name]);
+    }
+    assert!(!sandbox.at("d/empty.recovery").exists());
+    // Recovery data is not protected in turn.
+    sandbox.good(&["protect", "-q", "-f", "d"]);
+    assert!(!sandbox.at("d/b.recovery.recovery").exists());
+    // One that fails does not keep others from being protected.
+    sandbox.write("d/new", "new");
+    let refused = sandbox.bad(1, &["protect", "-q", "none", "d"]);
+    assert!(refused.contains("none: cannot open") && refused.contains("d/b.recovery: exists already"), "{refused}");
+    sandbox.good(&["verify", "-q", "d/new"]);
+    let refused = sandbox.bad(2, &["protect", "-o", "x", "a", "d"]);
+    assert!(refused.contains("--output: the recovery data of several files cannot go into one"), "{refused}");
+    sandbox.bad(2, &["protect", "-o", "x", "d"]);
 }
 
 #[test]

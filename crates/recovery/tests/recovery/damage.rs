@@ -122,6 +122,31 @@ fn run(sizes: &[usize], suites: u64, damages: usize) -> Outcomes {
     outcomes
 }
 
+/// A run of bytes that begins within a shard reaches into one more than it has bytes for.
+#[test]
+fn any_run_of_as_many_bytes_as_the_redundancy_says_is_repaired() {
+    let resources = Resources::new(0);
+    for (length, step) in [(4000, 97), (33_000, 331), (150_000, 4999)] {
+        let file = content(length, 7);
+        let sidecar = protected(&file, "10%", Place::Sidecar, &resources);
+        let run = length.div_ceil(10);
+        let mut starts: Vec<usize> = (0..=length - run).step_by(step).collect();
+        starts.extend([1023, 1025, length - run].map(|start| start.min(length - run)));
+        for start in starts {
+            let mut damaged = file.clone();
+            damaged[start..start + run].iter_mut().for_each(|byte| *byte ^= 0x55);
+            let case = Case { file: &damaged, sidecar: Some(&sidecar) };
+            assert!(case.repaired(&resources).unwrap() == file, "{length}: {run} bytes from {start}");
+        }
+        // The same share of the shards, anywhere.
+        let shards = length.div_ceil(1024);
+        let mut damaged = file.clone();
+        (0..shards).step_by(10).for_each(|shard| damaged[shard * 1024] ^= 1);
+        let case = Case { file: &damaged, sidecar: Some(&sidecar) };
+        assert!(case.repaired(&resources).unwrap() == file, "{length}: scattered");
+    }
+}
+
 #[test]
 fn damage_is_repaired_or_reported() {
     let outcomes = run(&SMALL, 30, 20);

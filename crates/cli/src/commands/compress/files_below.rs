@@ -9,6 +9,11 @@ use crate::ui::escape::Escape;
 /// Regular files below a directory in the order of their paths, those called `.pln` alone if so asked. No link is followed. What cannot
 /// be read is reported.
 pub fn files_below(top: &Path, pln_only: bool, failed: &mut dyn FnMut(String)) -> Vec<PathBuf> {
+    wanted_below(top, &|path| !pln_only || names::has_suffix(path), failed)
+}
+
+/// As [`files_below`], those that are wanted.
+pub fn wanted_below(top: &Path, is_wanted: &dyn Fn(&Path) -> bool, failed: &mut dyn FnMut(String)) -> Vec<PathBuf> {
     let (mut files, mut waiting) = (Vec::new(), vec![top.to_path_buf()]);
     while let Some(directory) = waiting.pop() {
         let read = fs::read_dir(&directory).and_then(|entries| {
@@ -17,7 +22,7 @@ pub fn files_below(top: &Path, pln_only: bool, failed: &mut dyn FnMut(String)) -
                 let (kind, path) = (entry.file_type()?, entry.path());
                 if kind.is_dir() {
                     waiting.push(path);
-                } else if kind.is_file() && (!pln_only || names::has_suffix(&path)) {
+                } else if kind.is_file() && is_wanted(&path) {
                     files.push(path);
                 }
             }

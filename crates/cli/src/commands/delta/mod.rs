@@ -4,8 +4,8 @@ mod report;
 
 use std::path::{Path, PathBuf};
 
-use packline::Output;
 use packline::requests::{DeltaRequest, PatchRequest};
+use packline::{Input, Output};
 use packline_codec::Spec;
 use packline_delta::DeltaOptions;
 
@@ -13,8 +13,9 @@ use crate::args::value::{number, text_or_help};
 use crate::args::work::WorkOptions;
 use crate::args::{Command, Invocation, wrong};
 use crate::commands::pack::options::{codec_help_asked, codecs};
+use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
-use crate::ui::io::Io;
+use crate::ui::io::{Io, take_stdin};
 use crate::ui::observer::watched;
 use crate::ui::target;
 
@@ -47,7 +48,7 @@ pub struct Patch {
     /// The file that the delta was made for
     #[arg(value_hint = clap::ValueHint::FilePath)]
     old: PathBuf,
-    /// The delta
+    /// The delta; - is standard input
     #[arg(value_hint = clap::ValueHint::FilePath)]
     delta: PathBuf,
     /// The file that it makes; - is standard output
@@ -108,7 +109,10 @@ impl Command for Delta {
 impl Command for Patch {
     const NAME: &'static str = "patch";
 
-    const EXAMPLES: &'static [&'static str] = &["packline patch root-1.sqfs root-1-2.pld root-2.sqfs"];
+    const EXAMPLES: &'static [&'static str] = &[
+        "packline patch root-1.sqfs root-1-2.pld root-2.sqfs",
+        "curl -s https://host/root-1-2.pld | packline patch root-1.sqfs - root-2.sqfs",
+    ];
 
     fn details() -> String {
         "OLD is read and compared with the delta's checksum of it before anything is written; NEW has its name only when it has been compared \
@@ -117,14 +121,14 @@ impl Command for Patch {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let options = self.shared.work.start(
-            &[("OLD", &self.old), ("DELTA", &self.delta)],
-            &[&self.new],
-            self.shared.force,
-            io,
-        )?;
+        let others: [&Path; 2] = [&self.delta, &self.new];
+        let options = self.shared.work.start(&[("OLD", &self.old)], &others, self.shared.force, io)?;
+        let delta = match self.delta.as_os_str() == "-" {
+            true => Input::Stream(STDIN.to_string(), take_stdin(Some(&self.new), io)?),
+            false => Input::File(self.delta.clone()),
+        };
         let target = self.shared.target(&self.new, io)?;
-        let mut request = PatchRequest::new(&self.old, &self.delta, target);
+        let mut request = PatchRequest::new(&self.old, delta, target);
         request.resources = options.apply(self.shared.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
         let bar = self.shared.work.reporting.bar();

@@ -8,24 +8,26 @@ use packline::Output;
 use packline::requests::{ProtectRequest, RepairRequest, sidecar_of};
 use packline_recovery::Redundancy;
 
+use crate::args::run_options::RunOptions;
 use crate::args::value::text;
 use crate::args::work::WorkOptions;
-use crate::args::{Command, Invocation};
+use crate::args::{Command, Invocation, wrong};
+use crate::commands::compress::files_below::wanted_below;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
 use crate::ui::target;
 
-/// Make recovery data for a file of any kind, with which 'packline repair' repairs it
+/// Make recovery data for files of any kind, with which 'packline repair' repairs them
 #[derive(Debug, clap::Args)]
 pub struct Protect {
-    /// The file or block device
-    #[arg(value_hint = clap::ValueHint::FilePath)]
-    file: PathBuf,
+    /// Files, block devices, and directories, whose files are protected to any depth
+    #[arg(value_name = "FILE", required = true, value_hint = clap::ValueHint::AnyPath)]
+    files: Vec<PathBuf>,
     /// Bytes that may be lost anywhere in the file, as a share of it: from 0.01% to 100%
     #[arg(short, long, value_name = "PERCENT", default_value = "5%", value_parser = text(Redundancy::parse))]
     redundancy: Redundancy,
-    /// The recovery data; - is standard output [default: FILE.recovery]
+    /// The recovery data of one file; - is standard output [default: FILE.recovery]
     #[arg(short, long, value_name = "SIDECAR", value_hint = clap::ValueHint::AnyPath, help_heading = "Output")]
     output: Option<PathBuf>,
     /// Replace an existing file
@@ -62,28 +64,80 @@ impl Command for Protect {
         "packline verify backup.tar.zst",
         "packline repair backup.tar.zst",
         "packline protect --redundancy 10% -o /media/usb/root.recovery root.sqfs",
+        "packline protect photos letters.tar",
     ];
 
     fn details() -> String {
         "The file is cut into shards, up to 16384. Any of them, as many as the redundancy says, can be lost: by changed bits, sectors that cannot \
          be read, a tail that is cut off. Bytes that were inserted or removed cost the shards that they are in; the others are \
          found where they have moved to. The recovery data repairs itself in the same way.\n\
-         For small files it is more than the redundancy says: at 5% it is 8% of 1 MiB, 11% of 100 KiB, 17% of 10 KiB, and more than all of 1 KiB.\n\
+         For small files it is more than the redundancy says: at 5% it is 8% of 1 MiB, 13% of 100 KiB, 31% of 10 KiB, and more than all of 1 KiB.\n\
+         Of a directory every regular file gets recovery data beside it; links, empty files and recovery data are left out. If one file fails, the \
+         others are protected, and the exit status is 1.\n\
          It is a function of the file and the redundancy alone. docs/format/recovery.md is the format."
             .to_string()
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let output = self.output.clone().unwrap_or_else(|| sidecar_of(&self.file));
-        let options = self.work.start(&[("FILE", &self.file)], &[&output], self.force, io)?;
-        let target = target::image(&output, self.force, io)?;
-        let mut request = ProtectRequest::new(&self.file, target, self.redundancy);
+        let (files, all_read) = self.expanded(io);
+        if self.output.is_some() && (files.len() != 1 || files != self.files) {
+            let expected = "one file; or no --output, for recovery data beside each";
+            return Err(wrong(
+                "output",
+                format!("the recovery data of several files cannot go into one (expected {expected})"),
+            ));
+        }
+        let outputs: Vec<PathBuf> =
+            files.iter().map(|file| self.output.clone().unwrap_or_else(|| sidecar_of(file))).collect();
+        let inputs: Vec<(&str, &Path)> = files.iter().map(|file| ("FILE", file.as_path())).collect();
+        let others: Vec<&Path> = outputs.iter().map(PathBuf::as_path).collect();
+        let options = self.work.start(&inputs, &others, self.force, io)?;
+        let mut failed = !all_read;
+        for (file, output) in files.iter().zip(&outputs) {
+            match self.protect(file, output, &options, io) {
+                Err(Failure::Failed(what)) if files.len() > 1 => {
+                    io.eprintln(&format!("packline: {what}"));
+                    failed = true;
+                }
+                other => other?,
+            }
+        }
+        options.write_trace_or_warn(invocation, io);
+        if failed { Err(Failure::AlreadyReported(1)) } else { Ok(()) }
+    }
+}
+
+impl Protect {
+    /// The files, with those in directories, and whether all directories could be read.
+    fn expanded(&self, io: &mut Io) -> (Vec<PathBuf>, bool) {
+        let (mut files, mut all_read) = (Vec::new(), true);
+        let is_wanted = |path: &Path| {
+            let is_sidecar =
+                path.as_os_str().as_encoded_bytes().ends_with(sidecar_of(Path::new("")).as_os_str().as_encoded_bytes());
+            !is_sidecar && path.metadata().is_ok_and(|about| about.len() > 0)
+        };
+        for path in &self.files {
+            if !path.is_dir() {
+                files.push(path.clone());
+                continue;
+            }
+            files.extend(wanted_below(path, &is_wanted, &mut |what| {
+                io.eprintln(&format!("packline: {what}"));
+                all_read = false;
+            }));
+        }
+        (files, all_read)
+    }
+
+    fn protect(&self, file: &Path, output: &Path, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
+        let target = target::image(output, self.force, io)?;
+        let mut request = ProtectRequest::new(file, target, self.redundancy);
         request.resources = options.apply(self.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
         let bar = self.work.reporting.bar();
         let made = watched(io, bar, |observer| packline::requests::protect(request, observer))?;
-        let (object, text) = report::made(&made, &self.file, &output);
-        self.work.report((object, text), made.shape.length(), &options, invocation, io);
+        let (object, text) = report::made(&made, file, output);
+        self.work.print((object, text), made.shape.length(), options, io);
         Ok(())
     }
 }
@@ -96,7 +150,7 @@ impl Command for Repair {
 
     fn details() -> String {
         "The repaired file is written beside FILE. It takes its place when its BLAKE3 is that of the protected file; until then, and after an \
-         error, FILE is as it was. A file that is whole is left alone. A file in which more is lost than can be repaired is left alone \
+         error, FILE is as it was. A file that is whole is left alone. One that is missing is made again, if the recovery data beside it suffices. A file in which more is lost than can be repaired is left alone \
          too, and the exit status is 1.\n\
          Recovery data in a .pln file is made anew with it. One in a file of its own is left as it is, if part of it is damaged: \
          'packline protect --force' makes it again."

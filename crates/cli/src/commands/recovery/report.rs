@@ -52,6 +52,9 @@ pub fn repaired(found: &RecoveryState, file: &Path, output: &Path, recovery: Opt
     let place = if output == file { String::new() } else { format!(", {}", output.escaped()) };
     let text = match found.examined.is_whole() {
         true => format!("{}: whole, as it was when it was protected{place}", file.escaped()),
+        false if found.is_missing => {
+            format!("{}: missing, made again{place}, BLAKE3 {}\n{}", file.escaped(), hex(&found.blake3), damage(found))
+        }
         false => format!("{}: repaired{place}, BLAKE3 {}\n{}", file.escaped(), hex(&found.blake3), damage(found)),
     };
     let made_again = recovery.is_none();
@@ -111,6 +114,7 @@ fn state_members(found: &RecoveryState) -> Map<String, Value> {
     let mut members = shape_members(&found.shape);
     let figures = json!({
         "whole": examined.is_whole(),
+        "missing": found.is_missing,
         "lost_shards": examined.lost,
         "moved_shards": examined.moved,
         "repairable_shards": examined.repairable,

@@ -149,19 +149,11 @@ fn context(
     root: &Inode,
 ) -> Result<UnpackContext, Error> {
     let directory = staging_dir.root()?.protecting(opened.identity().and_then(FileId::of_identity));
-    let staging = match staging_dir.staging() {
-        None => None,
-        Some(staging) => {
-            let refused = |refusal| staging_dir.refused(refusal);
-            let device = staging.id().map_err(refused)?.device;
-            Some((staging, device))
-        }
-    };
     Ok(UnpackContext {
         opened,
         display_path,
         dirs: DirTable::new(directory, root.at),
-        staging,
+        staging: staging_dir.staging(),
         restore: request.restore,
         rules: request.rules.clone(),
         replace: request.force || !request.merge,

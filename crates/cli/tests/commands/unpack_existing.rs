@@ -152,10 +152,12 @@ fn copies_are_written_where_a_hard_link_is_not_possible() {
         return;
     }
     let sandbox = with_images(&linked());
-    for command in COMMANDS {
-        // Another file system is mounted on a directory of the destination: no link from one to the other is possible.
+    // On a directory of the destination another file system is mounted, or another directory of the same: no link from one to the other is
+    // possible, and no file can be moved there.
+    let mounts = ["mount -t tmpfs none out/b", "mkdir -p other; mount --bind other out/b"];
+    for (command, mount) in COMMANDS.iter().flat_map(|command| mounts.map(|mount| (*command, mount))) {
         let script = format!(
-            "mkdir -p out/b; mount -t tmpfs none out/b
+            "mkdir -p out/b; {mount}
             {command} >log 2>err
             for name in big empty file; do
                 cmp out/a/$name out/b/$name
@@ -174,7 +176,7 @@ fn copies_are_written_where_a_hard_link_is_not_possible() {
             warned.contains("cannot be a hard link") && warned.contains("copies are written"),
             "{command}: {warned}"
         );
-        sandbox.remove("out");
+        ["out", "other"].iter().for_each(|name| sandbox.remove(name));
     }
 }
 

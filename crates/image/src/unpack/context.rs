@@ -13,7 +13,7 @@ use super::outcome::{Outcome, Warning};
 use super::request::{AttributeRules, Duplicates, RestoreAttributes};
 use crate::{Error, OpenedImage};
 
-/// Prefix of temporary names, used where the staging directory is on another file system.
+/// Prefix of temporary names, used where the staging directory is on another mount.
 const NEAR: &str = ".packline-partial-";
 
 /// State shared by the walk and the workers.
@@ -24,7 +24,7 @@ pub struct UnpackContext {
     pub display_path: PathBuf,
     pub dirs: DirTable,
     /// Where files are created before they are renamed into place; `None` if they are created in place.
-    pub staging: Option<(Arc<Directory>, u64)>,
+    pub staging: Option<Arc<Directory>>,
     pub restore: RestoreAttributes,
     pub rules: Option<Arc<dyn AttributeRules>>,
     /// Whether existing entries are replaced.
@@ -95,7 +95,7 @@ impl UnpackContext {
         let home = self.dirs.open(directory)?;
         let temporary = match &self.staging {
             None => None,
-            Some((staging, device)) if home.id()?.device == *device => Some((staging.clone(), ticket().into_bytes())),
+            Some(staging) if !self.dirs.is_apart(directory) => Some((staging.clone(), ticket().into_bytes())),
             Some(_) => Some((home.clone(), format!("{NEAR}{}", ticket()).into_bytes())),
         };
         Ok(StagedEntry { home: (home, name.to_vec()), temporary, replace: self.replace })

@@ -42,6 +42,8 @@ struct Node {
     inode: InodeRef,
     /// Index of its handle, if cached.
     slot: u16,
+    /// Files cannot be moved there from the staging directory.
+    apart: bool,
 }
 
 #[derive(Debug)]
@@ -57,17 +59,19 @@ const NO_SLOT: u16 = u16::MAX;
 impl DirTable {
     /// A table with the root only.
     pub fn new(root: Directory, inode: InodeRef) -> DirTable {
-        let nodes = vec![Node { parent: ROOT, name: NameRef::NONE, inode, slot: NO_SLOT }];
+        let nodes = vec![Node { parent: ROOT, name: NameRef::NONE, inode, slot: NO_SLOT, apart: false }];
         let table = Table { nodes, names: Names::default(), slots: Vec::new(), clock: 0 };
         DirTable { root: Arc::new(root), table: Mutex::new(table) }
     }
 
-    /// Adds a directory that was just created or opened; returns its number. `None` if there are too many.
+    /// Adds a directory that was just created or opened; returns its number. `None` if there are too many. It is on the mount of its parent
+    /// until [`DirTable::set_apart`] says otherwise.
     pub fn add(&self, parent: u32, name: &[u8], inode: InodeRef, handle: Directory) -> Option<(u32, Arc<Directory>)> {
         let mut table = self.lock();
         let name = table.names.add(name)?;
         let number = u32::try_from(table.nodes.len()).ok()?;
-        table.nodes.push(Node { parent, name, inode, slot: NO_SLOT });
+        let apart = table.nodes[parent as usize].apart;
+        table.nodes.push(Node { parent, name, inode, slot: NO_SLOT, apart });
         let handle = Arc::new(handle);
         table.keep(number, handle.clone());
         Some((number, handle))
@@ -79,6 +83,16 @@ impl DirTable {
             return Ok(self.root.clone());
         }
         self.lock().open(number, &self.root)
+    }
+
+    /// Whether files cannot be moved to a directory from the staging directory.
+    pub fn is_apart(&self, number: u32) -> bool {
+        self.lock().nodes[number as usize].apart
+    }
+
+    /// Says whether files cannot be moved to a directory from the staging directory.
+    pub fn set_apart(&self, number: u32, apart: bool) {
+        self.lock().nodes[number as usize].apart = apart;
     }
 
     /// Number of directories, including the root.

@@ -69,6 +69,15 @@ enum Made {
     Planned(FileKey),
 }
 
+/// A directory of the tree that was created, or exists.
+struct NewDirectory {
+    directory: Directory,
+    /// Its permissions before, if they were extended.
+    before: Option<u16>,
+    /// Whether files cannot be moved there from the staging directory; `None`: as its parent.
+    apart: Option<bool>,
+}
+
 /// A further name of a file.
 struct Link {
     inode: InodeRef,
@@ -152,11 +161,14 @@ impl<'p> Planner<'p> {
 
     fn make_directory(&mut self, visit: &Visit, directory: u32, name: &[u8]) -> Result<(), Error> {
         let make = || self.new_directory(&*self.context.dirs.open(directory)?, name);
-        let WritableDirectory { directory: made, before } =
+        let NewDirectory { directory: made, before, apart } =
             make().map_err(|refusal| self.refused(directory, name, refusal))?;
         let added = self.context.dirs.add(directory, name, visit.inode.at, made);
         let (number, _) = added.ok_or_else(|| self.refused(directory, name, TOO_MANY))?;
         self.extended.extend(before.map(|mode| (number, mode)));
+        if let Some(apart) = apart {
+            self.context.dirs.set_apart(number, apart);
+        }
         self.path.clear();
         self.path.extend_from_slice(&visit.path);
         self.above.push((visit.path.len(), number));
@@ -164,18 +176,24 @@ impl<'p> Planner<'p> {
     }
 
     /// Creates a directory. Where files are replaced, an existing directory is kept, and anything else is replaced by it.
-    fn new_directory(&self, parent: &Directory, name: &[u8]) -> Result<WritableDirectory, Refusal> {
-        let make = || Ok(WritableDirectory { directory: parent.make(name)?, before: None });
-        match make() {
-            Err(Refusal::Os(_, Errno::EXIST)) if self.context.staging.is_some() && self.context.replace => {}
-            made => return made,
-        }
+    fn new_directory(&self, parent: &Directory, name: &[u8]) -> Result<NewDirectory, Refusal> {
+        let make = || Ok(NewDirectory { directory: parent.make(name)?, before: None, apart: None });
+        let staging = self.context.staging.as_ref().filter(|_| self.context.replace);
+        let staging = match (make(), staging) {
+            (Err(Refusal::Os(_, Errno::EXIST)), Some(staging)) => staging,
+            (made, _) => return made,
+        };
         match parent.open_writable(name) {
             Err(Refusal::Os(_, Errno::NOTDIR | Errno::LOOP)) => {
                 parent.unlink(name)?;
                 make()
             }
-            opened => opened,
+            opened => {
+                let WritableDirectory { directory, before } = opened?;
+                // Another file system may be mounted there, or the same once more.
+                let apart = Some(!directory.shares_mount(staging)?);
+                Ok(NewDirectory { directory, before, apart })
+            }
         }
     }
 

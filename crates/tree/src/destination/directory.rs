@@ -4,7 +4,9 @@ use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatxFlags,
+};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::attributes::Attributes;
@@ -290,6 +292,22 @@ impl Directory {
 
     pub fn id(&self) -> Result<FileId, Refusal> {
         Ok(FileId::of(&self.stat()?))
+    }
+
+    /// Whether a file can be moved between this directory and another: both are on one file system, and on one mount of it.
+    ///
+    /// # Errors
+    /// One of them cannot be examined.
+    pub fn shares_mount(&self, other: &Directory) -> Result<bool, Refusal> {
+        let same_device = self.stat()?.st_dev == other.stat()?.st_dev;
+        Ok(same_device && self.mount_id() == other.mount_id())
+    }
+
+    /// The number of its mount; `None` before Linux 5.8.
+    fn mount_id(&self) -> Option<u64> {
+        // Not an empty path, which pseudo does not know.
+        let found = rustix::fs::statx(&self.fd, c".", AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+        (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
     }
 
     /// The user id of its owner.

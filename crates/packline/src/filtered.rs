@@ -198,6 +198,10 @@ impl Source for Filtered {
         }
     }
 
+    fn read_again(&mut self) -> Option<u64> {
+        if let Reading::Source = self.reading { self.source.read_again() } else { None }
+    }
+
     fn progress(&self) -> (u64, Option<u64>) {
         self.source.progress()
     }

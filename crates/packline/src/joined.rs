@@ -1,10 +1,13 @@
 //! Several directories as one source, each under a name of its own below a new root.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 use std::vec;
 
-use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Error, Extent, Kind, Meta, Source};
+use packline_tree::{
+    Bookmark, Bytes, DirectoryOptions, DirectorySource, Entry, Error, Extent, Kind, ListedDirectory, Meta, Source,
+};
 
 /// A directory, or one entry of a directory, and its path in the image.
 #[derive(Debug, Clone)]
@@ -19,11 +22,39 @@ pub struct Part {
     pub to: Bytes,
     /// New names of some entries in the root of the directory, if that is the root of the image.
     pub renames: BTreeMap<Bytes, Bytes>,
+    /// Whether only what is in the directory is packed, into the root, and not the directory itself.
+    pub without_root: bool,
 }
 
 impl Part {
+    /// Everything in a directory, at a canonical path in the image; the root, if that is empty.
+    pub fn new(directory: impl Into<PathBuf>, options: DirectoryOptions, to: Bytes) -> Part {
+        let (from, renames) = (Bytes::new(), BTreeMap::new());
+        Part { directory: directory.into(), options, from, to, renames, without_root: false }
+    }
+
+    /// The name of a source in the root: the last of its path, or of the directory that `.` or `..` at its end leads to. `None` for `/`.
+    pub fn name_of(path: &Path) -> Option<Bytes> {
+        let whole = match path.components().next_back() {
+            Some(Component::ParentDir) => std::fs::canonicalize(path),
+            _ => std::path::absolute(path),
+        };
+        match whole.ok()?.components().next_back() {
+            Some(Component::Normal(name)) => Some(name.as_bytes().to_vec()),
+            _ => None,
+        }
+    }
+
+    /// Whether the directory is the root of the image.
+    pub(crate) fn is_root(&self) -> bool {
+        self.from.is_empty() && self.to.is_empty() && !self.without_root
+    }
+
     /// The path in the image of an entry of the directory, if it is packed.
     pub(crate) fn moved(&self, path: &[u8]) -> Option<Bytes> {
+        if self.without_root && path.is_empty() {
+            return None;
+        }
         let rest = path.strip_prefix(self.from.as_slice())?;
         if self.from.is_empty() && self.to.is_empty() {
             return Some(self.renamed(rest));
@@ -43,11 +74,13 @@ impl Part {
     }
 }
 
-/// Reads the parts one after the other. A file with names in several parts is packed once in each.
+/// Reads the parts one after the other. A file with names in several parts is packed once.
 pub(crate) struct Joined {
     root: Option<Meta>,
     current: Option<(Part, DirectorySource)>,
     rest: vec::IntoIter<Part>,
+    /// The first paths in the image of files with several names, if there are several parts.
+    linked: Option<BTreeMap<(u64, u64), Bytes>>,
     /// Bytes of the parts that are done.
     done: u64,
     problems: Vec<Error>,
@@ -56,10 +89,11 @@ pub(crate) struct Joined {
 
 impl Joined {
     pub(crate) fn new(parts: Vec<Part>, root: Meta) -> Joined {
-        let has_root = parts.iter().any(|part| part.from.is_empty() && part.to.is_empty());
+        let has_root = parts.iter().any(Part::is_root);
         Joined {
             root: Some(root).filter(|_| !has_root),
             current: None,
+            linked: (parts.len() > 1).then(BTreeMap::new),
             rest: parts.into_iter(),
             done: 0,
             problems: Vec::new(),
@@ -75,10 +109,79 @@ impl Joined {
             entry.path = path;
             if let Kind::HardLink(target) = &mut entry.kind {
                 *target = part.moved(target).unwrap_or_default();
+            } else if let (Some(linked), Some(file)) = (&mut self.linked, source.shared_file()) {
+                link_to_first(&mut entry, file, linked);
             }
             return Ok(Some(entry));
         }
         Ok(None)
+    }
+}
+
+/// Makes an entry a further name of the file, if another part had one.
+pub(crate) fn link_to_first(entry: &mut Entry, file: (u64, u64), linked: &mut BTreeMap<(u64, u64), Bytes>) {
+    match linked.get(&file) {
+        Some(first) => entry.kind = Kind::HardLink(first.clone()),
+        None => drop(linked.insert(file, entry.path.clone())),
+    }
+}
+
+/// A part as a layer: it is listed before its contents are read.
+pub(crate) struct ListedPart {
+    part: Part,
+    source: ListedDirectory,
+}
+
+impl ListedPart {
+    pub(crate) fn open(part: Part) -> Result<ListedPart, Error> {
+        let source = ListedDirectory::open(&part.directory, part.options.clone())?;
+        Ok(ListedPart { part, source })
+    }
+}
+
+impl Source for ListedPart {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        while let Some(mut entry) = self.source.next_entry()? {
+            let Some(path) = self.part.moved(&entry.path) else { continue };
+            entry.path = path;
+            if let Kind::HardLink(target) = &mut entry.kind {
+                *target = self.part.moved(target).unwrap_or_default();
+            }
+            return Ok(Some(entry));
+        }
+        Ok(None)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        self.source.read(buffer)
+    }
+
+    fn shared_file(&self) -> Option<(u64, u64)> {
+        self.source.shared_file()
+    }
+
+    fn bookmark(&mut self) -> Option<Bookmark> {
+        self.source.bookmark()
+    }
+
+    fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
+        self.source.recall(bookmark, path)
+    }
+
+    fn expect(&mut self, order: &mut dyn Iterator<Item = Bookmark>) {
+        self.source.expect(order);
+    }
+
+    fn memory(&self) -> usize {
+        self.source.memory()
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        self.source.progress()
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        self.source.take_warnings()
     }
 }
 
@@ -104,6 +207,10 @@ impl Source for Joined {
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
         self.current.as_mut().map_or(Ok(Extent::End), |(_, source)| source.read(buffer))
+    }
+
+    fn read_again(&mut self) -> Option<u64> {
+        self.current.as_mut().and_then(|(_, source)| source.read_again())
     }
 
     fn progress(&self) -> (u64, Option<u64>) {
@@ -142,17 +249,10 @@ mod tests {
         fs::write(top.path().join("one/d/f"), "12").unwrap();
         fs::hard_link(top.path().join("one/d/f"), top.path().join("one/d/g")).unwrap();
         fs::write(top.path().join("file"), "abc").unwrap();
-        let whole = Part {
-            directory: top.path().join("one"),
-            options: DirectoryOptions::default(),
-            from: Bytes::new(),
-            to: b"name".to_vec(),
-            renames: BTreeMap::new(),
-        };
+        let whole = Part::new(top.path().join("one"), DirectoryOptions::default(), b"name".to_vec());
         let mut options = DirectoryOptions::default();
         options.only = Some(Names::existing(top.path(), "", [(1, &b"file"[..])]).unwrap());
-        let (from, to, renames) = (b"file".to_vec(), b"file_1".to_vec(), BTreeMap::new());
-        let file = Part { directory: top.path().to_path_buf(), options, from, to, renames };
+        let file = Part { from: b"file".to_vec(), ..Part::new(top.path(), options, b"file_1".to_vec()) };
         let mut joined = Joined::new(vec![whole, file], ROOT);
         let mut found = Vec::new();
         while let Some(entry) = joined.next_entry().unwrap() {
@@ -170,8 +270,7 @@ mod tests {
     #[test]
     fn entries_of_the_root_have_new_names() {
         let renames = BTreeMap::from([(b"a".to_vec(), b"a_1".to_vec())]);
-        let (directory, options) = (PathBuf::from("x"), DirectoryOptions::default());
-        let part = Part { directory, options, from: Bytes::new(), to: Bytes::new(), renames };
+        let part = Part { renames, ..Part::new("x", DirectoryOptions::default(), Bytes::new()) };
         for (path, moved) in [("", ""), ("a", "a_1"), ("a/a", "a_1/a"), ("ab", "ab"), ("b/a", "b/a")] {
             assert_eq!(part.moved(path.as_bytes()).unwrap(), moved.as_bytes());
         }

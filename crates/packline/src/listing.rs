@@ -14,7 +14,7 @@ use packline_tree::{
     list_pack_file, parse_pack_file,
 };
 
-use crate::joined::Part;
+use crate::joined::{Part, link_to_first};
 use crate::source::leave_out;
 use crate::{FileIdentity, Hints, Source};
 
@@ -59,13 +59,16 @@ impl List {
     ) -> Result<List, Error> {
         let name = parts.iter().map(|part| part.directory.escaped()).collect::<Vec<_>>().join(", ");
         let (mut placed, mut warnings) = (Vec::new(), Vec::new());
-        if !parts.iter().any(|part| part.to.is_empty()) {
+        if !parts.iter().any(Part::is_root) {
             let root = Entry { path: Bytes::new(), kind: Kind::Dir, meta: root, xattrs: Vec::new() };
             placed.push(Placed { priority: i32::MAX, listed: (root, None), place: None });
         }
+        let mut linked = BTreeMap::new();
         for mut part in parts {
             leave_out(output, &part.directory, &mut part.options);
-            place_part(&part, &mut placed, priority, &mut |warning| warnings.push(warning))?;
+            let warn = &mut |warning| warnings.push(warning);
+            let mut reports = Reports { priority: &mut *priority, linked: &mut linked, warn };
+            place_part(&part, &mut placed, &mut reports)?;
         }
         placed.sort_by_key(|placed| (matches!(placed.listed.0.kind, Kind::File { .. }), Reverse(placed.priority)));
         let (entries, places) = placed.into_iter().map(|placed| (placed.listed, placed.place)).unzip();
@@ -159,16 +162,20 @@ struct Placed {
     place: Option<PathBuf>,
 }
 
+/// What is asked and told while parts are listed.
+struct Reports<'a> {
+    priority: &'a mut dyn FnMut(&Path, i32) -> i32,
+    /// The first paths in the image of files with several names.
+    linked: &'a mut BTreeMap<(u64, u64), Bytes>,
+    warn: &'a mut dyn FnMut(String),
+}
+
 /// Adds the entries of a part, each with its priority: of directories and the like one that leaves their order as it is.
-fn place_part(
-    part: &Part,
-    placed: &mut Vec<Placed>,
-    priority: &mut dyn FnMut(&Path, i32) -> i32,
-    warn: &mut dyn FnMut(String),
-) -> Result<(), Error> {
+fn place_part(part: &Part, placed: &mut Vec<Placed>, reports: &mut Reports<'_>) -> Result<(), Error> {
+    let Reports { priority, linked, warn } = reports;
     // Priorities of the directories on the way to the current entry, each with the length of its path.
     let mut above: Vec<(Bytes, i32)> = Vec::new();
-    for (mut entry, file) in packline_tree::scan(&part.directory, part.options.clone(), warn)? {
+    for (mut entry, mut file) in packline_tree::scan(&part.directory, part.options.clone(), &mut **warn)? {
         let is_above = |directory: &[u8]| {
             let rest = entry.path.strip_prefix(directory);
             directory.is_empty() || rest.is_some_and(|rest| rest.starts_with(b"/"))
@@ -183,6 +190,9 @@ fn place_part(
         entry.path = path;
         if let Kind::HardLink(target) = &mut entry.kind {
             *target = part.moved(target).unwrap_or_default();
+        } else if let Some(shared) = file.as_ref().and_then(HostFile::shared_file).filter(|_| part.options.hard_links) {
+            link_to_first(&mut entry, shared, linked);
+            file = file.filter(|_| matches!(entry.kind, Kind::File { .. }));
         }
         let is_file = matches!(entry.kind, Kind::File { .. });
         let priority = if is_file { own } else { i32::MAX };

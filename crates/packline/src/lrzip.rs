@@ -165,7 +165,7 @@ pub(crate) fn pack_tree(
             Err(cause) => return Err(Error::Source { path, action: "cannot open", cause }),
         },
         Source::Image(image) => return Err(no_image(&image.display_path)),
-        Source::Directories { .. } => return Err(no_lrz("several directories")),
+        Source::Directories { .. } => return Err(no_lrz("plain files, or several directories,")),
         Source::Stack(_) => return Err(no_lrz("sources that lie over each other")),
         #[cfg(feature = "oci")]
         Source::Oci(image) => return Err(no_lrz(&format!("{}: an image of containers", image.name))),

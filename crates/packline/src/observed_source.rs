@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use packline_runtime::escape::Escape;
-use packline_tree::{Bytes, Entry, Extent, Source, Xattr};
+use packline_tree::{Bytes, Entry, Extent, Kind, Source, Xattr};
 
 use crate::{Changes, NewRoot, Observer, Pass, Progress};
 
@@ -22,8 +22,12 @@ pub(crate) struct ObservedSource<'a> {
     image: Arc<AtomicU64>,
     /// Names of dropped attributes: one warning is enough for each.
     dropped: BTreeSet<Bytes>,
-    /// Number of errors of the source after which it continued.
+    /// Number of errors of the source after which it continued, and of warnings.
     errors: u64,
+    warnings: u64,
+    /// Entries with times that images cannot have, and the path of the first.
+    clamped: u64,
+    first_clamped: Bytes,
 }
 
 impl<'a> ObservedSource<'a> {
@@ -35,7 +39,20 @@ impl<'a> ObservedSource<'a> {
         observer: &'a mut dyn Observer,
     ) -> ObservedSource<'a> {
         let (progress, dropped) = (Progress::default(), BTreeSet::new());
-        ObservedSource { before: None, bytes_before: 0, source, changes, observer, progress, image, dropped, errors: 0 }
+        ObservedSource {
+            before: None,
+            bytes_before: 0,
+            source,
+            changes,
+            observer,
+            progress,
+            image,
+            dropped,
+            errors: 0,
+            warnings: 0,
+            clamped: 0,
+            first_clamped: Bytes::new(),
+        }
     }
 
     /// With the entries of another source before, which are neither changed nor reported.
@@ -64,9 +81,33 @@ impl<'a> ObservedSource<'a> {
         self.refresh();
         if let Some(root) = self.missing_root().filter(|root| !root.required) {
             let path = root.path.escaped();
-            self.observer.warning(&format!("the source has nothing at or below {path}: the image is empty"));
+            self.warn(&format!("the source has nothing at or below {path}: the image is empty"));
         }
+        self.warn_of_times();
         self.observer.finishing(&self.progress);
+    }
+
+    fn warn_of_times(&mut self) {
+        if self.clamped > 0 {
+            let (count, first) = (self.clamped, shown(&self.first_clamped));
+            let (verb, plural) = if count == 1 { ("has", "y") } else { ("have", "ies") };
+            self.warn(&format!(
+                "{count} entr{plural} {verb} a time that SquashFS cannot store, before 1970 or after 2106: the nearest is \
+                 stored (the first is {first})"
+            ));
+        }
+    }
+
+    /// Counts an entry whose time an image cannot have.
+    fn check_time(&mut self, entry: &Entry) {
+        let stored = (0..=i64::from(u32::MAX)).contains(&entry.meta.mtime);
+        if stored || matches!(entry.kind, Kind::HardLink(_)) {
+            return;
+        }
+        if self.clamped == 0 {
+            self.first_clamped.clone_from(&entry.path);
+        }
+        self.clamped += 1;
     }
 
     /// The new root, if no entry at or below it was found.
@@ -84,10 +125,15 @@ impl<'a> ObservedSource<'a> {
         self.errors
     }
 
+    /// Number of warnings so far.
+    pub(crate) fn warnings(&self) -> u64 {
+        self.warnings
+    }
+
     /// The source's next entry; new warnings and errors after which it continues go to the observer.
     fn next_of_source(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
         let next = self.source.next_entry();
-        self.source.take_warnings().iter().for_each(|message| self.observer.warning(message));
+        self.source.take_warnings().iter().for_each(|message| self.warn(message));
         for error in self.source.take_problems() {
             self.errors += 1;
             self.observer.problem(&error);
@@ -97,6 +143,7 @@ impl<'a> ObservedSource<'a> {
 
     /// Passes a warning to the observer.
     pub(crate) fn warn(&mut self, message: &str) {
+        self.warnings += 1;
         self.observer.warning(message);
     }
 
@@ -120,9 +167,10 @@ impl Source for ObservedSource<'_> {
             return Ok(Some(entry));
         }
         while let Some(entry) = self.next_of_source()? {
-            let ObservedSource { observer, dropped, .. } = self;
-            let mut warn = |entry: &Entry, xattr: &Xattr| warn_once(*observer, dropped, entry, xattr);
+            let ObservedSource { observer, dropped, warnings, .. } = self;
+            let mut warn = |entry: &Entry, xattr: &Xattr| *warnings += warn_once(*observer, dropped, entry, xattr);
             if let Some(entry) = self.changes.apply(entry, &mut warn)? {
+                self.check_time(&entry);
                 self.progress.entries += 1;
                 self.refresh();
                 self.observer.entry(entry.info(), &self.progress);
@@ -145,6 +193,10 @@ impl Source for ObservedSource<'_> {
         Ok(extent)
     }
 
+    fn read_again(&mut self) -> Option<u64> {
+        if self.before.is_some() { None } else { self.source.read_again() }
+    }
+
     fn progress(&self) -> (u64, Option<u64>) {
         let (done, total) = self.source.progress();
         match &self.before {
@@ -154,12 +206,20 @@ impl Source for ObservedSource<'_> {
     }
 }
 
-fn warn_once(observer: &mut dyn Observer, dropped: &mut BTreeSet<Bytes>, entry: &Entry, xattr: &Xattr) {
-    if dropped.insert(xattr.name.clone()) {
+/// A path in messages; the root is `/`.
+fn shown(path: &[u8]) -> String {
+    if path.is_empty() { "/".to_string() } else { path.escaped() }
+}
+
+/// Warns of an attribute that is left out; the number of warnings.
+fn warn_once(observer: &mut dyn Observer, dropped: &mut BTreeSet<Bytes>, entry: &Entry, xattr: &Xattr) -> u64 {
+    let first = dropped.insert(xattr.name.clone());
+    if first {
         observer.warning(&format!(
             "{}: attribute {} is left out, here and elsewhere: the image can only store user., trusted. and security.",
             entry.path.escaped(),
             xattr.name.escaped()
         ));
     }
+    first.into()
 }

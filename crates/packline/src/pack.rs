@@ -9,7 +9,7 @@ use packline_image::idle_exclude;
 use packline_runtime::memory::fewer_workers;
 use packline_runtime::{OutputFile, Sink};
 use packline_squashfs::Options;
-use packline_tree::{Kind, Patterns, PseudoSource, RestOrder, Source as _, keep_all};
+use packline_tree::{Kind, Patterns, PseudoSource, Replaced, RestOrder, Source as _, keep_all};
 
 use crate::appended::Inputs;
 use crate::archive::scratch_for;
@@ -56,8 +56,8 @@ pub fn dry_run(mut request: PackRequest, observer: &mut dyn Observer) -> Result<
         #[cfg(feature = "lrz")]
         PackOptions::Lrz { .. } => return Err(crate::request::no_lrz("a dry run")),
     };
-    request.source.for_each_directory(&mut |_, options| options.readers = 0);
-    let Begun { mut observed, excludes, job, .. } = Begun::new(request, options, false, observer)?;
+    request.source.for_each_directory(&mut |_, options| (options.readers, options.entries_only) = (0, true));
+    let Begun { mut observed, excludes, job, replaced, .. } = Begun::new(request, options, false, observer)?;
     let mut run = DryRun::default();
     while let Some(entry) = observed.next_entry()? {
         run.counts.add(&entry.kind);
@@ -67,7 +67,7 @@ pub fn dry_run(mut request: PackRequest, observer: &mut dyn Observer) -> Result<
     }
     observed.finishing();
     warn_of_idle(&excludes, &job.input, &mut observed);
-    Ok(DryRun { errors: observed.errors(), ..run })
+    Ok(DryRun { errors: observed.errors(), replaced: replaced.count, ..run })
 }
 
 fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer) -> Result<ImageSummary, Error> {
@@ -76,6 +76,7 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
         mut observed,
         excludes,
         job,
+        replaced,
         #[cfg(feature = "verity")]
         mut verity,
     } = Begun::new(request, image, true, observer)?;
@@ -99,7 +100,8 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
     let found = cache.as_ref().map(|cache| cache.finish());
     cache.iter().flat_map(|cache| cache.warnings()).for_each(|warning| observed.warn(&warning));
     warn_of_idle(&excludes, &name, &mut observed);
-    let (errors, source_bytes, output_bytes) = (observed.errors(), observed.consumed(), output.size());
+    let (errors, warnings) = (observed.errors(), observed.warnings());
+    let (source_bytes, output_bytes) = (observed.consumed(), output.size());
     #[cfg(feature = "verity")]
     let verity = match verity {
         None => None,
@@ -114,6 +116,9 @@ fn pack_image(request: PackRequest, image: Options, observer: &mut dyn Observer)
     Ok(ImageSummary {
         image,
         errors,
+        warnings,
+        replaced: replaced.count,
+        first_replaced: replaced.first,
         source_bytes,
         output_bytes,
         workers_wanted,
@@ -137,6 +142,8 @@ struct Begun<'o> {
     /// For warnings, once all entries have been compared.
     excludes: Vec<Patterns>,
     job: Job,
+    /// What layers replaced of those below them.
+    replaced: Replaced,
     #[cfg(feature = "verity")]
     verity: Option<Packing>,
 }
@@ -251,6 +258,7 @@ impl<'o> Begun<'o> {
             observed,
             excludes,
             job,
+            replaced: opened.replaced,
             #[cfg(feature = "verity")]
             verity,
         })
@@ -302,6 +310,9 @@ pub(crate) fn open_output(
 fn excludes(source: &Source, changes: &Changes) -> Vec<Patterns> {
     let of_source = match source {
         Source::Directory { options, .. } => options.excludes.clone(),
+        Source::Directories { parts, .. } => {
+            parts.first().map_or_else(Patterns::new, |part| part.options.excludes.clone())
+        }
         Source::Stack(stack) => stack.remove.clone(),
         _ => Patterns::new(),
     };

@@ -12,7 +12,7 @@ use packline_runtime::escape::Escape;
 use packline_squashfs::read::DecodedBlocks;
 use packline_tree::decompress::{self, Limits};
 use packline_tree::tar::{self, TarOptions};
-use packline_tree::{Bytes, ContentOrder, DirectoryOptions, DirectorySource, KeepRule, Meta, Symlinks};
+use packline_tree::{Bytes, ContentOrder, DirectoryOptions, DirectorySource, KeepRule, Meta, Replaced, Symlinks};
 
 use crate::archive::scratch_for;
 use crate::joined::{Joined, Part};
@@ -90,6 +90,8 @@ pub(crate) struct Opened {
     pub(crate) source: Box<dyn packline_tree::Source>,
     /// Of a stack in limited memory: bytes for its tree that were granted, and that it takes.
     pub(crate) tree: Option<(u64, u64)>,
+    /// What layers replaced of those below them.
+    pub(crate) replaced: Replaced,
 }
 
 impl Prepared {
@@ -134,6 +136,15 @@ impl Prepared {
             Prepared::Image { image, .. } => PLAIN + SourceDemand::new(image, limit).least(),
             Prepared::Stack(stack) => stack.least(limit),
             _ => PLAIN,
+        }
+    }
+
+    /// How directories are read.
+    pub(crate) fn directory_options(&mut self) -> Vec<&mut DirectoryOptions> {
+        match self {
+            Prepared::Directory { options, .. } => vec![options],
+            Prepared::Directories { parts, .. } => parts.iter_mut().map(|part| &mut part.options).collect(),
+            _ => Vec::new(),
         }
     }
 
@@ -197,7 +208,7 @@ impl Granted {
     /// [`Error::Tree`] if it cannot be opened or read.
     pub(crate) fn open(self, opening: &Opening<'_>) -> Result<Opened, Error> {
         let options = |name: &String| TarOptions { input_name: name.clone(), ..opening.tar.clone() };
-        let opened = |name, source| Ok(Opened { name, source, tree: None });
+        let opened = |name, source| Ok(Opened { name, source, tree: None, replaced: Replaced::default() });
         match self {
             Granted::Directory { path, options } => {
                 let source = DirectorySource::open(&path, options)?;
@@ -302,6 +313,25 @@ impl Source {
         Ok(opened.map_or_else(|| Source::tar_file(path), Source::Image))
     }
 
+    /// Whether a path leads to a regular file that is neither an image nor a tar, plain or compressed, nor a container: what
+    /// [`Source::at`] has no entries for. An empty file is one, too.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if it cannot be opened or read.
+    pub fn is_plain_file(path: &Path) -> Result<bool, Error> {
+        let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
+        if !fs::metadata(path).map_err(refused)?.is_file() {
+            return Ok(false);
+        }
+        let mut file = File::open(path).map_err(refused)?;
+        let head = head_of(path, &mut file)?;
+        Ok(match ContentKind::of_head(&head) {
+            None => is_no_tar(&head) && ImagePlace::new(path).open(metadata_cache(None)).is_err(),
+            Some(ContentKind::Compressed(_)) => !holds_tar(path),
+            Some(_) => false,
+        })
+    }
+
     /// A tar or an image from a stream, by its first bytes. An image is stored in a file without a name first.
     ///
     /// # Errors
@@ -339,7 +369,7 @@ pub(crate) fn peeked(name: &Path, mut stream: Box<dyn Read + Send>) -> Result<(V
 /// damaged, which is an error of its own.
 pub(crate) fn refuse_container(name: &Path, head: &[u8]) -> Result<(), Error> {
     match ContentKind::of_head(head) {
-        None if !head.is_empty() && !head.starts_with(&[0; 8]) && head.get(257..262) != Some(b"ustar") => {
+        None if !head.is_empty() && is_no_tar(head) => {
             let (what, expected) =
                 ("neither a directory nor a tar: no header at byte 0", "either, or a compressed tar");
             Err(Error::Target { path: name.to_path_buf(), what: what.to_string(), expected: expected.to_string() })
@@ -347,6 +377,20 @@ pub(crate) fn refuse_container(name: &Path, head: &[u8]) -> Result<(), Error> {
         None | Some(ContentKind::Tar | ContentKind::Compressed(_)) => Ok(()),
         Some(found) => Err(found.instead_of(name, "a directory or a tar")),
     }
+}
+
+/// Whether an input whose start no container has is not a tar either: zeros may be the end of one, and its first header may be damaged.
+fn is_no_tar(head: &[u8]) -> bool {
+    !head.starts_with(&[0; 8]) && head.get(257..262) != Some(b"ustar")
+}
+
+/// Whether a compressed file may have a tar in it: its content begins as one, or cannot be read.
+fn holds_tar(path: &Path) -> bool {
+    let head = File::open(path).and_then(|file| {
+        let mut plain = decompress::open(file, &Limits::default())?;
+        decompress::read_head(&mut plain)
+    });
+    head.map_or(true, |head| ContentKind::of_head(&head) == Some(ContentKind::Tar) || !is_no_tar(&head))
 }
 
 /// Whether an input with this start is compressed.

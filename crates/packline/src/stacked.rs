@@ -21,8 +21,9 @@ use packline_tree::{
     keep_all,
 };
 
+use crate::joined::ListedPart;
 use crate::source::{BUFFERS_LEAST, Granted, Opened, Opening, Prepared, WINDOW_LEAST, Watch, decompressor, joined};
-use crate::{Error, Image, Resources, Source, Stack};
+use crate::{DEFAULT_META, Error, Image, Resources, Source, Stack};
 
 /// Most layers: each has an open file.
 const LAYERS_MOST: usize = 1_000;
@@ -42,6 +43,12 @@ pub(crate) struct PreparedStack {
 enum PreparedLayer {
     InPlace(Prepared),
     First { name: String, tar: Unread, compressed: bool },
+}
+
+impl PreparedLayer {
+    fn is_directory(&self) -> bool {
+        matches!(self, PreparedLayer::InPlace(Prepared::Directory { .. } | Prepared::Directories { .. }))
+    }
 }
 
 /// A stack whose share of the memory is known.
@@ -129,14 +136,13 @@ impl PreparedStack {
         let least = self.least(limit);
         let (PreparedStack { name, layers, whiteouts, remove }, extra) = (self, spare / 2);
         let first = layers.iter().filter(|layer| matches!(layer, PreparedLayer::First { .. })).count();
-        let directories =
-            layers.iter().filter(|layer| matches!(layer, PreparedLayer::InPlace(Prepared::Directory { .. })));
+        let directories = layers.iter().filter(|layer| layer.is_directory());
         let (directories, share) = (directories.count(), spare / 4 / layers.len().max(1) as u64);
         let mut memory = least.saturating_add(if limit.is_some() { extra } else { 0 });
         let mut grant = |layer| match layer {
             PreparedLayer::First { name, tar, .. } => GrantedLayer::First { name, tar },
             PreparedLayer::InPlace(mut prepared) => {
-                if let Prepared::Directory { options, .. } = &mut prepared {
+                for options in prepared.directory_options() {
                     options.readers = options.readers.div_ceil(directories);
                     options.ahead_directories /= directories;
                 }
@@ -165,6 +171,11 @@ fn prepare(source: Source, layers: &mut Vec<PreparedLayer>) -> Result<(), Error>
             let compressed = layer.is_compressed()?;
             layers.push(PreparedLayer::First { name: layer.name.clone(), tar: Unread::Oci(layer), compressed });
         }
+        return Ok(());
+    }
+    if let Source::Directories { parts, .. } = source {
+        let alone = |part| Prepared::Directories { parts: vec![part], root: DEFAULT_META };
+        layers.extend(parts.into_iter().map(|part| PreparedLayer::InPlace(alone(part))));
         return Ok(());
     }
     layers.push(match Prepared::new(source)? {
@@ -231,13 +242,19 @@ impl GrantedStack {
         source.list(&mut |done, total| (opening.compared)(done, total))?;
         let taken = packline_tree::Source::memory(&source) as u64;
         let tree = if tree.most == u64::MAX { None } else { Some((tree.granted, taken)) };
-        Ok(Opened { name, source: Box::new(source), tree })
+        let replaced = source.replaced();
+        Ok(Opened { name, source: Box::new(source), tree, replaced })
     }
 }
 
 fn open_in_place(granted: Granted, opening: &Opening<'_>) -> Result<Layer, Error> {
     if let Granted::Directory { path, options } = granted {
         return Ok(Layer { name: path.escaped(), source: Box::new(ListedDirectory::open(&path, options)?) });
+    }
+    if let Granted::Directories { parts, .. } = granted {
+        let [part] = <[_; 1]>::try_from(parts).map_err(|_| refused("a layer of several directories", "one each"))?;
+        let name = part.directory.escaped();
+        return Ok(Layer { name, source: Box::new(ListedPart::open(part)?) });
     }
     // Of a layer everything is needed, to know what hides what.
     let all = Opening { tar: opening.tar.clone(), rule: keep_all(), order: ContentOrder::default(), ..*opening };

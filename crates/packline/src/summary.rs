@@ -19,6 +19,12 @@ pub struct ImageSummary {
     pub image: Summary,
     /// What could not be read, and was left out on request.
     pub errors: u64,
+    /// Warnings about entries: files that changed while they were read, attributes that cannot be stored and the like.
+    pub warnings: u64,
+    /// Entries of layers that later layers replaced. A directory counts as one, with all that was in it.
+    pub replaced: u64,
+    /// The paths of the first of them.
+    pub first_replaced: Vec<Vec<u8>>,
     /// Bytes of the source consumed: of the stored tar, or of the files.
     pub source_bytes: u64,
     /// Bytes written to the output, padding included.
@@ -56,4 +62,6 @@ pub struct DryRun {
     pub content_bytes: u64,
     /// What could not be read, and would be left out.
     pub errors: u64,
+    /// Entries of layers that later layers would replace.
+    pub replaced: u64,
 }

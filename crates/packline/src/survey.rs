@@ -45,7 +45,7 @@ impl Survey<'_> {
             let below = join(path, entry.file_name().as_bytes());
             let Ok(found) = entry.metadata() else { continue };
             let left_out = self.options.passes_over(&below)
-                || self.options.excludes.matches(&below, found.is_dir())
+                || self.options.excludes(&below, found.is_dir())
                 || self.options.without_inodes.contains(&(found.dev(), found.ino()));
             if left_out || self.is_elsewhere(&found) {
                 continue;

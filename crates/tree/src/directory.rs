@@ -5,13 +5,16 @@
 //! only on request ([`Symlinks`]), and never one that takes the place of a directory during the walk: everything is opened
 //! relative to its directory, and must be what was listed.
 //!
-//! A file must keep its size from being listed to being read, and must not be replaced; one that does not is an error.
+//! A file that changes between being listed and being read gets a warning, and is stored as it is then: `change.rs` has the rules. A file
+//! with several names must not be replaced by another one, which is an error.
 //!
 //! With [`DirectoryOptions::continue_on_error`] what cannot be read is left out and reported ([`Source::take_problems`]): the same, in the
-//! same order, with any number of readers. So small files are then read before their entry is given, also without readers.
+//! same order, with any number of readers. Small files are read before their entry is given, also without readers: its size may be another
+//! one then.
 
 mod ahead;
 mod batch;
+mod change;
 mod fault;
 mod feed;
 mod file;
@@ -85,6 +88,8 @@ pub struct DirectoryOptions {
     pub above: BTreeSet<(u64, u64)>,
     /// Names that are left out, with all below them; never the root.
     pub excludes: Patterns,
+    /// Canonical path of the root in what is packed, empty for the root of that: patterns are compared with paths there.
+    pub prefix: Bytes,
     /// Canonical paths that are left out, with all below them.
     pub without: Vec<Bytes>,
     /// Device and inode numbers of entries that are left out, under all of their names; never the root.
@@ -99,6 +104,8 @@ pub struct DirectoryOptions {
     /// Whether what cannot be read is left out: a directory stays and is empty; an entry of which an extended attribute cannot be read stays,
     /// without any. An error in a file of more than 128 KiB that has been opened is final all the same.
     pub continue_on_error: bool,
+    /// Whether only entries are wanted: files are opened, and read only with `continue_on_error`.
+    pub entries_only: bool,
     /// How many threads read small files ahead of the caller; with 0 the caller reads everything. Changes no result.
     pub readers: usize,
     /// How many bytes of content they read ahead at most, not counting the current file; at least 131,072.
@@ -129,12 +136,14 @@ impl Default for DirectoryOptions {
             symlinks: Symlinks::Kept,
             above: BTreeSet::new(),
             excludes: Patterns::new(),
+            prefix: Bytes::new(),
             without: Vec::new(),
             without_inodes: BTreeSet::new(),
             filter: None,
             below: Bytes::new(),
             only: None,
             continue_on_error: false,
+            entries_only: false,
             readers: 0,
             ahead_bytes: AHEAD_BYTES,
             ahead_directories: AHEAD_DIRECTORIES,
@@ -144,6 +153,7 @@ impl Default for DirectoryOptions {
 
 pub struct DirectorySource {
     feed: Feed<Scanner>,
+    hard_links: bool,
 }
 
 impl DirectoryOptions {
@@ -160,6 +170,14 @@ impl DirectoryOptions {
             || self.filter.as_ref().is_some_and(|filter| filter.leaves_out(path))
     }
 
+    /// Whether a pattern matches the entry at a path.
+    pub fn excludes(&self, path: &[u8], directory: bool) -> bool {
+        match self.prefix.is_empty() || self.excludes.is_empty() {
+            true => self.excludes.matches(path, directory),
+            false => self.excludes.matches(&[&self.prefix, &b"/"[..], path].concat(), directory),
+        }
+    }
+
     /// Whether a path neither leads to the directory that is wanted nor is in it.
     fn is_beside(&self, path: &[u8]) -> bool {
         let (short, long) =
@@ -173,9 +191,11 @@ impl DirectorySource {
     /// Opens the directory `root`, which may be given as a symbolic link to one. Fails if it cannot be opened.
     pub fn open(root: &Path, options: DirectoryOptions) -> Result<Self, Error> {
         let (readers, ahead, go_on) = (options.readers, options.ahead_bytes, options.continue_on_error);
-        let directories = options.ahead_directories;
+        let (directories, hard_links) = (options.ahead_directories, options.hard_links);
+        let unread = options.entries_only && !go_on;
         let feed = Feed::new(Scanner::open(root, options)?, root, readers, ahead).keeping_open(directories);
-        Ok(Self { feed: if go_on { feed.continuing() } else { feed } })
+        let feed = if unread { feed.leaving_unread() } else { feed };
+        Ok(Self { feed: if go_on { feed.continuing() } else { feed }, hard_links })
     }
 }
 
@@ -200,6 +220,14 @@ impl Source for DirectorySource {
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
         self.feed.read(buffer)
+    }
+
+    fn read_again(&mut self) -> Option<u64> {
+        self.feed.read_again()
+    }
+
+    fn shared_file(&self) -> Option<(u64, u64)> {
+        self.feed.shared_file().filter(|_| self.hard_links)
     }
 
     /// Bytes of contents returned so far, holes included; the total is not known.

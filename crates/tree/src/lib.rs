@@ -58,7 +58,7 @@ pub use mtree::{Mtree, MtreeSource};
 pub use names::Names;
 pub use namespace::{
     Content, Fault, InodeId, LINK_HOPS_MAX, Left, NAME_MAX, NO_XATTR, Namespace, NamespaceError, NodeId, PATH_MAX,
-    TARGET_MAX, Tree,
+    Replaced, TARGET_MAX, Tree,
 };
 pub use owner_map::OwnerMap;
 pub use pack_file::{GlobPattern, PackGlob, PackKind, PackLine, TypeSet, list_pack_file, parse_pack_file};

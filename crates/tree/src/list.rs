@@ -11,11 +11,18 @@ use crate::{DirectoryOptions, Entry, Error, Extent, Source};
 pub struct HostFile {
     path: PathBuf,
     id: Option<FileId>,
+    /// It has other names.
+    shared: bool,
 }
 
 impl HostFile {
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Device and inode number, if it was found to have other names.
+    pub fn shared_file(&self) -> Option<(u64, u64)> {
+        self.id.filter(|_| self.shared)
     }
 
     /// The file that must be there, if that is known.
@@ -26,14 +33,14 @@ impl HostFile {
 
 impl From<PathBuf> for HostFile {
     fn from(path: PathBuf) -> Self {
-        Self { path, id: None }
+        Self { path, id: None, shared: false }
     }
 }
 
 /// Entries of an iterator, and the contents of its files.
 ///
-/// Entries are returned unchanged, extended attributes included. The content of a regular file is read from its local file, which must
-/// have the entry's size; a regular file of size 0 needs none.
+/// Entries are returned unchanged, extended attributes included, but for the size of a file that is shorter than its entry says. The content
+/// of a regular file is read from its local file; a regular file of size 0 needs none.
 pub struct ListSource<I> {
     feed: Feed<List<I>>,
     bytes: Option<u64>,
@@ -59,10 +66,10 @@ impl<I: Iterator<Item = (Entry, Option<HostFile>)>> Finder for List<I> {
     fn find(&mut self) -> Result<Option<Found>, Error> {
         let Some((entry, file)) = self.0.next() else { return Ok(None) };
         let (place, id) = match file {
-            Some(HostFile { path, id }) => (Place::At(path), id),
+            Some(HostFile { path, id, .. }) => (Place::At(path), id),
             None => (Place::Nowhere, None),
         };
-        Ok(Some(Found { entry, place, id, shared: false, sparse: true, wants_xattrs: false }))
+        Ok(Some(Found { id, sparse: true, ..Found::new(entry, place) }))
     }
 }
 
@@ -75,8 +82,16 @@ impl<I: Iterator<Item = (Entry, Option<HostFile>)>> Source for ListSource<I> {
         self.feed.read(buffer)
     }
 
+    fn read_again(&mut self) -> Option<u64> {
+        self.feed.read_again()
+    }
+
     fn progress(&self) -> (u64, Option<u64>) {
         (self.feed.bytes_done(), self.bytes)
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        self.feed.take_warnings()
     }
 }
 
@@ -91,7 +106,8 @@ pub fn scan(
     let mut scanner = Scanner::open(root, options)?;
     let mut entries = Vec::new();
     while let Some(found) = scanner.next_complete()? {
-        let file = found.size().map(|_| HostFile { path: found.host_path(root), id: found.id });
+        let (id, shared) = (found.id, found.shared);
+        let file = found.size().map(|_| HostFile { path: found.host_path(root), id, shared });
         entries.push((found.entry, file));
     }
     scanner.take_warnings().into_iter().for_each(warn);

@@ -41,7 +41,7 @@ pub use store::{InodeId, NodeId};
 pub(crate) use store::{push, reserve};
 pub use tree::{Content, Tree};
 
-use crate::{Entry, Kind, Meta};
+use crate::{Bytes, Entry, Kind, Meta};
 use layers::Layers;
 use recent::Recent;
 use resolve::{Lookup, Missing, Walk, split};
@@ -58,7 +58,20 @@ pub struct Namespace {
     /// Hard links whose target was missing, in order; some may have been replaced since.
     pending: Vec<NodeId>,
     recent: Recent,
+    replaced: Replaced,
 }
+
+/// Entries of layers that are not in the tree because later layers have others at their paths. A directory that is replaced counts as one
+/// with all that is in it; what whiteouts hide does not count, nor do directories that merge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Replaced {
+    pub count: u64,
+    /// The paths of the first ones.
+    pub first: Vec<Bytes>,
+}
+
+/// How many replaced entries are named.
+const NAMED_MOST: usize = 3;
 
 /// Result of [`Namespace::hide`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +95,7 @@ impl Namespace {
     /// A tree with a root with the attributes `defaults`, which implied directories get too.
     pub fn new(defaults: Meta) -> Self {
         let (store, lookup) = (Store::new(defaults), Lookup::new());
-        Self { store, lookup, defaults, pending: Vec::new(), recent: Recent::default() }
+        Self { store, lookup, defaults, pending: Vec::new(), recent: Recent::default(), replaced: Replaced::default() }
     }
 
     /// The same for entries of layers, the lowest first.
@@ -126,6 +139,18 @@ impl Namespace {
     /// made like an implied directory if it is missing.
     pub fn hide_below(&mut self, path: &[u8], make: bool) -> Result<(), NamespaceError> {
         self.hide_in(path, make).map_err(|fault| NamespaceError::new(path, fault))
+    }
+
+    /// What was replaced so far.
+    pub fn replaced(&self) -> &Replaced {
+        &self.replaced
+    }
+
+    /// The inode of the entry at a path, if it is not a directory.
+    pub fn inode_at(&mut self, path: &[u8]) -> Option<InodeId> {
+        let node = links::find(&mut self.store, &mut self.lookup, path)?;
+        let leaf = !matches!(self.store.inode_of(node).kind, Type::Dir | Type::Pending);
+        leaf.then(|| self.store.node(node).inode)
     }
 
     /// Upper bound of its memory, bytes.
@@ -254,6 +279,9 @@ impl Namespace {
             _ => {}
         }
         let inode = self.inode(added)?;
+        if inode != self.store.node(node).inode {
+            self.note_replaced(node, added.entry);
+        }
         self.store.rebind(node, inode);
         self.store.touch(node);
         self.note_pending(node);
@@ -265,11 +293,22 @@ impl Namespace {
     /// Replaces a directory, and so all that is in it.
     fn replace_directory(&mut self, node: NodeId, place: (NodeId, &[u8]), added: Added<'_>) -> Result<(), Fault> {
         let inode = self.inode(added)?;
+        self.note_replaced(node, added.entry);
         self.detach(node);
         self.recent.clear();
         let node = self.walk(Missing::Refuse).name(place.0, place.1, inode)?;
         self.note_pending(node);
         Ok(())
+    }
+
+    /// Counts an entry of an earlier layer.
+    fn note_replaced(&mut self, node: NodeId, by: &Entry) {
+        if self.store.layers.as_ref().is_some_and(|layers| !layers.is_current(node)) {
+            self.replaced.count += 1;
+            if self.replaced.first.len() < NAMED_MOST {
+                self.replaced.first.push(by.path.clone());
+            }
+        }
     }
 
     fn merge(&mut self, node: NodeId, added: Added<'_>) {

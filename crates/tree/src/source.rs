@@ -76,9 +76,19 @@ impl Bookmark {
 pub trait Source {
     /// The next entry, or `None` after the last. Skips the unread rest of the current file's content.
     fn next_entry(&mut self) -> Result<Option<Entry>, Error>;
-    /// Continues reading the content of the last entry, a regular file. The sum of all extents is exactly the entry's size: a source that finds
-    /// less or more returns an error.
+    /// Continues reading the content of the last entry, a regular file. The sum of all extents is exactly the entry's size: of a file that
+    /// grew the rest is left out, and one that got shorter ends with zeros; both are warnings. Other sources that find less or more
+    /// return an error.
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error>;
+    /// After the end of a content that got shorter while it was read: starts it over, and returns its size now. `None` if the content is as
+    /// it should be, or stays as it is. Whoever does not ask has zeros at its end.
+    fn read_again(&mut self) -> Option<u64> {
+        None
+    }
+    /// Device and inode number of the last entry on this machine, if it has other names, which other sources may have.
+    fn shared_file(&self) -> Option<(u64, u64)> {
+        None
+    }
     /// Position of the content of the current entry, a regular file of which nothing has been read. `None` if the source can only read
     /// forward.
     fn bookmark(&mut self) -> Option<Bookmark> {

@@ -24,8 +24,8 @@ use std::path::PathBuf;
 use packline_engine::Config;
 
 use crate::{
-    Bookmark, ContentOrder, Contents, CopyReader, Entry, Error, Extent, Held, KeepRule, Kind, Meta, NO_XATTR, Source,
-    keep_all,
+    Bookmark, ContentOrder, Contents, CopyReader, Entry, Error, Extent, Held, KeepRule, Kind, Meta, NO_XATTR, Replaced,
+    Source, keep_all,
 };
 use files::Place;
 use merge::{Merge, Merged};
@@ -142,6 +142,11 @@ impl StackSource {
             self.announce(&files);
         }
         Ok(())
+    }
+
+    /// What layers replaced of those below them; nothing before they are listed.
+    pub fn replaced(&self) -> Replaced {
+        self.merged.as_ref().map_or_else(Replaced::default, |listed| listed.merged.replaced.clone())
     }
 
     fn merge(&mut self) -> Result<Listed, Error> {
@@ -284,7 +289,9 @@ impl Source for StackSource {
     }
 
     fn take_warnings(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.warnings)
+        let mut warnings = std::mem::take(&mut self.warnings);
+        self.layers.iter_mut().for_each(|layer| warnings.append(&mut layer.source.take_warnings()));
+        warnings
     }
 
     fn take_problems(&mut self) -> Vec<Error> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use packline::requests::{DryRun, PackRequest, PackSummary};
 use packline::{EntryInfo, EntryKind, Observer, Progress, StoredData};
 
-use crate::compat::tools_ng;
+use crate::compat::{squashfs_tools, tools_ng};
 use crate::ui::elapsed::{Elapsed, Started};
 use crate::ui::escape::{Escape, escaped_path};
 use crate::ui::failure::Failure;
@@ -95,7 +95,11 @@ pub fn run_pack_listing(
         OutputStyle::ToolsNg { quiet: false } | OutputStyle::SquashfsTools { quiet: false, .. } => {
             let more = [report::read_back(summary, verified), report::cached(summary)];
             let more: String = more.into_iter().flatten().map(|line| line + "\n").collect();
-            io.report_as(false, &(tools_ng::statistics(summary) + &more))
+            let own = match style {
+                OutputStyle::SquashfsTools { .. } => squashfs_tools::summary::statistics(summary),
+                _ => tools_ng::statistics(summary),
+            };
+            io.report_as(false, &(own + &more))
         }
         OutputStyle::Packline { json: true, stats, .. } => {
             io.report_as(true, &report::json(summary, peak, (elapsed, verified), stats))

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::ui::counters;
 use crate::ui::elapsed::{Elapsed, show_time};
+use crate::ui::escape::escaped_path;
 #[cfg(feature = "verity")]
 use crate::ui::hash_tree;
 use crate::ui::size::{count, show_bytes, show_ratio};
@@ -61,8 +62,14 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
         let line = format!("verity: {}\n{}", hash_tree::root_hash(made), hash_tree::tree(made));
         lines.insert(lines.len() - 1, line);
     }
+    if summary.replaced > 0 {
+        lines.insert(lines.len() - 1, replaced(summary));
+    }
     if summary.errors > 0 {
         lines.insert(lines.len() - 1, errors(summary.errors));
+    }
+    if summary.warnings > 0 {
+        lines.insert(lines.len() - 1, count(summary.warnings, "warning"));
     }
     if stats {
         lines.push(tables_text(summary));
@@ -125,6 +132,14 @@ fn based(summary: &ImageSummary) -> Option<String> {
 /// How much could not be read.
 pub fn errors(errors: u64) -> String {
     format!("{}: what could not be read is left out", count(errors, "error"))
+}
+
+/// What layers replaced of those below them.
+fn replaced(summary: &ImageSummary) -> String {
+    let names: Vec<String> = summary.first_replaced.iter().map(|path| escaped_path(path)).collect();
+    let more = if summary.replaced > names.len() as u64 { ", ..." } else { "" };
+    let entries = count(summary.replaced, "entry");
+    format!("{entries} of earlier sources replaced by later ones: {}{more}", names.join(", "))
 }
 
 /// Numbers of entries by type.
@@ -212,6 +227,8 @@ fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
         "hard_links": counts.hard_links,
         "special": counts.special,
         "errors": summary.errors,
+        "warnings": summary.warnings,
+        "replaced": summary.replaced,
         "inodes": image.end.inodes,
         "source_bytes": summary.source_bytes,
         "content_bytes": image.content_bytes,

@@ -41,6 +41,7 @@ mod matrix_workers;
 mod mount_fuse;
 mod pack_attributes;
 mod pack_base;
+mod pack_beside;
 mod pack_cache;
 mod pack_cache_server;
 mod pack_continue;

@@ -125,6 +125,69 @@ fn places_of_data_are_listed() {
     assert!(complaint.contains("none/log: cannot create") && !sandbox.at("y.sqfs").exists(), "{complaint}");
 }
 
+/// A sort file of mkisofs has paths from the working directory: <https://github.com/plougher/squashfs-tools/blob/master/squashfs-tools/sort.c>.
+#[test]
+fn takes_sort_files_of_mkisofs_and_sources_that_end_in_dots() {
+    if !ready() {
+        return;
+    }
+    let sandbox = with_source();
+    let first = |log: &str| fs::read_to_string(sandbox.at(log)).unwrap().lines().next().unwrap().to_string();
+    let options = ["-noappend", "-quiet", "-no-progress", "-sort", "sort", "-log", "ours", "-e", "zero"];
+    for (lines, warned) in
+        [("source/noise 5\nsource/big 3\n", true), ("noise 5\nbig 3\n", false), ("big 3\nsource/noise 5\n", false)]
+    {
+        sandbox.write("sort", lines);
+        let ran = sandbox.good(&[&["mksquashfs", "source", "x.sqfs"], &options[..]].concat());
+        let expected = if lines.starts_with("big") { "source/big" } else { "source/noise" };
+        assert!(first("ours").starts_with(expected), "{}", first("ours"));
+        assert_eq!(ran.stderr.contains("is below the working directory"), warned, "{ran:?}");
+    }
+    sandbox.write("down/p1/f", "x");
+    for (source, expected) in [
+        ("down/p1/..", &["/down", "/down/p1", "/down/p1/f"][..]),
+        ("down/p1/.", &["/p1", "/p1/f"]),
+        ("down/p1/../p1", &["/p1", "/p1/f"]),
+    ] {
+        sandbox.good(&["mksquashfs", source, "y.sqfs", "-keep-as-directory", "-noappend", "-quiet"]);
+        assert_eq!(paths(&sandbox, "y.sqfs"), expected, "{source}");
+    }
+}
+
+/// snapd expects further lines: `TestBuildWithCompressionUnhappy` in <https://github.com/canonical/snapd/blob/master/snap/squashfs/squashfs_test.go>.
+#[test]
+fn words_that_scripts_search_are_those_of_the_peer() {
+    if !ready() {
+        return;
+    }
+    let sandbox = with_source();
+    let unknown = |ran: Ran| ran.stderr.replace("/usr/bin/", "").replace("packline: ", "mksquashfs: ");
+    let words = ["source", "x.sqfs", "-comp", "silly"];
+    let ours = unknown(sandbox.run(&[&["mksquashfs"], &words[..]].concat()));
+    assert_eq!(ours, unknown(Ran::of(&mut sandbox.program("mksquashfs", &words))));
+    let numbers = |text: String| {
+        let lines =
+            text.lines().filter(|line| line.starts_with("Number of ") && !line.contains(" nodes ")).map(str::to_string);
+        lines.collect::<BTreeSet<_>>()
+    };
+    let words = ["source", "x.sqfs", "-noappend", "-no-progress"];
+    let ours = sandbox.good(&[&["mksquashfs"], &words[..]].concat()).text();
+    let size = format!("Filesystem size {:.2} Kbytes", f64::from(superblock_bytes(&sandbox)) / 1024.0);
+    assert!(ours.contains(&size) && ours.contains("% of uncompressed filesystem size ("), "{ours}");
+    let peers = numbers(sandbox.peer("mksquashfs", &words).text());
+    let strange: Vec<String> = numbers(ours).difference(&peers).cloned().collect();
+    assert!(
+        strange.iter().all(|line| ["fragments", "duplicate"].iter().any(|word| line.contains(word))),
+        "{strange:?} {peers:?}"
+    );
+}
+
+/// `bytes_used` of the superblock of `x.sqfs`.
+fn superblock_bytes(sandbox: &Sandbox) -> u32 {
+    let image = sandbox.read("x.sqfs");
+    u32::from_le_bytes(image[40..44].try_into().unwrap())
+}
+
 #[test]
 fn a_tar_may_follow_another() {
     if !ready() {

@@ -46,7 +46,7 @@ fn layers() -> Sandbox {
 }
 
 fn pack(sandbox: &Sandbox, sources: &[&str], options: &[&str]) -> Vec<u8> {
-    sandbox.good(&[&["pack", "-q", "-f"], sources, &["new.sqfs"], options].concat());
+    sandbox.good(&[&["pack", "-q", "-f", "--overlay"], sources, &["new.sqfs"], options].concat());
     sandbox.read("new.sqfs")
 }
 
@@ -113,7 +113,7 @@ fn a_layer_may_be_standard_input() {
         shell(&sandbox, &format!("cat {input} | {PACKLINE} pack -q -f -c none {operands} new.sqfs"));
         assert!(sandbox.read("new.sqfs") == merged, "{input} {operands}");
     }
-    shell(&sandbox, &format!("{PACKLINE} pack -q -c none low high - | cmp - new.sqfs"));
+    shell(&sandbox, &format!("{PACKLINE} pack -q -c none --overlay low high - | cmp - new.sqfs"));
     let twice = sandbox.refusal(sandbox.command(&["pack", "-", "-", "new.sqfs", "-f"]).stdin(sandbox.open("low.tar")));
     assert_eq!(twice, "packline: standard input has been read already");
 }
@@ -211,7 +211,7 @@ fn what_is_removed_is_not_in_the_result() {
     for source in ["a", "a.tar"] {
         assert!(pack(&sandbox, &[source], &["-c", "none", "--remove", "d", "--remove=*.o"]) == alone, "{source}");
     }
-    let warned = sandbox.good(&["pack", "-q", "-f", "a", "b", "new.sqfs", "--remove", "none"]);
+    let warned = sandbox.good(&["pack", "-q", "-f", "--overlay", "a", "b", "new.sqfs", "--remove", "none"]);
     assert!(warned.stderr.contains("none"), "{warned:?}");
 }
 
@@ -235,7 +235,7 @@ fn the_output_may_lie_in_a_layer() {
     shell(&sandbox, "mkdir a b && echo 1 > a/x && echo 2 > b/y");
     let expected = pack(&sandbox, &["a", "b"], &["-c", "none", "--mtime", "1"]);
     for _ in 0..2 {
-        sandbox.good(&["pack", "-q", "-f", "a", "b", "b/new.sqfs", "-c", "none", "--mtime", "1"]);
+        sandbox.good(&["pack", "-q", "-f", "--overlay", "a", "b", "b/new.sqfs", "-c", "none", "--mtime", "1"]);
         assert!(sandbox.read("b/new.sqfs") == expected);
     }
     shell(&sandbox, "tar -cf a.tar a");
@@ -261,7 +261,8 @@ fn a_tree_that_is_too_large_for_the_memory_is_an_error_that_says_so() {
         &sandbox,
         "mkdir a b && for n in $(seq 1 40); do mkdir a/$n; (cd a/$n && seq -f %0240.0f 1 700 | xargs touch); done",
     );
-    let message = sandbox.refused(&["pack", "a", "b", "new.sqfs", "--mem", "24M", "-c", "none", "-b", "4K", "-j", "1"]);
+    let pack = ["pack", "a", "b", "new.sqfs", "--overlay", "--mem", "24M", "-c", "none", "-b", "4K", "-j", "1"];
+    let message = sandbox.refused(&pack);
     assert!(
         message.contains("entries so far takes") && message.contains("(expected a larger memory limit"),
         "{message}"
@@ -279,14 +280,17 @@ fn what_fits_no_source_is_refused() {
             &["a.tar", "b.tar", "o.sqfs", "--one-file-system"][..],
             "--one-file-system: only a directory can be packed so (the sources are a tar)",
         ),
-        (&["a", "b", "o.sqfs", "--lenient"], "--lenient: only a tar can be packed so (the sources are a directory)"),
+        (
+            &["a", "b", "--overlay", "o.sqfs", "--lenient"],
+            "--lenient: only a tar can be packed so (the sources are a directory)",
+        ),
         (
             &["a", "b.tar", "o.sqfs", "--platform", "linux/arm"],
             "--platform: only an image of containers can be packed so (the sources are a directory, a tar)",
         ),
         (&["a", "o.sqfs", "--platform", "linux"], "--platform"),
         (
-            &["a", "b", "o.sqfs", "--continue"],
+            &["a", "b", "--overlay", "o.sqfs", "--continue"],
             "--continue: what cannot be read is left out of a directory that is packed alone",
         ),
         (
@@ -301,7 +305,7 @@ fn what_fits_no_source_is_refused() {
         assert!(message.contains(expected), "{message}");
     }
     for (arguments, expected) in [
-        (&["a", "b", "o.lrz"][..], "sources that lie over each other for a .lrz file"),
+        (&["a", "b.tar", "o.lrz"][..], "sources that lie over each other for a .lrz file"),
         (&["a", "none", "o.sqfs"], "none: cannot open"),
     ] {
         let ran = sandbox.run(&[&["pack"], arguments].concat());

@@ -51,6 +51,8 @@ pub(crate) struct Decisions {
     pub(crate) saved: Saved,
     files: Vec<FileLayout>,
     sizes: Vec<u32>,
+    /// Files whose content is that of a later number.
+    replaced: Vec<(u32, u32)>,
     current: Option<Current>,
     block_size: u64,
     stored_fragments: bool,
@@ -68,6 +70,7 @@ impl Decisions {
             saved: Saved::default(),
             files: Vec::new(),
             sizes: Vec::new(),
+            replaced: Vec::new(),
             current: None,
             block_size: u64::from(options.block_size),
             stored_fragments,
@@ -83,6 +86,11 @@ impl Decisions {
         })?;
         self.files.push(FileLayout { size, sparse: 0, start: 0, first_block: 0, blocks: 0, tail: None });
         Ok(number)
+    }
+
+    /// Gives a file the content of another one that was added after it.
+    pub(crate) fn replace_file(&mut self, file: u32, other: u32) {
+        self.replaced.push((file, other));
     }
 
     /// Decides on the pieces of one slab.
@@ -109,6 +117,9 @@ impl Decisions {
         self.blocks.forget_content();
         for file in &mut self.files {
             settle(file, &mut self.sizes, &self.blocks)?;
+        }
+        for (file, other) in self.replaced {
+            self.files[file as usize] = self.files[other as usize];
         }
         Ok(DataLayout { files: self.files, sizes: self.sizes, fragments: self.fragments.into_table(), end })
     }

@@ -256,8 +256,21 @@ impl Writer {
         if let Some((number, size)) = file {
             let cut = FileCut { file: number, size, rules: self.rules(hints), tails: self.tails(hints) };
             self.feeder.feed(cut, source, &mut self.pipeline, &mut self.data)?;
+            self.feed_again(cut, source)?;
         }
         if self.progress.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory() } else { Ok(()) }
+    }
+
+    /// Reads a file again that got shorter. What is in the image of the first reading stays there, and belongs to no file.
+    fn feed_again(&mut self, mut cut: FileCut, source: &mut dyn Source) -> Result<(), Error> {
+        let first = cut.file;
+        while let Some(size) = source.read_again() {
+            self.progress.content_bytes -= cut.size - size.min(cut.size);
+            (cut.file, cut.size) = (self.data.decisions.add_file(size)?, size);
+            self.feeder.feed(cut, source, &mut self.pipeline, &mut self.data)?;
+            self.data.decisions.replace_file(first, cut.file);
+        }
+        Ok(())
     }
 
     fn rules(&self, hints: FileHints) -> Rules {

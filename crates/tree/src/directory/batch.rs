@@ -6,10 +6,11 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::buffer::spare_capacity;
+use rustix::fs::FileType;
 
+use super::change::{Change, Watch};
 use super::fault::{Fault, Tried};
-use super::file::Expected;
-use super::found::Found;
+use super::found::{Found, SMALL_BYTES};
 use super::xattr::XattrReader;
 
 /// Consecutive entries that a reader completes in one go; kept and used again for their buffers.
@@ -31,12 +32,16 @@ pub(super) struct Item {
     pub attributes: Option<Fault>,
     /// Reading its content failed.
     pub reading: Option<Fault>,
+    /// Its content differs from what was listed.
+    pub change: Option<Change>,
+    /// The caller reads it: it is larger than it was listed.
+    pub later: bool,
 }
 
 impl Batch {
     pub fn push(&mut self, found: Found) {
         self.bytes += found.size().unwrap_or(0) as usize;
-        self.items.push_back(Item { found, content: 0..0, opening: None, attributes: None, reading: None });
+        self.items.push_back(Item::new(found));
     }
 
     pub fn clear(&mut self) {
@@ -59,6 +64,11 @@ impl Batch {
 }
 
 impl Item {
+    fn new(found: Found) -> Item {
+        let (content, later) = (0..0, false);
+        Item { found, content, opening: None, attributes: None, reading: None, change: None, later }
+    }
+
     fn load(&mut self, data: &mut Vec<u8>, xattrs: &mut XattrReader, root: &Path) {
         if self.found.size().is_none() {
             self.attributes = self.found.read_xattrs(xattrs, root).err();
@@ -67,32 +77,60 @@ impl Item {
         match self.found.open() {
             Ok(file) => {
                 self.attributes = self.found.read_xattrs_of(&file, xattrs).err();
-                self.read(&file, data);
+                let start = data.len();
+                self.reading = self.read(&file, data).err();
+                self.content = start..data.len();
             }
             Err(fault) => self.opening = Some(fault),
         }
     }
 
-    fn read(&mut self, file: &OwnedFd, data: &mut Vec<u8>) {
-        let (start, expected) = (data.len(), Expected::of(&self.found));
-        self.reading = read_whole(file, &expected, data).err();
-        self.content = start..data.len().min(start + expected.size as usize);
-        data.truncate(self.content.end);
+    /// Appends the content, and notes its size. A file that turns out to be large is left to the caller.
+    fn read(&mut self, file: &OwnedFd, data: &mut Vec<u8>) -> Result<(), Fault> {
+        let (start, mut watch) = (data.len(), Watch::new(&self.found));
+        loop {
+            data.truncate(start);
+            let size = watch.size as usize;
+            let ended = read_whole(file, size, data)?;
+            data.truncate(start + size);
+            let stat = rustix::fs::fstat(file).tried("cannot examine")?;
+            if let Some(meta) = watch.end(&stat, ended)? {
+                self.found.entry.meta = meta;
+            }
+            if !watch.again() {
+                break;
+            }
+            self.later = watch.size > SMALL_BYTES;
+            if self.later {
+                data.truncate(start);
+                self.found.modified = None;
+                break;
+            }
+        }
+        self.change = watch.change();
+        self.found.set_size(watch.size);
+        if watch.size == 0 && !self.found.fixed {
+            self.found.measure(file)?;
+            self.later = self.found.measured;
+        } else if !self.later {
+            data.resize(start + watch.size as usize, 0);
+        }
+        Ok(())
     }
 }
 
-/// Appends the content, perhaps with some bytes too many if the check fails.
-fn read_whole(file: &OwnedFd, expected: &Expected, data: &mut Vec<u8>) -> Result<(), Fault> {
-    let end = data.len() + expected.size as usize;
-    data.reserve_exact(expected.size as usize + 1);
-    while data.len() < end {
-        let count = rustix::io::retry_on_intr(|| rustix::io::read(file, spare_capacity(data))).tried("cannot read");
-        let count = count.map_err(|fault| expected.explain(file, fault))?;
+/// Appends so many bytes of a file, and perhaps some that follow; returns the byte at which it ended before.
+fn read_whole(file: &OwnedFd, size: usize, data: &mut Vec<u8>) -> Result<Option<u64>, Fault> {
+    let start = data.len();
+    data.reserve_exact(size + 1);
+    while data.len() - start < size {
+        let at = (data.len() - start) as u64;
+        let read = || rustix::io::pread(file, spare_capacity(data), at);
+        let count = rustix::io::retry_on_intr(read).tried("cannot read");
+        let count = count.map_err(|fault| fault.unless_turned(FileType::RegularFile, rustix::fs::fstat(file)))?;
         if count == 0 {
-            expected.check(file)?;
-            let found = expected.size - (end - data.len()) as u64;
-            return Err(Fault::Size(found, expected.size));
+            return Ok(Some(at));
         }
     }
-    expected.check(file)
+    Ok(None)
 }

@@ -14,8 +14,6 @@ use crate::Error;
 pub(crate) enum Fault {
     /// The operation, and the operating system's error.
     Os(&'static str, Errno),
-    /// The file has another size than when it was listed: found, expected.
-    Size(u64, u64),
     /// Under its name there is another file than when it was listed.
     Replaced,
     /// Under its name there is something of another kind than when it was listed: what it was, what it is.
@@ -32,7 +30,6 @@ impl Fault {
     pub fn at(self, path: &Path) -> Error {
         let (action, cause) = match self {
             Self::Os(action, errno) => (action, errno.into()),
-            Self::Size(found, expected) => ("cannot read", changed(found, expected)),
             Self::Replaced => ("cannot read", other("another file took its place while the tree was read".into())),
             Self::Kind(was, is) => ("cannot read", turned(was, is)),
             Self::Link => ("cannot link", other("its first name was left out".into())),
@@ -68,11 +65,6 @@ fn multiplied() -> String {
     format!(
         "more than {FOLLOWED_MOST} entries are below links to directories (expected links that do not multiply them)"
     )
-}
-
-fn changed(found: u64, expected: u64) -> io::Error {
-    let verb = if found < expected { "shrank" } else { "grew" };
-    other(format!("it {verb} to {found} bytes while the tree was read (expected {expected}, as when it was listed)"))
 }
 
 fn turned(was: FileType, is: FileType) -> io::Error {

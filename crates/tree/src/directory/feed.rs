@@ -11,10 +11,12 @@ use std::sync::Arc;
 
 use super::ahead::{Ahead, Next};
 use super::batch::{Batch, Item};
+use super::change::Change;
 use super::fault::Fault;
 use super::file::OpenFile;
 use super::found::{Found, Place};
 use super::readers::Readers;
+use super::stat::FileId;
 use super::xattr::{XattrReader, join};
 use crate::{Bytes, Entry, Error, Extent, Kind};
 
@@ -44,6 +46,14 @@ pub(crate) struct Feed<F> {
     name: Bytes,
     host: Option<PathBuf>,
     bytes_done: u64,
+    /// The current entry, if it has several names.
+    shared: Option<FileId>,
+    /// About files that changed while they were read.
+    warnings: Vec<String>,
+    /// The small file that the caller reads.
+    own: Batch,
+    /// Small files are not read before their entries are given.
+    unread: bool,
     /// If reading continues after errors: those to report, and what they leave out.
     left_out: Option<LeftOut>,
 }
@@ -53,8 +63,6 @@ struct LeftOut {
     problems: Vec<Error>,
     /// First names of files with several: the others are links to nothing.
     names: BTreeSet<Bytes>,
-    /// The small file that the caller reads.
-    own: Batch,
 }
 
 enum Current {
@@ -78,6 +86,10 @@ impl<F: Finder> Feed<F> {
             name: Bytes::new(),
             host: None,
             bytes_done: 0,
+            shared: None,
+            warnings: Vec::new(),
+            own: Batch::default(),
+            unread: false,
             left_out: None,
         }
     }
@@ -88,6 +100,11 @@ impl<F: Finder> Feed<F> {
             ahead.keep_open(directories);
         }
         self
+    }
+
+    /// Reads no file before it is asked for, without readers.
+    pub fn leaving_unread(self) -> Self {
+        Self { unread: true, ..self }
     }
 
     /// Leaves out what cannot be read, see [`Feed::take_problems`].
@@ -102,7 +119,15 @@ impl<F: Finder> Feed<F> {
 
     /// The warnings so far: with readers also of what is ahead of the caller.
     pub fn take_warnings(&mut self) -> Vec<String> {
-        self.finder.take_warnings()
+        self.leave();
+        let mut warnings = self.finder.take_warnings();
+        warnings.append(&mut self.warnings);
+        warnings
+    }
+
+    /// Device and inode number of the last entry, if it has several names.
+    pub fn shared_file(&self) -> Option<FileId> {
+        self.shared
     }
 
     pub fn bytes_done(&self) -> u64 {
@@ -111,6 +136,7 @@ impl<F: Finder> Feed<F> {
 
     pub fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         loop {
+            self.leave();
             self.current = Current::Nothing;
             let next = match &mut self.ahead {
                 Some(ahead) => ahead.next(&mut self.finder)?,
@@ -131,21 +157,37 @@ impl<F: Finder> Feed<F> {
         }
     }
 
+    /// As [`crate::Source::read_again`].
+    pub fn read_again(&mut self) -> Option<u64> {
+        if let Current::Open(file) = &mut self.current { file.read_again() } else { None }
+    }
+
+    /// Warns of the current file, if it has been read and has changed.
+    fn leave(&mut self) {
+        if let Current::Open(file) = &mut self.current
+            && let Some(change) = file.take_change()
+        {
+            self.warn(change);
+        }
+    }
+
+    fn warn(&mut self, change: Change) {
+        self.warnings.push(change.text(&self.place()));
+    }
+
     /// The next entry without readers.
     fn find(&mut self) -> Result<Option<Next>, Error> {
         let found = self.finder.find();
         self.finder.take_problems().into_iter().try_for_each(|error| self.problem(error))?;
         let Some(found) = found? else { return Ok(None) };
-        match &mut self.left_out {
-            // Read whole, as by readers, so that it can be left out whatever fails.
-            Some(LeftOut { own, .. }) if found.is_small() => {
-                own.clear();
-                own.push(found);
-                own.load(&mut self.xattrs, &self.root);
-                Ok(own.items.pop_front().map(Next::Loaded))
-            }
-            _ => Ok(Some(Next::Alone(found))),
+        if self.unread || !found.is_small() {
+            return Ok(Some(Next::Alone(found)));
         }
+        // Read whole, as by readers: it can have another size then, and be left out whatever fails.
+        self.own.clear();
+        self.own.push(found);
+        self.own.load(&mut self.xattrs, &self.root);
+        Ok(self.own.items.pop_front().map(Next::Loaded))
     }
 
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
@@ -154,10 +196,7 @@ impl<F: Finder> Feed<F> {
             Current::Open(file) => file.read(buffer),
             Current::Loaded(rest, fault) => match fault {
                 Some(fault) => Err(*fault),
-                None => {
-                    let own = self.left_out.as_ref().map_or(&[][..], |left_out| &left_out.own.data);
-                    Ok(copy(rest, self.ahead.as_ref().map_or(own, Ahead::data), buffer))
-                }
+                None => Ok(copy(rest, self.ahead.as_ref().map_or(&self.own.data, Ahead::data), buffer)),
             },
         };
         let extent = found.map_err(|fault| self.fault(fault))?;
@@ -177,14 +216,19 @@ impl<F: Finder> Feed<F> {
         }
         let attributes = match found.size() {
             Some(0) if found.is_nowhere() => Ok(()),
-            Some(_) => match found.open() {
-                Ok(file) => {
+            Some(_) => {
+                let opened = found.open().and_then(|file| {
                     let attributes = found.read_xattrs_of(&file, &mut self.xattrs);
-                    self.current = Current::Open(OpenFile::new(file, &found));
-                    attributes
+                    Ok((OpenFile::new(file, &mut found)?, attributes))
+                });
+                match opened {
+                    Ok((file, attributes)) => {
+                        self.current = Current::Open(file);
+                        attributes
+                    }
+                    Err(fault) => return self.pass(fault, &found).map(|()| None),
                 }
-                Err(fault) => return self.pass(fault, &found).map(|()| None),
-            },
+            }
             None => found.read_xattrs(&mut self.xattrs, &self.root),
         };
         if let Err(fault) = attributes {
@@ -196,6 +240,10 @@ impl<F: Finder> Feed<F> {
     /// An entry whose file has been read; none if it is left out.
     fn start_loaded(&mut self, item: Item) -> Result<Option<Entry>, Error> {
         self.note(&item.found);
+        if item.later && item.reading.is_none() {
+            item.change.into_iter().for_each(|change| self.warn(change));
+            return self.start(item.found);
+        }
         let unread = item.reading.filter(|_| self.left_out.is_some());
         if let Some(fault) = item.opening.or(unread) {
             return self.pass(fault, &item.found).map(|()| None);
@@ -203,6 +251,7 @@ impl<F: Finder> Feed<F> {
         if let Some(fault) = item.attributes {
             self.problem(self.fault(fault))?;
         }
+        item.change.into_iter().for_each(|change| self.warn(change));
         self.current = Current::Loaded(item.content, item.reading);
         Ok(Some(item.found.entry))
     }
@@ -232,6 +281,7 @@ impl<F: Finder> Feed<F> {
     }
 
     fn note(&mut self, found: &Found) {
+        self.shared = found.id.filter(|_| found.shared);
         self.name.clone_from(&found.entry.path);
         self.host = match &found.place {
             Place::At(path) => Some(path.clone()),
@@ -240,10 +290,12 @@ impl<F: Finder> Feed<F> {
     }
 
     fn fault(&self, fault: Fault) -> Error {
-        match &self.host {
-            Some(path) => fault.at(path),
-            None => fault.at(&join(&self.root, &self.name)),
-        }
+        fault.at(&self.place())
+    }
+
+    /// The current file's path on this machine.
+    fn place(&self) -> PathBuf {
+        self.host.clone().unwrap_or_else(|| join(&self.root, &self.name))
     }
 }
 

@@ -4,15 +4,20 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 
+use super::change::UNSIZED_MOST;
 use super::fault::{Fault, Tried};
-use super::stat::FileId;
+use super::stat::{FileId, ModifiedAt};
 use super::xattr::{XattrReader, join};
 use crate::{Entry, Kind};
 
 /// Files of at most so many bytes are read whole, ahead of the caller if there are readers; larger ones piece by piece.
 pub(super) const SMALL_BYTES: u64 = 128 << 10;
+
+/// Bytes read at once of a file whose size is not known.
+const COUNTED_AT_ONCE: usize = 64 << 10;
 
 /// Where a file is.
 #[derive(Debug)]
@@ -43,9 +48,22 @@ pub(crate) struct Found {
     pub sparse: bool,
     /// Extended attributes are wanted and not there yet.
     pub wants_xattrs: bool,
+    /// When it was last written to, if that is known.
+    pub modified: Option<ModifiedAt>,
+    /// Its size was counted: the system says 0.
+    pub measured: bool,
+    /// Its size cannot change any more.
+    pub fixed: bool,
 }
 
 impl Found {
+    /// An entry of which nothing more is known.
+    pub fn new(entry: Entry, place: Place) -> Found {
+        let (id, modified) = (None, None);
+        let (shared, sparse, wants_xattrs, measured, fixed) = (false, false, false, false, false);
+        Found { entry, place, id, shared, sparse, wants_xattrs, modified, measured, fixed }
+    }
+
     /// Size in bytes of a regular file's content; nothing for anything else.
     pub fn size(&self) -> Option<u64> {
         match self.entry.kind {
@@ -61,6 +79,26 @@ impl Found {
 
     pub fn is_nowhere(&self) -> bool {
         matches!(self.place, Place::Nowhere)
+    }
+
+    /// Whether it may be another file than was listed: it has no other names, and its attributes are its own.
+    pub fn is_replaceable(&self) -> bool {
+        !self.shared && !self.fixed && matches!(self.place, Place::In { .. })
+    }
+
+    /// Sets the size of a regular file.
+    pub fn set_size(&mut self, size: u64) {
+        self.entry.kind = Kind::File { size };
+    }
+
+    /// Counts the bytes of a file whose size is given as 0: files of /proc have content all the same.
+    pub fn measure(&mut self, file: &OwnedFd) -> Result<(), Fault> {
+        let size = count(file)?;
+        if size > 0 {
+            self.set_size(size);
+            self.measured = true;
+        }
+        Ok(())
     }
 
     /// Its path on this machine, for messages.
@@ -117,4 +155,24 @@ impl Found {
         let path = &self.entry.path;
         memchr::memrchr(b'/', path).map_or(path.as_slice(), |slash| &path[slash + 1..])
     }
+}
+
+/// How many bytes can be read of a file, at most [`UNSIZED_MOST`].
+fn count(file: &OwnedFd) -> Result<u64, Fault> {
+    // Not less at first: some files of /proc have nothing after their first byte if that is read alone.
+    let mut buffer = Vec::with_capacity(COUNTED_AT_ONCE);
+    let mut count = 0;
+    while count < UNSIZED_MOST {
+        buffer.clear();
+        let read = || rustix::io::pread(file, spare_capacity(&mut buffer), count);
+        match retry(read)? {
+            0 => break,
+            more => count += more as u64,
+        }
+    }
+    Ok(count.min(UNSIZED_MOST))
+}
+
+fn retry(mut read: impl FnMut() -> rustix::io::Result<usize>) -> Result<usize, Fault> {
+    rustix::io::retry_on_intr(&mut read).tried("cannot read")
 }

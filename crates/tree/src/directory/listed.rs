@@ -1,7 +1,7 @@
 //! A directory of which all entries are listed first, and contents are read later, in any order.
 //!
-//! Contents that were announced ([`Source::expect`]) are read ahead as those of a [`super::DirectorySource`]. A file must still be the one
-//! that was listed, and is reached through directories alone, never through a symbolic link that took the place of one.
+//! Contents that were announced ([`Source::expect`]) are read ahead as those of a [`super::DirectorySource`]. A file keeps the size that was
+//! listed: a shorter one ends with zeros. It must still be the one that was listed, and is reached through directories alone, never through a symbolic link that took the place of one.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -34,6 +34,7 @@ pub struct ListedDirectory {
     announced: Option<(Feed<Later>, VecDeque<u32>)>,
     alone: Option<Feed<Later>>,
     bytes_done: u64,
+    warnings: Vec<String>,
 }
 
 impl ListedDirectory {
@@ -51,12 +52,20 @@ impl ListedDirectory {
             announced: None,
             alone: None,
             bytes_done: 0,
+            warnings: Vec::new(),
         })
     }
 
     fn feed(&self, order: Vec<u32>, readers: usize) -> Result<Feed<Later>, Error> {
         let later = Later::new(&self.root, Rc::clone(&self.places), order)?;
         Ok(Feed::new(later, &self.root, readers, self.ahead_bytes).keeping_open(self.ahead_directories))
+    }
+
+    /// Collects the warnings so far.
+    fn drain(&mut self) {
+        self.warnings.append(&mut self.scanner.warnings);
+        let feeds = [self.alone.as_mut(), self.announced.as_mut().map(|(feed, _)| feed)];
+        feeds.into_iter().flatten().for_each(|feed| self.warnings.append(&mut feed.take_warnings()));
     }
 
     /// Whether a file is in the rest of the announced order; if it is, it is the current one then.
@@ -73,8 +82,9 @@ impl ListedDirectory {
 
 impl Source for ListedDirectory {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        self.drain();
         (self.alone, self.announced) = (None, None);
-        self.current = self.scanner.next_complete()?;
+        self.current = self.scanner.next_measured()?;
         let Some(found) = &self.current else { return Ok(None) };
         if let Some(places) = Rc::get_mut(&mut self.places) {
             let directory = found.entry.kind == Kind::Dir;
@@ -101,6 +111,11 @@ impl Source for ListedDirectory {
         Ok(extent)
     }
 
+    fn shared_file(&self) -> Option<(u64, u64)> {
+        let found = self.current.as_ref().filter(|found| found.shared && self.scanner.options.hard_links);
+        found.and_then(|found| found.id)
+    }
+
     fn bookmark(&mut self) -> Option<Bookmark> {
         let found = self.current.as_ref().filter(|found| found.size().is_some_and(|size| size > 0))?;
         let followed = matches!(found.place, Place::In { followed: true, .. });
@@ -111,6 +126,7 @@ impl Source for ListedDirectory {
         let number = if let Bookmark::Number(number) = bookmark { u32::try_from(*number).ok() } else { None };
         let foreign = || Bookmark::foreign(&self.root.escaped(), path);
         let number = number.filter(|number| self.places.file(*number).is_some()).ok_or_else(foreign)?;
+        self.drain();
         (self.current, self.alone) = (None, None);
         if !self.go_to(number)? {
             let mut feed = self.feed(vec![number], 0)?;
@@ -123,6 +139,7 @@ impl Source for ListedDirectory {
     fn expect(&mut self, order: &mut dyn Iterator<Item = Bookmark>) {
         let number = |bookmark| if let Bookmark::Number(number) = bookmark { u32::try_from(number).ok() } else { None };
         let order: Vec<u32> = order.filter_map(number).collect();
+        self.drain();
         // Without it, which is a hint, each file is read on its own.
         self.announced = self.feed(order.clone(), self.readers).ok().map(|feed| (feed, order.into()));
     }
@@ -137,7 +154,8 @@ impl Source for ListedDirectory {
     }
 
     fn take_warnings(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.scanner.warnings)
+        self.drain();
+        std::mem::take(&mut self.warnings)
     }
 }
 
@@ -188,10 +206,11 @@ impl Later {
 impl Finder for Later {
     fn find(&mut self) -> Result<Option<Found>, Error> {
         let Some(file) = self.order.next().and_then(|number| self.places.file(number)) else { return Ok(None) };
-        let Listed { path, directory, id, size, sparse, followed } = file;
+        let Listed { path, directory, id, size, sparse, followed, measured } = file;
         let directory = self.enter(directory)?;
         let place = Place::In { directory, followed };
-        Ok(Some(Found { entry: unnamed(path, size), place, id: Some(id), shared: false, sparse, wants_xattrs: false }))
+        let found = Found::new(unnamed(path, size), place);
+        Ok(Some(Found { id: Some(id), sparse, measured, fixed: true, ..found }))
     }
 }
 

@@ -32,6 +32,7 @@ struct File {
     device: u32,
     sparse: bool,
     followed: bool,
+    measured: bool,
 }
 
 /// A file, and the path below the root at which it was found.
@@ -42,6 +43,7 @@ pub(super) struct Listed {
     pub size: u64,
     pub sparse: bool,
     pub followed: bool,
+    pub measured: bool,
 }
 
 impl Places {
@@ -69,7 +71,8 @@ impl Places {
         let ((device, inode), size) = (found.id?, found.size()?);
         let (device, parent) = (self.device(device), self.parent());
         let name = self.push_name(&found.entry.path);
-        push(&mut self.files, File { inode, size, parent, name, device, sparse: found.sparse, followed });
+        let (sparse, measured) = (found.sparse, found.measured);
+        push(&mut self.files, File { inode, size, parent, name, device, sparse, followed, measured });
         Some(number)
     }
 
@@ -82,6 +85,7 @@ impl Places {
             size: file.size,
             sparse: file.sparse,
             followed: file.followed,
+            measured: file.measured,
         })
     }
 
@@ -161,7 +165,7 @@ mod tests {
             let directory = kind == Kind::Dir;
             let entry = Entry { path: path.into(), kind, meta, xattrs: Vec::new() };
             let id = Some((numbers.len() as u64 % 2, 9));
-            let found = Found { entry, place: Place::Nowhere, id, shared: false, sparse: false, wants_xattrs: false };
+            let found = Found { id, ..Found::new(entry, Place::Nowhere) };
             places.visit(path.as_bytes(), directory, false);
             numbers.extend(if directory { None } else { places.add(&found, false) });
         }

@@ -94,6 +94,16 @@ impl Scanner {
         Ok(Some(found))
     }
 
+    /// As [`Scanner::next_complete`], with the size of files of /proc, which say 0: each empty file is opened.
+    pub fn next_measured(&mut self) -> Result<Option<Found>, Error> {
+        let Some(mut found) = self.next_complete()? else { return Ok(None) };
+        if found.size() == Some(0) {
+            let measured = found.open().and_then(|file| found.measure(&file));
+            measured.map_err(|fault| fault.at(&join(&self.root, &self.path)))?;
+        }
+        Ok(Some(found))
+    }
+
     fn step(&mut self, enters: &mut dyn FnMut(&[u8]) -> bool) -> Result<Option<Found>, Fault> {
         if let Some((directory, stat)) = self.start.take() {
             return self.enter(directory, &stat, false).map(Some);
@@ -106,7 +116,7 @@ impl Scanner {
             // Examined before the patterns are compared only if they need it: an entry that is left out need not be accessible.
             let early = self.options.excludes.distinguish_directories().then(|| self.examine());
             let directory = matches!(&early, Some(Ok(Some(Examined { stat, .. }))) if is_directory(stat));
-            if self.options.excludes.matches(&self.path, directory) {
+            if self.options.excludes(&self.path, directory) {
                 continue;
             }
             let examined = early.unwrap_or_else(|| self.examine());
@@ -235,7 +245,7 @@ impl Scanner {
             self.or_pass(listed)?;
         }
         self.push(frame);
-        Ok(Found { entry, place: Place::Nowhere, id: None, shared: false, sparse: false, wants_xattrs: false })
+        Ok(Found::new(entry, Place::Nowhere))
     }
 
     fn push(&mut self, frame: Frame) {
@@ -259,8 +269,9 @@ impl Scanner {
         let again = matches!(kind, Kind::HardLink(_));
         let entry = Entry { path: self.path.clone(), kind, meta: stat::meta(&stat), xattrs: Vec::new() };
         let place = if again { Place::Nowhere } else { Place::In { directory, followed } };
-        let (id, sparse) = (Some(file), stat::is_sparse(&stat));
-        Ok(Found { entry, place, id, shared, sparse, wants_xattrs: self.options.xattrs && !again })
+        let (id, sparse, modified) = (Some(file), stat::is_sparse(&stat), Some(stat::modified(&stat)));
+        let wants_xattrs = self.options.xattrs && !again;
+        Ok(Found { id, shared, sparse, wants_xattrs, modified, ..Found::new(entry, place) })
     }
 }
 

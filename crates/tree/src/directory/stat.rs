@@ -11,6 +11,13 @@ pub(super) fn id(stat: &Stat) -> FileId {
     (stat.st_dev, stat.st_ino)
 }
 
+/// When a file was last written to: seconds and nanoseconds.
+pub(super) type ModifiedAt = (i64, u64);
+
+pub(super) fn modified(stat: &Stat) -> ModifiedAt {
+    (stat.st_mtime, stat.st_mtime_nsec as u64)
+}
+
 pub(super) fn meta(stat: &Stat) -> Meta {
     Meta { mode: (stat.st_mode & 0o7777) as u16, uid: stat.st_uid, gid: stat.st_gid, mtime: stat.st_mtime }
 }

@@ -35,8 +35,16 @@ impl Source for MtreeSource {
         self.feed.read(buffer)
     }
 
+    fn read_again(&mut self) -> Option<u64> {
+        self.feed.read_again()
+    }
+
     fn progress(&self) -> (u64, Option<u64>) {
         (self.feed.bytes_done(), None)
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        self.feed.take_warnings()
     }
 }
 
@@ -105,7 +113,7 @@ impl Walk {
         let is_file = reads && matches!(whole, Kind::File { .. });
         let place = if is_file { FilePlace::At(host.path) } else { FilePlace::Nowhere };
         let entry = Entry { path, kind: whole, meta, xattrs: Vec::new() };
-        Ok(Some(Found { entry, place, id: None, shared: false, sparse: true, wants_xattrs: false }))
+        Ok(Some(Found { sparse: true, ..Found::new(entry, place) }))
     }
 
     fn meta(&self, keywords: &Keywords, kind: Type, host: &HostEntry) -> Meta {

@@ -275,6 +275,10 @@ impl Source for PseudoSource {
         Ok(extent)
     }
 
+    fn read_again(&mut self) -> Option<u64> {
+        self.source.as_mut().filter(|_| self.content.is_none() && self.next == 0).and_then(|source| source.read_again())
+    }
+
     fn bookmark(&mut self) -> Option<Bookmark> {
         self.source.as_mut().filter(|_| self.next == 0).and_then(|source| source.bookmark())
     }

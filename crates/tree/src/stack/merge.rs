@@ -1,13 +1,19 @@
 //! Merges the entries of layers into one tree.
 
+use std::collections::BTreeMap;
+
 use super::files::Files;
 use super::marks::{Mark, Marks, Wrong};
 use super::overlay;
 use super::xattr_sets::XattrSets;
 use super::{Layer, StackOptions, Whiteouts};
 use crate::{
-    Content, Contents, Device, Entry, Error, InodeId, Kind, Left, Meta, Namespace, NamespaceError, Source, Tree, Xattr,
+    Bytes, Content, Contents, Device, Entry, Error, InodeId, Kind, Left, Meta, Namespace, NamespaceError, Replaced,
+    Source, Tree, Xattr,
 };
+
+/// Memory of a file that may have names in several layers, bytes, about.
+const LINKED: usize = 128;
 
 /// Layers of which some have been added.
 pub(super) struct Merge<'a> {
@@ -18,6 +24,8 @@ pub(super) struct Merge<'a> {
     /// Memory of the layers that are complete, bytes.
     done: usize,
     entries: u64,
+    /// Files with several names: the path of one that was added, and its inode.
+    linked: BTreeMap<(u64, u64), (Bytes, InodeId)>,
     /// Whether directories that hide others are marked by the attributes of each form.
     forms: [bool; 2],
 }
@@ -29,6 +37,7 @@ pub(super) struct Merged {
     pub files: Files,
     pub xattrs: XattrSets,
     form: usize,
+    pub replaced: Replaced,
 }
 
 /// State of a layer while it is added.
@@ -45,7 +54,7 @@ impl<'a> Merge<'a> {
     pub fn new(options: &'a StackOptions) -> Merge<'a> {
         let names = Namespace::new(options.defaults).with_root(options.root).layered();
         let (files, xattrs) = (Files::default(), XattrSets::default());
-        Merge { options, names, files, xattrs, done: 0, entries: 0, forms: [false; 2] }
+        Merge { options, names, files, xattrs, done: 0, entries: 0, linked: BTreeMap::new(), forms: [false; 2] }
     }
 
     /// Adds all of a layer over those before it.
@@ -65,8 +74,9 @@ impl<'a> Merge<'a> {
 
     pub fn finish(self) -> Result<Merged, Error> {
         let Merge { names, files, xattrs, forms, .. } = self;
+        let replaced = names.replaced().clone();
         let tree = names.finish().map_err(|error| error.in_input("layers"))?;
-        Ok(Merged { tree, files, xattrs, form: usize::from(forms == [false, true]) })
+        Ok(Merged { tree, files, xattrs, form: usize::from(forms == [false, true]), replaced })
     }
 
     fn add(&mut self, mut entry: Entry, adding: &mut Adding<'_>, contents: &mut Contents) -> Result<(), Error> {
@@ -79,7 +89,7 @@ impl<'a> Merge<'a> {
         let in_layer = |error: NamespaceError| error.in_input(adding.name);
         match mark.map_err(|wrong| refused(adding.name, &entry, wrong))? {
             Mark::Entry { opaque } => {
-                self.add_entry(&entry, adding, contents)?;
+                self.add_file(&mut entry, adding, contents)?;
                 if let Some(form) = opaque {
                     self.forms[form] = true;
                     self.names.hide_below(&entry.path, false).map_err(|error| error.in_input(adding.name))?;
@@ -94,6 +104,22 @@ impl<'a> Merge<'a> {
             Mark::Opaque(directory) => self.names.hide_below(&directory, keep).map_err(in_layer)?,
             Mark::Internal => {}
         }
+        Ok(())
+    }
+
+    /// Adds an entry, as a further name of one that an earlier layer brought if both are one file of this machine.
+    fn add_file(&mut self, entry: &mut Entry, adding: &mut Adding<'_>, contents: &mut Contents) -> Result<(), Error> {
+        let shared = adding.source.shared_file().filter(|_| !matches!(entry.kind, Kind::HardLink(_)));
+        let Some(file) = shared else { return self.add_entry(entry, adding, contents) };
+        if let Some((first, inode)) = self.linked.get(&file)
+            && self.names.inode_at(first) == Some(*inode)
+        {
+            entry.kind = Kind::HardLink(first.clone());
+            return self.add_entry(entry, adding, contents);
+        }
+        self.add_entry(entry, adding, contents)?;
+        let inode = self.names.inode_at(&entry.path);
+        self.linked.extend(inode.map(|inode| (file, (entry.path.clone(), inode))));
         Ok(())
     }
 
@@ -122,7 +148,8 @@ impl<'a> Merge<'a> {
         let files = self.files.memory() + contents.memory();
         let layers =
             self.done + adding.source.memory() + adding.marks.memory() + adding.kept.len() * size_of::<Entry>();
-        let memory = (self.names.memory() + files + self.xattrs.memory() + layers) as u64;
+        let linked = self.linked.len() * LINKED;
+        let memory = (linked + self.names.memory() + files + self.xattrs.memory() + layers) as u64;
         if memory <= self.options.memory {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Errors of files, the same with any number of readers.
+//! Errors and changes of files, the same with any number of readers.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::directory_common::{drain, options};
 use packline_testkit::tools;
-use packline_tree::{DirectoryOptions, DirectorySource, Entry, HostFile, Kind, ListSource, Meta, Source, scan};
+use packline_tree::{
+    DirectoryOptions, DirectorySource, Entry, Extent, HostFile, Kind, ListSource, Meta, Names, Source, scan,
+};
 use rustix::fs::FileType;
 
 fn set_size(path: &Path, size: u64) {
@@ -25,29 +27,50 @@ fn list_error(root: &Path, entries: &[(Entry, Option<HostFile>)], readers: usize
     error.to_string().replace(&format!("{}/", root.display()), "")
 }
 
+/// The sizes of the entry and of its content, and the warnings, without the directory's own path.
+fn changed(source: &mut impl Source, root: &Path) -> (Vec<usize>, Vec<String>) {
+    let entries = drain(source, 10_000).unwrap();
+    let warnings = source.take_warnings();
+    let names = warnings.iter().map(|text| text.replace(&format!("{}/", root.display()), ""));
+    (entries.iter().filter_map(|(_, content)| content.as_ref().map(Vec::len)).collect(), names.collect())
+}
+
+const CHANGED: &str = "f: file changed as we read it";
+
 #[test]
-fn files_that_change_size_are_reported() {
+fn files_that_change_size_are_stored_with_a_warning() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("f");
-    for (listed, found) in
-        [(10, 20), (20, 10), (0, 1), (1, 0), (100_000, 200_000), (300_000, 299_999), (299_999, 300_000), (200_000, 5)]
-    {
+    for (listed, found, stored) in [
+        (10, 20, 10),
+        (20, 10, 10),
+        (0, 1, 1),
+        (1, 0, 0),
+        (0, 200_000, 200_000),
+        (100_000, 200_000, 100_000),
+        (300_000, 299_999, 299_999),
+        (299_999, 300_000, 299_999),
+        (200_000, 5, 5),
+    ] {
         set_size(&path, found);
-        let verb = if found < listed { "shrank" } else { "grew" };
-        let expected = format!(
-            "f: cannot read: it {verb} to {found} bytes while the tree was read (expected {listed}, as when it was listed)"
-        );
+        let what = match () {
+            () if listed == 0 => CHANGED.to_string(),
+            () if found < listed => format!("{CHANGED}: it shrank from {listed} to {found} bytes; it was read again"),
+            () => format!("{CHANGED}: it grew from {listed} to {found} bytes; the first {listed} are stored"),
+        };
         for readers in [0, 1, 3] {
-            assert_eq!(list_error(temp.path(), &[file(&path, listed)], readers), expected, "{readers} readers");
+            let mut source = ListSource::new([file(&path, listed)], None, readers, 1 << 20);
+            let expected = (vec![stored], vec![what.clone()]);
+            assert_eq!(changed(&mut source, temp.path()), expected, "{readers} readers");
         }
     }
 }
 
 #[test]
-fn a_file_that_shrinks_while_read_is_reported() {
+fn a_file_that_shrinks_while_it_is_read_ends_with_zeros_or_is_read_again() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("f");
-    for (later, verb) in [(150_000, "shrank"), (600_000, "grew"), (5_000, "shrank")] {
+    for (later, again) in [(150_000, false), (150_000, true), (600_000, true), (5_000, true), (0, true)] {
         fs::write(&path, vec![1; 500_000]).unwrap();
         let mut source = DirectorySource::open(temp.path(), options(2)).unwrap();
         source.next_entry().unwrap();
@@ -55,24 +78,106 @@ fn a_file_that_shrinks_while_read_is_reported() {
         let mut buffer = vec![0; 100_000];
         source.read(&mut buffer).unwrap();
         set_size(&path, later);
-        let error =
-            std::iter::repeat_with(|| source.read(&mut buffer)).take(9).find_map(Result::err).unwrap().to_string();
-        assert!(error.contains(&format!("/f: cannot read: it {verb} to {later} bytes")), "{error}");
+        let rest = rest(&mut source);
+        assert_eq!(rest.len(), 400_000);
+        let shorter = later < 500_000;
+        if shorter {
+            let whole = (later as usize).saturating_sub(100_000);
+            assert!(rest[..whole].iter().all(|byte| *byte == 1) && rest[whole..].iter().all(|byte| *byte == 0));
+        }
+        if again {
+            assert_eq!(source.read_again(), shorter.then_some(later));
+            let content = if shorter { self::rest(&mut source) } else { Vec::new() };
+            assert!(content == vec![1; if shorter { later as usize } else { 0 }]);
+            assert_eq!(source.read_again(), None);
+        }
+        assert!(source.next_entry().unwrap().is_none());
+        let warnings = source.take_warnings();
+        let expected = match (shorter, again) {
+            (false, _) => format!("it grew from 500000 to {later} bytes; the first 500000 are stored"),
+            (true, true) => format!("it shrank from 500000 to {later} bytes; it was read again"),
+            (true, false) => format!("it shrank from 500000 to {later} bytes; the rest is stored as zeros"),
+        };
+        assert!(warnings.len() == 1 && warnings[0].ends_with(&format!("{CHANGED}: {expected}")), "{warnings:?}");
     }
 }
 
+/// The rest of the current file.
+fn rest(source: &mut impl Source) -> Vec<u8> {
+    let (mut all, mut buffer) = (Vec::new(), vec![0; 100_000]);
+    loop {
+        match source.read(&mut buffer).unwrap() {
+            Extent::Data(count) => all.extend_from_slice(&buffer[..count]),
+            Extent::Hole(count) => all.resize(all.len() + count as usize, 0),
+            Extent::End => return all,
+        }
+    }
+}
+
+/// With a reader a directory is listed ahead of what is read.
 #[test]
-fn a_small_file_that_changes_before_it_is_read_is_reported() {
-    let temp = tempfile::tempdir().unwrap();
-    let path = temp.path().join("f");
-    fs::write(&path, "1234").unwrap();
-    let mut source = DirectorySource::open(temp.path(), options(0)).unwrap();
-    source.next_entry().unwrap();
-    source.next_entry().unwrap();
-    fs::write(&path, "123").unwrap();
-    let mut buffer = [0; 10];
-    let error = std::iter::repeat_with(|| source.read(&mut buffer)).take(3).find_map(Result::err).unwrap().to_string();
-    assert!(error.contains("it shrank to 3 bytes while the tree was read (expected 4"), "{error}");
+fn files_that_are_written_or_replaced_before_they_are_read_are_stored_as_they_are_then() {
+    for large in [false, true] {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("f");
+        let size = if large { 300_000 } else { 4 };
+        fs::write(&path, vec![1; size]).unwrap();
+        let mut source = DirectorySource::open(temp.path(), options(1)).unwrap();
+        source.next_entry().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::write(&path, vec![2; size]).unwrap();
+        let warned = changed(&mut source, temp.path());
+        if large {
+            assert_eq!(warned, (vec![size], vec![CHANGED.to_string()]));
+        }
+        let other = temp.path().join("g");
+        let mut source = DirectorySource::open(temp.path(), options(1)).unwrap();
+        source.next_entry().unwrap();
+        fs::write(&other, vec![3; size + 1]).unwrap();
+        fs::set_permissions(&other, Permissions::from_mode(0o600)).unwrap();
+        fs::rename(&other, &path).unwrap();
+        let entry = source.next_entry().unwrap().unwrap();
+        let content = rest(&mut source);
+        assert!(source.next_entry().unwrap().is_none());
+        if large {
+            assert!(entry.meta.mode == 0o600 && content == vec![3; size + 1]);
+            let warnings = source.take_warnings();
+            assert!(warnings.len() == 1 && warnings[0].ends_with("another file took its place, which is stored"));
+        }
+        let entries = scan(temp.path(), DirectoryOptions::default(), &mut |_| {}).unwrap();
+        assert_eq!(changed(&mut ListSource::new(entries, None, 0, 0), temp.path()), (vec![size + 1], vec![]));
+    }
+}
+
+/// They have a size of 0, or of 4096.
+#[test]
+fn files_of_proc_and_sys_are_stored_up_to_their_end() {
+    for (directory, name) in
+        [("/proc/sys/kernel", "ostype"), ("/proc/sys/kernel", "panic"), ("/sys/kernel/mm/ksm", "run")]
+    {
+        let place = Path::new(directory).join(name);
+        let Ok(content) = fs::read(&place) else {
+            let _ = tools::skip(&format!("there is no {}", place.display()));
+            continue;
+        };
+        let size = fs::metadata(&place).unwrap().len();
+        for readers in [0, 2] {
+            let mut only = options(readers);
+            only.only = Some(Names::existing(Path::new(directory), "", [(1, name.as_bytes())]).unwrap());
+            let mut source = DirectorySource::open(Path::new(directory), only.clone()).unwrap();
+            let found = drain(&mut source, 100).unwrap();
+            assert_eq!(found.last().unwrap().1.as_ref(), Some(&content), "{directory}/{name}");
+            let read = content.len();
+            let warning =
+                format!("{directory}/{name}: its size is given as {size} bytes, but it has {read}; those are stored");
+            assert_eq!(source.take_warnings(), [warning]);
+            if size == 0 {
+                let listed = packline_tree::ListedDirectory::open(Path::new(directory), only);
+                let found = drain(&mut listed.unwrap(), 100).unwrap();
+                assert_eq!(found.last().unwrap().1.as_ref(), Some(&content), "{directory}/{name}");
+            }
+        }
+    }
 }
 
 #[test]

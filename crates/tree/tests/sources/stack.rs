@@ -317,12 +317,55 @@ fn a_directory_that_is_listed_first_is_the_same() {
 }
 
 #[test]
-fn a_file_or_directory_that_was_replaced_since_it_was_listed_is_refused() {
-    for (change, expected) in [
-        ("size", "a/f: cannot read: it grew to 4 bytes"),
-        ("file", "a/f: cannot read: another file took its place"),
-        ("directory", "a: cannot open"),
+fn a_file_of_a_layer_keeps_the_size_that_was_listed() {
+    for (text, stored, warning) in [
+        ("1234", "123", "it grew from 3 to 4 bytes; the first 3 are stored"),
+        ("1", "1\0\0", "it shrank from 3 to 1 bytes; the rest is stored as zeros"),
     ] {
+        let top = tempfile::tempdir().unwrap();
+        fs::write(top.path().join("f"), "123").unwrap();
+        let layers = vec![Layer { name: "top".to_string(), source: listed(&top, &DirectoryOptions::new(2)) }];
+        let mut source = StackSource::new(layers, options(Whiteouts::Apply));
+        source.list(&mut |_, _| {}).unwrap();
+        fs::write(top.path().join("f"), text).unwrap();
+        assert_eq!(lines(&mut source).unwrap(), ["/".to_string(), format!("f={stored}")]);
+        let warnings = source.take_warnings();
+        assert!(
+            warnings.len() == 1 && warnings[0].ends_with(&format!("f: file changed as we read it: {warning}")),
+            "{warnings:?}"
+        );
+    }
+}
+
+/// What two directories have in common is one file after `cp -a one/. two/. DEST` too.
+#[test]
+fn a_file_with_names_in_several_layers_is_one_file() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir_in(std::env::temp_dir()).unwrap());
+    fs::write(one.path().join("a"), "x").unwrap();
+    fs::write(one.path().join("gone"), "y").unwrap();
+    fs::hard_link(one.path().join("a"), two.path().join("b")).unwrap();
+    fs::hard_link(one.path().join("a"), two.path().join("c")).unwrap();
+    fs::hard_link(one.path().join("gone"), two.path().join("z")).unwrap();
+    fs::write(two.path().join("gone"), "other").unwrap();
+    let merged = |hard_links| {
+        let mut read = DirectoryOptions::new(0);
+        read.hard_links = hard_links;
+        let layer = |top| Layer { name: "layer".to_string(), source: listed(top, &read) };
+        let mut source = StackSource::new(vec![layer(&one), layer(&two)], options(Whiteouts::Apply));
+        (lines(&mut source).unwrap(), source.replaced())
+    };
+    let replaced = packline_tree::Replaced { count: 1, first: vec![b"gone".to_vec()] };
+    let expected = ["/", "a=x", "b=>a", "c=>a", "gone=other", "z=y"].map(String::from).to_vec();
+    assert_eq!(merged(true), (expected, replaced.clone()));
+    let expected = ["/", "a=x", "b=x", "c=x", "gone=other", "z=y"].map(String::from).to_vec();
+    assert_eq!(merged(false), (expected, replaced));
+}
+
+#[test]
+fn a_file_or_directory_that_was_replaced_since_it_was_listed_is_refused() {
+    for (change, expected) in
+        [("file", "a/f: cannot read: another file took its place"), ("directory", "a: cannot open")]
+    {
         let top = tempfile::tempdir().unwrap();
         fs::create_dir(top.path().join("a")).unwrap();
         fs::write(top.path().join("a/f"), "123").unwrap();
@@ -334,7 +377,6 @@ fn a_file_or_directory_that_was_replaced_since_it_was_listed_is_refused() {
         }
         let bookmark = bookmark.unwrap();
         match change {
-            "size" => fs::write(top.path().join("a/f"), "1234").unwrap(),
             "file" => {
                 fs::write(top.path().join("a/g"), "123").unwrap();
                 fs::rename(top.path().join("a/g"), top.path().join("a/f")).unwrap();

@@ -23,5 +23,6 @@ pub fn as_json(run: &DryRun) -> Value {
         "special": counts.special,
         "content_bytes": run.content_bytes,
         "errors": run.errors,
+        "replaced": run.replaced,
     })
 }

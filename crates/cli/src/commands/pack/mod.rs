@@ -41,8 +41,8 @@ use sources::{Layers, Opener};
 #[command(override_usage = "packline pack [OPTIONS] <SOURCE>... <IMAGE>")]
 pub struct Pack {
     /// The sources to pack, then the image to write. A SOURCE is a directory, a tar file (plain or compressed), an image, - for a tar or an
-    /// image on standard input, or an image of containers: oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]; of
-    /// several, each lies over those before it. IMAGE is a file (.sqfs, .squashfs, .sfs, .snap, .img, or a name without an ending), a
+    /// image on standard input, an image of containers (oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other
+    /// file, which is packed under its own name. One directory becomes the root; several are put side by side. IMAGE is a file (.sqfs, .squashfs, .sfs, .snap, .img, or a name without an ending), a
     /// block device or a pipe; - for standard output; or a .lrz file
     #[arg(required = true, num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
@@ -124,7 +124,8 @@ impl Command for Pack {
         "packline pack -c xz:x86 -b 1M rootfs.tar.gz rootfs.sqfs",
         "podman export x | packline pack --time 0 - x.sqfs",
         "packline pack -c xz -b 1M old.sqfs new.sqfs",
-        "packline pack base.sqfs overlay/ rootfs.sqfs --remove /var/cache",
+        "packline pack home etc backup.sqfs",
+        "packline pack --overlay base/ site/ rootfs.sqfs --remove /var/cache",
         "packline pack oci:images:v2 rootfs.sqfs",
     ];
 
@@ -134,9 +135,14 @@ impl Command for Pack {
              With --files-from the image is the same for any order of the names, and as if all else were excluded; --exclude leaves \
              out what is named too. A path with '..', or through a symbolic link, is refused, and so is a name of nothing. Empty lines \
              count for nothing; '#' begins no comment.\n\
-             Several sources are extracted over each other, as umoci and podman do it: a directory over a directory merges, with the attributes \
-             of the last, and anything else replaces. The image has the bytes of one of the directory that they make. Options for directories \
-             count for each directory, those for tars for each tar and layer. --exclude leaves entries out of each source, --remove out of \
+             Several directories and files are put side by side, each under the last name of its path; two with the same name are an error. \
+             The root is owned by root, with mode 755 and time 0; patterns are compared with paths in the image. A symbolic link on the \
+             command line is followed. A file with names in several sources is stored once, with hard links.\n\
+             With --overlay, or if a source is a tar, an image, an image of containers or standard input, all sources are layers, \
+             extracted over each other as umoci and podman do it: a directory over a directory merges, with the attributes \
+             of the last, and anything else replaces. The summary says how many entries were replaced. A file is put into the root. \
+             The image has the bytes of one of the directory that they make. Options for directories \
+             apply to each directory, those for tars to each tar and layer. --exclude leaves entries out of each source, --remove out of \
              the result. TAG may be left out where there is one image; a digest may stand for it. A compressed layer is decompressed to a \
              file without a name in TMPDIR or /var/tmp; digests of layers are checked before the image is begun.\n\
              With --order other than input, all entries are listed before contents are read, and a tar that is compressed or comes through a pipe is \
@@ -144,7 +150,11 @@ impl Command for Pack {
              empty lines, and those that begin with '#', count for nothing; its paths are those of the source, and what --manifest adds comes \
              last. A change of one file may move others in an image that is similar, so that a base and a stable layout save less.\n\
              An image at an --offset is found by packline; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it there.\n\
-             --continue cannot leave out a file of more than 128K that fails or changes its size while it is read: that ends the run, \
+             A file that changes while it is packed gets a warning, and the exit status is 0: if it grew, it is stored up to the size that it \
+             had when it was listed; if it got shorter, it is read again, up to 3 times, and then ends with zeros. In layers and with \
+             --order it keeps the size that it had when it was listed. Files of /proc and /sys, whose sizes are not true, are stored \
+             up to their end.\n\
+             --continue cannot leave out a file of more than 128K that fails while it is read: that ends the run, \
              since parts of it are in the image. A smaller one is left out whatever fails, and so are hard links to it.\n\
              An mtree manifest begins with #mtree, or an entry with keywords of mtree(5). A file's content is that of contents=PATH, or \
              of the file at the entry's own path, relative to the working directory, as bsdtar has it; attributes that FILE \

@@ -1,4 +1,7 @@
-//! The sources of `packline pack`: each operand is opened by what it is, and several, or layers, lie over each other.
+//! The sources of `packline pack`: each operand is opened by what it is. Several directories and plain files are put side by side; with
+//! `--overlay`, or with a tar, an image or an OCI image among them, sources are layers, each over those before it.
+
+mod beside;
 
 use std::ffi::OsString;
 use std::fs;
@@ -6,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{OciPlace, Platform, Stack};
 use packline::{Resources, Source};
-use packline_tree::{Patterns, Whiteouts};
+use packline_tree::{DirectoryOptions, Patterns, Whiteouts};
 
 use super::options::{Entries, Layout};
 use crate::args::patterns::patterns;
@@ -17,16 +20,21 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::target;
+use beside::Beside;
 
 /// Options that only one kind of source can honour.
 pub const OF_DIRECTORIES: &[&str] =
     &["continue", "files-from", "one-file-system", "dereference", "no-hard-links", "readers"];
-pub const OF_LAYERS: &[&str] = &["whiteouts", "remove", "platform"];
+pub const OF_LAYERS: &[&str] = &["whiteouts", "remove", "platform", "overlay"];
 const OF_TARS: &[&str] = &["lenient", "ignore-zeros"];
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Layers")]
 pub struct Layers {
+    /// Merge several directories into one root, each over those before it: a directory over a directory merges, and anything else
+    /// replaces. Without it, several directories and files are put side by side under their own names
+    #[arg(long)]
+    overlay: bool,
     /// What files .wh.NAME and .wh..wh..opq (of AUFS) and devices 0:0 and the attribute overlay.opaque (of overlayfs) are: hide what
     /// lower sources have and are left out (apply), or stay in overlayfs's form (keep), or are entries like others (ignore)
     /// [default: apply for several sources and for images of containers, else ignore]
@@ -76,6 +84,12 @@ impl Opener<'_> {
             return Err(wrong(long, "names are those of one directory (expected one SOURCE)"));
         }
         let (excludes, remove) = (self.entries.excludes(io)?, patterns(&self.layers.remove)?);
+        if let Some(beside) = self.beside(paths)? {
+            if let Some(long) = self.given(&["files-from", "whiteouts", "remove", "platform"]) {
+                return Err(wrong(long, beside::refusal(long)));
+            }
+            return Ok((beside.source(&self.directory_options(), &excludes)?, Patterns::new()));
+        }
         let mut sources = Vec::new();
         for path in paths {
             sources.push(self.source(path, &excludes, io)?);
@@ -108,13 +122,37 @@ impl Opener<'_> {
             return Source::reader(STDIN, stream, self.resources).map_err(Failure::failed);
         }
         if is_directory(path)? {
-            let mut options = self.entries.directory_options(self.layout);
+            let mut options = self.directory_options();
             (options.excludes, options.only) = (excludes.clone(), self.entries.names(path, io)?);
-            options.readers = self.readers.unwrap_or(if self.resources.workers == 0 { 0 } else { 4 });
             return Ok(Source::Directory { path: path.to_path_buf(), options });
         }
         self.refuse_output(path, io)?;
+        if Source::is_plain_file(path)? {
+            return Beside::of_file(path)?.source(&self.directory_options(), excludes);
+        }
         Source::at(path, self.resources).map_err(Failure::failed)
+    }
+
+    /// How directories are read, but for their names and patterns.
+    fn directory_options(&self) -> DirectoryOptions {
+        let mut options = self.entries.directory_options(self.layout);
+        options.readers = self.readers.unwrap_or(if self.resources.workers == 0 { 0 } else { 4 });
+        options
+    }
+
+    /// The sources, if they are put side by side: plain files, and several directories without `--overlay`.
+    fn beside(&self, paths: &[PathBuf]) -> Result<Option<Beside<'_>>, Failure> {
+        let mut beside = Beside::new(self.image);
+        for path in paths {
+            let named = OciPlace::parse(path.as_os_str()).is_some() || path.as_os_str() == "-";
+            match () {
+                () if self.layers.overlay || named => return Ok(None),
+                () if is_directory(path)? => beside.add_directory(path),
+                () if Source::is_plain_file(path)? => beside.add_file(path),
+                () => return Ok(None),
+            }
+        }
+        if beside.is_one_directory() { Ok(None) } else { beside.checked().map(Some) }
     }
 
     fn oci(&self, place: &OciPlace, io: &mut Io) -> Result<Source, Failure> {
@@ -172,6 +210,10 @@ impl Kinds {
                 Source::Oci(_) => {
                     (kinds.layers, kinds.tar) = (true, true);
                     "an image of containers"
+                }
+                Source::Directories { .. } => {
+                    kinds.directory = true;
+                    "a file"
                 }
                 Source::Image(_) => "an image",
                 _ => {

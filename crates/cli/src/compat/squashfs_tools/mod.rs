@@ -7,5 +7,6 @@ pub mod partial_help;
 pub mod posix_regex;
 pub mod sqfscat;
 pub mod sqfstar;
+pub mod summary;
 pub mod unsquashfs;
 pub mod xattr_filter;

@@ -47,6 +47,8 @@ impl Command for Sqfstar {
         "-stream writes an image that is whole, with its superblock at its start and each content once; until then it is in TMPDIR. With it, \
          an image other than - is an error, and -info, -percentage and -offset are not.",
         "-fix accepts an image that is whole.",
+        "The summary has the sizes and numbers of squashfs-tools in their words, but one number for devices, fifos and sockets, and neither \
+         the first lines nor the lists of uids and gids. -info prints paths alone: no kinds, no sizes and no DUPLICATE.",
         "An entry of the tar for the root itself (./) gives the root its attributes; there it is passed over.",
         "Names of users and groups in a tar are not looked up.",
         "Times are numbers or `now`; `inode`, and so -repro, is refused.",

@@ -126,6 +126,10 @@ impl Command for MkSquashFs {
         "-stream writes an image that is whole, with its superblock at its start and each content once; until then it is in TMPDIR. With it, \
          an image other than - is an error, and -info, -percentage and -offset are not.",
         "-fix accepts an image that is whole.",
+        "The summary has the sizes and numbers of squashfs-tools in their words, but one number for devices, fifos and sockets, and neither \
+         the first lines nor the lists of uids and gids. -info prints paths alone: no kinds, no sizes and no DUPLICATE.",
+        "Files whose size changes while they are packed are stored with a warning, and not read again each time that they grow.",
+        "A file that two sources have without a hard link, because one source is in the other one, is packed twice; its content is stored once.",
         "A file that cannot be read is left out, not stored as an empty one.",
         "Names of users and groups in a tar are not looked up.",
         "An entry of a tar for the root itself (./) gives the root its attributes; there it is passed over.",

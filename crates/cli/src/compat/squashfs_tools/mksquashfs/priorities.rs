@@ -29,6 +29,7 @@ impl Priorities {
     pub fn read(file: &Path, sources: &[PathBuf], symlinks: Symlinks, io: &mut Io) -> Result<Priorities, Failure> {
         let list = TextList::read(file, Ending::Line, io)?;
         let mut priorities = Priorities::default();
+        let mut finder = Finder { sources, symlinks, style: None };
         for (line, text) in list.items() {
             let text = text.trim_ascii_start();
             if text.is_empty() || text.starts_with(b"#") {
@@ -38,7 +39,16 @@ impl Priorities {
             if path.is_empty() {
                 continue;
             }
-            let places = places(Path::new(&path), sources, symlinks).map_err(|what| list.fault(line, &what))?;
+            let before = finder.style;
+            let places = finder.places(Path::new(&path)).map_err(|what| list.fault(line, &what))?;
+            if before.is_none() && finder.style == Some(Style::Working) {
+                io.eprintln(&format!(
+                    "{}: line {line}: '{}' is below the working directory, as mkisofs has it: so are the paths that follow (expected a path \
+                     below a source, or one that begins with /, ./ or ../)",
+                    list.name,
+                    Path::new(&path).escaped()
+                ));
+            }
             match places[..] {
                 [id] => drop(priorities.0.insert(id, priority)),
                 [] => io.eprintln(&format!(
@@ -62,9 +72,7 @@ impl Priorities {
     pub fn list(&self, source: Source, output: &Path, symlinks: Symlinks) -> Result<List, Failure> {
         let (parts, root) = match source {
             Source::Directory { path: directory, options } => {
-                let (from, to, renames) = (Bytes::new(), Bytes::new(), BTreeMap::new());
-                let part = Part { directory, options, from, to, renames };
-                (vec![part], Meta { mode: 0, uid: 0, gid: 0, mtime: 0 })
+                (vec![Part::new(directory, options, Bytes::new())], Meta { mode: 0, uid: 0, gid: 0, mtime: 0 })
             }
             Source::Directories { parts, root } => (parts, root),
             _ => return Err(Failure::failed("the source cannot be listed (expected directories and files)")),
@@ -103,23 +111,54 @@ fn is_blank(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0b
 }
 
-/// Device and inode numbers of what a path leads to: on this machine, or below each of the sources.
-fn places(path: &Path, sources: &[PathBuf], symlinks: Symlinks) -> Result<Vec<(u64, u64)>, String> {
-    let bytes = path.as_os_str().as_bytes();
-    let direct = [&b"/"[..], b"./", b"../"].iter().any(|start| bytes.starts_with(start));
-    // `DIR/*` is all below DIR.
-    let path = Path::new(OsStr::from_bytes(bytes.strip_suffix(b"/*").filter(|path| !path.is_empty()).unwrap_or(bytes)));
-    let candidates = match direct {
-        true => vec![path.to_path_buf()],
-        false => sources.iter().map(|source| source.join(path)).collect(),
-    };
-    let mut found = Vec::new();
-    for place in candidates {
-        match examine(&place, symlinks) {
-            Ok(stat) => found.push((stat.dev(), stat.ino())),
-            Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-            Err(cause) => return Err(format!("{}: {cause} (expected a path that can be examined)", place.escaped())),
+/// What paths are relative to that do not begin with `/`, `./` or `../`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// Each of the sources.
+    Sources,
+    /// The working directory, as for mkisofs.
+    Working,
+}
+
+/// Finds what the paths of a sort file lead to. The first path decides on the style.
+struct Finder<'a> {
+    sources: &'a [PathBuf],
+    symlinks: Symlinks,
+    style: Option<Style>,
+}
+
+impl Finder<'_> {
+    /// Device and inode numbers of what a path leads to: on this machine, or below each of the sources.
+    fn places(&mut self, path: &Path) -> Result<Vec<(u64, u64)>, String> {
+        let bytes = path.as_os_str().as_bytes();
+        let direct = [&b"/"[..], b"./", b"../"].iter().any(|start| bytes.starts_with(start));
+        // `DIR/*` is all below DIR.
+        let all = bytes.strip_suffix(b"/*").filter(|path| !path.is_empty()).unwrap_or(bytes);
+        let path = Path::new(OsStr::from_bytes(all)).to_path_buf();
+        if direct || self.style == Some(Style::Working) {
+            return self.examine(&[path]);
         }
+        let found = self.examine(&self.sources.iter().map(|source| source.join(&path)).collect::<Vec<_>>())?;
+        if !found.is_empty() || self.style.is_some() {
+            self.style = Some(Style::Sources);
+            return Ok(found);
+        }
+        let found = self.examine(&[path])?;
+        self.style = Some(if found.is_empty() { Style::Sources } else { Style::Working });
+        Ok(found)
     }
-    Ok(found)
+
+    fn examine(&self, candidates: &[PathBuf]) -> Result<Vec<(u64, u64)>, String> {
+        let mut found = Vec::new();
+        for place in candidates {
+            match examine(place, self.symlinks) {
+                Ok(stat) => found.push((stat.dev(), stat.ino())),
+                Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Err(cause) => {
+                    return Err(format!("{}: {cause} (expected a path that can be examined)", place.escaped()));
+                }
+            }
+        }
+        Ok(found)
+    }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use packline::Source;
 use packline::requests::{Hints, Part};
@@ -226,18 +226,12 @@ pub fn latest_time(source: &Source) -> Result<u32, Failure> {
     }
 }
 
-/// The last name of a path, of `.` that of the working directory.
 fn base_name(path: &Path) -> Result<Bytes, Failure> {
-    let refused = || {
-        Failure::failed(format!("{}: no name for it in the image (expected a path that ends in one)", path.escaped()))
-    };
-    let whole = std::path::absolute(path).map_err(|_| refused())?;
-    match whole.components().next_back() {
-        Some(Component::Normal(name)) => Ok(name.as_bytes().to_vec()),
-        _ => Err(refused()),
-    }
+    let expected = "expected a path that ends in one";
+    let refused = || Failure::failed(format!("{}: no name for it in the image ({expected})", path.escaped()));
+    Part::name_of(path).ok_or_else(refused)
 }
 
 fn part(directory: &Path, options: DirectoryOptions, from: Bytes, to: Bytes) -> Part {
-    Part { directory: directory.to_path_buf(), options, from, to, renames: BTreeMap::new() }
+    Part { from, ..Part::new(directory, options, to) }
 }

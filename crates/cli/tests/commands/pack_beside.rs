@@ -1,0 +1,216 @@
+//! Several directories and plain files as sources: side by side under their own names, or with `--overlay` over each other.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use packline_testkit::{Sandbox, tools};
+use serde_json::Value;
+
+use crate::sandbox;
+use crate::stack_support::shell;
+
+/// Two directories that both have a `profile`, and two plain files.
+fn two() -> Sandbox {
+    let sandbox = sandbox();
+    shell(
+        &sandbox,
+        "mkdir -p home/.ssh etc docs && echo 1 >home/profile && echo 2 >etc/profile && echo 3 >etc/passwd && \
+         echo 4 >home/.ssh/id && echo 5 >docs/a.md && echo 6 >docs/b.md && : >docs/empty.md && \
+         ln -s docs current && ln -s a.md docs/link.md && tar -cf plain.tar -C docs a.md",
+    );
+    sandbox
+}
+
+fn list(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
+    sandbox.good(&[&["pack", "-qf"], words, &["o.sqfs"]].concat());
+    let listed = sandbox.good(&["list", "o.sqfs"]).text();
+    listed.lines().skip(1).map(str::to_string).collect()
+}
+
+#[test]
+fn keeps_several_directories_and_files_side_by_side() {
+    let sandbox = two();
+    let both = ["etc", "etc/passwd", "etc/profile", "home", "home/.ssh", "home/.ssh/id", "home/profile"];
+    assert_eq!(list(&sandbox, &["home", "etc"]), both);
+    assert_eq!(sandbox.good(&["cat", "o.sqfs", "home/profile", "etc/profile"]).text(), "1\n2\n");
+    let image = sandbox.read("o.sqfs");
+    for words in [["-j0", "./home/", "etc"], ["-j3", "home", "etc/."], ["--readers=0", "home", "docs/../etc"]] {
+        list(&sandbox, &words);
+        assert!(sandbox.read("o.sqfs") == image, "{words:?}");
+    }
+    assert!(sandbox.good(&["list", "-l", "--numeric-owner", "o.sqfs"]).text().starts_with("drwxr-xr-x 0/0 "));
+    // Patterns are of paths in the image, of any order.
+    assert_eq!(list(&sandbox, &["home", "etc", "-x", "/etc/p*", "-x", ".ssh/"]), ["etc", "home", "home/profile"]);
+    assert_eq!(list(&sandbox, &["home", "etc", "-x", "/etc"]), ["home", "home/.ssh", "home/.ssh/id", "home/profile"]);
+    for order in ["path", "similar"] {
+        assert_eq!(list(&sandbox, &["home", "etc", "docs/a.md", "--order", order]).len(), both.len() + 1);
+        sandbox.good(&["verify", "-q", "o.sqfs"]);
+    }
+    assert_eq!(list(&sandbox, &["home", "etc", "--root-becomes", "home"]), [".ssh", ".ssh/id", "profile"]);
+    let warned = sandbox.good(&["pack", "-qf", "home", "etc", "o.sqfs", "-x", "none"]);
+    assert!(warned.stderr.contains("none"), "{warned:?}");
+}
+
+#[test]
+fn packs_plain_files_under_their_own_names() {
+    let sandbox = two();
+    assert_eq!(list(&sandbox, &["etc/passwd"]), ["passwd"]);
+    assert_eq!(sandbox.good(&["cat", "o.sqfs", "passwd"]).text(), "3\n");
+    let files = ["docs/a.md", "docs/b.md", "docs/empty.md", "docs/link.md"];
+    assert_eq!(list(&sandbox, &files), ["a.md", "b.md", "empty.md", "link.md"]);
+    assert_eq!(sandbox.good(&["cat", "o.sqfs", "link.md"]).text(), "5\n");
+    assert_eq!(list(&sandbox, &["current", "etc/passwd"]).first().unwrap(), "current");
+    assert_eq!(list(&sandbox, &["docs/a.md", "docs/b.md", "-x", "a.*"]), ["b.md"]);
+    // A tar, and what is compressed with a tar in it, is a layer as before; other compressed files are files.
+    shell(&sandbox, "gzip -k docs/b.md && gzip -k plain.tar");
+    assert_eq!(list(&sandbox, &["docs/b.md.gz", "etc/passwd"]), ["b.md.gz", "passwd"]);
+    for tar in ["plain.tar", "plain.tar.gz"] {
+        assert_eq!(list(&sandbox, &[tar, "etc/passwd"]), ["a.md", "passwd"], "{tar}");
+    }
+    let error = sandbox.bad(1, &["pack", "-f", "docs/a.md", "docs/a.md", "--format", "squashfs"]);
+    assert!(error.contains("docs/a.md: both source and output"), "{error}");
+}
+
+#[test]
+fn refuses_two_sources_with_one_name_and_options_of_layers() {
+    let sandbox = two();
+    fs::create_dir_all(sandbox.at("old/etc")).unwrap();
+    for (words, expected) in [
+        (
+            &["etc", "old/etc", "o.sqfs"][..],
+            "etc and old/etc are both called etc (expected different names, or --overlay",
+        ),
+        (&["home", "etc", "o.sqfs", "--remove", "x"], "--remove: the sources are put side by side (expected --overlay"),
+        (&["home", "etc", "o.sqfs", "--whiteouts=keep"], "--whiteouts: the sources are put side by side"),
+        (&["etc/passwd", "o.sqfs", "--files-from", "x"], "--files-from: names are those of one directory"),
+    ] {
+        let error = sandbox.bad(2, &[&["pack"], words].concat());
+        assert!(error.contains(expected), "{error}");
+    }
+    let error = sandbox.bad(1, &["pack", "home", "/", "o.sqfs"]);
+    assert!(error.contains("/: there is no name for it in the image"), "{error}");
+}
+
+#[test]
+fn counts_and_names_what_layers_replace() {
+    let sandbox = two();
+    let ran = sandbox.good(&["pack", "--overlay", "home", "etc", "o.sqfs"]);
+    assert!(ran.stderr.contains("\n1 entry of earlier sources replaced by later ones: profile\n"), "{}", ran.stderr);
+    assert_eq!(sandbox.good(&["cat", "o.sqfs", "profile"]).text(), "2\n");
+    // What whiteouts hide is not replaced; a directory is, with all in it.
+    shell(&sandbox, "mkdir over && : >over/.wh.profile && : >over/.ssh && : >over/passwd && tar -C etc -cf etc.tar .");
+    let json = |words: &[&str]| -> Value {
+        let ran = sandbox.good(&[&["pack", "-f", "--json"], words, &["o.sqfs"]].concat());
+        serde_json::from_str(&ran.text()).unwrap()
+    };
+    assert_eq!(json(&["--overlay", "home", "over"])["replaced"], 1);
+    assert_eq!(json(&["home", "etc.tar", "over"])["replaced"], 3);
+    assert_eq!(json(&["home", "etc.tar", "over", "--dry-run"])["replaced"], 3);
+    assert_eq!(json(&["home", "etc"])["replaced"], 0);
+}
+
+#[test]
+fn keeps_hard_links_between_sources() {
+    let sandbox = two();
+    shell(&sandbox, "ln home/profile etc/linked && ln home/profile docs/linked && ln etc/passwd docs/passwd");
+    let links = |image: &str| {
+        sandbox.remove("out");
+        sandbox.good(&["unpack", "-q", image, "out"]);
+        let number = |path: &str| fs::metadata(sandbox.at("out").join(path)).unwrap().ino();
+        (number("home/profile") == number("etc/linked"), number("etc/passwd") == number("docs/passwd"))
+    };
+    for options in [&[][..], &["-j0"], &["--order=path"], &["-x", "/home/.ssh"]] {
+        list(&sandbox, &[&["home", "etc", "docs"], options].concat());
+        assert_eq!(links("o.sqfs"), (true, true), "{options:?}");
+        sandbox.good(&["verify", "-q", "o.sqfs"]);
+    }
+    list(&sandbox, &["home", "etc", "docs", "--no-hard-links"]);
+    assert_eq!(links("o.sqfs"), (false, false));
+    sandbox.write("sort", "home/profile 5\n");
+    let words = ["mksquashfs", "home", "etc", "docs", "m.sqfs", "-quiet", "-no-progress"];
+    for options in [&["-noappend"][..], &["-noappend", "-sort", "sort"], &["-noappend", "-action", "exclude@name(x)"]] {
+        sandbox.good(&[&words[..], options].concat());
+        assert_eq!(links("m.sqfs"), (true, true), "{options:?}");
+    }
+    // Appended at once, they are linked to each other.
+    sandbox.write("first/x", "x");
+    sandbox.good(&["mksquashfs", "first", "m.sqfs", "-noappend", "-quiet", "-no-progress"]);
+    sandbox.good(&words);
+    assert_eq!(links("m.sqfs"), (true, true));
+    sandbox.good(&["mksquashfs", "home", "etc", "m.sqfs", "-noappend", "-no-hardlinks", "-quiet", "-no-progress"]);
+    sandbox.remove("out");
+    sandbox.good(&["unpack", "-q", "m.sqfs", "out"]);
+    assert_eq!(fs::metadata(sandbox.at("out/etc/linked")).unwrap().nlink(), 1);
+}
+
+#[test]
+fn warns_of_times_that_images_cannot_have() {
+    let sandbox = sandbox();
+    shell(&sandbox, "mkdir m && touch -d 1960-01-01 m/neg && touch -d 2150-01-01 m/fut && : >m/now");
+    let warning = "2 entries have a time that SquashFS cannot store, before 1970 or after 2106: the nearest is stored (the first is fut)";
+    for words in [&["pack", "-q", "m", "o.sqfs"][..], &["mksquashfs", "m", "m.sqfs", "-quiet", "-no-progress"]] {
+        let ran = sandbox.good(words);
+        assert!(ran.stderr.contains(warning), "{words:?}: {ran:?}");
+    }
+    let ran = sandbox.good(&["pack", "-f", "m", "o.sqfs", "--json"]);
+    assert!(ran.text().contains("\"warnings\":1,"), "{ran:?}");
+    assert_eq!(sandbox.good(&["pack", "-qf", "m", "o.sqfs", "--mtime", "7"]).stderr, "");
+}
+
+/// A log that is written to, and a file that is cut off and written anew, while each program packs them.
+#[test]
+fn packs_files_that_change_meanwhile() {
+    let sandbox = sandbox();
+    let seed: Vec<u8> = (0..3_000_000u32).map(|number| (number % 251) as u8).collect();
+    let (log, cut) = (sandbox.write("tree/log", &seed), sandbox.write("tree/cut", &seed));
+    (0..200).for_each(|number| drop(sandbox.write(format!("tree/other{number}"), &seed[number..5000])));
+    sandbox.write("list", "file log 0644 0 0 tree/log\nfile cut 0644 0 0 tree/cut\n");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let going = || !stop.load(std::sync::atomic::Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut file = fs::OpenOptions::new().append(true).open(&log).unwrap();
+            while going() && file.metadata().unwrap().len() < 50_000_000 {
+                std::io::Write::write_all(&mut file, &seed[..20_000]).unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        });
+        scope.spawn(|| {
+            let file = fs::OpenOptions::new().write(true).open(&cut).unwrap();
+            while going() {
+                for size in [3_000_000, 1_000_000, 100, 2_000_000] {
+                    file.set_len(size).unwrap();
+                    std::thread::sleep(std::time::Duration::from_millis(3));
+                }
+            }
+        });
+        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pack_all(&sandbox)));
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        ran.unwrap();
+    });
+}
+
+fn pack_all(sandbox: &Sandbox) {
+    let quiet = ["-quiet", "-no-progress", "-noappend"];
+    let has = |image: &str| {
+        let listed = sandbox.good(&["list", image]).text();
+        assert!(["log", "cut"].iter().all(|name| listed.lines().any(|line| line == *name)), "{listed}");
+    };
+    for _ in 0..3 {
+        for options in [&["-j0"][..], &["-j2"], &["--continue"], &["--order=path"]] {
+            sandbox.good(&[&["pack", "-f", "-c", "none", "tree", "o.sqfs"], options].concat());
+            sandbox.good(&["verify", "-q", "o.sqfs"]);
+            has("o.sqfs");
+        }
+        sandbox.good(&["pack", "-qf", "-c", "none", "tree", "o.lrz"]);
+        sandbox.good(&["verify", "-q", "o.lrz"]);
+        sandbox.good(&[&["mksquashfs", "tree", "m.sqfs"], &quiet[..]].concat());
+        has("m.sqfs");
+        sandbox.good(&["gensquashfs", "-q", "-f", "-F", "list", "g.sqfs"]);
+        has("g.sqfs");
+    }
+    if tools::need(&["unsquashfs"]) {
+        sandbox.remove("out");
+        sandbox.peer("unsquashfs", &["-q", "-n", "-d", "out", "m.sqfs"]);
+    }
+}

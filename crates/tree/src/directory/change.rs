@@ -1,0 +1,190 @@
+//! Changes of a file between being listed and the end of reading it, and what is stored then.
+//!
+//! A file that grows is stored up to its size at the start. A shorter one is read again, a few times at most; where its size cannot
+//! change any more, zeros take the place of what is missing, as in GNU tar. Files of /proc and /sys have other sizes than the system
+//! says: what can be read is stored. Each such file gets a warning.
+
+use std::path::Path;
+
+use packline_runtime::escape::Escape;
+use rustix::fs::{FileType, Stat};
+
+use super::fault::Fault;
+use super::found::Found;
+use super::stat::{self, FileId, ModifiedAt};
+use crate::Meta;
+
+/// How often a file is read again that gets shorter each time.
+const AGAIN_MOST: u32 = 3;
+
+/// The most bytes of a file whose size is given as 0: some of /proc have no end.
+pub(super) const UNSIZED_MOST: u64 = 64 << 20;
+
+/// A difference between a file as it was listed and as it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Stored and found bytes.
+    Grew(u64, u64),
+    /// The bytes that were listed, those that are left, and what became of the others.
+    Shrank(u64, u64, Rest),
+    /// The bytes that the system says, those that can be read, and what became of the others.
+    Misreported(u64, u64, Rest),
+    /// Another file took its place.
+    Replaced,
+    /// It was written to, or may have been.
+    Modified,
+}
+
+/// What became of the bytes that a file does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// They are left out: the file was read again.
+    LeftOut,
+    Zeros,
+}
+
+impl Change {
+    /// The warning.
+    pub fn text(self, path: &Path) -> String {
+        const CHANGED: &str = "file changed as we read it";
+        let path = path.escaped();
+        match self {
+            Self::Grew(stored, found) => {
+                format!("{path}: {CHANGED}: it grew from {stored} to {found} bytes; the first {stored} are stored")
+            }
+            Self::Shrank(listed, found, rest) => {
+                format!("{path}: {CHANGED}: it shrank from {listed} to {found} bytes; {}", rest.text())
+            }
+            Self::Misreported(0, found, _) if found >= UNSIZED_MOST => {
+                format!("{path}: its size is given as 0 bytes, but it has more; the first {found} are stored")
+            }
+            Self::Misreported(size, found, rest) => {
+                let rest = if rest == Rest::Zeros { rest.text() } else { "those are stored" };
+                format!("{path}: its size is given as {size} bytes, but it has {found}; {rest}")
+            }
+            Self::Replaced => format!("{path}: {CHANGED}: another file took its place, which is stored"),
+            Self::Modified => format!("{path}: {CHANGED}"),
+        }
+    }
+}
+
+impl Rest {
+    fn text(self) -> &'static str {
+        match self {
+            Self::LeftOut => "it was read again",
+            Self::Zeros => "the rest is stored as zeros",
+        }
+    }
+}
+
+/// Compares a file with what was listed, while it is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Watch {
+    /// Bytes of content to read.
+    pub size: u64,
+    /// The size that the system says; another one than `size` in /proc and /sys.
+    reported: u64,
+    id: Option<FileId>,
+    modified: Option<ModifiedAt>,
+    /// Whether `size` can change.
+    resizable: bool,
+    /// Whether the entry is that of any file under its name.
+    replaceable: bool,
+    /// Why it was read again, first; and what the last reading found.
+    cause: Option<Change>,
+    now: Option<Change>,
+    /// The size for the next reading, and how often it was read again.
+    next: Option<u64>,
+    again: u32,
+}
+
+impl Watch {
+    pub fn new(found: &Found) -> Self {
+        let size = found.size().unwrap_or(0);
+        Self {
+            size,
+            reported: if found.measured { 0 } else { size },
+            id: found.id,
+            modified: found.modified,
+            resizable: !found.fixed,
+            replaceable: found.is_replaceable(),
+            cause: found.measured.then_some(Change::Misreported(0, size, Rest::LeftOut)),
+            now: None,
+            next: None,
+            again: 0,
+        }
+    }
+
+    /// Compares the open file before it is read. Returns the attributes of another one that took its place.
+    ///
+    /// # Errors
+    /// It is not a regular file, or is another one that must not take its place.
+    pub fn begin(&mut self, stat: &Stat) -> Result<Option<Meta>, Fault> {
+        let (replaced, found) = (self.check(stat)?, stat::size(stat));
+        if replaced.is_some() || self.resizable && found < self.reported {
+            let shrank = Change::Shrank(self.reported, found, Rest::LeftOut);
+            self.cause = Some(replaced.map_or(shrank, |_| Change::Replaced));
+            (self.size, self.reported) = (found, found);
+        }
+        Ok(replaced)
+    }
+
+    /// Compares the file after it was read; `ended` is the byte at which it ended, if that is before its size. Returns the attributes of
+    /// another one that took its place.
+    ///
+    /// # Errors
+    /// As [`Watch::begin`].
+    pub fn end(&mut self, stat: &Stat, ended: Option<u64>) -> Result<Option<Meta>, Fault> {
+        let (replaced, found) = (self.check(stat)?, stat::size(stat));
+        let modified = self.modified.is_some_and(|modified| modified != stat::modified(stat));
+        let (now, next) = match ended {
+            _ if replaced.is_some() => (Some(Change::Replaced), Some(found)),
+            Some(end) if found >= self.reported => {
+                (Some(Change::Misreported(self.reported, end, Rest::Zeros)), Some(end))
+            }
+            _ if found < self.reported => (Some(Change::Shrank(self.reported, found, Rest::Zeros)), Some(found)),
+            _ if found > self.reported && self.size == 0 => (Some(Change::Grew(0, found)), Some(found)),
+            _ if found > self.reported => (Some(Change::Grew(self.size, found)), None),
+            _ => (modified.then_some(Change::Modified), None),
+        };
+        if !matches!(now, Some(Change::Misreported(..))) {
+            self.reported = found;
+        }
+        (self.now, self.next) = (now, next);
+        Ok(replaced)
+    }
+
+    /// Whether it is to be read again, with the size that it has now.
+    pub fn again(&mut self) -> bool {
+        let Some(size) = self.next.take().filter(|_| self.resizable && self.again < AGAIN_MOST) else { return false };
+        let now = self.now.take().map(|now| match now {
+            Change::Shrank(listed, found, _) => Change::Shrank(listed, found, Rest::LeftOut),
+            Change::Misreported(listed, found, _) => Change::Misreported(listed, found, Rest::LeftOut),
+            Change::Grew(..) => Change::Modified,
+            now => now,
+        });
+        (self.cause, self.size) = (self.cause.or(now), size);
+        self.again += 1;
+        true
+    }
+
+    /// The difference between what was listed and what is stored.
+    pub fn change(&self) -> Option<Change> {
+        self.now.filter(|now| *now != Change::Modified).or(self.cause).or(self.now)
+    }
+
+    fn check(&mut self, stat: &Stat) -> Result<Option<Meta>, Fault> {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind != FileType::RegularFile {
+            return Err(Fault::Kind(FileType::RegularFile, kind));
+        }
+        if self.id.is_none_or(|before| before == stat::id(stat)) {
+            return Ok(None);
+        }
+        if !self.replaceable {
+            return Err(Fault::Replaced);
+        }
+        (self.id, self.modified) = (Some(stat::id(stat)), Some(stat::modified(stat)));
+        Ok(Some(stat::meta(stat)))
+    }
+}

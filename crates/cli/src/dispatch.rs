@@ -395,11 +395,7 @@ fn in_short(error: &clap::Error, called: &Called<'_>) -> Option<String> {
             let value = names(ContextKind::InvalidValue)?.first()?.clone();
             let known = names(ContextKind::ValidValue).filter(|known| !known.is_empty());
             if let (Some(known), "--comp", false) = (&known, bare(first).as_str(), value.is_empty()) {
-                // As squashfs-tools print it: the tests of snapd expect further lines.
-                let (by, list) = (&called.by, known.join("\n\t").replacen('\n', " (default)\n", 1));
-                return Some(format!(
-                    "Compressor \"{value}\" is not supported!\n{by}: Compressors available:\n\t{list}"
-                ));
+                return Some(mksquashfs::unknown_compressor(called.by, &value, known));
             }
             let known = known.map(|known| format!(" (expected one of {})", known.join(", ")));
             let known = known.unwrap_or_default();

@@ -139,7 +139,8 @@ fn takes_sort_files_of_mkisofs_and_sources_that_end_in_dots() {
     {
         sandbox.write("sort", lines);
         let ran = sandbox.good(&[&["mksquashfs", "source", "x.sqfs"], &options[..]].concat());
-        let expected = if lines.starts_with("big") { "source/big" } else { "source/noise" };
+        // `source/dir/hard` is a further name of `source/big`.
+        let expected = if lines.starts_with("big") { "source/dir/hard" } else { "source/noise" };
         assert!(first("ours").starts_with(expected), "{}", first("ours"));
         assert_eq!(ran.stderr.contains("is below the working directory"), warned, "{ran:?}");
     }

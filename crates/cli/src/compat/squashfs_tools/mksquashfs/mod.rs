@@ -39,7 +39,7 @@ use packing::Paths;
 pub use packing::{Input, Packing, Target, excludes};
 use priorities::Priorities;
 use sources::Reading;
-pub use values::compressor_help;
+pub use values::{compressor_help, unknown_compressor};
 
 /// Pack directories and files into a SquashFS image (drop-in for squashfs-tools)
 #[derive(Debug, clap::Args)]

@@ -11,6 +11,18 @@ pub fn target_directory() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::shell::root().join("target"), PathBuf::from)
 }
 
+/// The directory of cargo's registry.
+pub fn cargo_home() -> Result<PathBuf, String> {
+    let named = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = || std::env::home_dir().map(|home| home.join(".cargo"));
+    named.or_else(home).ok_or_else(|| "neither CARGO_HOME nor HOME is set".into())
+}
+
+/// How many jobs cargo may run, if that is limited.
+pub fn build_jobs() -> Option<String> {
+    std::env::var("CARGO_BUILD_JOBS").ok()
+}
+
 pub fn own_path() -> Result<String, String> {
     let path = std::env::current_exe().map_err(|cause| cause.to_string())?;
     path.into_os_string().into_string().map_err(|path| format!("{} is not UTF-8", path.display()))

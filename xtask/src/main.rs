@@ -1,5 +1,6 @@
 //! The project's own commands: `cargo xtask COMMAND`.
 
+mod bare;
 mod bench;
 mod ci;
 mod clients;
@@ -48,6 +49,8 @@ enum Command {
         #[arg(long, value_name = "N", default_value_t = fuzz::SECONDS)]
         seconds: u32,
     },
+    /// Run README's commands on a bare machine (a minimal Debian with gcc and Rust), as root and as a user
+    Bare(bare::Options),
     /// Run the engine's models under loom (every order of steps) and shuttle (random schedules)
     Models,
     /// Run the engine's stress test under race checkers: valgrind's helgrind, ThreadSanitizer, miri
@@ -103,6 +106,7 @@ fn run(command: Command) -> Result<(), String> {
         Command::Golden(options) => golden::run(&options),
         Command::Fuzz { target: None, seconds } => fuzz::each_target(seconds),
         Command::Fuzz { target: Some(name), seconds } => fuzz::single_target(&name, seconds),
+        Command::Bare(options) => bare::run(&options),
         Command::Models => models::run(),
         Command::Races { checkers } => races::run(&checkers),
         Command::Clients(options) => clients::run(&options),

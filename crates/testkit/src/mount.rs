@@ -5,6 +5,44 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
+
+/// Whether this process may mount file systems, which root in a container may not. If not: as [`tools::need`].
+pub fn allowed() -> bool {
+    static ALLOWED: OnceLock<bool> = OnceLock::new();
+    tools::need(&["mount", "umount"])
+        && tools::root()
+        && (*ALLOWED.get_or_init(|| Mounted::memory(1 << 20).is_ok()) || tools::skip("needs the right to mount"))
+}
+
+/// Whether this process can have loop devices, and mount them. If not: as [`tools::need`].
+pub fn loop_devices() -> bool {
+    static FREE: OnceLock<bool> = OnceLock::new();
+    tools::need(&["losetup"])
+        && allowed()
+        && (*FREE.get_or_init(has_loop_device) || tools::skip("needs a free loop device"))
+}
+
+fn has_loop_device() -> bool {
+    let file = tempfile::NamedTempFile::new().ok().filter(|file| file.as_file().set_len(1 << 20).is_ok());
+    file.is_some_and(|file| LoopDevice::over(file.path()).is_ok())
+}
+
+/// Whether [`Mounted::scratch`] works. If not: as [`tools::need`].
+pub fn scratch_available() -> bool {
+    tools::need(&["mkfs.ext4"]) && loop_devices()
+}
+
+/// Whether file systems of FUSE can be mounted. If not: as [`tools::need`].
+pub fn fuse_available() -> bool {
+    let device = Path::new("/dev/fuse").exists() || tools::skip("needs /dev/fuse");
+    device && tools::need(&["fusermount"]) && allowed()
+}
+
+/// Whether the kernel mounts SquashFS images of a codec for this process. Where it may not mount anything: as [`tools::need`].
+pub fn kernel_mounts(codec: &str) -> bool {
+    kernel_reads(codec) && loop_devices()
+}
 
 /// A mounted image. Unmounted when dropped.
 #[derive(Debug)]
@@ -44,11 +82,12 @@ impl Mounted {
         Ok(Mounted { point, unmount: &["umount"], _held: None })
     }
 
-    /// Mounts an empty ext4 of `bytes` bytes held in memory: it supports all attributes, and programs that sync every file are fast on it.
+    /// Mounts an empty ext4 of `bytes` bytes, held in memory where there is `/dev/shm`: it supports all attributes, and programs that sync every file are fast on it.
     /// It has a journal: without one ext4 examines everything deleted in the last minute whenever a file is created. Needs root.
     pub fn scratch(bytes: u64) -> Result<Mounted, String> {
         let point = point()?;
-        let file = tempfile::NamedTempFile::new_in("/dev/shm").map_err(|cause| format!("/dev/shm: {cause}"))?;
+        let memory = tempfile::NamedTempFile::new_in("/dev/shm");
+        let file = memory.or_else(|_| tempfile::NamedTempFile::new()).map_err(|cause| cause.to_string())?;
         file.as_file().set_len(bytes).map_err(|cause| format!("{}: {cause}", file.path().display()))?;
         tools::run(Command::new("mkfs.ext4").args(["-q", "-F", "-b", "4096", "-J", "size=8"]).arg(file.path()))?;
         tools::run(
@@ -102,9 +141,9 @@ fn point() -> Result<tempfile::TempDir, String> {
     tempfile::tempdir().map_err(|cause| format!("no mount point: {cause}"))
 }
 
-/// Whether this kernel reads SquashFS images of a codec. True where the kernel's configuration is not available: then mounting shows it. No
-/// kernel reads lzma.
-pub fn kernel_reads(codec: &str) -> bool {
+/// Whether this kernel reads SquashFS images of a codec. Where its configuration is not available, a kernel that has SquashFS, or may load it,
+/// is taken to read all codecs: then mounting shows it. No kernel reads lzma.
+fn kernel_reads(codec: &str) -> bool {
     let option = match codec {
         "gzip" | "none" => "CONFIG_SQUASHFS_ZLIB=y",
         "xz" => "CONFIG_SQUASHFS_XZ=y",
@@ -113,7 +152,17 @@ pub fn kernel_reads(codec: &str) -> bool {
         "zstd" => "CONFIG_SQUASHFS_ZSTD=y",
         _ => return false,
     };
-    kernel_configuration().is_none_or(|text| text.lines().any(|line| line == option))
+    match kernel_configuration() {
+        Some(text) => text.lines().any(|line| line == option),
+        None => has_squashfs(),
+    }
+}
+
+/// Whether SquashFS is in the kernel, or there are modules that it may be one of.
+fn has_squashfs() -> bool {
+    let read = |name| std::fs::read_to_string(name).unwrap_or_default();
+    let modules = PathBuf::from("/lib/modules").join(read("/proc/sys/kernel/osrelease").trim());
+    read("/proc/filesystems").lines().any(|line| line.ends_with("\tsquashfs")) || modules.is_dir()
 }
 
 fn kernel_configuration() -> Option<String> {

@@ -3,7 +3,7 @@
 
 use crate::model::Node;
 use crate::snapshot::{self, Snapshot};
-use crate::{plant, tar};
+use crate::{plant, tar, tools};
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File, Permissions};
@@ -119,7 +119,7 @@ impl Sandbox {
     /// As [`Sandbox::command`] with another program.
     pub fn program(&self, program: impl AsRef<OsStr>, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(program);
-        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        tools::with_system_programs(&mut command).args(arguments).current_dir(self.path()).stdin(Stdio::null());
         command.env_remove("SOURCE_DATE_EPOCH").env_remove("PACKLINE_CACHE").env("LRZIP", "NOCONFIG").env("TZ", "UTC");
         command
     }

@@ -2,16 +2,14 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use crate::packages;
 
 /// The path of a program, or `None` if it is not installed.
 pub fn find(name: &str) -> Option<PathBuf> {
-    crate::environment::program_directories()
-        .into_iter()
-        .map(|directory| directory.join(name))
-        .find(|path| path.is_file())
+    let directories = crate::environment::search_path();
+    std::env::split_paths(&directories).map(|directory| directory.join(name)).find(|path| path.is_file())
 }
 
 /// Whether all of these programs are installed. If one is not: in CI (`CI=true`) a failure, elsewhere a line with the test's name and the
@@ -33,6 +31,16 @@ pub fn root() -> bool {
     rustix::process::geteuid().is_root() || skip("needs root")
 }
 
+/// Whether programs can be run on a terminal of their own, as script(1) makes one. If not: as [`need`].
+pub fn terminal() -> bool {
+    need(&["script"]) && (has_terminals() || skip("needs a pseudo-terminal (/dev/pts is not mounted)"))
+}
+
+fn has_terminals() -> bool {
+    let mut script = Command::new("script");
+    run(script.args(["-qec", "true", "/dev/null"]).stdin(Stdio::null())).is_ok()
+}
+
 /// Prints that this test is skipped, with its name, and returns false; in CI nothing may be skipped, so there it panics.
 #[allow(clippy::panic, reason = "in CI a test that is skipped is a test that fails")]
 pub fn skip(reason: &str) -> bool {
@@ -48,10 +56,16 @@ fn skipped(test: Option<&str>, reason: &str) -> String {
     format!("{}: skipped: {reason}", test.unwrap_or("a test"))
 }
 
-/// Runs a program to its end. An error with the program's output if it cannot be started or does not exit with 0.
+/// Lets a command find the programs that [`find`] finds, unless it has a `PATH` of its own.
+pub(crate) fn with_system_programs(command: &mut Command) -> &mut Command {
+    let has_path = command.get_envs().any(|(name, _)| name == "PATH");
+    if has_path { command } else { command.env("PATH", crate::environment::search_path()) }
+}
+
+/// Runs a program to its end, one of system programs too that is not on every user's `PATH`. An error with the program's output if it cannot be started or does not exit with 0.
 pub fn run(command: &mut Command) -> Result<Output, String> {
     let shown = format!("{command:?}");
-    let output = command.output().map_err(|cause| format!("{shown}: {cause}"))?;
+    let output = with_system_programs(command).output().map_err(|cause| format!("{shown}: {cause}"))?;
     if output.status.success() {
         return Ok(output);
     }

@@ -436,7 +436,7 @@ fn other_commands_escape_names() {
 /// On a terminal drop-ins escape names too.
 #[test]
 fn terminal_gets_names_escaped() {
-    if !tools::need(&["script"]) {
+    if !tools::terminal() {
         return;
     }
     let hostile = Hostile::new();

@@ -2,7 +2,7 @@
 
 use packline_testkit::model::Node;
 use packline_testkit::snapshot::{Except, assert_same};
-use packline_testkit::{Ran, Sandbox, generate, reader, tools, views};
+use packline_testkit::{Ran, Sandbox, generate, mount, reader, tools, views};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -120,7 +120,7 @@ impl Drop for Mount {
 
 #[test]
 fn mount_points_are_left_out_if_asked() {
-    if !ready() || !tools::need(&["mount", "umount"]) {
+    if !ready() || !mount::allowed() {
         return;
     }
     let sandbox = with_source(&[Node::dir("mounted"), Node::dir("own"), Node::file("own/a", "1")]);

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::hostile_support::{Canary, Ended, Wrong};
 use packline_testkit::hostile::{self, Expect};
-use packline_testkit::tools;
+use packline_testkit::mount;
 
 /// Names, bytes of one file, and bytes of all that are read through a mount, at most.
 const NAMES: usize = 400;
@@ -66,8 +66,7 @@ fn read(path: &Path, size: u64) -> u64 {
 
 #[test]
 fn mounts() {
-    let ready = tools::need(&["umount"]) && tools::root();
-    if !ready || (!Path::new("/dev/fuse").exists() && !tools::skip("there is no /dev/fuse")) {
+    if !mount::fuse_available() {
         return;
     }
     let (canary, mut wrong) = (Canary::new(), Wrong::default());

@@ -1,7 +1,7 @@
 //! Sources and sinks that fail while they are used: one line that names what failed, exit code 1, no image.
 
 use packline_testkit::model::Node;
-use packline_testkit::mount::{LoopDevice, Mounted};
+use packline_testkit::mount::{self, LoopDevice, Mounted};
 use packline_testkit::tar::TarWriter;
 use packline_testkit::{Random, Sandbox, generate, signal, tools};
 use std::io::Write;
@@ -78,7 +78,7 @@ fn no_source() {
 
 #[test]
 fn no_space_on_the_sink() {
-    if !tools::root() {
+    if !mount::allowed() {
         return;
     }
     let (sandbox, memory) = (sandbox(), Mounted::memory(1 << 20).unwrap());
@@ -92,7 +92,7 @@ fn no_space_on_the_sink() {
 
 #[test]
 fn broken_sink() {
-    if !tools::need(&["losetup"]) || !tools::root() {
+    if !mount::loop_devices() {
         return;
     }
     // A loop device on a file that cannot grow: writing to it fails with an I/O error.

@@ -10,15 +10,14 @@ use std::thread;
 use std::time::Duration;
 
 use packline_testkit::model::Node;
-use packline_testkit::mount::Mounted;
+use packline_testkit::mount::{self, Mounted};
 use packline_testkit::snapshot::{self, Except};
 use packline_testkit::{Ran, Random, Sandbox, generate, reader, signal, tools};
 
 use crate::{PACKLINE, sandbox};
 
 fn available() -> bool {
-    let device = Path::new("/dev/fuse").exists() || tools::skip("there is no /dev/fuse");
-    device && tools::need(&["fusermount", "umount"]) && tools::root()
+    mount::fuse_available()
 }
 
 /// An image and a directory to mount it on. Nothing stays mounted.
@@ -335,7 +334,7 @@ fn a_mount_covers_what_was_there_as_any_mount_does() {
 
 #[test]
 fn an_image_after_other_data_is_found_and_links_are_one_inode() {
-    if !available() {
+    if !available() || !mount::kernel_mounts("lz4") {
         return;
     }
     let nodes = generate::small_tree(3, 4096);
@@ -374,7 +373,7 @@ fn inode_numbers(top: &Path) -> BTreeMap<PathBuf, (u64, u64)> {
 
 #[test]
 fn inode_numbers_are_those_that_the_kernel_shows_of_the_image() {
-    if !available() || !tools::need(&["mksquashfs"]) {
+    if !available() || !mount::kernel_mounts("gzip") || !tools::need(&["mksquashfs"]) {
         return;
     }
     let mut nodes = generate::small_tree(5, 4096);

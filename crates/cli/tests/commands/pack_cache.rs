@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use packline_testkit::model::Node;
-use packline_testkit::mount::Mounted;
+use packline_testkit::mount::{self, Mounted};
 use packline_testkit::{Random, Sandbox, tools};
 use serde_json::Value;
 
@@ -219,7 +219,7 @@ fn a_killed_pack_damages_no_entry_200_times() {
 
 #[test]
 fn a_cache_that_cannot_be_written_is_a_warning() {
-    if !tools::root() {
+    if !mount::allowed() {
         return;
     }
     let sandbox = tree();

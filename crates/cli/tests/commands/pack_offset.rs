@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use packline_testkit::mount::{LoopDevice, Mounted};
+use packline_testkit::mount::{self, LoopDevice, Mounted};
 use packline_testkit::{Sandbox, snapshot, tools};
 
 use crate::sandbox;
@@ -43,7 +43,7 @@ fn other_readers_find_it_at_its_offset() {
             sandbox.peer("unsquashfs", &["-q", "-n", "-f", "-o", &offset.to_string(), "-d", "peer", "i.sqfs"]);
             assert_eq!(sandbox.read("peer/a/f"), sandbox.read("tree/a/f"));
         }
-        if tools::root() {
+        if mount::kernel_mounts("zstd") {
             let mounted = Mounted::kernel_at(&sandbox.at("i.sqfs"), *offset as u64).unwrap();
             let expected = snapshot::of_directory(&sandbox.at("tree")).unwrap();
             assert_eq!(snapshot::of_directory(mounted.path()).unwrap(), expected);
@@ -53,7 +53,7 @@ fn other_readers_find_it_at_its_offset() {
 
 #[test]
 fn a_device_keeps_what_is_before_it() {
-    if !tools::need(&["losetup"]) || !tools::root() {
+    if !mount::loop_devices() {
         return;
     }
     let sandbox = tree();

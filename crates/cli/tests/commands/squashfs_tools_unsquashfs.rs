@@ -1,6 +1,6 @@
 //! `unsquashfs` and `sqfscat` beside those of squashfs-tools, where its releases 4.5.1 and 4.7.5 agree.
 
-use packline_testkit::mount::Mounted;
+use packline_testkit::mount::{self, Mounted};
 use packline_testkit::snapshot::{Except, assert_same};
 use packline_testkit::{Ran, Sandbox, generate, tools};
 
@@ -22,8 +22,8 @@ struct Images {
 impl Images {
     /// `None` where a program or a privilege is missing.
     fn new(seed: u64) -> Option<Images> {
-        if !tools::need(&["unsquashfs", "sqfscat", "mksquashfs", "mkfs.ext4", "setfattr", "setpriv"]) || !tools::root()
-        {
+        let programs = ["unsquashfs", "sqfscat", "mksquashfs", "setfattr", "setpriv"];
+        if !tools::need(&programs) || !mount::scratch_available() {
             return None;
         }
         let mount = Mounted::scratch(1 << 28).unwrap();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use packline_testkit::model::Node;
 use packline_testkit::snapshot::{self, Except};
-use packline_testkit::{Ran, Sandbox, generate, signal, tools};
+use packline_testkit::{Ran, Sandbox, generate, mount, signal, tools};
 use rustix::fs::{CWD, FileType, Mode, mknodat, statvfs};
 
 use crate::mount_fuse::becomes;
@@ -20,8 +20,7 @@ use crate::{PACKLINE, sandbox};
 const NAMES: [&str; 2] = ["squashfuse", "squashfuse_ll"];
 
 pub fn available(programs: &[&str]) -> bool {
-    let device = Path::new("/dev/fuse").exists() || tools::skip("there is no /dev/fuse");
-    device && tools::need(programs) && tools::need(&["fusermount", "umount"]) && tools::root()
+    tools::need(programs) && mount::fuse_available()
 }
 
 /// An image, and a directory `on` to mount it on. Nothing stays mounted.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use packline_testkit::model::Node;
-use packline_testkit::mount::{LoopDevice, Mounted};
+use packline_testkit::mount::{self, LoopDevice, Mounted};
 use packline_testkit::{Random, Sandbox, signal, snapshot, tar, tools, views};
 
 use crate::{PACKLINE, sandbox};
@@ -74,7 +74,7 @@ fn a_hangup_that_is_ignored_stays_ignored() {
 
 #[test]
 fn a_full_file_system_is_one_line_and_leaves_nothing() {
-    if !tools::root() {
+    if !mount::allowed() {
         tools::skip("mounting needs root");
         return;
     }
@@ -97,12 +97,12 @@ fn image_on(device: &str) -> Vec<u8> {
 
 #[test]
 fn a_block_device_is_written_in_place() {
+    if !mount::loop_devices() {
+        return;
+    }
     let sandbox = sandbox();
     let medium = sandbox.write("medium", noise(4 << 20));
-    let Ok(device) = LoopDevice::over(&medium) else {
-        tools::skip("no loop device");
-        return;
-    };
+    let device = LoopDevice::over(&medium).unwrap();
     let nodes = [Node::dir(""), Node::file("file", noise(1 << 20))];
     let pack = |nodes: &[Node], options: &[&str]| {
         sandbox.write_tar("source.tar", nodes);
@@ -128,7 +128,7 @@ fn on_terminal(line: &str) -> Option<String> {
 
 #[test]
 fn a_bar_is_shown_on_a_terminal_and_nowhere_else() {
-    if !tools::need(&["script"]) {
+    if !tools::terminal() {
         return;
     }
     let sandbox = sandbox();
@@ -148,6 +148,9 @@ fn a_bar_is_shown_on_a_terminal_and_nowhere_else() {
 
 #[test]
 fn a_limit_on_the_size_of_files_is_an_error_and_leaves_nothing() {
+    if !tools::need(&["prlimit"]) {
+        return;
+    }
     let sandbox = sandbox();
     sandbox.write("source/noise", noise(3 << 20));
     let words = ["--fsize=1048576", PACKLINE, "pack", "source", "image", "-c", "none", "--format", "squashfs"];

@@ -1,7 +1,7 @@
 //! Pack, then unpack: the tree equals the source in every attribute, for any number of workers, memory limit and codec.
 
 use packline_testkit::model::{Content, Node, NodeKind};
-use packline_testkit::mount::Mounted;
+use packline_testkit::mount::{self, Mounted};
 use packline_testkit::snapshot::{self, Except, Snapshot, assert_same};
 use packline_testkit::{Ran, Sandbox, generate, tools};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -34,7 +34,7 @@ fn check(what: &str, source: &Snapshot, sandbox: &Sandbox, found: &str) {
 
 #[test]
 fn a_directory_comes_back_in_every_attribute() {
-    if !tools::need(&["mkfs.ext4"]) || !tools::root() {
+    if !mount::scratch_available() {
         return;
     }
     let scratch = Mounted::scratch(1 << 28).unwrap();

@@ -71,7 +71,7 @@ impl Packed {
             bytes[..offset].iter().find(|&&byte| byte != 0),
         );
         let mut trees = vec![("the reader".to_string(), report.tree)];
-        if mount::kernel_reads(about.codec()?) {
+        if mount::kernel_mounts(about.codec()?) {
             let mounted = Mounted::kernel(&image)?;
             trees.push(("the kernel".to_string(), of_directory(mounted.path())?));
         }

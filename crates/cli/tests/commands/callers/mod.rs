@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use packline_testkit::mount::Mounted;
+use packline_testkit::mount::{self, Mounted};
 use packline_testkit::snapshot::{self, Snapshot};
 use packline_testkit::{Ran, Sandbox, tools};
 
@@ -91,7 +91,7 @@ struct Stage {
 impl Stage {
     /// `None` where a program or a privilege is missing.
     fn new() -> Option<Stage> {
-        if !tools::need(PROGRAMS) || !tools::root() {
+        if !tools::need(PROGRAMS) || !mount::scratch_available() {
             return None;
         }
         let mount = Mounted::scratch(1 << 27).unwrap();

@@ -226,8 +226,9 @@ impl<'o> Begun<'o> {
         let mut opened = {
             let observer = RefCell::new(&mut *observer);
             let compared = |done, total| observer.borrow_mut().advance(&comparing(done, total));
-            let (tar, resources, compared) = (request.tar, &resources, &compared);
-            granted.open(&Opening { tar, resources, rule, root, defaults, order, block_size, compared })?
+            let warned = |message: &str| observer.borrow_mut().warning(message);
+            let (tar, resources, compared, warned) = (request.tar, &resources, &compared, &warned);
+            granted.open(&Opening { tar, resources, rule, root, defaults, order, block_size, compared, warned })?
         };
         if let Some((granted, taken)) = opened.tree {
             plan.exchange(granted, taken);

@@ -73,13 +73,16 @@ pub(crate) struct Opening<'a> {
     pub(crate) block_size: u32,
     /// Gets how many bytes have been compared for that order, of how many.
     pub(crate) compared: &'a dyn Fn(u64, u64),
+    /// Gets what is wrong with a stack or that order, before contents are read.
+    pub(crate) warned: &'a dyn Fn(&str),
 }
 
 impl<'a> Opening<'a> {
     /// With contents where they are, and the attributes of the root for all directories that are not described.
     pub(crate) fn in_place(tar: TarOptions, resources: &'a Resources, rule: KeepRule, root: Meta) -> Opening<'a> {
         let order = ContentOrder::default();
-        Opening { tar, resources, rule, root, defaults: root, order, block_size: 0, compared: &|_, _| {} }
+        let (compared, warned) = (&|_, _| {}, &|_: &str| {});
+        Opening { tar, resources, rule, root, defaults: root, order, block_size: 0, compared, warned }
     }
 }
 

@@ -239,6 +239,8 @@ impl GrantedStack {
         let Resources { engine, workers, cancel, .. } = opening.resources;
         options.engine = engine.sized(*workers, 0, cancel);
         let mut source = StackSource::new(layers, options);
+        source.merge_layers()?;
+        packline_tree::Source::take_warnings(&mut source).iter().for_each(|message| (opening.warned)(message));
         source.list(&mut |done, total| (opening.compared)(done, total))?;
         let taken = packline_tree::Source::memory(&source) as u64;
         let tree = if tree.most == u64::MAX { None } else { Some((tree.granted, taken)) };

@@ -54,6 +54,13 @@ pub trait PseudoHost {
     fn group(&mut self, name: &str) -> Option<u32>;
     /// Seconds since 1970 of a date that is not a number.
     fn time(&mut self, date: &str) -> Option<u32>;
+    /// Whether commands may be run; asked for each definition with one, before any runs.
+    ///
+    /// # Errors
+    /// What would permit them.
+    fn permits_commands(&self) -> Result<(), String> {
+        Ok(())
+    }
     /// Runs a shell command; what it prints is the whole content of the file that is returned.
     ///
     /// # Errors

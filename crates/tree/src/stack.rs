@@ -24,8 +24,8 @@ use std::path::PathBuf;
 use packline_engine::Config;
 
 use crate::{
-    Bookmark, ContentOrder, Contents, CopyReader, Entry, Error, Extent, Held, KeepRule, Kind, Meta, NO_XATTR, Replaced,
-    Source, keep_all,
+    Bookmark, ContentOrder, Contents, CopyReader, Entry, Error, Extent, Held, KeepRule, Kind, Meta, NO_XATTR, NodeId,
+    Replaced, Source, keep_all,
 };
 use files::Place;
 use merge::{Merge, Merged};
@@ -97,6 +97,8 @@ pub struct StackSource {
     options: StackOptions,
     contents: Contents,
     merged: Option<Listed>,
+    /// The contents have their order.
+    arranged: bool,
     file: Current,
     done: u64,
     warnings: Vec<String>,
@@ -107,6 +109,8 @@ pub struct StackSource {
 struct Listed {
     merged: Merged,
     order: Order,
+    /// Files whose contents come first.
+    first: Vec<NodeId>,
     next: usize,
     /// Bytes of all contents.
     bytes: u64,
@@ -125,18 +129,42 @@ impl StackSource {
     /// The lowest layer comes first. Nothing is read before [`StackSource::list`], or before the first entry is asked for.
     pub fn new(layers: Vec<Layer>, options: StackOptions) -> StackSource {
         let contents = Contents::new(COPIES_MOST.min(options.memory / 8), options.scratch.clone());
-        let (merged, file) = (None, Current::Nothing);
-        StackSource { layers, options, contents, merged, file, done: 0, warnings: Vec::new(), problems: Vec::new() }
+        StackSource {
+            layers,
+            options,
+            contents,
+            merged: None,
+            arranged: false,
+            file: Current::Nothing,
+            done: 0,
+            warnings: Vec::new(),
+            problems: Vec::new(),
+        }
     }
 
-    /// Lists all layers, if they are not listed yet. [`Source::memory`] is then all that the tree takes. Where contents are compared,
-    /// `compared` gets the bytes that were read for that, and how many there are.
+    /// Lists all layers, if they are not listed yet, and finds the files that come first. What is wrong with either is a warning now
+    /// ([`Source::take_warnings`]), before any content is read.
+    ///
+    /// # Errors
+    /// Of the layers, and of entries that no tree can have.
+    pub fn merge_layers(&mut self) -> Result<(), Error> {
+        if self.merged.is_none() {
+            let mut listed = self.merge()?;
+            let absent = listed.find_first(&self.options.order.first);
+            self.warnings.extend(absent);
+            self.merged = Some(listed);
+        }
+        Ok(())
+    }
+
+    /// As [`StackSource::merge_layers`], and puts contents into their order. [`Source::memory`] is then all that the tree takes. Where
+    /// contents are compared, `compared` gets the bytes that were read for that, and how many there are.
     ///
     /// # Errors
     /// Of the layers, and of entries that no tree can have.
     pub fn list(&mut self, compared: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
-        if self.merged.is_none() {
-            self.merged = Some(self.merge()?);
+        self.merge_layers()?;
+        if !std::mem::replace(&mut self.arranged, true) {
             self.arrange(compared)?;
             let files = self.merged.as_ref().map_or_else(Vec::new, Listed::files);
             self.announce(&files);
@@ -160,7 +188,7 @@ impl StackSource {
         let merged = merge.finish()?;
         let order = Order::new(&merged.tree, &self.options.rule);
         let bytes = order.bytes(&merged);
-        Ok(Listed { merged, order, next: 0, bytes })
+        Ok(Listed { merged, order, first: Vec::new(), next: 0, bytes })
     }
 
     /// Tells each layer which of its contents will be read, in their order.

@@ -42,10 +42,11 @@ impl PseudoHost for DefinitionHost {
         date::seconds(date)
     }
 
+    fn permits_commands(&self) -> Result<(), String> {
+        if self.commands { Ok(()) } else { Err("--run-commands, which permits it".to_owned()) }
+    }
+
     fn run(&mut self, command: &[u8]) -> io::Result<File> {
-        if !self.commands {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "--run-commands is not given"));
-        }
         let file = unnamed_temp_file(&self.scratch)?;
         // Its standard input could be the definitions themselves.
         let mut shell = Command::new("/bin/sh");

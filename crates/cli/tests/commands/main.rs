@@ -47,6 +47,7 @@ mod pack_cache_server;
 mod pack_continue;
 mod pack_images;
 mod pack_layout;
+mod pack_manifest;
 mod pack_mtree;
 mod pack_names;
 mod pack_offset;

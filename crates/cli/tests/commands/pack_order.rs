@@ -142,13 +142,17 @@ fn listed_files_come_first() {
     for (value, expected, warning) in [
         ("path", ["a", "b/x", "b.c", "c", "d e"], ""),
         ("similar", ["a", "b/x", "b.c", "c", "d e"], ""),
-        ("./similar", ["d e", "c", "a", "b/x", "b.c"], "./similar: line 2: there is no file none, nor of 2 others"),
-        ("one,similar", ["c", "a", "b/x", "b.c", "d e"], "one: line 2: there is no file absent"),
+        (
+            "./similar",
+            ["d e", "c", "a", "b/x", "b.c"],
+            "./similar: 3 lines name no file of the source, such as none (line 2)",
+        ),
+        ("one,similar", ["c", "a", "b/x", "b.c", "d e"], "one: line 2 names no file of the source: absent"),
     ] {
         let (found, same, stderr) = pack(value);
         assert_eq!(found, expected, "{value}");
         assert!(same == tree, "{value}: the order changes nothing of the tree");
-        assert!(stderr.contains(warning) && stderr.contains("there is no file") != warning.is_empty(), "{stderr}");
+        assert!(stderr.contains(warning) && stderr.contains("no file of the source") != warning.is_empty(), "{stderr}");
     }
 }
 

@@ -85,6 +85,34 @@ impl Observer for Passes {
     }
 }
 
+/// What was reported, in its order.
+#[derive(Default)]
+struct Reports(Vec<String>);
+
+impl Observer for Reports {
+    fn advance(&mut self, progress: &Progress) {
+        self.0.push(progress.pass.map_or("packing", |pass| pass.name).to_string());
+    }
+
+    fn warning(&mut self, message: &str) {
+        self.0.push(message.to_string());
+    }
+}
+
+#[test]
+fn lines_of_an_order_that_name_nothing_are_reported_before_contents_are_compared() {
+    let top = directory();
+    let target = Output::File { path: top.path().join("out.sqfs"), force: true };
+    let options = PackOptions::parse(Container::SquashFs, None, None).unwrap();
+    let mut request = PackRequest::new(Source::directory(top.path().join("b")), target, options);
+    let list = FileList::parse("list", b"none\nz\nnor/this\n").unwrap();
+    request.order = Some(ContentOrder::new(list, RestOrder::Similar));
+    let mut reports = Reports::default();
+    pack(request, &mut reports).unwrap();
+    let expected = ["list: 2 lines name no file of the source, such as none (line 1)", "comparing"];
+    assert_eq!(reports.0[..2], expected, "{:?}", reports.0);
+}
+
 #[test]
 fn comparing_contents_is_a_pass_of_its_own() {
     let top = directory();

@@ -2,6 +2,7 @@
 
 use super::PseudoHost;
 use super::attributes::Attributes;
+use super::made::check_host;
 use super::text::Words;
 use super::xattr;
 use crate::pack_file::lines::{Place, quote};
@@ -60,9 +61,16 @@ pub(super) fn parse(place: Place<'_>, line: &[u8], host: &mut dyn PseudoHost) ->
     let action = match letter {
         b'x' => Action::Xattr(xattr::parse(place, words.rest("name of the attribute")?)?),
         b'L' => Action::Again(self::path(place, &words.word("path of the target")?)?),
-        b'l' | b'h' => Action::Add(Added::Host { path: words.word("path of the file")?, follow: letter == b'h' }),
+        b'l' | b'h' => {
+            let (path, follow) = (words.word("path of the file")?, letter == b'h');
+            check_host(place, &path, follow)?;
+            Action::Add(Added::Host { path, follow })
+        }
         b'd' | b'm' | b'b' | b'c' | b's' | b'i' | b'f' | b'D' | b'M' | b'B' | b'C' | b'S' | b'I' | b'F' | b'R' => {
             let attributes = Attributes::read(&mut words, letter.is_ascii_uppercase(), host)?;
+            if let (b'f' | b'F', Err(expected)) = (letter, host.permits_commands()) {
+                return Err(place.error("the content is the output of a command, and none may be run", expected));
+            }
             Action::Add(added(letter.to_ascii_lowercase(), attributes, &mut words)?)
         }
         _ => return Err(unknown(place, &kind)),

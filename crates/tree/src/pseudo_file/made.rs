@@ -36,8 +36,8 @@ impl Made {
         xattrs: &mut XattrReader,
     ) -> Result<Made, Error> {
         let host = Path::new(OsStr::from_bytes(path));
-        let refused = |cause| place.error(format!("{}: {cause}", quote(path)), "a file of the host that can be read");
-        let found = if follow { fs::metadata(host) } else { fs::symlink_metadata(host) }.map_err(refused)?;
+        let refused = |cause| no_host(place, path, cause);
+        let found = about_host(path, follow).map_err(refused)?;
         let Some(kind) = kind(host, &found).map_err(refused)? else {
             return Err(place.error(format!("{} is a directory", quote(path)), "anything but a directory"));
         };
@@ -51,6 +51,20 @@ impl Made {
         }
         Ok(made)
     }
+}
+
+/// Refuses a file of the host that is not there: when the definition is read, not once all before it is packed.
+pub(super) fn check_host(place: Place<'_>, path: &[u8], follow: bool) -> Result<(), Error> {
+    about_host(path, follow).map(drop).map_err(|cause| no_host(place, path, cause))
+}
+
+fn about_host(path: &[u8], follow: bool) -> io::Result<Metadata> {
+    let host = Path::new(OsStr::from_bytes(path));
+    if follow { fs::metadata(host) } else { fs::symlink_metadata(host) }
+}
+
+fn no_host(place: Place<'_>, path: &[u8], cause: io::Error) -> Error {
+    place.error(format!("{}: {cause}", quote(path)), "a file of the host that can be read")
 }
 
 /// The kind of a file of the host; none for a directory.

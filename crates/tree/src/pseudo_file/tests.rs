@@ -161,6 +161,39 @@ fn missing_directories_are_created_if_they_have_attributes() {
     );
 }
 
+/// Runs nothing.
+struct Careful;
+
+impl PseudoHost for Careful {
+    fn user(&mut self, _: &str) -> Option<u32> {
+        None
+    }
+
+    fn group(&mut self, _: &str) -> Option<u32> {
+        None
+    }
+
+    fn time(&mut self, _: &str) -> Option<u32> {
+        None
+    }
+
+    fn permits_commands(&self) -> Result<(), String> {
+        Err("permission".into())
+    }
+
+    fn run(&mut self, _: &[u8]) -> io::Result<File> {
+        panic!("a command was run")
+    }
+}
+
+#[test]
+fn commands_that_may_not_be_run_are_refused_when_they_are_read() {
+    let mut pseudo = PseudoFile::new(Careful, 9);
+    let refused = pseudo.read_stream("list", Cursor::new(b"a d 755 0 0\na/b f 644 0 0 echo x\n".to_vec())).unwrap_err();
+    let expected = "list: line 2: the content is the output of a command, and none may be run (expected permission)";
+    assert_eq!(refused.to_string(), expected);
+}
+
 #[test]
 fn files_of_the_host_are_taken_once() {
     let top = tempfile::tempdir().unwrap();

@@ -10,8 +10,7 @@ impl StackSource {
     /// Of the layers, where contents are compared; and if the memory is too small for that.
     pub(super) fn arrange(&mut self, compared: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
         let Some(listed) = self.merged.as_mut().filter(|_| !self.options.order.is_by_path()) else { return Ok(()) };
-        let (first, absent) = listed.find(&self.options.order.first);
-        self.warnings.extend(absent);
+        let first = std::mem::take(&mut listed.first);
         let files = listed.order.take_files(&listed.merged.tree);
         let mut is_first = vec![false; listed.merged.tree.node_count()];
         first.iter().for_each(|node| is_first[node.index()] = true);
@@ -47,8 +46,11 @@ impl Listed {
         }
     }
 
-    /// The first names of the files of a list, each once; and a warning of paths that are of no file.
-    fn find(&self, list: &FileList) -> (Vec<NodeId>, Option<String>) {
+    /// Notes the first names of the files of a list, each once. Returns a warning of paths that are of no file.
+    pub(super) fn find_first(&mut self, list: &FileList) -> Option<String> {
+        if list.is_empty() {
+            return None;
+        }
         let (mut found, mut absent) = (Vec::new(), Vec::new());
         let mut is_found = vec![false; self.merged.tree.node_count()];
         for (line, path) in list.paths() {
@@ -58,12 +60,14 @@ impl Listed {
                 None => absent.push((line, path)),
             }
         }
-        let warning = absent.first().map(|(line, path)| {
-            let path = packline_runtime::escape::line(&String::from_utf8_lossy(path)).to_string();
-            let more = if absent.len() == 1 { String::new() } else { format!(", nor of {} others", absent.len() - 1) };
-            format!("{}: line {line}: there is no file {path}{more}", list.input())
-        });
-        (found, warning)
+        self.first = found;
+        let (line, path) = absent.first()?;
+        let path = packline_runtime::escape::line(&String::from_utf8_lossy(path)).to_string();
+        let input = list.input();
+        Some(match absent.len() {
+            1 => format!("{input}: line {line} names no file of the source: {path}"),
+            several => format!("{input}: {several} lines name no file of the source, such as {path} (line {line})"),
+        })
     }
 
     /// The first name of the file at a path.

@@ -252,7 +252,8 @@ pub fn with_name(name: &str, arguments: &[OsString]) -> Vec<OsString> {
 }
 
 /// Parses and runs; each message starts with `called`.
-fn run_command(command: &'static Entry, called: &str, words: &[OsString], io: &mut Io) -> u8 {
+fn run_command(command: &'static Entry, called: &'static str, words: &[OsString], io: &mut Io) -> u8 {
+    io.called = called;
     let usage_status = command.compat.usage_status();
     // Alone it asks for help, of `list` too.
     let words = if words == ["-h"] { &[OsString::from("--help")] } else { words };

@@ -51,6 +51,7 @@ fn report_panic(panic: &PanicHookInfo<'_>) {
 
 fn standard_io() -> Io {
     Io {
+        called: "packline",
         stdin: streams::input(),
         stdout: streams::output(),
         stderr: Box::new(stderr()),
@@ -61,6 +62,7 @@ fn standard_io() -> Io {
         host: host(),
         temporaries: Temporaries::default(),
         shutdown: signals::ShutdownHook::default(),
+        drawn: ui::progress::DrawnBar::default(),
     }
 }
 

@@ -63,6 +63,12 @@ pub enum Error {
     /// None of the given keys is one of the file's.
     #[error("encrypted for {0}, and none of the given keys opens it")]
     WrongKey(MadeFor),
+    /// A person was asked for the passphrase of the file, and no answer was right.
+    #[error("wrong passphrase")]
+    WrongPassphrase,
+    /// A person was asked for the passphrase of a key, and no answer was right.
+    #[error("wrong passphrase of {0}")]
+    WrongPassphraseOf(String),
     /// A passphrase of the file costs more than is allowed.
     #[error("a passphrase that takes scrypt with 2^{found} (expected up to 2^{most})")]
     Work {

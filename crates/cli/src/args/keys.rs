@@ -113,8 +113,8 @@ impl RecipientOptions {
 }
 
 fn asked_on_terminal(io: &Io) -> Ask {
-    let (ask, shutdown) = (io.host.ask_hidden, io.shutdown.clone());
-    Arc::new(move |prompt| ask(prompt, &shutdown).and_then(|answer| secret(&answer)))
+    let (ask, shutdown, drawn) = (io.host.ask_hidden, io.shutdown.clone(), io.drawn.clone());
+    Arc::new(move |prompt| drawn.aside(|| ask(prompt, &shutdown)).and_then(|answer| secret(&answer)))
 }
 
 fn asked_twice(io: &Io) -> Result<SecretString, Failure> {

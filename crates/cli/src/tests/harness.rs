@@ -18,6 +18,7 @@ use crate::host::names::Names;
 use crate::host::signals::ShutdownHook;
 use crate::host::streams::Streams;
 use crate::ui::io::{Host, Io};
+use crate::ui::progress::DrawnBar;
 
 /// Outcome of a command.
 #[derive(Debug)]
@@ -103,6 +104,7 @@ pub fn host() -> Host {
 pub fn io(stdin: Vec<u8>, out: Box<dyn Write>, err: Box<dyn Write>, host: Host) -> Io {
     let stdin = Some(Box::new(Cursor::new(stdin)) as Box<dyn io::Read + Send>);
     Io {
+        called: "packline",
         stdin,
         stdout: out,
         stderr: err,
@@ -113,6 +115,7 @@ pub fn io(stdin: Vec<u8>, out: Box<dyn Write>, err: Box<dyn Write>, host: Host) 
         host,
         temporaries: Temporaries::default(),
         shutdown: ShutdownHook::default(),
+        drawn: DrawnBar::default(),
     }
 }
 

@@ -65,11 +65,11 @@ fn readers_of(container: ContentKind) -> &'static str {
         #[cfg(not(feature = "pln"))]
         ContentKind::Pln => "this build does not read it, one with the feature 'pln' does",
         #[cfg(feature = "pln")]
-        ContentKind::Pln => "packline decompress, cat --range, info and verify read it",
+        ContentKind::Pln => "packline decompress, list, cat, info and verify read it",
         #[cfg(not(feature = "encryption"))]
         ContentKind::Encrypted => "this build does not read it, one with the feature 'encryption' does",
         #[cfg(feature = "encryption")]
-        ContentKind::Encrypted => "packline decompress, cat --range, info and verify read it with a key",
+        ContentKind::Encrypted => "packline decompress, list, cat, info and verify read it with a key",
         #[cfg(not(feature = "delta"))]
         ContentKind::Delta => "this build does not read it, one with the feature 'delta' does",
         #[cfg(feature = "delta")]
@@ -84,7 +84,14 @@ fn readers_of(container: ContentKind) -> &'static str {
 #[cfg(feature = "encryption")]
 fn key_of(error: &packline_encryption::Error) -> Option<&'static str> {
     use packline_encryption::Error::{NoKey, WrongKey};
-    let (NoKey(made_for) | WrongKey(made_for)) = error else { return None };
+    let made_for = match error {
+        NoKey(made_for) => made_for,
+        WrongKey(made_for) if made_for.passphrases == 0 => return Some("the --identity FILE of one of them"),
+        WrongKey(_) => {
+            return Some("another --identity or --passphrase-file, or neither, to be asked for the passphrase");
+        }
+        _ => return None,
+    };
     Some(match (made_for.keys.is_empty(), made_for.passphrases) {
         (_, 0) => "--identity FILE",
         (true, _) => "--passphrase-file FILE, or a terminal to ask for the passphrase",

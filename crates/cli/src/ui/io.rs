@@ -17,6 +17,7 @@ use crate::host::names::Names;
 use crate::host::signals::ShutdownHook;
 use crate::host::streams::{STDIN, STDOUT, Streams};
 use crate::ui::failure::Failure;
+use crate::ui::progress::DrawnBar;
 use crate::ui::target::is_stdout;
 
 /// Returns an answer to a prompt, without echo; `None` without a terminal or an answer.
@@ -84,6 +85,8 @@ impl Host {
 
 /// Standard streams, the machine, and the files to remove when the process is stopped by a signal.
 pub struct Io {
+    /// The name that messages begin with: a drop-in's own, where it was called by that.
+    pub called: &'static str,
     /// Standard input; taken by the one command that reads it, none if it was closed.
     pub stdin: Option<Box<dyn Read + Send>>,
     pub stdout: Box<dyn Write>,
@@ -100,6 +103,8 @@ pub struct Io {
     pub temporaries: Temporaries,
     /// Actions before the process ends because of a signal.
     pub shutdown: ShutdownHook,
+    /// The progress bar.
+    pub drawn: DrawnBar,
 }
 
 impl Io {
@@ -187,7 +192,13 @@ impl Io {
 
     /// Writes a warning to standard error, on one line.
     pub fn warn(&mut self, what: &str) {
-        self.eprintln(&format!("packline: warning: {what}"));
+        self.complain(&format!("warning: {what}"));
+    }
+
+    /// Writes a message to standard error, on one line, after the name that the program was called by.
+    pub fn complain(&mut self, what: &str) {
+        let called = self.called;
+        self.eprintln(&format!("{called}: {what}"));
     }
 
     /// Standard output for an owner; other writes may come in between.

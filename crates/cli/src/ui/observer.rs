@@ -75,7 +75,7 @@ pub fn run_pack_listing(
         OutputStyle::SquashfsTools { bar, .. } => bar,
         OutputStyle::ToolsNg { .. } => false,
     };
-    let bar = (bar && io.terminal).then(Bar::new);
+    let bar = (bar && io.terminal).then(|| Bar::new(&io.drawn));
     if let Some(bar) = &bar {
         bar.count(&request.source);
     }
@@ -130,7 +130,7 @@ pub fn watched<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -
 
 /// As [`watched`]; also whether the output's directory entry is synced, which is required before the source is removed.
 pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> (T, bool) {
-    let bar = (bar && io.terminal).then(Bar::new);
+    let bar = (bar && io.terminal).then(|| Bar::new(&io.drawn));
     let mut watcher = Watcher { bar, ..Watcher::new(io, Names::None) };
     let done = work(&mut watcher);
     watcher.end();
@@ -228,6 +228,11 @@ impl<'a> Watcher<'a> {
         }
     }
 
+    fn complain(&mut self, what: &str) {
+        let called = self.io.called;
+        self.eprintln(&format!("{called}: {what}"));
+    }
+
     fn eprintln(&mut self, line: &str) {
         match &self.bar {
             Some(bar) => bar.aside(|| self.io.eprintln(line)),
@@ -315,11 +320,11 @@ impl Observer for Watcher<'_> {
     }
 
     fn problem(&mut self, error: &dyn std::error::Error) {
-        self.eprintln(&format!("packline: {error}"));
+        self.complain(&error.to_string());
     }
 
     fn warning(&mut self, message: &str) {
-        self.eprintln(&format!("packline: warning: {message}"));
+        self.complain(&format!("warning: {message}"));
     }
 
     fn unsynced(&mut self, output: &Path, cause: &std::io::Error) {

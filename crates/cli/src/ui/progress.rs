@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt::Write;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -24,9 +24,31 @@ const OF_STREAM: &str = "{prefix}{bytes} {decimal_bytes_per_sec}{msg}";
 /// When all content is read.
 const ENDING: &str = "{spinner} {msg}";
 
+/// The bar that is on the terminal, if there is one, for those who ask there from any thread.
+#[derive(Debug, Clone, Default)]
+pub struct DrawnBar(Arc<Mutex<Option<ProgressBar>>>);
+
+impl DrawnBar {
+    fn set(&self, bar: Option<ProgressBar>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+    }
+
+    /// Runs something that reads or writes on the terminal while the bar is hidden.
+    pub fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
+        let bar = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match bar {
+            Some(bar) => bar.suspend(work),
+            None => work(),
+        }
+    }
+}
+
 /// A bar on standard error.
 pub struct Bar {
     bar: ProgressBar,
+    place: DrawnBar,
+    /// Whether anything has been shown: until then a passphrase may be asked for, and nothing is drawn.
+    shown: Cell<bool>,
     /// The ratio shown last: the message is formatted again only when it changes.
     ratio: Cell<Option<u64>>,
     /// The pass and its part that are shown.
@@ -36,17 +58,24 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// A bar that is not drawn yet.
-    pub fn new() -> Bar {
-        let bar = Bar::on(ProgressDrawTarget::stderr_with_hz(REDRAWS));
-        bar.bar.enable_steady_tick(TICK);
-        bar
+    /// A bar that is not drawn before there is progress.
+    pub fn new(place: &DrawnBar) -> Bar {
+        Bar { place: place.clone(), ..Bar::on(ProgressDrawTarget::stderr_with_hz(REDRAWS)) }
     }
 
     fn on(target: ProgressDrawTarget) -> Bar {
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(style(OF_STREAM));
-        Bar { bar, ratio: Cell::new(None), pass: Cell::new(None), total: Arc::default() }
+        let (place, shown) = (DrawnBar::default(), Cell::new(false));
+        Bar { bar, place, shown, ratio: Cell::new(None), pass: Cell::new(None), total: Arc::default() }
+    }
+
+    /// From now on the bar is drawn, also while nothing is reported.
+    fn begin(&self) {
+        if !self.shown.replace(true) {
+            self.place.set(Some(self.bar.clone()));
+            self.bar.enable_steady_tick(TICK);
+        }
     }
 
     /// Counts the content of a directory on a separate thread, so that the time left can be shown. It is not shown if the thread cannot be
@@ -60,6 +89,7 @@ impl Bar {
             // All passes are done, and the last one stays visible.
             return;
         }
+        self.begin();
         let whole = progress.source_total.or(self.total.get().copied());
         let (done, total) = progress.pass.map_or((progress.source_bytes, whole), |pass| (pass.done, pass.total));
         self.begin_pass(progress.pass);
@@ -97,6 +127,7 @@ impl Bar {
 
     /// Shows what is left to do once all content is read.
     pub fn ending(&self, what: &'static str) {
+        self.begin();
         self.bar.set_style(style(ENDING));
         self.bar.set_message(what);
         self.bar.tick();
@@ -108,6 +139,7 @@ impl Bar {
     }
 
     pub fn clear(self) {
+        self.place.set(None);
         self.bar.finish_and_clear();
     }
 }
@@ -198,6 +230,22 @@ mod tests {
         assert!(shown.ends_with("writing tables") && !shown.contains('%') && !shown.contains("left"), "{shown}");
         bar.clear();
         assert_eq!(terminal.contents(), "");
+    }
+
+    #[test]
+    fn nothing_is_drawn_before_there_is_progress() {
+        let terminal = InMemoryTerm::new(2, 100);
+        let place = DrawnBar::default();
+        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        let bar = Bar { place: place.clone(), ..Bar::on(target) };
+        thread::sleep(TICK * 2);
+        assert_eq!(terminal.contents(), "");
+        bar.show(&Progress { source_bytes: 3 << 20, ..Progress::default() });
+        bar.bar.tick();
+        assert!(terminal.contents().starts_with("3.00 MiB"));
+        assert_eq!(place.aside(|| terminal.contents()), "", "hidden for the time of a question");
+        bar.clear();
+        assert!(place.0.lock().unwrap().is_none());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use age::{DecryptError, ssh};
 use zeroize::Zeroizing;
 
 use super::Identities;
+use super::asking::{Asked, ask_for};
 use super::identities::{EXPECTED, Key, keys_in};
 use super::unwrap::{scrypt_identity, work_factor};
 use crate::Error;
@@ -58,10 +59,10 @@ impl Locked {
         Locked { name: format!("the ssh key {name}"), file: File::Ssh(Box::new(key)), keys: OnceLock::new() }
     }
 
-    /// The keys, by one of the passphrases that were given, or one that is asked for, once.
+    /// The keys, by one of the passphrases that were given, or one that is asked for.
     ///
     /// # Errors
-    /// [`Error::Key`] without the right passphrase; [`Error::Work`] and [`Error::Memory`] if it costs too much.
+    /// [`Error::Key`] and [`Error::WrongPassphraseOf`] without the right passphrase; [`Error::Work`] and [`Error::Memory`] if it costs too much.
     pub(super) fn keys(&self, identities: &Identities, limit: Option<u64>) -> Result<&[Key], Error> {
         if let Some(keys) = self.keys.get() {
             return Ok(keys);
@@ -86,10 +87,13 @@ impl Locked {
             let expected = "a terminal to ask for it, --passphrase-file FILE, or a file without a passphrase";
             Error::key(format!("{what} passphrase of {name}"), expected)
         };
-        let answer = identities.ask.as_ref().and_then(|ask| ask(&format!("Passphrase of {name}")));
-        let none = if identities.passphrases.is_empty() { "there is no" } else { "none of the given ones is the" };
-        let answer = answer.ok_or_else(|| wrong(none))?;
-        self.open(&answer, limit)?.ok_or_else(|| wrong("that is not the"))
+        let mut open = |passphrase: &SecretString| self.open(passphrase, limit);
+        match ask_for(identities, &format!(" of {name}"), &mut open)? {
+            Asked::Opened(keys) => Ok(keys),
+            Asked::Wrong => Err(Error::WrongPassphraseOf(name.clone())),
+            Asked::NoAnswer if identities.passphrases.is_empty() => Err(wrong("there is no")),
+            Asked::NoAnswer => Err(wrong("none of the given ones is the")),
+        }
     }
 
     /// `None` if it is not the passphrase.

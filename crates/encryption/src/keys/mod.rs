@@ -1,5 +1,6 @@
 //! Keys: recipients, for whom a file is sealed, and identities, which open it. The file key is wrapped by age, each wrap a file of age(1).
 
+mod asking;
 mod identities;
 mod locked;
 mod recipients;

@@ -6,6 +6,7 @@ use age::DecryptError;
 use age::secrecy::SecretString;
 use zeroize::Zeroizing;
 
+use super::asking::{Asked, ask_for};
 use super::identities::Key;
 use super::recipients::check_memory;
 use super::{Identities, WORK_MOST};
@@ -24,7 +25,7 @@ struct Wrap<'a> {
 /// The key of a file by the first identity that is one of its recipients.
 ///
 /// # Errors
-/// [`Error::NoKey`] and [`Error::WrongKey`]; [`Error::Corrupt`] for a wrap that is malformed; [`Error::Work`] and [`Error::Memory`] for
+/// [`Error::NoKey`], [`Error::WrongKey`] and [`Error::WrongPassphrase`]; [`Error::Corrupt`] for a wrap that is malformed; [`Error::Work`] and [`Error::Memory`] for
 /// a passphrase that costs too much.
 pub(crate) fn unwrap(head: &Head, identities: &Identities, limit: Option<u64>) -> Result<FileKey, Error> {
     let wraps = head.wraps().enumerate().zip(head.stanzas()?);
@@ -41,18 +42,31 @@ pub(crate) fn unwrap(head: &Head, identities: &Identities, limit: Option<u64>) -
             return Ok(found);
         }
     }
-    let asked = identities.ask.as_ref().filter(|_| identities.is_empty() && !locked.is_empty());
-    let asked = asked.and_then(|ask| ask("Passphrase"));
-    for passphrase in identities.passphrases.iter().chain(&asked) {
-        for wrap in &locked {
-            if let Some(found) = wrap.open_by(passphrase, limit)? {
-                return Ok(found);
-            }
+    for passphrase in &identities.passphrases {
+        if let Some(found) = by_passphrase(&locked, passphrase, limit)? {
+            return Ok(found);
         }
     }
-    let made_for = head.made_for()?;
-    let none = identities.is_empty() && asked.is_none();
-    Err(if none { Error::NoKey(made_for) } else { Error::WrongKey(made_for) })
+    if !identities.is_empty() {
+        return Err(Error::WrongKey(head.made_for()?));
+    }
+    let mut open = |passphrase: &SecretString| by_passphrase(&locked, passphrase, limit);
+    let asked = if locked.is_empty() { Asked::NoAnswer } else { ask_for(identities, "", &mut open)? };
+    match asked {
+        Asked::Opened(found) => Ok(found),
+        Asked::Wrong => Err(Error::WrongPassphrase),
+        Asked::NoAnswer => Err(Error::NoKey(head.made_for()?)),
+    }
+}
+
+/// The key of a file by a passphrase that opens a wrap.
+fn by_passphrase(wraps: &[&Wrap<'_>], passphrase: &SecretString, limit: Option<u64>) -> Result<Option<FileKey>, Error> {
+    for wrap in wraps {
+        if let Some(found) = wrap.open_by(passphrase, limit)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// The key of a file by the first key that opens a wrap.

@@ -67,7 +67,7 @@ impl SealedHead {
     /// Opens the head by the first identity that is one of its recipients. `limit` is that of the process's memory.
     ///
     /// # Errors
-    /// [`Error::NoKey`] and [`Error::WrongKey`]; [`Error::Corrupt`] if the head is not that which the key was wrapped in;
+    /// [`Error::NoKey`], [`Error::WrongKey`] and [`Error::WrongPassphrase`]; [`Error::Corrupt`] if the head is not that which the key was wrapped in;
     /// [`Error::Work`] and [`Error::Memory`] for passphrases.
     pub fn open(self, identities: &Identities, limit: Option<u64>) -> Result<OpenedHead, Error> {
         let key = unwrap(&self.0, identities, limit)?;

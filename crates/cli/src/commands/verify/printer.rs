@@ -24,7 +24,7 @@ pub struct Printer<'p> {
 
 impl<'p> Printer<'p> {
     pub fn new(verify: &'p Verify, path: &'p Path, io: &'p mut Io) -> Printer<'p> {
-        let bar = (io.terminal && !verify.quiet && !verify.json).then(Bar::new);
+        let bar = (io.terminal && !verify.quiet && !verify.json).then(|| Bar::new(&io.drawn));
         Printer { io: RefCell::new(io), bar, path, verify, failed: Cell::new(None) }
     }
 
@@ -67,6 +67,6 @@ impl Observer for &Printer<'_> {
     }
 
     fn warning(&mut self, message: &str) {
-        self.aside(|| self.io.borrow_mut().eprintln(&format!("packline: warning: {message}")));
+        self.aside(|| self.io.borrow_mut().warn(message));
     }
 }

@@ -101,8 +101,8 @@ impl fmt::Display for ContentKind {
         match self {
             ContentKind::SquashFs => f.write_str("a SquashFS image"),
             ContentKind::Lrz => f.write_str("a .lrz file"),
-            ContentKind::Pln => f.write_str("a .pln file, which holds no tree"),
-            ContentKind::Encrypted => f.write_str("an encrypted .pln file, which holds no tree"),
+            ContentKind::Pln => f.write_str("a .pln file"),
+            ContentKind::Encrypted => f.write_str("an encrypted .pln file"),
             ContentKind::Delta => f.write_str("a delta"),
             ContentKind::Tar => f.write_str("a tar"),
             ContentKind::Compressed(compression) => write!(f, "a file compressed with {compression}"),

@@ -87,6 +87,20 @@ impl Archive {
         }
     }
 
+    /// What is in a .pln file, `file`: an image, a tar or a .lrz file. It is read where it is, and stored nowhere. `identities` open an
+    /// encrypted one.
+    ///
+    /// # Errors
+    /// Those of opening; [`Error::Target`] for a content of another kind.
+    #[cfg(feature = "pln")]
+    pub fn in_pln(
+        file: Input,
+        identities: Option<Arc<crate::Identities>>,
+        options: &ArchiveOptions<'_>,
+    ) -> Result<Archive, Error> {
+        crate::in_pln::open(file, identities, options)
+    }
+
     /// Its name in messages.
     pub fn display_path(&self) -> PathBuf {
         match self {
@@ -209,6 +223,16 @@ fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOpti
         _ => {}
     }
     let stored = stored(&path, &mut stream, options.resources)?;
+    of_stored(path, found, stored, options)
+}
+
+/// An archive, of the kind that its first bytes show, in an input that is read instead of a file.
+pub(crate) fn of_stored(
+    path: PathBuf,
+    found: Option<ContentKind>,
+    stored: Arc<dyn packline_runtime::Input>,
+    options: &ArchiveOptions<'_>,
+) -> Result<Archive, Error> {
     match found {
         #[cfg(feature = "lrz")]
         Some(ContentKind::Lrz) if options.offset.is_none() => {

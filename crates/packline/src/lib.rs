@@ -54,6 +54,8 @@ mod encrypted;
 mod entry_edit;
 mod file_kind;
 mod filtered;
+#[cfg(feature = "pln")]
+mod in_pln;
 mod input;
 mod joined;
 mod listing;

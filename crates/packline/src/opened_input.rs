@@ -16,6 +16,8 @@ use packline_runtime::{FileInput, Input, Source};
 #[cfg(feature = "pln")]
 use crate::Resources;
 #[cfg(feature = "pln")]
+use crate::archive::stored;
+#[cfg(feature = "pln")]
 use crate::encrypted::{self, Identities, Share};
 use crate::output_stream::refuse_target;
 #[cfg(feature = "pln")]
@@ -93,6 +95,15 @@ impl OpenedInput {
             self.bytes = Bytes::Stream(Box::new(file.map_err(refused)?));
         }
         Ok(self)
+    }
+
+    /// Stores a stream in an unnamed file, to be read at any offset.
+    #[cfg(feature = "pln")]
+    pub(crate) fn store(&mut self, resources: &Resources) -> Result<(), Error> {
+        if let Bytes::Stream(stream) = &mut self.bytes {
+            self.bytes = Bytes::At(stored(&self.display_path, stream, resources)?);
+        }
+        Ok(())
     }
 
     /// The same without recovery data at the end of a file.

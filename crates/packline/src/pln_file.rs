@@ -251,9 +251,7 @@ pub fn pln_info(source: Input, identities: Option<&Identities>, resources: &Reso
     {
         return Err(other.instead_of(&opened.display_path, "a .pln file"));
     }
-    if let Bytes::Stream(stream) = &mut opened.bytes {
-        opened.bytes = Bytes::At(stored(&opened.display_path, stream, resources)?);
-    }
+    opened.store(resources)?;
     let mut opened = opened.without_recovery()?;
     let kind = opened.content_kind()?;
     let encryption = match (kind, &opened.bytes) {
@@ -299,6 +297,17 @@ pub(crate) fn pln_open(
         let (what, expected) = ("a stream is not read at any position".into(), "a file".into());
         return Err(Error::Target { path: path.to_path_buf(), what, expected });
     }
+    pln_open_input(opened, identities, resources)
+}
+
+/// As [`pln_open`], of what is read at offsets already.
+pub(crate) fn pln_open_input(
+    opened: OpenedInput,
+    identities: Option<&Identities>,
+    resources: &Resources,
+) -> Result<OpenedPln, Error> {
+    let path = opened.display_path.clone();
+    let path = path.as_path();
     let mut opened = opened.require_pln(identities, resources)?;
     match indexed(&mut opened) {
         Ok(reader) => Ok(OpenedPln { reader, protected: opened.protected, repaired: false }),

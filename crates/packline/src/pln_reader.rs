@@ -9,7 +9,8 @@ use packline_pln::ContentReader;
 use packline_runtime::{Input, seek_position};
 
 use crate::encrypted::is_damage;
-use crate::pln_file::{OpenedPln, fault, pln_open, pln_repaired};
+use crate::opened_input::OpenedInput;
+use crate::pln_file::{OpenedPln, fault, pln_open, pln_open_input, pln_repaired};
 use crate::{Error, Identities, Resources, StreamOptions};
 
 /// The content of a .pln file, which can be read at any position.
@@ -75,9 +76,21 @@ impl PlnReader {
         resources: &Resources,
         repairing: Option<&StreamOptions>,
     ) -> Result<PlnReader, Error> {
-        let OpenedPln { reader, protected, repaired } = pln_open(&path, identities, resources)?;
+        let opened = pln_open(&path, identities, resources)?;
+        Ok(PlnReader::of(path, opened, repairing))
+    }
+
+    /// As [`PlnReader::open_repairing`], of what is read at offsets already.
+    pub(crate) fn of_input(opened: OpenedInput, options: &StreamOptions) -> Result<PlnReader, Error> {
+        let path = opened.display_path.clone();
+        let opened = pln_open_input(opened, options.identities.as_deref(), &options.resources)?;
+        Ok(PlnReader::of(path, opened, Some(options)))
+    }
+
+    fn of(path: PathBuf, opened: OpenedPln, repairing: Option<&StreamOptions>) -> PlnReader {
+        let OpenedPln { reader, protected, repaired } = opened;
         let repair = protected.zip(repairing.cloned().map(Box::new));
-        Ok(PlnReader { content: ContentReader::new(reader), position: 0, path, repair, repaired })
+        PlnReader { content: ContentReader::new(reader), position: 0, path, repair, repaired }
     }
 
     /// Goes on with a repaired copy, if there is one. It is tried once.

@@ -8,7 +8,7 @@ use packline::{Input, Resources};
 use packline_image::ImagePlace;
 
 #[cfg(feature = "pln")]
-use super::keys::OPENING;
+use super::keys::{OPENING, OpeningKeys};
 use super::value::size;
 #[cfg(feature = "pln")]
 use super::{Invocation, wrong};
@@ -106,6 +106,23 @@ impl Offset {
             return Ok(self.open_with(path, again, resources, Some(&password), io)??);
         }
         Ok(opened?)
+    }
+
+    /// Opens what is in a .pln file, with keys that may be asked for.
+    ///
+    /// # Errors
+    /// Those of the keys, and of opening it.
+    #[cfg(feature = "pln")]
+    pub fn open_in_pln(
+        self,
+        file: Input,
+        keys: &OpeningKeys,
+        resources: &Resources,
+        io: &Io,
+    ) -> Result<Archive, Failure> {
+        let mut options = ArchiveOptions::new(resources);
+        options.offset = self.offset;
+        Ok(Archive::in_pln(file, keys.identities(io)?, &options)?)
     }
 
     /// As [`Offset::open`], but nothing is asked for.

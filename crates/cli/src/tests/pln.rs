@@ -159,16 +159,26 @@ fn a_pln_file_is_no_image_and_an_image_no_pln_file() {
     let (packed, image) = (sandbox.arg("x.pln"), sandbox.arg("x.sqfs"));
     assert_eq!(run_on(&["compress", "-o", &packed], b"content", host()).status, 0);
     assert_eq!(run_on(&["pack", "-q", "-", &image], &super::harness::sample_tar(), host()).status, 0);
-    for words in [&["list", &packed][..], &["unpack", &packed, "d"], &["rdsquashfs", "-l", "/", &packed]] {
+    for words in [&["list", &packed][..], &["cat", &packed, "a"]] {
         let ran = run(words);
-        assert!(ran.status != 0 && ran.err.contains("a .pln file, which holds no tree"), "{words:?}: {ran:?}");
+        let expected =
+            "x.pln: a .pln file whose content is neither an image nor a tar (expected a SquashFS image, a tar";
+        assert!(ran.status == 1 && ran.err.contains(expected), "{words:?}: {ran:?}");
     }
-    let cases: [(&[&str], &str); 8] = [
+    for words in [&["unpack", &packed, "d"][..], &["rdsquashfs", "-l", "/", &packed]] {
+        let ran = run(words);
+        assert!(ran.status != 0 && ran.err.contains("x.pln: a .pln file (expected"), "{words:?}: {ran:?}");
+    }
+    let cases: [(&[&str], &str); 9] = [
         (&["pack", "-", "y.pln"], "holds one file or stream, not a tree"),
         (&["pack", "--format", "pln", "-", "y"], "packline compress makes .pln files"),
         (&["cat", "--range", "0..5", &image, "a"], "--range: only .pln files have ranges"),
-        (&["cat", &packed, "a"], "a .pln file holds no paths"),
+        (
+            &["cat", "--range", "0..5", &packed, "a"],
+            "--range: a part of the whole content is printed (expected no PATH)",
+        ),
         (&["cat", "--offset", "0", &packed], "--offset: has no effect"),
+        (&["list", "--identity", "key", &image], "--identity: has no effect on a SquashFS image"),
         (&["info", "--quick", &packed], "--quick: has no effect"),
         (&["verify", "--notes", &packed], "--notes: has no effect"),
         (&["cat", "--range", "5..4", &packed], "--range: '5..4' (expected START..END"),

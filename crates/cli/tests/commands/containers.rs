@@ -3,6 +3,7 @@
 use packline_testkit::Sandbox;
 use packline_testkit::model::{Node, NodeKind};
 
+use crate::encrypted::{PUBLIC, SECRET};
 use crate::inspect_support::{pack, quiet, with_source};
 
 fn with_containers() -> Sandbox {
@@ -45,6 +46,37 @@ fn tars_are_listed_as_images_are() {
     assert!(lines[0].contains(r#""xattrs":[{"name":"user.note","value":"value"}]"#), "{json}");
     assert!(lines[1].contains(r#""target":"d/f","type":"hard link""#), "{json}");
     assert!(lines[2].contains(r#""major":5,"minor":70"#) && lines.len() == 3, "{json}");
+}
+
+/// As help and README say: whatever holds a tree is listed, also in a .pln file.
+#[test]
+fn what_is_in_a_pln_file_is_listed_and_read() {
+    let sandbox = with_containers();
+    sandbox.write("key", SECRET);
+    for name in ["source.tar", "source.tar.gz", "i.lrz", "i.sqfs"] {
+        let expected = quiet(&sandbox, &["list", "-l", "--numeric-owner", name]).text();
+        for options in [&["-c", "none"][..], &["--recipient", PUBLIC], &["--recovery", "20%"]] {
+            quiet(&sandbox, &[&["compress", "-qf", "-o", "in.pln"], options, &[name]].concat());
+            let keys: &[&str] = if options[0] == "--recipient" { &["--identity", "key"] } else { &[] };
+            let list = ["list", "-l", "--numeric-owner", "in.pln"];
+            assert_eq!(quiet(&sandbox, &[&list, keys].concat()).text(), expected, "{name} {options:?}");
+            let cat = [&["cat", "in.pln", "d/f"], keys].concat();
+            assert_eq!(quiet(&sandbox, &cat).text(), "hello", "{name} {options:?}");
+            let piped = format!("cat in.pln | $P list -l --numeric-owner - {}", keys.join(" "));
+            assert_eq!(sandbox.shell(&piped).text(), expected, "{name} {options:?}, from a pipe");
+        }
+    }
+    quiet(&sandbox, &["compress", "-qf", "--recovery", "50%", "-o", "in.pln", "source.tar"]);
+    let mut damaged = sandbox.read("in.pln");
+    damaged[100] ^= 1;
+    sandbox.write("in.pln", damaged);
+    assert_eq!(quiet(&sandbox, &["list", "in.pln"]).text(), ".\nd\nd/f\nd/hard\nd/link\ne\n", "repaired");
+    quiet(&sandbox, &["compress", "-qf", "-o", "in.pln", "plain"]);
+    for command in [&["list", "in.pln"][..], &["cat", "in.pln", "d/f"]] {
+        let line = sandbox.refused(command);
+        assert!(line.contains("in.pln: a .pln file whose content is neither an image nor a tar"), "{line}");
+    }
+    assert_eq!(quiet(&sandbox, &["cat", "in.pln"]).stdout, sandbox.read("plain"));
 }
 
 #[test]
@@ -105,7 +137,7 @@ fn a_wrong_container_is_named() {
         ("source.tar.gz", "compressed with gzip"),
     ];
     let commands: [(&[&str], &[&str]); 14] = [
-        (&["list", "IN"], &["i.sqfs", "i.lrz", "source.tar", "source.tar.gz"]),
+        (&["list", "IN"], &["i.sqfs", "i.lrz", "i.pln", "source.tar", "source.tar.gz"]),
         (&["diff", "IN", "source"], &["i.sqfs"]),
         (&["diff", "source", "IN"], &["i.sqfs"]),
         (&["mount", "IN", "point"], &["i.sqfs"]),

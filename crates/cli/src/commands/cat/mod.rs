@@ -60,10 +60,10 @@ impl Command for Cat {
 
     fn details() -> String {
         "Links are followed inside the image or tar. If a path leads to no file, nothing is printed.\n\
-         Of a .pln file the content is printed, or a range of it; of a .lrz file the content, or with PATH a file of the tar in it.\n\
+         The content of a .pln or .lrz file is printed; of a .pln file also a range of it. With PATH, files of the image or the tar in it.\n\
          Of two entries of a tar at one path the last counts. A tar is read twice: once for its entries, once for the files; once more \
          each time that a PATH comes before the previous one in the tar.\n\
-         From standard input a .pln file is printed while it comes; anything else in a pipe is stored first, in TMPDIR or /var/tmp."
+         Without PATH a .pln file from standard input is printed while it comes; anything else in a pipe is stored first, in TMPDIR or /var/tmp."
             .to_string()
     }
 
@@ -78,6 +78,13 @@ impl Command for Cat {
         }
         #[cfg(feature = "pln")]
         refuse_keys(&archive, invocation)?;
+        #[cfg(feature = "pln")]
+        if self.range.is_none()
+            && !self.paths.is_empty()
+            && let Archive::Pln(file) = archive
+        {
+            archive = self.place.offset.open_in_pln(file, &self.keys, &resources, io)?;
+        }
         if matches!(archive, Archive::SquashFs(_) | Archive::Tar(_)) && self.paths.is_empty() {
             return Err(Failure::usage("missing argument: PATH"));
         }

@@ -22,7 +22,7 @@ pub fn run(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> Result
         return Err(wrong("offset", "has no effect on a .pln file (expected --range)"));
     }
     if !cat.paths.is_empty() {
-        return Err(Failure::usage("a .pln file holds no paths (expected no PATH; --range START..END prints a part)"));
+        return Err(wrong("range", "a part of the whole content is printed (expected no PATH)"));
     }
     let mut request = PlnUnpackRequest::new(input, io.stdout_target());
     request.identities = cat.keys.identities(io)?;

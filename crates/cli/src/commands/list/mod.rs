@@ -18,6 +18,8 @@ use crate::args::image::ArchiveArgs;
 use crate::args::patterns::{self, Exclude};
 use crate::args::text_list::Ending;
 use crate::args::{Command, Invocation};
+#[cfg(feature = "pln")]
+use crate::args::{image::refuse_keys, keys::OpeningKeys};
 use crate::host::names::Names;
 use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
@@ -26,7 +28,7 @@ use crate::ui::mode::{mode_string, type_name};
 use crate::ui::size::show_human;
 use crate::ui::time::Moment;
 
-/// List what is in an image, or in a tar or .lrz file
+/// List what is in an image, a tar or a .lrz file, also inside a .pln file
 #[derive(Debug, clap::Args)]
 pub struct List {
     #[command(flatten)]
@@ -51,6 +53,9 @@ pub struct List {
     null: bool,
     #[command(flatten)]
     exclude: Exclude,
+    #[cfg(feature = "pln")]
+    #[command(flatten)]
+    keys: OpeningKeys,
 }
 
 /// How an entry is shown.
@@ -91,15 +96,26 @@ impl Command for List {
                     interpret or that is not UTF-8. In JSON a name that is not UTF-8 has its exact bytes in a second member, path_hex.\n\
                     A tar, plain or compressed, or that in a .lrz file is listed in its own order, with no number of links and of inodes; a \
                     hard link shows the name it leads to. An image inside of a tar is listed with --offset.\n\
-                    From standard input a tar is listed while it comes; an image or a .lrz file in a pipe is stored first, in TMPDIR or \
+                    Of a .pln file that holds an image or a tar only the parts that are needed are read, and nothing is stored.\n\
+                    From standard input a tar is listed while it comes; an image, a .lrz or a .pln file in a pipe is stored first, in TMPDIR or \
                     /var/tmp.";
         format!("{}\n{text}", patterns::LANGUAGE)
     }
 
-    fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
         let (form, resources) = (self.form(io), io.host.resources());
-        match self.place.offset.open(&self.place.image, false, &resources, io)? {
+        let archive = self.place.offset.open(&self.place.image, false, &resources, io)?;
+        #[cfg(feature = "pln")]
+        refuse_keys(&archive, invocation)?;
+        #[cfg(not(feature = "pln"))]
+        let _ = invocation;
+        let archive = match archive {
+            #[cfg(feature = "pln")]
+            Archive::Pln(file) => self.place.offset.open_in_pln(file, &self.keys, &resources, io)?,
+            archive => archive,
+        };
+        match archive {
             Archive::SquashFs(image) => list_image(&image, &form, &selection, io),
             mut archive => tar::run(&mut archive, &form, &selection, io),
         }
@@ -139,7 +155,7 @@ fn list_image(image: &OpenedImage, form: &Form, selection: &Selection, io: &mut 
 pub(crate) fn all_found(selection: &Selection, place: &Path, io: &mut Io) -> bool {
     let place = place.escaped();
     if let Some(warning) = selection.unmatched_exclude(&place) {
-        io.eprintln(&format!("packline: warning: {warning}"));
+        io.warn(&warning);
     }
     let unmatched = selection.unmatched(&place);
     unmatched.is_none_or(|error| complain(io, &error.to_string()))
@@ -155,7 +171,7 @@ pub(crate) fn ended(printed: Result<(), Failure>, sound: bool) -> Result<(), Fai
 
 /// Prints what is wrong; the rest is listed all the same.
 fn complain(io: &mut Io, what: &str) -> bool {
-    io.eprintln(&format!("packline: {what}"));
+    io.complain(what);
     false
 }
 

@@ -1,0 +1,68 @@
+//! An image or a tar in a .pln file, read where it is: only the records that are touched are decompressed, and of an encrypted file only the
+//! chunks that are touched are decrypted. The content is stored nowhere.
+
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use packline_runtime::Input as _;
+
+use crate::archive::{Archive, ArchiveOptions, of_stored};
+use crate::opened_input::OpenedInput;
+use crate::{ContentKind, Error, Identities, Input, PlnReader, StreamOptions};
+
+/// The content of a .pln file as an input.
+struct Content {
+    reader: Mutex<PlnReader>,
+    size: u64,
+}
+
+impl packline_runtime::Input for Content {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.seek(SeekFrom::Start(offset))?;
+        reader.read_exact(buffer)
+    }
+}
+
+/// Opens what is in a .pln file. The file itself is stored first if it is a stream. A damaged file is read from a copy that its recovery data
+/// repairs.
+///
+/// # Errors
+/// Those of opening the file; [`Error::Target`] for a content that is neither an image, a tar nor a .lrz file.
+pub(crate) fn open(
+    file: Input,
+    identities: Option<Arc<Identities>>,
+    options: &ArchiveOptions<'_>,
+) -> Result<Archive, Error> {
+    let mut repairing = StreamOptions::default();
+    (repairing.identities, repairing.resources) = (identities, options.resources.clone());
+    let (path, reader) = match file {
+        Input::File(path) if path.is_file() => (path.clone(), PlnReader::open_repairing(path, &repairing)?),
+        file => {
+            let mut opened = OpenedInput::new(file)?;
+            let path = opened.display_path.clone();
+            opened.store(options.resources)?;
+            (path, PlnReader::of_input(opened, &repairing)?)
+        }
+    };
+    let content = Content { size: reader.size(), reader: Mutex::new(reader) };
+    let found = ContentKind::of_input(content.size(), |head| content.read_at(0, head));
+    match found {
+        Some(ContentKind::SquashFs | ContentKind::Lrz | ContentKind::Tar | ContentKind::Compressed(_)) => {
+            of_stored(path, found, Arc::new(content), options)
+        }
+        _ if options.offset.is_some() => of_stored(path, found, Arc::new(content), options),
+        _ => Err(no_tree(path, found)),
+    }
+}
+
+fn no_tree(path: PathBuf, found: Option<ContentKind>) -> Error {
+    let content = found.map_or_else(|| "neither an image nor a tar".to_string(), |found| found.to_string());
+    let what = format!("a .pln file whose content is {content}");
+    Error::Target { path, what, expected: "a SquashFS image, a tar or a .lrz file in it".to_string() }
+}

@@ -17,7 +17,7 @@ pub enum Error {
     },
     /// There is no whole packet of recovery data.
     #[error(
-        "there is no recovery data in it, or none that is whole (expected packets as docs/format/recovery.md describes)"
+        "there is no recovery data in it, or none that is whole (expected it behind a .pln file, or in a file of its own: FILE.recovery)"
     )]
     NoData,
     /// Too much of the table of shards is lost.

@@ -5,6 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use packline_cache::{BlockCache, Error, Store};
 
 use super::cache_server::CacheServer;
@@ -20,11 +21,19 @@ pub struct CachePlace {
     /// Directory where compressed blocks are kept and found again by later runs, which then compress only what changed; or a server that
     /// machines share, such as bazel-remote: http://[USER:PASSWORD@]HOST[:PORT][/PREFIX]; or both, DIR,URL. The output has the same
     /// bytes. 'packline help cache' says more [default: PACKLINE_CACHE, else none]
-    #[arg(long, value_name = "PLACE", value_hint = clap::ValueHint::DirPath)]
+    #[arg(long, value_name = "PLACE", value_hint = clap::ValueHint::DirPath, value_parser = place())]
     cache: Option<OsString>,
     /// Size of the directory at most: what was not used for longest is removed
     #[arg(long, value_name = "SIZE", default_value = "5G", value_parser = size(1 << 20..=1 << 60))]
     cache_size: u64,
+}
+
+/// Refuses a place without a name: what a script passes whose variable is not set.
+fn place() -> impl TypedValueParser<Value = OsString> {
+    OsStringValueParser::new().try_map(|text| match text.is_empty() {
+        true => Err("it is empty (expected a directory, the URL of a server, or both; --no-cache is for none)"),
+        false => Ok(text),
+    })
 }
 
 /// Options of commands that pack.

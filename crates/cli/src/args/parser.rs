@@ -40,6 +40,10 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
         Compat::SquashfsTools => {
             let command = command.mut_arg("version", |version| version.visible_alias("v").help_heading("Help"));
             let command = command.mut_arg("help", |help| help.visible_aliases(["help-all", "ha"]).help_heading("Help"));
+            let command = command.mut_args(|argument| match argument.get_id() == "help-advanced" {
+                true => argument.help_heading("Help"),
+                false => argument,
+            });
             let compresses = command.get_arguments().any(|argument| argument.get_id() == "comp");
             let command = command.next_help_heading("Help");
             command.args(partial_help::arguments()).args(compresses.then(partial_help::codec_argument))
@@ -75,7 +79,8 @@ pub fn with_help_and_version(command: Command) -> Command {
     let help = if is_free { help.short('h') } else { help };
     let version =
         Arg::new("version").long("version").short('V').action(ArgAction::Version).help("Print the version and exit");
-    let command = command.disable_help_flag(true).disable_version_flag(true);
+    // Else they would stand below the heading of the last group of options.
+    let command = command.disable_help_flag(true).disable_version_flag(true).next_help_heading(None::<&'static str>);
     let command = command.arg(help.help("Print this help and exit")).arg(version);
     if !advanced {
         return command;

@@ -41,10 +41,9 @@ pub struct SchedulingOptions {
 
 /// `--stats` of commands without a summary.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Scheduling")]
 pub struct Stats {
     /// Print counters of the workers at the end
-    #[arg(long)]
+    #[arg(long, help_heading = None::<&'static str>)]
     pub stats: bool,
 }
 

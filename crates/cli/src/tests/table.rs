@@ -36,6 +36,24 @@ fn no_name_is_used_twice_and_every_option_is_described() {
     }
 }
 
+/// An option without a group stands below no heading of a group that precedes it.
+#[test]
+fn options_stand_below_their_own_headings() {
+    let headings_of = |long: &str| match long {
+        "help" | "version" | "help-advanced" | "notes" => Some(&[None][..]),
+        "json" | "quiet" | "no-progress" => Some(&[None, Some("Output"), Some("Report")]),
+        "stats" => Some(&[None, Some("Output")]),
+        _ => None,
+    };
+    for command in COMMANDS.iter().filter(|command| !command.compat.is_drop_in()) {
+        for option in parser_of(command).get_arguments() {
+            let long = option.get_long().unwrap_or_default();
+            let allowed = headings_of(long).is_none_or(|headings| headings.contains(&option.get_help_heading()));
+            assert!(allowed, "{} --{long}: {:?}", command.name, option.get_help_heading());
+        }
+    }
+}
+
 #[test]
 fn help_and_manual_know_every_option() {
     for command in COMMANDS {
@@ -54,6 +72,16 @@ fn help_and_manual_know_every_option() {
         }
     }
     assert!(run(&["man"]).out.contains(".TH PACKLINE 1"));
+}
+
+/// Documents of the sources are not on a machine that has only the program.
+#[test]
+fn help_names_no_document_that_is_not_installed() {
+    for command in COMMANDS {
+        for page in [run(&[command.name, "--help"]), run(&["man", command.name])] {
+            assert!(!page.out.contains("docs/"), "{}", command.name);
+        }
+    }
 }
 
 #[test]

@@ -152,6 +152,38 @@ fn names_without_a_reader_are_no_failure() {
     assert!(sandbox.at("image").exists());
 }
 
+/// Messages of one run begin alike: with the name that it was called by.
+#[test]
+fn warnings_and_errors_begin_with_the_name_of_the_drop_in() {
+    let sandbox = sandbox();
+    sandbox.write("file", "");
+    let cache = sandbox.arg("file/cache");
+    let image = sandbox.arg("image");
+    for (words, called) in [
+        (&["tar2sqfs"][..], "tar2sqfs"),
+        (&["packline", "tar2sqfs"], "packline"),
+        (&["packline", "pack", "-"], "packline"),
+    ] {
+        let kept = Kept::default();
+        let mut io = io(sample_tar(), Box::new(Kept::default()), Box::new(kept.clone()), host());
+        let words = [words, &["-fq", "--cache", &cache, &image]].concat();
+        let words: Vec<_> = words.into_iter().map(Into::into).collect();
+        assert_eq!(dispatch::run(&words, &mut io), 0, "{}", kept.text());
+        assert!(kept.text().starts_with(&format!("{called}: warning: ")), "{}", kept.text());
+    }
+}
+
+#[test]
+fn cache_without_a_name_is_refused() {
+    let sandbox = sandbox();
+    for words in [&["pack", "-q", "-"][..], &["tar2sqfs", "-q"]] {
+        let ran = run_on(&[words, &["--cache", "", &sandbox.arg("image")]].concat(), &sample_tar(), host());
+        assert!(ran.status != 0 && ran.err.contains("--cache") && ran.err.contains("it is empty"), "{ran:?}");
+    }
+    let ran = run_on(&["cache", "info", "--cache", ""], b"", host());
+    assert!(ran.status == 2 && ran.err.contains("it is empty"), "{ran:?}");
+}
+
 #[test]
 fn an_existing_image_needs_force_and_an_error_leaves_nothing() {
     let sandbox = sandbox();

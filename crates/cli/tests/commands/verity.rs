@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 
 use packline_testkit::peer::Job;
-use packline_testkit::{Ran, Random, Sandbox, tools};
+use packline_testkit::{Ran, Random, Sandbox, mount, tools};
 
 use crate::{PACKLINE, killing, sandbox};
 
@@ -30,7 +30,7 @@ fn the_tree_of_a_pack_is_that_of_the_finished_image() {
     let (image, hashes) = (sandbox.read("plain.sqfs"), sandbox.read("plain.sqfs.verity"));
     let root = sandbox.read_text("plain.sqfs.roothash");
     for jobs in [&["-j0"][..], &["-j1"], &["-j3"], &["-j2", "--mem", "48M"], &["--main-thread-works"], &["--serial"]] {
-        sandbox.good(&[&["pack", "-qf", "tree", "i.raw", "--format", "squashfs", "--verity"], jobs].concat());
+        sandbox.good(&[&["pack", "-qf", "tree", "i.raw", "--verity"], jobs].concat());
         assert!(sandbox.read("i.raw") == image && sandbox.read("i.verity") == hashes, "{jobs:?}");
         assert_eq!(sandbox.read_text("i.roothash"), root);
         sandbox.good(&[&["pack", "-qf", "tree", "a.sqfs", "--verity=append", "--verify"], jobs].concat());
@@ -46,6 +46,17 @@ fn the_tree_of_a_pack_is_that_of_the_finished_image() {
     sandbox.good(&["diff", "a.sqfs", "tree"]);
 }
 
+/// Without a tree, the ending says nothing of the container.
+#[test]
+fn ending_raw_is_that_of_an_image_with_its_tree() {
+    let sandbox = tree();
+    sandbox.good(&["pack", "-q", "tree", "i.raw", "--verity"]);
+    assert!(sandbox.at("i.roothash").exists());
+    sandbox.good(&["verify", "-q", "i.raw"]);
+    let message = sandbox.bad(2, &["pack", "-q", "tree", "j.raw"]);
+    assert!(message.contains("no container has the ending '.raw'"), "{message}");
+}
+
 #[test]
 fn options_of_the_image_and_of_the_tree_go_together() {
     if !tools::need(&["veritysetup"]) {
@@ -58,7 +69,7 @@ fn options_of_the_image_and_of_the_tree_go_together() {
         &["-c", "gzip", "--verity-salt", "0011aaff", "--verity-uuid", "01234567-89ab-cdef-0123-456789abcdef"],
         &["--order", "similar", "-b", "4K"],
     ] {
-        sandbox.good(&[&["pack", "-qf", "tree", "i.raw", "--format", "squashfs", "--verity"], options].concat());
+        sandbox.good(&[&["pack", "-qf", "tree", "i.raw", "--verity"], options].concat());
         sandbox.peer("veritysetup", &["verify", "i.raw", "i.verity", &sandbox.read_text("i.roothash")]);
     }
     let dump = sandbox.peer("veritysetup", &["dump", "i.verity"]).text();
@@ -69,9 +80,9 @@ fn options_of_the_image_and_of_the_tree_go_together() {
 fn nothing_is_left_of_a_run_that_fails() {
     let sandbox = tree();
     sandbox.write("i.verity", "mine");
-    refused(&sandbox, &["pack", "-q", "tree", "i.raw", "--format", "squashfs", "--verity"], "i.verity: exists already");
+    refused(&sandbox, &["pack", "-q", "tree", "i.raw", "--verity"], "i.verity: exists already");
     assert_eq!(sandbox.names(), ["i.verity", "tree"]);
-    sandbox.good(&["pack", "-qf", "tree", "i.raw", "--format", "squashfs", "--verity"]);
+    sandbox.good(&["pack", "-qf", "tree", "i.raw", "--verity"]);
     assert_ne!(sandbox.read("i.verity"), b"mine");
     let before = sandbox.read("i.raw");
     fs::create_dir(sandbox.at("j.img.roothash")).unwrap();
@@ -189,7 +200,7 @@ fn accepted(request: &str) {
     let sandbox = tree();
     sandbox.peer("openssl", &request.split(' ').collect::<Vec<_>>());
     let key = ["--verity-key", "key", "--verity-cert", "cert"];
-    sandbox.good(&[&["pack", "-q", "tree", "i.raw", "--format", "squashfs", "--verity"], &key[..]].concat());
+    sandbox.good(&[&["pack", "-q", "tree", "i.raw", "--verity"], &key[..]].concat());
     let check =
         "-verify -inform der -in i.roothash.p7s -content i.roothash -binary -certfile cert -CAfile cert -out /dev/null";
     for command in ["smime", "cms"] {
@@ -214,7 +225,7 @@ fn systemd_finds_the_files() {
     }
     let sandbox = tree();
     sandbox.write("tree/usr/lib/os-release", "ID=test\n");
-    sandbox.good(&["pack", "-q", "tree", "i.raw", "--format", "squashfs", "--verity"]);
+    sandbox.good(&["pack", "-q", "tree", "i.raw", "--verity"]);
     // It prints 'external' for a root hash and a tree that it found beside the image.
     let shown = sandbox.peer("systemd-dissect", &["--no-pager", "i.raw"]).text();
     assert!(shown.contains("external"), "{shown}");
@@ -225,7 +236,7 @@ fn systemd_finds_the_files() {
 
 #[test]
 fn the_kernel_mounts_it() {
-    if !tools::need(&["veritysetup", "losetup", "mount"]) || !tools::root() {
+    if !tools::need(&["veritysetup"]) || !mount::loop_devices() {
         return;
     }
     let has_mapper = fs::File::open("/dev/mapper/control").is_ok();
@@ -233,7 +244,7 @@ fn the_kernel_mounts_it() {
         return;
     }
     let sandbox = tree();
-    sandbox.good(&["pack", "-q", "tree", "i.raw", "--format", "squashfs", "--verity"]);
+    sandbox.good(&["pack", "-q", "tree", "i.raw", "--verity"]);
     let name = format!("packline-{}", std::process::id());
     let mapped = format!("/dev/mapper/{name}");
     // Without a daemon for devices it makes the node itself.

@@ -275,7 +275,10 @@ impl Pack {
 
     /// The container: `--format`, or by the name's ending.
     fn container(&self) -> Result<Container, Failure> {
-        let named = || Container::for_tree_at(self.image());
+        let named = || match self.is_system_image() {
+            true => Ok(Container::SquashFs),
+            false => Container::for_tree_at(self.image()),
+        };
         let explained = |error| Failure::usage(format!("{error}; --format chooses the container for any name"));
         match self.output.format.map_or_else(named, Ok).map_err(explained)? {
             #[cfg(not(feature = "lrz"))]
@@ -284,6 +287,15 @@ impl Pack {
             }
             container => Ok(container),
         }
+    }
+
+    /// Whether it is an image as systemd names those with a hash tree.
+    fn is_system_image(&self) -> bool {
+        #[cfg(feature = "verity")]
+        let has_tree = self.verity.is_given();
+        #[cfg(not(feature = "verity"))]
+        let has_tree = false;
+        has_tree && self.image().extension().is_some_and(|ending| ending == "raw")
     }
 
     /// `--time`, or `SOURCE_DATE_EPOCH`.

@@ -14,7 +14,7 @@ use crate::ui::failure::Failure;
 #[command(next_help_heading = "dm-verity")]
 pub struct PackVerity {
     /// Make the dm-verity hash tree of the image while it is written, in IMAGE.verity, or with append behind the image, and the root hash
-    /// in IMAGE.roothash; an ending .raw of IMAGE is left out, as systemd expects it. 'packline help verity' says more
+    /// in IMAGE.roothash; IMAGE may end in .raw, which those names leave out, as systemd expects it. 'packline help verity' says more
     #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "files")]
     #[arg(value_parser = one_of([("files", VerityPlace::Files), ("append", VerityPlace::Append)]))]
     #[arg(conflicts_with = "dry_run")]
@@ -34,6 +34,11 @@ pub struct PackVerity {
 }
 
 impl PackVerity {
+    /// Whether a tree is asked for.
+    pub fn is_given(&self) -> bool {
+        self.verity.is_some()
+    }
+
     /// The tree that is asked for.
     ///
     /// # Errors

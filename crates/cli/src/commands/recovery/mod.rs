@@ -74,7 +74,7 @@ impl Command for Protect {
          For small files it is more than the redundancy says: at 5% it is 8% of 1 MiB, 13% of 100 KiB, 31% of 10 KiB, and more than all of 1 KiB.\n\
          Of a directory every regular file gets recovery data beside it; links, empty files and recovery data are left out. If one file fails, the \
          others are protected, and the exit status is 1.\n\
-         It is a function of the file and the redundancy alone. docs/format/recovery.md is the format."
+         The same file and redundancy always give the same recovery data."
             .to_string()
     }
 

@@ -51,9 +51,6 @@ pub struct Verify {
     /// there]
     #[arg(long, value_name = "SIDECAR", value_hint = clap::ValueHint::FilePath)]
     recovery: Option<PathBuf>,
-    #[cfg(feature = "verity")]
-    #[command(flatten)]
-    verity: verity::VerityArgs,
     /// Also print what is legal but odd
     #[arg(long)]
     notes: bool,
@@ -63,6 +60,9 @@ pub struct Verify {
     /// Suppress progress and totals
     #[arg(short, long)]
     quiet: bool,
+    #[cfg(feature = "verity")]
+    #[command(flatten)]
+    verity: verity::VerityArgs,
     #[cfg(feature = "pln")]
     #[command(flatten)]
     keys: OpeningKeys,
@@ -174,7 +174,7 @@ impl Verify {
         options: &RunOptions,
         io: &mut Io,
     ) -> Result<(), Failure> {
-        let bar = (io.terminal && !self.quiet && !self.json).then(Bar::new);
+        let bar = (io.terminal && !self.quiet && !self.json).then(|| Bar::new(&io.drawn));
         let mut printer = Printer { io, image, bar, verify: self, failed: None };
         let verified = packline_image::verify(image, resources, &mut printer);
         if let Some(bar) = printer.bar.take() {

@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Creates every node below `root`, a directory that exists. Owners, devices and attributes other than `user.` need root. Errors name the
-/// node.
+/// Creates every node below `root`, a directory that exists. Owners other than 0:0, devices and attributes other than `user.` need root; for
+/// others a node of 0:0 belongs to them. Errors name the node.
 pub fn plant(nodes: &[Node], root: &Path) -> Result<(), String> {
     let named = |node: &Node, cause: io::Error| format!("{}: {cause}", node.path.escape_ascii());
     for node in nodes {
@@ -59,7 +59,11 @@ fn special(path: &Path, kind: FileType, device: Dev) -> io::Result<()> {
 fn set_attributes(node: &Node, root: &Path) -> io::Result<()> {
     let path = place(root, &node.path);
     let owner = (Uid::from_raw(node.uid), Gid::from_raw(node.gid));
-    rustix::fs::chownat(CWD, &path, Some(owner.0), Some(owner.1), AtFlags::SYMLINK_NOFOLLOW)?;
+    // A node whose owner is not given belongs to whoever plants it, where that is not root.
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root || (node.uid, node.gid) != (0, 0) {
+        rustix::fs::chownat(CWD, &path, Some(owner.0), Some(owner.1), AtFlags::SYMLINK_NOFOLLOW)?;
+    }
     for (name, value) in &node.xattrs {
         rustix::fs::lsetxattr(&path, name.as_slice(), value, XattrFlags::empty())?;
     }

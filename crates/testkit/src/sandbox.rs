@@ -29,6 +29,12 @@ impl Sandbox {
         Sandbox { directory: tempfile::tempdir_in(parent).unwrap(), packline: packline.into() }
     }
 
+    /// In memory, where there is a `/dev/shm` that may be written to; else where temporary files are.
+    pub fn in_memory(packline: &str) -> Sandbox {
+        let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Sandbox { directory: directory.unwrap(), packline: packline.into() }
+    }
+
     pub fn path(&self) -> &Path {
         self.directory.path()
     }

@@ -1,7 +1,7 @@
 //! Each container given to each command: it is read, or the message names its format.
 
-use packline_testkit::Sandbox;
 use packline_testkit::model::{Node, NodeKind};
+use packline_testkit::{Sandbox, tools};
 
 use crate::encrypted::{PUBLIC, SECRET};
 use crate::inspect_support::{pack, quiet, with_source};
@@ -26,6 +26,9 @@ fn with_containers() -> Sandbox {
 
 #[test]
 fn tars_are_listed_as_images_are() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_containers();
     for name in ["source.tar", "source.tar.gz", "i.lrz"] {
         assert_eq!(quiet(&sandbox, &["list", name]).text(), ".\nd\nd/f\nd/hard\nd/link\ne\n", "{name}");
@@ -51,6 +54,9 @@ fn tars_are_listed_as_images_are() {
 /// As help and README say: whatever holds a tree is listed, also in a .pln file.
 #[test]
 fn what_is_in_a_pln_file_is_listed_and_read() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_containers();
     sandbox.write("key", SECRET);
     for name in ["source.tar", "source.tar.gz", "i.lrz", "i.sqfs"] {
@@ -81,6 +87,9 @@ fn what_is_in_a_pln_file_is_listed_and_read() {
 
 #[test]
 fn a_tar_that_ends_early_is_listed_as_far_as_it_goes() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_containers();
     let tar = sandbox.read("source.tar");
     sandbox.write("cut.tar", &tar[..tar.len() / 512 / 2 * 512 - 100]);
@@ -94,6 +103,9 @@ fn a_tar_that_ends_early_is_listed_as_far_as_it_goes() {
 
 #[test]
 fn an_image_inside_of_a_tar_is_reached_by_its_offset() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_containers();
     sandbox.peer("tar", &["-cf", "around.tar", "i.sqfs"]);
     assert_eq!(quiet(&sandbox, &["list", "around.tar"]).text(), "i.sqfs\n");
@@ -104,6 +116,9 @@ fn an_image_inside_of_a_tar_is_reached_by_its_offset() {
 
 #[test]
 fn info_and_verify_of_a_lrz_file() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_containers();
     let info = quiet(&sandbox, &["info", "i.lrz"]).text();
     assert_eq!(info, quiet(&sandbox, &["lrzip", "-i", "i.lrz"]).text());
@@ -127,6 +142,9 @@ fn info_and_verify_of_a_lrz_file() {
 
 #[test]
 fn a_wrong_container_is_named() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_containers();
     sandbox.create_dir("point");
     let files = [

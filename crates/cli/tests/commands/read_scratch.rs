@@ -25,7 +25,7 @@ fn with_image() -> Sandbox {
 
 /// With a tar of so many files, whose names have so many digits and are not in the order of the entries.
 fn with_source(digits: usize, contents: impl ExactSizeIterator<Item = Vec<u8>>) -> Sandbox {
-    let sandbox = Sandbox::within(PACKLINE, "/dev/shm");
+    let sandbox = Sandbox::in_memory(PACKLINE);
     let count = contents.len();
     let name = |at: usize| format!("f{:0digits$}", at * 777 % count);
     let nodes: Vec<Node> = contents.enumerate().map(|(at, bytes)| Node::file(name(at), bytes)).collect();

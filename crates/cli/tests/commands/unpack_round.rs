@@ -13,7 +13,7 @@ const BLOCK: usize = 16_384;
 
 /// On a file system in memory.
 fn in_memory() -> Sandbox {
-    Sandbox::within(PACKLINE, "/dev/shm")
+    Sandbox::in_memory(PACKLINE)
 }
 
 /// Unpacks `image.sqfs`.

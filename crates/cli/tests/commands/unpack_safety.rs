@@ -190,7 +190,7 @@ fn the_error_is_the_same_whatever_the_workers() {
 
 #[test]
 fn a_second_run_succeeds_after_a_kill_and_a_signal_leaves_nothing() {
-    let sandbox = Sandbox::within(PACKLINE, "/dev/shm");
+    let sandbox = Sandbox::in_memory(PACKLINE);
     let nodes = generate::without_privileges(generate::small_tree(31, 65_536), 0, 0);
     sandbox.write_tar("source.tar", &nodes);
     sandbox.good(&["pack", "source.tar", "image.sqfs", "-b", "4K", "-c", "xz"]);

@@ -259,7 +259,8 @@ fn binary_attributes_of_both() {
 /// Archives that no current tool writes are read as GNU tar extracts them.
 #[test]
 fn odd_archives_are_read_as_gnu_tar_extracts_them() {
-    if !tools::need(&["tar"]) {
+    // An archive without modes makes files that only root can read.
+    if !tools::need(&["tar"]) || !tools::root() {
         return;
     }
     let star = Header::ustar("file", b'0', 2).with(345, b"star/prefix").with(476, b"00000000001 00000000002 ");

@@ -157,7 +157,8 @@ fn made(specimen: &Specimen) -> Arc<Vec<u8>> {
 fn temporary_directory() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let free = rustix::fs::statvfs(memory).map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize));
-    if free > 1 << 30 { memory.to_path_buf() } else { std::env::temp_dir() }
+    let is_writable = rustix::fs::access(memory, rustix::fs::Access::WRITE_OK).is_ok();
+    if is_writable && free > 1 << 30 { memory.to_path_buf() } else { std::env::temp_dir() }
 }
 
 /// Removes what is there with rm, because trees are too deep for a recursive walk.

@@ -91,7 +91,7 @@ impl Store {
             return Err(Error::NotACache(directory.to_path_buf()));
         }
         let tag = directory.join(TAG);
-        fs::write(&tag, TAG_TEXT).map_err(|cause| Error::io(&tag, "cannot write", cause))?;
+        write_tag(&tag).map_err(|cause| Error::io(&tag, "cannot write", cause))?;
         create(&self.root)?;
         create(&self.root.join(NEW))
     }
@@ -229,6 +229,18 @@ impl Store {
         flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
         Some(lock)
     }
+}
+
+/// Writes the tag, if what has its name is a regular file or nothing. A pipe would block the open until something reads it.
+fn write_tag(path: &Path) -> io::Result<()> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(false).custom_flags(flags).mode(0o666).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"));
+    }
+    file.set_len(0)?;
+    file.write_all(TAG_TEXT.as_bytes())
 }
 
 fn write_new(path: &Path, key: &Key, entry: Entry<'_>) -> io::Result<()> {

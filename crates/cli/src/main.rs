@@ -60,7 +60,7 @@ fn standard_io() -> Io {
         out_terminal: stdout().is_terminal(),
         streams: streams::Streams::of_process(),
         host: host(),
-        temporaries: Temporaries::default(),
+        temporaries: Temporaries::default().with_scratch(environment::scratch()),
         shutdown: signals::ShutdownHook::default(),
         drawn: ui::progress::DrawnBar::default(),
     }

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_runtime::store_stream;
+use packline_runtime::{FileStamp, store_stream};
 use packline_squashfs::read::{FileInput, Image, Input, Opening, Origin, ReadError};
 use packline_squashfs::verify::{Examiner, Finding};
 use packline_tree::decompress::read_head;
@@ -39,6 +39,8 @@ pub struct OpenedImage {
     pub image: Image,
     /// Its path as the user gave it.
     pub display_path: PathBuf,
+    /// The state of its file when it was opened.
+    stamp: Option<FileStamp>,
 }
 
 impl ImagePlace {
@@ -129,11 +131,12 @@ impl ImagePlace {
             // Data stored in it may look like an image.
             return Err(found.instead_of(&self.path, EXPECTED));
         }
-        let size = input.size();
+        let (size, stamp) = (input.size(), input.stamp());
         let image = Image::open(input, Opening { origin, metadata_cache });
         Ok(OpenedImage {
             image: image.map_err(|cause| self.fault(cause, found, size))?,
             display_path: self.path.clone(),
+            stamp,
         })
     }
 
@@ -198,6 +201,12 @@ impl OpenedImage {
     /// Superblock, codec and tables.
     pub fn info(&self) -> ImageInfo {
         ImageInfo::of(self)
+    }
+
+    /// The state of its file when it was opened; `None` if it is not in a file.
+    #[doc(hidden)]
+    pub fn stamp(&self) -> Option<FileStamp> {
+        self.stamp
     }
 
     /// Identifies its file.

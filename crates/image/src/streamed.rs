@@ -14,7 +14,7 @@ use crate::{Error, FileIdentity};
 const PADDING: u64 = 4096;
 
 /// Writes the superblock of such an image at its start, and cuts it off its end. Returns whether there was something to do: an image whose
-/// superblock is at its start stays as it is. A failure before the end leaves an image that can be given to this function again.
+/// superblock is at its start stays as it is. After an error the file is as it was.
 ///
 /// # Errors
 /// [`Error::Source`] if the file cannot be opened, [`Error::Target`] if it is neither, [`Error::Read`] for a superblock that is not sound,
@@ -46,7 +46,7 @@ pub fn restore_superblock(path: &Path) -> Result<bool, Error> {
         let what = format!("has a superblock at byte {at}, of an image of {} bytes", superblock.bytes_used);
         return Err(neither(path, what));
     }
-    move_to_start(&file, &end, at).map_err(|cause| Error::Output {
+    move_to_start(&file, (&start, &end), at).map_err(|cause| Error::Output {
         path: path.to_path_buf(),
         action: "cannot write",
         cause,
@@ -54,12 +54,21 @@ pub fn restore_superblock(path: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// The end is cut off when the start is on the medium.
-fn move_to_start(file: &File, superblock: &[u8], at: u64) -> io::Result<()> {
-    file.write_all_at(superblock, 0)?;
-    file.sync_all()?;
-    file.set_len(at)?;
-    file.sync_all()
+/// The end is cut off when the start is on the medium. After an error the file has its start and its end, `mark` and `superblock`, again.
+fn move_to_start(file: &File, (mark, superblock): (&[u8], &[u8]), at: u64) -> io::Result<()> {
+    let moved = file
+        .write_all_at(superblock, 0)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| file.set_len(at))
+        .and_then(|()| file.sync_all());
+    moved.inspect_err(|_| {
+        // The end first: without it the mark is of no use. The error that led here is the one that is reported.
+        let _: io::Result<()> = file
+            .write_all_at(superblock, at)
+            .and_then(|()| file.sync_all())
+            .and_then(|()| file.write_all_at(mark, 0))
+            .and_then(|()| file.sync_all());
+    })
 }
 
 fn neither(path: &Path, what: String) -> Error {

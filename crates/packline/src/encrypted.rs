@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 #[cfg(feature = "encryption")]
-use packline_encryption::{ChunkSize, Damage, OpenedHead, PlainInput, SealedHead, Sealing, SealingSink, memory};
+pub(crate) use packline_encryption::OpenedHead;
+#[cfg(feature = "encryption")]
+use packline_encryption::{ChunkSize, Damage, PlainInput, SealedHead, Sealing, SealingSink, memory};
 #[cfg(feature = "encryption")]
 pub use packline_encryption::{Identities, Recipients};
 use packline_pln::{Error as PlnError, Verified, Written};
@@ -31,6 +33,10 @@ pub enum Identities {}
 #[cfg(not(feature = "encryption"))]
 #[derive(Debug)]
 pub enum Recipients {}
+
+/// There are none without encryption.
+#[cfg(not(feature = "encryption"))]
+pub(crate) enum OpenedHead {}
 
 /// What the head of an encrypted file tells without a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -294,7 +300,7 @@ pub(crate) fn described(path: &Path, file: &Arc<dyn packline_runtime::Input>) ->
     Ok(Encryption { keys: made_for.keys, passphrases: made_for.passphrases, chunk_size, padded, physical })
 }
 
-/// Seals what `write` appends to a sink.
+/// Seals what `write` appends to a sink. Returns what reads it back, too.
 ///
 /// # Errors
 /// Those of `write`; those of sealing as [`PlnError::Output`].
@@ -304,13 +310,39 @@ pub(crate) fn sealed(
     sink: &mut dyn Sink,
     resources: &Resources,
     write: impl FnOnce(&mut dyn Sink, &Resources) -> Result<Written, PlnError>,
-) -> Result<Written, PlnError> {
+) -> Result<(Written, OpenedHead), PlnError> {
     let failed = |cause: packline_encryption::Error| PlnError::Output(cause.into_io());
     let chunk = ChunkSize::USUAL;
     let sealing = Sealing::new(recipients, chunk, resources.memory).map_err(failed)?;
+    let head = sealing.opened();
     let mut sealing = SealingSink::new(sealing, sink, resources).map_err(failed)?;
     let written = Share::new(resources, chunk).beside(resources, |rest| write(&mut sealing, rest))?;
-    Ok(Written { physical: sealing.finish().map_err(failed)?, ..written })
+    Ok((Written { physical: sealing.finish().map_err(failed)?, ..written }, head))
+}
+
+/// The content of a file that was just sealed.
+///
+/// # Errors
+/// [`PlnError::Input`] if it does not open.
+#[cfg(feature = "encryption")]
+pub(crate) fn unsealed(
+    file: Arc<dyn packline_runtime::Input>,
+    head: OpenedHead,
+) -> Result<Arc<dyn packline_runtime::Input>, PlnError> {
+    let plain = head.input(file).and_then(|plain| plain.check_padding().map(|()| plain));
+    Ok(Arc::new(plain.map_err(|cause| PlnError::Input(cause.into_io()))?))
+}
+
+/// There is no key.
+///
+/// # Errors
+/// None.
+#[cfg(not(feature = "encryption"))]
+pub(crate) fn unsealed(
+    _file: std::sync::Arc<dyn packline_runtime::Input>,
+    head: OpenedHead,
+) -> Result<std::sync::Arc<dyn packline_runtime::Input>, PlnError> {
+    match head {}
 }
 
 /// There are no recipients.
@@ -323,7 +355,7 @@ pub(crate) fn sealed(
     _sink: &mut dyn Sink,
     _resources: &Resources,
     _write: impl FnOnce(&mut dyn Sink, &Resources) -> Result<Written, PlnError>,
-) -> Result<Written, PlnError> {
+) -> Result<(Written, OpenedHead), PlnError> {
     match *recipients {}
 }
 

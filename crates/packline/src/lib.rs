@@ -40,8 +40,6 @@
 mod appended;
 mod archive;
 mod attribute_overrides;
-#[cfg(any(feature = "lrz", feature = "recovery"))]
-mod attributes;
 mod base;
 mod changes;
 #[cfg(any(feature = "lrz", feature = "pln"))]

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use packline_image::idle_exclude;
 use packline_lrz::{Archive, ReadOptions, Unpacked, WriteOptions, Written};
-use packline_runtime::FileInput;
 use packline_runtime::escape::Escape;
+use packline_runtime::{FileAttributes, FileInput};
 use packline_tree::decompress::{self, Limits};
 use packline_tree::destination::FileId;
 use packline_tree::pipe::pipe_bytes;
@@ -51,14 +51,14 @@ pub struct OpenedLrz {
     pub display_path: PathBuf,
     /// Its size, bytes.
     pub size: u64,
-    /// Metadata of the file; `None` for a stream.
-    about: Option<std::fs::Metadata>,
+    /// Attributes of the file; `None` for a stream.
+    about: Option<FileAttributes>,
 }
 
 impl OpenedLrz {
     /// Identifies its file, which a destination must not replace.
     fn file_id(&self) -> Option<FileId> {
-        self.about.as_ref().and_then(FileIdentity::of).and_then(FileId::of_identity)
+        self.about.as_ref().map(FileAttributes::about).and_then(FileIdentity::of).and_then(FileId::of_identity)
     }
 }
 
@@ -115,7 +115,20 @@ pub fn lrz_pack(request: CompressRequest<WriteOptions>, observer: &mut dyn Obser
             expected: "a file of its own, which protects files of any kind".to_string(),
         });
     }
-    request.run(OpenedInput::new, packline_lrz::compress, fault, observer)
+    request.run(OpenedInput::new, packline_lrz::compress, is_whole, fault, observer)
+}
+
+/// Whether a file that was written has the content that was read.
+fn is_whole(
+    file: Arc<dyn packline_runtime::Input>,
+    written: &Written,
+    options: &WriteOptions,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<bool, packline_lrz::Error> {
+    let password = options.password.as_ref().map(|password| password.bytes.as_slice());
+    let read = Archive::open(file, password)?.verify(&ReadOptions { md5: true }, resources, observer)?;
+    Ok(read.plain == written.plain && read.md5 == Some(written.md5))
 }
 
 /// Packs a tree, as a tar, into a .lrz file. A tar is packed as it is, but for its own compression.
@@ -209,8 +222,8 @@ fn pack_directory(
 pub fn lrz_open(path: &Path, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
     let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
     let file = File::open(path).map_err(refused)?;
-    let about = file.metadata().map_err(refused)?;
-    let opened = lrz_open_input(path, Arc::new(FileInput::described(file, &about)), password)?;
+    let about = FileAttributes::of_source(&file).map_err(refused)?;
+    let opened = lrz_open_input(path, Arc::new(FileInput::described(file, about.about())), password)?;
     Ok(OpenedLrz { about: Some(about), ..opened })
 }
 

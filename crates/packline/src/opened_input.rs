@@ -1,6 +1,6 @@
 //! An open file or stream, before its container is known.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read};
 #[cfg(feature = "pln")]
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use packline_image::ContentKind;
 #[cfg(feature = "pln")]
 use packline_recovery::strip;
-use packline_runtime::{FileInput, Input, Source};
+use packline_runtime::{FileAttributes, FileInput, Input, Source};
 
 #[cfg(feature = "pln")]
 use crate::Resources;
@@ -33,7 +33,7 @@ pub(crate) struct OpenedInput {
     pub(crate) display_path: PathBuf,
     pub(crate) bytes: Bytes,
     /// Of a regular file.
-    pub(crate) about: Option<Metadata>,
+    pub(crate) about: Option<FileAttributes>,
     /// The same with recovery data behind it, of a file that may have some.
     #[cfg(feature = "pln")]
     pub(crate) protected: Option<Arc<dyn Input>>,
@@ -58,7 +58,7 @@ impl OpenedInput {
         }
     }
 
-    fn of(display_path: PathBuf, bytes: Bytes, about: Option<Metadata>) -> OpenedInput {
+    fn of(display_path: PathBuf, bytes: Bytes, about: Option<FileAttributes>) -> OpenedInput {
         OpenedInput {
             display_path,
             bytes,
@@ -82,7 +82,8 @@ impl OpenedInput {
         if !about.is_file() {
             return Ok(OpenedInput::of(path, Bytes::Stream(Box::new(file)), None));
         }
-        let input = FileInput::new(file).map_err(refused)?;
+        let about = FileAttributes::of_source(&file).map_err(refused)?;
+        let input = FileInput::described(file, about.about());
         Ok(OpenedInput::of(path, Bytes::At(Arc::new(input)), Some(about)))
     }
 
@@ -197,6 +198,13 @@ impl OpenedInput {
                 ContentKind::of_head(&head)
             }
         })
+    }
+
+    /// Whether a file that is read at offsets has changed since it was opened.
+    pub(crate) fn changed(&self) -> Result<bool, Error> {
+        let Bytes::At(input) = &self.bytes else { return Ok(false) };
+        let refused = |cause| Error::Source { path: self.display_path.clone(), action: "cannot look at", cause };
+        input.changed().map_err(refused)
     }
 
     /// Refuses a target that is this file.

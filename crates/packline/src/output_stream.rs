@@ -1,22 +1,18 @@
 //! Outputs of compression and decompression: a file that gets its name when it is whole, or a stream.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Write};
 #[cfg(any(feature = "lrz", feature = "pln"))]
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-#[cfg(feature = "recovery")]
 use std::sync::Arc;
 
 #[cfg(feature = "lrz")]
 use md5::{Digest, Md5};
 #[cfg(feature = "recovery")]
 use packline_recovery::{Place as PacketPlace, Redundancy};
-#[cfg(feature = "recovery")]
-use packline_runtime::FileInput;
-use packline_runtime::{OutputFile, Sink, WriteBehind};
+use packline_runtime::{FileAttributes, FileInput, Input, OutputFile, Sink, WriteBehind};
 
-use crate::attributes::set_attributes;
 use crate::{Error, FileIdentity, Observer, Output, Temporaries};
 #[cfg(feature = "recovery")]
 use crate::{Resources, pack::open_output, recovery::Names};
@@ -46,12 +42,12 @@ pub(crate) enum Checksum {
     Blake3([u8; 32]),
 }
 
-/// Refuses a target that is the input, whose metadata is `about`.
+/// Refuses a target that is the input, whose attributes are `about`.
 ///
 /// # Errors
 /// [`Error::Target`].
-pub(crate) fn refuse_target(about: Option<&Metadata>, input: &Path, target: &Output) -> Result<(), Error> {
-    match (about.and_then(FileIdentity::of), target) {
+pub(crate) fn refuse_target(about: Option<&FileAttributes>, input: &Path, target: &Output) -> Result<(), Error> {
+    match (about.map(FileAttributes::about).and_then(FileIdentity::of), target) {
         (Some(identity), Output::File { path, .. }) => Ok(identity.refuse_output(input, path)?),
         _ => Ok(()),
     }
@@ -113,10 +109,30 @@ impl OutputStream {
         };
         let written = sink.flush().and_then(|()| FileInput::new(file.try_clone()?));
         let written = written.map_err(packline_recovery::Error::Output).and_then(|input| {
-            let input: Arc<dyn packline_runtime::Input> = Arc::new(input);
+            let input: Arc<dyn Input> = Arc::new(input);
             packline_recovery::protect(&input, redundancy, PacketPlace::Behind, sink, resources, observer)
         });
         written.map(drop).map_err(|cause| names.error(cause))
+    }
+
+    /// What was written to a file, on the medium, to be read back.
+    ///
+    /// # Errors
+    /// [`Error::Output`]; [`Error::Target`] for a stream or a block device.
+    pub(crate) fn read_back(&mut self) -> Result<Arc<dyn Input>, Error> {
+        let read = match &mut self.place {
+            Place::File { sink, file, output } if output.begins_empty() => {
+                sink.flush().and_then(|()| sink.end_hole()).and_then(|()| sink.sync()).and_then(|()| {
+                    let input = FileInput::new(file.try_clone()?)?;
+                    Ok(Arc::new(input))
+                })
+            }
+            _ => {
+                let (what, expected) = ("cannot be read back to be verified".into(), "a file".into());
+                return Err(Error::Target { path: self.display_path.clone(), what, expected });
+            }
+        };
+        read.map(|input| -> Arc<dyn Input> { input }).map_err(|cause| self.refused("cannot read back", cause))
     }
 
     /// Its path as the user gave it.
@@ -165,17 +181,11 @@ impl OutputStream {
     ///
     /// # Errors
     /// [`Error::Output`].
-    pub(crate) fn finish(mut self, about: Option<&Metadata>, observer: &mut dyn Observer) -> Result<(), Error> {
+    pub(crate) fn finish(mut self, about: Option<&FileAttributes>, observer: &mut dyn Observer) -> Result<(), Error> {
         self.end().map_err(|cause| self.refused("cannot write", cause))?;
-        let Place::File { output, file, sink } = self.place else { return Ok(()) };
+        let Place::File { mut output, sink, .. } = self.place else { return Ok(()) };
         drop(sink);
-        if let Some(about) = about {
-            set_attributes(&file, about).map_err(|cause| Error::Output {
-                path: self.display_path,
-                action: "cannot set attributes",
-                cause,
-            })?;
-        }
+        about.map_or(Ok(()), |about| output.take_attributes(about))?;
         Ok(output.finish(observer)?)
     }
 

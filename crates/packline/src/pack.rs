@@ -7,7 +7,7 @@ use packline_cache::Lookup;
 use packline_engine::Pool;
 use packline_image::idle_exclude;
 use packline_runtime::memory::fewer_workers;
-use packline_runtime::{OutputFile, Sink};
+use packline_runtime::{FileStamp, OutputFile, Sink};
 use packline_squashfs::Options;
 use packline_tree::{Kind, Patterns, PseudoSource, Replaced, RestOrder, Source as _, keep_all};
 
@@ -22,8 +22,8 @@ use crate::squashfs::{self, Job, SharedSink};
 #[cfg(feature = "verity")]
 use crate::verity::{Finished, Packing};
 use crate::{
-    Changes, DryRun, Error, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary, Pass, Progress,
-    Resources, Source, Temporaries, Unsupported, must_differ,
+    Changes, DryRun, Error, FileIdentity, Image, ImageSummary, Observer, Output, PackOptions, PackRequest, PackSummary,
+    Pass, Progress, Resources, Source, Temporaries, Unsupported, must_differ,
 };
 
 /// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium, or is written to its stream, which
@@ -159,6 +159,7 @@ impl<'o> Begun<'o> {
         let display_path = match &request.target {
             Output::File { path, .. } | Output::Stream(path, _) => path.clone(),
         };
+        let replaced = replaced_input(&request, &display_path);
         let mut lookup = Lookup { known: Vec::new(), cache: request.cache };
         let tool = squashfs::tool_memory(&image, request.verify, &lookup)
             .map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
@@ -172,7 +173,8 @@ impl<'o> Begun<'o> {
         });
         #[cfg(feature = "verity")]
         let verity = verity.transpose()?;
-        let output = open_output(request.target, &request.resources, &request.temporaries)?;
+        let mut output = open_output(request.target, &request.resources, &request.temporaries)?;
+        replaced.map_or(Ok(()), |stamp| output.replaces_input(stamp))?;
         #[cfg(feature = "verity")]
         verity.as_ref().map_or(Ok(()), |verity| verity.check(&output, &display_path))?;
         check_output(&request.base, &output, &display_path)?;
@@ -279,6 +281,26 @@ fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
         Source::Image(image) if !output.is_file() => Ok(must_differ(&image.display_path, output)?),
         Source::Stack(stack) => stack.layers.iter().try_for_each(|layer| refuse_input(layer, output)),
         _ => Ok(()),
+    }
+}
+
+/// The state, when it was opened, of an image that is read and that the output replaces, if there is one.
+fn replaced_input(request: &PackRequest, output: &Path) -> Option<FileStamp> {
+    let target = FileIdentity::of_path(output)?;
+    let is_target = |path: &Path| FileIdentity::of_path(path) == Some(target);
+    let mut images: Vec<&Image> = request.append_to.iter().map(|before| &before.image).collect();
+    add_images(&request.source, &mut images);
+    let opened = images.into_iter().find(|image| is_target(&image.display_path)).and_then(Image::stamp);
+    // A base is opened later.
+    let is_base = || request.base.iter().any(|base| is_target(&base.place.path));
+    opened.or_else(|| if is_base() { FileStamp::of_path(output).ok() } else { None })
+}
+
+fn add_images<'s>(source: &'s Source, images: &mut Vec<&'s Image>) {
+    match source {
+        Source::Image(image) => images.push(image),
+        Source::Stack(stack) => stack.layers.iter().for_each(|layer| add_images(layer, images)),
+        _ => {}
     }
 }
 

@@ -1,5 +1,6 @@
 //! .pln files: any file or stream compressed, and back.
 
+use std::cell::Cell;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use packline_pln::{Info, Reader, Sink, Source, Span, Unpacked, Verified, WriteOp
 use packline_runtime::escape::Escape;
 
 use crate::archive::stored;
-use crate::encrypted::{self, Encryption, Identities};
+use crate::encrypted::{self, Encryption, Identities, OpenedHead};
 use crate::opened_input::{Bytes, OpenedInput, repaired_input};
 use crate::output_stream::{Checksum, OutputStream};
 use crate::resumed_sink::ResumedSink;
@@ -69,6 +70,7 @@ pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn O
     let cache = request.cache.clone();
     let lookup = Lookup { known: Vec::new(), cache: cache.clone() };
     let recipients = request.recipients.clone();
+    let head = Cell::new(None);
     let compress = |source: Source<'_>,
                     sink: &mut dyn Sink,
                     options: &WriteOptions,
@@ -77,13 +79,34 @@ pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn O
         let Some(recipients) = &recipients else {
             return packline_pln::compress_with(&lookup, source, sink, options, resources, observer);
         };
-        encrypted::sealed(recipients, sink, resources, |sink, resources| {
+        let sealed = encrypted::sealed(recipients, sink, resources, |sink, resources| {
             packline_pln::compress_with(&lookup, source, sink, options, resources, observer)
+        });
+        sealed.map(|(written, opened)| {
+            head.set(Some(opened));
+            written
         })
     };
-    let written = request.run(open, compress, fault, observer)?;
+    let check = |file, written: &Written, _: &_, resources: &Resources, observer: &mut dyn Observer| {
+        is_whole(file, head.take(), written, resources, observer)
+    };
+    let written = request.run(open, compress, check, fault, observer)?;
     cache.iter().flat_map(|cache| cache.warnings()).for_each(|warning| observer.warning(&warning));
     Ok(written)
+}
+
+/// Whether a file that was written, with recovery data behind it or without, has the content that was read.
+fn is_whole(
+    file: Arc<dyn packline_runtime::Input>,
+    head: Option<OpenedHead>,
+    written: &Written,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<bool, packline_pln::Error> {
+    let stripped = packline_recovery::strip(file).map_err(packline_pln::Error::Input)?.input;
+    let input = head.map_or(Ok(Arc::clone(&stripped)), |head| encrypted::unsealed(stripped, head))?;
+    let read = packline_pln::verify(Source::At(input), &mut |_| {}, resources, observer)?;
+    Ok(read.findings == 0 && read.blake3 == Some(written.blake3))
 }
 
 /// Decompresses a .pln file, or a span of it, to a file, which has its name when this returns `Ok`, or to a stream. A stream has got

@@ -1,15 +1,15 @@
 //! Recovery data of files: made, compared with a file, and used to repair it.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_recovery::{Error as Fault, Examined, Place, Protected, RecoverySet, Redundancy, Shape, Summary};
-use packline_runtime::{FileInput, Input, OutputFile, WriteBehind};
+use packline_runtime::{FileAttributes, FileInput, Input, OutputFile, WriteBehind};
 #[cfg(feature = "pln")]
 use packline_runtime::{ScratchError, escape::Escape, unnamed_temp_file};
 
-use crate::attributes::set_attributes;
 use crate::input::open_input;
 use crate::pack::open_output;
 use crate::{Error, Observer, Output, Resources, Temporaries, must_differ};
@@ -145,21 +145,28 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
     }
     let about = match repair.is_missing {
         true => None,
-        false => Some(source.metadata().map_err(|cause| refused(&source, "cannot read", cause))?),
+        false => {
+            let about = File::open(&source).and_then(|file| FileAttributes::of_source(&file));
+            Some(about.map_err(|cause| refused(&source, "cannot read", cause))?)
+        }
     };
-    if in_place && about.as_ref().is_some_and(|about| !about.is_file()) {
+    if in_place && about.as_ref().is_some_and(|about| !about.about().is_file()) {
         let (what, expected) = ("is no regular file, and is not replaced".into(), "another output".into());
         return Err(Error::Target { path: source.clone(), what, expected });
     }
     let target = target.unwrap_or(Output::File { path: source.clone(), force: about.is_some() });
+    let name = name_of(&target);
     if let (Output::File { path, .. }, false) = (&target, in_place) {
         must_differ(&source, path)?;
         recovery.iter().try_for_each(|recovery| must_differ(recovery, path))?;
     }
-    let output = repair.write(target, (&resources, &temporaries), observer)?;
-    if let Some(about) = about.filter(|about| about.is_file()) {
-        let refused = |cause| Error::Output { path: source.clone(), action: "cannot set attributes", cause };
-        set_attributes(&output.file()?, &about).map_err(refused)?;
+    let mut output = open_output(target, &resources, &temporaries)?;
+    if let (true, Some(stamp)) = (in_place, repair.input.stamp()) {
+        output.replaces_input(stamp)?;
+    }
+    repair.write(&output, (&name, &resources), observer)?;
+    if let Some(about) = about.filter(|about| about.about().is_file()) {
+        output.take_attributes(&about)?;
     }
     output.finish(observer)?;
     Ok(state)
@@ -285,22 +292,20 @@ impl<'n> Repair<'n> {
     /// Writes the repaired file and proves it. It does not have its name yet.
     fn write(
         &self,
-        target: Output,
-        (resources, temporaries): (&Resources, &Temporaries),
+        output: &OutputFile,
+        (name, resources): (&Path, &Resources),
         observer: &mut dyn Observer,
-    ) -> Result<OutputFile, Error> {
-        let names = Names { output: &name_of(&target), ..self.names };
-        let output = open_output(target, resources, temporaries)?;
+    ) -> Result<(), Error> {
+        let names = Names { output: name, ..self.names };
         let mut sink = output.sink()?;
-        let written = self.repaired(&output, &mut sink, resources, observer).and_then(|repaired| {
+        let written = self.repaired(output, &mut sink, resources, observer).and_then(|repaired| {
             if self.set.place() == Place::Behind {
                 let shape = self.set.shape();
                 packline_recovery::protect_again(&repaired, shape, Place::Behind, &mut sink, resources, observer)?;
             }
             sink.flush().map_err(Fault::Output)
         });
-        written.map_err(|cause| names.error(cause))?;
-        Ok(output)
+        written.map_err(|cause| names.error(cause))
     }
 
     fn repaired(

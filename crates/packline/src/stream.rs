@@ -1,7 +1,7 @@
 //! One file or stream, compressed into a .lrz or .pln file, or decompressed from one.
 
 use std::ops::{Bound, RangeBounds};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_cache::BlockCache;
@@ -36,6 +36,9 @@ pub struct CompressRequest<O> {
     pub options: O,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
     pub keep_attributes: bool,
+    /// Whether the output, which is a file then, is read back and decompressed before it gets its name, and the hash of that compared with the
+    /// one of what was read: required before the source is removed. Changes no byte.
+    pub verify: bool,
     /// Where compressed records are looked up and added; not for .lrz files. It changes no byte.
     pub cache: Option<Arc<BlockCache>>,
     /// Recovery data behind the output, for .pln files. An output that is a stream is stored first then, in [`Resources::scratch`].
@@ -59,6 +62,7 @@ impl<O> CompressRequest<O> {
             target,
             options,
             keep_attributes: true,
+            verify: false,
             cache: None,
             #[cfg(feature = "recovery")]
             recovery: None,
@@ -69,11 +73,13 @@ impl<O> CompressRequest<O> {
         }
     }
 
-    /// Opens the source by `open` and compresses it by `compress`; `fault` names the input and the output of an error.
+    /// Opens the source by `open` and compresses it by `compress`; `check` decompresses what was written, and says whether that is what was read;
+    /// `fault` names the input and the output of an error.
     pub(crate) fn run<W, E>(
         self,
         open: fn(Input) -> Result<OpenedInput, Error>,
         compress: impl FnOnce(Source<'_>, &mut dyn Sink, &O, &Resources, &mut dyn Observer) -> Result<W, E>,
+        check: impl FnOnce(Arc<dyn packline_runtime::Input>, &W, &O, &Resources, &mut dyn Observer) -> Result<bool, E>,
         fault: fn(&Path, &Path, E) -> Error,
         observer: &mut dyn Observer,
     ) -> Result<W, Error> {
@@ -92,9 +98,25 @@ impl<O> CompressRequest<O> {
         if let Some(redundancy) = self.recovery {
             output.protect(redundancy, &self.resources, observer)?;
         }
+        if self.verify {
+            let name = output.display_path().to_path_buf();
+            let same = check(output.read_back()?, &written, &self.options, &self.resources, observer);
+            if !same.map_err(|cause| fault(&name, &name, cause))? {
+                return Err(not_same(name));
+            }
+        }
+        if opened.changed()? {
+            observer.warning(&format!("{}: changed while it was read", opened.display_path.escaped()));
+        }
         output.finish(opened.about.as_ref().filter(|_| self.keep_attributes), observer)?;
         Ok(written)
     }
+}
+
+/// The error for an output that is not what was written.
+fn not_same(path: PathBuf) -> Error {
+    let cause = std::io::Error::other("what is read back is not what was compressed (expected the same hash)");
+    Error::Output { path, action: "cannot verify", cause }
 }
 
 /// Options of [`compress`] and [`decompress`]: made by [`StreamOptions::new`] and changed field by field.

@@ -89,23 +89,33 @@ impl VeritySummary {
     }
 }
 
-/// Makes the tree of an image, on all workers. The files beside the image have their names, whole, when this returns `Ok`; an image that the
+/// Makes the tree of an image, on all workers. A tree that is behind the image already, without the files that belong to it, is compared with the
+/// image and gets them. The files beside the image have their names, whole, when this returns `Ok`; an image that the
 /// tree is appended to is as it was after an error. If the process is killed while it appends, a part of the tree may be behind the image, which
 /// [`appended_tree`] refuses, and the next run that appends removes.
 ///
 /// # Errors
 /// [`Error`], with the name of the file.
 pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<VeritySummary, Error> {
-    let VerityRequest { image, options, force, resources, temporaries } = request;
+    let VerityRequest { image, mut options, force, resources, temporaries } = request;
     let mut appended = match options.place {
-        VerityPlace::Append => Some(Appended::open(&image, observer)?),
+        VerityPlace::Append => Some(Appended::open(&image, &temporaries, observer)?),
         VerityPlace::Files => None,
     };
-    let input = open_input(&image)?;
+    let input = match &appended {
+        Some(appended) => appended.input().map_err(|cause| fault(&image, packline_verity::Error::Image(cause)))?,
+        None => open_input(&image)?,
+    };
     refuse_incomplete(input.as_ref()).map_err(|cause| fault(&image, cause))?;
     if options.place == VerityPlace::Files {
         // A tree of the image and of the tree after it together would have a root hash that belongs to neither.
         without_tree(&image, input.as_ref())?;
+    }
+    if let Some(present) = appended.as_ref().filter(|appended| appended.is_present()) {
+        if sidecars::are_there(&image, &options) {
+            return Err(present.refuse_present(""));
+        }
+        (options.salt, options.uuid) = present.options(&options.salt, options.uuid)?;
     }
     let mut sidecars = Sidecars::open(&image, &options, force, &temporaries)?;
     let spool = scratch_file(&image, &resources)?;
@@ -119,10 +129,11 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
         Some(appended) => appended.write(&mut leaves, options.uuid, scratch_file(&image, &resources)?)?,
     };
     sidecars.write_root_hash(&tree, &options)?;
-    let files = sidecars.finish(observer)?.keep();
+    let named = sidecars.finish(observer)?;
     if let Some(appended) = appended {
         appended.keep();
     }
+    let files = named.keep();
     Ok(VeritySummary::new(tree, &leaves, options.place, files))
 }
 

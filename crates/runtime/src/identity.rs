@@ -1,7 +1,8 @@
-//! Identity of files, so that no output replaces its own input.
+//! Identity of files, so that no output replaces its own input, and their state, so that no file that changed is removed or replaced.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
+use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -61,6 +62,43 @@ impl FileIdentity {
     }
 }
 
+/// The state of a file at one moment: which file it is, its size, and the times of its content and its inode. A write, a rename over the file and
+/// a change of its attributes make another stamp of it; reading does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl FileStamp {
+    /// The stamp of a file with this metadata.
+    pub fn of(about: &Metadata) -> FileStamp {
+        FileStamp {
+            device: about.dev(),
+            inode: about.ino(),
+            size: about.size(),
+            modified: (about.mtime(), about.mtime_nsec()),
+            changed: (about.ctime(), about.ctime_nsec()),
+        }
+    }
+
+    /// The stamp of the file at a path, links followed.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn of_path(path: &Path) -> io::Result<FileStamp> {
+        fs::metadata(path).map(|about| FileStamp::of(&about))
+    }
+
+    /// Whether the path leads to the same file, and nothing changed it.
+    pub fn is_at(&self, path: &Path) -> bool {
+        FileStamp::of_path(path).is_ok_and(|found| found == *self)
+    }
+}
+
 /// Refuses an output that is the same file as an input, by whatever names.
 ///
 /// # Errors
@@ -104,6 +142,23 @@ mod tests {
         }
         let open = File::open(at("link")).unwrap();
         assert_eq!(FileIdentity::of_descriptor(&open), FileIdentity::of_path(&at("hard")));
+    }
+
+    #[test]
+    fn a_stamp_tells_writes_in_place_and_replacements() {
+        let top = tempfile::tempdir().unwrap();
+        let (path, other) = (top.path().join("file"), top.path().join("other"));
+        fs::write(&path, "before").unwrap();
+        let stamp = FileStamp::of_path(&path).unwrap();
+        assert!(stamp.is_at(&path) && !stamp.is_at(&other));
+        // The clock of some file systems ticks every 4 ms.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::write(&path, "behind").unwrap();
+        assert!(!stamp.is_at(&path));
+        let stamp = FileStamp::of_path(&path).unwrap();
+        fs::write(&other, "behind").unwrap();
+        fs::rename(&other, &path).unwrap();
+        assert!(!stamp.is_at(&path));
     }
 
     #[test]

@@ -1,9 +1,28 @@
 //! Inputs that can be read at an offset.
 
-use std::fs::{File, FileType, Metadata};
+use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::Path;
 use std::sync::Arc;
+
+use rustix::fs::OFlags;
+
+use crate::FileStamp;
+
+/// Opens a regular file that no one has named: one that is looked for beside another, or at a usual place. A pipe would block the open until
+/// something writes to it.
+///
+/// # Errors
+/// Those of the operating system; [`io::ErrorKind::InvalidInput`] if it is not a regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+    }
+}
 
 /// Bytes that can be read at any offset, by several threads at once.
 pub trait Input: Send + Sync {
@@ -22,6 +41,11 @@ pub trait Input: Send + Sync {
     /// Those of the operating system.
     fn changed(&self) -> io::Result<bool> {
         Ok(false)
+    }
+
+    /// The state of the file when it was opened; `None` if it is not a file.
+    fn stamp(&self) -> Option<FileStamp> {
+        None
     }
 }
 
@@ -51,22 +75,7 @@ impl Input for Vec<u8> {
 pub struct FileInput {
     file: File,
     size: u64,
-    stamp: Stamp,
-}
-
-/// Differs after a file was written to: its size, and the times of its content and its inode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn of(about: &Metadata) -> Stamp {
-        let (modified, changed) = ((about.mtime(), about.mtime_nsec()), (about.ctime(), about.ctime_nsec()));
-        Stamp { size: about.size(), modified, changed }
-    }
+    stamp: FileStamp,
 }
 
 impl FileInput {
@@ -90,7 +99,7 @@ impl FileInput {
 
     /// An open file of any kind, with the size in `about`, its metadata.
     pub fn described(file: File, about: &Metadata) -> FileInput {
-        FileInput { file, size: about.len(), stamp: Stamp::of(about) }
+        FileInput { file, size: about.len(), stamp: FileStamp::of(about) }
     }
 }
 
@@ -119,7 +128,11 @@ impl Input for FileInput {
     }
 
     fn changed(&self) -> io::Result<bool> {
-        Ok(Stamp::of(&self.file.metadata()?) != self.stamp)
+        Ok(FileStamp::of(&self.file.metadata()?) != self.stamp)
+    }
+
+    fn stamp(&self) -> Option<FileStamp> {
+        Some(self.stamp)
     }
 }
 

@@ -2,11 +2,16 @@
 //!
 //! A file is written without a name (`O_TMPFILE`) where the file system supports it, else under another name beside the target, which
 //! the next run removes if this one is killed (`temp_name.rs`). [`OutputFile::finish`] syncs it, gives it its name in one step,
-//! and syncs the directory. An [`OutputFile`] that is dropped before that leaves nothing behind. A block device is written in place:
+//! and syncs the directory. An [`OutputFile`] that is dropped before that leaves nothing behind. A file that is replaced hands on its owner,
+//! permissions and extended attributes (`attributes.rs`). One without any data is written in place instead, and has none again after an error
+//! (`in_place.rs`); one that no rename can replace is written over at the end (`overwrite.rs`). A block device is written in place:
 //! its first bytes, where a superblock would be found, are cleared first, so that an image cut short is not taken for one. A stream
 //! gets its bytes when all of them are in an unnamed file.
 
+mod attributes;
 mod device;
+mod in_place;
+mod overwrite;
 mod revocable;
 mod spool;
 mod target;
@@ -20,6 +25,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub use attributes::FileAttributes;
+use in_place::InPlace;
 pub use revocable::Revocable;
 use spool::Spool;
 use target::{Target, find_target};
@@ -27,7 +34,7 @@ pub use temp_name::checksum;
 use unfinished::UnfinishedFile;
 pub use write_behind::WriteBehind;
 
-use crate::{Error, Observer, Temporaries};
+use crate::{Error, FileStamp, Observer, Temporaries};
 
 /// An open output.
 #[derive(Debug)]
@@ -40,6 +47,7 @@ pub struct OutputFile {
 #[derive(Debug)]
 enum Place {
     File(UnfinishedFile),
+    InPlace(InPlace),
     Device(File),
     Stream(Spool),
 }
@@ -48,9 +56,16 @@ impl OutputFile {
     /// Opens the output called `path`. An existing file is only replaced with `force`; a block device counts as
     /// existing. Refuses pipes, sockets, directories and character devices, and a link that leads nowhere.
     pub fn open(path: &Path, force: bool, temporaries: &Temporaries) -> Result<OutputFile, Error> {
+        temporaries.begin();
         let place = match find_target(path, force)? {
             Target::Device(device) => Place::Device(device::open(path, &device)?),
-            Target::File(target) => Place::File(UnfinishedFile::create(path, target, force, temporaries)?),
+            Target::File(target) => {
+                let blank = if force { InPlace::open(path, &target, temporaries) } else { None };
+                match blank {
+                    Some(blank) => Place::InPlace(blank),
+                    None => Place::File(UnfinishedFile::create(path, target, force, temporaries)?),
+                }
+            }
         };
         Ok(OutputFile { display_path: path.to_path_buf(), place, size: Arc::default() })
     }
@@ -75,6 +90,7 @@ impl OutputFile {
         let sink = WriteBehind::new(self.file()?, limit, self.size.clone()).beginning_at(origin);
         Ok(match &self.place {
             Place::Stream(spool) => sink.in_scratch(spool.directory()),
+            Place::InPlace(file) => sink.in_place(file.list()),
             _ => sink,
         })
     }
@@ -83,6 +99,7 @@ impl OutputFile {
     pub fn file(&self) -> Result<File, Error> {
         let file = match &self.place {
             Place::File(temporary) => temporary.file(),
+            Place::InPlace(file) => file.file(),
             Place::Device(file) => file,
             Place::Stream(spool) => spool.file(),
         };
@@ -92,6 +109,32 @@ impl OutputFile {
     /// Whether bytes that are not written read as zeros: not on a device, which keeps its content.
     pub fn begins_empty(&self) -> bool {
         !matches!(self.place, Place::Device(_))
+    }
+
+    /// Gives a file the times of the one that it is made from, and its owner and permissions too, unless it replaces a file: then it has those of
+    /// that file. A device and a stream keep what they have.
+    ///
+    /// # Errors
+    /// The operating system's refusal, but not of an owner, which takes a privilege.
+    pub fn take_attributes(&mut self, attributes: &FileAttributes) -> Result<(), Error> {
+        let taken = match &mut self.place {
+            Place::File(temporary) => temporary.take_attributes(attributes),
+            Place::InPlace(file) => file.take_times(attributes),
+            Place::Device(_) | Place::Stream(_) => Ok(()),
+        };
+        taken.map_err(|cause| self.refused("cannot set attributes", cause))
+    }
+
+    /// Locks the file that this output replaces against other runs that do the same. It was read too, and `stamp` is its state then: the output
+    /// does not get its name if anything has changed the file since.
+    ///
+    /// # Errors
+    /// [`Error::Target`] if another run has locked it, [`Error::Output`] if it has changed.
+    pub fn replaces_input(&mut self, stamp: FileStamp) -> Result<(), Error> {
+        match &mut self.place {
+            Place::File(temporary) => temporary.guard(stamp),
+            Place::InPlace(_) | Place::Device(_) | Place::Stream(_) => Ok(()),
+        }
     }
 
     /// Bytes written so far, as far as the highest offset reached.
@@ -108,7 +151,7 @@ impl OutputFile {
     pub fn names(&self) -> impl Iterator<Item = &Path> {
         let (name, temporary_name) = match &self.place {
             Place::File(temporary) => (Some(self.display_path.as_path()), temporary.name()),
-            Place::Device(_) => (Some(self.display_path.as_path()), None),
+            Place::InPlace(_) | Place::Device(_) => (Some(self.display_path.as_path()), None),
             Place::Stream(_) => (None, None),
         };
         name.into_iter().chain(temporary_name)
@@ -119,6 +162,7 @@ impl OutputFile {
         observer.syncing();
         match self.place {
             Place::File(temporary) => temporary.finish(observer),
+            Place::InPlace(file) => file.finish(),
             Place::Device(file) => {
                 file.sync_all().map_err(|cause| Error::output(&self.display_path, "cannot sync", cause))
             }
@@ -141,6 +185,7 @@ impl OutputFile {
         observer.syncing();
         match self.place {
             Place::File(temporary) => temporary.finish_revocably(observer),
+            Place::InPlace(file) => file.finish_revocably(),
             _ => Err(self.refused("cannot replace", std::io::ErrorKind::Unsupported.into())),
         }
     }

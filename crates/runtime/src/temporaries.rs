@@ -1,7 +1,8 @@
 //! The temporary files and directories that exist now, so that a process that has to stop can remove them.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +13,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// all.
 #[derive(Debug, Clone, Default)]
 pub struct Temporaries {
-    listed: Arc<Mutex<Vec<Listed>>>,
+    state: Arc<Mutex<State>>,
+    scratch: Option<PathBuf>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    listed: Vec<Listed>,
+    /// Whether the last thing that happened is that an output got its final name.
+    settled: bool,
 }
 
 #[derive(Debug)]
@@ -26,6 +35,8 @@ enum Undo {
     Remove(fn(&Path)),
     /// It is a file that was replaced, and gets its name back.
     Rename(PathBuf),
+    /// It is a file that is written in place. It keeps as many bytes as the range begins with, and gets the length that the range ends with.
+    Restore(File, Range<u64>),
 }
 
 impl Listed {
@@ -37,19 +48,66 @@ impl Listed {
                 // A rename to another name of the same file does nothing.
                 remove_file(&self.path);
             }
+            Undo::Restore(file, lengths) => {
+                let _: io::Result<()> = file.set_len(lengths.start).and_then(|()| file.set_len(lengths.end));
+            }
         }
     }
 }
 
 impl Temporaries {
+    /// The same list. A copy of what cannot be replaced by a rename goes to an unnamed file in `scratch`.
+    #[must_use]
+    pub fn with_scratch(self, scratch: impl Into<PathBuf>) -> Temporaries {
+        Temporaries { scratch: Some(scratch.into()), ..self }
+    }
+
+    /// The directory for copies, if there is one.
+    pub(crate) fn scratch(&self) -> Option<&Path> {
+        self.scratch.as_deref()
+    }
+
+    /// The directory for a copy of the file at `path`.
+    pub(crate) fn scratch_for<'p>(&'p self, path: &'p Path) -> &'p Path {
+        let beside = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        self.scratch().unwrap_or(beside)
+    }
+
+    /// Another output is begun.
+    pub(crate) fn begin(&self) {
+        self.lock().settled = false;
+    }
+
+    /// Whether an output has got its final name, and no other was begun since: the process is about to end by itself.
+    pub fn is_settled(&self) -> bool {
+        let state = self.lock();
+        state.settled && state.listed.is_empty()
+    }
+
+    /// Lists a file that is written in place. When it is removed from the list or the process has to stop, the file keeps as many bytes as the
+    /// range begins with, and gets the length that the range ends with.
+    pub fn restoring(&self, path: &Path, file: File, lengths: Range<u64>) {
+        let mut state = self.lock();
+        state.settled = false;
+        state.listed.push(Listed { path: path.to_path_buf(), undo: Undo::Restore(file, lengths) });
+    }
+
+    /// Does a step of the work on a file that is written in place. Once the process has to stop, no step is begun any more: it would undo what
+    /// restored the file.
+    pub fn unless_stopped<T>(&self, step: impl FnOnce() -> T) -> T {
+        let _state = self.lock();
+        step()
+    }
+
     /// Makes a file with `make` and lists it.
     ///
     /// # Errors
     /// Those of `make`.
     pub fn create<T>(&self, path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
-        let mut listed = self.lock();
+        let mut state = self.lock();
         let made = make(path)?;
-        listed.push(Listed { path: path.to_path_buf(), undo: Undo::Remove(remove_file) });
+        state.settled = false;
+        state.listed.push(Listed { path: path.to_path_buf(), undo: Undo::Remove(remove_file) });
         Ok(made)
     }
 
@@ -63,9 +121,9 @@ impl Temporaries {
         name: &Path,
         make: impl FnOnce(&Path) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut listed = self.lock();
+        let mut state = self.lock();
         make(path)?;
-        listed.push(Listed { path: path.to_path_buf(), undo: Undo::Rename(name.to_path_buf()) });
+        state.listed.push(Listed { path: path.to_path_buf(), undo: Undo::Rename(name.to_path_buf()) });
         Ok(())
     }
 
@@ -79,9 +137,10 @@ impl Temporaries {
         remove: fn(&Path),
         make: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut listed = self.lock();
+        let mut state = self.lock();
         let made = make()?;
-        listed.push(Listed { path: path.to_path_buf(), undo: Undo::Remove(remove) });
+        state.settled = false;
+        state.listed.push(Listed { path: path.to_path_buf(), undo: Undo::Remove(remove) });
         Ok(made)
     }
 
@@ -90,16 +149,17 @@ impl Temporaries {
     /// # Errors
     /// Those of `settle`.
     pub fn settle<E>(&self, path: &Path, settle: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), E> {
-        let mut listed = self.lock();
+        let mut state = self.lock();
         settle(path)?;
-        listed.retain(|one| one.path != path);
+        state.settled = true;
+        state.listed.retain(|one| one.path != path);
         Ok(())
     }
 
     /// Removes one file or directory, or gives a file that was set aside its name back, and takes it off the list.
     pub fn remove(&self, path: &Path) {
-        let mut listed = self.lock();
-        listed.retain(|one| {
+        let mut state = self.lock();
+        state.listed.retain(|one| {
             let other = one.path != path;
             if !other {
                 one.undo();
@@ -111,14 +171,14 @@ impl Temporaries {
     /// Removes everything that is listed, and lets no other be made or renamed in this process from now on: any thread that tries
     /// waits for ever. For a process that is about to exit.
     pub fn remove_for_good(&self) {
-        let listed = self.lock();
-        listed.iter().for_each(Listed::undo);
-        std::mem::forget(listed);
+        let state = self.lock();
+        state.listed.iter().for_each(Listed::undo);
+        std::mem::forget(state);
     }
 
     /// A list locked by a thread that panicked is still consistent.
-    fn lock(&self) -> MutexGuard<'_, Vec<Listed>> {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -18,9 +18,12 @@ use x509_cert::Certificate;
 use x509_cert::der::asn1::{Any, ObjectIdentifier, OctetString, SetOfVec};
 use x509_cert::der::{Decode as _, DecodePem as _, Encode as _, SecretDocument};
 use x509_cert::spki::{AlgorithmIdentifierOwned, AlgorithmIdentifierRef};
+use zeroize::Zeroizing;
 
 use crate::{Digest, Error};
 
+/// Characters of a line of PEM.
+const PEM_LINE: usize = 64;
 const DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.1");
 const SIGNED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.2");
 const SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.1");
@@ -161,7 +164,7 @@ impl Signer {
 fn first_certificate(text: &str) -> Result<Certificate, Error> {
     let wrong = |what: String| Error::Certificate { what, expected: "an X.509 certificate in PEM" };
     let part = block(text, "CERTIFICATE-----").ok_or_else(|| wrong("there is no certificate in it".to_string()))?;
-    Certificate::from_pem(part).map_err(|cause| wrong(format!("the certificate cannot be read: {cause}")))
+    Certificate::from_pem(wrapped(part)).map_err(|cause| wrong(format!("the certificate cannot be read: {cause}")))
 }
 
 /// The first block of a PEM file whose first line ends with `mark`: `EC PARAMETERS` may be before a key.
@@ -172,6 +175,33 @@ fn block<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     Some(&block[..end + block[end..].find(mark)? + mark.len()])
 }
 
+/// A block of a PEM file with lines of 64 characters: RFC 7468 has programs write no others, and read any.
+fn wrapped(block: &str) -> Zeroizing<String> {
+    let mut lines = block.lines().map(str::trim);
+    let (first, mut rest) = (lines.next().unwrap_or_default(), lines.filter(|line| !line.is_empty()));
+    // Large enough, so that no copy of a key stays behind where it grew.
+    let mut body = Zeroizing::new(String::with_capacity(block.len()));
+    let last = rest.try_fold((), |(), line| match line.starts_with("-----END ") {
+        true => Err(line),
+        false => {
+            body.push_str(line);
+            Ok(())
+        }
+    });
+    let mut text = Zeroizing::new(String::with_capacity(2 * block.len()));
+    text.push_str(first);
+    for (number, character) in body.chars().enumerate() {
+        if number.is_multiple_of(PEM_LINE) {
+            text.push('\n');
+        }
+        text.push(character);
+    }
+    text.push('\n');
+    text.push_str(last.err().unwrap_or_default());
+    text.push('\n');
+    text
+}
+
 fn private_key(text: &str) -> Result<Key, Error> {
     const EXPECTED: &str = "a key of RSA, P-256 or P-384 in PEM that is not encrypted; 'openssl pkey' decrypts one";
     let text = block(text, "PRIVATE KEY-----").ok_or_else(|| wrong("there is no private key in it", EXPECTED))?;
@@ -179,7 +209,8 @@ fn private_key(text: &str) -> Result<Key, Error> {
         return Err(wrong("the key is encrypted", EXPECTED));
     }
     let unreadable = |cause: &dyn std::fmt::Display| wrong(format!("the key cannot be read: {cause}"), EXPECTED);
-    let (label, document) = SecretDocument::from_pem(text).map_err(|cause| unreadable(&cause))?;
+    let wrapped = wrapped(text);
+    let (label, document) = SecretDocument::from_pem(&wrapped).map_err(|cause| unreadable(&cause))?;
     let curve;
     // Keys of the older formats as PKCS#8 would have them.
     let info = match label {

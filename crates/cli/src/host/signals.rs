@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use packline_runtime::Temporaries;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -39,8 +40,23 @@ impl ShutdownHook {
     }
 }
 
-/// Starts the thread that waits for SIGINT, SIGTERM and SIGHUP. On the first it removes every temporary file and
-/// ends the process with status 128 + signal, or runs the last action of `shutdown` and ends with its status. A hangup that the
+/// How long a process that is about to end by itself is let do so: a number of steps.
+const GRACE: (u32, Duration) = (100, Duration::from_millis(10));
+
+/// Waits for the end of a process whose output has got its name, for a second at most: a status that names the signal would say that there is
+/// none. The process ends meanwhile, or begins another output.
+fn let_end(temporaries: &Temporaries) {
+    let (steps, step) = GRACE;
+    for _ in 0..steps {
+        if !temporaries.is_settled() {
+            return;
+        }
+        thread::sleep(step);
+    }
+}
+
+/// Starts the thread that waits for SIGINT, SIGTERM and SIGHUP. On the first, unless the process ends by itself at once, it removes every
+/// temporary file and ends the process with status 128 + signal, or runs the last action of `shutdown` and ends with its status. A hangup that the
 /// parent chose to ignore (`nohup`) stays ignored. From here on a file that exceeds the limit of the process
 /// (`ulimit -f`) is a write error instead of a fatal signal.
 pub fn watch(temporaries: Temporaries, shutdown: ShutdownHook) -> std::io::Result<()> {
@@ -52,6 +68,7 @@ pub fn watch(temporaries: Temporaries, shutdown: ShutdownHook) -> std::io::Resul
     let mut signals = Signals::new(wanted)?;
     thread::Builder::new().name("signals".to_string()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
+            let_end(&temporaries);
             let acts = std::mem::take(&mut *shutdown.acts());
             if let Some(first) = acts.first {
                 first();

@@ -12,12 +12,13 @@ const TABLE: [(&str, &str); 5] = [
     ),
     (
         "1",
-        "Failure. What was under the output's name still is. Also: verify found faults; a comparison found differences; list or \
+        "Failure. What was under the output's name still is. Also: a file that was to be removed changed while it was read, and stays; \
+         verify found faults; a comparison found differences; list or \
          unpack was given a pattern that matches nothing",
     ),
     ("2", "Wrong usage. Also: trees could not be compared"),
     ("3", "Partial success: --continue went on after errors, which were reported"),
-    ("128+N", "Stopped by signal N. Temporary files were removed"),
+    ("128+N", "Stopped by signal N. Temporary files were removed, and an output without its name does not get it"),
 ];
 
 /// Those of squashfuse and squashfuse_ll.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use packline::requests::{DryRun, PackRequest, PackSummary};
 use packline::{EntryInfo, EntryKind, Observer, Progress, StoredData};
+use packline_runtime::FileStamp;
 
 use crate::compat::{squashfs_tools, tools_ng};
 use crate::ui::elapsed::{Elapsed, Started};
@@ -137,14 +138,23 @@ pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn 
     (done, watcher.synced)
 }
 
-/// Removes the source of an output that is synced. Otherwise, or if it cannot be removed, prints a warning.
-pub fn remove_source(path: &Path, synced: bool, io: &mut Io) {
+/// Removes the source of an output that is synced; `before` is the state of the source before it was read. If the output is not synced, or the
+/// source cannot be removed, prints a warning.
+///
+/// # Errors
+/// [`Failure::Failed`] if the source has changed since: the output does not have all of its content.
+pub fn remove_source(path: &Path, before: Option<FileStamp>, synced: bool, io: &mut Io) -> Result<(), Failure> {
     if !synced {
-        return io.warn(&format!("{}: not removed, because its output is not synced", path.escaped()));
+        io.warn(&format!("{}: not removed, because its output is not synced", path.escaped()));
+        return Ok(());
+    }
+    if !before.is_some_and(|before| before.is_at(path)) {
+        return Err(Failure::failed(format!("{}: not removed, because it changed while it was read", path.escaped())));
     }
     if let Err(cause) = std::fs::remove_file(path) {
         io.warn(&format!("{}: cannot remove: {cause}", path.escaped()));
     }
+    Ok(())
 }
 
 struct Watcher<'a> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use packline::Input;
+use packline_runtime::FileStamp;
 
 use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
@@ -23,6 +24,14 @@ impl Place {
         match self {
             Place::Stdin => Path::new(STDIN),
             Place::File(path) => path,
+        }
+    }
+
+    /// The state of the file; `None` for standard input and a file that is not there.
+    pub fn stamp(&self) -> Option<FileStamp> {
+        match self {
+            Place::Stdin => None,
+            Place::File(path) => FileStamp::of_path(path).ok(),
         }
     }
 

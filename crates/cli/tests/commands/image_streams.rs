@@ -147,7 +147,7 @@ fn a_dry_run_opens_no_pipe() {
 }
 
 /// What squashfs-tools write with `-stream`: a mark in place of the superblock, and that at the end.
-fn streamed(image: &[u8]) -> Vec<u8> {
+pub(crate) fn streamed(image: &[u8]) -> Vec<u8> {
     let mark = [&b"HSQS"[..], &[0; 92]].concat();
     [&mark, &image[96..], &image[..96]].concat()
 }

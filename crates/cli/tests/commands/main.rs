@@ -4,6 +4,7 @@
 mod bench_pack;
 mod bench_unpack;
 mod callers;
+mod changed_inputs;
 mod containers;
 mod damaged_content;
 mod delta;
@@ -57,6 +58,7 @@ mod pack_sharing;
 mod pln;
 mod read_scratch;
 mod recovery;
+mod replaced_outputs;
 mod same_file;
 mod scale_memory;
 mod shells;

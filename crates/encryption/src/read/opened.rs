@@ -29,6 +29,10 @@ impl fmt::Debug for OpenedHead {
 }
 
 impl OpenedHead {
+    pub(crate) fn new(key: Arc<PayloadKey>, chunk: ChunkSize, start: u64, padded: bool) -> OpenedHead {
+        OpenedHead { key, chunk, start, padded, damage: None }
+    }
+
     /// Damaged chunks are read as zeros and noted: those of a stream when they are read, others by [`PlainInput::note_damage`].
     #[must_use]
     pub fn noting(mut self, damage: &Arc<Damage>) -> OpenedHead {

@@ -1,5 +1,7 @@
 //! The workers' task: seal the chunks of a batch, in place.
 
+use std::sync::Arc;
+
 use packline_engine::{Permit, Task};
 
 use crate::cipher::PayloadKey;
@@ -41,7 +43,7 @@ impl Batch {
 }
 
 pub(crate) struct SealTask {
-    pub(crate) key: PayloadKey,
+    pub(crate) key: Arc<PayloadKey>,
     pub(crate) chunk: ChunkSize,
 }
 

@@ -3,17 +3,19 @@
 mod batch;
 mod sink;
 
+use std::sync::Arc;
+
 pub(crate) use batch::{Batch, SealTask};
 pub use sink::SealingSink;
 
 use crate::cipher::{FileKey, PayloadKey};
 use crate::format::Head;
-use crate::{ChunkSize, Error, Recipients};
+use crate::{ChunkSize, Error, OpenedHead, Recipients};
 
 /// A head, and the key for the chunks behind it. It seals one content: with two, chunks of both would share nonces.
 pub struct Sealing {
     head: Vec<u8>,
-    key: PayloadKey,
+    key: Arc<PayloadKey>,
     chunk: ChunkSize,
     pads: bool,
 }
@@ -53,9 +55,14 @@ impl Sealing {
         self
     }
 
+    /// The head as a reader has it that has a key of the file: to read back what is written.
+    pub fn opened(&self) -> OpenedHead {
+        OpenedHead::new(Arc::clone(&self.key), self.chunk, self.head.len() as u64, self.pads)
+    }
+
     fn with(key: &FileKey, wraps: &[Vec<u8>], chunk: ChunkSize, pads: bool) -> Result<Sealing, Error> {
         let mut head = Head::bound(chunk, pads, wraps)?;
-        let payload = key.payload(&head);
+        let payload = Arc::new(key.payload(&head));
         let check = key.check(&head);
         head.extend_from_slice(&check);
         Ok(Sealing { head, key: payload, chunk, pads })

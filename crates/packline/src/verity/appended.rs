@@ -1,7 +1,8 @@
 //! A tree behind an image that exists.
 //!
-//! A run that is killed leaves the image as it was, or with its whole tree, or with a mark where the superblock would be
-//! (`crates/verity/src/incomplete.rs`): then the next run removes what is behind the image.
+//! A signal that stops a run cuts off what it appended. A run that is killed leaves the image as it was, or with its whole tree, or with a mark
+//! where the superblock would be (`crates/verity/src/incomplete.rs`): then the next run removes what is behind the image. A whole tree without its
+//! root hash beside the image is compared with the image, and completed.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek as _, SeekFrom};
@@ -11,23 +12,31 @@ use std::sync::Arc;
 
 use packline_runtime::escape::Escape as _;
 use packline_runtime::{FileInput, Input, WriteBehind};
-use packline_verity::{BLOCK, Leaves, Tree, Uuid, find_appended, find_incomplete, incomplete_mark, write_tree};
+use packline_verity::{
+    BLOCK, Leaves, Salt, Superblock, Tree, Uuid, find_appended, find_incomplete, incomplete_mark, write_tree,
+};
 
 use super::{fault, refused, scratch_fault};
-use crate::{Error, Observer};
+use crate::{Error, Observer, Temporaries};
+
+/// Bytes of a tree that are compared, or written between two looks at signals.
+const STEP: usize = 256 << 10;
 
 /// An image that a tree is appended to, locked against other runs. What was written is cut off again if this is dropped.
 pub(super) struct Appended {
     path: PathBuf,
     image: File,
     size: u64,
+    /// The superblock of a tree that is there already.
+    present: Option<Superblock>,
     /// Whether anything may be behind the image that has to be cut off.
     begun: bool,
+    list: Temporaries,
 }
 
 impl Appended {
-    /// Opens an image without a tree. The rest of a run that was killed is removed.
-    pub(super) fn open(path: &Path, observer: &mut dyn Observer) -> Result<Appended, Error> {
+    /// Opens an image. The rest of a run that was killed is removed.
+    pub(super) fn open(path: &Path, list: &Temporaries, observer: &mut dyn Observer) -> Result<Appended, Error> {
         let output = |action| move |cause| Error::Output { path: path.to_path_buf(), action, cause };
         if !path.metadata().map_err(output("cannot look at"))?.is_file() {
             let what = "a block device, whose end is not that of the image";
@@ -36,15 +45,47 @@ impl Appended {
         let image = OpenOptions::new().read(true).write(true).open(path).map_err(output("cannot open"))?;
         // File systems without locks have to do without.
         if matches!(image.try_lock(), Err(TryLockError::WouldBlock)) {
-            return Err(refused(path, "is locked by another run that appends a hash tree", "one run at a time"));
+            return Err(refused(path, "is locked by another run, which is writing it", "one run at a time"));
         }
         let input = image.try_clone().and_then(FileInput::new).map_err(output("cannot open"))?;
-        let mut appended = Appended { path: path.to_path_buf(), image, size: 0, begun: false };
-        appended.size = match find_incomplete(&input).map_err(|cause| fault(path, cause))? {
-            Some(at) => appended.remove_incomplete(at, observer)?,
-            None => without_tree(path, &input)?,
-        };
+        let (path, list) = (path.to_path_buf(), list.clone());
+        let mut appended = Appended { path, image, size: input.size(), present: None, begun: false, list };
+        let of_image = |cause| fault(&appended.path, cause);
+        if let Some(at) = find_incomplete(&input).map_err(of_image)? {
+            appended.size = appended.remove_incomplete(at, observer)?;
+        } else if let Some((at, superblock)) = find_appended(&input).map_err(of_image)? {
+            (appended.size, appended.present) = (at, Some(superblock));
+        }
         Ok(appended)
+    }
+
+    /// The bytes of the image, without a tree that is behind it.
+    pub(super) fn input(&self) -> io::Result<Arc<dyn Input>> {
+        Ok(Arc::new(Front { file: FileInput::new(self.image.try_clone()?)?, size: self.size }))
+    }
+
+    /// Whether a tree is behind the image already.
+    pub(super) fn is_present(&self) -> bool {
+        self.present.is_some()
+    }
+
+    /// The salt and the UUID of a tree that is there, or those that were asked for.
+    ///
+    /// # Errors
+    /// [`Error::Target`] if others were asked for.
+    pub(super) fn options(&self, salt: &Salt, uuid: Option<Uuid>) -> Result<(Salt, Option<Uuid>), Error> {
+        let Some(present) = &self.present else { return Ok((salt.clone(), uuid)) };
+        let other_salt = matches!(salt, Salt::Given(bytes) if *bytes != present.salt);
+        if other_salt || uuid.is_some_and(|uuid| uuid != present.uuid) {
+            return Err(self.refuse_present("with another salt or UUID"));
+        }
+        Ok((Salt::Given(present.salt.clone()), Some(present.uuid)))
+    }
+
+    /// The error for a tree that is there.
+    pub(super) fn refuse_present(&self, how: &str) -> Error {
+        let expected = format!("an image without one: it ends at byte {}", self.size);
+        refused(&self.path, format!("has a hash tree behind it already {how}").trim_end(), &expected)
     }
 
     fn remove_incomplete(&self, at: u64, observer: &mut dyn Observer) -> Result<u64, Error> {
@@ -66,6 +107,10 @@ impl Appended {
         let mut superblock = [0; BLOCK];
         whole.read_exact_at(&mut superblock, 0).map_err(failed)?;
         whole.seek(SeekFrom::Start(BLOCK as u64)).map_err(failed)?;
+        if self.present.is_some() {
+            let same = self.is_same(&superblock, &mut whole).map_err(self.failed("cannot read"))?;
+            return if same { Ok(tree) } else { Err(self.refuse_present("that is not its own")) };
+        }
         self.mark()
             .and_then(|()| self.grow(tree.bytes))
             .and_then(|()| self.fill(&mut whole))
@@ -74,33 +119,58 @@ impl Appended {
         Ok(tree)
     }
 
+    /// Whether the tree behind the image has this superblock and these levels.
+    fn is_same(&self, superblock: &[u8; BLOCK], levels: &mut impl Read) -> io::Result<bool> {
+        let (mut wanted, mut found, mut at) = (superblock.to_vec(), vec![0; STEP], self.size);
+        while !wanted.is_empty() {
+            let found = &mut found[..wanted.len()];
+            self.image.read_exact_at(found, at)?;
+            if *found != *wanted {
+                return Ok(false);
+            }
+            at += wanted.len() as u64;
+            wanted.clear();
+            levels.take(STEP as u64).read_to_end(&mut wanted)?;
+        }
+        Ok(true)
+    }
+
     /// Each step is on the medium before the next.
     fn mark(&mut self) -> io::Result<()> {
         self.begun = true;
-        self.image.write_all_at(&incomplete_mark(self.size), self.size)?;
+        self.list.restoring(&self.path, self.image.try_clone()?, self.size..self.size);
+        self.list.unless_stopped(|| self.image.write_all_at(&incomplete_mark(self.size), self.size))?;
         self.image.sync_all()
     }
 
     /// Gives the file its final length, which tells where the mark is.
     fn grow(&mut self, tree: u64) -> io::Result<()> {
-        self.image.set_len(self.size + tree)
+        self.list.unless_stopped(|| self.image.set_len(self.size + tree))
     }
 
     /// Writes what follows the superblock.
     fn fill(&mut self, levels: &mut impl Read) -> io::Result<()> {
-        self.image.seek(SeekFrom::Start(self.size + BLOCK as u64))?;
-        io::copy(levels, &mut self.image)?;
-        self.image.sync_all()
+        let (mut bytes, mut at) = (Vec::with_capacity(STEP), self.size + BLOCK as u64);
+        loop {
+            bytes.clear();
+            if levels.take(STEP as u64).read_to_end(&mut bytes)? == 0 {
+                return self.image.sync_all();
+            }
+            self.list.unless_stopped(|| self.image.write_all_at(&bytes, at))?;
+            at += bytes.len() as u64;
+        }
     }
 
     fn complete(&mut self, superblock: &[u8; BLOCK]) -> io::Result<()> {
-        self.image.write_all_at(superblock, self.size)?;
+        self.list.unless_stopped(|| self.image.write_all_at(superblock, self.size))?;
         self.image.sync_all()
     }
 
     /// All else is done too.
     pub(super) fn keep(mut self) {
-        self.begun = false;
+        if std::mem::take(&mut self.begun) {
+            let _: io::Result<()> = self.list.settle(&self.path, |_| Ok(()));
+        }
     }
 
     fn failed(&self, action: &'static str) -> impl Fn(io::Error) -> Error + use<> {
@@ -112,16 +182,35 @@ impl Appended {
 impl Drop for Appended {
     fn drop(&mut self) {
         if self.begun {
-            // The error that led here is the one that is reported.
-            let _: io::Result<()> = self.image.set_len(self.size);
+            self.list.remove(&self.path);
         }
     }
 }
 
-/// The size of a file that has no tree behind it.
-pub(super) fn without_tree(path: &Path, input: &dyn Input) -> Result<u64, Error> {
+/// The first bytes of a file.
+struct Front {
+    file: FileInput,
+    size: u64,
+}
+
+impl Input for Front {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_at(offset, buffer)
+    }
+
+    fn changed(&self) -> io::Result<bool> {
+        self.file.changed()
+    }
+}
+
+/// Refuses a file with a tree behind its image.
+pub(super) fn without_tree(path: &Path, input: &dyn Input) -> Result<(), Error> {
     match find_appended(input).map_err(|cause| fault(path, cause))? {
-        None => Ok(input.size()),
+        None => Ok(()),
         Some((at, _)) => {
             let expected = format!("an image without one: it ends at byte {at}");
             Err(refused(path, "has a hash tree behind it already", &expected))

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_runtime::Input;
+use packline_runtime::{FileInput, Input, open_regular};
 use packline_verity::{
     Checked, Digest, Finding, Superblock, TreePlace, check, find_appended, refuse_incomplete, root_hash,
 };
@@ -71,7 +71,12 @@ fn place(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf, Tree
     }
     let sidecar = beside(&request.image, ".verity");
     match sidecar.exists() {
-        true => own(&sidecar),
+        true => {
+            let opened = open_regular(&sidecar).and_then(FileInput::new);
+            let input =
+                opened.map_err(|cause| Error::Source { path: sidecar.clone(), action: "cannot open", cause })?;
+            Ok((sidecar, TreePlace { input: Arc::new(input), at: 0 }))
+        }
         false => Err(super::refused(
             &request.image,
             "has no hash tree behind it, and no file .verity beside it",

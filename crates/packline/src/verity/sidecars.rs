@@ -18,6 +18,12 @@ pub(crate) fn beside(image: &Path, ending: &str) -> PathBuf {
     OsString::from_vec([stem, ending.as_bytes()].concat()).into()
 }
 
+/// Whether all files are there that belong to a tree behind an image.
+pub(crate) fn are_there(image: &Path, options: &VerityOptions) -> bool {
+    let is_there = |ending| beside(image, ending).exists();
+    is_there(".roothash") && (options.signer.is_none() || is_there(".roothash.p7s"))
+}
+
 /// Files beside an image that have no names yet.
 pub(crate) struct Sidecars {
     tree: Option<Sidecar>,

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::overwrite;
 use super::temp_name::{free_name, is_held};
 use crate::Temporaries;
 
@@ -12,45 +13,83 @@ use crate::Temporaries;
 #[must_use = "a dropped one takes the name away again"]
 pub struct Revocable {
     path: PathBuf,
-    replaced: Option<Replaced>,
+    before: Before,
     kept: bool,
 }
 
+/// What was at the path before.
+#[derive(Debug)]
+enum Before {
+    /// The list removes the file when the process has to stop.
+    Nothing(Temporaries),
+    File(Replaced),
+    /// A file without data, which is written in place and which the list restores.
+    Blank(Temporaries),
+}
+
 impl Revocable {
-    pub(super) fn new(path: PathBuf, replaced: Option<Replaced>) -> Revocable {
-        Revocable { path, replaced, kept: false }
+    /// The file at `path`, which has replaced another.
+    pub(super) fn replacing(path: PathBuf, replaced: Replaced) -> Revocable {
+        Revocable { path, before: Before::File(replaced), kept: false }
+    }
+
+    /// The new file at `path`.
+    pub(super) fn new(path: PathBuf, list: Temporaries) -> Revocable {
+        // It is there already.
+        let _: io::Result<()> = list.create(&path, |_| Ok(()));
+        Revocable { path, before: Before::Nothing(list), kept: false }
+    }
+
+    pub(super) fn in_place(path: PathBuf, list: Temporaries) -> Revocable {
+        Revocable { path, before: Before::Blank(list), kept: false }
     }
 
     /// The file keeps its name, and the replaced one is gone.
     pub fn keep(mut self) {
         self.kept = true;
-        if let Some(replaced) = self.replaced.take() {
-            replaced.remove();
+        match &mut self.before {
+            Before::File(replaced) => replaced.remove(),
+            Before::Nothing(list) | Before::Blank(list) => {
+                let _: io::Result<()> = list.settle(&self.path, |_| Ok(()));
+            }
         }
     }
 }
 
 impl Drop for Revocable {
     fn drop(&mut self) {
-        if !self.kept && self.replaced.is_none() {
-            // The error that led here is the one that is reported.
-            let _: io::Result<()> = fs::remove_file(&self.path);
+        match &self.before {
+            _ if self.kept => {}
+            // It restores itself.
+            Before::File(_) => {}
+            Before::Nothing(list) | Before::Blank(list) => list.remove(&self.path),
         }
     }
 }
 
-/// A file under another name, which is about to be replaced. It gets its name back when this is dropped, or when the process has to stop.
+/// A file that is about to be replaced, under another name. It gets its name back when this is dropped, or when the process has to stop.
 #[derive(Debug)]
 pub(super) struct Replaced {
-    name: PathBuf,
+    place: Aside,
     list: Temporaries,
     removed: bool,
     /// Locked, so that no other run removes it as a leftover.
     _lock: Option<File>,
 }
 
+/// Where a file is that is about to be replaced.
+#[derive(Debug)]
+enum Aside {
+    Named(PathBuf),
+    /// A file that cannot have another name, and a copy of its content.
+    Copied {
+        path: PathBuf,
+        content: File,
+    },
+}
+
 impl Replaced {
-    /// A second name for a regular file that is at `path`, if there is one. Where that cannot be, it is renamed.
+    /// A second name for a regular file that is at `path`, if there is one. Where that cannot be, it is renamed, and where that cannot be, copied.
     pub(super) fn at(path: &Path, list: &Temporaries) -> io::Result<Option<Replaced>> {
         if !fs::symlink_metadata(path).is_ok_and(|about| about.is_file()) {
             return Ok(None);
@@ -62,13 +101,24 @@ impl Replaced {
             Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists && !name.exists() => fs::rename(path, name),
             other => other,
         };
-        let ((), name) = free_name(path, |name| list.set_aside(name, path, make))?;
-        Ok(Some(Replaced { name, list: list.clone(), removed: false, _lock: lock }))
+        let place = match free_name(path, |name| list.set_aside(name, path, make)) {
+            Ok(((), name)) => Aside::Named(name),
+            Err(cause) if overwrite::is_reason(&cause) => {
+                let scratch = list.scratch_for(path);
+                Aside::Copied {
+                    path: path.to_path_buf(),
+                    content: overwrite::copied(&overwrite::open(path)?, scratch)?,
+                }
+            }
+            Err(cause) => return Err(cause),
+        };
+        Ok(Some(Replaced { place, list: list.clone(), removed: false, _lock: lock }))
     }
 
-    fn remove(mut self) {
+    fn remove(&mut self) {
         self.removed = true;
-        let _: Result<(), ()> = self.list.settle(&self.name, |name| {
+        let Aside::Named(name) = &self.place else { return };
+        let _: Result<(), ()> = self.list.settle(name, |name| {
             // A second name that cannot be removed is a leftover for the next run.
             let _: io::Result<()> = fs::remove_file(name);
             Ok(())
@@ -78,8 +128,13 @@ impl Replaced {
 
 impl Drop for Replaced {
     fn drop(&mut self) {
-        if !self.removed {
-            self.list.remove(&self.name);
+        match &self.place {
+            _ if self.removed => {}
+            Aside::Named(name) => self.list.remove(name),
+            Aside::Copied { path, content } => {
+                // The error that led here is the one that is reported.
+                let _: io::Result<()> = overwrite::open(path).and_then(|file| overwrite::copy_over(content, &file));
+            }
         }
     }
 }

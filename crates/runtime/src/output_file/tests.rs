@@ -1,5 +1,7 @@
 //! Tests of outputs: nothing under the name before the end, nothing beside it afterwards.
 
+mod replacing;
+
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::Command;

@@ -1,109 +1,268 @@
 //! A file without its final name: unnamed, or under a temporary one.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags};
 
+use super::overwrite;
 use super::revocable::{Replaced, Revocable};
 use super::temp_name::{is_held, with_name};
-use crate::unnamed::open_unnamed;
-use crate::{Error, Observer, Temporaries};
+use crate::escape::Escape;
+use crate::unnamed::{open_unnamed, unnamed_temp_file};
+use crate::{Error, FileAttributes, FileStamp, Observer, Temporaries};
 
-/// Permissions of a new image, before the umask.
+/// Permissions of a new file, before the umask.
 const MODE: u32 = 0o644;
+/// Permissions of a file whose final ones are not known yet, or which has a name before it is whole.
+const PRIVATE: u32 = 0o600;
 
 /// A file without its final name. Removed if dropped before [`UnfinishedFile::finish`].
 #[derive(Debug)]
 pub struct UnfinishedFile {
-    file: File,
-    /// The temporary name; `None` for an unnamed file.
-    name: Option<PathBuf>,
+    temporary: Temporary,
     final_name: PathBuf,
     display_path: PathBuf,
     force: bool,
     list: Temporaries,
+    /// What the file that is replaced has and this one cannot have; `None` if none is replaced.
+    unkept: Option<Vec<String>>,
+    /// The state in which a file that was read has to be when it is replaced, and its lock.
+    guard: Option<(FileStamp, File)>,
+}
+
+/// Where the content is until it has its final name.
+#[derive(Debug)]
+struct Temporary {
+    file: File,
+    /// The temporary name; `None` for an unnamed file.
+    name: Option<PathBuf>,
+    /// Permissions that it gets when it is whole.
+    mode: Option<u32>,
+    /// Why it is not in the directory of the final name, and has to be copied over the file there.
+    elsewhere: Option<io::Error>,
 }
 
 impl UnfinishedFile {
-    /// A file in the directory of `final_name`; errors name it `display_path`.
+    /// A file in the directory of `final_name`; errors name it `display_path`. It has the attributes of a file that it replaces from the start.
     pub fn create(
         display_path: &Path,
         final_name: PathBuf,
         force: bool,
         list: &Temporaries,
     ) -> Result<UnfinishedFile, Error> {
-        let made = match linkable(directory_of(&final_name)) {
-            Some(file) => Ok((file, None)),
-            None => named(&final_name, list).map(|(file, name)| (file, Some(name))),
+        let failed = |cause| Error::output(display_path, "cannot create", cause);
+        let replaced = if force { FileAttributes::of_replaced(&final_name) } else { None };
+        let temporary = match Temporary::beside(&final_name, replaced.is_some(), list) {
+            Err(cause) if replaced.is_some() && overwrite::is_reason(&cause) => {
+                Temporary::elsewhere(&final_name, cause, list)
+            }
+            made => made,
         };
-        let (file, name) = made.map_err(|cause| Error::output(display_path, "cannot create", cause))?;
-        let display_path = display_path.to_path_buf();
-        Ok(UnfinishedFile { file, name, final_name, display_path, force, list: list.clone() })
+        let temporary = temporary.map_err(failed)?;
+        let keeps = replaced.as_ref().filter(|_| temporary.elsewhere.is_none());
+        let mut file = UnfinishedFile {
+            temporary,
+            final_name,
+            display_path: display_path.to_path_buf(),
+            force,
+            list: list.clone(),
+            unkept: replaced.is_some().then(Vec::new),
+            guard: None,
+        };
+        if let Some(keeps) = keeps {
+            file.unkept = Some(keeps.apply(file.file()).map_err(failed)?);
+            if keeps.about().nlink() > 1 {
+                file.unkept.iter_mut().for_each(|unkept| unkept.push("its other names (hard links)".to_string()));
+            }
+        }
+        Ok(file)
     }
 
     /// The open file.
     pub fn file(&self) -> &File {
-        &self.file
+        &self.temporary.file
     }
 
     /// The temporary name, if it has one.
     pub fn name(&self) -> Option<&Path> {
-        self.name.as_deref()
+        self.temporary.name.as_deref()
+    }
+
+    /// Takes the times of a file, and its owner and permissions if no file is replaced, which has its own.
+    pub fn take_attributes(&mut self, attributes: &FileAttributes) -> io::Result<()> {
+        if self.unkept.is_none() {
+            attributes.apply(self.file())?;
+            self.temporary.mode = None;
+        }
+        attributes.apply_times(self.file())
+    }
+
+    /// Locks the file that is replaced, which was read in this state, and fails at the end if anything has changed it.
+    pub fn guard(&mut self, stamp: FileStamp) -> Result<(), Error> {
+        let refused = |what: &str| Error::target(&self.display_path, what, "one run at a time");
+        let Ok(file) = File::open(&self.final_name) else { return Err(refused("was removed while it was read")) };
+        // File systems without locks have to do without.
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(refused("is locked by another run, which is writing it"));
+        }
+        self.guard = Some((stamp, file));
+        self.check_unchanged().map_err(|cause| Error::output(&self.display_path, "cannot replace", cause))
     }
 
     /// Syncs the file, gives it its name, and syncs the directory. Without `force`, a file that was created under
     /// the name meanwhile is an error and stays. A directory that cannot be synced is not an error: the file has its name.
     pub fn finish(mut self, observer: &mut dyn Observer) -> Result<(), Error> {
-        self.file.sync_all().map_err(|cause| Error::output(&self.display_path, "cannot sync", cause))?;
-        self.give_name().map_err(|cause| Error::output(&self.display_path, "cannot put the image in place", cause))?;
+        if let Some(mode) = self.temporary.mode {
+            let set = self.file().set_permissions(Permissions::from_mode(mode));
+            set.map_err(|cause| Error::output(&self.display_path, "cannot set permissions", cause))?;
+        }
+        self.file().sync_all().map_err(|cause| Error::output(&self.display_path, "cannot sync", cause))?;
+        let overwritten = self.put_in_place();
+        let overwritten =
+            overwritten.map_err(|cause| Error::output(&self.display_path, "cannot put the file in place", cause))?;
+        if let Some(reason) = overwritten {
+            self.warn(observer, &format!("was written over, not replaced in one step ({reason})"));
+            return Ok(());
+        }
+        if let Some(unkept) = self.unkept.as_ref().filter(|unkept| !unkept.is_empty()) {
+            self.warn(observer, &format!("the file that it replaces had other attributes: {}", unkept.join(", ")));
+        }
         if let Err(cause) = sync_directory(directory_of(&self.final_name)) {
             observer.unsynced(&self.display_path, &cause);
         }
         Ok(())
     }
 
-    /// As [`UnfinishedFile::finish`], and undoes it when the result is dropped: a file that was replaced is there again then.
-    pub fn finish_revocably(self, observer: &mut dyn Observer) -> Result<Revocable, Error> {
-        let failed = |cause| Error::output(&self.display_path, "cannot set aside what is replaced", cause);
-        let replaced = if self.force { Replaced::at(&self.final_name, &self.list).map_err(failed)? } else { None };
-        let path = self.final_name.clone();
-        self.finish(observer)?;
-        Ok(Revocable::new(path, replaced))
+    fn warn(&self, observer: &mut dyn Observer, what: &str) {
+        observer.warning(&format!("{}: {what}", self.display_path.escaped()));
     }
 
-    fn give_name(&mut self) -> io::Result<()> {
-        if self.name.is_none() {
-            match link(&self.file, &self.final_name) {
+    /// As [`UnfinishedFile::finish`], and undoes it when the result is dropped: a file that was replaced is there again then.
+    pub fn finish_revocably(mut self, observer: &mut dyn Observer) -> Result<Revocable, Error> {
+        let failed = |cause| Error::output(&self.display_path, "cannot set aside what is replaced", cause);
+        self.check_unchanged().map_err(failed)?;
+        let replaced = if self.force { Replaced::at(&self.final_name, &self.list).map_err(failed)? } else { None };
+        // Another name is a change.
+        self.guard = None;
+        let (path, list) = (self.final_name.clone(), self.list.clone());
+        self.finish(observer)?;
+        Ok(match replaced {
+            Some(replaced) => Revocable::replacing(path, replaced),
+            None => Revocable::new(path, list),
+        })
+    }
+
+    /// Gives the file its name, or copies it over the file that has it: then the reason is returned.
+    fn put_in_place(&mut self) -> io::Result<Option<io::Error>> {
+        if let Some(reason) = self.temporary.elsewhere.take() {
+            return self.overwrite(reason).map(Some);
+        }
+        if self.temporary.name.is_none() {
+            // In one step with the list, so that a run that a signal stops does not get the name any more.
+            match self.list.settle(&self.final_name, |name| link(&self.temporary.file, name)) {
                 Err(cause) if self.force && cause.kind() == io::ErrorKind::AlreadyExists => {}
-                other => return other,
+                other => return other.map(|()| None),
             }
-            let file = &self.file;
+            let file = &self.temporary.file;
             // Locked before it has the name, so that no other run removes it as a leftover.
             let _: Result<(), TryLockError> = file.try_lock();
-            self.name = Some(with_name(&self.final_name, &self.list, |name| link(file, name))?.1);
+            self.temporary.name = Some(with_name(&self.final_name, &self.list, |name| link(file, name))?.1);
         }
-        let Some(name) = &self.name else { return Ok(()) };
-        self.list.settle(name, |from| rename(from, &self.final_name, self.force))?;
-        self.name = None;
-        Ok(())
+        let Some(name) = self.temporary.name.clone() else { return Ok(None) };
+        let renamed = self.list.settle(&name, |from| {
+            self.check_unchanged()?;
+            rename(from, &self.final_name, self.force)
+        });
+        match renamed {
+            Err(cause) if self.force && overwrite::is_reason(&cause) => self.overwrite(cause).map(Some),
+            Err(cause) => Err(cause),
+            Ok(()) => {
+                self.temporary.name = None;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Copies the file over the one that has its name. A signal waits until that is done.
+    fn overwrite(&self, reason: io::Error) -> io::Result<io::Error> {
+        if overwrite::open(&self.final_name).is_err() {
+            return Err(reason);
+        }
+        let scratch = self.list.scratch_for(&self.final_name);
+        self.list.settle(&self.final_name, |path| {
+            self.check_unchanged()?;
+            overwrite::overwrite(self.file(), path, scratch)
+        })?;
+        Ok(reason)
+    }
+
+    fn check_unchanged(&self) -> io::Result<()> {
+        match &self.guard {
+            Some((stamp, _)) if !stamp.is_at(&self.final_name) => {
+                let what = "another program changed it since it was read (expected the file that was read)";
+                Err(io::Error::other(what))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 impl Drop for UnfinishedFile {
     fn drop(&mut self) {
-        if let Some(name) = self.name.take() {
+        if let Some(name) = self.temporary.name.take() {
             self.list.remove(&name);
         }
     }
 }
 
+impl Temporary {
+    /// A file in the directory of `place`: one that no other user can open if its attributes are set later (`replaces`).
+    fn beside(place: &Path, replaces: bool, list: &Temporaries) -> io::Result<Temporary> {
+        match linkable(directory_of(place), if replaces { PRIVATE } else { MODE }) {
+            Some(file) => Ok(Temporary { file, name: None, mode: None, elsewhere: None }),
+            None => Temporary::named(place, replaces, list),
+        }
+    }
+
+    /// A file under a temporary name. No other user can open it before it is whole.
+    fn named(place: &Path, replaces: bool, list: &Temporaries) -> io::Result<Temporary> {
+        let make = |name: &Path| {
+            // The umask and the directory decide the permissions of a new file.
+            let mode = if replaces { None } else { Some(create(name, MODE)?.metadata()?.mode() & 0o777) };
+            if mode.is_some() {
+                fs::remove_file(name)?;
+            }
+            let file = create(name, PRIVATE)?;
+            // Before it is locked it looks like a leftover.
+            if is_held(&file)? { Ok((file, mode)) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+        };
+        let ((file, mode), name) = with_name(place, list, make)?;
+        Ok(Temporary { file, name: Some(name), mode, elsewhere: None })
+    }
+
+    /// An unnamed file in the directory for copies, if the file at `place` can be written at all; or else the error that led here.
+    fn elsewhere(place: &Path, reason: io::Error, list: &Temporaries) -> io::Result<Temporary> {
+        match list.scratch() {
+            Some(scratch) if overwrite::open(place).is_ok() => {
+                let file = unnamed_temp_file(scratch)?;
+                Ok(Temporary { file, name: None, mode: None, elsewhere: Some(reason) })
+            }
+            _ => Err(reason),
+        }
+    }
+}
+
+fn create(name: &Path, mode: u32) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(name)
+}
+
 /// An unnamed file, where the file system supports them and `/proc` is mounted to give it a name later.
-fn linkable(directory: &Path) -> Option<File> {
-    let file = open_unnamed(directory, OFlags::empty(), MODE).ok()?;
+fn linkable(directory: &Path, mode: u32) -> Option<File> {
+    let file = open_unnamed(directory, OFlags::empty(), mode).ok()?;
     let (seen, own) = (fs::metadata(link_source(&file)).ok()?, file.metadata().ok()?);
     ((seen.dev(), seen.ino()) == (own.dev(), own.ino())).then_some(file)
 }
@@ -114,17 +273,6 @@ fn link_source(file: &File) -> PathBuf {
 
 fn link(file: &File, name: &Path) -> io::Result<()> {
     Ok(rustix::fs::linkat(CWD, link_source(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
-}
-
-fn named(place: &Path, list: &Temporaries) -> io::Result<(File, PathBuf)> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).mode(MODE);
-    let make = |name: &Path| {
-        let file = options.open(name)?;
-        // Before it is locked it looks like a leftover.
-        if is_held(&file)? { Ok(file) } else { Err(io::ErrorKind::AlreadyExists.into()) }
-    };
-    with_name(place, list, make)
 }
 
 /// Without `force` the rename must not replace; a file system without that gets a link and an unlink.
@@ -158,13 +306,13 @@ fn sync_directory(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 pub(super) fn create_named(place: &Path, force: bool, list: &Temporaries) -> UnfinishedFile {
-    let (file, name) = named(place, list).unwrap();
     UnfinishedFile {
-        file,
-        name: Some(name),
+        temporary: Temporary::named(place, false, list).unwrap(),
         final_name: place.to_path_buf(),
         display_path: place.to_path_buf(),
         force,
         list: list.clone(),
+        unkept: None,
+        guard: None,
     }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Advice, fadvise};
 
-use crate::{ScratchError, Sink};
+use crate::{ScratchError, Sink, Temporaries};
 
 /// Bytes gathered before they are written.
 pub const CAPACITY: usize = 64 * 1024;
@@ -29,6 +29,8 @@ pub struct WriteBehind {
     origin: u64,
     /// Size of the medium, bytes, if it is fixed.
     limit: Option<u64>,
+    /// The list of a file that is written in place, which stops writes.
+    gate: Option<Temporaries>,
     /// Directory of a file that is temporary, for errors.
     scratch: Option<PathBuf>,
     /// Highest offset reached, shared with progress reports.
@@ -43,13 +45,19 @@ impl WriteBehind {
     /// A sink over `file`, which has at most `limit` bytes.
     pub fn new(file: File, limit: Option<u64>, size: Arc<AtomicU64>) -> WriteBehind {
         let held = Vec::with_capacity(CAPACITY);
-        WriteBehind { file, origin: 0, limit, scratch: None, size, held, held_at: 0, appended: 0 }
+        WriteBehind { file, origin: 0, limit, gate: None, scratch: None, size, held, held_at: 0, appended: 0 }
     }
 
     /// The same sink; errors say that the file is a temporary one in `directory`.
     #[must_use]
     pub fn in_scratch(self, directory: &Path) -> WriteBehind {
         WriteBehind { scratch: Some(directory.to_path_buf()), ..self }
+    }
+
+    /// The same sink over a file that is written in place and that `list` restores when the process has to stop.
+    #[must_use]
+    pub(super) fn in_place(self, list: &Temporaries) -> WriteBehind {
+        WriteBehind { gate: Some(list.clone()), ..self }
     }
 
     /// The same sink, with the output at byte `origin` of the file, the bytes before which are left as they are.
@@ -77,7 +85,14 @@ impl WriteBehind {
     /// Those of the operating system.
     pub fn end_hole(&self) -> io::Result<()> {
         let ends_in_hole = self.size.load(Ordering::Relaxed) < self.appended;
-        if ends_in_hole { self.file.set_len(self.place(self.appended)) } else { Ok(()) }
+        if ends_in_hole { self.gated(|| self.file.set_len(self.place(self.appended))) } else { Ok(()) }
+    }
+
+    fn gated(&self, step: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        match &self.gate {
+            Some(list) => list.unless_stopped(step),
+            None => step(),
+        }
     }
 
     /// The byte of the file for an offset.
@@ -106,7 +121,7 @@ impl WriteBehind {
     /// asked for last.
     fn put(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let offset = self.place(offset);
-        self.file.write_all_at(bytes, offset).map_err(|cause| {
+        self.gated(|| self.file.write_all_at(bytes, offset)).map_err(|cause| {
             let kind = cause.kind();
             let cause = io::Error::new(kind, format!("{cause}, writing {} bytes at byte {offset}", bytes.len()));
             match &self.scratch {

@@ -3,9 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use packline::Output;
 use packline::requests::{CompressRequest, PlnUnpackRequest};
-use packline::{Input, Output};
-use packline_pln::{WriteOptions, Written};
+use packline_pln::WriteOptions;
+use packline_runtime::FileStamp;
 
 use super::settings::{Mode, Settings};
 use super::{names, report};
@@ -48,40 +49,19 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
     let output = output_of(settings, place)?;
     let target = target(settings, output.as_deref(), io)?;
     let started = Started::now(&io.host);
+    let state = place.stamp();
     let mut request = CompressRequest::new(place.source(output.as_deref(), io)?, target, options.clone());
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     (request.cache, request.recipients) = (settings.cache.clone(), settings.recipients.clone());
-    request.recovery = settings.recovery;
+    (request.recovery, request.verify) = (settings.recovery, settings.remove);
     let before = settings.cache.as_ref().map(|cache| cache.counts());
     let (written, synced) =
         watched_and_synced(io, settings.bar, |observer| packline::requests::pln_compress(request, observer));
     let written = written?;
-    if let Some(output) = output.as_deref().filter(|_| settings.remove) {
-        verify(settings, output, &written, io)?;
-    }
     let counts = settings.cache.as_ref().zip(before).map(|(cache, before)| cache.counts().since(&before));
     let done = report::Compressed { options, written: &written, cached: counts.as_ref() };
     report::compressed(settings, &done, place, output.as_deref(), started, io)?;
-    remove(settings, place, synced, io);
-    Ok(())
-}
-
-/// Decompresses an output and compares its content with what was compressed: before that nothing is removed. One that is encrypted for
-/// recipients cannot be read here.
-fn verify(settings: &Settings, output: &Path, written: &Written, io: &mut Io) -> Result<(), Failure> {
-    if settings.recipients.is_some() {
-        return Ok(());
-    }
-    let nowhere = Output::Stream(PathBuf::from("nowhere"), Box::new(io::sink()));
-    let mut request = PlnUnpackRequest::new(Input::File(output.to_path_buf()), nowhere);
-    request.repair = false;
-    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
-    let (read, _) = watched_and_synced(io, settings.bar, |observer| packline::requests::pln_unpack(request, observer));
-    if read?.blake3 == Some(written.blake3) {
-        return Ok(());
-    }
-    let what = "what was written is not what is read back (expected the BLAKE3 of the input, which is not removed)";
-    Err(Failure::failed(format!("{}: {what}", output.escaped())))
+    remove(settings, place, (state, synced), io)
 }
 
 fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
@@ -93,6 +73,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         (output, target)
     };
     let started = Started::now(&io.host);
+    let state = place.stamp();
     let mut request = PlnUnpackRequest::new(place.source(output.as_deref(), io)?, target);
     request.keep_broken = settings.keep_broken;
     // Nothing is removed whose content is not known to be in its output.
@@ -103,8 +84,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
     let (unpacked, synced) =
         watched_and_synced(io, settings.bar, |observer| packline::requests::pln_unpack(request, observer));
     report::decompressed(settings, place, output.as_deref(), &unpacked?, started, io)?;
-    remove(settings, place, synced, io);
-    Ok(())
+    remove(settings, place, (state, synced), io)
 }
 
 /// The output's name; none for standard output.
@@ -135,8 +115,15 @@ fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<Out
     Ok(Output::File { path: path.to_path_buf(), force: settings.force })
 }
 
-fn remove(settings: &Settings, place: &Place, synced: bool, io: &mut Io) {
-    if let (Place::File(path), true) = (place, settings.remove) {
-        remove_source(path, synced, io);
+/// Removes the file that was read, if that is asked for; `state`: before it was read, and whether the output is synced.
+fn remove(
+    settings: &Settings,
+    place: &Place,
+    (state, synced): (Option<FileStamp>, bool),
+    io: &mut Io,
+) -> Result<(), Failure> {
+    match place {
+        Place::File(path) if settings.remove => remove_source(path, state, synced, io),
+        _ => Ok(()),
     }
 }

@@ -102,7 +102,7 @@ struct Output {
     /// Keep the files that were read, which is the default
     #[arg(short, long, overrides_with = "rm")]
     keep: bool,
-    /// Remove each file once its output is whole
+    /// Remove each file after its output was read back and verified. A file that changed while it was read stays
     #[arg(long)]
     rm: bool,
     /// Keep what could be decompressed of a file that is damaged or cut off. In a .pln file that is read from a file, zeros stand for
@@ -185,7 +185,10 @@ impl Command for Compress {
 
     fn details() -> String {
         "A .pln file is cut into records, each compressed by itself with checksums of its own: any part of it is read alone, and one that \
-         is cut off is read up to there. Files that exist are replaced only with --force; an output has its name when it is whole.\n\
+         is cut off is read up to there. Files that exist are replaced only with --force; an output has its name when it is whole. It keeps the \
+         permissions, owner and extended attributes of a file that it replaces.\n\
+         With --rm, each output is read back from the medium and decompressed, and its hash is compared with the hash of what was read, \
+         before the file is removed. This takes as long as 'packline verify'.\n\
          The codec auto is slack+lz4 and slack+zstd:level=3.\n\
          A damaged file with recovery data is decompressed from a copy that it repairs; 'packline repair' repairs the file. What goes to a stream \
          is stored first with --recovery. Other files are protected by 'packline protect'.\n\

@@ -1,10 +1,10 @@
 //! `lrzip.conf`: defaults of the options.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use packline_lrz::BackEnd;
+use packline_runtime::open_regular;
 
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -44,7 +44,7 @@ impl Conf {
         let home = host.home.as_ref().map(|home| home.join(".lrzip/lrzip.conf"));
         let places = [Some(PathBuf::from("lrzip.conf")), home, Some(PathBuf::from("/etc/lrzip/lrzip.conf"))];
         for place in places.into_iter().flatten() {
-            match fs::read_to_string(&place) {
+            match open_regular(&place).and_then(std::io::read_to_string) {
                 Ok(text) => return Conf::parse(&place, &text),
                 Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
                 Err(cause) => return Err(Failure::failed(format!("{}: cannot read: {cause}", place.escaped()))),

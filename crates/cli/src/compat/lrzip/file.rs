@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use packline::requests::{CompressRequest, LrzUnpackRequest, OpenedLrz};
 use packline::{Error, Output};
 use packline_lrz::{Error as LrzError, Unpacked, Written};
+use packline_runtime::FileStamp;
 
 use super::password::{self, Secret};
 use super::settings::{Mode, Settings};
@@ -41,49 +42,18 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
         return Ok(());
     }
     let password = password_to_write(settings, place, io)?;
-    let for_writing = password.clone().map(password::for_writing);
-    let options = packline_lrz::WriteOptions { password: for_writing, ..settings.options.clone() };
+    let options =
+        packline_lrz::WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
     let output = output_of(settings, place)?;
     let (target, mut messages) = target(settings, place, output.as_deref(), io)?;
+    let state = place.stamp();
     let mut request = CompressRequest::new(place.source(output.as_deref(), io)?, target, options);
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
+    request.verify = settings.delete && *place != Place::Stdin && output.is_some();
     let (written, synced) =
         watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_pack(request, observer));
-    let written = written?;
-    messages.print(settings, io, &compressed(settings, place, &written));
-    match (place, output) {
-        (Place::File(path), None) if settings.delete => {
-            io.warn(&format!("{}: not removed, because standard output cannot be read again", path.escaped()));
-        }
-        (_, output) => {
-            if let Some(output) = output.filter(|_| settings.delete) {
-                verify(settings, &output, password.as_deref(), &written, io)?;
-            }
-            delete(settings, place, synced, io);
-        }
-    }
-    Ok(())
-}
-
-/// Decompresses an output and compares its content with what was compressed: before that nothing is removed.
-fn verify(
-    settings: &Settings,
-    output: &Path,
-    password: Option<&[u8]>,
-    written: &Written,
-    io: &mut Io,
-) -> Result<(), Failure> {
-    let opened = packline::requests::lrz_open(output, password)?;
-    let mut request = LrzUnpackRequest::new(&opened, None);
-    request.md5 = true;
-    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
-    let (read, _) =
-        watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_unpack(request, observer));
-    if read?.md5 == Some(written.md5) {
-        return Ok(());
-    }
-    let what = "what was written is not what is read back (expected the MD5 of the input, which is not removed)";
-    Err(Failure::failed(format!("{}: {what}", output.escaped())))
+    messages.print(settings, io, &compressed(settings, place, &written?));
+    delete(settings, place, output.as_deref(), (state, synced), io)
 }
 
 /// A password for a new file; the terminal is asked twice.
@@ -140,6 +110,8 @@ fn compressed(settings: &Settings, place: &Place, written: &Written) -> String {
 
 fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
     let output = if settings.mode == Mode::Test { None } else { Some(output_of(settings, place)?) };
+    let name = output.clone().flatten();
+    let state = place.stamp();
     let opened = open(settings, place, output.as_ref().and_then(Option::as_deref), io)?;
     let (target, mut messages) = match output {
         None => (None, MessageStream::Stdout),
@@ -165,10 +137,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         Place::File(path) if removes && !opened.archive.has_checksum() => {
             io.warn(&format!("{}: not removed, because it has no checksum of its content", path.escaped()));
         }
-        Place::File(path) if settings.delete && settings.mode == Mode::Decompress && !removes => {
-            io.warn(&format!("{}: not removed, because standard output cannot be read again", path.escaped()));
-        }
-        _ if settings.mode != Mode::Test => delete(settings, place, synced, io),
+        _ if settings.mode != Mode::Test => delete(settings, place, name.as_deref(), (state, synced), io)?,
         _ => {}
     }
     Ok(())
@@ -282,8 +251,21 @@ fn target(
     Ok((Output::File { path: path.to_path_buf(), force: settings.force }, messages))
 }
 
-fn delete(settings: &Settings, place: &Place, synced: bool, io: &mut Io) {
-    if let (Place::File(path), true) = (place, settings.delete) {
-        remove_source(path, synced, io);
+/// Deletes the file that was read, if that is asked for and the output is a file, which was verified; `state`: before it was read, and whether the
+/// output is synced.
+fn delete(
+    settings: &Settings,
+    place: &Place,
+    output: Option<&Path>,
+    (state, synced): (Option<FileStamp>, bool),
+    io: &mut Io,
+) -> Result<(), Failure> {
+    match place {
+        Place::File(path) if settings.delete && output.is_none() => {
+            io.warn(&format!("{}: not removed, because standard output cannot be read again", path.escaped()));
+            Ok(())
+        }
+        Place::File(path) if settings.delete => remove_source(path, state, synced, io),
+        _ => Ok(()),
     }
 }

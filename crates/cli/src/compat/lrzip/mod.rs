@@ -43,7 +43,7 @@ struct FileOptions {
     /// Enter directories and process each file by itself
     #[arg(short, long)]
     recursive: bool,
-    /// Delete a file once it is compressed or decompressed
+    /// Delete a file after its output was read back and verified. A file that changed while it was read stays
     #[arg(short = 'D', long, help_heading = "Output")]
     delete: bool,
     /// Keep what could not be decompressed to its end

@@ -17,7 +17,7 @@ fn request(path: &Path, place: VerityPlace) -> VerityRequest {
 
 /// Does what a run does until it is killed. `steps` counts from 1; `levels` bytes are written in the third.
 fn stopped(path: &Path, tree: &[u8], steps: u32, levels: usize) {
-    let mut appended = Appended::open(path, &mut Unobserved).unwrap();
+    let mut appended = Appended::open(path, &Temporaries::default(), &mut Unobserved).unwrap();
     let superblock = tree.first_chunk().unwrap();
     appended.mark().unwrap();
     if steps > 1 {
@@ -69,7 +69,7 @@ fn one_run_at_a_time_appends_and_one_that_fails_leaves_the_image() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("image");
     fs::write(&path, [7; 3 * BLOCK]).unwrap();
-    let mut first = Appended::open(&path, &mut Unobserved).unwrap();
+    let mut first = Appended::open(&path, &Temporaries::default(), &mut Unobserved).unwrap();
     first.mark().unwrap();
     let refused = verity(request(&path, VerityPlace::Append), &mut Unobserved).unwrap_err().to_string();
     assert!(refused.contains("is locked by another run"), "{refused}");

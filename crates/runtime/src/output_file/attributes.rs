@@ -1,0 +1,152 @@
+//! Attributes that an output takes from the file that it replaces, or from the one that it is made from.
+
+use std::ffi::OsString;
+use std::fs::{self, File, FileTimes, Metadata, Permissions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::Path;
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::XattrFlags;
+use rustix::io::Errno;
+
+use crate::escape::Escape;
+
+/// Permission bits that are kept. The content is another, so a set-user-ID or set-group-ID bit goes, as after any write.
+const MODE: u32 = 0o1777;
+/// The access control list of a file.
+const ACL: &str = "system.posix_acl_access";
+/// Attributes that belong to the old content: its capabilities and its signatures.
+const OF_CONTENT: [&str; 3] = ["security.capability", "security.ima", "security.evm"];
+/// Longest list of names, and longest value, that Linux gives (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+const LONGEST: usize = 65_536;
+
+/// Owner, permissions, times and extended attributes of a file.
+#[derive(Debug, Clone)]
+pub struct FileAttributes {
+    about: Metadata,
+    xattrs: Vec<(OsString, Vec<u8>)>,
+    /// Extended attributes that cannot be read.
+    unread: Vec<OsString>,
+}
+
+impl FileAttributes {
+    /// What an output takes from an open file that it is made from: owner, permissions, access control list and times.
+    ///
+    /// # Errors
+    /// The metadata cannot be read.
+    pub fn of_source(file: &File) -> io::Result<FileAttributes> {
+        let acl = value(file, ACL).ok().flatten().map(|acl| (OsString::from(ACL), acl));
+        Ok(FileAttributes { about: file.metadata()?, xattrs: acl.into_iter().collect(), unread: Vec::new() })
+    }
+
+    /// What an output keeps of a file that it replaces; `None` if it is not a regular file. The file need not be readable.
+    pub(super) fn of_replaced(path: &Path) -> Option<FileAttributes> {
+        let about = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
+        let (mut xattrs, mut unread) = (Vec::new(), Vec::new());
+        for name in names(path) {
+            match read(|buffer| rustix::fs::lgetxattr(path, &name, buffer)) {
+                Ok(Some(value)) => xattrs.push((name, value)),
+                Ok(None) => {}
+                Err(_) => unread.push(name),
+            }
+        }
+        Some(FileAttributes { about, xattrs, unread })
+    }
+
+    /// The metadata of the file.
+    pub fn about(&self) -> &Metadata {
+        &self.about
+    }
+
+    /// Gives `file` the owner, the permissions and the extended attributes. Returns what it cannot have, for a message. A group that it does not
+    /// have is not replaced by rights of another: then the owning group has at most the rights of everybody.
+    pub(super) fn apply(&self, file: &File) -> io::Result<Vec<String>> {
+        let own = file.metadata()?;
+        let (mut mode, mut unkept) = (self.about.mode() & MODE, Vec::new());
+        let (has_owner, has_group) = self.change_owner(file, &own);
+        if !has_owner {
+            unkept.push("its owner".to_string());
+        }
+        if !has_group {
+            unkept.push("its group".to_string());
+        }
+        let acl = self.apply_acl(file, has_group);
+        if !(has_group && acl) {
+            mode &= !0o070 | (mode & 0o007) << 3;
+        }
+        if !acl {
+            unkept.push("its access control list".to_string());
+        }
+        file.set_permissions(Permissions::from_mode(mode))?;
+        for (name, wanted) in self.xattrs.iter().filter(|(name, _)| name != ACL) {
+            let has = value(file, name).is_ok_and(|found| found.as_ref() == Some(wanted));
+            if !has && rustix::fs::fsetxattr(file, name, wanted, XattrFlags::empty()).is_err() {
+                unkept.push(format!("its attribute {}", name.escaped()));
+            }
+        }
+        unkept.extend(self.unread.iter().map(|name| format!("its attribute {}", name.escaped())));
+        Ok(unkept)
+    }
+
+    /// Gives `file` the times.
+    pub(super) fn apply_times(&self, file: &File) -> io::Result<()> {
+        file.set_times(FileTimes::new().set_accessed(self.about.accessed()?).set_modified(self.about.modified()?))
+    }
+
+    /// Whether `file` has the owner now, and whether the group.
+    fn change_owner(&self, file: &File, own: &Metadata) -> (bool, bool) {
+        let (uid, gid) = (self.about.uid(), self.about.gid());
+        let (same_owner, same_group) = (own.uid() == uid, own.gid() == gid);
+        if (same_owner && same_group) || fchown(file, Some(uid), Some(gid)).is_ok() {
+            return (true, true);
+        }
+        // Without the privilege an owner can choose among the groups that it is in.
+        (same_owner, same_group || fchown(file, None, Some(gid)).is_ok())
+    }
+
+    /// Gives `file` the access control list, or none where there is none: it may have one from its directory. Whether it has the right one.
+    fn apply_acl(&self, file: &File, has_group: bool) -> bool {
+        let wanted = self.xattrs.iter().find(|(name, _)| name == ACL).map(|(_, acl)| acl);
+        let found = value(file, ACL).ok().flatten();
+        match wanted {
+            // Its entry for the owning group would be about another group.
+            Some(_) if !has_group => remove_acl(file, found.is_some()) && false,
+            Some(acl) => {
+                let set = rustix::fs::fsetxattr(file, ACL, acl, XattrFlags::empty()).is_ok();
+                set || (remove_acl(file, found.is_some()) && false)
+            }
+            None => remove_acl(file, found.is_some()),
+        }
+    }
+}
+
+fn remove_acl(file: &File, present: bool) -> bool {
+    !present || rustix::fs::fremovexattr(file, ACL).is_ok()
+}
+
+/// The names of the extended attributes that are kept; none where the file system has none.
+fn names(path: &Path) -> Vec<OsString> {
+    let list = read(|buffer| rustix::fs::llistxattr(path, buffer)).ok().flatten().unwrap_or_default();
+    let names = list.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+    let names = names.map(|name| OsString::from_vec(name.to_vec()));
+    names.filter(|name| !OF_CONTENT.iter().any(|other| name.as_bytes() == other.as_bytes())).collect()
+}
+
+/// The value of an attribute of an open file; `None` if it has none.
+fn value(file: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<Option<Vec<u8>>> {
+    read(|buffer| rustix::fs::fgetxattr(file.as_fd(), name, buffer))
+}
+
+fn read(
+    fill: impl FnOnce(rustix::buffer::SpareCapacity<'_, u8>) -> rustix::io::Result<usize>,
+) -> rustix::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::with_capacity(LONGEST);
+    match fill(spare_capacity(&mut bytes)) {
+        Ok(_) => Ok(Some(bytes)),
+        Err(Errno::NODATA | Errno::NOTSUP) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}

@@ -174,6 +174,9 @@ fn streams_are_compared_with_what_they_were_made_of() {
 
 #[test]
 fn an_image_of_something_else_is_a_failure_and_the_others_are_measured() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_inputs();
     sandbox.write("other/small", "other");
     let other = sandbox.arg("other");
@@ -198,6 +201,9 @@ fn an_image_of_something_else_is_a_failure_and_the_others_are_measured() {
 
 #[test]
 fn directories_without_an_entry_are_noted_and_the_case_goes_on() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_inputs();
     let file = |path: &str| Node::file(path, vec![7; 5000]);
     write_tar(&sandbox, &[file("none/deep/file"), Node::dir("named").mode(0o750).time(5), file("named/file")]);
@@ -220,6 +226,9 @@ fn directories_without_an_entry_are_noted_and_the_case_goes_on() {
 
 #[test]
 fn an_interrupted_run_reports_its_measurements() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_inputs();
     let pid_file = sandbox.at("pid");
     let sleep = format!("echo $$ > {}.new; mv {0}.new {0}; exec sleep 600", pid_file.display());
@@ -247,6 +256,9 @@ fn an_interrupted_run_reports_its_measurements() {
 
 #[test]
 fn an_interrupted_codec_run_reports_its_measurements() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_inputs();
     let options = ["bench", "codec", "in.tar", "-c", "lz4,xz", "-n", "900", "--csv", "runs.csv", "-b", "4K"];
     let mut child = sandbox.command(&options).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -261,6 +273,9 @@ fn an_interrupted_codec_run_reports_its_measurements() {
 
 #[test]
 fn outputs_are_checked_before_the_first_run() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_inputs();
     sandbox.write("is-there", "old");
     for (option, path, expected) in [
@@ -281,6 +296,9 @@ fn outputs_are_checked_before_the_first_run() {
 
 #[test]
 fn the_usual_plan_is_small_and_printed_first() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_inputs();
     let plan = |options: &[&str]| {
         let output = bench(&sandbox, "in.tar", &[options, &["-j", "2", "--against", "none"]].concat());
@@ -309,6 +327,9 @@ fn the_usual_peers_are_those_for_squashfs() {
 
 #[test]
 fn a_peer_that_fails_is_left_out_and_noted() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_inputs();
     let failing = script(&sandbox, "failing", "echo no such thing >&2; exit 3");
     let peer = format!("tar2sqfs={failing}");
@@ -319,6 +340,9 @@ fn a_peer_that_fails_is_left_out_and_noted() {
 
 #[test]
 fn a_peer_that_makes_nothing_is_a_failure_by_its_name() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_inputs();
     let peer = format!("tar2sqfs={}", script(&sandbox, "idle", "exit 0"));
     let output = bench(&sandbox, "in.tar", &["-c", "lz4", "-j", "1", "-n", "1", "--against", &peer]);
@@ -328,6 +352,9 @@ fn a_peer_that_makes_nothing_is_a_failure_by_its_name() {
 
 #[test]
 fn a_signal_stops_the_program_that_runs_and_leaves_nothing() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_inputs();
     let pid_file = sandbox.at("pid");
     let sleeper =
@@ -353,6 +380,9 @@ fn a_signal_stops_the_program_that_runs_and_leaves_nothing() {
 
 #[test]
 fn inputs_that_are_made_here_are_packed_too() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = with_inputs();
     let (report, page) = report(&sandbox, "synthetic:mixed:2M", &["-c", "lz4", "-j", "2", "-n", "1"]);
     assert_eq!(report.measured[0].content_bytes, 2 << 20);

@@ -190,6 +190,9 @@ fn the_error_is_the_same_whatever_the_workers() {
 
 #[test]
 fn a_second_run_succeeds_after_a_kill_and_a_signal_leaves_nothing() {
+    if !tools::root() {
+        return;
+    }
     let sandbox = Sandbox::in_memory(PACKLINE);
     let nodes = generate::without_privileges(generate::small_tree(31, 65_536), 0, 0);
     sandbox.write_tar("source.tar", &nodes);

@@ -197,7 +197,7 @@ impl Spec {
             Spec::Gzip(_) => Box::new(Inflater::new()?),
             Spec::Xz(_) => Box::new(StreamDecoder::new(xz::NAME, Format::Xz(None), memory_limit)),
             Spec::Lzma(_) => Box::new(StreamDecoder::new(lzma::NAME, Format::Alone, memory_limit)),
-            Spec::Zstd(_) => Box::new(ZstdDecoder::new(block_size)?),
+            Spec::Zstd(_) => Box::new(ZstdDecoder::new()?),
             Spec::Lz4(_) => Box::new(Lz4Decoder),
             Spec::Lzo(_) => Box::new(LzoDecoder),
             Spec::Bzip2(_) => Box::new(Bzip2Decoder),
@@ -228,6 +228,20 @@ impl Spec {
     }
 
     /// Memory of a decoder that does not depend on its input, bytes.
+    /// Checks that a compressed block has only filters, dictionaries and windows that this codec's encoder uses for blocks of up to
+    /// `block_size` bytes. Decoders accept more, but readers with little memory, such as Linux, may not.
+    ///
+    /// # Errors
+    /// [`CodecError::Memory`] and [`CodecError::Malformed`] for a block that this codec's encoder cannot have made.
+    pub fn check_parameters(&self, block_size: usize, block: &[u8]) -> Result<(), CodecError> {
+        match self {
+            Spec::Xz(params) => xz::check_parameters(params, block_size, block),
+            Spec::Lzma(params) => lzma::check_dictionary(params, block_size, block),
+            Spec::Zstd(_) => zstd::check_window(block_size, block),
+            _ => Ok(()),
+        }
+    }
+
     fn decoder_memory(&self) -> usize {
         match self {
             Spec::None | Spec::Zle | Spec::Lz4(_) | Spec::Lzo(_) => 0,

@@ -9,7 +9,7 @@ const FLAGS: [u8; 2] = [0, 1];
 /// Bytes of that check.
 pub(crate) const CHECK: usize = 4;
 /// The filter LZMA2.
-const LZMA2: u8 = 0x21;
+pub(crate) const LZMA2: u8 = 0x21;
 
 /// Sizes of a block as stored in the index, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

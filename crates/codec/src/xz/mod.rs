@@ -4,6 +4,7 @@
 mod bare_reader;
 #[allow(unsafe_code)] // calls a C library
 mod branch;
+mod check;
 mod choice;
 mod codec;
 pub(crate) mod container;
@@ -23,6 +24,8 @@ pub use bare_reader::RawLzmaReader;
 pub use dict::{DictSize, Percent};
 pub use model::LzmaModel;
 pub use params::{Bcj, XzParams};
+
+pub(crate) use check::check_parameters;
 
 #[cfg(test)]
 pub(crate) use codec::encode_stream;

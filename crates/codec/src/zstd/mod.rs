@@ -18,7 +18,7 @@ pub use params::ZstdParams;
 pub(crate) use context::bound;
 pub(crate) use encoder::{encoder, encoder_memory};
 pub(crate) use optimal::{BIT, log2};
-pub(crate) use reader::{ZstdDecoder, decoder_memory};
+pub(crate) use reader::{ZstdDecoder, check_window, decoder_memory};
 
 pub(crate) const NAME: &str = "zstd";
 

@@ -1,4 +1,4 @@
-//! The zstd decoder: one frame, whose window fits the block size.
+//! The zstd decoder: one frame, which is decoded in one pass into the buffer of the block, however large its window is.
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -19,7 +19,6 @@ pub(crate) fn decoder_memory() -> usize {
 pub(crate) struct ZstdDecoder {
     raw: NonNull<sys::ZSTD_DCtx>,
     _memory: Vec<u64>, // words, because the library requires alignment to 8 bytes
-    window_limit: u64,
 }
 
 // SAFETY: the context is memory owned by this value alone, whose heap address does not change when the value moves; the library keeps no
@@ -27,52 +26,55 @@ pub(crate) struct ZstdDecoder {
 unsafe impl Send for ZstdDecoder {}
 
 impl ZstdDecoder {
-    /// A decoder of frames whose window is no larger than a block, or a metadata block.
-    pub(crate) fn new(block_size: usize) -> Result<Self, CodecError> {
+    pub(crate) fn new() -> Result<Self, CodecError> {
         let mut memory = vec![0u64; decoder_memory().div_ceil(size_of::<u64>())];
         // SAFETY: the memory is valid for the size given, and aligned to 8 bytes.
         let raw = unsafe { sys::ZSTD_initStaticDCtx(memory.as_mut_ptr().cast(), size_of_val(&*memory)) };
         let failed = CodecError::Library { codec: NAME, function: "ZSTD_initStaticDCtx", code: 0 };
-        let raw = NonNull::new(raw).ok_or(failed)?;
-        let window = block_size.next_power_of_two().max(METADATA_BLOCK_SIZE);
-        Ok(ZstdDecoder { raw, _memory: memory, window_limit: window as u64 })
-    }
-
-    /// Checks that `src` is one frame that readers with little memory can decode.
-    fn check(&self, src: &[u8]) -> Result<(), CodecError> {
-        let bad = |reason| CodecError::Malformed { codec: NAME, size: src.len(), reason };
-        let header = header(src).ok_or_else(|| bad("not a zstd frame"))?;
-        if header.windowSize > self.window_limit {
-            return Err(CodecError::Memory { codec: NAME, needed: header.windowSize, limit: self.window_limit });
-        }
-        if header.dictID != 0 {
-            return Err(bad("needs a dictionary"));
-        }
-        // SAFETY: the pointer is valid for the length given.
-        let size = unsafe { sys::ZSTD_findFrameCompressedSize(src.as_ptr().cast(), src.len()) };
-        match size {
-            size if is_error(size) => Err(bad("ends too early, or is damaged")),
-            size if size < src.len() => Err(bad("bytes follow the end of the frame")),
-            _ => Ok(()),
-        }
+        Ok(ZstdDecoder { raw: NonNull::new(raw).ok_or(failed)?, _memory: memory })
     }
 }
 
-/// The header of the frame that `src` starts with; `None` if that is not a frame with data.
-fn header(src: &[u8]) -> Option<sys::ZSTD_FrameHeader> {
+/// Checks that `src` is one frame.
+fn check(src: &[u8]) -> Result<(), CodecError> {
+    if header(src)?.dictID != 0 {
+        return Err(bad(src, "needs a dictionary"));
+    }
+    // SAFETY: the pointer is valid for the length given.
+    let size = unsafe { sys::ZSTD_findFrameCompressedSize(src.as_ptr().cast(), src.len()) };
+    match size {
+        size if is_error(size) => Err(bad(src, "ends too early, or is damaged")),
+        size if size < src.len() => Err(bad(src, "bytes follow the end of the frame")),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the window of a frame is no larger than a block, or a metadata block: Linux has no memory for more.
+pub(crate) fn check_window(block_size: usize, src: &[u8]) -> Result<(), CodecError> {
+    let (needed, limit) = (header(src)?.windowSize, block_size.next_power_of_two().max(METADATA_BLOCK_SIZE) as u64);
+    if needed > limit { Err(CodecError::Memory { codec: NAME, needed, limit }) } else { Ok(()) }
+}
+
+fn bad(src: &[u8], reason: &'static str) -> CodecError {
+    CodecError::Malformed { codec: NAME, size: src.len(), reason }
+}
+
+/// The header of the frame that `src` starts with, a frame with data.
+fn header(src: &[u8]) -> Result<sys::ZSTD_FrameHeader, CodecError> {
+    let unknown = || bad(src, "not a zstd frame");
     if src.get(..4) != Some(&sys::ZSTD_MAGICNUMBER.to_le_bytes()) {
-        return None;
+        return Err(unknown());
     }
     let mut header = MaybeUninit::<sys::ZSTD_FrameHeader>::zeroed();
     // SAFETY: the header is valid for writing, the pointer for the length given.
     let code = unsafe { sys::ZSTD_getFrameHeader(header.as_mut_ptr(), src.as_ptr().cast(), src.len()) };
     // SAFETY: all fields are integers or enums for which zero is a value, and the library set them.
-    (code == 0).then(|| unsafe { header.assume_init() })
+    if code == 0 { Ok(unsafe { header.assume_init() }) } else { Err(unknown()) }
 }
 
 impl Decoder for ZstdDecoder {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        self.check(src)?;
+        check(src)?;
         // SAFETY: the context is valid; both pointers are valid for the lengths given and do not overlap.
         let made = unsafe {
             let (out, capacity) = (dst.as_mut_ptr().cast(), dst.len());

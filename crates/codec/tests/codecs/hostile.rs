@@ -90,7 +90,7 @@ fn flipped_bits_never_panic() {
 }
 
 #[test]
-fn large_dictionaries_and_windows_are_refused() {
+fn large_dictionaries_are_refused() {
     let mut header = packed("lzma", 3000);
     header[1..5].copy_from_slice(&(1u32 << 30).to_le_bytes());
     let made = spec("lzma").decoder(8192, 1 << 20).unwrap().decompress(&header, &mut vec![0; 8192]);
@@ -99,13 +99,74 @@ fn large_dictionaries_and_windows_are_refused() {
     let packed = compress(&mut *spec("xz").encoder(1 << 20).unwrap(), &content("text", 1 << 20, 1)).unwrap();
     let made = spec("xz").decoder(8192, 200 << 10).unwrap().decompress(&packed, &mut vec![0; 1 << 20]);
     assert!(matches!(made, Err(CodecError::Memory { .. })), "{made:?}");
+}
 
-    // A frame with a window of 1 MiB, and content of unknown size: one raw last block of 3 bytes.
+/// Images by go-diskfs and by KarpelesLab/squashfs have such frames.
+#[test]
+fn decodes_zstd_frames_with_windows_larger_than_a_block() {
+    // A window of 1 MiB, and content of unknown size: one raw last block of 3 bytes.
     let frame = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 80, 0x19, 0, 0, b'a', b'b', b'c'];
-    let made = spec("zstd").decoder(131_072, MEMORY).unwrap().decompress(&frame, &mut vec![0; 131_072]);
+    let mut out = vec![0; 131_072];
+    assert_eq!(spec("zstd").decoder(131_072, MEMORY).unwrap().decompress(&frame, &mut out), Ok(3));
+    assert_eq!(&out[..3], b"abc");
+    let made = spec("zstd").check_parameters(131_072, &frame);
     assert_eq!(made, Err(CodecError::Memory { codec: "zstd", needed: 1 << 20, limit: 131_072 }));
-    let made = spec("zstd").decoder(1 << 20, MEMORY).unwrap().decompress(&frame, &mut vec![0; 131_072]);
-    assert_eq!(made, Ok(3));
+    assert_eq!(spec("zstd").check_parameters(1 << 20, &frame), Ok(()));
+}
+
+#[test]
+fn blocks_of_an_encoder_have_its_parameters() {
+    for text in [
+        "xz",
+        "xz:dictsize=50%",
+        "xz:x86,arm",
+        "xz:auto",
+        "xz:level=1,ia64",
+        "lzma",
+        "lzma:level=1",
+        "zstd",
+        "zstd:level=22",
+        "gzip",
+        "lz4",
+        "lzo",
+    ] {
+        for size in [100, 5000, 1 << 17] {
+            let (spec, content) = (spec(text), content("code", size, 1));
+            let Some(packed) = compress(&mut *spec.encoder(1 << 17).unwrap(), &content) else { continue };
+            assert_eq!(spec.check_parameters(1 << 17, &packed), Ok(()), "{text}: {size} bytes");
+        }
+    }
+}
+
+/// A call of one address at a place: the filter of x86 makes all of them equal.
+fn call(place: u32) -> [u8; 5] {
+    let [a, b, c, d] = (0x10_0000u32.wrapping_sub(place)).to_le_bytes();
+    [0xe8, a, b, c, d]
+}
+
+#[test]
+fn blocks_with_other_filters_or_dictionaries_are_not_of_an_encoder() {
+    let packed = |text: &str, size: usize| {
+        let content = content("code", size, 1);
+        compress(&mut *spec(text).encoder(size).unwrap(), &content).unwrap()
+    };
+    let code: Vec<u8> = (0..1u32 << 20).step_by(5).flat_map(call).take(1 << 17).collect();
+    let filtered = compress(&mut *spec("xz:x86").encoder(1 << 17).unwrap(), &code).unwrap();
+    let plain = compress(&mut *spec("xz").encoder(1 << 17).unwrap(), &code).unwrap();
+    assert!(filtered.len() < plain.len(), "the filter is used");
+    assert_eq!(spec("xz:x86").check_parameters(1 << 17, &filtered), Ok(()));
+    for other in ["xz", "xz:ia64", "xz:arm,powerpc"] {
+        let made = spec(other).check_parameters(1 << 17, &filtered);
+        assert!(matches!(made, Err(CodecError::Malformed { .. })), "{other}: {made:?}");
+    }
+    for codec in ["xz", "lzma", "zstd"] {
+        let large = packed(codec, 1 << 18);
+        assert_eq!(spec(codec).check_parameters(1 << 18, &large), Ok(()), "{codec}");
+        assert!(spec(codec).check_parameters(1 << 16, &large).is_err(), "{codec}");
+        for size in 0..large.len().min(100) {
+            let _ = spec(codec).check_parameters(1 << 18, &large[..size]);
+        }
+    }
 }
 
 #[test]

@@ -56,6 +56,13 @@ pub enum Failure {
     Http(ureq::Error),
 }
 
+impl Failure {
+    /// Whether the server answered in time, with something that is not the entry: that costs no more than an answer that there is none.
+    pub fn is_wrong_answer(&self) -> bool {
+        matches!(self, Failure::NoEntry | Failure::Wrong)
+    }
+}
+
 impl From<ureq::Error> for Failure {
     fn from(error: ureq::Error) -> Failure {
         match error {

@@ -66,9 +66,12 @@ impl Server {
         }
     }
 
+    /// Counts a failure. A wrong answer does not count against the server: its entry is replaced, as many as there are.
     fn read_failed(&self, failure: &Failure) {
         self.writes.fault("cannot read an entry", failure);
-        self.reads.failed();
+        if !failure.is_wrong_answer() {
+            self.reads.failed();
+        }
         self.end_writes_with_reads();
     }
 

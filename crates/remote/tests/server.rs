@@ -119,15 +119,11 @@ fn a_server_that_fails_is_given_up_soon() {
     let entries = server.entries();
     let all = blocks().len() as u64;
     // With words of the warning.
-    let cases: [(Fault, &str); 12] = [
-        (Fault::WrongBytes, "answer is"),
-        (Fault::OtherEntry, "damaged or of another block"),
-        (Fault::Page, "is no entry"),
+    let cases: [(Fault, &str); 8] = [
         (Fault::Cut, "cannot read an entry: "),
         (Fault::CutAtOnce, "cannot read an entry: "),
         (Fault::Nonsense, "cannot read an entry: "),
         (Fault::LongLength(10), "cannot read an entry: "),
-        (Fault::ShortLength(10), "answer is"),
         (Fault::Endless, "more than"),
         (Fault::Status(500), "500 Internal Server Error"),
         (Fault::Status(301), "301 Moved"),
@@ -147,19 +143,47 @@ fn a_server_that_fails_is_given_up_soon() {
 }
 
 #[test]
-fn some_wrong_entries_do_not_end_its_use_and_are_replaced() {
+fn replaces_all_wrong_entries_in_one_run() {
+    let all = blocks().len();
+    for wrong in [2, all / 2, all] {
+        let server = filled();
+        let mut entries = server.entries();
+        for (number, entry) in entries.values_mut().take(wrong).enumerate() {
+            match number % 2 {
+                0 => entry.truncate(9),
+                _ => *entry.last_mut().unwrap() ^= 1,
+            }
+        }
+        server.set_entries(entries);
+        let (counts, wrong) = (run_at(&server.url()), wrong as u64);
+        let line = warning(&counts);
+        assert!(line.contains(&format!("{wrong} requests failed, the first: ")), "{line}");
+        assert_eq!((counts.missed, counts.remote.unwrap().added), (wrong, wrong));
+        let counts = run_at(&server.url());
+        assert_eq!((counts.missed, warning(&counts)), (0, String::new()));
+    }
+}
+
+/// Each wrong answer costs the time of a miss, and no byte of the output.
+#[test]
+fn wrong_answers_do_not_end_its_use() {
     let server = filled();
-    let mut entries = server.entries();
-    // Never three of them are asked for in a row.
-    let wrong = 2;
-    entries.values_mut().take(wrong).for_each(|entry| entry.truncate(9));
-    server.set_entries(entries);
-    let (counts, wrong) = (run_at(&server.url()), wrong as u64);
-    let line = warning(&counts);
-    assert!(line.contains(&format!("{wrong} requests failed, the first: ")), "{line}");
-    assert_eq!((counts.missed, counts.remote.unwrap().added), (wrong, wrong));
-    let counts = run_at(&server.url());
-    assert_eq!((counts.missed, warning(&counts)), (0, String::new()));
+    let entries = server.entries();
+    let all = blocks().len() as u64;
+    for (fault, words) in [
+        (Fault::WrongBytes, "the answer is"),
+        (Fault::OtherEntry, "damaged or of another block"),
+        (Fault::Page, "is no entry"),
+        (Fault::ShortLength(10), "the answer is"),
+    ] {
+        server.set_entries(entries.clone());
+        server.set_fault(fault);
+        let gets = server.requests().0;
+        let counts = run_at(&server.url());
+        let line = warning(&counts);
+        assert!(line.contains(words) && !line.contains("not used after that"), "{fault:?}: {line}");
+        assert_eq!((counts.missed, server.requests().0 - gets), (all, all), "{fault:?}");
+    }
 }
 
 #[test]

@@ -225,7 +225,10 @@ impl Store {
 
     /// The lock that a process has while it removes entries; `None` if another has it, or it cannot be had.
     pub(crate) fn try_lock(&self) -> Option<File> {
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(self.root.join("lock")).ok()?;
+        // Not to wait for a reader, if it is a pipe.
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+        let path = self.root.join("lock");
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).custom_flags(flags).open(path).ok()?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
         Some(lock)
     }

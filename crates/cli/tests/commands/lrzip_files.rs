@@ -271,4 +271,9 @@ fn a_configuration_file_sets_defaults() {
     let (status, output) = ends(sandbox.command(&["lrzip", "-f", "a"]).env_remove("LRZIP"));
     assert!(status == 1 && output.contains("lrzip.conf: line 1"), "{output}");
     sandbox.good(&["lrzip", "-f", "a"]);
+    // A pipe is not waited for.
+    sandbox.remove("lrzip.conf");
+    sandbox.peer("mkfifo", &["lrzip.conf"]);
+    let (status, output) = ends(sandbox.command(&["lrzip", "-f", "a"]).env_remove("LRZIP"));
+    assert!(status == 1 && output.contains("lrzip.conf: cannot read: not a regular file"), "{output}");
 }

@@ -58,6 +58,15 @@ fn ending_raw_is_that_of_an_image_with_its_tree() {
 }
 
 #[test]
+fn refuses_a_pipe_beside_an_image() {
+    let sandbox = tree();
+    sandbox.good(&["pack", "-q", "tree", "i.sqfs"]);
+    sandbox.peer("mkfifo", &["i.sqfs.verity"]);
+    let root = "00".repeat(32);
+    refused(&sandbox, &["verify", "--roothash", &root, "i.sqfs"], "i.sqfs.verity: cannot open: not a regular file");
+}
+
+#[test]
 fn options_of_the_image_and_of_the_tree_go_together() {
     if !tools::need(&["veritysetup"]) {
         return;

@@ -121,7 +121,8 @@ fn write_indexed(
     let stored = source.options.stored;
     let missing = |at| TableEnd { start: NO_TABLE, end: at };
     let fragments = match directories + tables.directories.length() {
-        at if source.data.fragments.is_empty() => missing(at),
+        // unsquashfs 4.4 and 4.5 expect an empty table where the next one starts, as mksquashfs writes it.
+        at if source.data.fragments.is_empty() => TableEnd { start: at, end: at },
         at => write_fragments(out, at, stored.inodes, &source.data.fragments)?,
     };
     let exports = match fragments.end {

@@ -1,6 +1,7 @@
 //! The data half as a whole: what was fed comes back from the data area, the same bytes whoever did the work.
 
 use std::io;
+use std::sync::Arc;
 
 use packline_codec::Spec;
 use packline_engine::Config;
@@ -8,7 +9,8 @@ use packline_testkit::Random;
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
-use crate::test_image::Shared;
+use crate::read::{Image, Opening, Origin};
+use crate::test_image::{self, Shared};
 use crate::{DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, Writer, data_start};
 
 const BLOCK: usize = 4096;
@@ -273,6 +275,19 @@ fn holes_take_no_place_and_no_time() {
     let layout = writer.finish_data_for_tests().unwrap();
     assert_eq!((layout.files[0].sparse, layout.files[0].blocks), (size, (size / BLOCK as u64) as u32));
     assert!(sink.borrow().len() < 200);
+}
+
+/// As mksquashfs writes it: unsquashfs 4.4 and 4.5 refuse all other images without fragment blocks.
+#[test]
+fn an_empty_fragment_table_starts_where_the_next_table_starts() {
+    for exportable in [true, false] {
+        let files = [test_image::file("a", &[7; 2 * BLOCK])];
+        let bytes = test_image::image(files, "gzip", |options| options.exportable = exportable);
+        let image = Image::open(Arc::new(bytes), Opening { origin: Origin::At(0), metadata_cache: 1 << 16 }).unwrap();
+        let tables = image.tables();
+        let next = tables.exports.as_ref().map_or(tables.ids.area.start, |exports| exports.area.start);
+        assert_eq!((image.superblock().fragments, image.superblock().fragment_table), (0, next));
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub struct BlockEncoder {
 /// Reads and adds entries of a cache.
 struct Entries {
     cache: Arc<BlockCache>,
+    spec: Spec,
     block_size: usize,
     keys: KeyMaker,
     decoder: Box<dyn Decoder>,
@@ -135,7 +136,7 @@ impl Entries {
         let keys = KeyMaker::new(spec, block_size);
         let decoder = spec.decoder(block_size, spec.footprint(block_size).decoder)?;
         let (file, decoded) = (Vec::with_capacity(HEADER + block_size + MORE), vec![0; block_size]);
-        Ok(Entries { cache, block_size, keys, decoder, file, decoded })
+        Ok(Entries { cache, spec: spec.clone(), block_size, keys, decoder, file, decoded })
     }
 
     /// What the cache has for a block; a wrong entry is removed.
@@ -164,7 +165,9 @@ impl Entries {
             Some(Entry::NotSmaller) => Found::Yes(Outcome::NotSmaller),
             Some(Entry::Compressed(block)) if block.len() < src.len() => {
                 let decoded = &mut self.decoded[..src.len()];
-                match self.decoder.decompress(block, decoded) {
+                // A block with other filters could decode to the right content here, and nowhere else.
+                let asked = self.spec.check_parameters(self.block_size, block);
+                match asked.and_then(|()| self.decoder.decompress(block, decoded)) {
                     Ok(length) if length == src.len() && decoded == src => {
                         dst[..block.len()].copy_from_slice(block);
                         Found::Yes(Outcome::Smaller(block.len()))

@@ -12,7 +12,8 @@ use super::BaseError;
 /// Checks that readers of a new image with `options` can decode the blocks of `image`.
 pub(super) fn check_fit(image: &Image, options: &Options) -> Result<(), BaseError> {
     if matches!(options.codec, Spec::None) {
-        return Err(BaseError::fit("its blocks are compressed", "a codec for the new image"));
+        let what = "has no block that can be taken: codec 'none' compresses nothing";
+        return Err(BaseError::fit(what, "another codec for the new image, or no base"));
     }
     let superblock = image.superblock();
     let new =

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use packline_cache::{ContentDigest, KnownBlocks};
-use packline_codec::Outcome;
+use packline_codec::{Outcome, Spec};
 use packline_engine::Config;
 
 pub use self::error::BaseError;
@@ -32,8 +32,8 @@ use self::fit::{check_fit, own_record};
 use self::index::{Entry, Index};
 use self::places::Places;
 use self::scan::{Scanned, scan};
-use crate::format::record::data_checksum;
 use crate::format::superblock::flags;
+use crate::read::data_check::data_checksum;
 use crate::read::{BlockPlace, DecodedBlocks, Image};
 use crate::{Options, Superblock};
 
@@ -52,6 +52,8 @@ pub struct BaseSettings {
 #[derive(Debug)]
 pub struct Base {
     image: Image,
+    /// The codec of the new image.
+    codec: Spec,
     index: Mutex<Index>,
     /// Whether blocks that are not compressed would be compressed by the encoder if that made them smaller.
     all_tried: bool,
@@ -114,7 +116,7 @@ impl Base {
             return Err(damaged_data());
         }
         let all_tried = record.map_or_else(|| tries_all(image.superblock()), |record| record.all_tried);
-        let base = Base::new(image, places.list().len(), all_tried, record.is_some());
+        let base = Base::new(image, options, places.list().len(), (all_tried, record.is_some()));
         entries.into_iter().for_each(|entry| base.add(entry));
         Ok(Base { damaged, ..base })
     }
@@ -131,14 +133,15 @@ impl Base {
             return Err(damaged_data());
         }
         let blocks = Places::of(image, settings)?.list().len();
-        Ok(Base::new(image, blocks, record.all_tried, true))
+        Ok(Base::new(image, options, blocks, (record.all_tried, true)))
     }
 
-    fn new(image: &Image, blocks: usize, all_tried: bool, exact: bool) -> Base {
+    fn new(image: &Image, options: &Options, blocks: usize, (all_tried, exact): (bool, bool)) -> Base {
         let index = Mutex::new(Index::with_capacity(blocks));
         let zero = AtomicU64::default;
         let (taken, taken_bytes, changed) = (zero(), zero(), zero());
-        Base { image: image.clone(), index, all_tried, exact, damaged: 0, taken, taken_bytes, changed }
+        let (image, codec) = (image.clone(), options.codec.clone());
+        Base { image, codec, index, all_tried, exact, damaged: 0, taken, taken_bytes, changed }
     }
 
     /// Of equal contents the first usable one counts. Blocks of a source come in any order; those of one encoder are equal then.
@@ -146,6 +149,12 @@ impl Base {
         if entry.place.compressed || self.all_tried {
             self.index().add(entry);
         }
+    }
+
+    /// Whether the parameters of a block are among those of the new image's codec: whoever writes an image can write any record.
+    fn is_asked_for(&self, place: BlockPlace, stored: &[u8]) -> bool {
+        let block_size = self.image.superblock().block_size as usize;
+        !place.compressed || self.codec.check_parameters(block_size, stored).is_ok()
     }
 
     /// The index is whole even if a thread panicked.
@@ -201,7 +210,9 @@ impl KnownBlocks for Base {
 
 impl DecodedBlocks for Base {
     fn decoded(&self, place: BlockPlace, stored: &[u8], content: &[u8]) {
-        self.add(Entry::of(place, stored, content));
+        if self.is_asked_for(place, stored) {
+            self.add(Entry::of(place, stored, content));
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Scanned {
     pub(super) entries: Vec<Entry>,
     /// CRC-32 of the data area.
     pub(super) checksum: u32,
-    /// Blocks that could not be decoded.
+    /// Blocks that could not be decoded, or have parameters that the new image's codec does not have.
     pub(super) damaged: u64,
 }
 
@@ -80,13 +80,14 @@ struct DecodeTask {
 
 /// A decoder, and its output.
 struct Tool {
+    codec: Spec,
     decoder: Box<dyn Decoder>,
     decoded: Vec<u8>,
 }
 
 impl Task for DecodeTask {
     type In = Segment;
-    /// `None` for a block that cannot be decoded.
+    /// `None` for a block that cannot be taken.
     type Out = Vec<Option<Entry>>;
     type Error = ReadError;
     type Tool = Result<Tool, ReadError>;
@@ -96,7 +97,7 @@ impl Task for DecodeTask {
             .codec
             .decoder(self.block_size, self.decoder_memory())
             .map_err(|error| ReadError::unsupported(error.to_string(), "a decoder for the image's compressor"))?;
-        Ok(Tool { decoder, decoded: vec![0; self.block_size] })
+        Ok(Tool { codec: self.codec.clone(), decoder, decoded: vec![0; self.block_size] })
     }
 
     fn run(&self, tool: &mut Self::Tool, segment: Segment) -> Result<Self::Out, ReadError> {
@@ -122,6 +123,7 @@ impl Tool {
         if !place.compressed {
             return Some(Entry::of(*place, bytes, bytes));
         }
+        self.codec.check_parameters(self.decoded.len(), bytes).ok()?;
         let length = self.decoder.decompress(bytes, &mut self.decoded).ok()?;
         Some(Entry::of(*place, bytes, &self.decoded[..length]))
     }

@@ -241,7 +241,10 @@ fn an_image_that_does_not_fit_is_refused() {
     let wide = Options { block_size: 65536, ..options("xz:dictsize=64K") };
     let narrow = Options { block_size: 65536, ..options("xz:dictsize=32K") };
     assert_eq!(fits(&wide, &narrow), "has a dictionary of 65536 bytes");
-    assert_eq!(fits(&options("gzip"), &options("none")), "its blocks are compressed");
+    assert_eq!(
+        fits(&options("gzip"), &options("none")),
+        "has no block that can be taken: codec 'none' compresses nothing"
+    );
 }
 
 #[test]

@@ -128,13 +128,14 @@ pub struct DiffSummary {
 /// Compares two trees and passes each difference to `found`, which returns whether to continue.
 ///
 /// # Errors
-/// [`Error::Read`] and [`Error::Source`] if a tree cannot be read, [`Error::Memory`], [`Error::Request`] for inode numbers or forms of a
+/// [`Error::Read`] and [`Error::Source`] if a tree cannot be read or, after the last difference, if the data of an image whose contents were
+/// compared does not match its record; [`Error::Memory`], [`Error::Request`] for inode numbers or forms of a
 /// directory, [`Error::Output`] if `found` fails or a file cannot be extracted.
 pub fn diff(
     request: &DiffRequest,
     found: &mut dyn FnMut(&Difference) -> io::Result<bool>,
 ) -> Result<DiffSummary, Error> {
-    let (old, new) = (Side::open(&request.old)?, Side::open(&request.new)?);
+    let [old, new] = [Side::open(&request.old, request)?, Side::open(&request.new, request)?];
     if (request.compared.numbers || request.compared.forms) && (old.image().is_none() || new.image().is_none()) {
         return Err(Error::Request {
             what: "inode numbers cannot be compared with those of a directory".to_string(),
@@ -145,6 +146,17 @@ pub fn diff(
     let superblocks = superblocks.map(|(old, new)| (old.image.superblock().clone(), new.image.superblock().clone()));
     let planner = Planner::new(&old, &new, request)?;
     let comparison = Comparison::new(&old, &new, request, planner)?;
-    let summary = comparison.run(found)?;
+    let mut stopped = false;
+    let summary = comparison.run(&mut |difference| {
+        let more = found(difference)?;
+        stopped |= !more;
+        Ok(more)
+    })?;
+    if !stopped {
+        [&old, &new]
+            .into_iter()
+            .filter_map(Side::image)
+            .try_for_each(|image| image.compare_data(&request.resources))?;
+    }
     Ok(DiffSummary { superblocks, ..summary })
 }

@@ -198,6 +198,20 @@ impl OpenedImage {
         Ok(findings.0)
     }
 
+    /// The same image, for [`OpenedImage::compare_data`] after its contents have been read.
+    #[must_use]
+    pub fn checked(&self) -> OpenedImage {
+        OpenedImage { image: self.image.checked(), display_path: self.display_path.clone() }
+    }
+
+    /// Compares the data with the checksum in the record of the image: see [`Image::compare_data`].
+    ///
+    /// # Errors
+    /// [`Error::Read`] if the data is damaged or cannot be read, or if cancelled.
+    pub fn compare_data(&self, resources: &Resources) -> Result<(), Error> {
+        self.image.compare_data(&resources.cancel).map_err(|cause| self.fault(cause))
+    }
+
     /// Superblock, codec and tables.
     pub fn info(&self) -> ImageInfo {
         ImageInfo::of(self)

@@ -44,6 +44,13 @@ pub fn pseudo_out(
     out: &mut dyn Write,
     display_path: &str,
 ) -> Result<EmptyXattrs, Error> {
+    let checked;
+    let image = if request.selection.has_all_files() {
+        checked = image.checked();
+        &checked
+    } else {
+        image
+    };
     let refused = |cause| Error::Output { path: PathBuf::from(display_path), action: "cannot write", cause };
     let links = link_bytes(request.resources.memory);
     let mut definitions =
@@ -72,6 +79,7 @@ pub fn pseudo_out(
         };
         written.map_err(refused)?;
     }
+    image.compare_data(request.resources)?;
     out.flush().map_err(refused)?;
     Ok(definitions.empty)
 }

@@ -68,6 +68,11 @@ impl Selection {
         self.include.is_empty() && self.exclude.is_empty() && self.omit == Omit::default() && self.filter.is_none()
     }
 
+    /// Whether no regular file is left out.
+    pub(crate) fn has_all_files(&self) -> bool {
+        self.include.is_empty() && self.exclude.is_empty() && self.filter.is_none()
+    }
+
     /// The error if patterns of [`Selection::include`] matched no entry of `place` that is not excluded.
     pub fn unmatched(&self, place: &str) -> Option<Error> {
         let what = idle(&self.include, place)?;

@@ -182,6 +182,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
         must_differ(&image.path, path)?;
     }
     let opened = image.open(metadata_cache(resources.memory))?;
+    let opened = if asked.is_whole() { opened.checked() } else { opened };
     let plan = Plan::new(&opened.image, compression, &resources)?;
     warn(&asked, plan, &opened, &resources, observer)?;
     let (uses, total) = survey(&opened, &asked, &resources)?;
@@ -202,6 +203,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     }
     let (fragments, workers) = (reading.fragment_counts(), reading.workers().min(plan.read.workers));
     drop(reading);
+    content.compare_data(&resources)?;
     let summary = content.finish()?;
     destination.finish(observer)?;
     Ok(TarSummary { unmatched, workers_wanted: resources.workers, workers, fragments, ..summary })
@@ -232,6 +234,14 @@ impl Asked {
                 wrong(format!("root called '{}'", name.escape_ascii()), "a path inside the tar, or .")
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Whether all contents of the image are read.
+    fn is_whole(&self) -> bool {
+        match &self.scope {
+            TarScope::Selected(selection) => selection.has_all_files(),
+            TarScope::Below { directories, .. } => directories.iter().any(Vec::is_empty),
         }
     }
 

@@ -58,7 +58,7 @@ const RETAINED_MAX: usize = 160 << 20;
 ///
 /// # Errors
 /// [`Error`], with the entry or the path and, where there is one, the offset. With [`UnpackRequest::continue_on_error`] errors of single
-/// entries go to [`Observer::problem`] and are counted in [`UnpackCounts::errors`]. A pattern of the selection without a match is such an
+/// entries, and of data that does not match the image's record, go to [`Observer::problem`] and are counted in [`UnpackCounts::errors`]. A pattern of the selection without a match is such an
 /// error; without `continue_on_error` it is detected before anything is created.
 pub fn unpack(
     request: UnpackRequest,
@@ -67,6 +67,7 @@ pub fn unpack(
 ) -> Result<UnpackSummary, Error> {
     let (memory, wanted) = (request.resources.memory, request.resources.workers);
     let opened = request.image.open(metadata_cache(memory))?;
+    let opened = if request.is_whole() { opened.checked() } else { opened };
     let root = find_root(&opened, &request.subdirectory)?;
     let demand = ReadDemand::new(&opened.image, wanted, memory, PLAN_LEAST);
     let plan = demand.helped(&request.resources.engine).plan()?;
@@ -88,6 +89,11 @@ pub fn unpack(
     let workers = run.unpack(plan, &mut collector)?;
     if let Some(warning) = request.selection.unmatched_exclude(&place_of(&context.opened, &request.subdirectory)) {
         collector.warn(&warning);
+    }
+    if !collector.is_damaged {
+        let mut outcome = Outcome::new(request.continue_on_error);
+        outcome.keep(context.opened.compare_data(&request.resources))?;
+        collector.take(outcome);
     }
     let counts = collector.counts;
     drop(context);

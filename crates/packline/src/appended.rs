@@ -40,7 +40,8 @@ impl Inputs {
         }
     }
 
-    /// Adds the images that are read to the bases; of the one before the source blocks of any encoder, since it is kept as it is.
+    /// Adds the images that are read to the bases; of the one before the source blocks of any encoder, since it is kept as it is. The
+    /// data of an image that is not a base is compared with its record once it has been read.
     ///
     /// # Errors
     /// Those of [`Bases::add_any`].
@@ -51,13 +52,22 @@ impl Inputs {
         resources: &Resources,
         spare: u64,
     ) -> Result<(), crate::Error> {
-        self.source.each_image(&mut |image, watch| *watch = bases.add_source(image, options, resources, spare).ok());
+        self.source.each_image(&mut |image, watch| {
+            *watch = bases.add_source(image, options, resources, spare).ok();
+            if watch.is_none() {
+                bases.check(image);
+            }
+        });
         let Some((Prepared::Image { image, watch }, _)) = &mut self.before else { return Ok(()) };
         match bases.add_source(image, options, resources, spare) {
-            Ok(base) => *watch = Some(base),
+            Ok(base) => {
+                *watch = Some(base);
+                return Ok(());
+            }
             Err(BaseError::Foreign { .. }) => bases.add_any(image, options, resources, spare)?,
             Err(_) => {}
         }
+        bases.check(image);
         Ok(())
     }
 

@@ -46,7 +46,11 @@ impl BaseImage {
 
 /// The open bases of a pack, with their names.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Bases(Vec<(PathBuf, Arc<Base>)>);
+pub(crate) struct Bases {
+    list: Vec<(PathBuf, Arc<Base>)>,
+    /// Images that are read without being bases, and compared with their records before the new image gets one.
+    checked: Vec<OpenedImage>,
+}
 
 impl Bases {
     /// Opens bases. Indexes take at most half of the `spare` bytes.
@@ -64,7 +68,7 @@ impl Bases {
             match opened.and_then(|opened| open(&opened, base.blocks, options, resources, left)) {
                 Err(Error::Read { .. } | Error::Base { .. } | Error::Memory { .. })
                     if base.blocks == BaseBlocks::ExactOrNone => {}
-                opened => bases.0.push((base.place.path.clone(), Arc::new(opened?))),
+                opened => bases.list.push((base.place.path.clone(), Arc::new(opened?))),
             }
         }
         bases.warn(observer, |counts| counts.damaged, "cannot be decoded, and are not taken");
@@ -86,7 +90,7 @@ impl Bases {
         let engine = resources.engine.sized(0, 0, &resources.cancel);
         let settings = BaseSettings { any: false, memory: self.left(resources, spare), engine };
         let base = Arc::new(Base::of_source(&source.image, options, &settings)?);
-        self.0.push((source.display_path.clone(), Arc::clone(&base)));
+        self.list.push((source.display_path.clone(), Arc::clone(&base)));
         Ok(base)
     }
 
@@ -102,11 +106,25 @@ impl Bases {
         spare: u64,
     ) -> Result<(), Error> {
         match open(image, BaseBlocks::Any, options, resources, self.left(resources, spare)) {
-            Ok(base) => self.0.push((image.display_path.clone(), Arc::new(base))),
+            Ok(base) => self.list.push((image.display_path.clone(), Arc::new(base))),
             Err(error @ Error::Memory { .. }) => return Err(error),
             Err(_) => {}
         }
         Ok(())
+    }
+
+    /// Lets an image compute the checksum of the data that is read, for [`Bases::compare_checked`].
+    pub(crate) fn check(&mut self, image: &mut OpenedImage) {
+        *image = image.checked();
+        self.checked.push(image.clone());
+    }
+
+    /// Compares the data of images that have been read with their records.
+    ///
+    /// # Errors
+    /// [`Error::Read`] for an image with other data, and if the rest of the data cannot be read.
+    pub(crate) fn compare_checked(&self, resources: &Resources) -> Result<(), Error> {
+        self.checked.iter().try_for_each(|image| image.compare_data(resources))
     }
 
     /// Most bytes of the next index.
@@ -116,21 +134,21 @@ impl Bases {
 
     /// Memory of their indexes, bytes.
     pub(crate) fn memory(&self) -> u64 {
-        self.0.iter().map(|(_, base)| base.memory()).sum()
+        self.list.iter().map(|(_, base)| base.memory()).sum()
     }
 
     pub(crate) fn known(&self) -> Vec<Arc<dyn KnownBlocks>> {
-        self.0.iter().map(|(_, base)| -> Arc<dyn KnownBlocks> { base.clone() }).collect()
+        self.list.iter().map(|(_, base)| -> Arc<dyn KnownBlocks> { base.clone() }).collect()
     }
 
     /// Counts of all together, once the output is written; `None` without a base.
     pub(crate) fn finish(&self, observer: &mut dyn Observer) -> Option<BaseCounts> {
         self.warn(observer, |counts| counts.changed, "changed meanwhile, and were compressed anew");
-        self.0.iter().map(|(_, base)| base.counts()).reduce(BaseCounts::and)
+        self.list.iter().map(|(_, base)| base.counts()).reduce(BaseCounts::and)
     }
 
     fn warn(&self, observer: &mut dyn Observer, number: impl Fn(BaseCounts) -> u64, what: &str) {
-        for (path, base) in &self.0 {
+        for (path, base) in &self.list {
             match number(base.counts()) {
                 0 => {}
                 blocks => observer.warning(&format!("{}: {blocks} blocks {what}", path.escaped())),

@@ -117,7 +117,7 @@ impl Prepared {
     }
 
     /// Passes each image that is read, and what it reports decoded blocks to.
-    pub(crate) fn each_image(&mut self, work: &mut dyn FnMut(&Image, &mut Watch)) {
+    pub(crate) fn each_image(&mut self, work: &mut dyn FnMut(&mut Image, &mut Watch)) {
         match self {
             Prepared::Image { image, watch } => work(image, watch),
             Prepared::Stack(stack) => stack.each_image(work),

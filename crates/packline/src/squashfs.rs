@@ -57,17 +57,23 @@ pub(crate) type SharedSink = Rc<RefCell<WriteBehind>>;
 /// Writes one image. All is written to `sink` when this returns, but may not be flushed.
 ///
 /// # Errors
-/// [`Error::Image`] with the output's name, for whatever the source, the codec, the format or the sink refuses.
+/// [`Error::Image`] with the output's name, for whatever the source, the codec, the format or the sink refuses; [`Error::Read`] for an image
+/// whose data does not match its record.
 pub(crate) fn write(job: Job, sink: Box<dyn Sink>, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
     let path = job.display_path.clone();
-    write_to(job, sink, source).map_err(|cause| Error::Image { path, cause: Box::new(cause) })
+    let named = |cause| Error::Image { path: path.clone(), cause: Box::new(cause) };
+    let (bases, resources) = (job.bases.clone(), job.resources.clone());
+    let writer = write_contents(job, sink, source).map_err(named)?;
+    bases.compare_checked(&resources)?;
+    source.finishing();
+    writer.finish_with(source.observer()).map_err(named)
 }
 
-fn write_to(
+fn write_contents(
     job: Job,
     sink: Box<dyn Sink>,
     source: &mut ObservedSource<'_>,
-) -> Result<Summary, packline_squashfs::Error> {
+) -> Result<Writer, packline_squashfs::Error> {
     let config = job.resources.engine.sized(job.plan.workers, job.plan.window, &job.resources.cancel);
     let Job { root, defaults, input, verify, lookup, .. } = job;
     let start = Start { root, defaults, input, memory: job.plan.shared, verify, lookup };
@@ -77,6 +83,5 @@ fn write_to(
         let asked = hints.as_mut().map_or(FileHints::default(), |hints| hints(&entry));
         writer.add(&entry, asked, source)?;
     }
-    source.finishing();
-    writer.finish_with(source.observer())
+    Ok(writer)
 }

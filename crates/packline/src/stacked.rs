@@ -102,7 +102,7 @@ impl PreparedStack {
     }
 
     /// As [`Prepared::each_image`].
-    pub(crate) fn each_image(&mut self, work: &mut dyn FnMut(&Image, &mut Watch)) {
+    pub(crate) fn each_image(&mut self, work: &mut dyn FnMut(&mut Image, &mut Watch)) {
         for layer in &mut self.layers {
             if let PreparedLayer::InPlace(prepared) = layer {
                 prepared.each_image(work);

@@ -7,6 +7,7 @@ mod callers;
 mod changed_inputs;
 mod containers;
 mod damaged_content;
+mod damaged_data;
 mod delta;
 mod encrypted;
 mod escapes;

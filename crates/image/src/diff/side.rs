@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use packline_squashfs::read::{DirEntry, Inode, Listing, Node as InodeNode, NodeType};
 use packline_tree::{Bytes, Device, Meta, Xattr};
 
-use super::DiffPlace;
+use super::{DiffPlace, DiffRequest};
 use crate::{Error, OpenedImage};
 
 /// Size of each image's cache of decompressed metadata, bytes.
@@ -56,9 +56,12 @@ pub(super) enum Handle {
 }
 
 impl Side {
-    pub(super) fn open(place: &DiffPlace) -> Result<Side, Error> {
+    pub(super) fn open(place: &DiffPlace, request: &DiffRequest) -> Result<Side, Error> {
         match place {
-            DiffPlace::Image(place) => Ok(Side::Image(place.open(METADATA)?)),
+            DiffPlace::Image(place) => {
+                let image = place.open(METADATA)?;
+                Ok(Side::Image(if request.compared.contents { image.checked() } else { image }))
+            }
             DiffPlace::Directory(path) => Ok(Side::Directory(path.clone())),
         }
     }

@@ -9,7 +9,7 @@ use super::items::Tag;
 use super::sink::Sink;
 use super::sparse::{Segments, SparseFile};
 use super::{Asked, TarSummary};
-use crate::{Error, Observer, OpenedImage, Progress};
+use crate::{Error, Observer, OpenedImage, Progress, Resources};
 
 /// Bytes of a map that are made at once.
 const MAP_PIECE: usize = 64 << 10;
@@ -78,6 +78,22 @@ impl<'a> Content<'a> {
                 self.problem(&path.unwrap_or_default(), error)?;
                 self.content(length, None)
             }
+        }
+    }
+
+    /// Compares the data of the image with its record, unless damage has been reported; called when all contents have been read.
+    pub(super) fn compare_data(&mut self, resources: &Resources) -> Result<(), Error> {
+        self.end_file()?;
+        if self.summary.damaged > 0 {
+            return Ok(());
+        }
+        match self.opened.compare_data(resources) {
+            Err(fault) if self.asked.continue_on_error => {
+                self.summary.damaged += 1;
+                self.observer.problem(&fault);
+                Ok(())
+            }
+            compared => compared,
         }
     }
 

@@ -17,6 +17,8 @@ pub struct ResultCollector<'o> {
     entries: u64,
     warned: BTreeSet<Topic>,
     written: Written,
+    /// Whether content of the image could not be read.
+    pub is_damaged: bool,
     observer: &'o mut dyn Observer,
     /// Length of the image, bytes.
     total: u64,
@@ -26,7 +28,7 @@ impl<'o> ResultCollector<'o> {
     /// `total` is the length of the image, bytes.
     pub fn new(observer: &'o mut dyn Observer, total: u64) -> ResultCollector<'o> {
         let (counts, written) = (UnpackCounts::default(), Written::default());
-        ResultCollector { counts, entries: 0, warned: BTreeSet::new(), written, observer, total }
+        ResultCollector { counts, entries: 0, warned: BTreeSet::new(), written, is_damaged: false, observer, total }
     }
 
     /// Results of files with several names since the last call.
@@ -53,6 +55,7 @@ impl<'o> ResultCollector<'o> {
         }
         for problem in &outcome.problems {
             self.counts.errors += 1;
+            self.is_damaged |= matches!(problem, Error::Read { .. });
             self.observer.problem(problem);
         }
         self.observer.advance(&self.progress());

@@ -126,6 +126,13 @@ impl UnpackRequest {
     }
 }
 
+impl UnpackRequest {
+    /// Whether all contents of the image are read.
+    pub(super) fn is_whole(&self) -> bool {
+        self.subdirectory.is_empty() && self.selection.has_all_files()
+    }
+}
+
 /// Counts of unpacked entries and bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UnpackCounts {

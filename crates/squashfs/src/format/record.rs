@@ -15,7 +15,6 @@
 
 use packline_cache::encoder_hash;
 use packline_codec::Spec;
-use packline_engine::CancelToken;
 
 use crate::Options;
 use crate::format::wire::Put;
@@ -29,8 +28,6 @@ const VERSION: u16 = 1;
 const ALL_TRIED: u16 = 1;
 /// Bytes before the record's own hash.
 const HASHED: usize = 48;
-/// Bytes of the data area that are read at a time.
-const PIECE: u64 = 256 << 10;
 /// Images that are padded to less have no record: their users expect no byte behind the last table.
 const PADDING_LEAST: u32 = 4096;
 
@@ -112,26 +109,6 @@ impl Record {
         let data = u32::from(half(12)) | u32::from(half(14)) << 16;
         Ok(Some(Record { data, all_tried: half(10) & ALL_TRIED != 0, encoder }))
     }
-}
-
-/// The CRC-32 of an image's data area.
-///
-/// # Errors
-/// [`ReadError::Input`], [`ReadError::Cancelled`].
-pub(crate) fn data_checksum(image: &Image, cancel: &CancelToken) -> Result<u32, ReadError> {
-    let mut checksum = crc32fast::Hasher::new();
-    let (mut at, end) = (image.data_start(), image.superblock().inode_table);
-    let mut piece = vec![0; PIECE as usize];
-    while at < end {
-        if cancel.is_cancelled() {
-            return Err(ReadError::Cancelled);
-        }
-        let bytes = &mut piece[..(end - at).min(PIECE) as usize];
-        image.store().read(at, bytes)?;
-        checksum.update(bytes);
-        at += bytes.len() as u64;
-    }
-    Ok(checksum.finalize())
 }
 
 fn encoder(options: &Options) -> Hash {

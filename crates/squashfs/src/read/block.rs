@@ -199,7 +199,9 @@ impl BlockDecoder {
     pub(super) fn fragment_into(&mut self, place: BlockPlace, out: &mut [u8]) -> Result<usize, ReadError> {
         if !place.compressed && place.stored as usize <= out.len() {
             let length = place.stored as usize;
-            return self.image.store().read(place.offset, &mut out[..length]).map(|()| length);
+            self.image.store().read(place.offset, &mut out[..length])?;
+            self.note(place.offset, &out[..length]);
+            return Ok(length);
         }
         self.load(place.offset, place.stored as usize)?;
         self.unpack(place, 0, out)
@@ -208,7 +210,16 @@ impl BlockDecoder {
     /// Reads `length` stored bytes, for [`BlockDecoder::unpack`].
     pub(super) fn load(&mut self, offset: u64, length: usize) -> Result<(), ReadError> {
         self.stored.resize(length, 0);
-        self.image.store().read(offset, &mut self.stored)
+        self.image.store().read(offset, &mut self.stored)?;
+        self.note(offset, &self.stored);
+        Ok(())
+    }
+
+    /// Adds stored bytes to the check of the data area, if there is one.
+    fn note(&self, offset: u64, stored: &[u8]) {
+        if let Some(check) = self.image.check() {
+            check.add(offset, stored);
+        }
     }
 
     /// The stored bytes of a block at index `at` of the loaded bytes; fewer if they were not loaded.
@@ -221,7 +232,8 @@ impl BlockDecoder {
     pub(super) fn unpack(&mut self, place: BlockPlace, at: usize, out: &mut [u8]) -> Result<usize, ReadError> {
         let stored = &self.stored[at..at + place.stored as usize];
         if place.compressed {
-            return self.decoder.decompress(stored, out).map_err(|error| malformed(place, out.len(), &error));
+            let decoded = self.image.check_strictly(stored).and_then(|()| self.decoder.decompress(stored, out));
+            return decoded.map_err(|error| malformed(place, out.len(), &error));
         }
         check_length(place, stored.len(), stored.len().min(out.len()))?;
         out[..stored.len()].copy_from_slice(stored);

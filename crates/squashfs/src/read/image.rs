@@ -1,8 +1,10 @@
 //! An open image: its superblock and tables; everything else is read on demand.
 
-use packline_codec::Spec;
+use packline_codec::{CodecError, Spec};
+use packline_engine::CancelToken;
 use packline_tree::Xattr;
 
+use super::data_check::DataCheck;
 use super::find_image;
 use super::metadata::{Cursor, MetaPlace, Store};
 use super::walk::check_kind;
@@ -38,6 +40,10 @@ pub struct Opening {
 #[derive(Clone)]
 pub struct Image {
     inner: Arc<Inner>,
+    /// Set if the blocks that are read are compared with the image's record.
+    check: Option<Arc<DataCheck>>,
+    /// Whether blocks that Linux cannot decode are faults.
+    strict: bool,
 }
 
 struct Inner {
@@ -67,9 +73,48 @@ impl Image {
         let store = Arc::new(Store::new(input, origin, codec, opening.metadata_cache));
         let tables = Tables::read(&store, &superblock)?;
         let ids = read_ids(&store, &tables)?;
-        let image = Image { inner: Arc::new(Inner { superblock, store, tables, ids, data_start }) };
+        let image =
+            Image { inner: Arc::new(Inner { superblock, store, tables, ids, data_start }), check: None, strict: false };
         image.check_root()?;
         Ok(image)
+    }
+
+    /// The same image, for [`Image::compare_data`] after its blocks have been read: their checksum is computed on the way.
+    #[must_use]
+    pub fn checked(&self) -> Image {
+        Image { check: DataCheck::of(self).map(Arc::new), ..self.clone() }
+    }
+
+    /// The same image, in which a data block that Linux cannot decode for lack of memory is a fault.
+    pub(crate) fn strict(self) -> Image {
+        Image { strict: true, ..self }
+    }
+
+    /// Checks a compressed block of the image, if it is strict.
+    pub(super) fn check_strictly(&self, block: &[u8]) -> Result<(), CodecError> {
+        if self.strict { self.check_window(block) } else { Ok(()) }
+    }
+
+    /// Checks that Linux has the memory to decode a block: for zstd it allocates that of a window as large as a block.
+    pub(crate) fn check_window(&self, block: &[u8]) -> Result<(), CodecError> {
+        match self.codec() {
+            codec @ Spec::Zstd(_) => codec.check_parameters(self.superblock().block_size as usize, block),
+            _ => Ok(()),
+        }
+    }
+
+    /// Compares the data area with the checksum in the record after the image, which finds damage that no decoder notices. Reads what has
+    /// not been read through this image or a clone of it. Without a record, or if this is not an image of [`Image::checked`], nothing is compared.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] if the data has another checksum, [`ReadError::Input`], [`ReadError::Cancelled`].
+    pub fn compare_data(&self, cancel: &CancelToken) -> Result<(), ReadError> {
+        self.check.as_ref().map_or(Ok(()), |check| check.compare(&self.inner.store, cancel))
+    }
+
+    /// The check that gets each stored block that is read.
+    pub(super) fn check(&self) -> Option<&DataCheck> {
+        self.check.as_deref()
     }
 
     /// The superblock, checked.

@@ -14,6 +14,7 @@
 //! cannot be made, written or read, the block is decoded again.
 
 mod block;
+pub(crate) mod data_check;
 mod error;
 mod find;
 mod image;

@@ -1,10 +1,11 @@
 //! Every metadata block of every table: it decompresses, is full unless it is the last, and the next one follows directly.
 
-use packline_codec::METADATA_BLOCK_SIZE;
+use packline_codec::{METADATA_BLOCK_SIZE, Spec};
 
 use super::finding::Report;
 use super::{VerifySettings, check_cancelled};
 use crate::format::tables::decode::Indexed;
+use crate::format::wire::STORED;
 use crate::read::metadata::Area;
 use crate::read::{Image, ReadError};
 
@@ -40,7 +41,10 @@ impl Scan<'_, '_> {
                 self.index_entry(index, number, at)?;
             }
             let (next, length) = match self.image.store().block(area, at) {
-                Ok(block) => (block.next, block.bytes.len()),
+                Ok(block) => {
+                    self.window(area, at, block.next)?;
+                    (block.next, block.bytes.len())
+                }
                 Err(error) => {
                     self.report.unread(None, error)?;
                     match self.next_of_broken(area, at)? {
@@ -60,6 +64,24 @@ impl Scan<'_, '_> {
         }
         self.report.totals.metadata_bytes += total;
         Ok(total)
+    }
+
+    /// Checks that Linux has the memory to decode the block at bytes `at..next`.
+    fn window(&mut self, area: &Area, at: u64, next: u64) -> Result<(), ReadError> {
+        if !matches!(self.image.codec(), Spec::Zstd(_)) {
+            return Ok(());
+        }
+        let mut stored = vec![0; (next - at) as usize];
+        self.image.store().read(at, &mut stored)?;
+        let (header, payload) = stored.split_at(2);
+        if u16::from_le_bytes([header[0], header[1]]) & STORED != 0 {
+            return Ok(());
+        }
+        if let Err(cause) = self.image.check_window(payload) {
+            let what = format!("{}: a metadata block that Linux cannot decode: {cause}", area.name);
+            self.report.fault(at, what, "a window that is no larger than a block");
+        }
+        Ok(())
     }
 
     /// The position of the next block, which is known even if a block does not decompress.

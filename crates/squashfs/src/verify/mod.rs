@@ -36,6 +36,7 @@ pub struct VerifySettings {
 /// Those that are not faults of the image: [`ReadError::Cancelled`], [`ReadError::Unsupported`] if there is no decoder or the image has
 /// more inodes than `settings` allow, [`ReadError::Internal`].
 pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Examiner) -> Result<Verified, ReadError> {
+    let image = &image.checked().strict();
     let mut report = Report { totals: Verified::default(), examiner };
     tables::superblock(image, &mut report)?;
     let listed = metadata::all(image, settings, &mut report)?;

@@ -2,7 +2,7 @@
 
 use super::VerifySettings;
 use super::finding::Report;
-use crate::format::record::{RECORD_BYTES, Record, data_checksum};
+use crate::format::record::{RECORD_BYTES, Record};
 use crate::read::{Image, ReadError};
 
 /// Reads the record, if there is one. Returns its length, bytes.
@@ -16,21 +16,8 @@ pub(super) fn length(image: &Image, report: &mut Report<'_>) -> Result<u64, Read
 
 /// Compares the data with the checksum, where nothing else found a fault: decoders do not look at each bit.
 pub(super) fn data(image: &Image, settings: &VerifySettings, report: &mut Report<'_>) -> Result<(), ReadError> {
-    let Ok(Some(record)) = Record::read(image) else { return Ok(()) };
     if report.totals.faults > 0 {
         return Ok(());
     }
-    match data_checksum(image, &settings.reading.engine.cancel) {
-        Ok(found) if found == record.data => {}
-        Ok(found) => {
-            let what = format!("data with the checksum {found:#010x}");
-            report.fault(
-                image.data_start(),
-                what,
-                format!("{:#010x}, that of the record behind the image", record.data),
-            );
-        }
-        Err(error) => report.unread(None, error)?,
-    }
-    Ok(())
+    image.compare_data(&settings.reading.engine.cancel).or_else(|error| report.unread(None, error))
 }

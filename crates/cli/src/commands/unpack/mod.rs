@@ -144,6 +144,8 @@ impl Command for Unpack {
              A name that ends as that of another format (.zip, .tar.lz4, .sqfs) is refused unless --to is given, or it ends in a slash.\n\
              The tar in a .lrz file is unpacked as a whole; options of images are refused for it.\n\
              If a pattern matches nothing, nothing is unpacked; with --continue the rest is.\n\
+             When all of an image has been read, its data is compared with the checksum that packline stored after the image. A \
+             difference is an error: damage that no decoder noticed, in any file.\n\
              An image or a .lrz file in a pipe is stored first, in TMPDIR or /var/tmp; an encrypted .lrz file is not taken from one.\n\
              In an existing directory, what was written before a failure stays. A directory's data is synced only with --sync.",
             patterns::LANGUAGE

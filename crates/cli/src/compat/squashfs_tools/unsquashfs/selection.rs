@@ -67,7 +67,15 @@ impl Chosen {
 
     /// As a selection of a walk.
     pub fn selection(self) -> Selection {
+        if self.is_all() {
+            return Selection::all();
+        }
         Selection { filter: Some(PathFilter::new(move |path| !self.keeps(path))), ..Selection::all() }
+    }
+
+    fn is_all(&self) -> bool {
+        let takes_all = self.extracts.is_none() || self.takes_all;
+        takes_all && self.max_depth.is_none() && self.excludes.is_empty() && self.anywhere.is_empty()
     }
 
     fn keeps(&self, path: &[u8]) -> bool {

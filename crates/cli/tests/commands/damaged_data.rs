@@ -1,0 +1,65 @@
+//! Images whose data is damaged where no decoder notices: each command that reads all of it says so.
+
+use packline_testkit::{Random, Sandbox};
+
+use crate::sandbox;
+
+/// An image `i.sqfs` with a byte of `tree/noise` changed, which is stored as it is.
+fn damaged() -> Sandbox {
+    let sandbox = sandbox();
+    let noise = Random::new(1).noise(100_000);
+    sandbox.write("tree/noise", &noise);
+    sandbox.write("tree/text", "text ".repeat(1000));
+    sandbox.good(&["pack", "-q", "tree", "i.sqfs"]);
+    let mut image = sandbox.read("i.sqfs");
+    let place = image.windows(100).position(|bytes| *bytes == noise[..100]).unwrap();
+    image[place + 5000] ^= 4;
+    sandbox.write("i.sqfs", image);
+    sandbox
+}
+
+const WORDS: &str = "data with the checksum 0x";
+
+#[test]
+fn reports_damage_that_no_decoder_notices() {
+    let sandbox = damaged();
+    let image = sandbox.read("i.sqfs");
+    for (words, output) in [
+        (&["unpack", "i.sqfs", "o"][..], "o"),
+        (&["unpack", "i.sqfs", "o.tar"], "o.tar"),
+        (&["unpack", "i.sqfs", "o.tar.gz", "-j0"], "o.tar.gz"),
+        (&["pack", "i.sqfs", "o.sqfs"], "o.sqfs"),
+        (&["pack", "i.sqfs", "o.sqfs", "-c", "lz4", "-j0"], "o.sqfs"),
+        (&["pack", "i.sqfs", "o.sqfs", "--exclude", "text"], "o.sqfs"),
+        (&["pack", "tree", "i.sqfs", "o.sqfs", "--order", "similar"], "o.sqfs"),
+        (&["mksquashfs", "tree", "i.sqfs", "-no-progress"], "o"),
+        (&["unsquashfs", "-no-progress", "-d", "o", "i.sqfs"], "o"),
+        // It extracts into a directory that stays.
+        (&["rdsquashfs", "-q", "-u", "/", "-p", "d", "i.sqfs"], "o"),
+        (&["sqfs2tar", "i.sqfs"], "o"),
+    ] {
+        let message = sandbox.bad(1, words);
+        assert!(message.contains("i.sqfs") && message.contains(WORDS), "{words:?}: {message}");
+        assert!(!sandbox.at(output).exists(), "{words:?}");
+        assert!(sandbox.read("i.sqfs") == image, "{words:?}");
+    }
+    let message = sandbox.bad(2, &["diff", "i.sqfs", "tree"]);
+    assert!(message.contains(WORDS), "{message}");
+    sandbox.bad(1, &["verify", "i.sqfs"]);
+}
+
+#[test]
+fn goes_on_after_such_damage_if_asked_to() {
+    let sandbox = damaged();
+    for (words, output) in [
+        (&["unpack", "--continue", "i.sqfs", "o"][..], "o/noise"),
+        (&["unpack", "--continue", "i.sqfs", "o.tar"], "o.tar"),
+    ] {
+        let message = sandbox.bad(3, words);
+        assert!(message.contains(WORDS), "{words:?}: {message}");
+        assert!(sandbox.at(output).exists(), "{words:?}");
+    }
+    // A part of an image is not compared.
+    sandbox.good(&["unpack", "i.sqfs", "p", "text"]);
+    sandbox.good(&["cat", "i.sqfs", "text"]);
+}

@@ -1,0 +1,219 @@
+//! Compares the data area of an image with the checksum in its record, while blocks are read.
+//!
+//! Most codecs have no checksum of their own, so a damaged block often decodes to wrong bytes without an error. Each stored block that is
+//! read adds its CRC-32 to a map of ranges, in which neighbours are joined: blocks that are read in order make one range. At the end the
+//! bytes that no range covers (gaps, blocks of files that were left out, ranges beyond the limit) are read, so that the result never
+//! depends on the order or on timing.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crc32fast::Hasher;
+use packline_engine::CancelToken;
+
+use super::metadata::Store;
+use super::{Image, ReadError};
+use crate::format::record::Record;
+
+/// Bytes that are read at a time.
+const PIECE: u64 = 256 << 10;
+/// Ranges that are kept, about 1 MB: a block that joins none of so many is read again at the end.
+const RANGES_MOST: usize = 1 << 14;
+
+/// The expected checksum of a data area, and those of the ranges that have been read.
+#[derive(Debug)]
+pub(super) struct DataCheck {
+    area: Range,
+    ranges: Mutex<BTreeMap<u64, Range>>,
+}
+
+/// Consecutive bytes of an image and their CRC-32.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    start: u64,
+    end: u64,
+    crc: u32,
+}
+
+impl Range {
+    /// The range of both; `next` starts at the end of this one.
+    fn joined(self, next: Range) -> Range {
+        let mut both = Hasher::new_with_initial_len(self.crc, self.end - self.start);
+        both.combine(&Hasher::new_with_initial_len(next.crc, next.end - next.start));
+        Range { start: self.start, end: next.end, crc: both.finalize() }
+    }
+}
+
+impl DataCheck {
+    /// The check of an image; `None` if it has no record, or none that is sound.
+    pub(super) fn of(image: &Image) -> Option<DataCheck> {
+        let Ok(Some(Record { data: crc, .. })) = Record::read(image) else { return None };
+        let start = image.data_start();
+        let area = Range { start, end: image.superblock().inode_table.max(start), crc };
+        Some(DataCheck { area, ranges: Mutex::default() })
+    }
+
+    /// Adds stored bytes that were read from `start` on; bytes that have been added before are ignored.
+    pub(super) fn add(&self, start: u64, bytes: &[u8]) {
+        let end = start + bytes.len() as u64;
+        if bytes.is_empty() || start < self.area.start || end > self.area.end || !is_free(&self.ranges(), start, end) {
+            return;
+        }
+        let range = Range { start, end, crc: crc32fast::hash(bytes) };
+        insert(&mut self.ranges(), range);
+    }
+
+    /// Reads what has not been added, and compares the checksum of the whole data area.
+    pub(super) fn compare(&self, store: &Store, cancel: &CancelToken) -> Result<(), ReadError> {
+        let area = self.area;
+        let mut all = Range { end: area.start, crc: 0, ..area };
+        for range in std::mem::take(&mut *self.ranges()).into_values() {
+            all = read_to(range.start, all, store, cancel)?.joined(range);
+        }
+        all = read_to(area.end, all, store, cancel)?;
+        insert(&mut self.ranges(), all);
+        if all.crc == area.crc {
+            return Ok(());
+        }
+        let what = format!("data with the checksum {:#010x}", all.crc);
+        let expected = format!("{:#010x}, the checksum in the record of the image", area.crc);
+        Err(ReadError::corrupt(area.start, what, expected))
+    }
+
+    /// The map is consistent even if a thread panicked.
+    fn ranges(&self) -> MutexGuard<'_, BTreeMap<u64, Range>> {
+        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether no range has a byte of `start..end`.
+fn is_free(ranges: &BTreeMap<u64, Range>, start: u64, end: u64) -> bool {
+    ranges.range(..end).next_back().is_none_or(|(_, before)| before.end <= start)
+}
+
+/// Inserts a range, unless another thread was faster, and joins it with its neighbours.
+fn insert(ranges: &mut BTreeMap<u64, Range>, mut range: Range) {
+    if !is_free(ranges, range.start, range.end) {
+        return;
+    }
+    let before = ranges.range(..range.start).next_back().map(|(_, before)| *before);
+    if let Some(before) = before.filter(|before| before.end == range.start) {
+        range = before.joined(range);
+    }
+    if let Some(after) = ranges.remove(&range.end) {
+        range = range.joined(after);
+    }
+    if ranges.len() < RANGES_MOST || ranges.contains_key(&range.start) {
+        ranges.insert(range.start, range);
+    }
+}
+
+/// Extends a range to byte `end` by reading the image.
+fn read_to(end: u64, mut range: Range, store: &Store, cancel: &CancelToken) -> Result<Range, ReadError> {
+    if range.end >= end {
+        return Ok(range);
+    }
+    let mut checksum = Hasher::new_with_initial_len(range.crc, range.end - range.start);
+    let mut piece = vec![0; (end - range.end).min(PIECE) as usize];
+    while range.end < end {
+        if cancel.is_cancelled() {
+            return Err(ReadError::Cancelled);
+        }
+        let bytes = &mut piece[..(end - range.end).min(PIECE) as usize];
+        store.read(range.end, bytes)?;
+        checksum.update(bytes);
+        range.end += bytes.len() as u64;
+    }
+    Ok(Range { crc: checksum.finalize(), ..range })
+}
+
+/// The CRC-32 of an image's data area.
+///
+/// # Errors
+/// [`ReadError::Input`], [`ReadError::Cancelled`].
+pub(crate) fn data_checksum(image: &Image, cancel: &CancelToken) -> Result<u32, ReadError> {
+    let start = image.data_start();
+    let none = Range { start, end: start, crc: 0 };
+    read_to(image.superblock().inode_table, none, image.store(), cancel).map(|range| range.crc)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::{Opening, Origin};
+    use crate::test_image::{file, image};
+    use packline_testkit::Random;
+    use std::sync::Arc;
+
+    /// An image with a record, and its bytes.
+    fn sample() -> (Image, Vec<u8>) {
+        let noise = Random::new(1).noise(60_000);
+        let bytes = image([file("a", &noise)], "lz4", |options| options.pad = 4096);
+        let opening = Opening { origin: Origin::At(0), metadata_cache: 1 << 20 };
+        (Image::open(Arc::new(bytes.clone()), opening).unwrap(), bytes)
+    }
+
+    fn compare(check: &DataCheck, image: &Image) -> Result<(), ReadError> {
+        check.compare(image.store(), &CancelToken::default())
+    }
+
+    #[test]
+    fn ranges_in_any_order_have_the_checksum_of_the_whole() {
+        let (image, bytes) = sample();
+        let area = DataCheck::of(&image).unwrap().area;
+        assert!(area.end - area.start > 50_000);
+        for step in [997, 4096, 50_000] {
+            for stride in [1usize, 3, 7] {
+                let check = DataCheck::of(&image).unwrap();
+                let starts: Vec<u64> = (area.start..area.end).step_by(step).collect();
+                for first in 0..stride {
+                    for start in starts.iter().skip(first).step_by(stride).rev() {
+                        let end = (start + step as u64).min(area.end);
+                        check.add(*start, &bytes[*start as usize..end as usize]);
+                        // Known bytes, bytes that overlap known ones, and bytes outside the area count for nothing.
+                        check.add(*start, &bytes[*start as usize..end as usize]);
+                        check.add(*start + 1, &[0; 2]);
+                        check.add(area.end - 1, &[0; 2]);
+                    }
+                }
+                assert_eq!(check.ranges().len(), 1, "{step} {stride}");
+                compare(&check, &image).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_were_not_added_are_read() {
+        let (image, bytes) = sample();
+        let check = DataCheck::of(&image).unwrap();
+        compare(&check, &image).unwrap();
+        let check = DataCheck::of(&image).unwrap();
+        let start = check.area.start + 1000;
+        check.add(start, &bytes[start as usize..][..5000]);
+        compare(&check, &image).unwrap();
+        assert_eq!(data_checksum(&image, &CancelToken::default()).unwrap(), check.area.crc);
+    }
+
+    #[test]
+    fn a_wrong_byte_is_found() {
+        let (image, bytes) = sample();
+        let check = DataCheck::of(&image).unwrap();
+        let start = check.area.start + 1000;
+        let mut block = bytes[start as usize..][..5000].to_vec();
+        block[4999] ^= 1;
+        check.add(start, &block);
+        let error = compare(&check, &image).unwrap_err();
+        assert!(matches!(error, ReadError::Corrupt { offset, .. } if offset == check.area.start), "{error}");
+    }
+
+    #[test]
+    fn no_more_ranges_are_kept_than_the_limit() {
+        let mut ranges = BTreeMap::new();
+        for number in 0..2 * RANGES_MOST as u64 {
+            insert(&mut ranges, Range { start: 10 * number, end: 10 * number + 1, crc: 0 });
+        }
+        assert_eq!(ranges.len(), RANGES_MOST);
+        insert(&mut ranges, Range { start: 1, end: 2, crc: 0 });
+        assert_eq!((ranges.len(), ranges[&0].end), (RANGES_MOST, 2));
+    }
+}

@@ -41,8 +41,8 @@ fn no_name_is_used_twice_and_every_option_is_described() {
 fn options_stand_below_their_own_headings() {
     let headings_of = |long: &str| match long {
         "help" | "version" | "help-advanced" | "notes" => Some(&[None][..]),
-        "json" | "quiet" | "no-progress" => Some(&[None, Some("Output"), Some("Report")]),
-        "stats" => Some(&[None, Some("Output")]),
+        "json" | "quiet" | "no-progress" => Some(&[None, Some("Output"), Some("Report")][..]),
+        "stats" => Some(&[None, Some("Output")][..]),
         _ => None,
     };
     for command in COMMANDS.iter().filter(|command| !command.compat.is_drop_in()) {

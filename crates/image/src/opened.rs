@@ -201,7 +201,7 @@ impl OpenedImage {
     /// The same image, for [`OpenedImage::compare_data`] after its contents have been read.
     #[must_use]
     pub fn checked(&self) -> OpenedImage {
-        OpenedImage { image: self.image.checked(), display_path: self.display_path.clone() }
+        OpenedImage { image: self.image.checked(), ..self.clone() }
     }
 
     /// Compares the data with the checksum in the record of the image: see [`Image::compare_data`].

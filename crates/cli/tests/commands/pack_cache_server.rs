@@ -36,7 +36,7 @@ fn expected(sandbox: &Sandbox, codec: &str) -> Vec<u8> {
 }
 
 fn warnings(ran: &Ran) -> Vec<&str> {
-    ran.stderr.lines().filter(|line| line.contains("warning")).collect()
+    ran.stderr.lines().filter(|line| line.contains("warning: ")).collect()
 }
 
 /// On a machine where much else runs, answers may take longer than compressing.

@@ -28,6 +28,14 @@ fn has_loop_device() -> bool {
     file.is_some_and(|file| LoopDevice::over(file.path()).is_ok())
 }
 
+/// Whether commands can run in a mount namespace of their own, which needs a root directory that is a mount point. If not: as
+/// [`tools::need`].
+pub fn namespaces() -> bool {
+    static ALLOWED: OnceLock<bool> = OnceLock::new();
+    let runs = || tools::run(Command::new("unshare").args(["-m", "true"])).is_ok();
+    tools::need(&["unshare"]) && allowed() && (*ALLOWED.get_or_init(runs) || tools::skip("needs unshare -m to work"))
+}
+
 /// Whether [`Mounted::scratch`] works. If not: as [`tools::need`].
 pub fn scratch_available() -> bool {
     tools::need(&["mkfs.ext4"]) && loop_devices()

@@ -61,6 +61,7 @@ const KEEPING: &[&str] = &[
     "trace",
     // Transcripts have these; order: crates/cli/tests/commands/pack_order.rs too.
     "manifest",
+    "overlay",
     "run-commands",
     "one-file-system",
     "no-hard-links",

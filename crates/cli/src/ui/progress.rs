@@ -49,6 +49,8 @@ pub struct Bar {
     place: DrawnBar,
     /// Whether anything has been shown: until then a passphrase may be asked for, and nothing is drawn.
     shown: Cell<bool>,
+    /// Whether it is drawn again and again while nothing is reported.
+    ticks: bool,
     /// The ratio shown last: the message is formatted again only when it changes.
     ratio: Cell<Option<u64>>,
     /// The pass and its part that are shown.
@@ -60,21 +62,23 @@ pub struct Bar {
 impl Bar {
     /// A bar that is not drawn before there is progress.
     pub fn new(place: &DrawnBar) -> Bar {
-        Bar { place: place.clone(), ..Bar::on(ProgressDrawTarget::stderr_with_hz(REDRAWS)) }
+        Bar { place: place.clone(), ticks: true, ..Bar::on(ProgressDrawTarget::stderr_with_hz(REDRAWS)) }
     }
 
     fn on(target: ProgressDrawTarget) -> Bar {
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(style(OF_STREAM));
         let (place, shown) = (DrawnBar::default(), Cell::new(false));
-        Bar { bar, place, shown, ratio: Cell::new(None), pass: Cell::new(None), total: Arc::default() }
+        Bar { bar, place, shown, ticks: false, ratio: Cell::new(None), pass: Cell::new(None), total: Arc::default() }
     }
 
     /// From now on the bar is drawn, also while nothing is reported.
     fn begin(&self) {
         if !self.shown.replace(true) {
             self.place.set(Some(self.bar.clone()));
-            self.bar.enable_steady_tick(TICK);
+            if self.ticks {
+                self.bar.enable_steady_tick(TICK);
+            }
         }
     }
 
@@ -89,7 +93,6 @@ impl Bar {
             // All passes are done, and the last one stays visible.
             return;
         }
-        self.begin();
         let whole = progress.source_total.or(self.total.get().copied());
         let (done, total) = progress.pass.map_or((progress.source_bytes, whole), |pass| (pass.done, pass.total));
         self.begin_pass(progress.pass);
@@ -109,6 +112,7 @@ impl Bar {
             self.bar.set_message(ratio.map_or(String::new(), |percent| format!(", ratio {percent}%")));
         }
         self.bar.set_position(done);
+        self.begin();
     }
 
     /// Names the pass. Rate and time left are those of each pass.
@@ -127,9 +131,9 @@ impl Bar {
 
     /// Shows what is left to do once all content is read.
     pub fn ending(&self, what: &'static str) {
-        self.begin();
         self.bar.set_style(style(ENDING));
         self.bar.set_message(what);
+        self.begin();
         self.bar.tick();
     }
 
@@ -237,12 +241,12 @@ mod tests {
         let terminal = InMemoryTerm::new(2, 100);
         let place = DrawnBar::default();
         let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-        let bar = Bar { place: place.clone(), ..Bar::on(target) };
+        let bar = Bar { place: place.clone(), ticks: true, ..Bar::on(target) };
         thread::sleep(TICK * 2);
         assert_eq!(terminal.contents(), "");
         bar.show(&Progress { source_bytes: 3 << 20, ..Progress::default() });
-        bar.bar.tick();
-        assert!(terminal.contents().starts_with("3.00 MiB"));
+        thread::sleep(TICK * 4);
+        assert!(terminal.contents().starts_with("3.00 MiB"), "{}", terminal.contents());
         assert_eq!(place.aside(|| terminal.contents()), "", "hidden for the time of a question");
         bar.clear();
         assert!(place.0.lock().unwrap().is_none());

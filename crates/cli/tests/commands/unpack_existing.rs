@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 
 use packline_testkit::model::{Node, NodeKind};
-use packline_testkit::{Ran, Sandbox, tools};
+use packline_testkit::{Ran, Sandbox, mount, tools};
 
 use crate::{PACKLINE, sandbox};
 
@@ -148,7 +148,7 @@ fn linked() -> Vec<Node> {
 /// For unsquashfs, over mounted directories: <https://github.com/plougher/squashfs-tools/issues/258>.
 #[test]
 fn copies_are_written_where_a_hard_link_is_not_possible() {
-    if !tools::need(&["unshare", "mount", "stat", "cmp"]) || !tools::root() {
+    if !tools::need(&["stat", "cmp"]) || !mount::namespaces() {
         return;
     }
     let sandbox = with_images(&linked());
@@ -182,7 +182,7 @@ fn copies_are_written_where_a_hard_link_is_not_possible() {
 
 #[test]
 fn copies_of_hard_links_are_counted() {
-    if !tools::need(&["unshare", "mount"]) || !tools::root() {
+    if !mount::namespaces() {
         return;
     }
     let sandbox = with_images(&linked());

@@ -21,7 +21,7 @@ pub enum Container {
 }
 
 /// Containers of trees, for messages.
-const OF_TREES: &str = "squashfs (.sqfs, .squashfs, .sfs, .snap, .img), lrz (.lrz)";
+const OF_TREES: &str = "squashfs (.sqfs, .squashfs, .sqsh, .sqs, .sfs, .snap, .img), lrz (.lrz)";
 
 impl Container {
     /// The name that [`Container::for_tree`] takes.
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_name_decides() {
-        for name in ["a.sqfs", "a.SquashFS", "a.sfs", "a.img", "a", "/dev/loop0", "lrz"] {
+        for name in ["a.sqfs", "a.SquashFS", "a.sfs", "a.sqsh", "a.sqs", "a.img", "a", "/dev/loop0", "lrz"] {
             assert_eq!(Container::for_tree_at(Path::new(name)).unwrap(), Container::SquashFs, "{name}");
         }
         assert_eq!(Container::for_tree_at(Path::new("a.Lrz")).unwrap(), Container::Lrz);

@@ -31,6 +31,8 @@ const ENDINGS: &[(&str, FileKind)] = &[
     (".sqfs", FileKind::SquashFs),
     (".squashfs", FileKind::SquashFs),
     (".sfs", FileKind::SquashFs),
+    (".sqsh", FileKind::SquashFs),
+    (".sqs", FileKind::SquashFs),
     (".snap", FileKind::SquashFs),
     (".img", FileKind::SquashFs),
     (".lrz", FileKind::Lrz),
@@ -138,6 +140,7 @@ mod tests {
         assert_eq!(kind("x.tar.lz4"), Some(OtherTar("lz4")));
         assert_eq!(kind("x.tar.lrz"), Some(FileKind::Lrz));
         assert_eq!(kind("x.tar.sqfs"), Some(FileKind::SquashFs));
+        assert_eq!((kind("root.sqsh"), kind("root.SQS")), (Some(FileKind::SquashFs), Some(FileKind::SquashFs)));
         assert_eq!(kind("x.Zip"), Some(Other("a zip archive")));
         for name in ["x", "tar", ".tar", "x.tar/y", "x.tar.d", "x.data", "x.", ".", "..", "/", ""] {
             assert_eq!(kind(name), None, "{name}");

@@ -179,6 +179,40 @@ fn an_image_after_other_data_is_found() {
     assert_eq!(sandbox.run(&["list", "--offset", "12344", "behind"]).status, 1);
 }
 
+/// A program may have a superblock as a constant, and a partition that was written twice begins with an old one.
+#[test]
+fn an_image_after_copies_of_superblocks_is_found() {
+    let sandbox = crate::sandbox();
+    sandbox.create_dir("tree");
+    sandbox.write("tree/f", "hello");
+    sandbox.good(&["pack", "-q", "tree", "small.sqfs", "-c", "none"]);
+    sandbox.write("tree/g", vec![b'g'; 300_000]);
+    sandbox.good(&["pack", "-q", "tree", "image.sqfs", "-c", "none"]);
+    let (small, image) = (sandbox.read("small.sqfs"), sandbox.read("image.sqfs"));
+    let program = vec![7; 5000];
+    let copy = image[..96].to_vec();
+    let other = [&small[..96], &vec![0; small.len()]].concat();
+    for before in [copy.clone(), other.clone(), [copy.clone(), other, copy].concat()] {
+        let before = [&program[..], &before].concat();
+        sandbox.write("behind", [&before[..], &image].concat());
+        let info: Value = serde_json::from_str(&sandbox.good(&["info", "behind", "--json"]).text()).unwrap();
+        assert_eq!(info["offset"], before.len());
+        assert_eq!(sandbox.good(&["cat", "behind", "f"]).text(), "hello");
+    }
+    // What a damaged or truncated image contains is not it.
+    sandbox.write("outer/inner.sqfs", &small);
+    sandbox.good(&["pack", "-q", "outer", "outer.sqfs", "-c", "none"]);
+    let outer = sandbox.read("outer.sqfs");
+    let mut damaged = outer.clone();
+    let place = |at: usize| u64::from_le_bytes(outer[at..at + 8].try_into().unwrap()) as usize;
+    let (used, inodes) = (place(40), place(64));
+    damaged[inodes..inodes + 2].copy_from_slice(&[0xff, 0xff]);
+    for bytes in [damaged.clone(), [program, damaged].concat(), outer[..used - 1].to_vec()] {
+        sandbox.write("behind", bytes);
+        assert_eq!(sandbox.run(&["list", "behind"]).status, 1);
+    }
+}
+
 #[test]
 fn info_counts_what_is_there() {
     if !ready() {

@@ -10,14 +10,14 @@ use crate::format::superblock::{MAGIC_BYTES, SUPERBLOCK_BYTES, Superblock};
 /// Bytes looked at in one go when an image is searched.
 const SEARCH_BYTES: usize = 1 << 20;
 
-/// The offset of the first image in `input`: a superblock whose fields hold together, at any byte (an AppImage has one behind
-/// its program).
+/// The offset of the first superblock at or after byte `from` of `input` whose fields hold together, at any byte (an AppImage has one
+/// behind its program).
 ///
 /// # Errors
 /// Those of reading.
-pub(super) fn find_image(input: &dyn Input) -> io::Result<Option<u64>> {
+pub(super) fn find_superblock(input: &dyn Input, from: u64) -> io::Result<Option<u64>> {
     let mut window = Vec::new();
-    let mut at = 0;
+    let mut at = from;
     while at + SUPERBLOCK_BYTES <= input.size() {
         window.resize((input.size() - at).min(SEARCH_BYTES as u64) as usize, 0);
         input.read_at(at, &mut window)?;
@@ -54,9 +54,11 @@ mod tests {
             let mut input = b"hsqs".repeat(before / 4 + 1);
             input.truncate(before);
             input.extend_from_slice(&image);
-            assert_eq!(find_image(&input).unwrap(), Some(before as u64), "{before}");
+            assert_eq!(find_superblock(&input, 0).unwrap(), Some(before as u64), "{before}");
+            assert_eq!(find_superblock(&input, before as u64).unwrap(), Some(before as u64), "{before}");
+            assert_eq!(find_superblock(&input, before as u64 + 1).unwrap(), None, "{before}");
             input.truncate(before + 4095);
-            assert_eq!(find_image(&input).unwrap(), None, "{before}");
+            assert_eq!(find_superblock(&input, 0).unwrap(), None, "{before}");
         }
     }
 }

@@ -5,7 +5,7 @@ use packline_engine::CancelToken;
 use packline_tree::Xattr;
 
 use super::data_check::DataCheck;
-use super::find_image;
+use super::find_superblock;
 use super::metadata::{Cursor, MetaPlace, Store};
 use super::walk::check_kind;
 use super::{BlockPlace, Blocks, DirData, DirEntry, FileData, Inode, InodeRef, Input, Listing, Node, ReadError};
@@ -23,9 +23,12 @@ use std::sync::Arc;
 pub enum Origin {
     /// At this byte.
     At(u64),
-    /// At byte 0, or else at the first superblock found.
+    /// At byte 0, or else the first image that is found: a program may have a superblock as a constant, or a copy of one.
     Find,
 }
+
+/// Most superblocks that are tried.
+const TRIED_MOST: usize = 100;
 
 /// How an image is opened.
 #[derive(Debug, Clone, Copy)]
@@ -66,11 +69,56 @@ impl Image {
     /// # Errors
     /// [`ReadError`] if it is not an image of version 4.0, or breaks a rule.
     pub fn open(input: Arc<dyn Input>, opening: Opening) -> Result<Image, ReadError> {
-        let (origin, superblock) = start(input.as_ref(), opening.origin)?;
+        match opening.origin {
+            Origin::At(offset) => {
+                let superblock = superblock(input.as_ref(), offset)?;
+                Image::at(input, offset, superblock, opening.metadata_cache)
+            }
+            Origin::Find => Image::find(&input, opening.metadata_cache),
+        }
+    }
+
+    /// The image at byte 0, or else the first one that opens. An image in the data of a damaged one is not taken for it.
+    fn find(input: &Arc<dyn Input>, metadata_cache: usize) -> Result<Image, ReadError> {
+        let mut fault = match superblock(input.as_ref(), 0) {
+            Ok(superblock) => return Image::at(Arc::clone(input), 0, superblock, metadata_cache),
+            // The image is cut off.
+            Err(fault) if decoded(input.as_ref(), 0).is_ok() => return Err(fault),
+            Err(fault) => fault,
+        };
+        let mut failed: Vec<(u64, Superblock)> = Vec::new();
+        let mut from = 1;
+        for _ in 0..TRIED_MOST {
+            let found = find_superblock(input.as_ref(), from).map_err(|cause| ReadError::input(from, cause))?;
+            let Some(offset) = found else { break };
+            from = offset + 1;
+            let superblock = superblock(input.as_ref(), offset)?;
+            let is_within =
+                |(start, other): &(u64, Superblock)| offset - start < other.bytes_used && *other != superblock;
+            if failed.iter().any(is_within) {
+                continue;
+            }
+            match Image::at(Arc::clone(input), offset, superblock.clone(), metadata_cache) {
+                Ok(image) => return Ok(image),
+                Err(cause @ ReadError::Input { .. }) => return Err(cause),
+                Err(cause) if failed.is_empty() => fault = cause,
+                Err(_) => {}
+            }
+            failed.push((offset, superblock));
+        }
+        Err(fault)
+    }
+
+    fn at(
+        input: Arc<dyn Input>,
+        origin: u64,
+        superblock: Superblock,
+        metadata_cache: usize,
+    ) -> Result<Image, ReadError> {
         let codec = compressor::decode::codec(&superblock, |at, buffer| read(input.as_ref(), origin, at, buffer))?;
         let data_start =
             compressor::decode::data_start(&superblock, |at, buffer| read(input.as_ref(), origin, at, buffer))?;
-        let store = Arc::new(Store::new(input, origin, codec, opening.metadata_cache));
+        let store = Arc::new(Store::new(input, origin, codec, metadata_cache));
         let tables = Tables::read(&store, &superblock)?;
         let ids = read_ids(&store, &tables)?;
         let image =
@@ -306,19 +354,14 @@ impl Image {
     }
 }
 
-/// The start of the image, and its superblock.
-fn start(input: &dyn Input, origin: Origin) -> Result<(u64, Superblock), ReadError> {
-    match origin {
-        Origin::At(offset) => superblock(input, offset).map(|superblock| (offset, superblock)),
-        Origin::Find => superblock(input, 0).map(|superblock| (0, superblock)).or_else(|fault| {
-            let found = find_image(input).map_err(|cause| ReadError::input(0, cause))?;
-            let offset = found.filter(|offset| *offset > 0).ok_or(fault)?;
-            superblock(input, offset).map(|superblock| (offset, superblock))
-        }),
-    }
+fn superblock(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
+    let superblock = decoded(input, origin)?;
+    superblock.check_places(input.size().saturating_sub(origin))?;
+    Ok(superblock)
 }
 
-fn superblock(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
+/// A superblock whose fields hold together.
+fn decoded(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
     let space = input.size().saturating_sub(origin);
     if space < SUPERBLOCK_BYTES {
         let what = format!("not a SquashFS image: {space} bytes");
@@ -326,9 +369,7 @@ fn superblock(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
     }
     let mut bytes = [0; SUPERBLOCK_BYTES as usize];
     read(input, origin, 0, &mut bytes)?;
-    let superblock = Superblock::decode(&bytes)?;
-    superblock.check_places(space)?;
-    Ok(superblock)
+    Superblock::decode(&bytes)
 }
 
 fn read(input: &dyn Input, origin: u64, at: u64, buffer: &mut [u8]) -> Result<(), ReadError> {

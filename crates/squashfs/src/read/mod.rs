@@ -33,7 +33,7 @@ pub use crate::format::directory::listing::{DirEntry, Listing};
 pub use crate::format::superblock::{STREAMED_MAGIC, SUPERBLOCK_BYTES, Superblock};
 pub use block::{Block, BlockDecoder, BlockPlace, Blocks};
 pub use error::ReadError;
-use find::find_image;
+use find::find_superblock;
 pub use image::{Image, Opening, Origin};
 pub use inode::{DirData, FileData, Inode, InodeRef, Node, NodeType};
 pub use inspect::{DirIndex, IndexEntry, ListingPlace, RawInode, TablePlace};

@@ -82,6 +82,17 @@ enum Unread {
     Oci(OciLayer),
 }
 
+impl Unread {
+    /// Whether no bytes at all are an empty tar.
+    fn may_be_empty(&self) -> bool {
+        match self {
+            Unread::File(_) | Unread::Stream(_) => false,
+            #[cfg(feature = "oci")]
+            Unread::Oci(_) => true,
+        }
+    }
+}
+
 impl PreparedStack {
     /// Examines the layers.
     ///
@@ -89,13 +100,15 @@ impl PreparedStack {
     /// As for [`Prepared::new`], and [`Error::Request`] for what no stack can have.
     pub(crate) fn new(stack: Stack) -> Result<PreparedStack, Error> {
         let name = joined(stack.layers.iter().map(Source::name));
+        let given = stack.layers.len();
         let Stack { layers: sources, whiteouts, remove } = stack;
         let mut layers = Vec::new();
         for source in sources {
             prepare(source, &mut layers)?;
         }
         match layers.len() {
-            0 => Err(refused("a stack without layers", "one at least")),
+            // An image of containers may have none.
+            0 if given == 0 => Err(refused("a stack without layers", "one at least")),
             count if count > LAYERS_MOST => Err(refused(format!("{count} layers"), format!("at most {LAYERS_MOST}"))),
             _ => Ok(PreparedStack { name, layers, whiteouts, remove }),
         }
@@ -228,7 +241,7 @@ impl GrantedStack {
         for granted in in_place {
             layers.extend(match granted {
                 Some(granted) => Some(open_in_place(granted, opening)?),
-                None => stored.next().map(|stored| open_stored(stored, opening)).transpose()?,
+                None => stored.next().map(|stored| open_stored(stored, opening)).transpose()?.flatten(),
             });
         }
         let mut options = StackOptions::new(opening.defaults);
@@ -272,15 +285,27 @@ fn without(rule: KeepRule, remove: Patterns) -> KeepRule {
     })
 }
 
-fn open_stored((name, tar): (String, Part), opening: &Opening<'_>) -> Result<Layer, Error> {
+/// A layer; none if it is one of an image of containers that changes nothing and is stored as no bytes.
+fn open_stored(stored: Stored, opening: &Opening<'_>) -> Result<Option<Layer>, Error> {
+    let Stored { name, tar, may_be_empty } = stored;
+    if may_be_empty && tar.size() == 0 {
+        return Ok(None);
+    }
     let options = TarOptions { input_name: name.clone(), ..opening.tar.clone() };
-    Ok(Layer { name, source: Box::new(TarSource::seekable(tar, options)?) })
+    Ok(Some(Layer { name, source: Box::new(TarSource::seekable(tar, options)?) }))
 }
 
 /// A tar to store, and its name in messages.
 struct Input {
     name: String,
     tar: Unread,
+}
+
+/// A tar that was read to its end.
+struct Stored {
+    name: String,
+    tar: Part,
+    may_be_empty: bool,
 }
 
 /// Stores tars, and checks layers.
@@ -292,15 +317,16 @@ struct Store {
 
 impl Task for Store {
     type In = Input;
-    type Out = (String, Part);
+    type Out = Stored;
     type Error = packline_tree::Error;
     type Tool = ();
 
     fn tool(&self) {}
 
-    fn run(&self, (): &mut (), input: Input) -> Result<(String, Part), packline_tree::Error> {
+    fn run(&self, (): &mut (), input: Input) -> Result<Stored, packline_tree::Error> {
         let Input { name, tar } = input;
-        let part = match tar {
+        let may_be_empty = tar.may_be_empty();
+        let tar = match tar {
             Unread::File(path) => {
                 let opened = File::open(&path);
                 let file = opened.map_err(|cause| packline_tree::Error::Io { path, action: "cannot open", cause })?;
@@ -312,7 +338,7 @@ impl Task for Store {
                 layer.checked(&self.limits, self.scratch.as_deref(), &|| self.cancel.is_cancelled())?
             }
         };
-        Ok((name, part))
+        Ok(Stored { name, tar, may_be_empty })
     }
 }
 
@@ -343,11 +369,7 @@ impl Read for Stoppable {
 }
 
 /// Stores all tars, in their order.
-fn store(
-    tars: Vec<Input>,
-    (at_once, limits): (usize, Limits),
-    resources: &Resources,
-) -> Result<Vec<(String, Part)>, Error> {
+fn store(tars: Vec<Input>, (at_once, limits): (usize, Limits), resources: &Resources) -> Result<Vec<Stored>, Error> {
     if tars.is_empty() {
         return Ok(Vec::new());
     }

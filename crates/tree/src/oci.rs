@@ -40,7 +40,8 @@ enum Form {
     DockerArchive,
 }
 
-/// Where an image is: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`. FILE is `-` for a stream.
+/// Where an image is: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`. FILE is `-` for a stream. TAG is a tag, a
+/// digest, or `@N` for the image with that number in the list, from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OciPlace {
     form: Form,
@@ -172,13 +173,22 @@ fn unreadable(path: &Path, cause: std::io::Error) -> Error {
     Error::Io { path: path.to_path_buf(), action: "cannot read", cause }
 }
 
-/// The error for an image that has to be chosen by its tag.
-fn choose(name: &str, what: &str, tags: &[String]) -> Error {
-    let tags = match tags.len() {
-        0 => "an image in it".to_string(),
-        _ => format!(":TAG with one of {}", tags.join(", ")),
+/// The error for an image that has to be chosen by its tag, or by its number: `numbered` is how many images there are, if some have no tag.
+fn choose(name: &str, what: &str, tags: &[String], numbered: usize) -> Error {
+    let named = format!(":TAG with one of {}", tags.join(", "));
+    let numbers = format!(":@0 to :@{}", numbered.saturating_sub(1));
+    let expected = match (tags.is_empty(), numbered) {
+        (true, 0) => "an image in it".to_string(),
+        (true, _) => numbers,
+        (false, 0) => named,
+        (false, _) => format!("{named}, or {numbers}"),
     };
-    wrong(name, what, tags)
+    wrong(name, what, expected)
+}
+
+/// The number of an image in the list, if a tag is one.
+fn number(tag: &str) -> Option<usize> {
+    tag.strip_prefix('@')?.parse().ok()
 }
 
 #[cfg(test)]

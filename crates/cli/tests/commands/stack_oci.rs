@@ -162,7 +162,7 @@ fn one_of_several_images_is_chosen_by_tag_and_platform() {
         (
             "oci:oci:many",
             "linux/mips",
-            "oci: there is no image for the platform linux/mips (expected unknown/unknown, linux/amd64, linux/arm/v6, linux/arm/v7)",
+            "oci: there is no image for the platform linux/mips (expected linux/amd64, linux/arm/v6, linux/arm/v7)",
         ),
         ("oci:oci:x:1", "linux/arm", "oci: an image for linux/s390x (expected linux/arm)"),
     ] {
@@ -373,8 +373,15 @@ fn an_archive_of_docker() {
     assert_eq!(names(&sandbox, "docker-archive:docker.tar:box", &[]), "a b");
     save(&config(&both), &["one.tar", "two.tar"], &[&["box:1", "box:2"], &[]]);
     let message = sandbox.refused(&["pack", "docker-archive:docker.tar", "x.sqfs"]);
-    assert_eq!(message, "packline: docker.tar: there are 2 images in it (expected :TAG with one of box:1, box:2)");
-    assert_eq!(names(&sandbox, "docker-archive:docker.tar:box:2", &[]), "a b");
+    let expected = "there are 2 images in it (expected :TAG with one of box:1, box:2, or :@0 to :@1)";
+    assert_eq!(message, format!("packline: docker.tar: {expected}"));
+    for tag in ["box:2", "2", "@0", "@1"] {
+        assert_eq!(names(&sandbox, &format!("docker-archive:docker.tar:{tag}"), &[]), "a b", "{tag}");
+    }
+    for tag in ["3", "@2", "@", "@-1", "@x"] {
+        let message = sandbox.refused(&["pack", &format!("docker-archive:docker.tar:{tag}"), "x.sqfs"]);
+        assert!(message.contains(&format!("there is no image '{tag}' in it (expected :TAG")), "{message}");
+    }
     save(&config(&[both[1].clone(), both[0].clone()]), &["one.tar", "two.tar"], &[&[]]);
     let message = sandbox.refused(&["pack", "docker-archive:docker.tar", "x.sqfs"]);
     let expected = format!("the tar in it has the digest {} (expected {}, as the config says)", both[0], both[1]);
@@ -382,4 +389,127 @@ fn an_archive_of_docker() {
     save(&config(&both), &["one.tar", "none.tar"], &[&[]]);
     let message = sandbox.refused(&["pack", "docker-archive:docker.tar", "x.sqfs"]);
     assert!(message.ends_with("its content is missing (expected none.tar)"), "{message}");
+}
+
+/// The names that crane, ko, kaniko and apko (`sha256:HEX`) and Jib (`config.json`) give to the config.
+#[test]
+fn the_config_of_an_archive_may_have_any_name() {
+    let sandbox = sandbox();
+    sandbox.write("one.tar", tar(&[("a", "1")]));
+    shell(&sandbox, "gzip -n < one.tar > layer.tar.gz");
+    let diff_id = format!("sha256:{}", sha256(&sandbox, "one.tar"));
+    let config = json!({"os": "linux", "architecture": "amd64", "rootfs": {"type": "layers", "diff_ids": [diff_id]}});
+    sandbox.write("config", config.to_string());
+    let digest = sha256(&sandbox, "config");
+    let wrong = "0".repeat(64);
+    for (name, layer, is_right) in [
+        (format!("sha256:{digest}"), "layer.tar.gz", true),
+        ("config.json".to_string(), "one.tar", true),
+        (format!("blobs/sha256/{digest}"), "one.tar", true),
+        (format!("sha256:{wrong}"), "layer.tar.gz", false),
+        (format!("{wrong}.json"), "one.tar", false),
+    ] {
+        shell(&sandbox, &format!("mkdir -p blobs/sha256 && cp config {name}"));
+        sandbox.write("manifest.json", json!([{"Config": name, "RepoTags": ["box:1"], "Layers": [layer]}]).to_string());
+        shell(&sandbox, &format!("tar -cf docker.tar manifest.json {layer} {name}"));
+        if is_right {
+            assert_eq!(names(&sandbox, "docker-archive:docker.tar", &[]), "a", "{name}");
+        } else {
+            let message = sandbox.refused(&["pack", "docker-archive:docker.tar", "x.sqfs"]);
+            assert!(
+                message.contains(&format!("has the digest sha256:{digest} (expected sha256:{wrong})")),
+                "{message}"
+            );
+        }
+    }
+    let message = "packline: docker.tar: config.json is missing (expected all documents of the image)";
+    sandbox.write("manifest.json", json!([{"Config": "config.json", "Layers": ["one.tar"]}]).to_string());
+    shell(&sandbox, "tar -cf docker.tar one.tar manifest.json");
+    assert_eq!(sandbox.refused(&["pack", "docker-archive:docker.tar", "x.sqfs"]), message);
+}
+
+#[test]
+fn layers_of_no_bytes_and_no_layers_change_nothing() {
+    let sandbox = sandbox();
+    let layout = Layout::new(&sandbox, "oci");
+    let empty = (Vec::new(), "");
+    let compressed = (Vec::new(), "+gzip");
+    let full = (tar(&[("a", "1")]), "");
+    let null = |manifest: &Value, is_config: bool| {
+        let old = layout.read(manifest)["config"].clone();
+        let new = layout.changed(&old, &|config| {
+            if is_config {
+                config["rootfs"]["diff_ids"] = Value::Null;
+            }
+        });
+        layout.changed(manifest, &|manifest| {
+            manifest["config"] = new.clone();
+            manifest["layers"] = Value::Null;
+        })
+    };
+    let none = layout.manifest(&[], "linux", "amd64");
+    for (manifest, expected) in [
+        (layout.manifest(&[empty.clone(), full.clone(), empty.clone(), compressed], "linux", "amd64"), "a"),
+        (layout.manifest(std::slice::from_ref(&empty), "linux", "amd64"), ""),
+        (none.clone(), ""),
+        (null(&none, false), ""),
+        (null(&none, true), ""),
+    ] {
+        layout.index(&[manifest]);
+        for workers in ["0", "2"] {
+            assert_eq!(names(&sandbox, "oci:oci", &["-j", workers]), expected);
+        }
+    }
+    sandbox.write("config.json", json!({"rootfs": {"type": "layers", "diff_ids": null}}).to_string());
+    sandbox.write("manifest.json", json!([{"Config": "config.json", "RepoTags": null, "Layers": null}]).to_string());
+    shell(&sandbox, "tar -cf docker.tar manifest.json config.json");
+    assert_eq!(names(&sandbox, "docker-archive:docker.tar", &[]), "");
+}
+
+#[test]
+fn the_platform_chooses_among_manifests_of_the_index() {
+    let sandbox = sandbox();
+    let layout = Layout::new(&sandbox, "oci");
+    let image = |name: &str, architecture: &str| layout.manifest(&[(tar(&[(name, "")]), "")], "linux", architecture);
+    let (amd, arm) = (image("amd", "amd64"), image("arm", "arm64"));
+    let attestation = |mut descriptor: Value| {
+        descriptor["annotations"] = json!({"vnd.docker.reference.type": "attestation-manifest"});
+        descriptor
+    };
+    let other = image("other", "amd64");
+    let without = |mut descriptor: Value| {
+        descriptor["platform"] = json!({});
+        descriptor
+    };
+    let named = |descriptor: &Value, architecture| of_platform(descriptor.clone(), "linux", architecture, None);
+    for index in [
+        vec![named(&amd, "amd64"), named(&arm, "arm64")],
+        vec![amd.clone(), arm.clone()],
+        vec![without(amd.clone()), without(arm.clone())],
+        vec![tagged(amd.clone(), "x"), tagged(arm.clone(), "x")],
+        vec![tagged(amd.clone(), "x"), tagged(arm.clone(), "y")],
+        vec![amd.clone(), attestation(other.clone()), arm.clone()],
+    ] {
+        layout.index(&index);
+        for (platform, expected) in [("linux/amd64", "amd"), ("linux/arm64", "arm")] {
+            assert_eq!(names(&sandbox, "oci:oci", &["--platform", platform]), expected, "{index:?}");
+        }
+        let message = sandbox.refused(&["pack", "oci:oci", "x.sqfs", "--platform", "linux/mips"]);
+        let known = "there is no image for the platform linux/mips (expected linux/amd64, linux/arm64)";
+        assert!(message.contains(known) || message.contains("there are 2 images in it (expected :TAG"), "{message}");
+    }
+    let unknown = of_platform(other.clone(), "unknown", "unknown", None);
+    for index in [vec![arm.clone(), attestation(other.clone())], vec![unknown, without(arm.clone())]] {
+        layout.index(&index);
+        assert_eq!(names(&sandbox, "oci:oci", &[]), "arm");
+        assert_eq!(names(&sandbox, "oci:oci:@0", &["--platform", "linux/arm64"]), "arm");
+    }
+    // Two of one platform cannot be told apart by it.
+    for index in [vec![amd.clone(), other.clone()], vec![tagged(amd.clone(), "x"), tagged(other.clone(), "x")]] {
+        layout.index(&index);
+        let message = sandbox.refused(&["pack", "oci:oci", "x.sqfs", "--platform", "linux/amd64"]);
+        assert!(message.contains("there are 2 images in it (expected :TAG with one of sha256:"), "{message}");
+        assert_eq!(names(&sandbox, "oci:oci:@1", &[]), "other");
+        assert_eq!(names(&sandbox, &format!("oci:oci:{}", amd["digest"].as_str().unwrap()), &[]), "amd");
+    }
 }

@@ -39,8 +39,10 @@ pub(super) struct Descriptor {
 
 #[derive(Clone, Deserialize)]
 pub(super) struct PlatformOf {
-    os: String,
-    architecture: String,
+    #[serde(default)]
+    os: Option<String>,
+    #[serde(default)]
+    architecture: Option<String>,
     #[serde(default)]
     variant: Option<String>,
 }
@@ -48,7 +50,8 @@ pub(super) struct PlatformOf {
 #[derive(Deserialize)]
 pub(super) struct Manifest {
     pub config: Descriptor,
-    pub layers: Vec<Descriptor>,
+    /// `null` is what Go writes for none.
+    pub layers: Option<Vec<Descriptor>>,
 }
 
 #[derive(Deserialize)]
@@ -62,7 +65,7 @@ pub(super) struct Config {
 pub(super) struct Rootfs {
     #[serde(rename = "type")]
     pub kind: String,
-    pub diff_ids: Vec<String>,
+    pub diff_ids: Option<Vec<String>>,
 }
 
 /// An element of manifest.json of an archive of Docker.
@@ -70,9 +73,8 @@ pub(super) struct Rootfs {
 #[serde(rename_all = "PascalCase")]
 pub(super) struct DockerImage {
     pub config: String,
-    #[serde(default)]
     pub repo_tags: Option<Vec<String>>,
-    pub layers: Vec<String>,
+    pub layers: Option<Vec<String>>,
 }
 
 impl Descriptor {
@@ -82,19 +84,29 @@ impl Descriptor {
     }
 
     pub fn platform(&self) -> Option<Platform> {
-        self.platform.as_ref().map(PlatformOf::platform)
+        self.platform.as_ref().and_then(PlatformOf::platform)
+    }
+
+    /// Whether it is about an image, as buildkit lists the origin of each beside it.
+    pub fn is_attestation(&self) -> bool {
+        let kind = self.annotations.as_ref().and_then(|found| found.get("vnd.docker.reference.type"));
+        let unknown = Platform::new("unknown", "unknown", None);
+        kind.is_some_and(|kind| kind == "attestation-manifest") || self.platform() == Some(unknown)
     }
 }
 
 impl Config {
     pub fn platform(&self) -> Option<Platform> {
-        self.platform.as_ref().map(PlatformOf::platform)
+        self.platform.as_ref().and_then(PlatformOf::platform)
     }
 }
 
 impl PlatformOf {
-    fn platform(&self) -> Platform {
-        Platform::new(&self.os, &self.architecture, self.variant.as_deref())
+    /// `None` if it does not name both.
+    fn platform(&self) -> Option<Platform> {
+        let named = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
+        let (os, architecture) = (named(&self.os)?, named(&self.architecture)?);
+        Some(Platform::new(&os, &architecture, self.variant.as_deref()))
     }
 }
 

@@ -5,7 +5,7 @@ use super::digest::Digest;
 use super::documents::{Config, Descriptor, Index, LayoutVersion, Manifest, parse};
 use super::layer::OciLayer;
 use super::platform::Platform;
-use super::{LAYERS_MOST, OciImage, OciOptions, choose, wrong};
+use super::{LAYERS_MOST, OciImage, OciOptions, choose, number, wrong};
 use crate::Error;
 
 /// Most indexes in each other.
@@ -34,7 +34,9 @@ pub(super) fn open(blobs: Blobs, name: String, tag: Option<&str>, options: &OciO
     let missing = || wrong(&name, "index.json is missing", "an OCI image layout");
     let bytes = layout.blobs.document(&name, "index.json")?.ok_or_else(missing)?;
     let index: Index = parse(&name, "index.json", &bytes)?;
-    let (manifest, chosen) = layout.find(layout.tagged(index, tag)?)?;
+    let images = layout.tagged(index, tag)?;
+    layout.refuse_twins(&images)?;
+    let (manifest, chosen) = layout.find(images)?;
     let layers = layout.layers(&manifest, chosen)?;
     Ok(OciImage { name, layers })
 }
@@ -51,22 +53,63 @@ impl Layout<'_> {
         }
     }
 
-    /// The manifests with a tag or a digest; all if neither is given and there is one image alone.
+    /// The manifests with a tag, a digest or a number. If none is given: all that have the same tag or none, from which the platform chooses, or
+    /// the only one of the platform that was asked for.
     fn tagged(&self, index: Index, tag: Option<&str>) -> Result<Vec<Descriptor>, Error> {
+        let images: Vec<Descriptor> = index.manifests.into_iter().filter(|found| !found.is_attestation()).collect();
         let names = |found: &Descriptor| found.tag().unwrap_or(&found.digest).to_string();
-        let tags: Vec<String> = index.manifests.iter().map(names).collect();
+        let tags: Vec<String> = images.iter().map(names).collect();
+        let refused = |what: &str| Err(choose(self.name, what, &tags, 0));
         let Some(tag) = tag else {
-            return match index.manifests.len() {
-                1 => Ok(index.manifests),
-                0 => Err(choose(self.name, "there is no image in it", &tags)),
-                count => Err(choose(self.name, &format!("there are {count} images in it"), &tags)),
+            return match images.len() {
+                0 => refused("there is no image in it"),
+                _ if images.iter().all(|image| image.tag() == images[0].tag()) => Ok(images),
+                count => match self.only_of_platform(&images) {
+                    Some(one) => Ok(vec![one.clone()]),
+                    None => refused(&format!("there are {count} images in it")),
+                },
             };
         };
-        let wanted = |found: &Descriptor| found.tag() == Some(tag) || found.digest == tag;
-        let found: Vec<Descriptor> = index.manifests.into_iter().filter(wanted).collect();
-        match found.is_empty() {
-            true => Err(choose(self.name, &format!("there is no image '{tag}' in it"), &tags)),
-            false => Ok(found),
+        let wanted = |found: &&Descriptor| found.tag() == Some(tag) || found.digest == tag;
+        let mut found: Vec<Descriptor> = images.iter().filter(wanted).cloned().collect();
+        if found.is_empty() {
+            found.extend(number(tag).and_then(|at| images.get(at)).cloned());
+        }
+        if found.is_empty() { refused(&format!("there is no image '{tag}' in it")) } else { Ok(found) }
+    }
+
+    /// The only image of the platform that was asked for.
+    fn only_of_platform<'d>(&self, images: &'d [Descriptor]) -> Option<&'d Descriptor> {
+        let wanted = self.options.platform.as_ref()?;
+        let mut found = images.iter().filter(|image| self.platform_of(image).is_some_and(|found| wanted.takes(&found)));
+        let one = found.next()?;
+        found.next().is_none().then_some(one)
+    }
+
+    /// The platform of an image, by its descriptor, else by its config; `None` if neither says it.
+    fn platform_of(&self, descriptor: &Descriptor) -> Option<Platform> {
+        let by_config = || {
+            let is_manifest = MANIFESTS.contains(&descriptor.media_type.as_str());
+            let bytes = is_manifest.then(|| self.document(descriptor).ok())??;
+            let manifest: Manifest = parse(self.name, &descriptor.digest, &bytes).ok()?;
+            let config: Config =
+                parse(self.name, &manifest.config.digest, &self.document(&manifest.config).ok()?).ok()?;
+            config.platform()
+        };
+        descriptor.platform().or_else(by_config)
+    }
+
+    /// Fails if several images in index.json are of the chosen platform: one of them may be old.
+    fn refuse_twins(&self, from: &[Descriptor]) -> Result<(), Error> {
+        let (one, _) = self.choose(from)?;
+        let platform = self.platform_of(one);
+        let is_twin = |found: &&Descriptor| found.digest == one.digest || self.platform_of(found) == platform;
+        let mut twins: Vec<String> = from.iter().filter(is_twin).map(|twin| twin.digest.clone()).collect();
+        twins.sort_unstable();
+        twins.dedup();
+        match twins.len() {
+            1 => Ok(()),
+            count => Err(choose(self.name, &format!("there are {count} images in it"), &twins, 0)),
         }
     }
 
@@ -89,17 +132,22 @@ impl Layout<'_> {
         Err(wrong(self.name, "indexes in indexes", format!("at most {NESTED_MOST} deep")))
     }
 
+    /// The image of the platform, and whether that was asked for and is known.
     fn choose<'d>(&self, from: &'d [Descriptor]) -> Result<(&'d Descriptor, bool), Error> {
-        if let [one] = from {
+        let images: Vec<&Descriptor> = from.iter().filter(|found| !found.is_attestation()).collect();
+        if let [one] = images[..] {
             match (&self.options.platform, one.platform()) {
                 (Some(wanted), Some(found)) if !wanted.takes(&found) => {}
                 (wanted, found) => return Ok((one, wanted.is_some() && found.is_some())),
             }
         }
         let wanted = self.options.platform.clone().unwrap_or_else(Platform::this_machine);
-        let takes = |found: &&Descriptor| found.platform().is_some_and(|platform| wanted.takes(&platform));
-        let found = from.iter().find(takes).map(|found| (found, true));
-        found.ok_or_else(|| self.no_platform(&wanted, from.iter().filter_map(Descriptor::platform)))
+        let by_descriptor = images.iter().find(|found| found.platform().is_some_and(|found| wanted.takes(&found)));
+        // Not all manifests need be there: the config is read only if no descriptor says more.
+        let by_config =
+            || images.iter().find(|found| self.platform_of(found).is_some_and(|found| wanted.takes(&found)));
+        let found = by_descriptor.or_else(by_config).map(|found| (*found, true));
+        found.ok_or_else(|| self.no_platform(&wanted, images.iter().filter_map(|found| self.platform_of(found))))
     }
 
     fn no_platform(&self, wanted: &Platform, found: impl Iterator<Item = Platform>) -> Error {
@@ -128,8 +176,9 @@ impl Layout<'_> {
 
     fn layers(&self, manifest: &Manifest, chosen: bool) -> Result<Vec<OciLayer>, Error> {
         let config: Config = parse(self.name, &manifest.config.digest, &self.document(&manifest.config)?)?;
-        check_config(self.name, &config, manifest.layers.len(), self.options.platform.as_ref().filter(|_| !chosen))?;
-        let layers = manifest.layers.iter().zip(&config.rootfs.diff_ids).enumerate();
+        let layers = manifest.layers.as_deref().unwrap_or_default();
+        check_config(self.name, &config, layers.len(), self.options.platform.as_ref().filter(|_| !chosen))?;
+        let layers = layers.iter().zip(config.rootfs.diff_ids.iter().flatten()).enumerate();
         layers.map(|(at, (layer, diff_id))| self.layer(at, layer, diff_id)).collect()
     }
 
@@ -159,7 +208,7 @@ pub(super) fn check_config(
     count: usize,
     platform: Option<&Platform>,
 ) -> Result<(), Error> {
-    let diff_ids = config.rootfs.diff_ids.len();
+    let diff_ids = config.rootfs.diff_ids.as_ref().map_or(0, Vec::len);
     let of_other = config.platform().filter(|found| platform.is_some_and(|wanted| !wanted.takes(found)));
     match (config.rootfs.kind.as_str(), of_other, platform) {
         ("layers", Some(found), Some(wanted)) => Err(wrong(name, format!("an image for {found}"), wanted.to_string())),

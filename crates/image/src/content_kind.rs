@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 
+use packline_runtime::Input;
 use packline_tree::decompress::{Format as Compression, detect, read_head};
-use packline_tree::tar;
+use packline_tree::{FOREIGN_HEAD, foreign_format, tar};
 
 use crate::Error;
 
@@ -40,6 +41,8 @@ pub enum ContentKind {
     Tar,
     /// Compressed data, most likely a tar.
     Compressed(Compression),
+    /// A format that is not read, with its article.
+    Foreign(&'static str),
 }
 
 impl ContentKind {
@@ -90,6 +93,20 @@ impl ContentKind {
         ContentKind::of_head(head)
     }
 
+    /// The format of an input that is none of these containers, if it is a known one.
+    pub fn foreign(input: &dyn Input) -> Option<ContentKind> {
+        foreign_format(input).map(ContentKind::Foreign)
+    }
+
+    /// As [`ContentKind::foreign`] of a stream that begins with `head`, to which more is added.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn foreign_stream(head: &mut Vec<u8>, stream: &mut dyn Read) -> io::Result<Option<ContentKind>> {
+        stream.take((FOREIGN_HEAD.saturating_sub(head.len())) as u64).read_to_end(head)?;
+        Ok(ContentKind::foreign(head))
+    }
+
     /// The error for a file `path` of this container, where another was expected.
     pub fn instead_of(self, path: &Path, expected: &str) -> Error {
         Error::Container { path: path.to_path_buf(), found: self, expected: expected.to_string() }
@@ -106,6 +123,7 @@ impl fmt::Display for ContentKind {
             ContentKind::Delta => f.write_str("a delta"),
             ContentKind::Tar => f.write_str("a tar"),
             ContentKind::Compressed(compression) => write!(f, "a file compressed with {compression}"),
+            ContentKind::Foreign(format) => f.write_str(format),
         }
     }
 }

@@ -67,12 +67,15 @@ impl ImagePlace {
         directory: &Path,
     ) -> Result<ImagePlace, Error> {
         let refused = |action| move |cause| Error::Source { path: name.to_path_buf(), action, cause };
-        let head = read_head(&mut stream).map_err(refused("cannot read"))?;
+        let mut head = read_head(&mut stream).map_err(refused("cannot read"))?;
         match ContentKind::of_head(&head) {
             Some(ContentKind::SquashFs | ContentKind::Lrz) => {}
             _ if offset.unwrap_or(0) > 0 => {}
             Some(other) => return Err(other.instead_of(name, EXPECTED)),
             None => {
+                if let Some(found) = ContentKind::foreign_stream(&mut head, stream).map_err(refused("cannot read"))? {
+                    return Err(found.instead_of(name, EXPECTED));
+                }
                 let what = if head.is_empty() {
                     "is empty"
                 } else {
@@ -131,23 +134,23 @@ impl ImagePlace {
             // Data stored in it may look like an image.
             return Err(found.instead_of(&self.path, EXPECTED));
         }
-        let (size, stamp) = (input.size(), input.stamp());
-        let image = Image::open(input, Opening { origin, metadata_cache });
+        let stamp = input.stamp();
+        let image = Image::open(Arc::clone(&input), Opening { origin, metadata_cache });
         Ok(OpenedImage {
-            image: image.map_err(|cause| self.fault(cause, found, size))?,
+            image: image.map_err(|cause| self.fault(cause, found, input.as_ref()))?,
             display_path: self.path.clone(),
             stamp,
         })
     }
 
-    /// Names the container of a file of `size` bytes that has no image at its start or elsewhere.
-    fn fault(&self, cause: ReadError, found: Option<ContentKind>, size: u64) -> Error {
+    /// Names the container of a file that has no image at its start or elsewhere.
+    fn fault(&self, cause: ReadError, found: Option<ContentKind>, input: &dyn Input) -> Error {
         let nothing_at_start = matches!(cause, ReadError::Corrupt { offset: 0, .. }) && self.offset.unwrap_or(0) == 0;
-        match found {
+        match found.or_else(|| ContentKind::foreign(input)) {
             Some(found) if nothing_at_start && found != ContentKind::SquashFs => found.instead_of(&self.path, EXPECTED),
             None if nothing_at_start && self.offset.is_none() => Error::Target {
                 path: self.path.clone(),
-                what: if size == 0 { "is empty".to_string() } else { UNKNOWN.to_string() },
+                what: if input.size() == 0 { "is empty".to_string() } else { UNKNOWN.to_string() },
                 expected: EXPECTED.to_string(),
             },
             _ => read_error(&self.path, cause),

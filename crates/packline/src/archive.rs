@@ -14,7 +14,7 @@ use packline_tree::tar::TarOptions;
 
 #[cfg(feature = "lrz")]
 use crate::lrzip::{self, OpenedLrz, lrz_open, lrz_open_input};
-use crate::source::{Opening, Prepared, peeked};
+use crate::source::{Opening, Prepared, foreign_in, peeked};
 use crate::{ContentKind, DEFAULT_META, Error, Image, Input, Resources, Source};
 
 /// What reads a tar.
@@ -126,7 +126,7 @@ impl Archive {
     }
 
     /// Passes a tar, or the tar in a .lrz file, to `work` as a source. [`TarOptions::lenient`] and [`TarOptions::end_mark`] are those of
-    /// a tar that is not in a .lrz file.
+    /// a tar that is not in a .lrz file. Returns the warnings of the tar.
     ///
     /// # Errors
     /// Those of `work` and of reading; [`Error::Container`] for another container.
@@ -135,7 +135,7 @@ impl Archive {
         options: TarOptions,
         resources: &Resources,
         work: &mut TarWork<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<String>, Error> {
         let expected = "a SquashFS image, a tar, or a .lrz file with one";
         match self {
             Archive::Tar(tar) => {
@@ -145,7 +145,9 @@ impl Archive {
                 let (granted, _) = prepared.granted(resources.workers, limit, spare);
                 let (rule, root) = (keep_all(), DEFAULT_META);
                 let opening = Opening::in_place(options, resources, rule, root);
-                work(granted.open(&opening)?.source.as_mut())
+                let mut source = granted.open(&opening)?.source;
+                work(source.as_mut())?;
+                Ok(source.take_warnings())
             }
             #[cfg(feature = "lrz")]
             Archive::Lrz(opened) => lrzip::read_tar(opened, resources, work),
@@ -182,8 +184,26 @@ fn open_file(path: PathBuf, options: &ArchiveOptions<'_>) -> Result<Archive, Err
         Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => {
             Ok(Archive::Tar(OpenedTar { display_path: place.path, kind, content: Content::File }))
         }
-        _ => place.open(metadata_cache(options.resources.memory)).map(Archive::SquashFs),
+        _ => match place.open(metadata_cache(options.resources.memory)) {
+            Err(_) if options.offset.is_none() && begins_with_zeros(&place.path) => {
+                let kind = ContentKind::Tar;
+                Ok(Archive::Tar(OpenedTar { display_path: place.path, kind, content: Content::File }))
+            }
+            opened => opened.map(Archive::SquashFs),
+        },
     }
+}
+
+/// Whether a regular file begins with a block of zeros, and is of no known format: it can only be an empty tar.
+fn begins_with_zeros(path: &Path) -> bool {
+    let mut head = [1; 512];
+    let about = path.metadata();
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    about.is_ok_and(|about| about.is_file()) && read.is_ok() && head == [0; 512] && !is_foreign(path)
+}
+
+fn is_foreign(path: &Path) -> bool {
+    File::open(path).and_then(FileInput::new).is_ok_and(|input| ContentKind::foreign(&input).is_some())
 }
 
 /// The container of a file whose first bytes are damaged: one with recovery data behind it, which .pln files can have.
@@ -201,8 +221,15 @@ fn kind_by_end(_: &Path, _: &ArchiveOptions<'_>) -> Option<ContentKind> {
 
 fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
     let path = PathBuf::from(&name);
-    let (head, mut stream) = peeked(&path, stream)?;
+    let (head, stream) = peeked(&path, stream)?;
     let found = ContentKind::of_head(&head);
+    let (foreign, mut stream) = match options.offset {
+        None => foreign_in(&path, &head, stream)?,
+        Some(_) => (None, stream),
+    };
+    if let Some(foreign) = foreign {
+        return Err(foreign.instead_of(&path, "a SquashFS image, a tar, a .lrz or a .pln file"));
+    }
     match found.filter(|&found| matches!(found, ContentKind::Pln | ContentKind::Encrypted) || options.offset.is_none())
     {
         #[cfg(feature = "pln")]

@@ -26,7 +26,7 @@ pub use tree::{LrzTreeCounts, lrz_unpack_tree};
 use crate::opened_input::OpenedInput;
 use crate::output_stream::{Checksum, OutputStream, refuse_target};
 use crate::request::no_lrz;
-use crate::source::{is_compressed, peeked, refuse_container};
+use crate::source::{foreign_in, is_compressed, peeked, refuse_container};
 use crate::{
     CompressRequest, ContentKind, Error, FileIdentity, Observer, Output, PackRequest, Resources, Source, Temporaries,
     must_differ,
@@ -312,7 +312,8 @@ fn pack_tar(
 ) -> Result<Written, Error> {
     let refused = |cause| Error::Source { path: PathBuf::from(name), action: "cannot read", cause };
     let (head, whole) = peeked(Path::new(name), stream)?;
-    refuse_container(Path::new(name), &head)?;
+    let (foreign, whole) = foreign_in(Path::new(name), &head, whole)?;
+    refuse_container(Path::new(name), &head, || foreign)?;
     let compressed = is_compressed(&head);
     let besides = |memory| if compressed { tar_limits(memory).1 } else { 0 };
     let limits = tar_limits(resources.memory).0;

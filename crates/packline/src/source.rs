@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_image::{ImagePlace, ImageSource, SourceDemand, SourcePlan, metadata_cache};
+use packline_runtime::FileInput;
 use packline_runtime::escape::Escape;
 use packline_squashfs::read::DecodedBlocks;
 use packline_tree::decompress::{self, Limits};
@@ -253,14 +254,16 @@ fn prepare_file(path: PathBuf) -> Result<Prepared, Error> {
         return prepare_stream(path.escaped(), Box::new(file));
     }
     let head = head_of(&path, &mut file)?;
-    refuse_container(&path, &head)?;
+    let whole = FileInput::new(file).map_err(refused)?;
+    refuse_container(&path, &head, || ContentKind::foreign(&whole))?;
     let compressed = is_compressed(&head);
     Ok(Prepared::TarFile { path, compressed })
 }
 
 fn prepare_stream(name: String, stream: Box<dyn Read + Send>) -> Result<Prepared, Error> {
     let (head, stream) = peeked(Path::new(&name), stream)?;
-    refuse_container(Path::new(&name), &head)?;
+    let (foreign, stream) = foreign_in(Path::new(&name), &head, stream)?;
+    refuse_container(Path::new(&name), &head, || foreign)?;
     let compressed = is_compressed(&head);
     Ok(Prepared::TarStream { name, stream, compressed })
 }
@@ -316,8 +319,8 @@ impl Source {
         Ok(opened.map_or_else(|| Source::tar_file(path), Source::Image))
     }
 
-    /// Whether a path leads to a regular file that is neither an image nor a tar, plain or compressed, nor a container: what
-    /// [`Source::at`] has no entries for. An empty file is one, too.
+    /// Whether a path leads to a regular file that is neither an image nor a tar, plain or compressed, nor a container, nor of another
+    /// known format of trees and disks: what [`Source::at`] has no entries for. An empty file is one, too.
     ///
     /// # Errors
     /// [`Error::Source`] if it cannot be opened or read.
@@ -329,7 +332,11 @@ impl Source {
         let mut file = File::open(path).map_err(refused)?;
         let head = head_of(path, &mut file)?;
         Ok(match ContentKind::of_head(&head) {
-            None => is_no_tar(&head) && ImagePlace::new(path).open(metadata_cache(None)).is_err(),
+            None if !is_no_tar(&head) => false,
+            None => {
+                let whole = FileInput::new(file).map_err(refused)?;
+                ContentKind::foreign(&whole).is_none() && ImagePlace::new(path).open(metadata_cache(None)).is_err()
+            }
             Some(ContentKind::Compressed(_)) => !holds_tar(path),
             Some(_) => false,
         })
@@ -368,10 +375,29 @@ pub(crate) fn peeked(name: &Path, mut stream: Box<dyn Read + Send>) -> Result<(V
     Ok((head, Box::new(whole)))
 }
 
-/// Fails if an input that should be a tar is something else. A tar may begin with zeros, which end it, and the first header of one may be
-/// damaged, which is an error of its own.
-pub(crate) fn refuse_container(name: &Path, head: &[u8]) -> Result<(), Error> {
-    match ContentKind::of_head(head) {
+/// The format of a stream with this start, if it is none of our containers and a known one; and the whole stream.
+pub(crate) fn foreign_in(
+    name: &Path,
+    head: &[u8],
+    mut stream: Box<dyn Read + Send>,
+) -> Result<(Option<ContentKind>, Box<dyn Read + Send>), Error> {
+    if ContentKind::of_head(head).is_some() {
+        return Ok((None, stream));
+    }
+    let refused = |cause| Error::Source { path: name.to_path_buf(), action: "cannot read", cause };
+    let mut more = Vec::new();
+    let found = ContentKind::foreign_stream(&mut more, &mut stream).map_err(refused)?;
+    Ok((found, Box::new(Cursor::new(more).chain(stream))))
+}
+
+/// Fails if an input that should be a tar is something else; `foreign` returns its format if it is a known one besides our containers. A
+/// tar may begin with zeros, which end it, and the first header of one may be damaged, which is an error of its own.
+pub(crate) fn refuse_container(
+    name: &Path,
+    head: &[u8],
+    foreign: impl FnOnce() -> Option<ContentKind>,
+) -> Result<(), Error> {
+    match ContentKind::of_head(head).or_else(foreign) {
         None if !head.is_empty() && is_no_tar(head) => {
             let (what, expected) =
                 ("neither a directory nor a tar: no header at byte 0", "either, or a compressed tar");

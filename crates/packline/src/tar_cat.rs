@@ -18,7 +18,7 @@ const PIECE: usize = 64 << 10;
 /// followed inside the tar, as if it were unpacked. Messages call `out` `display_path`.
 ///
 /// The tar is read once for its entries and once for the contents, and once more each time that a path comes before the previous one in
-/// the tar.
+/// the tar. Returns the warnings of the tar.
 ///
 /// # Errors
 /// [`Error::Request`] before anything is written for a path that does not lead to a regular file; [`Error::Memory`] for too many entries;
@@ -29,9 +29,9 @@ pub fn tar_cat(
     resources: &Resources,
     out: &mut dyn Write,
     display_path: &str,
-) -> Result<(), Error> {
+) -> Result<Vec<String>, Error> {
     let half = resources.clone().memory_limit(resources.memory.map(|limit| limit / 2));
-    let wanted = find(archive, paths, &half).map_err(|error| match error {
+    let (wanted, warnings) = find(archive, paths, &half).map_err(|error| match error {
         Error::Memory { allowed, needed, what } => Error::Memory { allowed: 2 * allowed, needed: 2 * needed, what },
         other => other,
     })?;
@@ -52,18 +52,20 @@ pub fn tar_cat(
             Ok(())
         })?;
     }
-    out.flush().map_err(refused)
+    out.flush().map_err(refused)?;
+    Ok(warnings)
 }
 
 /// The indices of the entries with the contents of these files. Names take as much memory as `resources` leave to the reader.
-fn find(archive: &mut Archive, paths: &[Vec<u8>], resources: &Resources) -> Result<Vec<u32>, Error> {
+fn find(archive: &mut Archive, paths: &[Vec<u8>], resources: &Resources) -> Result<(Vec<u32>, Vec<String>), Error> {
     let name = archive.display_path();
-    let tree = tree(archive, &name, resources)?;
+    let (tree, warnings) = tree(archive, &name, resources)?;
     let refused = |path: &[u8], what| Error::Request {
         what: format!("{}: {}: {what}", name.escaped(), path.escaped()),
         expected: "the path of a regular file in the tar".to_string(),
     };
-    paths.iter().map(|path| regular_file(&tree, path).map_err(|what| refused(path, what))).collect()
+    let wanted = paths.iter().map(|path| regular_file(&tree, path).map_err(|what| refused(path, what)));
+    Ok((wanted.collect::<Result<_, _>>()?, warnings))
 }
 
 fn copy(
@@ -84,10 +86,10 @@ fn copy(
 }
 
 /// The tree that the entries make; the payload of a file is the index of its entry.
-fn tree(archive: &mut Archive, name: &Path, resources: &Resources) -> Result<Tree, Error> {
+fn tree(archive: &mut Archive, name: &Path, resources: &Resources) -> Result<(Tree, Vec<String>), Error> {
     let mut names = Namespace::new(DEFAULT_META);
     let input = name.escaped();
-    archive.read_tar(TarOptions::default(), resources, &mut |source| {
+    let warnings = archive.read_tar(TarOptions::default(), resources, &mut |source| {
         for index in 0.. {
             let Some(entry) = source.next_entry()? else { break };
             names.add(&entry, index, NO_XATTR).map_err(|fault| fault.in_input(&input))?;
@@ -99,7 +101,7 @@ fn tree(archive: &mut Archive, name: &Path, resources: &Resources) -> Result<Tre
         }
         Ok(())
     })?;
-    Ok(names.finish().map_err(|fault| fault.in_input(&input))?)
+    Ok((names.finish().map_err(|fault| fault.in_input(&input))?, warnings))
 }
 
 /// The payload of the regular file at a path, through symbolic links, as if the tree were the whole file system.

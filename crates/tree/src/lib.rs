@@ -13,6 +13,7 @@ mod directory;
 mod entry;
 mod error;
 mod ext_glob;
+mod foreign;
 mod glob;
 mod keep;
 mod list;
@@ -50,6 +51,7 @@ pub use directory::{
 pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
 pub use error::Error;
 pub use ext_glob::ExtGlob;
+pub use foreign::{FOREIGN_HEAD, foreign_format};
 pub use glob::{Glob, Slash};
 pub use keep::{Keep, KeepRule, keep_all};
 pub use list::{HostFile, ListSource, scan};

@@ -115,6 +115,7 @@ impl From<packline::Error> for Failure {
                 io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
                 _ => Failure::Failed(error.to_string()),
             },
+            packline::Error::Container { found: ContentKind::Foreign(_), .. } => Failure::Failed(error.to_string()),
             packline::Error::Container { path, found, expected } => {
                 let (path, use_) = (path.escaped(), readers_of(*found));
                 Failure::Failed(format!("{path}: {found} (expected {expected}; {use_})"))

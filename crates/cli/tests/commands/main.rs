@@ -14,6 +14,7 @@ mod escapes;
 mod exit_status;
 mod fake_root;
 mod few_threads;
+mod foreign_files;
 mod gensquashfs_order;
 mod gensquashfs_peer;
 mod hard_links;

@@ -131,6 +131,11 @@ impl Extraction {
         Ok(())
     }
 
+    /// Adds warnings of the tar.
+    pub(super) fn add_warnings(&mut self, warnings: Vec<String>) {
+        self.warnings.extend(warnings);
+    }
+
     /// Sets the attributes of the root, if the tar has them.
     ///
     /// # Errors

@@ -11,17 +11,26 @@ use super::{OpenedLrz, PIPE_CHUNKS, needing_more, tar_limits, with_less};
 use crate::archive::TarWork;
 use crate::{Error, Resources, Unobserved};
 
-/// Passes the tar in a .lrz file to `work`, which need not read it to its end.
+/// Passes the tar in a .lrz file to `work`, which need not read it to its end. Returns the warnings of the tar.
 ///
 /// # Errors
 /// [`Error`]; errors of the .lrz file come before those of the tar.
-pub(crate) fn read_tar(opened: &OpenedLrz, resources: &Resources, work: &mut TarWork<'_>) -> Result<(), Error> {
+pub(crate) fn read_tar(
+    opened: &OpenedLrz,
+    resources: &Resources,
+    work: &mut TarWork<'_>,
+) -> Result<Vec<String>, Error> {
     let (limits, inner) = tar_limits(resources.memory);
     let done = run(opened, limits, &with_less(resources, TREE_BYTES + inner), work);
     done.map_err(|error| needing_more(error, resources, |memory| TREE_BYTES + tar_limits(Some(memory)).1))
 }
 
-fn run(opened: &OpenedLrz, limits: Limits, resources: &Resources, work: &mut TarWork<'_>) -> Result<(), Error> {
+fn run(
+    opened: &OpenedLrz,
+    limits: Limits,
+    resources: &Resources,
+    work: &mut TarWork<'_>,
+) -> Result<Vec<String>, Error> {
     let (writer, reader) = pipe(PIPE_CHUNKS);
     thread::scope(|threads| {
         let started = thread::Builder::new().spawn_scoped(threads, || give(opened, writer, resources));
@@ -39,8 +48,10 @@ fn give(opened: &OpenedLrz, writer: PipeWriter, resources: &Resources) -> Result
     decompress(opened, writer, resources, &mut Unobserved)
 }
 
-fn read(opened: &OpenedLrz, reader: PipeReader, limits: Limits, work: &mut TarWork<'_>) -> Result<(), Error> {
-    work(tar_from(reader, &opened.display_path, &limits)?.as_mut())
+fn read(opened: &OpenedLrz, reader: PipeReader, limits: Limits, work: &mut TarWork<'_>) -> Result<Vec<String>, Error> {
+    let mut source = tar_from(reader, &opened.display_path, &limits)?;
+    work(source.as_mut())?;
+    Ok(source.take_warnings())
 }
 
 fn refused(opened: &OpenedLrz, cause: io::Error) -> Error {

@@ -119,8 +119,16 @@ pub(super) fn tar_from(
     display_path: &Path,
     limits: &Limits,
 ) -> Result<Box<dyn Source + Send>, Error> {
-    let head = head_of(display_path, &mut reader)?;
-    if head.iter().any(|&byte| byte != 0) && !matches!(ContentKind::of_head(&head), Some(Tar | Compressed(_))) {
+    let mut head = head_of(display_path, &mut reader)?;
+    let refused = |cause| Error::Source { path: display_path.to_path_buf(), action: "cannot read", cause };
+    let known = ContentKind::of_head(&head);
+    let foreign =
+        if known.is_none() { ContentKind::foreign_stream(&mut head, &mut reader).map_err(refused)? } else { None };
+    if let Some(foreign) = foreign {
+        let what = format!("{}: a .lrz file with {foreign}", display_path.escaped());
+        return Err(Error::Request { what, expected: "a tar".to_string() });
+    }
+    if head.iter().any(|&byte| byte != 0) && !matches!(known, Some(Tar | Compressed(_))) {
         let what = format!("{}: a .lrz file whose content is not a tar", display_path.escaped());
         return Err(Error::Request { what, expected: "a tar".to_string() });
     }
@@ -140,6 +148,7 @@ fn extract(
         extraction.entry(&entry, source.as_mut())?;
     }
     extraction.finish_entries()?;
+    extraction.add_warnings(source.take_warnings());
     Ok(extraction)
 }
 

@@ -78,9 +78,9 @@ impl Content {
         self.stored -= bytes;
     }
 
-    /// Bytes of the tar up to the next header; ends the content.
-    pub fn abandon(&mut self) -> u64 {
-        let rest = self.stored + self.padding;
+    /// Bytes of the tar up to the next header: stored ones and padding. Ends the content.
+    pub fn abandon(&mut self) -> (u64, u64) {
+        let rest = (self.stored, self.padding);
         *self = Self::default();
         rest
     }
@@ -126,11 +126,11 @@ mod tests {
 
     #[test]
     fn abandoned_content_leaves_a_block_boundary() {
-        assert_eq!(Content::plain(513).abandon(), 1024);
-        assert_eq!(Content::plain(512).abandon(), 512);
+        assert_eq!(Content::plain(513).abandon(), (513, 511));
+        assert_eq!(Content::plain(512).abandon(), (512, 0));
         let mut content = Content::sparse(100, vec![Segment { offset: 0, length: 10 }], 522);
         content.take(4);
-        assert_eq!(content.abandon(), 6 + 502);
-        assert_eq!(content.abandon(), 0);
+        assert_eq!(content.abandon(), (6, 502));
+        assert_eq!(content.abandon(), (0, 0));
     }
 }

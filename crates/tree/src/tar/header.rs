@@ -71,6 +71,11 @@ impl Header {
         self.dialect() != Dialect::Gnu && &self.bytes[508..512] == b"tar\0"
     }
 
+    /// True if a header with [`Header::has_star_mark`] has a prefix of the name.
+    pub fn has_star_prefix(&self) -> bool {
+        self.has_star_mark() && self.bytes[345] != 0
+    }
+
     pub fn kind(&self) -> u8 {
         self.bytes[156]
     }
@@ -79,6 +84,7 @@ impl Header {
     pub fn name(&self) -> Bytes {
         let name = text(&self.bytes[..100]);
         let prefix = match self.dialect() {
+            _ if self.kind() == b'S' && self.has_star_prefix() => text(&self.bytes[345..476]),
             _ if self.kind() == b'S' => b"",
             Dialect::Ustar => text(&self.bytes[345..500]),
             Dialect::Star => text(&self.bytes[345..476]),

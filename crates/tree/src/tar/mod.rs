@@ -4,10 +4,13 @@
 //! - v7, ustar, GNU (`L`, `K`, `S`, base-256), PAX (`x`, `g`, and Solaris's `X`) and star headers, recognised one by one, so concatenations
 //!   of dialects work. Owners are the numbers; names of users and groups are for listings.
 //! - A directory is type 5, GNU's `D`, or a regular file whose name ends in a slash. Type 7 is a regular file. `V` is skipped; `M` and other
-//!   pieces of a multi-volume archive are errors, since the file is incomplete. Any other type is an error: extracting an unknown type as
-//!   a regular file, as some tools do, would put something else into the image.
-//! - Two zero blocks end the archive, and what follows is ignored, unless [`TarOptions::ignore_zeros`]; a single one is skipped; an archive may also end where a header could
-//!   start. An end anywhere else is an error, and so is an input without a single block.
+//!   pieces of a multi-volume archive are errors, since the file is incomplete. Entries of any other type are skipped with a warning and
+//!   counted, or refused ([`TarOptions::strict`]): extracting them as regular files, as some tools do, would put something else
+//!   into the image.
+//! - Two zero blocks end the archive, and what follows is ignored, unless [`TarOptions::ignore_zeros`]; a single one is skipped, or ends the
+//!   archive with a warning if no header follows. An archive may also end where a header could start, after zeros of any number, and within
+//!   the padding of a content. An end anywhere else is an error, and so is an input without a single block.
+//! - An input that begins with two zero blocks is an empty archive if nothing but zeros follows, else an error that names its format.
 //! - The same path may occur twice: the source reports both, and [`crate::Namespace`] lets the last one win.
 //! - A fault is an error. [`TarOptions::lenient`] turns those that lose no data into warnings; `docs/format/tar.md` has the list, compared
 //!   with other programs.
@@ -51,6 +54,9 @@ pub struct TarOptions {
     pub lenient: bool,
     /// Continue after the end mark with what follows: tars one after the other are read as one.
     pub ignore_zeros: bool,
+    /// Fail where others get a warning without [`TarOptions::lenient`]: on entries of unknown types, a single block of zeros before other
+    /// bytes, a missing padding, and letters after a time.
+    pub strict: bool,
     /// Fail if the two blocks of zeros at the end are missing, without which a tar that was cut off between entries is not recognised.
     pub end_mark: bool,
 }

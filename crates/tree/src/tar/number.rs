@@ -68,6 +68,15 @@ pub(super) fn seconds(bytes: &[u8]) -> Option<i64> {
     whole.checked_sub(i64::from(round_away))
 }
 
+/// The time in whole seconds that a text begins with, as GNU tar and bsdtar read it.
+pub(super) fn leading_seconds(bytes: &[u8]) -> Option<i64> {
+    let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let whole = usize::from(bytes.first() == Some(&b'-'));
+    let end = whole + digits(whole);
+    let end = if bytes.get(end) == Some(&b'.') { end + 1 + digits(end + 1) } else { end };
+    seconds(&bytes[..end])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +130,16 @@ mod tests {
         }
         for text in ["", "-", ".5", "1.5x", "1e5", "--1", "99999999999999999999"] {
             assert_eq!(seconds(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn uses_the_number_that_a_time_begins_with() {
+        for (text, value) in [("1.5x", 1), ("1e5", 1), ("-1.5 s", -2), ("7..", 7), ("9s", 9), ("8", 8)] {
+            assert_eq!(leading_seconds(text.as_bytes()), Some(value), "{text}");
+        }
+        for text in ["", "-", ".5", "soon", "--1", " 1", "99999999999999999999x"] {
+            assert_eq!(leading_seconds(text.as_bytes()), None, "{text}");
         }
     }
 

@@ -16,6 +16,8 @@ pub(super) struct Pax {
     pub uid: Option<u64>,
     pub gid: Option<u64>,
     pub mtime: Option<i64>,
+    /// Size with holes of a sparse file of star.
+    pub real_size: Option<u64>,
     pub user: Option<Bytes>,
     pub group: Option<Bytes>,
     pub major: Option<u64>,
@@ -51,14 +53,21 @@ pub(super) struct RecordFault {
     pub expected: String,
 }
 
+/// An invalid record that loses nothing of the content, and what is done instead of failing.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Mended {
+    pub fault: RecordFault,
+    pub instead: String,
+}
+
 /// The fault of a value, and the expected value.
 type ValueFault = (String, String);
 
 impl Pax {
-    /// Applies all records of one header. A global header (`global`) describes no file: its sparse records are ignored. Returns the records
-    /// that were ignored without loss: those with invalid times, if `lenient`.
-    pub fn apply(&mut self, records: &[u8], global: bool, lenient: bool) -> Result<Vec<RecordFault>, RecordFault> {
-        let (mut at, mut ignored) = (0, Vec::new());
+    /// Applies all records of one header. A global header (`global`) describes no file: its sparse records are ignored. Returns the invalid
+    /// times: of one that begins with a number, the number is used; another is ignored if `lenient`.
+    pub fn apply(&mut self, records: &[u8], global: bool, lenient: bool) -> Result<Vec<Mended>, RecordFault> {
+        let (mut at, mut mended) = (0, Vec::new());
         while at < records.len() {
             let record = split_record(&records[at..]).map_err(|(what, expected)| RecordFault {
                 at,
@@ -68,12 +77,24 @@ impl Pax {
             let describes = !global || !record.key.starts_with(b"GNU.sparse.");
             let set = if describes { self.set(record.key, record.value) } else { Ok(()) };
             match set.map_err(|(what, expected)| RecordFault { at, what, expected }) {
-                Err(fault) if lenient && record.key == b"mtime" => ignored.push(fault),
+                Err(fault) if record.key == b"mtime" => mended.push(self.mend_time(record.value, fault, lenient)?),
                 set => set?,
             }
             at += record.length;
         }
-        Ok(ignored)
+        Ok(mended)
+    }
+
+    /// Takes the number that an invalid time begins with.
+    fn mend_time(&mut self, value: &[u8], fault: RecordFault, lenient: bool) -> Result<Mended, RecordFault> {
+        match number::leading_seconds(value) {
+            Some(seconds) => {
+                self.mtime = Some(seconds);
+                Ok(Mended { fault, instead: format!("the time is set to {seconds}") })
+            }
+            None if lenient => Ok(Mended { fault, instead: "the record is ignored".to_string() }),
+            None => Err(fault),
+        }
     }
 
     /// Sorts the attributes by name and keeps the last of each name.
@@ -100,6 +121,7 @@ impl Pax {
             b"mtime" => self.mtime = seconds(value)?,
             b"uname" => self.user = text(value),
             b"gname" => self.group = text(value),
+            b"SCHILY.realsize" => self.real_size = decimal(key, value)?,
             b"SCHILY.devmajor" => self.major = decimal(key, value)?,
             b"SCHILY.devminor" => self.minor = decimal(key, value)?,
             b"RHT.security.selinux" => self.selinux = text(value),

@@ -32,11 +32,23 @@ fn only_an_unusable_time_can_be_ignored() {
     let records = [record("mtime", b"3"), record("uid", b"7"), record("mtime", b"soon"), record("gid", b"8")].concat();
     assert_eq!(parse(&records).unwrap_err().at, 19);
     let mut pax = Pax::default();
-    let ignored = pax.apply(&records, false, true).unwrap();
+    let mended = pax.apply(&records, false, true).unwrap();
     assert_eq!((pax.mtime, pax.uid, pax.gid), (Some(3), Some(7), Some(8)));
-    assert_eq!(ignored.iter().map(|fault| (fault.at, &*fault.what)).collect::<Vec<_>>(), [(19, "mtime is 'soon'")]);
+    let [Mended { fault, instead }] = &mended[..] else { panic!("{mended:?}") };
+    assert_eq!((fault.at, &*fault.what, &**instead), (19, "mtime is 'soon'", "the record is ignored"));
     for key in ["uid", "size", "SCHILY.devmajor", "GNU.sparse.map"] {
         assert!(Pax::default().apply(&record(key, b"soon"), false, true).is_err(), "{key}");
+    }
+}
+
+#[test]
+fn uses_the_number_of_a_time_with_letters_after_it() {
+    for lenient in [false, true] {
+        let mut pax = Pax::default();
+        let mended = pax.apply(&record("mtime", b"1700000000.5s"), false, lenient).unwrap();
+        let [Mended { fault, instead }] = &mended[..] else { panic!("{mended:?}") };
+        assert_eq!((pax.mtime, fault.at, &**instead), (Some(1_700_000_000), 0, "the time is set to 1700000000"));
+        assert_eq!(fault.what, "mtime is '1700000000.5s'");
     }
 }
 
@@ -75,7 +87,7 @@ fn lies_are_found() {
         (b"8 path\n\n", "without KEY="),
         (b"5 =b\n", "without KEY="),
         (b"12 size=-12\n", "size is '-12'"),
-        (b"12 mtime=1x\n", "mtime is '1x'"),
+        (b"14 mtime=soon\n", "mtime is 'soon'"),
         (b"11", "without a length"),
     ] {
         let fault = parse(records).unwrap_err();

@@ -1,18 +1,22 @@
 //! The reader of tar streams: a sequence of headers, each with its records.
 
+mod ends;
+mod files;
+mod unknown;
+
 use std::io::{Read, Seek};
 
 use super::bookmark::TarBookmark;
 use super::content::{Content, Piece, padding};
-use super::fault::{Place, empty_input, unreadable};
+use super::fault::{Place, unreadable};
 use super::header::{BLOCK, Header, is_zero};
 use super::input::Input;
 use super::member::{Member, choose_name};
 use super::number;
 use super::pax::{Pax, RecordFault};
-use super::sparse::{self, Map, MapFault, OldLayout, TextMap};
 use super::{Meter, TarOptions};
 use crate::{Bookmark, Bytes, Entry, Error, Extent, Source};
+use unknown::is_known;
 
 /// Longest extended header of one entry in bytes; names, targets and attributes that a file system supports need far less.
 pub const MAX_EXTENDED: u64 = 16 << 20;
@@ -35,13 +39,18 @@ pub struct TarSource<R> {
     owner_names: [Bytes; 2],
     /// Offset of the next header, while an earlier content is read again.
     next: Option<u64>,
+    /// Whether a header was found.
+    begun: bool,
     ended: bool,
     /// Whether two zero blocks ended the archive.
     end_marked: bool,
     lenient: bool,
     ignore_zeros: bool,
+    strict: bool,
     needs_end_mark: bool,
     warnings: Vec<String>,
+    /// Number of entries of unknown types, which were skipped.
+    unknown: u64,
 }
 
 /// Headers before an entry that apply to it.
@@ -86,12 +95,15 @@ impl<R: Read> TarSource<R> {
             current: (Bytes::new(), 0),
             owner_names: Default::default(),
             next: None,
+            begun: false,
             ended: false,
             end_marked: false,
             lenient: options.lenient,
             ignore_zeros: options.ignore_zeros,
+            strict: options.strict,
             needs_end_mark: options.end_mark,
             warnings: Vec::new(),
+            unknown: 0,
         }
     }
 
@@ -101,43 +113,6 @@ impl<R: Read> TarSource<R> {
 
     fn unreadable(&self, cause: std::io::Error) -> Error {
         unreadable(&self.name, cause)
-    }
-
-    /// The next header and its offset; `None` at two zero blocks, and at an end of the input where a header could start.
-    fn header(&mut self) -> Result<Option<(Header, u64)>, Error> {
-        let mut zeros = 0;
-        while zeros < 2 || self.ignore_zeros {
-            let offset = self.input.offset();
-            let Some(block) = self.block()? else { break };
-            if is_zero(&block) {
-                zeros += 1;
-                continue;
-            }
-            return match Header::new(&block) {
-                Some(header) => Ok(Some((header, offset))),
-                None => Err(self.bad_checksum(&block, offset)),
-            };
-        }
-        self.end_marked = zeros >= 2;
-        Ok(None)
-    }
-
-    fn bad_checksum(&self, block: &[u8; BLOCK], offset: u64) -> Error {
-        let field = block[148..156].escape_ascii();
-        let what = format!("bad header checksum '{field}'");
-        self.malformed(&[], offset, what, "a tar header whose bytes sum up to it")
-    }
-
-    /// The next block; `None` if the input ends before it, an error if within.
-    fn block(&mut self) -> Result<Option<[u8; BLOCK]>, Error> {
-        let found = self.input.peek(BLOCK).map_err(|cause| unreadable(&self.name, cause))?;
-        let (length, block) = (found.len(), found.try_into().ok());
-        if block.is_none() && length > 0 {
-            let what = format!("the archive ends {length} bytes into a header");
-            return Err(self.malformed(&[], self.input.offset(), what, "512 bytes"));
-        }
-        self.input.consume(length);
-        Ok(block)
     }
 
     /// A block within an entry, where the archive must not end.
@@ -202,9 +177,12 @@ impl<R: Read> TarSource<R> {
             let at = offset + BLOCK as u64 + fault.at as u64;
             self.malformed(&header.name(), at, fault.what, fault.expected)
         };
-        let ignored = pax.apply(&records, global, self.lenient).map_err(place)?;
-        let ignored: Vec<Error> = ignored.into_iter().map(place).collect();
-        ignored.iter().for_each(|fault| self.warn(fault, "the record is ignored"));
+        let mended = pax.apply(&records, global, self.lenient).map_err(place)?;
+        let mended: Vec<(Error, String)> =
+            mended.into_iter().map(|mended| (place(mended.fault), mended.instead)).collect();
+        for (fault, instead) in mended {
+            self.forgive(fault, &instead)?;
+        }
         if !global {
             self.pending.pax = Some(pax);
             return Ok(());
@@ -253,13 +231,8 @@ impl<R: Read> TarSource<R> {
         match header.kind() {
             b'0' | 0 | b'7' if !member.is_old_directory() => self.file(member),
             b'S' => self.file(member),
-            b'0' | 0 | b'7' | b'D' => self.with_body(member),
-            b'1'..=b'6' => self.without_body(member),
             b'M' => Err(self.continued(offset)),
-            other => Err(member.malformed(
-                format!("unknown entry type '{}'", other.escape_ascii()),
-                "a type of POSIX, GNU tar or star",
-            )),
+            _ => self.without_body(member),
         }
     }
 
@@ -284,21 +257,22 @@ impl<R: Read> TarSource<R> {
         self.warnings.push(format!("{fault}: {instead}"));
     }
 
+    /// Warns about a fault that loses nothing, unless it is refused.
+    fn forgive(&mut self, fault: Error, instead: &str) -> Result<(), Error> {
+        if self.strict {
+            return Err(fault);
+        }
+        self.warn(&fault, instead);
+        Ok(())
+    }
+
     fn continued(&self, offset: u64) -> Error {
         let what = "the rest of a file from another volume";
         self.malformed(&self.current.0, offset, what, "a whole archive, its volumes joined by tar")
     }
 
-    /// A directory with a body: GNU's `D` lists its names there.
-    fn with_body(&mut self, member: Member<'_>) -> Result<Entry, Error> {
-        let size = member.stored_size()?;
-        let entry = member.into_entry(None)?;
-        self.content = Content::plain(size);
-        Ok(entry)
-    }
-
-    /// A type that stores nothing by POSIX. Some archivers give a size all the same, and a few (`pax -o linkdata`) do store content with
-    /// hard links: the next block decides, unless a PAX record was explicit.
+    /// A type that stores nothing by POSIX, or a directory. Some archivers give a size all the same, and a few do store content: with hard
+    /// links (`pax -o linkdata`), or the names in a directory (GNU's `D`). The next block decides, unless a PAX record was explicit.
     fn without_body(&mut self, member: Member<'_>) -> Result<Entry, Error> {
         let size = member.loose_size();
         let explicit = member.pax.size.is_some();
@@ -315,59 +289,6 @@ impl<R: Read> TarSource<R> {
         Ok(is_zero(block) || Header::new(block).is_some())
     }
 
-    fn file(&mut self, mut member: Member<'_>) -> Result<Entry, Error> {
-        let stored = member.stored_size()?;
-        let sparse = std::mem::take(&mut member.pax.sparse);
-        let (size, content) = match (sparse.major, sparse.minor, sparse.size) {
-            _ if member.header.kind() == b'S' => self.old_sparse(&member, stored)?,
-            // As in GNU tar, the minor number does not affect reading.
-            (Some(1), _, Some(size)) => self.text_sparse(&member, size, stored)?,
-            (None | Some(0), _, Some(size)) => {
-                let segments = sparse.map.finish(size, stored).map_err(|fault| map_fault(&member, fault))?;
-                (size, Content::sparse(size, segments, stored))
-            }
-            (None | Some(0), _, None) => (stored, Content::plain(stored)),
-            (major, minor, size) => return Err(unknown_sparse(&member, major, minor, size)),
-        };
-        let entry = member.into_entry(Some(size))?;
-        self.content = content;
-        Ok(entry)
-    }
-
-    fn old_sparse(&mut self, member: &Member<'_>, stored: u64) -> Result<(u64, Content), Error> {
-        let layout = OldLayout::of(member.header);
-        let size = match layout.real_size(member.header).map(u64::try_from) {
-            Some(Ok(size)) => size,
-            _ => return Err(member.malformed("unusable size of a sparse file", "octal or base-256, not negative")),
-        };
-        let mut map = Map::default();
-        let mut more = layout.read(member.header, &mut map).map_err(|fault| map_fault(member, fault))?;
-        while more {
-            let block = self.inner_block(&member.name)?;
-            more = sparse::read_extension(&block, &mut map).map_err(|fault| map_fault(member, fault))?;
-        }
-        let segments = map.finish(size, stored).map_err(|fault| map_fault(member, fault))?;
-        Ok((size, Content::sparse(size, segments, stored)))
-    }
-
-    /// PAX 1.x: the map is text in whole blocks before the data and counts as stored.
-    fn text_sparse(&mut self, member: &Member<'_>, size: u64, stored: u64) -> Result<(u64, Content), Error> {
-        let mut text = TextMap::default();
-        let mut left = stored;
-        loop {
-            if left < BLOCK as u64 {
-                return Err(member.malformed("the sparse map does not end within the content", "a whole map"));
-            }
-            left -= BLOCK as u64;
-            let block = self.inner_block(&member.name)?;
-            if text.feed(&block).map_err(|fault| map_fault(member, fault))? {
-                break;
-            }
-        }
-        let segments = text.into_map().finish(size, left).map_err(|fault| map_fault(member, fault))?;
-        Ok((size, Content::sparse(size, segments, left)))
-    }
-
     fn read_stored(&mut self, buffer: &mut [u8], there: u64) -> Result<Extent, Error> {
         let wanted = there.min(buffer.len() as u64) as usize;
         let count = self.input.read(&mut buffer[..wanted]).map_err(|cause| unreadable(&self.name, cause))?;
@@ -378,40 +299,20 @@ impl<R: Read> TarSource<R> {
         Ok(Extent::Data(count))
     }
 
-    /// At the end no header may be pending, and a stream is read to its end.
-    fn end(&mut self) -> Result<(), Error> {
-        self.ended = true;
-        if self.input.offset() == 0 {
-            return Err(empty_input(&self.name));
-        }
-        if !self.pending.is_empty() {
-            self.header_without_entry()?;
-        }
-        if self.needs_end_mark && !self.end_marked {
-            let expected = "two blocks of zeros: without them, the archive may have been cut off";
-            return Err(self.malformed(&[], self.input.offset(), "the archive ends without an end mark", expected));
-        }
-        self.input.finish().map_err(|cause| self.unreadable(cause))
-    }
-
-    /// An extended header without an entry. If the archive has no end mark either, it was probably truncated there.
-    fn header_without_entry(&mut self) -> Result<(), Error> {
-        let (name, offset) = &self.current;
-        let fault = self.malformed(name, *offset, "extended header at the end", "an entry after it");
-        if !self.lenient || !self.end_marked {
-            return Err(fault);
-        }
-        self.warn(&fault, "it is ignored");
-        Ok(())
-    }
-
-    /// Skips to the next header.
+    /// Skips to the next header. The last content may lack its padding, which holds nothing.
     fn leave_content(&mut self) -> Result<(), Error> {
-        let rest = self.content.abandon();
-        match self.next.take() {
-            Some(next) => self.input.go_to(next).map_err(|cause| unreadable(&self.name, cause)),
-            None => self.skip(rest),
+        let (stored, padding) = self.content.abandon();
+        if let Some(next) = self.next.take() {
+            return self.input.go_to(next).map_err(|cause| unreadable(&self.name, cause));
         }
+        self.skip(stored)?;
+        let done = self.input.skip(padding).map_err(|cause| unreadable(&self.name, cause))?;
+        if done < padding {
+            let what = format!("the archive ends {} bytes before the padding of the content does", padding - done);
+            let fault = self.malformed(&self.current.0, self.input.offset(), what, "whole blocks of 512 bytes");
+            self.forgive(fault, "the content is whole")?;
+        }
+        Ok(())
     }
 
     fn advance(&mut self) -> Result<Option<Entry>, Error> {
@@ -422,6 +323,7 @@ impl<R: Read> TarSource<R> {
                 b'g' => self.extended(&header, offset, true)?,
                 b'L' | b'K' => self.long_name(&header, offset)?,
                 b'V' => self.volume_label(&header, offset)?,
+                kind if !is_known(kind) => self.skip_unknown(&header, offset)?,
                 _ => return self.member(&header, offset).map(Some),
             }
         }
@@ -485,14 +387,4 @@ impl<R: Read> Source for TarSource<R> {
     fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
     }
-}
-
-fn map_fault(member: &Member<'_>, (what, expected): MapFault) -> Error {
-    member.malformed(what, expected)
-}
-
-fn unknown_sparse(member: &Member<'_>, major: Option<u64>, minor: Option<u64>, size: Option<u64>) -> Error {
-    let show = |number: Option<u64>| number.map_or_else(|| "none".to_owned(), |number| number.to_string());
-    let what = format!("sparse file of format {}.{}, size {}", show(major), show(minor), show(size));
-    member.malformed(what, "format 0.0, 0.1 or 1 with a size")
 }

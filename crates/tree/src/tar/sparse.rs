@@ -54,6 +54,11 @@ impl Map {
         Ok(())
     }
 
+    /// Bytes of all segments.
+    pub fn stored(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.length).sum()
+    }
+
     fn end(&self) -> u64 {
         self.segments.last().map_or(0, |last| last.offset + last.length)
     }
@@ -64,7 +69,7 @@ impl Map {
             let what = format!("sparse map reaches byte {}, past the end of the file", self.end());
             return Err((what, format!("an end of at most {size}")));
         }
-        let held: u64 = self.segments.iter().map(|segment| segment.length).sum();
+        let held = self.stored();
         if held != stored {
             return Err((format!("sparse map of {held} bytes over {stored} stored bytes"), "equal numbers".into()));
         }
@@ -89,6 +94,17 @@ impl OldLayout {
         if header.has_star_mark() { Self::STAR } else { Self::GNU }
     }
 
+    /// Whether the header has no segments: star leaves their bytes to the prefix of the name, unless it writes its oldest form. The rule is
+    /// that of GNU tar: a map in the header begins with the digits of an offset.
+    fn is_all_in_extensions(self, header: &Header) -> bool {
+        self.map == Self::STAR.map && (header.has_star_prefix() || header.slice(self.map + 10, 1)[0] == 0)
+    }
+
+    /// Whether the stored size may count extension blocks too, as star's does.
+    pub fn counts_extensions(self) -> bool {
+        self.map == Self::STAR.map
+    }
+
     /// Size of the file with its holes; `None` if it is not a number.
     pub fn real_size(self, header: &Header) -> Option<i64> {
         number::field(header.slice(self.real_size, 12))
@@ -96,6 +112,9 @@ impl OldLayout {
 
     /// Reads the four segments of the header. True if extension blocks follow.
     pub fn read(self, header: &Header, map: &mut Map) -> Result<bool, MapFault> {
+        if self.is_all_in_extensions(header) {
+            return Ok(true);
+        }
         take_pairs(header.slice(self.map, 4 * 24), map)?;
         Ok(header.slice(self.more, 1)[0] != 0)
     }

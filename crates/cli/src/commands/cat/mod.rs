@@ -100,7 +100,10 @@ impl Command for Cat {
                 request.resources = options.apply(self.machine.lrz_resources(&io.host));
                 watched(io, false, |observer| lrz_unpack(request, observer))?;
             }
-            _ => tar_cat(&mut archive, &paths, &resources, &mut io.stdout, STDOUT)?,
+            _ => {
+                let warnings = tar_cat(&mut archive, &paths, &resources, &mut io.stdout, STDOUT)?;
+                warnings.iter().for_each(|warning| io.warn(warning));
+            }
         }
         options.print_counters(io);
         options.write_trace(invocation, io)

@@ -21,7 +21,7 @@ pub fn run(archive: &mut Archive, json: bool, io: &mut Io) -> Result<(), Failure
         ContentKind::Compressed(compression) => Some(compression.to_string()),
         _ => None,
     };
-    archive.read_tar(TarOptions::default(), &io.host.resources(), &mut |source| {
+    let warnings = archive.read_tar(TarOptions::default(), &io.host.resources(), &mut |source| {
         while let Some(entry) = source.next_entry()? {
             count(&mut counts, &entry);
         }
@@ -29,6 +29,7 @@ pub fn run(archive: &mut Archive, json: bool, io: &mut Io) -> Result<(), Failure
         size = total.unwrap_or(consumed);
         Ok(())
     })?;
+    warnings.iter().for_each(|warning| io.warn(warning));
     let text = if json { object(&counts, compression, size) } else { text(&counts, compression, size) };
     io.print_as(json, &format!("{text}\n"))
 }

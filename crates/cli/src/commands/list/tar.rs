@@ -37,7 +37,7 @@ pub fn run(archive: &mut Archive, form: &Form, selection: &Selection, io: &mut I
         Ok(())
     });
     let printed = printed.and_then(|()| io.stdout.flush().map_err(Failure::printing));
-    read?;
+    read?.iter().for_each(|warning| io.warn(warning));
     let sound = printed.is_err() || all_found(selection, &path, io);
     ended(printed, sound)
 }

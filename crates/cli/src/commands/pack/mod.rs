@@ -42,8 +42,9 @@ use sources::{Layers, Opener};
 pub struct Pack {
     /// The sources to pack, then the image to write. A SOURCE is a directory, a tar file (plain or compressed), an image, - for a tar or an
     /// image on standard input, an image of containers (oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other
-    /// file, which is packed under its own name. One directory becomes the root; several are put side by side. IMAGE is a file (.sqfs, .squashfs, .sfs, .snap, .img, or a name without an ending), a
-    /// block device or a pipe; - for standard output; or a .lrz file
+    /// file, which is packed under its own name. One directory becomes the root; several are put side by side. IMAGE is a file (.sqfs,
+    /// .squashfs, .sqsh, .sqs, .sfs, .snap, .img, or a name without an ending), a block device or a pipe; - for standard output; or a .lrz
+    /// file
     #[arg(required = true, num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -143,8 +144,9 @@ impl Command for Pack {
              of the last, and anything else replaces. The summary says how many entries were replaced. A file is put into the root. \
              The image has the bytes of one of the directory that they make. Options for directories \
              apply to each directory, those for tars to each tar and layer. --exclude leaves entries out of each source, --remove out of \
-             the result. TAG may be left out where there is one image; a digest may stand for it. A compressed layer is decompressed to a \
-             file without a name in TMPDIR or /var/tmp; digests of layers are checked before the image is begun.\n\
+             the result. TAG may be left out where there is one image; a digest may stand for it, or @N for the image with that number from 0. \
+             A compressed layer is decompressed to a file without a name in TMPDIR or /var/tmp; digests of layers are checked before the \
+             image is begun.\n\
              With --order other than input, all entries are listed before contents are read, and a tar that is compressed or comes through a pipe is \
              decompressed to a file without a name in TMPDIR or /var/tmp. Contents of files smaller than a block are read twice for similar. In FILE \
              empty lines, and those that begin with '#', count for nothing; its paths are those of the source, and what --manifest adds comes \

@@ -45,7 +45,8 @@ pub fn run(verify: &Verify, archive: &mut Archive, options: &RunOptions, io: &mu
         Ok(())
     });
     match read {
-        Ok(()) => {
+        Ok(warnings) => {
+            warnings.iter().for_each(|warning| io.warn(warning));
             let (number, shown) = (count(entries, "entry"), show_bytes(content));
             let text = format!(
                 "{}: readable to its end\n{number} with {shown} of content; a tar has checksums of headers only",

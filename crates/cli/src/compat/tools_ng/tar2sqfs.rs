@@ -84,6 +84,7 @@ impl Tar2Sqfs {
         let source = Source::TarStream { name: STDIN.to_string(), stream };
         let mut request = self.output.request(source, &self.image, image, io)?;
         (request.changes, request.defaults, request.tar.lenient) = (changes, defaults, !self.no_skip);
+        request.tar.strict = self.no_skip;
         request.resources = self.options.resources(&io.host);
         Ok(request)
     }

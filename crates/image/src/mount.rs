@@ -138,8 +138,7 @@ pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
     let (teller, faults) = sync_channel(FAULTS);
     let files = Arc::new(files);
     let root = root_of(&image, &request.subdir)?;
-    let answers =
-        Answers::new(image, &root, Arc::clone(&files), request, teller).map_err(|(image, cause)| image.fault(cause))?;
+    let answers = Answers::new(image, &root, Arc::clone(&files), request, teller)?;
     let activity = answers.activity();
     let attached = attach(request, answer)?;
     let unmounter = attached.unmounter();

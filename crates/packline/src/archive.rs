@@ -87,7 +87,7 @@ impl Archive {
         }
     }
 
-    /// What is in a .pln file, `file`: an image, a tar or a .lrz file. It is read where it is, and stored nowhere. `identities` open an
+    /// Opens the content of a .pln file, `file`: an image, a tar or a .lrz file. The content is not stored anywhere. `identities` open an
     /// encrypted one.
     ///
     /// # Errors

@@ -162,7 +162,7 @@ struct Placed {
     place: Option<PathBuf>,
 }
 
-/// What is asked and told while parts are listed.
+/// Callbacks and state while parts are listed.
 struct Reports<'a> {
     priority: &'a mut dyn FnMut(&Path, i32) -> i32,
     /// The first paths in the image of files with several names.

@@ -142,7 +142,7 @@ impl StackSource {
         }
     }
 
-    /// Lists all layers, if they are not listed yet, and finds the files that come first. What is wrong with either is a warning now
+    /// Lists all layers, if they are not listed yet, and finds the files that come first. A fault of either is a warning now
     /// ([`Source::take_warnings`]), before any content is read.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ const ENTER: &str = r#"
         sh -c "cd /build/packline && $command" 2>&1 </dev/null
 "#;
 
-/// Who runs the commands.
+/// The user that runs the commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Account {
     Root,

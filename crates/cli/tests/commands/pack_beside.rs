@@ -159,7 +159,7 @@ fn warns_of_times_that_images_cannot_have() {
 
 /// A log that is written to, and a file that is cut off and written anew, while each program packs them.
 #[test]
-fn packs_files_that_change_meanwhile() {
+fn packs_files_that_change_while_they_are_read() {
     let sandbox = sandbox();
     let seed: Vec<u8> = (0..3_000_000u32).map(|number| (number % 251) as u8).collect();
     let (log, cut) = (sandbox.write("tree/log", &seed), sandbox.write("tree/cut", &seed));
@@ -168,14 +168,14 @@ fn packs_files_that_change_meanwhile() {
     let stop = std::sync::atomic::AtomicBool::new(false);
     let going = || !stop.load(std::sync::atomic::Ordering::Relaxed);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let grow = || {
             let mut file = fs::OpenOptions::new().append(true).open(&log).unwrap();
             while going() && file.metadata().unwrap().len() < 50_000_000 {
                 std::io::Write::write_all(&mut file, &seed[..20_000]).unwrap();
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
-        });
-        scope.spawn(|| {
+        };
+        let cut_off = || {
             let file = fs::OpenOptions::new().write(true).open(&cut).unwrap();
             while going() {
                 for size in [3_000_000, 1_000_000, 100, 2_000_000] {
@@ -183,7 +183,9 @@ fn packs_files_that_change_meanwhile() {
                     std::thread::sleep(std::time::Duration::from_millis(3));
                 }
             }
-        });
+        };
+        std::thread::Builder::new().spawn_scoped(scope, grow).unwrap();
+        std::thread::Builder::new().spawn_scoped(scope, cut_off).unwrap();
         let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pack_all(&sandbox)));
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         ran.unwrap();

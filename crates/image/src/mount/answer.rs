@@ -22,7 +22,7 @@ use super::directory::{DOTS, Directory};
 use super::handles::Handles;
 use super::kernel_ahead::READ_AHEAD;
 use super::numbers::{Named, Numbers};
-use crate::OpenedImage;
+use crate::{Error, OpenedImage};
 
 /// How long the kernel may cache replies: an image does not change.
 const ALWAYS: Duration = Duration::from_secs(1 << 30);
@@ -73,9 +73,9 @@ impl Answers {
         contents: Arc<Files>,
         request: &MountRequest,
         faults: SyncSender<String>,
-    ) -> Result<Answers, (OpenedImage, ReadError)> {
+    ) -> Result<Answers, Error> {
         if let Err(cause) = image.image.entries(root) {
-            return Err((image, cause));
+            return Err(image.fault(cause));
         }
         let numbers = Numbers::new(&image.image, root, request.resources.memory);
         let (files, directories) = (Handles::new(), Handles::new());

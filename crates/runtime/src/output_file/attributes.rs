@@ -111,15 +111,13 @@ impl FileAttributes {
     fn apply_acl(&self, file: &File, has_group: bool) -> bool {
         let wanted = self.xattrs.iter().find(|(name, _)| name == ACL).map(|(_, acl)| acl);
         let found = value(file, ACL).ok().flatten();
-        match wanted {
-            // Its entry for the owning group would be about another group.
-            Some(_) if !has_group => remove_acl(file, found.is_some()) && false,
-            Some(acl) => {
-                let set = rustix::fs::fsetxattr(file, ACL, acl, XattrFlags::empty()).is_ok();
-                set || (remove_acl(file, found.is_some()) && false)
+        if let Some(acl) = wanted {
+            // With another group the list's entry for the owning group would be about the wrong one.
+            if has_group && rustix::fs::fsetxattr(file, ACL, acl, XattrFlags::empty()).is_ok() {
+                return true;
             }
-            None => remove_acl(file, found.is_some()),
         }
+        remove_acl(file, found.is_some()) && wanted.is_none()
     }
 }
 

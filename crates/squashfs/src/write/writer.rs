@@ -261,7 +261,7 @@ impl Writer {
         if self.progress.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory() } else { Ok(()) }
     }
 
-    /// Reads a file again that got shorter. What is in the image of the first reading stays there, and belongs to no file.
+    /// Reads a file again that got shorter. Blocks of the first reading stay in the image and belong to no file.
     fn feed_again(&mut self, mut cut: FileCut, source: &mut dyn Source) -> Result<(), Error> {
         let first = cut.file;
         while let Some(size) = source.read_again() {

@@ -118,7 +118,7 @@ impl Translator {
         self.out.push_str(text);
     }
 
-    /// What is not repeated, nor is what comes before it.
+    /// An anchor: a repetition cannot follow, and does not reach what comes before.
     fn anchor(&mut self, text: &str) {
         self.atom = None;
         self.out.push_str(text);

@@ -232,10 +232,8 @@ impl MkSquashFs {
                 let reading = self.reading(excludes, &self.paths, io)?;
                 let paths = std::mem::take(&mut self.paths);
                 let whole = self.no_strip;
-                Ok(Input::Paths(
-                    if whole { Paths::Whole(named_sources(&paths)?) } else { Paths::Stripped(paths) },
-                    reading,
-                ))
+                let paths = if whole { Paths::Whole(named_sources(&paths)?) } else { Paths::Stripped(paths) };
+                Ok(Input::Paths(paths, Box::new(reading)))
             }
         }
     }
@@ -251,7 +249,7 @@ impl MkSquashFs {
         let list = TextList::read(Path::new("-"), Ending::of(self.cpiostyle0), io)?;
         let named = NamedEntries::alone(&list.name, list.items())?;
         let reading = self.reading(excludes, std::slice::from_ref(&named.directory), io)?;
-        Ok(Input::Paths(Paths::Whole(named), reading))
+        Ok(Input::Paths(Paths::Whole(named), Box::new(reading)))
     }
 
     fn symlinks(&self) -> Symlinks {

@@ -58,7 +58,7 @@ pub enum Input {
     /// Definitions alone.
     Definitions,
     /// Files and directories, how they are read but for what [`Packing`] says of it.
-    Paths(Paths, Reading),
+    Paths(Paths, Box<Reading>),
 }
 
 /// Files and directories of this machine.
@@ -178,7 +178,7 @@ impl Packing {
                     Paths::Whole(named) => reading.named(named)?,
                 };
                 let root = reading.root;
-                listed = Some(reading).filter(Reading::needs_list);
+                listed = Some(reading).filter(|reading| reading.needs_list());
                 (source, root)
             }
         };

@@ -18,6 +18,7 @@ mod races;
 mod remote_cache;
 mod scale;
 mod shell;
+mod soak;
 mod tidy;
 mod zoo;
 
@@ -63,6 +64,8 @@ enum Command {
     Clients(clients::Options),
     /// Compare hashes over workers, memory budgets and the serial reference, on a large input
     Matrix(matrix::Options),
+    /// Attack a release build at random: damage, signals, changing sources, concurrent runs
+    Soak(soak::Options),
     /// Check that time and memory grow linearly with the input
     Scale(scale::Options),
     /// Pack with a block cache on a bazel-remote, as several machines
@@ -111,6 +114,7 @@ fn run(command: Command) -> Result<(), String> {
         Command::Races { checkers } => races::run(&checkers),
         Command::Clients(options) => clients::run(&options),
         Command::Matrix(options) => matrix::run(&options),
+        Command::Soak(options) => soak::run(&options),
         Command::Scale(options) => scale::run(&options),
         Command::RemoteCache(options) => remote_cache::run(&options),
         Command::Corpus(options) => corpus::run(&options),

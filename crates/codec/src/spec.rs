@@ -227,7 +227,6 @@ impl Spec {
         Footprint { encoder: OVERHEAD + encoder, decoder: OVERHEAD + self.decoder_memory() + dict }
     }
 
-    /// Memory of a decoder that does not depend on its input, bytes.
     /// Checks that a compressed block has only filters, dictionaries and windows that this codec's encoder uses for blocks of up to
     /// `block_size` bytes. Decoders accept more, but readers with little memory, such as Linux, may not.
     ///
@@ -242,6 +241,7 @@ impl Spec {
         }
     }
 
+    /// Memory of a decoder that does not depend on its input, bytes.
     fn decoder_memory(&self) -> usize {
         match self {
             Spec::None | Spec::Zle | Spec::Lz4(_) | Spec::Lzo(_) => 0,

@@ -94,6 +94,12 @@ impl FileKind {
         matches!(self, Tar(_) | OtherTar(_))
     }
 
+    /// Whether it is an image or an archive whose entries are packed: a file that has the name and is damaged is an error, not a file
+    /// to pack.
+    pub(crate) fn holds_tree(self) -> bool {
+        matches!(self, FileKind::SquashFs | FileKind::Lrz | FileKind::Pln) || self.is_tar()
+    }
+
     /// Whether it is a compressed tar or file.
     pub fn is_compressed(self) -> bool {
         self.stream().is_some() || matches!(self, OtherTar(_))

@@ -16,6 +16,7 @@ use packline_tree::tar::{self, TarOptions};
 use packline_tree::{Bytes, ContentOrder, DirectoryOptions, DirectorySource, KeepRule, Meta, Replaced, Symlinks};
 
 use crate::archive::scratch_for;
+use crate::file_kind::FileKind;
 use crate::joined::{Joined, Part};
 use crate::stacked::{GrantedStack, PreparedStack};
 use crate::{ContentKind, Error, Image, Resources, Source};
@@ -320,13 +321,15 @@ impl Source {
     }
 
     /// Whether a path leads to a regular file that is neither an image nor a tar, plain or compressed, nor a container, nor of another
-    /// known format of trees and disks: what [`Source::at`] has no entries for. An empty file is one, too.
+    /// known format of trees and disks: what [`Source::at`] has no entries for. An empty file is one, too; a file whose name ends as that of an image or a tar is not, since it
+    /// is damaged if it is neither.
     ///
     /// # Errors
     /// [`Error::Source`] if it cannot be opened or read.
     pub fn is_plain_file(path: &Path) -> Result<bool, Error> {
         let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
-        if !fs::metadata(path).map_err(refused)?.is_file() {
+        if !fs::metadata(path).map_err(refused)?.is_file() || FileKind::of_path(path).is_some_and(FileKind::holds_tree)
+        {
             return Ok(false);
         }
         let mut file = File::open(path).map_err(refused)?;

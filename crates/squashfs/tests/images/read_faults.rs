@@ -134,7 +134,7 @@ fn tables_out_of_place() {
         ("id table at 18446744073709551615", &|b| put(b, 48, &[0xff; 8])),
         ("export table of 4294967295 entries", &|b| put(b, 4, &[0xff; 4])),
         ("id table of 65535 entries", &|b| put(b, 26, &[0xff; 2])),
-        ("fragment table at", &|b| put(b, 16, &[1, 0, 0, 0])),
+        ("fragment table of 1 entries, with 0 bytes", &|b| put(b, 16, &[1, 0, 0, 0])),
         ("xattr table of 1 entries, with 7 bytes", &|b| b[40] -= 1),
         ("id table: a block at", &|b| {
             let index = long(b, 48);

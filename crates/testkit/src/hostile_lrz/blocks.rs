@@ -45,10 +45,10 @@ pub(super) fn all() -> Vec<Specimen> {
     vec![
         Specimen::new("bad-type-2", "type 2", "a block of an unknown type", || literals(Block::new(2, WORDS, LENGTH))),
         Specimen::new("bad-type-9", "type 9", "a type of 0.7 in 0.6", || literals(Block::new(9, WORDS, LENGTH))),
-        Specimen::new("bad-stored-more", "past the end", "a block longer than the file", || {
+        Specimen::new("bad-stored-more", "(expected all of them)", "a block longer than the file", || {
             literals(Block { stored: 200, plain: 200, ..Block::stored(WORDS) })
         }),
-        Specimen::new("bad-stored-huge", "past the end", "a block of 2^64 - 1 bytes", || {
+        Specimen::new("bad-stored-huge", "(expected all of them)", "a block of 2^64 - 1 bytes", || {
             wide(Block { stored: u64::MAX, ..Block::new(ZLIB, WORDS, LENGTH) })
         }),
         Specimen::new(

@@ -40,7 +40,7 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("bad-width-0", "width of 0", "numbers of no bytes", || changed(|chunk| chunk.head[0] = 0)),
         Specimen::new("bad-width-9", "width of 9", "numbers of 9 bytes", || changed(|chunk| chunk.head[0] = 9)),
         Specimen::new("bad-last-flag", "2 for the last", "an end mark of 2", || changed(|chunk| chunk.head[1] = 2)),
-        Specimen::new("bad-no-last", "past the end", "no last chunk", || file(0, &chunk(false))),
+        Specimen::new("bad-no-last", "(expected all of them)", "no last chunk", || file(0, &chunk(false))),
         Specimen::new("bad-said", "4096", "more plain data than the chunk states", || {
             let opcodes = Opcodes::new(2).literals(1).repeat(60_000, 1).end(&vec![b'x'; 60_001]);
             file(0, &Chunk::new(2, true, 0, vec![opcodes], vec![Block::stored(b"x")]))
@@ -62,10 +62,10 @@ pub(super) fn all() -> Vec<Specimen> {
             chunk.streams[1][0].next = Some(8 + 4 + chunk.streams[0][0].data.len() as u64 + 5);
             file(SIZE, &chunk)
         }),
-        Specimen::new("bad-next-outside", "past the end", "a block past the end of the file", || {
+        Specimen::new("bad-next-outside", "(expected all of them)", "a block past the end of the file", || {
             changed(|chunk| chunk.streams[1][0].next = Some(250))
         }),
-        Specimen::new("bad-next-huge", "past the end", "a block at the end of all numbers", || {
+        Specimen::new("bad-next-huge", "(expected all of them)", "a block at the end of all numbers", || {
             let block = Block { next: Some(u64::MAX), ..Block::stored(WORDS) };
             file(SIZE, &Chunk::new(8, true, SIZE, vec![opcodes(8).end(&plain())], vec![block]))
         }),
@@ -78,20 +78,20 @@ pub(super) fn all() -> Vec<Specimen> {
             file[21] = 1;
             [file, vec![0; 16]].concat()
         }),
-        Specimen::new("bad-cut-head", "past the end", "a file that ends in a chunk's head", || {
+        Specimen::new("bad-cut-head", "(expected all of them)", "a file that ends in a chunk's head", || {
             sound()[..MAGIC + 2].to_vec()
         }),
-        Specimen::new("bad-cut-record", "past the end", "a file that ends in a record", || {
+        Specimen::new("bad-cut-record", "(expected all of them)", "a file that ends in a record", || {
             sound()[..MAGIC + 9].to_vec()
         }),
-        Specimen::new("bad-cut-data", "past the end", "a file that ends in a block", || {
+        Specimen::new("bad-cut-data", "(expected all of them)", "a file that ends in a block", || {
             let file = sound();
             file[..file.len() - 1].to_vec()
         }),
         Specimen::new("bad-filter", "version 0.7", "0.7: an unknown filter", || seven(3, &[])),
-        Specimen::new("bad-part-missing", "past the end", "0.7: a part that is missing", || seven(0, &[])),
+        Specimen::new("bad-part-missing", "(expected all of them)", "0.7: a part that is missing", || seven(0, &[])),
         Specimen::new("bad-part-mark", "LRZC", "0.7: a part with another mark", || seven(0, &[7; 24])),
-        Specimen::new("bad-part-size", "past the end", "0.7: a part larger than the file", || {
+        Specimen::new("bad-part-size", "(expected all of them)", "0.7: a part larger than the file", || {
             let mut head = b"LRZC".to_vec();
             head.resize(12, 0);
             head.extend_from_slice(&u64::MAX.to_le_bytes());

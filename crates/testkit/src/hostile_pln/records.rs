@@ -72,12 +72,17 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("bad-zstd", "zstd: bad compressed data", "no Zstandard frame", || {
             with(|draft| draft.records[1].first[1] = 6)
         }),
-        Specimen::new("bad-zstd-window", "zstd", "a window of 128 MiB for a record of 4 KiB", || {
-            with(|draft| {
-                draft.records[1].first[1] = 6;
-                draft.records[1].payload = vec![0x28, 0xB5, 0x2F, 0xFD, 0, 0x88, 3, 0x80, 0, 0];
-            })
-        }),
+        Specimen::new(
+            "odd-zstd-window",
+            "",
+            "a window of 128 MiB for a record of 4 KiB, which a reader may decode",
+            || {
+                with(|draft| {
+                    draft.records[1].first[1] = 6;
+                    draft.records[1].payload = vec![0x28, 0xB5, 0x2F, 0xFD, 0, 0x88, 3, 0x80, 0, 0];
+                })
+            },
+        ),
         Specimen::new("bad-bzip2", "bzip2: bad compressed data", "no .bz2 stream", || {
             with(|draft| draft.records[1].first[1] = 7)
         }),

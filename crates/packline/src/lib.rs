@@ -69,6 +69,7 @@ mod opened_input;
 mod output_stream;
 mod pack;
 mod packer;
+mod plain_file;
 #[cfg(feature = "pln")]
 mod pln_file;
 #[cfg(feature = "pln")]

@@ -16,7 +16,6 @@ use packline_tree::tar::{self, TarOptions};
 use packline_tree::{Bytes, ContentOrder, DirectoryOptions, DirectorySource, KeepRule, Meta, Replaced, Symlinks};
 
 use crate::archive::scratch_for;
-use crate::file_kind::FileKind;
 use crate::joined::{Joined, Part};
 use crate::stacked::{GrantedStack, PreparedStack};
 use crate::{ContentKind, Error, Image, Resources, Source};
@@ -320,31 +319,6 @@ impl Source {
         Ok(opened.map_or_else(|| Source::tar_file(path), Source::Image))
     }
 
-    /// Whether a path leads to a regular file that is neither an image nor a tar, plain or compressed, nor a container, nor of another
-    /// known format of trees and disks: what [`Source::at`] has no entries for. An empty file is one, too; a file whose name ends as that of an image or a tar is not, since it
-    /// is damaged if it is neither.
-    ///
-    /// # Errors
-    /// [`Error::Source`] if it cannot be opened or read.
-    pub fn is_plain_file(path: &Path) -> Result<bool, Error> {
-        let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
-        if !fs::metadata(path).map_err(refused)?.is_file() || FileKind::of_path(path).is_some_and(FileKind::holds_tree)
-        {
-            return Ok(false);
-        }
-        let mut file = File::open(path).map_err(refused)?;
-        let head = head_of(path, &mut file)?;
-        Ok(match ContentKind::of_head(&head) {
-            None if !is_no_tar(&head) => false,
-            None => {
-                let whole = FileInput::new(file).map_err(refused)?;
-                ContentKind::foreign(&whole).is_none() && ImagePlace::new(path).open(metadata_cache(None)).is_err()
-            }
-            Some(ContentKind::Compressed(_)) => !holds_tar(path),
-            Some(_) => false,
-        })
-    }
-
     /// A tar or an image from a stream, by its first bytes. An image is stored in a file without a name first.
     ///
     /// # Errors
@@ -412,17 +386,8 @@ pub(crate) fn refuse_container(
 }
 
 /// Whether an input whose start no container has is not a tar either: zeros may be the end of one, and its first header may be damaged.
-fn is_no_tar(head: &[u8]) -> bool {
+pub(crate) fn is_no_tar(head: &[u8]) -> bool {
     !head.starts_with(&[0; 8]) && head.get(257..262) != Some(b"ustar")
-}
-
-/// Whether a compressed file may have a tar in it: its content begins as one, or cannot be read.
-fn holds_tar(path: &Path) -> bool {
-    let head = File::open(path).and_then(|file| {
-        let mut plain = decompress::open(file, &Limits::default())?;
-        decompress::read_head(&mut plain)
-    });
-    head.map_or(true, |head| ContentKind::of_head(&head) == Some(ContentKind::Tar) || !is_no_tar(&head))
 }
 
 /// Whether an input with this start is compressed.

@@ -1,4 +1,6 @@
-//! Images of containers as sources.
+//! Container images as sources.
+//!
+//! Long because all tests change the same layout, which is built here.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -504,7 +506,7 @@ fn the_platform_chooses_among_manifests_of_the_index() {
         assert_eq!(names(&sandbox, "oci:oci", &[]), "arm");
         assert_eq!(names(&sandbox, "oci:oci:@0", &["--platform", "linux/arm64"]), "arm");
     }
-    // Two of one platform cannot be told apart by it.
+    // Two of one platform cannot be distinguished by it.
     for index in [vec![amd.clone(), other.clone()], vec![tagged(amd.clone(), "x"), tagged(other.clone(), "x")]] {
         layout.index(&index);
         let message = sandbox.refused(&["pack", "oci:oci", "x.sqfs", "--platform", "linux/amd64"]);

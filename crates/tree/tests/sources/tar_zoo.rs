@@ -1,4 +1,6 @@
 //! A zoo of malformed tars, each with its error message, and of unusual ones that are readable.
+//!
+//! Long because it is a list of cases.
 
 use crate::tar_support::*;
 use packline_tree::tar::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME};

@@ -8,6 +8,8 @@ pub mod definitions;
 pub mod descriptors;
 pub mod environment;
 pub mod fake_root;
+#[cfg(any(feature = "pln", feature = "recovery"))]
+pub mod files_below;
 pub mod machine;
 pub mod names;
 pub mod signals;

@@ -1,14 +1,13 @@
 //! `packline compress` and `decompress`: .pln files and whatever they are made of, with options as zstd(1) has them.
 
 pub(crate) mod file;
-pub(crate) mod files_below;
 mod list;
 mod names;
 mod report;
 mod settings;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use packline_codec::Coding;
 use packline_recovery::Redundancy;
@@ -19,10 +18,10 @@ use crate::args::machine::Memory;
 use crate::args::run_options::SchedulingOptions;
 use crate::args::value::{codecs_help, number, size, text, text_or_help};
 use crate::args::{Command, Invocation};
+use crate::host::files_below::files_below;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::place::Place;
-use files_below::files_below;
 use settings::{Mode, Settings};
 
 /// Compress files or a stream into .pln files
@@ -263,7 +262,8 @@ impl Shared {
             if name == "-" {
                 places.push(Place::Stdin);
             } else if self.recursive && path.is_dir() {
-                let found = files_below(&path, settings.mode != Mode::Compress, &mut |what| {
+                let is_wanted = |path: &Path| settings.mode == Mode::Compress || names::has_suffix(path);
+                let found = files_below(&path, &is_wanted, &mut |what| {
                     io.eprintln(&format!("packline: {what}"));
                     all_read = false;
                 });

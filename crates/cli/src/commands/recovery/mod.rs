@@ -12,7 +12,7 @@ use crate::args::run_options::RunOptions;
 use crate::args::value::text;
 use crate::args::work::WorkOptions;
 use crate::args::{Command, Invocation, wrong};
-use crate::commands::compress::files_below::wanted_below;
+use crate::host::files_below::files_below;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
@@ -121,7 +121,7 @@ impl Protect {
                 files.push(path.clone());
                 continue;
             }
-            files.extend(wanted_below(path, &is_wanted, &mut |what| {
+            files.extend(files_below(path, &is_wanted, &mut |what| {
                 io.eprintln(&format!("packline: {what}"));
                 all_read = false;
             }));

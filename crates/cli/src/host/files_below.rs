@@ -1,19 +1,12 @@
-//! Regular files in a directory, for `--recursive`.
+//! Regular files in a directory and below, for commands that take directories.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::names;
-use crate::ui::escape::Escape;
+use packline_runtime::escape::Escape;
 
-/// Regular files below a directory in the order of their paths, those called `.pln` alone if so asked. No link is followed. What cannot
-/// be read is reported.
-pub fn files_below(top: &Path, pln_only: bool, failed: &mut dyn FnMut(String)) -> Vec<PathBuf> {
-    wanted_below(top, &|path| !pln_only || names::has_suffix(path), failed)
-}
-
-/// As [`files_below`], those that are wanted.
-pub fn wanted_below(top: &Path, is_wanted: &dyn Fn(&Path) -> bool, failed: &mut dyn FnMut(String)) -> Vec<PathBuf> {
+/// Wanted regular files below a directory in the order of their paths. No link is followed. What cannot be read is reported.
+pub fn files_below(top: &Path, is_wanted: &dyn Fn(&Path) -> bool, failed: &mut dyn FnMut(String)) -> Vec<PathBuf> {
     let (mut files, mut waiting) = (Vec::new(), vec![top.to_path_buf()]);
     while let Some(directory) = waiting.pop() {
         let read = fs::read_dir(&directory).and_then(|entries| {
@@ -50,14 +43,15 @@ mod tests {
         }
         std::os::unix::fs::symlink("a", top.at("link")).unwrap();
         std::os::unix::fs::symlink("b", top.at("link.pln")).unwrap();
-        let found = |pln_only| {
-            let found = files_below(top.path(), pln_only, &mut |what| panic!("{what}"));
+        let found = |pln_only: bool| {
+            let is_wanted = |path: &Path| !pln_only || path.extension().is_some_and(|ending| ending == "pln");
+            let found = files_below(top.path(), &is_wanted, &mut |what| panic!("{what}"));
             found.iter().map(|path| path.strip_prefix(top.path()).unwrap().display().to_string()).collect::<Vec<_>>()
         };
         assert_eq!(found(false), [".pln", "a/b/c", "a/z.pln", "a.pln", "b"]);
         assert_eq!(found(true), ["a/z.pln", "a.pln"]);
         let mut failed = Vec::new();
-        assert_eq!(files_below(&top.at("none"), false, &mut |what| failed.push(what)), Vec::<PathBuf>::new());
+        assert_eq!(files_below(&top.at("none"), &|_| true, &mut |what| failed.push(what)), Vec::<PathBuf>::new());
         assert!(failed[0].contains("none: cannot read: "), "{failed:?}");
     }
 }

@@ -75,8 +75,12 @@ fn attack(scene: &mut Scene, writer: &Writer) -> Result<(), String> {
     scene.succeed(writer.words)?;
     let whole_time = clock::monotonic_seconds() - start;
     let complete = scene.read(writer.output);
+    let complete_names = scene.names()?;
     for moment in 0..MOMENTS {
         scene.remove(writer.output);
+        for name in scene.names()?.iter().filter(|&name| !names.contains(name)) {
+            scene.remove(name);
+        }
         let before = if moment % 2 == 1 { Some(b"an older file".to_vec()) } else { None };
         let before = original.clone().or(before);
         if let Some(bytes) = &before {
@@ -91,7 +95,8 @@ fn attack(scene: &mut Scene, writer: &Writer) -> Result<(), String> {
         let checks = Checks { scene, writer, status, before: &before, complete: &complete, source: &source };
         checks.run().map_err(|finding| format!("{signal:?} after {fraction} of the time, {status}: {finding}"))?;
         if signal != Signal::KILL {
-            checks.nothing_is_left(&names)?;
+            let whole = scene.read(writer.output) == complete;
+            checks.nothing_is_left(if whole { &complete_names } else { &names })?;
         }
     }
     Ok(())

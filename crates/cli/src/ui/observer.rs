@@ -138,12 +138,21 @@ pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn 
     (done, watcher.synced)
 }
 
-/// Removes the source of an output that is synced; `before` is the state of the source before it was read. If the output is not synced, or the
-/// source cannot be removed, prints a warning.
+/// What decides whether a source can be removed.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadSource {
+    /// The state of the source before it was read.
+    pub before: Option<FileStamp>,
+    /// Whether the output is on the medium.
+    pub synced: bool,
+}
+
+/// Removes the source of a complete output. If the output is not synced, or the source cannot be removed, prints a warning.
 ///
 /// # Errors
-/// [`Failure::Failed`] if the source has changed since: the output does not have all of its content.
-pub fn remove_source(path: &Path, before: Option<FileStamp>, synced: bool, io: &mut Io) -> Result<(), Failure> {
+/// [`Failure::Failed`] if the source has changed since it was read: the output does not have all of its content.
+pub fn remove_source(path: &Path, source: ReadSource, io: &mut Io) -> Result<(), Failure> {
+    let ReadSource { before, synced } = source;
     if !synced {
         io.warn(&format!("{}: not removed, because its output is not synced", path.escaped()));
         return Ok(());

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use packline::Output;
 use packline::requests::{CompressRequest, PlnUnpackRequest};
 use packline_pln::WriteOptions;
-use packline_runtime::FileStamp;
 
 use super::settings::{Mode, Settings};
 use super::{names, report};
@@ -14,7 +13,7 @@ use crate::ui::elapsed::Started;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::{remove_source, watched_and_synced};
+use crate::ui::observer::{ReadSource, remove_source, watched_and_synced};
 use crate::ui::place::Place;
 
 /// Compresses, decompresses or tests one file.
@@ -49,19 +48,20 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
     let output = output_of(settings, place)?;
     let target = target(settings, output.as_deref(), io)?;
     let started = Started::now(&io.host);
-    let state = place.stamp();
+    let before = place.stamp();
     let mut request = CompressRequest::new(place.source(output.as_deref(), io)?, target, options.clone());
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     (request.cache, request.recipients) = (settings.cache.clone(), settings.recipients.clone());
-    (request.recovery, request.verify) = (settings.recovery, settings.remove);
-    let before = settings.cache.as_ref().map(|cache| cache.counts());
+    request.recovery = settings.recovery;
+    request.verify = settings.remove;
+    let counted = settings.cache.as_ref().map(|cache| cache.counts());
     let (written, synced) =
         watched_and_synced(io, settings.bar, |observer| packline::requests::pln_compress(request, observer));
     let written = written?;
-    let counts = settings.cache.as_ref().zip(before).map(|(cache, before)| cache.counts().since(&before));
+    let counts = settings.cache.as_ref().zip(counted).map(|(cache, before)| cache.counts().since(&before));
     let done = report::Compressed { options, written: &written, cached: counts.as_ref() };
     report::compressed(settings, &done, place, output.as_deref(), started, io)?;
-    remove(settings, place, (state, synced), io)
+    remove(settings, place, ReadSource { before, synced }, io)
 }
 
 fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
@@ -73,7 +73,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         (output, target)
     };
     let started = Started::now(&io.host);
-    let state = place.stamp();
+    let before = place.stamp();
     let mut request = PlnUnpackRequest::new(place.source(output.as_deref(), io)?, target);
     request.keep_broken = settings.keep_broken;
     // Nothing is removed whose content is not known to be in its output.
@@ -84,7 +84,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
     let (unpacked, synced) =
         watched_and_synced(io, settings.bar, |observer| packline::requests::pln_unpack(request, observer));
     report::decompressed(settings, place, output.as_deref(), &unpacked?, started, io)?;
-    remove(settings, place, (state, synced), io)
+    remove(settings, place, ReadSource { before, synced }, io)
 }
 
 /// The output's name; none for standard output.
@@ -115,15 +115,10 @@ fn target(settings: &Settings, output: Option<&Path>, io: &mut Io) -> Result<Out
     Ok(Output::File { path: path.to_path_buf(), force: settings.force })
 }
 
-/// Removes the file that was read, if that is asked for; `state`: before it was read, and whether the output is synced.
-fn remove(
-    settings: &Settings,
-    place: &Place,
-    (state, synced): (Option<FileStamp>, bool),
-    io: &mut Io,
-) -> Result<(), Failure> {
+/// Removes the file that was read, if that is asked for.
+fn remove(settings: &Settings, place: &Place, source: ReadSource, io: &mut Io) -> Result<(), Failure> {
     match place {
-        Place::File(path) if settings.remove => remove_source(path, state, synced, io),
+        Place::File(path) if settings.remove => remove_source(path, source, io),
         _ => Ok(()),
     }
 }

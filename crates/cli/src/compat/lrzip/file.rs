@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use packline::requests::{CompressRequest, LrzUnpackRequest, OpenedLrz};
 use packline::{Error, Output};
 use packline_lrz::{Error as LrzError, Unpacked, Written};
-use packline_runtime::FileStamp;
 
 use super::password::{self, Secret};
 use super::settings::{Mode, Settings};
@@ -15,7 +14,7 @@ use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::io::take_stdin;
-use crate::ui::observer::{remove_source, watched_and_synced};
+use crate::ui::observer::{ReadSource, remove_source, watched_and_synced};
 use crate::ui::place::Place;
 use crate::ui::size::show_bytes;
 
@@ -46,14 +45,14 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
         packline_lrz::WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
     let output = output_of(settings, place)?;
     let (target, mut messages) = target(settings, place, output.as_deref(), io)?;
-    let state = place.stamp();
+    let before = place.stamp();
     let mut request = CompressRequest::new(place.source(output.as_deref(), io)?, target, options);
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
     request.verify = settings.delete && *place != Place::Stdin && output.is_some();
     let (written, synced) =
         watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_pack(request, observer));
     messages.print(settings, io, &compressed(settings, place, &written?));
-    delete(settings, place, output.as_deref(), (state, synced), io)
+    delete(settings, place, output.as_deref(), ReadSource { before, synced }, io)
 }
 
 /// A password for a new file; the terminal is asked twice.
@@ -111,7 +110,7 @@ fn compressed(settings: &Settings, place: &Place, written: &Written) -> String {
 fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
     let output = if settings.mode == Mode::Test { None } else { Some(output_of(settings, place)?) };
     let name = output.clone().flatten();
-    let state = place.stamp();
+    let before = place.stamp();
     let opened = open(settings, place, output.as_ref().and_then(Option::as_deref), io)?;
     let (target, mut messages) = match output {
         None => (None, MessageStream::Stdout),
@@ -137,7 +136,9 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         Place::File(path) if removes && !opened.archive.has_checksum() => {
             io.warn(&format!("{}: not removed, because it has no checksum of its content", path.escaped()));
         }
-        _ if settings.mode != Mode::Test => delete(settings, place, name.as_deref(), (state, synced), io)?,
+        _ if settings.mode != Mode::Test => {
+            delete(settings, place, name.as_deref(), ReadSource { before, synced }, io)?
+        }
         _ => {}
     }
     Ok(())
@@ -251,13 +252,12 @@ fn target(
     Ok((Output::File { path: path.to_path_buf(), force: settings.force }, messages))
 }
 
-/// Deletes the file that was read, if that is asked for and the output is a file, which was verified; `state`: before it was read, and whether the
-/// output is synced.
+/// Deletes the file that was read, if that is asked for and the output is a file, which was verified.
 fn delete(
     settings: &Settings,
     place: &Place,
     output: Option<&Path>,
-    (state, synced): (Option<FileStamp>, bool),
+    source: ReadSource,
     io: &mut Io,
 ) -> Result<(), Failure> {
     match place {
@@ -265,7 +265,7 @@ fn delete(
             io.warn(&format!("{}: not removed, because standard output cannot be read again", path.escaped()));
             Ok(())
         }
-        Place::File(path) if settings.delete => remove_source(path, state, synced, io),
+        Place::File(path) if settings.delete => remove_source(path, source, io),
         _ => Ok(()),
     }
 }

@@ -29,6 +29,7 @@ pub use attributes::FileAttributes;
 use in_place::InPlace;
 pub use revocable::Revocable;
 use spool::Spool;
+pub use target::end_of_links;
 use target::{Target, find_target};
 pub use temp_name::checksum;
 use unfinished::UnfinishedFile;
@@ -54,7 +55,7 @@ enum Place {
 
 impl OutputFile {
     /// Opens the output called `path`. An existing file is only replaced with `force`; a block device counts as
-    /// existing. Refuses pipes, sockets, directories and character devices, and a link that leads nowhere.
+    /// existing. A link that leads to no file gets the file that it names. Refuses pipes, sockets, directories and character devices.
     pub fn open(path: &Path, force: bool, temporaries: &Temporaries) -> Result<OutputFile, Error> {
         temporaries.begin();
         let place = match find_target(path, force)? {

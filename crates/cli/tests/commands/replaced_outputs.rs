@@ -62,6 +62,44 @@ fn output(line: &str) -> &str {
     line.split(' ').find_map(|word| word.strip_prefix("D/")).unwrap()
 }
 
+#[test]
+fn each_command_creates_the_file_that_a_link_names() {
+    let sandbox = sources();
+    for line in LINES {
+        for line in [line.to_string(), line.replace(" -f ", " ")] {
+            let link = sandbox.create_dir("d").join(output(&line));
+            std::os::unix::fs::symlink("../other/new", &link).unwrap();
+            let refused = sandbox.bad(1, &words(&line, "d"));
+            assert!(
+                refused.contains("cannot create the link's target: d/../other/new: No such file"),
+                "{line}: {refused}"
+            );
+            sandbox.create_dir("other");
+            sandbox.good(&words(&line, "d"));
+            assert!(link.is_symlink() && fs::metadata(sandbox.at("other/new")).unwrap().len() > 0, "{line}");
+            assert_eq!(fs::read_dir(sandbox.at("other")).unwrap().count(), 1, "{line}");
+            sandbox.remove("d");
+            sandbox.remove("other");
+        }
+    }
+}
+
+#[test]
+fn sqfstar_unpack_and_traces_create_what_a_link_names() {
+    let sandbox = sources();
+    for (name, line) in [
+        ("image", "sqfstar -quiet -no-progress image"),
+        ("new", "unpack -q old.sqfs new"),
+        ("dir", "unsquashfs -q -n -no-progress -d dir old.sqfs"),
+        ("trace", "pack -q --trace trace tree traced.sqfs"),
+    ] {
+        std::os::unix::fs::symlink(format!("{name}-target"), sandbox.at(name)).unwrap();
+        sandbox.good_on(&line.split(' ').collect::<Vec<_>>(), "tree.tar");
+        assert!(sandbox.at(name).is_symlink() && sandbox.at(format!("{name}-target")).exists(), "{line}");
+    }
+    assert!(sandbox.read("new-target/text") == sandbox.read("dir-target/text"));
+}
+
 fn as_user(sandbox: &Sandbox, arguments: &[String]) -> Ran {
     let user = ["--reuid=65534", "--regid=65534", "--clear-groups", PACKLINE].map(String::from);
     let mut command = sandbox.program("setpriv", &[&user[..], arguments].concat());

@@ -130,7 +130,11 @@ impl Protect {
     }
 
     fn protect(&self, file: &Path, output: &Path, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
-        let target = target::image(output, self.force, io)?;
+        let target = match self.output {
+            Some(_) => target::image(output, self.force, io)?,
+            // No one has named a pipe that is there.
+            None => Output::File { path: output.to_path_buf(), force: self.force },
+        };
         let mut request = ProtectRequest::new(file, target, self.redundancy);
         request.resources = options.apply(self.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();

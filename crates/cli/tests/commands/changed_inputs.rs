@@ -274,6 +274,22 @@ fn a_hash_tree_without_its_root_hash_is_completed() {
 }
 
 #[test]
+fn names_where_a_hash_tree_is_cut_off() {
+    let sandbox = sandbox();
+    sandbox.write("i.img", Random::new(4).noise(4096));
+    sandbox.good(&["verity", "-q", "--append", "i.img"]);
+    let cut = sandbox.read("i.img")[..6000].to_vec();
+    sandbox.remove("i.img.roothash");
+    sandbox.write("i.img", &cut);
+    for words in [&["verity", "--append", "i.img"][..], &["verity", "-f", "--append", "i.img"]] {
+        let expected =
+            "packline: i.img: the hash tree, which begins at byte 4096, is cut off at byte 6000 (expected 8192 bytes)";
+        assert_eq!(sandbox.refused(words), expected);
+        assert!(sandbox.read("i.img") == cut);
+    }
+}
+
+#[test]
 fn keys_and_certificates_with_lines_of_any_length_are_read() {
     if !tools::need(&["openssl", "base64"]) {
         return;

@@ -10,7 +10,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_runtime::unnamed_temp_file;
+use packline_runtime::escape::hex;
+use packline_runtime::{unnamed_temp_file, warn_of_stale};
 use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of, refuse_incomplete};
 
 use appended::{Appended, without_tree};
@@ -117,6 +118,7 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
         }
         (options.salt, options.uuid) = present.options(&options.salt, options.uuid)?;
     }
+    let signed = sidecars::unreplaced_signature(&image, &options);
     let mut sidecars = Sidecars::open(&image, &options, force, &temporaries)?;
     let spool = scratch_file(&image, &resources)?;
     let leaves = leaves_of(&input, &options.salt, spool, &resources, observer);
@@ -134,6 +136,9 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
         appended.keep();
     }
     let files = named.keep();
+    if let Some(signed) = signed.filter(|signed| signed.hash.as_deref() != Some(hex(&tree.root_hash).as_bytes())) {
+        warn_of_stale(&signed.signature, observer);
+    }
     Ok(VeritySummary::new(tree, &leaves, options.place, files))
 }
 

@@ -190,7 +190,7 @@ fn of_repairs_at_once_one_replaces_the_file() {
     sandbox.good(&["protect", "-q", "f"]);
     let mut damaged = content.clone();
     damaged[1000] ^= 1;
-    sandbox.write("f", damaged);
+    sandbox.damage("f", damaged);
     let started = (0..3).map(|_| {
         let mut command = sandbox.command(&["repair", "-q", "f"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()

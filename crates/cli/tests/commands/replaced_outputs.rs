@@ -128,6 +128,25 @@ fn each_command_keeps_mode_owner_and_attributes_of_the_file_that_it_replaces() {
     }
 }
 
+#[test]
+fn each_command_warns_of_recovery_data_of_the_file_that_it_replaces() {
+    let sandbox = sources();
+    for line in LINES {
+        let name = output(line);
+        let side_file = format!("d/{name}.recovery");
+        let expected = format!("{side_file} belongs to the file that was replaced (remove it, or write it again)");
+        for (old, count) in [(Some("old"), 1), (None, 0)] {
+            sandbox.write(&side_file, "recovery data");
+            old.iter().for_each(|old| drop(sandbox.write(format!("d/{name}"), old)));
+            let ran = sandbox.good(&words(line, "d"));
+            assert_eq!(ran.stderr.matches(&expected).count(), count, "{line}: {ran:?}");
+            assert_eq!(ran.stderr.matches("belongs to the file").count(), count, "{line}: {ran:?}");
+            assert_eq!(sandbox.read_text(&side_file), "recovery data", "{line}");
+            sandbox.remove("d");
+        }
+    }
+}
+
 /// `systemd-repart` without loop devices keeps a descriptor of the file that it has mksquashfs write.
 #[test]
 fn each_command_writes_an_empty_file_in_place() {
@@ -261,7 +280,7 @@ fn repair_in_place_keeps_the_access_control_list() {
     fs::set_permissions(sandbox.at("damaged"), Permissions::from_mode(0o600)).unwrap();
     sandbox.peer("setfacl", &["-m", "u:77:rw,g::-", "damaged"]);
     let before = sandbox.peer("getfacl", &["-n", "damaged"]).text();
-    sandbox.good(&["repair", "-q", "--recovery", "f.recovery", "damaged"]);
+    sandbox.good(&["repair", "-q", "-f", "--recovery", "f.recovery", "damaged"]);
     assert!(sandbox.read("damaged") == sandbox.read("f"));
     assert_eq!(sandbox.peer("getfacl", &["-n", "damaged"]).text(), before);
 }

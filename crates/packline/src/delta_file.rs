@@ -121,7 +121,7 @@ struct Named<'n> {
     inputs: [Arc<dyn Input>; 2],
     /// Which one the second is.
     side: Side,
-    /// Who can read both.
+    /// What the output takes from both.
     access: FileAttributes,
 }
 

@@ -137,7 +137,9 @@ fn each_command_warns_of_recovery_data_of_the_file_that_it_replaces() {
         let expected = format!("{side_file} belongs to the file that was replaced (remove it, or write it again)");
         for (old, count) in [(Some("old"), 1), (None, 0)] {
             sandbox.write(&side_file, "recovery data");
-            old.iter().for_each(|old| drop(sandbox.write(format!("d/{name}"), old)));
+            if let Some(old) = old {
+                sandbox.write(format!("d/{name}"), old);
+            }
             let ran = sandbox.good(&words(line, "d"));
             assert_eq!(ran.stderr.matches(&expected).count(), count, "{line}: {ran:?}");
             assert_eq!(ran.stderr.matches("belongs to the file").count(), count, "{line}: {ran:?}");

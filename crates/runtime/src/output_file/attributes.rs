@@ -126,7 +126,8 @@ impl FileAttributes {
 
     /// Whether `file` has the owner now, and whether the group.
     fn change_owner(&self, file: &File, own: &Metadata) -> (bool, bool) {
-        let (uid, gid) = (self.owner.then(|| self.about.uid()), self.group.then(|| self.about.gid()));
+        let uid = self.owner.then(|| self.about.uid());
+        let gid = self.group.then(|| self.about.gid());
         let same_owner = uid.is_none_or(|uid| own.uid() == uid);
         let same_group = gid.is_none_or(|gid| own.gid() == gid);
         if (same_owner && same_group) || fchown(file, uid, gid).is_ok() {

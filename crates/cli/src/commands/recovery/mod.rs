@@ -104,7 +104,8 @@ impl Command for Protect {
         let inputs: Vec<(&str, &Path)> = files.iter().map(|file| ("FILE", file.as_path())).collect();
         let others: Vec<&Path> = outputs.iter().map(PathBuf::as_path).collect();
         let options = self.work.start(&inputs, &others, self.force, io)?;
-        let (mut failed, mut unchanged) = (!all_read, 0);
+        let mut failed = !all_read;
+        let mut unchanged = 0;
         for (file, output) in files.iter().zip(&outputs) {
             match self.protect(file, output, &options, io) {
                 Ok(Done::Written) => {}

@@ -39,7 +39,8 @@ pub fn unchanged(found: &RecoveryState, file: &Path, output: &Path) -> (Value, S
 
 /// Why a file is not protected again as it is: then its recovery data could not repair it any more.
 pub fn damaged_before_protection(file: &Path, output: &Path) -> String {
-    let (file, output) = (file.escaped(), output.escaped());
+    let file = file.escaped();
+    let output = output.escaped();
     let way_out = "'packline repair' repairs it; --force protects it as it is";
     format!(
         "{file}: is damaged: it differs from the file that was protected, and is not newer than {output} ({way_out})"
@@ -92,7 +93,7 @@ pub fn state(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> (Va
     (object.into(), text + &of_recovery(found, recovery.unwrap_or(file), false))
 }
 
-/// What is to be said of a file that is not whole.
+/// The verdict about a file that is not whole, with the way out.
 fn verdict(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> String {
     let can_be_repaired = found.examined.can_be_repaired();
     if let Some(recovery) = recovery.filter(|_| found.changed_later) {
@@ -115,7 +116,8 @@ fn verdict(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> Strin
 pub fn way_out(file: &Path, recovery: &Path) -> String {
     let option =
         if recovery == sidecar_of(file) { String::new() } else { format!("--recovery {} ", recovery.escaped()) };
-    let (protect, file) = (way_to_protect(file, recovery), file.escaped());
+    let protect = way_to_protect(file, recovery);
+    let file = file.escaped();
     format!(
         "If you changed it, protect it again ({protect}); if not, packline repair -f {option}{file} restores the protected content"
     )

@@ -165,7 +165,7 @@ pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
 }
 
 fn refused(point: &Path, cause: std::io::Error) -> Error {
-    Error::Output { path: point.to_path_buf(), action: "cannot mount on it", cause }
+    helper::failed(point, "cannot mount on it", cause)
 }
 
 /// The directory of the image that becomes the root of the mount.
@@ -221,12 +221,9 @@ fn serve(
     threads: usize,
     request: &MountRequest,
 ) -> std::io::Result<BackgroundSession> {
-    let acl = match request {
-        MountRequest { allow_root: true, .. } => SessionACL::RootAndOwner,
-        // The kernel knows who may use a mount of another process.
-        MountRequest { allow_other: true, .. } | MountRequest { device: Some(_), .. } => SessionACL::All,
-        _ => SessionACL::Owner,
-    };
+    // The kernel knows who may use the mount, except that it cannot let in root alone. The session would take the user from geteuid(),
+    // which fakeroot and pseudo replace, and would then let nobody in.
+    let acl = if request.allow_root { SessionACL::RootAndOwner } else { SessionACL::All };
     let mut config = Config::default();
     config.acl = acl;
     config.n_threads = Some(threads);

@@ -17,7 +17,7 @@ pub use attributes::{Attributes, XattrRefusal};
 pub use directory::{Directory, FileId};
 pub use file::DestinationFile;
 pub use node::DestinationNode;
-pub use refusal::{DeviceRefused, Refusal};
+pub use refusal::{DeviceRefused, OwnerRefused, Refusal};
 pub use remove::remove_tree;
 pub use writable::WritableDirectory;
 

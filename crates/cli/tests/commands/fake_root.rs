@@ -1,5 +1,5 @@
 //! Under fakeroot and pseudo, which pretend to a user's programs that they run as root: packing stores, and unpacking sets, the owners,
-//! permissions and devices that only these two know.
+//! permissions and devices that only these two know. And in user namespaces, where a user is root with less rights.
 //!
 //! Programs whose system calls do not go through libc do otherwise: <https://github.com/uutils/coreutils/issues/13399>, and for single
 //! calls <https://github.com/uutils/coreutils/issues/14028>.
@@ -8,7 +8,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use packline_testkit::{Ran, Sandbox, tools};
+use packline_testkit::{Ran, Sandbox, mount, tools};
 
 use crate::{PACKLINE, sandbox};
 
@@ -149,5 +149,56 @@ fn other_programs_see_what_was_unpacked_in_the_same_session() {
         run(&sandbox, program, &format!("{TREE} {script}"));
         let mut command: Command = sandbox.command(&["diff", "one.sqfs", "two.sqfs"]);
         Ran::good(&mut command);
+    }
+}
+
+/// Both programs tell a process that it is root. The kernel asks for the user who mounted.
+#[test]
+fn mounts_under_fakeroot_and_pseudo_can_be_read() {
+    let Some(programs) = programs() else { return };
+    if !mount::fuse_available() {
+        return;
+    }
+    for program in programs {
+        let sandbox = sandbox();
+        let script = r#"
+            mkdir s on; echo content > s/file; $P pack -q s s.sqfs
+            timeout 60 $P mount s.sqfs on || { fusermount -u -z on; exit 1; }
+            cat on/file > read || true; $P umount on
+            test "$(cat read)" = content
+            if $P mount s.sqfs on -o allow_root 2> refused; then $P umount on; exit 1; fi
+            grep -q 'allow-root would keep this user out' refused
+        "#;
+        run(&sandbox, program, script);
+    }
+}
+
+/// The user is root there, and yet may not make devices, and may set only the owners that the namespace maps.
+#[test]
+fn unpacking_in_a_user_namespace_names_the_ways_out() {
+    if !tools::need(&["unshare"]) {
+        return;
+    }
+    let works = tools::run(Command::new("unshare").args(["-r", "true"])).is_ok();
+    if !(works || tools::skip("needs unshare -r to work")) {
+        return;
+    }
+    let sandbox = sandbox();
+    for (name, entry, told, option) in [
+        ("device", "e c 0644 0 0 1 3", "(devices need root, and no user namespace; --no-devices", "--no-devices"),
+        (
+            "owner",
+            "e d 0755 33 33",
+            "(owners need root, and a user namespace sets only those that it maps;",
+            "--no-owner",
+        ),
+    ] {
+        sandbox.write("manifest", format!("/ d 0755 0 0\n{entry}\n"));
+        let image = format!("{name}.sqfs");
+        sandbox.good_on(&["pack", "-q", "--manifest", "-", &image], "manifest");
+        let unpack = ["-r", PACKLINE, "unpack", "-q", &image, name];
+        let ran = Ran::of(&mut sandbox.program("unshare", &unpack));
+        assert!(ran.status == 1 && ran.stderr.contains(told) && ran.stderr.contains(option), "{ran:?}");
+        Ran::good(&mut sandbox.program("unshare", &[&unpack[..], &[option]].concat()));
     }
 }

@@ -1,9 +1,9 @@
 //! `packline mount`: the mounted tree, start and end, damaged images, and little memory.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt};
+use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::thread;
@@ -238,6 +238,36 @@ fn a_line_of_fstab_is_mounted() {
     assert!(ran.status == 0 && ran.stderr.is_empty(), "{ran:?}");
     let found = fs::metadata(mount.on().join("d/f")).unwrap();
     assert_eq!((found.uid(), found.gid()), (1, 9));
+}
+
+#[test]
+fn users_mount_although_a_directory_in_path_is_closed() {
+    if !available() || !tools::root() || !tools::need(&["setpriv"]) {
+        return;
+    }
+    let mount = MountPoint::new(&[Node::file("f", *b"x")], &[]);
+    let open = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    let closed = mount.sandbox.create_dir("closed");
+    open(&closed, 0o700);
+    open(mount.sandbox.path(), 0o755);
+    open(&mount.on(), 0o777);
+    let with_path = |path: &str, words: &[&str]| {
+        let path = format!("PATH={path}");
+        let user = ["--reuid=12345", "--regid=12345", "--clear-groups", "env", &path];
+        Ran::of(&mut mount.sandbox.program("setpriv", &[&user[..], words].concat()))
+    };
+    let closed = closed.display().to_string();
+    for (path, cause) in [(&*closed, "Permission denied"), ("/none", "No such file or directory")] {
+        let ran = with_path(path, &[PACKLINE, "mount", "image", "on"]);
+        let told = "packline: fusermount3 or fusermount: cannot start the program that mounts for users: ";
+        assert!(ran.status == 1 && ran.stderr.starts_with(&format!("{told}{cause}")), "{ran:?}");
+    }
+    let programs = format!("{closed}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
+    let ran = with_path(&programs, &[PACKLINE, "mount", "image", "on"]);
+    assert!(ran.status == 0 && mount.is_mounted(), "{ran:?}");
+    assert_eq!(with_path(&programs, &["cat", "on/f"]).stdout, b"x");
+    let ran = with_path(&programs, &[PACKLINE, "umount", "on"]);
+    assert!(ran.status == 0 && !mount.is_mounted(), "{ran:?}");
 }
 
 #[test]

@@ -87,11 +87,24 @@ fn check_access(request: &MountRequest) -> Result<(), Error> {
         let what = "allow-root and allow-other exclude each other".to_string();
         return Err(Error::Request { what, expected: "one of them".to_string() });
     }
-    if !request.auto_unmount || lets_others_in(request) || rustix::process::geteuid().is_root() {
+    let pretended = rustix::process::geteuid().as_raw();
+    let user = kernel_user().unwrap_or(pretended);
+    if request.allow_root && user != pretended {
+        let what = "allow-root would keep this user out, who is another one under fakeroot or pseudo".to_string();
+        return Err(Error::Request { what, expected: "allow-other, or a run without them".to_string() });
+    }
+    if !request.auto_unmount || lets_others_in(request) || user == 0 {
         return Ok(());
     }
     let what = "a user's own mount is not unmounted automatically unless others are let in".to_string();
     Err(Error::Request { what, expected: "allow-other together with auto-unmount".to_string() })
+}
+
+/// The effective user as the kernel knows it, whom fakeroot and pseudo replace in libc.
+fn kernel_user() -> Option<u32> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let numbers = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    numbers.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// The kernel lets root in only together with all others; the session then refuses those.

@@ -20,7 +20,7 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 /// # Errors
 /// [`Error::Target`] if no image is mounted there by packline, [`Error::Output`] if the system refuses, as while a process uses it.
 pub fn unmount(point: &Path) -> Result<(), Error> {
-    let failed = |cause| Error::Output { path: point.to_path_buf(), action: "cannot unmount", cause };
+    let failed = |cause| helper::failed(point, "cannot unmount", cause);
     // A mount whose process was killed answers no path lookup, so only its parent is resolved.
     let resolved = resolved(point).map_err(failed)?;
     let mounts = std::fs::read(MOUNTS).map_err(failed)?;
@@ -46,15 +46,36 @@ fn resolved(point: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Whether the topmost mount on a directory is one of packline's. Fields as in proc_pid_mountinfo(5): the fifth is the mount point, and the
-/// one after ` - ` the type.
-fn is_ours(mounts: &[u8], point: &Path) -> bool {
-    let mut types = mounts.split(|&byte| byte == b'\n').filter_map(|line| {
-        let mut fields = line.split(|&byte| byte == b' ');
-        let on = unescaped(fields.nth(4)?);
-        (on == point).then(|| fields.skip_while(|field| *field != b"-").nth(1)).flatten()
+/// A line of the table of mounts.
+struct Mount<'m> {
+    /// `MAJOR:MINOR`.
+    device: &'m [u8],
+    kind: &'m [u8],
+}
+
+/// The topmost mount on a directory. Fields as in proc_pid_mountinfo(5): the third is the device, the fifth the mount point, and the one
+/// after ` - ` the type.
+fn topmost<'m>(mounts: &'m [u8], point: &Path) -> Option<Mount<'m>> {
+    let mut found = mounts.split(|&byte| byte == b'\n').filter_map(|line| {
+        let mut fields = line.split(|&byte| byte == b' ').skip(2);
+        let device = fields.next()?;
+        let on = unescaped(fields.nth(1)?);
+        let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
+        (on == point).then_some(Mount { device, kind })
     });
-    types.next_back() == Some(type_name(SUBTYPE).as_slice())
+    found.next_back()
+}
+
+/// Whether the topmost mount on a directory is one of packline's.
+fn is_ours(mounts: &[u8], point: &Path) -> bool {
+    topmost(mounts, point).is_some_and(|mount| mount.kind == type_name(SUBTYPE))
+}
+
+/// The device of the topmost mount on a directory, as `MAJOR:MINOR`.
+pub(super) fn device_on(point: &Path) -> Option<String> {
+    let mounts = std::fs::read(MOUNTS).ok()?;
+    let mount = topmost(&mounts, point)?;
+    String::from_utf8(mount.device.to_vec()).ok()
 }
 
 /// A path in which space, tab, newline and backslash are written as `\ooo`, octal.
@@ -94,6 +115,14 @@ mod tests {
         for other in ["/mnt", "/mnt/c", "/mnt/a", "/"] {
             assert!(!is_ours(SAMPLE, Path::new(other)), "{other}");
         }
+    }
+
+    #[test]
+    fn the_topmost_mount_tells_the_device() {
+        let device = |point: &str| topmost(SAMPLE, Path::new(point)).map(|mount| mount.device.to_vec());
+        assert_eq!(device("/mnt/a b").as_deref(), Some(&b"0:50"[..]));
+        assert_eq!(device("/mnt/c").as_deref(), Some(&b"0:52"[..]));
+        assert_eq!(device("/mnt/a"), None);
     }
 
     #[test]

@@ -15,6 +15,8 @@ use std::process::{Child, Command, Stdio};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
+use crate::Error;
+
 /// Names under which it is installed.
 const NAMES: [&str; 2] = ["fusermount3", "fusermount"];
 /// The variable that names the socket.
@@ -68,19 +70,38 @@ pub(super) fn escaped(value: &[u8]) -> Vec<u8> {
     value.iter().flat_map(|&byte| if matches!(byte, b',' | b'\\') { vec![b'\\', byte] } else { vec![byte] }).collect()
 }
 
+/// The error for what failed with a mount point: about the helper if that could not be started.
+pub(super) fn failed(point: &Path, action: &'static str, cause: io::Error) -> Error {
+    match cause.downcast::<NotStarted>() {
+        Ok(NotStarted(cause)) => Error::Output {
+            path: NAMES.join(" or ").into(),
+            action: "cannot start the program that mounts for users",
+            cause,
+        },
+        Err(cause) => Error::Output { path: point.to_path_buf(), action, cause },
+    }
+}
+
+/// The source of an [`io::Error`] about a helper that could not be started under any of its names.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct NotStarted(io::Error);
+
 fn start(prepare: impl Fn(&mut Command)) -> io::Result<Child> {
-    let mut missing = None;
+    let mut refused = io::ErrorKind::NotFound.into();
     for name in NAMES {
         let mut command = Command::new(name);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         prepare(&mut command);
         match command.spawn() {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => missing = Some(cause),
+            // The search for a name that is nowhere ends so too if a directory in PATH may not be entered.
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
+                refused = cause;
+            }
             started => return started,
         }
     }
-    let cause = missing.map_or(String::new(), |cause| format!(": {cause}"));
-    Err(io::Error::other(format!("this needs fusermount3 or fusermount{cause}")))
+    Err(io::Error::other(NotStarted(refused)))
 }
 
 fn complaint(child: &mut Child) -> io::Error {

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use super::detach::device_on;
 
 /// Bytes that the kernel reads ahead, at most.
 pub(super) const READ_AHEAD: u64 = 8 << 20;
@@ -35,15 +35,14 @@ fn kibibytes(processors: usize, length: u64) -> u64 {
     (REQUESTS * length * processors.max(1) as u64).min(READ_AHEAD) >> 10
 }
 
-/// Asking for no more than the kernel knows already keeps this from waiting for an answer of ours. A mount by FUSE has no device,
-/// so its major number is 0: a disk's setting is left alone whatever is found.
+/// The table of mounts tells the number without a call on the mount point, which would wait for an answer of ours: pseudo adds an lstat() to
+/// each call. A mount by FUSE has no device, so its major number is 0: a disk's setting is left alone whatever is found.
 fn setting(point: &Path) -> Option<File> {
-    let found = statx(CWD, point, AtFlags::STATX_DONT_SYNC, StatxFlags::empty()).ok()?;
-    let (major, minor) = (found.stx_dev_major, found.stx_dev_minor);
-    if major != 0 {
+    let device = device_on(point)?;
+    if !device.starts_with("0:") {
         return None;
     }
-    File::options().write(true).open(format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb")).ok()
+    File::options().write(true).open(format!("/sys/class/bdi/{device}/read_ahead_kb")).ok()
 }
 
 #[cfg(test)]

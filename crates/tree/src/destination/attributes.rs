@@ -45,13 +45,18 @@ impl<'a> Attributes<'a> {
     /// Changes owner and group.
     ///
     /// # Errors
-    /// [`Refusal::Owner`] for 4294967295; the system call fails.
+    /// [`Refusal::Owner`] for 4294967295; [`Refusal::Unowned`] for what this process may not set; the system call fails.
     pub fn set_owner(self, uid: u32, gid: u32) -> Result<(), Refusal> {
         if let Some(none) = [uid, gid].into_iter().find(|&id| id == u32::MAX) {
             return Err(Refusal::Owner(none));
         }
+        let refused = |errno| match errno {
+            Errno::PERM | Errno::INVAL => Refusal::Unowned(errno),
+            errno => Refusal::Os("cannot set the owner", errno),
+        };
         if !self.place {
-            return tried(fchown(self.file, Some(uid), Some(gid)), "cannot set the owner");
+            let set = fchown(self.file, Some(uid), Some(gid));
+            return set.map_err(|cause| refused(Errno::from_io_error(&cause).unwrap_or(Errno::IO)));
         }
         let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
         match rustix::fs::chownat(self.file, c"", uid, gid, AtFlags::EMPTY_PATH) {
@@ -60,7 +65,7 @@ impl<'a> Attributes<'a> {
             Err(Errno::NOENT) => rustix::fs::chown(self.path().as_str(), uid, gid),
             set => set,
         }
-        .tried("cannot set the owner")
+        .map_err(refused)
     }
 
     /// Changes permissions, all 12 bits, regardless of the umask. Not for symbolic links, which have none.

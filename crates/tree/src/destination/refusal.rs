@@ -20,6 +20,8 @@ pub enum Refusal {
     Replaced,
     /// The name is that of the protected input.
     Input,
+    /// The process lacks the privilege to set this owner or group, or its user namespace has no such number.
+    Unowned(Errno),
     /// An invalid owner or group (the system takes 4294967295 as `leave it as it is`).
     Owner(u32),
 }
@@ -31,13 +33,13 @@ impl Refusal {
             Refusal::Name => "cannot make an entry",
             Refusal::Replaced => "cannot go on with it",
             Refusal::Input => "cannot replace it",
-            Refusal::Owner(_) => "cannot set the owner",
+            Refusal::Unowned(_) | Refusal::Owner(_) => "cannot set the owner",
         }
     }
 
     pub fn errno(&self) -> Option<Errno> {
         match self {
-            Refusal::Os(_, errno) => Some(*errno),
+            Refusal::Os(_, errno) | Refusal::Unowned(errno) => Some(*errno),
             Refusal::Device(_) => Some(Errno::PERM),
             _ => None,
         }
@@ -53,6 +55,10 @@ impl Refusal {
         match self {
             Refusal::Os(_, errno) => (*errno).into(),
             Refusal::Device(_) => io::Error::new(io::ErrorKind::PermissionDenied, DeviceRefused(Errno::PERM.into())),
+            Refusal::Unowned(errno) => {
+                let cause: io::Error = (*errno).into();
+                io::Error::new(cause.kind(), OwnerRefused(cause))
+            }
             Refusal::Name => io::Error::other("invalid name (expected 1 to 255 bytes, no slash, no NUL, not . or ..)"),
             Refusal::Replaced => io::Error::other("something else took its place meanwhile"),
             Refusal::Input => io::Error::other("it is the input itself (expected another destination)"),
@@ -71,6 +77,11 @@ impl Refusal {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct DeviceRefused(io::Error);
+
+/// The source of an [`io::Error`] about an owner or group that this process cannot set.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct OwnerRefused(io::Error);
 
 /// Adds a phrase to the system's error.
 pub(super) trait Tried<T> {

@@ -4,13 +4,12 @@ mod report;
 pub mod tar;
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::requests::{Destination, FileKind, UnpackRequest};
 use packline::{Error, RestoreAttributes};
 use packline_image::{ContentKind, Duplicates, ImagePlace};
-use packline_tree::destination::DeviceRefused;
+use packline_tree::destination::{DeviceRefused, OwnerRefused};
 
 use crate::args::image::StreamArgs;
 use crate::args::machine::Machine;
@@ -311,10 +310,16 @@ fn explain(error: Error) -> Failure {
     if let Error::Container { path, found, .. } = &error {
         return found.instead_of(path, "a SquashFS image or a .lrz file").into();
     }
-    let is_device = |cause: &io::Error| cause.get_ref().is_some_and(|source| source.is::<DeviceRefused>());
-    let device = matches!(&error, Error::Output { cause, .. } if is_device(cause) && !is_root());
-    if device {
-        return Failure::failed(format!("{error} (devices need root; --no-devices leaves them out)"));
+    let Error::Output { cause, .. } = &error else { return error.into() };
+    let source = cause.get_ref();
+    // Root in a user namespace may not make devices either, and can set only the owners that the namespace maps.
+    if source.is_some_and(|source| source.is::<DeviceRefused>()) {
+        let way = "devices need root, and no user namespace; --no-devices leaves them out";
+        return Failure::failed(format!("{error} ({way})"));
+    }
+    if source.is_some_and(|source| source.is::<OwnerRefused>()) {
+        let way = "owners need root, and a user namespace sets only those that it maps; --no-owner leaves owners out";
+        return Failure::failed(format!("{error} ({way})"));
     }
     error.into()
 }

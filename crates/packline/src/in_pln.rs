@@ -25,7 +25,17 @@ impl packline_runtime::Input for Content {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         reader.seek(SeekFrom::Start(offset))?;
-        reader.read_exact(buffer)
+        reader.read_exact(buffer).map_err(unnamed)
+    }
+}
+
+/// An error of the reader without the name of the file, which whoever reads the content adds.
+fn unnamed(error: io::Error) -> io::Error {
+    let kind = error.kind();
+    match error.downcast::<Error>() {
+        Ok(Error::Stream { cause, .. }) => io::Error::new(kind, cause),
+        Ok(other) => io::Error::new(kind, other),
+        Err(error) => error,
     }
 }
 
@@ -33,7 +43,7 @@ impl packline_runtime::Input for Content {
 /// repairs.
 ///
 /// # Errors
-/// Those of opening the file; [`Error::Target`] for a content that is neither an image, a tar nor a .lrz file.
+/// Those of opening the file and of reading its first bytes; [`Error::Target`] for a content that is neither an image, a tar nor a .lrz file.
 pub(crate) fn open(
     file: Input,
     identities: Option<Arc<Identities>>,
@@ -51,13 +61,19 @@ pub(crate) fn open(
         }
     };
     let content = Content { size: reader.size(), reader: Mutex::new(reader) };
-    let found = ContentKind::of_input(content.size(), |head| content.read_at(0, head));
+    let mut unread = None;
+    let found = ContentKind::of_input(content.size(), |head| {
+        content.read_at(0, head).map_err(|cause| unread.insert(cause).kind().into())
+    });
     match found {
         Some(ContentKind::SquashFs | ContentKind::Lrz | ContentKind::Tar | ContentKind::Compressed(_)) => {
             of_stored(path, found, Arc::new(content), options)
         }
         _ if options.offset.is_some() => of_stored(path, found, Arc::new(content), options),
-        _ => Err(no_tree(path, found)),
+        _ => match unread {
+            Some(cause) => Err(Error::Source { path, action: "cannot read", cause }),
+            None => Err(no_tree(path, found)),
+        },
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::path::Path;
+#[cfg(feature = "pln")]
+use std::sync::Arc;
 
 use packline_image::ContentKind;
 use packline_runtime::{Exists, ScratchError};
@@ -99,6 +101,41 @@ fn key_of(error: &packline_encryption::Error) -> Option<&'static str> {
     })
 }
 
+/// The command that repairs the file of an error, if damage to a .pln file is the cause and its recovery data lies beside it.
+#[cfg(feature = "pln")]
+fn repaired_by(error: &packline::Error) -> Option<String> {
+    let path = match error {
+        packline::Error::Stream { path, .. }
+        | packline::Error::Source { path, .. }
+        | packline::Error::Read { path, .. }
+        | packline::Error::Tree(packline_tree::Error::Io { path, .. }) => path,
+        _ => return None,
+    };
+    let is_repairable = is_damage(error) && packline::requests::sidecar_of(path).is_file();
+    is_repairable.then(|| format!("'packline repair {}' repairs it", path.escaped()))
+}
+
+/// Whether an error is about damage to a .pln file, or is caused by it.
+#[cfg(feature = "pln")]
+fn is_damage(error: &(dyn std::error::Error + 'static)) -> bool {
+    let shared = error.downcast_ref::<Arc<io::Error>>().map(Arc::as_ref);
+    let inner = error.downcast_ref::<io::Error>().or(shared).and_then(io::Error::get_ref);
+    let damaged = match inner {
+        Some(inner) => is_damaged(inner),
+        None => is_damaged(error),
+    };
+    damaged || error.source().is_some_and(is_damage)
+}
+
+#[cfg(feature = "pln")]
+fn is_damaged(error: &(dyn std::error::Error + 'static)) -> bool {
+    #[cfg(feature = "encryption")]
+    if error.downcast_ref().is_some_and(packline_encryption::Error::is_of_file) {
+        return true;
+    }
+    error.downcast_ref().is_some_and(packline_pln::Error::is_of_file)
+}
+
 impl From<packline_runtime::Error> for Failure {
     fn from(error: packline_runtime::Error) -> Failure {
         packline::Error::from(error).into()
@@ -107,6 +144,10 @@ impl From<packline_runtime::Error> for Failure {
 
 impl From<packline::Error> for Failure {
     fn from(error: packline::Error) -> Failure {
+        #[cfg(feature = "pln")]
+        if let Some(repair) = repaired_by(&error) {
+            return Failure::Failed(format!("{error}; {repair}"));
+        }
         match &error {
             _ if ScratchError::is_cause_of(&error) => {
                 Failure::Failed(format!("{error} (TMPDIR names another directory, with room for all of it)"))

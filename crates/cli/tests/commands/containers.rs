@@ -5,6 +5,7 @@ use packline_testkit::{Sandbox, tools};
 
 use crate::encrypted::{PUBLIC, SECRET};
 use crate::inspect_support::{pack, quiet, with_source};
+use crate::sandbox;
 
 fn with_containers() -> Sandbox {
     let sandbox = with_source(&[
@@ -83,6 +84,51 @@ fn what_is_in_a_pln_file_is_listed_and_read() {
         assert!(line.contains("in.pln: a .pln file whose content is neither an image nor a tar"), "{line}");
     }
     assert_eq!(quiet(&sandbox, &["cat", "in.pln"]).stdout, sandbox.read("plain"));
+}
+
+#[test]
+fn damage_to_a_pln_file_is_named_with_the_command_that_repairs_it() {
+    let sandbox = sandbox();
+    let files: Vec<Node> = (10..70).map(|number| Node::file(format!("f{number}"), vec![b'x'; 600])).collect();
+    sandbox.write_tar("a.tar", &files);
+    quiet(&sandbox, &["compress", "-q", "-c", "none", "--record-size", "4K", "-o", "t.pln", "a.tar"]);
+    quiet(&sandbox, &["protect", "-q", "t.pln"]);
+    let whole = sandbox.read("t.pln");
+    let commands = [&["list", "t.pln"][..], &["cat", "t.pln", "f69"], &["decompress", "-q", "-o", "out", "t.pln"]];
+    for (at, record) in [(100, "record 0, at byte 32: "), (20_000, "record 4, at byte 16512: ")] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        sandbox.write("t.pln", damaged);
+        for words in commands {
+            let told = sandbox.bad(1, words);
+            assert!(told.contains(record) && told.matches("t.pln: ").count() == 1, "{words:?}: {told}");
+            assert!(told.ends_with("; 'packline repair t.pln' repairs it\n"), "{words:?}: {told}");
+        }
+    }
+    sandbox.remove("t.pln.recovery");
+    for words in commands {
+        let told = sandbox.bad(1, words);
+        assert!(told.contains("record 4, at byte 16512: ") && !told.contains("repair"), "{words:?}: {told}");
+    }
+}
+
+#[test]
+fn damage_below_an_image_in_a_pln_file_is_named_with_the_command_that_repairs_it() {
+    let sandbox = sandbox();
+    sandbox.write("s/f", "some content\n".repeat(4000));
+    quiet(&sandbox, &["pack", "-q", "-c", "none", "s", "i.sqfs"]);
+    let image = sandbox.read("i.sqfs");
+    quiet(&sandbox, &["compress", "-q", "-c", "none", "--record-size", "4K", "-o", "i.pln", "i.sqfs"]);
+    quiet(&sandbox, &["protect", "-q", "i.pln"]);
+    // The inode table is in this record; each has a head of 24 bytes.
+    let inodes = u64::from_le_bytes(image[64..72].try_into().unwrap()) as usize;
+    let record = inodes / 4096;
+    let mut damaged = sandbox.read("i.pln");
+    damaged[32 + record * 4120 + 24 + inodes % 4096] ^= 1;
+    sandbox.write("i.pln", damaged);
+    let told = sandbox.bad(1, &["cat", "i.pln", "f"]);
+    assert!(told.contains(&format!("record {record}, at byte ")), "{told}");
+    assert!(told.ends_with("; 'packline repair i.pln' repairs it\n"), "{told}");
 }
 
 #[test]

@@ -214,6 +214,8 @@ fn names_attributes_and_sources_follow_the_options() {
     let (status, output) = run(&["lrzip", "a"]);
     assert!(status == 1 && output.contains("a.lrz"), "{output}");
     assert_eq!(run(&["lrzip", "-f", "-H", "a"]).0, 0);
+    let (status, output) = run(&["lrzip", "-f", "a", "a.lrz"]);
+    assert!(status == 0 && output.contains("a.lrz: already has the suffix .lrz, skipped"), "{output}");
     sandbox.create_dir("sub");
     assert_eq!(run(&["lrzip", "-O", "sub", "-S", ".z", "a"]).0, 0);
     assert_eq!(run(&["lrzip", "-d", "-S", ".z", "sub/a.z"]).0, 0);

@@ -289,6 +289,8 @@ fn files_are_kept_replaced_and_removed_as_asked() {
     sandbox.good(&["decompress", "--rm", "-k", "x.pln"]);
     assert_eq!(sandbox.names(), ["x", "x.pln"]);
     assert!(sandbox.bad(1, &["decompress", "x.pln"]).contains("exists already"));
+    let message = sandbox.bad(2, &["decompress", "-o", "y", "-o", "z", "x.pln"]);
+    assert!(message.contains("--output: was given more than once"), "{message}");
     sandbox.write("y", b"more");
     let message = sandbox.bad(1, &["compress", "--rm", "x", "missing", "y"]);
     assert!(message.contains("x.pln: exists already") && message.contains("missing: cannot open"), "{message}");
@@ -298,6 +300,32 @@ fn files_are_kept_replaced_and_removed_as_asked() {
     for words in [["compress", "-f", "-o", "x", "x"], ["compress", "-f", "-o", "./x", "x"]] {
         assert!(sandbox.bad(1, &words).contains("is the input itself"));
     }
+}
+
+#[test]
+fn recursion_skips_compressed_files_and_continues_after_errors() {
+    let sandbox = sandbox();
+    sandbox.write("d/a", b"content");
+    sandbox.good(&["compress", "-rq", "d"]);
+    sandbox.write("d/b", b"more");
+    let ran = sandbox.run(&["compress", "-r", "d"]);
+    assert!(ran.status == 1 && ran.stderr.contains("packline: d/a.pln: exists already (expected --force"), "{ran:?}");
+    assert!(ran.stderr.contains("1 file skipped: the suffix is .pln already\n"), "{ran:?}");
+    assert_eq!(sandbox.names_in("d"), ["a", "a.pln", "b", "b.pln"]);
+    let stderr = sandbox.good(&["compress", "-r", "-f", "d"]).stderr;
+    assert!(stderr.contains("2 files skipped: the suffix is .pln already\n"), "{stderr}");
+    assert_eq!(sandbox.names_in("d"), ["a", "a.pln", "b", "b.pln"]);
+    // The same where a shell names all files.
+    sandbox.write("d/c", b"new");
+    let ran = sandbox.run(&["compress", "d/a", "d/a.pln", "d/b", "d/b.pln", "d/c"]);
+    assert!(ran.status == 1 && ran.stderr.contains("d/b.pln: exists already"), "{ran:?}");
+    assert!(ran.stderr.contains("d/b.pln: already has the suffix .pln, skipped\n"), "{ran:?}");
+    sandbox.good(&["compress", "-q", "-o", "d/e.pln.pln", "d/c.pln"]);
+    fs::rename(sandbox.at("d/c.pln"), sandbox.at("d/e.pln")).unwrap();
+    let ran = sandbox.run(&["decompress", "-r", "d"]);
+    assert!(ran.status == 1 && ran.stderr.contains("d/a: exists already"), "{ran:?}");
+    assert!(ran.stderr.contains("d/e.pln: exists already"), "{ran:?}");
+    assert_eq!(sandbox.read("d/e"), b"new");
 }
 
 #[test]

@@ -29,6 +29,7 @@ pub enum ReadError {
     Input {
         /// Offset, bytes.
         offset: u64,
+        #[source]
         cause: Arc<std::io::Error>,
     },
     #[error("cancelled")]

@@ -7,8 +7,9 @@ mod report;
 mod settings;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use clap::ArgAction;
 use packline_codec::Coding;
 use packline_recovery::Redundancy;
 
@@ -22,6 +23,7 @@ use crate::host::files_below::files_below;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::place::Place;
+use crate::ui::size::count;
 use settings::{Mode, Settings};
 
 /// Compress files or a stream into .pln files
@@ -55,8 +57,8 @@ pub(crate) struct Shared {
     /// Print records, sizes, ratio and checksum of .pln files, a line each
     #[arg(short, long, conflicts_with = "test")]
     list: bool,
-    /// Do the regular files in directories too, to any depth: what is to be decompressed only if its name ends in .pln. Links are
-    /// not followed
+    /// Do the regular files in directories too, to any depth. Files whose name ends in .pln are decompressed, and others are
+    /// compressed. Links are not followed
     #[arg(short, long)]
     recursive: bool,
     /// Suppress progress and summary
@@ -93,8 +95,8 @@ struct Output {
     #[arg(long, conflicts_with = "output")]
     stdout: bool,
     /// The output; - is standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[arg(short, long, value_name = "FILE", action = ArgAction::Append)]
+    output: Vec<PathBuf>,
     /// Replace existing files, and write compressed data to a terminal
     #[arg(short, long)]
     force: bool,
@@ -256,18 +258,21 @@ impl Shared {
 impl Shared {
     /// The files, with `--recursive` those in directories, and whether all directories could be read.
     fn places(&self, settings: &Settings, io: &mut Io) -> (Vec<Place>, bool) {
-        let (mut places, mut all_read) = (Vec::new(), true);
+        let (mut places, mut all_read, mut skipped) = (Vec::new(), true, Vec::new());
         for name in &self.files {
             let path = PathBuf::from(name);
             if name == "-" {
                 places.push(Place::Stdin);
             } else if self.recursive && path.is_dir() {
-                let is_wanted = |path: &Path| settings.mode == Mode::Compress || names::has_suffix(path);
-                let found = files_below(&path, &is_wanted, &mut |what| {
+                let found = files_below(&path, &|_| true, &mut |what| {
                     io.eprintln(&format!("packline: {what}"));
                     all_read = false;
                 });
-                places.extend(found.into_iter().map(Place::File));
+                // --force replaces outputs, and does not compress the files of an earlier run again.
+                let (wanted, others): (Vec<PathBuf>, Vec<PathBuf>) =
+                    found.into_iter().partition(|path| names::has_suffix(path) != (settings.mode == Mode::Compress));
+                places.extend(wanted.into_iter().map(Place::File));
+                skipped.extend(others);
             } else {
                 places.push(Place::File(path));
             }
@@ -275,13 +280,19 @@ impl Shared {
         if self.files.is_empty() {
             places.push(Place::Stdin);
         }
+        if settings.mode == Mode::Compress && !settings.quiet && !skipped.is_empty() {
+            let files = count(skipped.len() as u64, "file");
+            io.eprintln(&format!("{files} skipped: the suffix is .pln already"));
+        }
         (places, all_read)
     }
 }
 
-/// Refuses an output that is one of the inputs, which may not have been read by then.
+/// Refuses an output that is one of the inputs, which may not have been read by then. Without --force no file is replaced: an output beside its
+/// file that exists is an error of that file alone.
 fn refuse_inputs(settings: &Settings, places: &[Place]) -> Result<(), Failure> {
-    if !settings.mode.writes() {
+    let replaces = settings.force || settings.output.is_some();
+    if !settings.mode.writes() || !replaces {
         return Ok(());
     }
     // A place without an output is refused when its turn comes.

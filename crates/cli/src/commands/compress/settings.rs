@@ -98,6 +98,9 @@ impl Settings {
         refuse_long(compression)?;
         refuse_idle(invocation, wanted, mode)?;
         let (output, force) = (&shared.output, shared.output.force);
+        if output.output.len() > 1 {
+            return Err(wrong("output", "was given more than once (expected one output)"));
+        }
         let operands: Vec<PathBuf> = shared.files.iter().map(PathBuf::from).collect();
         let operands: Vec<_> = operands.iter().map(PathBuf::as_path).collect();
         let run_options = shared.scheduling.start(shared.stats, Some(force), &operands, io)?;
@@ -121,7 +124,7 @@ impl Settings {
             recipients,
             identities,
             stdout: output.stdout,
-            output: output.output.clone(),
+            output: output.output.first().cloned(),
             force,
             remove: output.rm && !output.keep,
             keep_broken: output.keep_broken,

@@ -34,8 +34,7 @@ pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failur
 
 fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
     if let Place::File(path) = place
-        && names::has_suffix(path, &settings.suffix)
-        && settings.outfile.is_none()
+        && is_skipped(settings, path)
     {
         io.eprintln(&format!("{}: already has the suffix {}, skipped", path.escaped(), settings.suffix));
         return Ok(());
@@ -53,6 +52,11 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
         watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_pack(request, observer));
     messages.print(settings, io, &compressed(settings, place, &written?));
     delete(settings, place, output.as_deref(), ReadSource { before, synced }, io)
+}
+
+/// Whether a file is not compressed because its name has the suffix already.
+pub fn is_skipped(settings: &Settings, path: &Path) -> bool {
+    settings.mode == Mode::Compress && names::has_suffix(path, &settings.suffix) && settings.outfile.is_none()
 }
 
 /// A password for a new file; the terminal is asked twice.

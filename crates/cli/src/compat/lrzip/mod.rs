@@ -167,14 +167,17 @@ impl FileOptions {
     }
 }
 
-/// Refuses an output that is one of the inputs, which may not have been read by then.
+/// Refuses an output that is one of the inputs, which may not have been read by then. Without --force no file is replaced: an output beside its
+/// file that exists is an error of that file alone.
 fn refuse_inputs(settings: &Settings, files: &[PathBuf]) -> Result<(), Failure> {
-    if !matches!(settings.mode, Mode::Compress | Mode::Decompress) {
+    let replaces = settings.force || settings.outfile.is_some();
+    if !matches!(settings.mode, Mode::Compress | Mode::Decompress) || !replaces {
         return Ok(());
     }
+    let read: Vec<PathBuf> = files.iter().filter(|path| !file::is_skipped(settings, path)).cloned().collect();
     // A file without an output is refused when it is processed.
-    let outputs = files.iter().filter_map(|input| names::output_of(input, settings).ok());
-    Ok(packline_runtime::all_must_differ(files, outputs.collect::<Vec<_>>())?)
+    let outputs = read.iter().filter_map(|input| names::output_of(input, settings).ok());
+    Ok(packline_runtime::all_must_differ(&read, outputs.collect::<Vec<_>>())?)
 }
 
 fn one(settings: &Settings, path: &Path, io: &mut Io) -> Result<(), Failure> {

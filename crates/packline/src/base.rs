@@ -47,6 +47,8 @@ impl BaseImage {
 /// The open bases of a pack, with their names.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bases {
+    /// Whether bases were requested; otherwise images that are sources may be in the list.
+    requested: bool,
     list: Vec<(PathBuf, Arc<Base>)>,
     /// Images that are read without being bases, and compared with their records before the new image gets one.
     checked: Vec<OpenedImage>,
@@ -61,7 +63,7 @@ impl Bases {
         spare: u64,
         observer: &mut dyn Observer,
     ) -> Result<Bases, Error> {
-        let mut bases = Bases::default();
+        let mut bases = Bases { requested: !wanted.is_empty(), ..Bases::default() };
         for base in wanted {
             let left = resources.memory.map(|_| (spare / 2).saturating_sub(bases.memory()));
             let opened = base.place.open(metadata_cache(resources.memory));
@@ -141,10 +143,11 @@ impl Bases {
         self.list.iter().map(|(_, base)| -> Arc<dyn KnownBlocks> { base.clone() }).collect()
     }
 
-    /// Counts of all together, once the output is written; `None` without a base.
+    /// Counts of all together, once the output is written; `None` without a base, and if no block was taken of the sources alone.
     pub(crate) fn finish(&self, observer: &mut dyn Observer) -> Option<BaseCounts> {
         self.warn(observer, |counts| counts.changed, "changed meanwhile, and were compressed anew");
-        self.list.iter().map(|(_, base)| base.counts()).reduce(BaseCounts::and)
+        let counts = self.list.iter().map(|(_, base)| base.counts()).reduce(BaseCounts::and);
+        counts.filter(|counts| self.requested || counts.taken > 0)
     }
 
     fn warn(&self, observer: &mut dyn Observer, number: impl Fn(BaseCounts) -> u64, what: &str) {

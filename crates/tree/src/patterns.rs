@@ -45,6 +45,11 @@ impl Patterns {
         self.0.iter().any(|given| given.pattern.directories_only())
     }
 
+    /// Whether a pattern is that of the root. Records nothing.
+    pub fn match_root(&self) -> bool {
+        self.0.iter().any(|given| given.pattern.matches(b"", true))
+    }
+
     /// Whether a pattern matches the entry at a canonical path itself. Records each that does.
     pub fn matches(&self, path: &[u8], directory: bool) -> bool {
         // A pattern that has matched before need not be compared once another one matches.

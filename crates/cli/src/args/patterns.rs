@@ -24,7 +24,7 @@ pub struct Exclude {
 
 impl Exclude {
     /// # Errors
-    /// [`Failure::Usage`] for an argument that is not a pattern; [`Failure::Failed`] for a file that cannot be read, and for a line of it
+    /// [`Failure::Usage`] for an argument that is not a pattern, and for the root; [`Failure::Failed`] for a file that cannot be read, and for a line of it
     /// that is not a pattern.
     pub fn patterns(&self, ending: Ending, io: &mut Io) -> Result<Patterns, Failure> {
         let mut patterns = patterns(&self.exclude)?;
@@ -34,6 +34,12 @@ impl Exclude {
                 let added = patterns.add_optional(text);
                 added.map_err(|fault| list.fault(line, &format!("pattern '{}': {fault}", text.escaped())))?;
             }
+        }
+        if patterns.match_root() {
+            let expected = "expected a pattern for what is in it, such as 'etc'";
+            return Err(Failure::usage(format!(
+                "an exclude pattern that is the root leaves out everything ({expected})"
+            )));
         }
         Ok(patterns)
     }
@@ -63,7 +69,7 @@ Patterns: one without '/' is compared with names, at any depth: '*.gz', bin. One
 './' in front means no more than that: 'etc/*.conf', /bin. A '/' at the end means directories only.\n\
 '*' is any run of characters and '?' any one, but no '/'; '**' is any run, '/' included: 'usr/**/*.h'. '[a-z]', '[!a-z]' and \
 '[[:digit:]]' are one character of a set, or not of it; '{gz,xz}' is one or the other; a backslash takes the character after it \
-as it is. What matches a directory includes all below it; '/' is everything. An --exclude that matches nothing is a warning.\n\
+as it is. What matches a directory includes all below it; '/' is everything, and cannot be excluded. An --exclude that matches nothing is a warning.\n\
 In a file of --exclude-from each line is a pattern as it is, blanks and '#' included, as for tar -X. Empty lines count for nothing, \
 and a pattern that matches nothing is no warning.";
 

@@ -177,8 +177,18 @@ fn names(compat: Compat, option: &Arg) -> Vec<String> {
 
 fn with_value(names: &[String], option: &Arg) -> String {
     let value = option.get_value_names().filter(|_| option.get_action().takes_values());
-    let value = value.map_or(String::new(), |names| format!(" {}", names.join(" ")));
+    let value = value.map_or(String::new(), |names| with_separator(&names.join(" "), option));
     let repeated = matches!(option.get_action(), ArgAction::Append)
         && option.get_num_args().is_some_and(|number| number.max_values() > 1);
     format!("{}{value}{}", names.join(", "), if repeated { "..." } else { "" })
+}
+
+/// A value as it is typed after the name of an option: some take one only after `=`, and may have none.
+fn with_separator(value: &str, option: &Arg) -> String {
+    let may_lack = option.get_num_args().is_some_and(|number| number.min_values() == 0);
+    match (option.is_require_equals_set(), may_lack) {
+        (true, true) => format!("[={value}]"),
+        (true, false) => format!("={value}"),
+        (false, _) => format!(" {value}"),
+    }
 }

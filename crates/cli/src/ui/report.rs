@@ -136,10 +136,17 @@ pub fn errors(errors: u64) -> String {
 
 /// What layers replaced of those below them.
 fn replaced(summary: &ImageSummary) -> String {
-    let names: Vec<String> = summary.first_replaced.iter().map(|path| escaped_path(path)).collect();
-    let more = if summary.replaced > names.len() as u64 { ", ..." } else { "" };
+    let more = if summary.replaced > summary.first_replaced.len() as u64 { ", ..." } else { "" };
+    // A name comes twice if three layers have it.
+    let mut names: Vec<String> = Vec::new();
+    for path in &summary.first_replaced {
+        let name = escaped_path(path);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     let entries = count(summary.replaced, "entry");
-    format!("{entries} of earlier sources replaced by later ones: {}{more}", names.join(", "))
+    format!("{entries} of earlier layers replaced by later ones: {}{more}", names.join(", "))
 }
 
 /// Numbers of entries by type.

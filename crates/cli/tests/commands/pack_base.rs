@@ -190,3 +190,16 @@ fn the_checksum_of_the_record_is_verified() {
     let found = sandbox.run(&["verify", "damaged.sqfs"]);
     assert!(found.status == 1 && found.text().contains("the record of the encoder is damaged"), "{found:?}");
 }
+
+#[test]
+fn a_source_of_which_no_block_is_taken_is_not_in_the_summary() {
+    let sandbox = sandbox();
+    sandbox.write("one/a", "a");
+    sandbox.write("two/b", "b");
+    sandbox.good(&["pack", "-q", "one", "one.sqfs"]);
+    let pack = ["pack", "-f", "--overlay", "one.sqfs", "two", "o.sqfs"];
+    let stderr = sandbox.good(&pack).stderr;
+    assert!(!stderr.contains("base:"), "{stderr}");
+    let stderr = sandbox.good(&[&pack[..], &["--base", "one.sqfs"]].concat()).stderr;
+    assert!(stderr.contains("base: 0 blocks taken (0 bytes)"), "{stderr}");
+}

@@ -80,6 +80,10 @@ fn refuses_two_sources_with_one_name_and_options_of_layers() {
             &["etc", "old/etc", "o.sqfs"][..],
             "etc and old/etc are both called etc (expected different names, or --overlay",
         ),
+        (
+            &["home/profile", "etc/profile", "o.sqfs"],
+            "home/profile and etc/profile are both called profile (expected different names; --files-from keeps",
+        ),
         (&["home", "etc", "o.sqfs", "--remove", "x"], "--remove: the sources are put side by side (expected --overlay"),
         (&["home", "etc", "o.sqfs", "--whiteouts=keep"], "--whiteouts: the sources are put side by side"),
         (&["etc/passwd", "o.sqfs", "--files-from", "x"], "--files-from: names are those of one directory"),
@@ -95,8 +99,10 @@ fn refuses_two_sources_with_one_name_and_options_of_layers() {
 fn counts_and_names_what_layers_replace() {
     let sandbox = two();
     let ran = sandbox.good(&["pack", "--overlay", "home", "etc", "o.sqfs"]);
-    assert!(ran.stderr.contains("\n1 entry of earlier sources replaced by later ones: profile\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\n1 entry of earlier layers replaced by later ones: profile\n"), "{}", ran.stderr);
     assert_eq!(sandbox.good(&["cat", "o.sqfs", "profile"]).text(), "2\n");
+    let ran = sandbox.good(&["pack", "-f", "--overlay", "home", "etc", "home", "o.sqfs"]);
+    assert!(ran.stderr.contains(" replaced by later ones: profile\n"), "{}", ran.stderr);
     // What whiteouts hide is not replaced; a directory is, with all in it.
     shell(&sandbox, "mkdir over && : >over/.wh.profile && : >over/.ssh && : >over/passwd && tar -C etc -cf etc.tar .");
     let json = |words: &[&str]| -> Value {

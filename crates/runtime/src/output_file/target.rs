@@ -43,6 +43,10 @@ pub fn find_target(path: &Path, force: bool) -> Result<Target, Error> {
 }
 
 fn existing(path: &Path, found: FileType, force: bool) -> Result<Target, Error> {
+    if found.is_dir() {
+        let expected = format!("the name of a file, such as {}", path.join("NAME").escaped());
+        return Err(Error::target(path, "is a directory", expected));
+    }
     if let Some(what) = refused_kind(found) {
         return Err(Error::target(path, what, "a file or a block device, which can be written at any offset"));
     }
@@ -79,7 +83,6 @@ fn in_a_directory(path: &Path, end: PathBuf) -> Result<PathBuf, Error> {
 
 fn refused_kind(found: FileType) -> Option<&'static str> {
     match found {
-        found if found.is_dir() => Some("is a directory"),
         found if found.is_fifo() => Some("is a pipe"),
         found if found.is_socket() => Some("is a socket"),
         found if found.is_char_device() => Some("is a character device"),

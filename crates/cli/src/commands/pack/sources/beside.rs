@@ -70,13 +70,17 @@ impl<'a> Beside<'a> {
     /// [`Failure::Usage`] for two sources with one name; [`Failure::Failed`] for a source without a name, and for the output.
     pub fn checked(self) -> Result<Beside<'a>, Failure> {
         let output = self.image.and_then(FileIdentity::of_path);
-        let mut names: BTreeMap<Bytes, &Path> = BTreeMap::new();
-        for Operand { path, directory } in &self.operands {
+        let mut names: BTreeMap<Bytes, &Operand> = BTreeMap::new();
+        for operand @ Operand { path, directory } in &self.operands {
             let name = base_name(path)?;
-            if let Some(other) = names.insert(name.clone(), path) {
+            if let Some(first) = names.insert(name.clone(), operand) {
                 let name = OsStr::from_bytes(&name).escaped();
-                let (one, other) = (other.escaped(), path.escaped());
-                let expected = "expected different names, or --overlay to merge directories";
+                let (one, other) = (first.path.escaped(), path.escaped());
+                let expected = if first.directory && *directory {
+                    "expected different names, or --overlay to merge directories"
+                } else {
+                    "expected different names; --files-from keeps files in their directories"
+                };
                 return Err(Failure::usage(format!("{one} and {other} are both called {name} ({expected})")));
             }
             if !directory && output.is_some() && FileIdentity::of_path(path) == output {

@@ -147,6 +147,8 @@ impl Command for MkSquashFs {
         "A number or an argument of an action that is out of range is an error.",
         "An attribute of a further name of a file (`x` after `L`) is an error in definitions.",
         posix_regex::DIFFERENCE,
+        "A definition of a file of the host (`l`) has an inode of its own. There it is a hard link if the file is in the source \
+         too.",
     ];
 
     const EXAMPLES: &'static [&'static str] = &[

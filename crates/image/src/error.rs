@@ -96,6 +96,18 @@ pub enum Error {
         /// Which containers are read.
         expected: String,
     },
+    /// A file is not repaired, since it was changed after its recovery data was written, and perhaps on purpose. The user's to decide.
+    #[error(
+        "{path}: differs from the file that was protected; it was changed after {recovery} was written",
+        path = path.escaped(),
+        recovery = recovery.escaped()
+    )]
+    ChangedLater {
+        /// The file as the user named it.
+        path: PathBuf,
+        /// The file with its recovery data.
+        recovery: PathBuf,
+    },
     /// The memory that was allowed is not enough. The user's to change.
     #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
     Memory {

@@ -31,7 +31,7 @@ pub enum Error {
     /// The input could not be read.
     #[error("cannot read: {0}")]
     Input(#[source] io::Error),
-    /// The input changed while it was read.
+    /// The input became shorter while it was read, or changed and would have to be read again.
     #[error("the file changed while it was read (expected it to stay as it is)")]
     Changed,
     /// The output could not be written, or read back.

@@ -349,17 +349,38 @@ impl Input for Unsteady {
 }
 
 #[test]
-fn a_file_that_changes_is_an_error() {
-    let bytes = mixed(100_000, 16);
-    for declared in [100_000, 120_000] {
-        let input = Arc::new(Unsteady { bytes: bytes.clone(), declared });
-        for memory in [None, Some(64 << 20)] {
-            let resources = resources(2).memory_limit(memory);
-            let options = options(BackEnd::None, 7, 1 << 30);
-            let made = compress(Source::At(input.clone()), &mut Vec::new(), &options, &resources, &mut Unobserved);
-            assert!(matches!(made, Err(Error::Changed)), "{made:?}");
-        }
+fn a_file_that_becomes_shorter_is_an_error() {
+    let input = Arc::new(Unsteady { bytes: mixed(100_000, 16), declared: 120_000 });
+    for memory in [None, Some(64 << 20)] {
+        let resources = resources(2).memory_limit(memory);
+        let options = options(BackEnd::None, 7, 1 << 30);
+        let made = compress(Source::At(input.clone()), &mut Vec::new(), &options, &resources, &mut Unobserved);
+        assert!(matches!(made, Err(Error::Changed)), "{made:?}");
     }
+}
+
+#[test]
+fn a_file_that_changes_is_stored_up_to_its_size_at_the_start() {
+    let bytes = mixed(100_000, 16);
+    let options = options(BackEnd::None, 7, 1 << 30);
+    let (expected, _) = written(&bytes[..90_000], &options);
+    let input = Arc::new(Unsteady { bytes, declared: 90_000 });
+    let run = |memory| {
+        let mut out = Vec::new();
+        let resources = resources(1).memory_limit(memory);
+        compress(Source::At(input.clone()), &mut out, &options, &resources, &mut Unobserved).map(|made| (made, out))
+    };
+    let (in_memory, out) = run(None).unwrap();
+    assert!(!in_memory.unsteady && out == expected);
+    // The least memory is not enough to hold the file too.
+    let mut least = 1;
+    let (read_again, out) = loop {
+        match run(Some(least)) {
+            Err(Error::Memory { needed, .. }) => least = needed,
+            made => break made.unwrap(),
+        }
+    };
+    assert!(read_again.unsteady && out == expected);
 }
 
 /// A disk that is full.

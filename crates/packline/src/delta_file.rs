@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_delta::{DeltaOptions, Head, Made, Patched, Side};
-use packline_runtime::{Input, OutputFile};
+use packline_runtime::{FileAttributes, Input, OutputFile};
 
 use crate::archive::stored;
-use crate::input::open_input;
+use crate::input::{attributes_of, open_input};
 use crate::pack::open_output;
 use crate::{Error, Observer, Output, Resources, Temporaries, must_differ};
 
@@ -72,7 +72,9 @@ impl PatchRequest {
 /// [`Error`], with the name of the file.
 pub fn delta(request: DeltaRequest, observer: &mut dyn Observer) -> Result<Made, Error> {
     let DeltaRequest { old, new, target, options, resources, temporaries } = request;
-    let inputs = Named { names: [&old, &new], inputs: [open_input(&old)?, open_input(&new)?], side: Side::New };
+    let opened = [open_input(&old)?, open_input(&new)?];
+    let access = attributes_of(&old)?.common_with(&attributes_of(&new)?);
+    let inputs = Named { names: [&old, &new], inputs: opened, side: Side::New, access };
     inputs.run(target, &resources, &temporaries, observer, |[old, new], sink, observer| {
         packline_delta::delta(old, new, sink, &options, &resources, observer)
     })
@@ -85,9 +87,11 @@ pub fn delta(request: DeltaRequest, observer: &mut dyn Observer) -> Result<Made,
 pub fn patch(request: PatchRequest, observer: &mut dyn Observer) -> Result<Patched, Error> {
     let PatchRequest { old, delta, target, resources, temporaries } = request;
     let opened_old = open_input(&old)?;
+    let mut access = attributes_of(&old)?;
     let (delta, opened_delta) = match delta {
         crate::Input::File(path) => {
             let opened = open_input(&path)?;
+            access = access.common_with(&attributes_of(&path)?);
             (path, opened)
         }
         crate::Input::Stream(name, mut stream) => {
@@ -96,7 +100,7 @@ pub fn patch(request: PatchRequest, observer: &mut dyn Observer) -> Result<Patch
             (path, stored)
         }
     };
-    let inputs = Named { names: [&old, &delta], inputs: [opened_old, opened_delta], side: Side::Delta };
+    let inputs = Named { names: [&old, &delta], inputs: [opened_old, opened_delta], side: Side::Delta, access };
     inputs.run(target, &resources, &temporaries, observer, |[old, delta], sink, observer| {
         packline_delta::patch(old, delta, sink, &resources, observer)
     })
@@ -117,6 +121,8 @@ struct Named<'n> {
     inputs: [Arc<dyn Input>; 2],
     /// Which one the second is.
     side: Side,
+    /// Who can read both.
+    access: FileAttributes,
 }
 
 impl Named<'_> {
@@ -139,7 +145,8 @@ impl Named<'_> {
         if let Output::File { path, .. } = &target {
             self.names.iter().try_for_each(|input| must_differ(input, path))?;
         }
-        let output = open_output(target, resources, temporaries)?;
+        let mut output = open_output(target, resources, temporaries)?;
+        output.limit_access(&self.access)?;
         let done = self.write(&output, &name, observer, work)?;
         output.finish(observer)?;
         Ok(done)

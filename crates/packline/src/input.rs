@@ -19,6 +19,16 @@ pub(crate) fn open_input(path: &std::path::Path) -> Result<std::sync::Arc<dyn pa
     Ok(std::sync::Arc::new(file))
 }
 
+/// What an output that is made from a file takes from it.
+///
+/// # Errors
+/// [`Error::Source`](crate::Error::Source).
+#[cfg(any(feature = "delta", feature = "recovery"))]
+pub(crate) fn attributes_of(path: &std::path::Path) -> Result<packline_runtime::FileAttributes, crate::Error> {
+    let about = std::fs::File::open(path).and_then(|file| packline_runtime::FileAttributes::of_source(&file));
+    about.map_err(|cause| crate::Error::Source { path: path.to_path_buf(), action: "cannot read", cause })
+}
+
 /// Where bytes come from, compressed or not.
 pub enum Input {
     /// A file. One that is not a regular file is read as a stream.

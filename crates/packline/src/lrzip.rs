@@ -13,7 +13,7 @@ use std::sync::Arc;
 use packline_image::idle_exclude;
 use packline_lrz::{Archive, ReadOptions, Unpacked, WriteOptions, Written};
 use packline_runtime::escape::Escape;
-use packline_runtime::{FileAttributes, FileInput};
+use packline_runtime::{FileAttributes, FileInput, Sink};
 use packline_tree::decompress::{self, Limits};
 use packline_tree::destination::FileId;
 use packline_tree::pipe::pipe_bytes;
@@ -115,7 +115,17 @@ pub fn lrz_pack(request: CompressRequest<WriteOptions>, observer: &mut dyn Obser
             expected: "a file of its own, which protects files of any kind".to_string(),
         });
     }
-    request.run(OpenedInput::new, packline_lrz::compress, is_whole, fault, observer)
+    let is_stream = matches!(request.target, Output::Stream(..));
+    let compress = |source: packline_lrz::Source<'_>,
+                    sink: &mut dyn Sink,
+                    options: &WriteOptions,
+                    resources: &Resources,
+                    observer: &mut dyn Observer| {
+        let written = packline_lrz::compress(source, sink, options, resources, observer)?;
+        // A stream cannot be read back.
+        if is_stream && written.unsteady { Err(packline_lrz::Error::Changed) } else { Ok(written) }
+    };
+    request.run(OpenedInput::new, compress, |written: &Written| written.unsteady, is_whole, fault, observer)
 }
 
 /// Whether a file that was written has the content that was read.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use packline_image::ContentKind;
 #[cfg(feature = "pln")]
 use packline_recovery::strip;
+use packline_runtime::escape::Escape;
 use packline_runtime::{FileAttributes, FileInput, Input, Source};
 
 #[cfg(feature = "pln")]
@@ -200,11 +201,17 @@ impl OpenedInput {
         })
     }
 
-    /// Whether a file that is read at offsets has changed since it was opened.
-    pub(crate) fn changed(&self) -> Result<bool, Error> {
-        let Bytes::At(input) = &self.bytes else { return Ok(false) };
+    /// The warning about a file that is read at offsets, if it has changed since it was opened.
+    pub(crate) fn change(&self) -> Result<Option<String>, Error> {
+        let Bytes::At(input) = &self.bytes else { return Ok(None) };
         let refused = |cause| Error::Source { path: self.display_path.clone(), action: "cannot look at", cause };
-        input.changed().map_err(refused)
+        if !input.changed().map_err(refused)? {
+            return Ok(None);
+        }
+        let changed = format!("{}: changed while it was read", self.display_path.escaped());
+        let size = input.size();
+        let has_more = input.read_at(size, &mut [0]).is_ok();
+        Ok(Some(if has_more { format!("{changed}: its first {size} bytes are stored") } else { changed }))
     }
 
     /// Refuses a target that is this file.

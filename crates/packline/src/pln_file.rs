@@ -90,7 +90,8 @@ pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn O
     let check = |file, written: &Written, _: &_, resources: &Resources, observer: &mut dyn Observer| {
         is_whole(file, head.take(), written, resources, observer)
     };
-    let written = request.run(open, compress, check, fault, observer)?;
+    // Each record is read once.
+    let written = request.run(open, compress, |_| false, check, fault, observer)?;
     cache.iter().flat_map(|cache| cache.warnings()).for_each(|warning| observer.warning(&warning));
     Ok(written)
 }

@@ -1,28 +1,19 @@
 //! Recovery data of files: made, compared with a file, and used to repair it.
 
-use std::ffi::OsString;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_recovery::{Error as Fault, Examined, Place, Protected, RecoverySet, Redundancy, Shape, Summary};
-use packline_runtime::{FileAttributes, FileInput, Input, OutputFile, WriteBehind};
+use packline_runtime::{FileInput, Input, OutputFile, WriteBehind};
 #[cfg(feature = "pln")]
 use packline_runtime::{ScratchError, escape::Escape, unnamed_temp_file};
 
-use crate::input::open_input;
+use crate::input::{attributes_of, open_input};
 use crate::pack::open_output;
 use crate::{Error, Observer, Output, Resources, Temporaries, must_differ};
 
-/// What the name of a file's recovery data ends with, behind the file's own name.
-const SUFFIX: &str = ".recovery";
-
 /// The usual name of the recovery data of a file.
-pub fn sidecar_of(path: &Path) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(SUFFIX);
-    name.into()
-}
+pub use packline_runtime::recovery_beside as sidecar_of;
 
 /// A file that is to be protected.
 #[non_exhaustive]
@@ -60,13 +51,15 @@ pub struct RepairRequest {
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
+    /// Whether a file is replaced that was changed after its recovery data was written, and perhaps on purpose.
+    pub revert: bool,
 }
 
 impl RepairRequest {
     /// Replaces the file, with recovery data in it; with all processors, no memory limit.
     pub fn new(source: impl Into<PathBuf>) -> RepairRequest {
         let (resources, temporaries) = (Resources::default(), Temporaries::default());
-        RepairRequest { source: source.into(), recovery: None, target: None, resources, temporaries }
+        RepairRequest { source: source.into(), recovery: None, target: None, resources, temporaries, revert: false }
     }
 }
 
@@ -83,12 +76,20 @@ pub struct RecoveryState {
     pub recovery_is_whole: bool,
     /// Whether there was no file.
     pub is_missing: bool,
+    /// Whether the file was changed after the file with its recovery data was written. Then the recovery data belongs to an earlier state of
+    /// the file, unless the file is whole.
+    pub changed_later: bool,
 }
 
 impl RecoveryState {
     /// Whether the file and its recovery data are as they were made.
     pub fn is_whole(&self) -> bool {
         self.examined.is_whole() && self.recovery_is_whole
+    }
+
+    /// Whether a repair would replace content that was perhaps written on purpose.
+    pub fn would_revert(&self) -> bool {
+        self.changed_later && !self.examined.is_whole() && self.examined.can_be_repaired()
     }
 }
 
@@ -103,7 +104,9 @@ pub fn protect(request: ProtectRequest, observer: &mut dyn Observer) -> Result<P
         must_differ(&source, path)?;
     }
     let names = Names { source: &source, recovery: &source, output: &name_of(&target) };
-    let output = open_output(target, &resources, &temporaries)?;
+    let mut output = open_output(target, &resources, &temporaries)?;
+    // It can have all of the content.
+    output.limit_access(&attributes_of(&source)?)?;
     let mut sink = output.sink()?;
     let made = packline_recovery::protect(&input, redundancy, Place::Sidecar, &mut sink, &resources, observer);
     let made = made.map_err(|cause| names.error(cause))?;
@@ -131,9 +134,10 @@ pub fn examine(
 /// file was found.
 ///
 /// # Errors
-/// [`Error`], with the name of the file; the file is unchanged then.
+/// [`Error`], with the name of the file; the file is unchanged then. [`Error::ChangedLater`] for a file that would be replaced, although it
+/// was changed after its recovery data was written, unless [`RepairRequest::revert`].
 pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<RecoveryState, Error> {
-    let RepairRequest { source, recovery, target, resources, temporaries } = request;
+    let RepairRequest { source, recovery, target, resources, temporaries, revert } = request;
     let input = open_unless_missing(&source, recovery.is_some())?;
     let repair = Repair::new(&source, input, recovery.as_deref(), &resources, observer)?;
     let state = repair.state();
@@ -143,13 +147,10 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
     if in_place && is_done {
         return Ok(state);
     }
-    let about = match repair.is_missing {
-        true => None,
-        false => {
-            let about = File::open(&source).and_then(|file| FileAttributes::of_source(&file));
-            Some(about.map_err(|cause| refused(&source, "cannot read", cause))?)
-        }
-    };
+    if let (true, Some(recovery)) = (in_place && !revert && state.would_revert(), &recovery) {
+        return Err(Error::ChangedLater { path: source, recovery: recovery.clone() });
+    }
+    let about = if repair.is_missing { None } else { Some(attributes_of(&source)?) };
     if in_place && about.as_ref().is_some_and(|about| !about.about().is_file()) {
         let (what, expected) = ("is no regular file, and is not replaced".into(), "another output".into());
         return Err(Error::Target { path: source.clone(), what, expected });
@@ -163,6 +164,7 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
     let mut output = open_output(target, &resources, &temporaries)?;
     if let (true, Some(stamp)) = (in_place, repair.input.stamp()) {
         output.replaces_input(stamp)?;
+        output.keeps_side_files();
     }
     repair.write(&output, (&name, &resources), observer)?;
     if let Some(about) = about.filter(|about| about.about().is_file()) {
@@ -240,6 +242,15 @@ fn copy(
     Ok(copy)
 }
 
+/// Whether a regular file was modified after another one. Damage to a disk leaves the time of a file as it was.
+fn is_later(file: &Path, other: &Path) -> bool {
+    let modified = |path: &Path| {
+        let about = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+        about.and_then(|about| about.modified().ok())
+    };
+    modified(file).zip(modified(other)).is_some_and(|(file, other)| file > other)
+}
+
 /// Opens a file. One that is missing is `None` if it has recovery data elsewhere.
 fn open_unless_missing(path: &Path, has_sidecar: bool) -> Result<Option<Arc<dyn Input>>, Error> {
     match open_input(path) {
@@ -255,6 +266,7 @@ struct Repair<'n> {
     set: RecoverySet,
     examined: Examined,
     is_missing: bool,
+    changed_later: bool,
 }
 
 impl<'n> Repair<'n> {
@@ -276,7 +288,8 @@ impl<'n> Repair<'n> {
         let set = set.map_err(|cause| names.error(cause))?;
         let examined = packline_recovery::examine(&input, &set, resources, observer);
         let examined = examined.map_err(|cause| names.error(cause))?;
-        Ok(Repair { names, input, set, examined, is_missing })
+        let changed_later = recovery.is_some_and(|recovery| is_later(source, recovery));
+        Ok(Repair { names, input, set, examined, is_missing, changed_later })
     }
 
     fn state(&self) -> RecoveryState {
@@ -286,6 +299,7 @@ impl<'n> Repair<'n> {
             examined: self.examined.clone(),
             recovery_is_whole: self.set.is_whole(),
             is_missing: self.is_missing,
+            changed_later: self.changed_later,
         }
     }
 

@@ -73,12 +73,13 @@ impl<O> CompressRequest<O> {
         }
     }
 
-    /// Opens the source by `open` and compresses it by `compress`; `check` decompresses what was written, and says whether that is what was read;
-    /// `fault` names the input and the output of an error.
+    /// Opens the source by `open` and compresses it by `compress`. `check` decompresses what was written, and says whether that is what was read:
+    /// on request, and if `is_unsteady` says that the output may be of two states of the source. `fault` names the input and the output of an error.
     pub(crate) fn run<W, E>(
         self,
         open: fn(Input) -> Result<OpenedInput, Error>,
         compress: impl FnOnce(Source<'_>, &mut dyn Sink, &O, &Resources, &mut dyn Observer) -> Result<W, E>,
+        is_unsteady: fn(&W) -> bool,
         check: impl FnOnce(Arc<dyn packline_runtime::Input>, &W, &O, &Resources, &mut dyn Observer) -> Result<bool, E>,
         fault: fn(&Path, &Path, E) -> Error,
         observer: &mut dyn Observer,
@@ -98,15 +99,15 @@ impl<O> CompressRequest<O> {
         if let Some(redundancy) = self.recovery {
             output.protect(redundancy, &self.resources, observer)?;
         }
-        if self.verify {
+        if let Some(warning) = opened.change()? {
+            observer.warning(&warning);
+        }
+        if self.verify || is_unsteady(&written) {
             let name = output.display_path().to_path_buf();
             let same = check(output.read_back()?, &written, &self.options, &self.resources, observer);
             if !same.map_err(|cause| fault(&name, &name, cause))? {
                 return Err(not_same(name));
             }
-        }
-        if opened.changed()? {
-            observer.warning(&format!("{}: changed while it was read", opened.display_path.escaped()));
         }
         output.finish(opened.about.as_ref().filter(|_| self.keep_attributes), observer)?;
         Ok(written)

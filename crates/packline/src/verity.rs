@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_image::{ImagePlace, metadata_cache};
-use packline_runtime::unnamed_temp_file;
+use packline_runtime::escape::hex;
+use packline_runtime::{unnamed_temp_file, warn_of_stale};
 use packline_squashfs::read::CheckScope;
 use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of, refuse_incomplete};
 
@@ -120,6 +121,7 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
         }
         (options.salt, options.uuid) = present.options(&options.salt, options.uuid)?;
     }
+    let signed = sidecars::unreplaced_signature(&image, &options);
     let mut sidecars = Sidecars::open(&image, &options, force, &temporaries)?;
     let spool = scratch_file(&image, &resources)?;
     let leaves = leaves_of(&input, &options.salt, spool, &resources, observer);
@@ -137,6 +139,9 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
         appended.keep();
     }
     let files = named.keep();
+    if let Some(signed) = signed.filter(|signed| signed.hash.as_deref() != Some(hex(&tree.root_hash).as_bytes())) {
+        warn_of_stale(&signed.signature, observer);
+    }
     Ok(VeritySummary::new(tree, &leaves, options.place, files))
 }
 

@@ -90,9 +90,6 @@ pub enum Error {
     /// The input could not be read.
     #[error("cannot read: {0}")]
     Input(#[source] io::Error),
-    /// The input has grown since it was opened.
-    #[error("the file grew while it was read (expected it to stay as it is)")]
-    Changed,
     /// The output could not be written.
     #[error("cannot write: {0}")]
     Output(#[source] io::Error),

@@ -26,7 +26,10 @@ pub use identity::{FileIdentity, FileStamp, all_must_differ, must_differ};
 pub use input::{FileInput, Input, Source, open_regular};
 pub use input_stream::InputStream;
 pub use observer::{EntryInfo, EntryKind, Observer, Pass, Progress, StoredData, Unobserved, unsynced};
-pub use output_file::{FileAttributes, OutputFile, Revocable, WriteBehind, checksum};
+pub use output_file::{
+    FileAttributes, OutputFile, Revocable, WriteBehind, beside_image, checksum, end_of_links, recovery_beside,
+    warn_of_stale,
+};
 pub use resources::Resources;
 pub use seek::seek_position;
 pub use sink::{Sink, Stream};

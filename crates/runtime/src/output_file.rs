@@ -6,13 +6,15 @@
 //! permissions and extended attributes (`attributes.rs`). One without any data is written in place instead, and has none again after an error
 //! (`in_place.rs`); one that no rename can replace is written over at the end (`overwrite.rs`). A block device is written in place:
 //! its first bytes, where a superblock would be found, are cleared first, so that an image cut short is not taken for one. A stream
-//! gets its bytes when all of them are in an unnamed file.
+//! gets its bytes when all of them are in an unnamed file. If a file is replaced, a warning names each file next to it that belongs to
+//! the old content (`side_files.rs`).
 
 mod attributes;
 mod device;
 mod in_place;
 mod overwrite;
 mod revocable;
+mod side_files;
 mod spool;
 mod target;
 mod temp_name;
@@ -28,7 +30,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub use attributes::FileAttributes;
 use in_place::InPlace;
 pub use revocable::Revocable;
+pub use side_files::{beside_image, recovery_beside, warn_of_stale};
 use spool::Spool;
+pub use target::end_of_links;
 use target::{Target, find_target};
 pub use temp_name::checksum;
 use unfinished::UnfinishedFile;
@@ -54,7 +58,7 @@ enum Place {
 
 impl OutputFile {
     /// Opens the output called `path`. An existing file is only replaced with `force`; a block device counts as
-    /// existing. Refuses pipes, sockets, directories and character devices, and a link that leads nowhere.
+    /// existing. A link that leads to no file gets the file that it names. Refuses pipes, sockets, directories and character devices.
     pub fn open(path: &Path, force: bool, temporaries: &Temporaries) -> Result<OutputFile, Error> {
         temporaries.begin();
         let place = match find_target(path, force)? {
@@ -123,6 +127,26 @@ impl OutputFile {
             Place::Device(_) | Place::Stream(_) => Ok(()),
         };
         taken.map_err(|cause| self.refused("cannot set attributes", cause))
+    }
+
+    /// Limits who can read a new file, before anything is written: to those who can read the file with these attributes. A file that replaces
+    /// another has the attributes of that file. A device and a stream keep what they have.
+    ///
+    /// # Errors
+    /// The operating system's refusal, but not of an owner, which takes a privilege.
+    pub fn limit_access(&mut self, attributes: &FileAttributes) -> Result<(), Error> {
+        let limited = match &mut self.place {
+            Place::File(temporary) => temporary.limit_access(attributes),
+            Place::InPlace(_) | Place::Device(_) | Place::Stream(_) => Ok(()),
+        };
+        limited.map_err(|cause| self.refused("cannot set attributes", cause))
+    }
+
+    /// The new content is that to which the side files of a replaced file belong: no warning names them.
+    pub fn keeps_side_files(&mut self) {
+        if let Place::File(temporary) = &mut self.place {
+            temporary.keeps_side_files();
+        }
     }
 
     /// Locks the file that this output replaces against other runs that do the same. It was read too, and `stamp` is its state then: the output

@@ -77,6 +77,14 @@ impl Sandbox {
         path
     }
 
+    /// Changes the content of a file as bit rot does: the file keeps its time.
+    pub fn damage(&self, name: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
+        let path = self.at(name);
+        let modified = path.metadata().unwrap().modified().unwrap();
+        fs::write(&path, bytes).unwrap();
+        File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    }
+
     /// An executable shell script.
     pub fn script(&self, name: &str, lines: &str) -> String {
         let path = self.write(name, format!("#!/bin/sh\n{lines}\n"));

@@ -14,11 +14,13 @@ mod spec;
 mod substitute;
 
 use std::collections::BTreeMap;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::pack_file::lines::lines;
 use crate::{Bytes, Error, Kind};
 use packline_runtime::escape::Escape;
+use packline_runtime::open_regular;
 use spec::{Spec, Target};
 use substitute::Substitutions;
 
@@ -102,7 +104,11 @@ fn last<'a>(specs: &'a [Spec], full: &[u8], kind: &Kind) -> Option<&'a Spec> {
 }
 
 fn read(path: &Path) -> Result<Bytes, Error> {
-    std::fs::read(path).map_err(|cause| Error::Io { path: path.to_owned(), action: "cannot read", cause })
+    std::fs::read(path).map_err(unreadable(path))
+}
+
+fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |cause| Error::Io { path: path.to_owned(), action: "cannot read", cause }
 }
 
 /// The file `path.extension` and its name, if it exists.
@@ -114,7 +120,9 @@ fn beside(path: &Path, extension: &str) -> Result<Option<(String, Bytes)>, Error
     if !name.exists() {
         return Ok(None);
     }
-    Ok(Some((name.escaped(), read(&name)?)))
+    let mut text = Bytes::new();
+    open_regular(&name).and_then(|mut file| file.read_to_end(&mut text)).map_err(unreadable(&name))?;
+    Ok(Some((name.escaped(), text)))
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ impl SchedulingOptions {
     }
 
     fn refuse_existing(&self, force: Option<bool>) -> Result<(), Failure> {
-        let existing = self.trace.as_ref().filter(|path| fs::symlink_metadata(path).is_ok());
+        let existing = self.trace.as_ref().filter(|path| fs::metadata(path).is_ok());
         let Some(path) = existing.filter(|_| force != Some(true)) else { return Ok(()) };
         let expected = if force.is_some() { "--force to replace it" } else { "a name that is free" };
         Err(Failure::failed(format!("{}: exists already (expected {expected})", path.escaped())))

@@ -76,6 +76,34 @@ fn a_source_that_changes_while_it_is_read_is_not_removed() {
 }
 
 #[test]
+fn a_file_that_grows_is_stored_up_to_its_size_at_the_start() {
+    let sandbox = with_large_file();
+    let content = sandbox.read("big");
+    for (line, back) in [
+        ("compress -q -f -o out big", "decompress --stdout out"),
+        ("compress -q --stdout big", "decompress --stdout out"),
+        ("lrzip -q -f -o out big", "lrzip -q -d -o - out"),
+        ("lrzip -q -o - big", "lrzip -q -d -o - out"),
+    ] {
+        let grows = |_| {
+            sandbox.write("big", &content);
+            let child = reading(sandbox.command(&line.split(' ').collect::<Vec<_>>()), &sandbox.at("big"));
+            CHANGES[1](&sandbox.at("big"));
+            let ran = end(child);
+            assert_eq!(ran.status, 0, "{line}: {ran:?}");
+            if !line.contains("-o out") {
+                sandbox.write("out", &ran.stdout);
+            }
+            assert!(sandbox.good(&back.split(' ').collect::<Vec<_>>()).stdout.starts_with(&content), "{line}");
+            ran.stderr
+                .contains(&format!("big: changed while it was read: its first {} bytes are stored", content.len()))
+        };
+        // Its size may be looked at only after the change.
+        assert!((0..5).any(grows), "{line}");
+    }
+}
+
+#[test]
 fn a_source_that_does_not_change_is_removed_once_its_output_was_read_back() {
     let sandbox = sandbox();
     sandbox.write("f", Random::new(1).prose(300_000));
@@ -162,7 +190,7 @@ fn of_repairs_at_once_one_replaces_the_file() {
     sandbox.good(&["protect", "-q", "f"]);
     let mut damaged = content.clone();
     damaged[1000] ^= 1;
-    sandbox.write("f", damaged);
+    sandbox.damage("f", damaged);
     let started = (0..3).map(|_| {
         let mut command = sandbox.command(&["repair", "-q", "f"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -246,6 +274,22 @@ fn a_hash_tree_without_its_root_hash_is_completed() {
 }
 
 #[test]
+fn names_where_a_hash_tree_is_cut_off() {
+    let sandbox = sandbox();
+    sandbox.write("i.img", Random::new(4).noise(4096));
+    sandbox.good(&["verity", "-q", "--append", "i.img"]);
+    let cut = sandbox.read("i.img")[..6000].to_vec();
+    sandbox.remove("i.img.roothash");
+    sandbox.write("i.img", &cut);
+    for words in [&["verity", "--append", "i.img"][..], &["verity", "-f", "--append", "i.img"]] {
+        let expected =
+            "packline: i.img: the hash tree, which begins at byte 4096, is cut off at byte 6000 (expected 8192 bytes)";
+        assert_eq!(sandbox.refused(words), expected);
+        assert!(sandbox.read("i.img") == cut);
+    }
+}
+
+#[test]
 fn keys_and_certificates_with_lines_of_any_length_are_read() {
     if !tools::need(&["openssl", "base64"]) {
         return;
@@ -276,13 +320,18 @@ fn pipes_that_no_one_named_are_refused_and_not_waited_for() {
     let sandbox = sandbox();
     sandbox.write("tree/file", "content");
     sandbox.good(&["pack", "-q", "tree", "i.sqfs"]);
-    let script = "mkdir cache; mkfifo cache/CACHEDIR.TAG i.sqfs.verity lrzip.conf; unset LRZIP; \
+    sandbox.write("contexts", "/.* label\n");
+    let script = "mkdir cache; mkfifo cache/CACHEDIR.TAG i.sqfs.verity i.sqfs.recovery contexts.local lrzip.conf; unset LRZIP; \
                   timeout 20 $P pack -q -f tree o.sqfs --cache cache; echo $?; \
                   timeout 20 $P verify i.sqfs --roothash 0000000000000000000000000000000000000000000000000000000000000000; echo $?; \
+                  timeout 20 $P protect i.sqfs; echo $?; \
+                  timeout 20 $P protect -f i.sqfs; echo $?; \
+                  timeout 20 $P gensquashfs -q -D tree --selinux contexts o.sqfs; echo $?; \
                   timeout 20 $P lrzip -q -f tree/file; echo $?";
     let ran = sandbox.shell(script);
     assert!(!ran.text().contains("124") && ran.stderr.contains("CACHEDIR.TAG"), "{ran:?}");
     assert!(ran.stderr.contains("i.sqfs.verity") && ran.stderr.contains("lrzip.conf"), "{ran:?}");
+    assert!(ran.stderr.contains("i.sqfs.recovery: is a pipe") && ran.stderr.contains("contexts.local"), "{ran:?}");
     assert!(ran.stderr.contains("not a regular file"), "{ran:?}");
 }
 

@@ -58,6 +58,7 @@ mod pack_order;
 mod pack_reports;
 mod pack_sharing;
 mod pln;
+mod private_outputs;
 mod read_scratch;
 mod recovery;
 mod replaced_outputs;

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use packline_testkit::{Random, Sandbox};
+use packline_testkit::{Random, Sandbox, tools};
 use serde_json::Value;
 
 use crate::sandbox;
@@ -138,7 +138,7 @@ fn a_damaged_file_is_repaired_in_place_with_its_attributes() {
     let mut damaged = content.clone();
     damaged[123_456] ^= 1;
     damaged.splice(1000..1000, *b"inserted");
-    sandbox.write("f", &damaged);
+    sandbox.damage("f", &damaged);
     let found = sandbox.run(&["verify", "--json", "f"]);
     assert_eq!((found.status, &json(&found.text())["can_be_repaired"]), (1, &Value::from(true)));
     let repaired = json(&sandbox.good(&["repair", "--json", "f"]).text());
@@ -202,11 +202,104 @@ fn several_files_and_directories_are_protected() {
     // One that fails does not keep others from being protected.
     sandbox.write("d/new", "new");
     let refused = sandbox.bad(1, &["protect", "-q", "none", "d"]);
-    assert!(refused.contains("none: cannot open") && refused.contains("d/b.recovery: exists already"), "{refused}");
+    assert!(refused.contains("none: cannot open") && refused.lines().count() == 1, "{refused}");
     sandbox.good(&["verify", "-q", "d/new"]);
     let refused = sandbox.bad(2, &["protect", "-o", "x", "a", "d"]);
     assert!(refused.contains("--output: the recovery data of several files cannot go into one"), "{refused}");
     sandbox.bad(2, &["protect", "-o", "x", "d"]);
+}
+
+#[test]
+fn recovery_data_that_is_current_stays_and_other_is_an_error() {
+    let sandbox = sandbox();
+    for name in ["d/b", "d/e/c"] {
+        sandbox.write(name, name.repeat(3000));
+    }
+    sandbox.good(&["protect", "-q", "d"]);
+    let before = sandbox.at("d/b.recovery").metadata().unwrap().modified().unwrap();
+    sandbox.write("d/new", "new");
+    let ran = sandbox.good(&["protect", "d"]);
+    assert!(ran.stderr.contains("d/new.recovery") && ran.stderr.ends_with("2 files unchanged\n"), "{ran:?}");
+    assert_eq!(sandbox.at("d/b.recovery").metadata().unwrap().modified().unwrap(), before);
+    let ran = sandbox.good(&["protect", "d/b"]);
+    assert!(ran.stderr.starts_with("d/b: unchanged since d/b.recovery was written, "), "{ran:?}");
+    let ran = sandbox.good(&["protect", "--json", "d/b"]);
+    assert_eq!(json(&ran.text())["unchanged"], true);
+    let force = " (expected --force to replace it)\n";
+    let refused = sandbox.bad(1, &["protect", "--redundancy", "50%", "d/b"]);
+    assert_eq!(refused, format!("packline: d/b.recovery: has another redundancy{force}"));
+    sandbox.damage("d/b", "d/c".repeat(3000));
+    let refused = sandbox.bad(1, &["protect", "-q", "d"]);
+    let expected = "packline: d/b: is damaged: it differs from the file that was protected, and is not newer than ";
+    assert!(refused.starts_with(expected) && refused.lines().count() == 1, "{refused}");
+    sandbox.write("d/b", "changed");
+    let refused = sandbox.bad(1, &["protect", "-q", "d"]);
+    let expected = "packline: d/b.recovery: is the recovery data of an earlier state of the file";
+    assert_eq!(refused, format!("{expected}{force}"));
+    sandbox.write("d/b.recovery", "something else");
+    let refused = sandbox.bad(1, &["protect", "-q", "d"]);
+    assert_eq!(refused, format!("packline: d/b.recovery: exists already{force}"));
+    sandbox.good(&["protect", "-qf", "d"]);
+    sandbox.good(&["verify", "-q", "d/b"]);
+}
+
+/// Writes a file, and gives it a time after that of its recovery data.
+fn write_later(sandbox: &Sandbox, bytes: &[u8]) {
+    let path = sandbox.write("f", bytes);
+    let protected = sandbox.at("f.recovery").metadata().unwrap().modified().unwrap();
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    file.set_modified(protected + std::time::Duration::from_secs(1)).unwrap();
+}
+
+#[test]
+fn a_file_that_was_changed_after_it_was_protected_is_not_turned_back() {
+    let (sandbox, content) = with_file(50_000);
+    sandbox.good(&["protect", "-q", "f"]);
+    let mut newer = content.clone();
+    newer[7] ^= 1;
+    write_later(&sandbox, &newer);
+    let what = "f: differs from the file that was protected; it was changed after f.recovery was written. \
+                If you changed it, protect it again (packline protect -f f); \
+                if not, packline repair -f f restores the protected content\n";
+    let found = sandbox.run(&["verify", "f"]);
+    assert!(found.status == 1 && found.text().starts_with(what), "{found:?}");
+    assert_eq!(json(&sandbox.run(&["verify", "--json", "f"]).text())["changed_after_protection"], true);
+    assert_eq!(sandbox.bad(1, &["repair", "f"]), format!("packline: {what}"));
+    sandbox.shell("cp -p f.recovery r");
+    let refused = sandbox.bad(1, &["repair", "--recovery", "r", "f"]);
+    assert!(refused.contains("(packline protect -f -o r f)"), "{refused}");
+    assert!(refused.contains("packline repair -f --recovery r f restores"), "{refused}");
+    assert!(sandbox.read("f") == newer);
+    sandbox.good(&["repair", "-q", "-o", "g", "f"]);
+    assert!(sandbox.read("g") == content && sandbox.read("f") == newer);
+    sandbox.good(&["repair", "-q", "-f", "f"]);
+    assert!(sandbox.read("f") == content);
+    // A file that is whole is whole at any time.
+    write_later(&sandbox, &content);
+    sandbox.good(&["verify", "-q", "f"]);
+    sandbox.good(&["repair", "-q", "f"]);
+    let other = Random::new(99).noise(60_000);
+    write_later(&sandbox, &other);
+    let found = sandbox.run(&["verify", "f"]);
+    let what = "(packline protect -f f); if not, it is damaged and cannot be repaired\n";
+    assert!(found.status == 1 && found.text().contains(what), "{found:?}");
+    sandbox.bad(1, &["repair", "-f", "f"]);
+    assert!(sandbox.read("f") == other);
+    sandbox.good(&["protect", "-qf", "f"]);
+    sandbox.good(&["verify", "-q", "f"]);
+}
+
+#[test]
+fn recovery_data_of_a_device_needs_a_name() {
+    let (sandbox, device) = (sandbox(), ["device", "b", "7", "250"]);
+    let made = sandbox.program("mknod", &device).status();
+    if !made.is_ok_and(|status| status.success()) {
+        tools::skip("needs the right to make device nodes");
+        return;
+    }
+    let refused = sandbox.bad(2, &["protect", "device"]);
+    assert!(refused.contains("device: is a block device") && refused.contains("(expected -o FILE)"), "{refused}");
+    assert_eq!(sandbox.names(), ["device"]);
 }
 
 #[test]

@@ -62,6 +62,44 @@ fn output(line: &str) -> &str {
     line.split(' ').find_map(|word| word.strip_prefix("D/")).unwrap()
 }
 
+#[test]
+fn each_command_creates_the_file_that_a_link_names() {
+    let sandbox = sources();
+    for line in LINES {
+        for line in [line.to_string(), line.replace(" -f ", " ")] {
+            let link = sandbox.create_dir("d").join(output(&line));
+            std::os::unix::fs::symlink("../other/new", &link).unwrap();
+            let refused = sandbox.bad(1, &words(&line, "d"));
+            assert!(
+                refused.contains("cannot create the link's target: d/../other/new: No such file"),
+                "{line}: {refused}"
+            );
+            sandbox.create_dir("other");
+            sandbox.good(&words(&line, "d"));
+            assert!(link.is_symlink() && fs::metadata(sandbox.at("other/new")).unwrap().len() > 0, "{line}");
+            assert_eq!(fs::read_dir(sandbox.at("other")).unwrap().count(), 1, "{line}");
+            sandbox.remove("d");
+            sandbox.remove("other");
+        }
+    }
+}
+
+#[test]
+fn sqfstar_unpack_and_traces_create_what_a_link_names() {
+    let sandbox = sources();
+    for (name, line) in [
+        ("image", "sqfstar -quiet -no-progress image"),
+        ("new", "unpack -q old.sqfs new"),
+        ("dir", "unsquashfs -q -n -no-progress -d dir old.sqfs"),
+        ("trace", "pack -q --trace trace tree traced.sqfs"),
+    ] {
+        std::os::unix::fs::symlink(format!("{name}-target"), sandbox.at(name)).unwrap();
+        sandbox.good_on(&line.split(' ').collect::<Vec<_>>(), "tree.tar");
+        assert!(sandbox.at(name).is_symlink() && sandbox.at(format!("{name}-target")).exists(), "{line}");
+    }
+    assert!(sandbox.read("new-target/text") == sandbox.read("dir-target/text"));
+}
+
 fn as_user(sandbox: &Sandbox, arguments: &[String]) -> Ran {
     let user = ["--reuid=65534", "--regid=65534", "--clear-groups", PACKLINE].map(String::from);
     let mut command = sandbox.program("setpriv", &[&user[..], arguments].concat());
@@ -87,6 +125,25 @@ fn each_command_keeps_mode_owner_and_attributes_of_the_file_that_it_replaces() {
         assert_eq!(kept.text(), "here", "{line}");
         assert!(about.len() > 3 && ran.stderr.is_empty(), "{line}: {ran:?}");
         sandbox.remove("d");
+    }
+}
+
+#[test]
+fn each_command_warns_of_recovery_data_of_the_file_that_it_replaces() {
+    let sandbox = sources();
+    for line in LINES {
+        let name = output(line);
+        let side_file = format!("d/{name}.recovery");
+        let expected = format!("{side_file} belongs to the file that was replaced (remove it, or write it again)");
+        for (old, count) in [(Some("old"), 1), (None, 0)] {
+            sandbox.write(&side_file, "recovery data");
+            old.iter().for_each(|old| drop(sandbox.write(format!("d/{name}"), old)));
+            let ran = sandbox.good(&words(line, "d"));
+            assert_eq!(ran.stderr.matches(&expected).count(), count, "{line}: {ran:?}");
+            assert_eq!(ran.stderr.matches("belongs to the file").count(), count, "{line}: {ran:?}");
+            assert_eq!(sandbox.read_text(&side_file), "recovery data", "{line}");
+            sandbox.remove("d");
+        }
     }
 }
 
@@ -223,7 +280,7 @@ fn repair_in_place_keeps_the_access_control_list() {
     fs::set_permissions(sandbox.at("damaged"), Permissions::from_mode(0o600)).unwrap();
     sandbox.peer("setfacl", &["-m", "u:77:rw,g::-", "damaged"]);
     let before = sandbox.peer("getfacl", &["-n", "damaged"]).text();
-    sandbox.good(&["repair", "-q", "--recovery", "f.recovery", "damaged"]);
+    sandbox.good(&["repair", "-q", "-f", "--recovery", "f.recovery", "damaged"]);
     assert!(sandbox.read("damaged") == sandbox.read("f"));
     assert_eq!(sandbox.peer("getfacl", &["-n", "damaged"]).text(), before);
 }

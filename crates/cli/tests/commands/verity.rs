@@ -46,6 +46,30 @@ fn the_tree_of_a_pack_is_that_of_the_finished_image() {
     sandbox.good(&["diff", "a.sqfs", "tree"]);
 }
 
+/// How often a warning says that this file belongs to the replaced one.
+fn stale(ran: &Ran, name: &str) -> usize {
+    ran.stderr.matches(&format!(" {name} belongs to the file that was replaced")).count()
+}
+
+#[test]
+fn side_files_that_do_not_belong_to_the_new_image_are_named_once() {
+    let sandbox = tree();
+    sandbox.good(&["pack", "-q", "tree", "i.raw", "--verity"]);
+    sandbox.write("i.roothash.p7s", "signature");
+    sandbox.write("tree/new", "new");
+    let all = ["i.verity", "i.roothash", "i.roothash.p7s"];
+    let ran = sandbox.good(&["pack", "-qf", "tree", "i.raw", "--verity"]);
+    assert_eq!(all.map(|name| stale(&ran, name)), [0, 0, 1], "{ran:?}");
+    // The root hash is the same.
+    let ran = sandbox.good(&["verity", "-qf", "i.raw"]);
+    assert_eq!(all.map(|name| stale(&ran, name)), [0, 0, 0], "{ran:?}");
+    let ran = sandbox.good(&["verity", "-qf", "--salt", "00", "i.raw"]);
+    assert_eq!(all.map(|name| stale(&ran, name)), [0, 0, 1], "{ran:?}");
+    let ran = sandbox.good(&["pack", "-qf", "tree", "i.raw", "--format", "squashfs"]);
+    assert_eq!(all.map(|name| stale(&ran, name)), [1, 1, 1], "{ran:?}");
+    assert_eq!(sandbox.read_text("i.roothash.p7s"), "signature");
+}
+
 /// Without a tree, the ending says nothing of the container.
 #[test]
 fn ending_raw_is_that_of_an_image_with_its_tree() {

@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_runtime::{Exists, checksum};
+use packline_runtime::{Exists, checksum, end_of_links};
 use packline_tree::destination::{Directory, Refusal, WritableDirectory, remove_tree};
 use rustix::io::Errno;
 
@@ -62,12 +62,10 @@ impl StagingDir {
     }
 
     fn beside(path: &Path, temporaries: &Temporaries) -> Result<StagingDir, Error> {
-        if fs::symlink_metadata(path).is_ok() {
-            return Err(unsuitable(path, "is a link that leads nowhere", "a directory, or a name that is not taken"));
-        }
-        let name = path.file_name().ok_or_else(|| unsuitable(path, "is not a name", "the name of a directory"))?;
+        let end = end_of_links(path)?;
+        let name = end.file_name().ok_or_else(|| unsuitable(path, "is not a name", "the name of a directory"))?;
         let name = name.as_encoded_bytes().to_vec();
-        let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let above = end.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let parent = Directory::root(above).map_err(|refusal| refused(above, refusal))?;
         let staging = staging_name(&name);
         let staging_path = super::dir_table::below(above, &staging);
@@ -380,9 +378,21 @@ mod tests {
         let file = top.path().join("file");
         fs::write(&file, "").unwrap();
         assert!(open(&file, true).unwrap_err().to_string().contains("is not a directory"));
-        std::os::unix::fs::symlink("nowhere", top.path().join("dangling")).unwrap();
-        assert!(open(&top.path().join("dangling"), true).unwrap_err().to_string().contains("leads nowhere"));
+        std::os::unix::fs::symlink("missing/new", top.path().join("dangling")).unwrap();
+        assert!(open(&top.path().join("dangling"), true).unwrap_err().to_string().contains("missing/new: No such"));
         assert!(open(&top.path().join("missing/new"), false).is_err());
+    }
+
+    #[test]
+    fn creates_the_directory_that_a_link_names() {
+        let top = tempfile::tempdir().unwrap();
+        fs::create_dir(top.path().join("other")).unwrap();
+        std::os::unix::fs::symlink("other/new/", top.path().join("link")).unwrap();
+        let staging_dir = open(&top.path().join("link"), false).unwrap();
+        staging_dir.finish(false, &mut Unobserved).unwrap();
+        assert!(fs::symlink_metadata(top.path().join("other/new")).unwrap().is_dir());
+        assert_eq!(names(&top.path().join("other")), ["new"]);
+        assert_eq!(names(top.path()), ["link", "other"]);
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub use written::{StreamSums, Written};
 
 use crate::{Error, Observer, Resources, Sink, Source};
 
-/// Compresses a source into a file of format 0.6.
+/// Compresses a source into a file of format 0.6. A file that grows is stored up to the size that it had when it was opened; see
+/// [`Written::unsteady`].
 ///
 /// The output is a function of the source's bytes and the options; neither resources nor the kind of source change it. But a pipe
 /// of several chunks whose output cannot be patched is written with a size of 0, which means unknown.
@@ -46,9 +47,12 @@ pub fn compress(
 ) -> Result<Written, Error> {
     let window = options.window.bytes()?;
     let mut writer = writer::Writer::new(sink, options, resources, observer)?;
-    match source {
+    let unsteady = match source {
         Source::At(input) => source::file(&mut writer, &input, window, resources)?,
-        Source::Stream(stream) => source::pipe(&mut writer, stream, window, resources)?,
-    }
-    writer.finish()
+        Source::Stream(stream) => {
+            source::pipe(&mut writer, stream, window, resources)?;
+            false
+        }
+    };
+    Ok(Written { unsteady, ..writer.finish()? })
 }

@@ -11,15 +11,16 @@ use crate::{Error, Input, Resources};
 /// Bytes read at a time.
 const PIECE: usize = 1 << 20;
 
-/// Writes a whole file, in chunks of `window` bytes.
+/// Writes a whole file, in chunks of `window` bytes. Returns whether the file has changed and was read more than once.
 pub(super) fn file(
     writer: &mut Writer<'_>,
     input: &Arc<dyn Input>,
     window: u64,
     resources: &Resources,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let total = input.size();
     writer.begin(Some(total))?;
+    let mut read_again = false;
     let mut bytes = Arc::<Vec<u8>>::default();
     let mut start = 0;
     loop {
@@ -30,6 +31,7 @@ pub(super) fn file(
             writer.chunk(&View::memory(&bytes), length, is_last)?;
         } else {
             bytes = Arc::default();
+            read_again = true;
             writer.chunk(&View::input(input, start, length), 0, is_last)?;
         }
         start += length;
@@ -37,7 +39,7 @@ pub(super) fn file(
             break;
         }
     }
-    if input.changed().map_err(Error::Input)? { Err(Error::Changed) } else { Ok(()) }
+    Ok(read_again && input.changed().map_err(Error::Input)?)
 }
 
 /// Reads a chunk into memory.

@@ -19,6 +19,8 @@ pub struct Written {
     pub literal_bytes: u64,
     /// MD5 of the plain data.
     pub md5: [u8; 16],
+    /// Whether the input changed and was read more than once. Matches and literals may then be of two states of it, which reading the file tells.
+    pub unsteady: bool,
     /// Workers that compressed: fewer than requested if memory is short. 0 if the caller's thread did it.
     pub workers: usize,
     /// Opcodes, and the literals' bytes.

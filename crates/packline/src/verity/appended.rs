@@ -108,6 +108,7 @@ impl Appended {
         whole.read_exact_at(&mut superblock, 0).map_err(failed)?;
         whole.seek(SeekFrom::Start(BLOCK as u64)).map_err(failed)?;
         if self.present.is_some() {
+            self.refuse_cut(self.size + tree.bytes)?;
             let same = self.is_same(&superblock, &mut whole).map_err(self.failed("cannot read"))?;
             return if same { Ok(tree) } else { Err(self.refuse_present("that is not its own")) };
         }
@@ -117,6 +118,16 @@ impl Appended {
             .and_then(|()| self.complete(&superblock))
             .map_err(self.failed("cannot append"))?;
         Ok(tree)
+    }
+
+    /// Refuses a file that ends before byte `end`, where the tree behind the image has to end.
+    fn refuse_cut(&self, end: u64) -> Result<(), Error> {
+        let length = self.image.metadata().map_err(self.failed("cannot look at"))?.len();
+        if length >= end {
+            return Ok(());
+        }
+        let what = format!("the hash tree, which begins at byte {}, is cut off at byte {length}", self.size);
+        Err(refused(&self.path, &what, &format!("{end} bytes")))
     }
 
     /// Whether the tree behind the image has this superblock and these levels.

@@ -1,9 +1,9 @@
 //! The files beside an image, by the names under which systemd looks for them.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+pub(crate) use packline_runtime::beside_image as beside;
 use packline_runtime::escape::hex;
 use packline_runtime::{OutputFile, Revocable, Sink as _};
 use packline_verity::{Leaves, Tree, Uuid, write_tree};
@@ -11,17 +11,28 @@ use packline_verity::{Leaves, Tree, Uuid, write_tree};
 use super::{VerityOptions, VerityPlace, fault};
 use crate::{Error, Observer, Temporaries};
 
-/// The name of a file beside an image: `ending` takes the place of `.raw`, or is added.
-pub(crate) fn beside(image: &Path, ending: &str) -> PathBuf {
-    let name = image.as_os_str().as_bytes();
-    let stem = name.strip_suffix(b".raw").unwrap_or(name);
-    OsString::from_vec([stem, ending.as_bytes()].concat()).into()
-}
-
 /// Whether all files are there that belong to a tree behind an image.
 pub(crate) fn are_there(image: &Path, options: &VerityOptions) -> bool {
     let is_there = |ending| beside(image, ending).exists();
     is_there(".roothash") && (options.signer.is_none() || is_there(".roothash.p7s"))
+}
+
+/// The signature of the root hash that a tree with these options replaces, if there is one that is not replaced too.
+pub(crate) fn unreplaced_signature(image: &Path, options: &VerityOptions) -> Option<Signed> {
+    let signature = Some(beside(image, ".roothash.p7s")).filter(|path| options.signer.is_none() && path.is_file())?;
+    // A root hash in hexadecimal is shorter.
+    let hash = std::fs::File::open(beside(image, ".roothash")).and_then(|file| {
+        let mut bytes = Vec::new();
+        file.take(1024).read_to_end(&mut bytes).map(|_| bytes)
+    });
+    Some(Signed { signature, hash: hash.ok() })
+}
+
+/// A root hash and its signature, which stays.
+pub(crate) struct Signed {
+    pub(crate) signature: PathBuf,
+    /// The text of the root hash, if there is a file of it.
+    pub(crate) hash: Option<Vec<u8>>,
 }
 
 /// Files beside an image that have no names yet.

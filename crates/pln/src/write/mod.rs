@@ -27,15 +27,15 @@ use crate::{CodecId, Error, Input, Observer, RecordSize, Resources, Sink, Source
 use compress::{CompressTask, Content, Task};
 use layout::Layout;
 
-/// Compresses a source into a .pln file, from front to back: the sink may be a pipe.
+/// Compresses a source into a .pln file, from front to back: the sink may be a pipe. A file that grows is stored up to the size that it had when it
+/// was opened.
 ///
 /// The output is a function of the source's bytes and the options; neither resources nor the kind of source change it.
 /// The sink is not flushed.
 ///
 /// # Errors
 /// [`Error::Unsupported`] and [`Error::Codec`] for invalid options; [`Error::Input`] and [`Error::Output`];
-/// [`Error::Changed`]; [`Error::Memory`] if not even one worker fits; [`Error::Cancelled`]. The output is then not a
-/// whole file.
+/// [`Error::Memory`] if not even one worker fits; [`Error::Cancelled`]. The output is then not a whole file.
 pub fn compress(
     source: Source<'_>,
     sink: &mut dyn Sink,
@@ -115,11 +115,7 @@ impl Feeding<'_> {
             let left = length - (number << self.record_size.log());
             self.feed(|_| Ok(Some((left.min(size as u64) as usize, Content::There(Arc::clone(input))))))?;
         }
-        // Bytes beyond the length measured at the start must not be dropped silently.
-        match input.read_at(length, &mut [0]) {
-            Ok(()) => Err(Error::Changed),
-            Err(_) => Ok(()),
-        }
+        Ok(())
     }
 
     /// Submits all records of a stream.

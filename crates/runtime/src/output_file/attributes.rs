@@ -27,6 +27,11 @@ const LONGEST: usize = 65_536;
 #[derive(Debug, Clone)]
 pub struct FileAttributes {
     about: Metadata,
+    /// Permissions that an output gets.
+    mode: u32,
+    /// Whether an output gets the owner, and whether the group. Without the group it has no rights that others do not have.
+    owner: bool,
+    group: bool,
     xattrs: Vec<(OsString, Vec<u8>)>,
     /// Extended attributes that cannot be read.
     unread: Vec<OsString>,
@@ -39,7 +44,7 @@ impl FileAttributes {
     /// The metadata cannot be read.
     pub fn of_source(file: &File) -> io::Result<FileAttributes> {
         let acl = value(file, ACL).ok().flatten().map(|acl| (OsString::from(ACL), acl));
-        Ok(FileAttributes { about: file.metadata()?, xattrs: acl.into_iter().collect(), unread: Vec::new() })
+        Ok(FileAttributes::new(file.metadata()?, acl.into_iter().collect(), Vec::new()))
     }
 
     /// What an output keeps of a file that it replaces; `None` if it is not a regular file. The file need not be readable.
@@ -53,7 +58,30 @@ impl FileAttributes {
                 Err(_) => unread.push(name),
             }
         }
-        Some(FileAttributes { about, xattrs, unread })
+        Some(FileAttributes::new(about, xattrs, unread))
+    }
+
+    fn new(about: Metadata, xattrs: Vec<(OsString, Vec<u8>)>, unread: Vec<OsString>) -> FileAttributes {
+        FileAttributes { mode: about.mode() & MODE, about, owner: true, group: true, xattrs, unread }
+    }
+
+    /// What an output takes that tells the content of two files: a user who cannot read both of them cannot read it.
+    #[must_use]
+    pub fn common_with(mut self, other: &FileAttributes) -> FileAttributes {
+        self.mode &= other.mode;
+        self.owner &= other.owner && self.about.uid() == other.about.uid();
+        // The permissions of the group are those of the whole list, if there is one.
+        self.group &= other.group && self.about.gid() == other.about.gid() && self.xattrs == other.xattrs;
+        if !self.group {
+            self.xattrs.clear();
+        }
+        self
+    }
+
+    /// The same with at most these permissions.
+    #[must_use]
+    pub(super) fn limited_to(&self, mode: u32) -> FileAttributes {
+        FileAttributes { mode: self.mode & mode, ..self.clone() }
     }
 
     /// The metadata of the file.
@@ -65,7 +93,7 @@ impl FileAttributes {
     /// have is not replaced by rights of another: then the owning group has at most the rights of everybody.
     pub(super) fn apply(&self, file: &File) -> io::Result<Vec<String>> {
         let own = file.metadata()?;
-        let (mut mode, mut unkept) = (self.about.mode() & MODE, Vec::new());
+        let (mut mode, mut unkept) = (self.mode, Vec::new());
         let (has_owner, has_group) = self.change_owner(file, &own);
         if !has_owner {
             unkept.push("its owner".to_string());
@@ -98,13 +126,14 @@ impl FileAttributes {
 
     /// Whether `file` has the owner now, and whether the group.
     fn change_owner(&self, file: &File, own: &Metadata) -> (bool, bool) {
-        let (uid, gid) = (self.about.uid(), self.about.gid());
-        let (same_owner, same_group) = (own.uid() == uid, own.gid() == gid);
-        if (same_owner && same_group) || fchown(file, Some(uid), Some(gid)).is_ok() {
-            return (true, true);
+        let (uid, gid) = (self.owner.then(|| self.about.uid()), self.group.then(|| self.about.gid()));
+        let same_owner = uid.is_none_or(|uid| own.uid() == uid);
+        let same_group = gid.is_none_or(|gid| own.gid() == gid);
+        if (same_owner && same_group) || fchown(file, uid, gid).is_ok() {
+            return (true, self.group);
         }
         // Without the privilege an owner can choose among the groups that it is in.
-        (same_owner, same_group || fchown(file, None, Some(gid)).is_ok())
+        (same_owner, self.group && (same_group || fchown(file, None, gid).is_ok()))
     }
 
     /// Gives `file` the access control list, or none where there is none: it may have one from its directory. Whether it has the right one.

@@ -115,9 +115,42 @@ fn a_link_is_followed() {
     output.finish(&mut Unobserved).unwrap();
     assert_eq!(fs::read(&real).unwrap(), b"new");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    let nowhere = top.path().join("nowhere");
-    symlink("none", &nowhere).unwrap();
-    assert!(open(&nowhere, true).unwrap_err().to_string().contains("cannot follow the link"));
+}
+
+#[test]
+fn creates_the_file_that_a_chain_of_links_names() {
+    let top = tempfile::tempdir().unwrap();
+    fs::create_dir(top.path().join("other")).unwrap();
+    symlink("other/second", top.path().join("first")).unwrap();
+    symlink(top.path().join("third"), top.path().join("other/second")).unwrap();
+    symlink("new", top.path().join("third")).unwrap();
+    for force in [false, true] {
+        let output = open(&top.path().join("first"), force).unwrap();
+        write(&output, 0, b"content");
+        output.finish(&mut Unobserved).unwrap();
+        assert_eq!(fs::read(top.path().join("new")).unwrap(), b"content");
+        assert!(fs::symlink_metadata(top.path().join("third")).unwrap().is_symlink());
+        assert_eq!(names_in(top.path()), ["first", "new", "other", "third"]);
+        fs::remove_file(top.path().join("new")).unwrap();
+    }
+}
+
+#[test]
+fn rejects_links_whose_target_cannot_be_created() {
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("link");
+    for (target, part) in [
+        ("none/new", "link: cannot create the link's target: "),
+        ("none/new", "none/new: No such file"),
+        ("link", "Too many levels of symbolic links"),
+        ("new/", "is not the name of a file"),
+    ] {
+        symlink(target, &path).unwrap();
+        let refused = open(&path, true).unwrap_err().to_string();
+        assert!(refused.contains(part), "{refused}");
+        assert_eq!(names_in(top.path()), ["link"]);
+        fs::remove_file(&path).unwrap();
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags};
 
 use super::overwrite;
 use super::revocable::{Replaced, Revocable};
+use super::side_files::SideFiles;
 use super::temp_name::{is_held, with_name};
 use crate::escape::Escape;
 use crate::unnamed::{open_unnamed, unnamed_temp_file};
@@ -32,6 +33,8 @@ pub struct UnfinishedFile {
     revocable: bool,
     /// What the file that is replaced has and this one cannot have; `None` if none is replaced.
     unkept: Option<Vec<String>>,
+    /// Files that belong to the content of the file that is replaced.
+    side_files: SideFiles,
     /// The state in which a file that was read has to be when it is replaced, and its lock.
     guard: Option<(FileStamp, File)>,
 }
@@ -74,6 +77,7 @@ impl UnfinishedFile {
             list: list.clone(),
             revocable: false,
             unkept: replaced.is_some().then(Vec::new),
+            side_files: replaced.as_ref().map_or_else(SideFiles::default, |_| SideFiles::of(display_path)),
             guard: None,
         };
         if let Some(keeps) = keeps {
@@ -104,6 +108,24 @@ impl UnfinishedFile {
         attributes.apply_times(self.file())
     }
 
+    /// Limits who can read a new file; one that replaces another has its attributes already.
+    pub fn limit_access(&mut self, attributes: &FileAttributes) -> io::Result<()> {
+        if self.unkept.is_none() {
+            let most = match self.temporary.mode {
+                Some(mode) => mode,
+                None => self.file().metadata()?.mode(),
+            };
+            attributes.limited_to(most).apply(self.file())?;
+            self.temporary.mode = None;
+        }
+        Ok(())
+    }
+
+    /// No warning names the side files of the file that is replaced.
+    pub fn keeps_side_files(&mut self) {
+        self.side_files = SideFiles::default();
+    }
+
     /// Locks the file that is replaced, which was read in this state, and fails at the end if anything has changed it.
     pub fn guard(&mut self, stamp: FileStamp) -> Result<(), Error> {
         let refused = |what: &str| Error::target(&self.display_path, what, "one run at a time");
@@ -127,6 +149,7 @@ impl UnfinishedFile {
         let overwritten = self.put_in_place();
         let overwritten =
             overwritten.map_err(|cause| Error::output(&self.display_path, "cannot put the file in place", cause))?;
+        self.side_files.warn(observer);
         if let Some(reason) = overwritten {
             self.warn(observer, &format!("was written over, not replaced in one step ({reason})"));
             return Ok(());
@@ -326,6 +349,7 @@ pub(super) fn create_named(place: &Path, force: bool, list: &Temporaries) -> Unf
         force,
         list: list.clone(),
         unkept: None,
+        side_files: SideFiles::default(),
         guard: None,
     }
 }

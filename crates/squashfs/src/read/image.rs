@@ -80,13 +80,19 @@ impl Image {
 
     /// The image at byte 0, or else the first one that opens. An image in the data of a damaged one is not taken for it.
     fn find(input: &Arc<dyn Input>, metadata_cache: usize) -> Result<Image, ReadError> {
+        let mut failed: Vec<(u64, Superblock)> = Vec::new();
         let mut fault = match superblock(input.as_ref(), 0) {
-            Ok(superblock) => return Image::at(Arc::clone(input), 0, superblock, metadata_cache),
+            Ok(superblock) => match Image::at(Arc::clone(input), 0, superblock.clone(), metadata_cache) {
+                Err(cause) if !matches!(cause, ReadError::Input { .. }) => {
+                    failed.push((0, superblock));
+                    cause
+                }
+                opened => return opened,
+            },
             // The image is cut off.
             Err(fault) if decoded(input.as_ref(), 0).is_ok() => return Err(fault),
             Err(fault) => fault,
         };
-        let mut failed: Vec<(u64, Superblock)> = Vec::new();
         let mut from = 1;
         for _ in 0..TRIED_MOST {
             let found = find_superblock(input.as_ref(), from).map_err(|cause| ReadError::input(from, cause))?;

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::finding::Report;
 use super::inodes::Inodes;
-use super::{VerifySettings, check_cancelled};
+use super::{VerifySettings, check_cancelled, record};
 use crate::read::{Event, FileData, FragmentUses, Image, Node, ReadError, Reading, Request, Walk};
 
 /// Reads all files in the order of the tree, each inode once.
@@ -27,7 +27,10 @@ pub(super) fn check(
                     let expected = format!("byte {} at least, behind the superblock", image.data_start());
                     report.unread(Some(&path), ReadError::corrupt(early.offset, "a data block", expected))?;
                 }
-                report.totals.blocks += stored.count() as u64;
+                for place in stored {
+                    report.totals.blocks += 1;
+                    report.totals.unchecked += u64::from(!record::has_checksum(image, &place));
+                }
             }
             // Faults of the tree have already been reported with the tables, except those that only a walk can find.
             Err((path, error)) if report.totals.faults == 0 => report.unread(Some(&path), error)?,

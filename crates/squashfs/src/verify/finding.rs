@@ -54,6 +54,8 @@ pub struct Verified {
     pub content: u64,
     pub faults: u64,
     pub notes: u64,
+    /// Of the data blocks and fragment blocks, those without any checksum, in which changes are not seen.
+    pub unchecked: u64,
 }
 
 /// Passes findings to the examiner, and counts.

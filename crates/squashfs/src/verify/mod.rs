@@ -48,6 +48,9 @@ pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Exami
         content::check(image, &inodes, settings, &mut report)?;
         record::data(image, settings, &mut report)?;
     }
+    if record::is_there(image) {
+        report.totals.unchecked = 0;
+    }
     Ok(report.totals)
 }
 

@@ -1,9 +1,11 @@
 //! The record behind an image: it is sound, and the data has the checksum in it.
 
+use packline_codec::Spec;
+
 use super::VerifySettings;
 use super::finding::Report;
 use crate::format::record::{RECORD_BYTES, Record};
-use crate::read::{Image, ReadError};
+use crate::read::{BlockPlace, Image, ReadError};
 
 /// Reads the record, if there is one. Returns its length, bytes.
 pub(super) fn length(image: &Image, report: &mut Report<'_>) -> Result<u64, ReadError> {
@@ -12,6 +14,16 @@ pub(super) fn length(image: &Image, report: &mut Report<'_>) -> Result<u64, Read
         Ok(Some(_)) => Ok(RECORD_BYTES as u64),
         Err(error) => report.unread(None, error).map(|()| RECORD_BYTES as u64),
     }
+}
+
+/// Whether there is a record, with a checksum of all data.
+pub(super) fn is_there(image: &Image) -> bool {
+    matches!(Record::read(image), Ok(Some(_)))
+}
+
+/// Whether the codec puts a checksum into a block.
+pub(super) fn has_checksum(image: &Image, block: &BlockPlace) -> bool {
+    block.compressed && matches!(image.codec(), Spec::Gzip(_) | Spec::Xz(_))
 }
 
 /// Compares the data with the checksum, where nothing else found a fault: decoders do not look at each bit.

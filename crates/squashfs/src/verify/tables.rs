@@ -93,6 +93,7 @@ fn fragments(
                 continue;
             }
         };
+        report.totals.unchecked += u64::from(!record::has_checksum(image, &place));
         if place.offset < image.data_start() {
             let expected = format!("byte {} at least, behind the superblock", image.data_start());
             report.fault(place.offset, format!("fragment block {index}"), expected);

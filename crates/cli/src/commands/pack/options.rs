@@ -65,7 +65,7 @@ pub struct Layout {
     /// Pad the image to a multiple of this
     #[arg(long, value_name = "SIZE", default_value = "4K", value_parser = size(1..=1 << 30))]
     pad: u64,
-    /// Same as --pad=1
+    /// Same as --pad=1. The image then has no checksum of its data
     #[arg(long, conflicts_with = "pad")]
     no_pad: bool,
     /// Byte of IMAGE at which the image begins, and from which --pad counts: before it a file has zeros, a block device what is there

@@ -2,26 +2,31 @@
 
 pub(crate) mod report;
 
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use packline::Output;
-use packline::requests::{ProtectRequest, RepairRequest, sidecar_of};
-use packline_recovery::Redundancy;
+use packline::requests::{ProtectRequest, RecoveryState, RepairRequest, sidecar_of};
+use packline_recovery::{Redundancy, Shape};
+use serde_json::Value;
 
+use crate::args::reporting::Reporting;
 use crate::args::run_options::RunOptions;
 use crate::args::value::text;
 use crate::args::work::WorkOptions;
 use crate::args::{Command, Invocation, wrong};
 use crate::host::files_below::files_below;
+use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
+use crate::ui::size::count;
 use crate::ui::target;
 
 /// Make recovery data for files of any kind, with which 'packline repair' repairs them
 #[derive(Debug, clap::Args)]
 pub struct Protect {
-    /// Files, block devices, and directories, whose files are protected to any depth
+    /// Files, block devices (with -o), and directories, whose files are protected to any depth
     #[arg(value_name = "FILE", required = true, value_hint = clap::ValueHint::AnyPath)]
     files: Vec<PathBuf>,
     /// Bytes that may be lost anywhere in the file, as a share of it: from 0.01% to 100%
@@ -49,8 +54,8 @@ pub struct Repair {
     /// Write the repaired file to this one, and leave FILE as it is; - is standard output [default: FILE is replaced]
     #[arg(short, long, value_name = "OUTPUT", value_hint = clap::ValueHint::AnyPath, help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Replace an existing OUTPUT
-    #[arg(short, long, requires = "output", help_heading = "Output")]
+    /// Replace an existing OUTPUT; without -o, repair FILE even if it was changed after its recovery data was written
+    #[arg(short, long, help_heading = "Output")]
     force: bool,
     #[command(flatten)]
     work: WorkOptions,
@@ -72,6 +77,9 @@ impl Command for Protect {
          be read, a tail that is cut off. Bytes that were inserted or removed cost the shards that they are in; the others are \
          found where they have moved to. The recovery data repairs itself in the same way.\n\
          For small files it is more than the redundancy says: at 5% it is 8% of 1 MiB, 13% of 100 KiB, 31% of 10 KiB, and more than all of 1 KiB.\n\
+         Recovery data belongs to one state of the file: after each change, 'packline protect -f' writes it again. It can have all of the \
+         content, and is readable by nobody who cannot read the file. If the recovery data of a file is there and belongs to the file as it is, \
+         it stays, and the file counts as unchanged. If it belongs to another state, that is an error without -f.\n\
          Of a directory every regular file gets recovery data beside it; links, empty files and recovery data are left out. If one file fails, the \
          others are protected, and the exit status is 1.\n\
          The same file and redundancy always give the same recovery data."
@@ -87,20 +95,35 @@ impl Command for Protect {
                 format!("the recovery data of several files cannot go into one (expected {expected})"),
             ));
         }
+        if let (None, Some(device)) = (&self.output, files.iter().find(|file| is_block_device(file))) {
+            let what = "is a block device, next to which files are lost at shutdown (expected -o FILE)";
+            return Err(Failure::usage(format!("{}: {what}", device.escaped())));
+        }
         let outputs: Vec<PathBuf> =
             files.iter().map(|file| self.output.clone().unwrap_or_else(|| sidecar_of(file))).collect();
         let inputs: Vec<(&str, &Path)> = files.iter().map(|file| ("FILE", file.as_path())).collect();
         let others: Vec<&Path> = outputs.iter().map(PathBuf::as_path).collect();
         let options = self.work.start(&inputs, &others, self.force, io)?;
-        let mut failed = !all_read;
+        let (mut failed, mut unchanged) = (!all_read, 0);
         for (file, output) in files.iter().zip(&outputs) {
             match self.protect(file, output, &options, io) {
+                Ok(Done::Written) => {}
+                Ok(Done::Unchanged(shown)) => {
+                    unchanged += 1;
+                    if self.work.reporting.json || files.len() == 1 {
+                        self.work.print(shown, 0, &options, io);
+                    }
+                }
                 Err(Failure::Failed(what)) if files.len() > 1 => {
                     io.eprintln(&format!("packline: {what}"));
                     failed = true;
                 }
-                other => other?,
+                Err(failure) => return Err(failure),
             }
+        }
+        let Reporting { json, quiet, .. } = self.work.reporting;
+        if unchanged > 0 && files.len() > 1 && !json && !quiet {
+            io.eprint_lines(&format!("{} unchanged", count(unchanged, "file")));
         }
         options.write_trace_or_warn(invocation, io);
         if failed { Err(Failure::AlreadyReported(1)) } else { Ok(()) }
@@ -129,8 +152,26 @@ impl Protect {
         (files, all_read)
     }
 
-    fn protect(&self, file: &Path, output: &Path, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
-        let target = target::image(output, self.force, io)?;
+    fn protect(&self, file: &Path, output: &Path, options: &RunOptions, io: &mut Io) -> Result<Done, Failure> {
+        if let Some(found) = self.existing(file, output, options, io) {
+            let refused =
+                |what: &str| Failure::failed(format!("{}: {what} (expected --force to replace it)", output.escaped()));
+            let wanted = Shape::new(found.shape.length(), self.redundancy);
+            return match (found.examined.is_whole(), found.recovery_is_whole) {
+                (false, _) if found.changed_later => {
+                    Err(refused("is the recovery data of an earlier state of the file"))
+                }
+                (false, _) => Err(Failure::failed(report::damaged_before_protection(file, output))),
+                (true, false) => Err(refused("the recovery data is damaged")),
+                (true, true) if wanted.ok() != Some(found.shape) => Err(refused("has another redundancy")),
+                (true, true) => Ok(Done::Unchanged(report::unchanged(&found, file, output))),
+            };
+        }
+        let target = match self.output {
+            Some(_) => target::image(output, self.force, io)?,
+            // No one has named a pipe that is there.
+            None => Output::File { path: output.to_path_buf(), force: self.force },
+        };
         let mut request = ProtectRequest::new(file, target, self.redundancy);
         request.resources = options.apply(self.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
@@ -138,8 +179,26 @@ impl Protect {
         let made = watched(io, bar, |observer| packline::requests::protect(request, observer))?;
         let (object, text) = report::made(&made, file, output);
         self.work.print((object, text), made.shape.length(), options, io);
-        Ok(())
+        Ok(Done::Written)
     }
+
+    /// How the file compares with recovery data that is there already, if it is to stay.
+    fn existing(&self, file: &Path, output: &Path, options: &RunOptions, io: &mut Io) -> Option<RecoveryState> {
+        if self.force || target::is_stream(output) || !output.is_file() {
+            return None;
+        }
+        let resources = options.apply(self.work.machine.resources(&io.host));
+        let bar = self.work.reporting.bar();
+        // Other files, and errors, are those of writing it.
+        watched(io, bar, |observer| packline::requests::examine(file, Some(output), &resources, observer)).ok()
+    }
+}
+
+/// What became of a file.
+enum Done {
+    Written,
+    /// Its recovery data was there already. With the object and the text that say so.
+    Unchanged((Value, String)),
 }
 
 impl Command for Repair {
@@ -152,6 +211,8 @@ impl Command for Repair {
         "The repaired file is written beside FILE. It takes its place when its BLAKE3 is that of the protected file; until then, and after an \
          error, FILE is as it was. A file that is whole is left alone. One that is missing is made again, if the recovery data beside it suffices. A file in which more is lost than can be repaired is left alone \
          too, and the exit status is 1.\n\
+         Damage does not change the time of a file. A FILE that is newer than the file with its recovery data was probably changed on purpose: \
+         it is not replaced without -f, and the exit status is 1. 'packline protect -f FILE' protects the new content.\n\
          Recovery data in a .pln file is made anew with it. One in a file of its own is left as it is, if part of it is damaged: \
          'packline protect --force' makes it again."
             .to_string()
@@ -166,14 +227,25 @@ impl Command for Repair {
         let recovery = self.recovery.clone().or_else(|| sidecar_beside(&self.file));
         let mut request = RepairRequest::new(&self.file);
         (request.recovery, request.target) = (recovery.clone(), target);
+        request.revert = self.force;
         request.resources = options.apply(self.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
         let bar = self.work.reporting.bar();
-        let found = watched(io, bar, |observer| packline::requests::repair(request, observer))?;
+        let found = match watched(io, bar, |observer| packline::requests::repair(request, observer)) {
+            Err(error @ packline::Error::ChangedLater { .. }) => {
+                let way_out = recovery.map(|recovery| report::way_out(&self.file, &recovery)).unwrap_or_default();
+                return Err(Failure::failed(format!("{error}. {way_out}")));
+            }
+            found => found?,
+        };
         let (object, text) = report::repaired(&found, &self.file, &output, recovery.as_deref());
         self.work.report((object, text), found.shape.length(), &options, invocation, io);
         Ok(())
     }
+}
+
+fn is_block_device(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| about.file_type().is_block_device())
 }
 
 /// The recovery data beside a file, if there is any.

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use packline::requests::RecoveryState;
+use packline::requests::{RecoveryState, sidecar_of};
 use packline_recovery::{Protected, Shape};
 use serde_json::{Map, Value, json};
 
@@ -26,6 +26,24 @@ pub fn made(made: &Protected, file: &Path, output: &Path) -> (Value, String) {
         shape_text(&made.shape),
     );
     (object.into(), text)
+}
+
+/// An object and a text about a file whose recovery data was there already.
+pub fn unchanged(found: &RecoveryState, file: &Path, output: &Path) -> (Value, String) {
+    let mut object = names(&[("file", file), ("recovery", output)]);
+    object.insert("unchanged".into(), true.into());
+    object.insert("blake3".into(), hex(&found.blake3).into());
+    object.extend(shape_members(&found.shape));
+    (object.into(), format!("{}: unchanged since {} was written", file.escaped(), output.escaped()))
+}
+
+/// Why a file is not protected again as it is: then its recovery data could not repair it any more.
+pub fn damaged_before_protection(file: &Path, output: &Path) -> String {
+    let (file, output) = (file.escaped(), output.escaped());
+    let way_out = "'packline repair' repairs it; --force protects it as it is";
+    format!(
+        "{file}: is damaged: it differs from the file that was protected, and is not newer than {output} ({way_out})"
+    )
 }
 
 /// How many shards there are, and how many can be lost.
@@ -69,13 +87,43 @@ pub fn state(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> (Va
     }
     let text = match found.examined.is_whole() {
         true => format!("{}: whole, as it was when it was protected\n{}", file.escaped(), shape_text(&found.shape)),
-        false => {
-            let advice =
-                if found.examined.can_be_repaired() { "'packline repair' repairs it" } else { "it cannot be repaired" };
-            format!("{}: damaged; {advice}\n{}", file.escaped(), damage(found))
-        }
+        false => format!("{}: {}\n{}", file.escaped(), verdict(found, file, recovery), damage(found)),
     };
     (object.into(), text + &of_recovery(found, recovery.unwrap_or(file), false))
+}
+
+/// What is to be said of a file that is not whole.
+fn verdict(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> String {
+    let can_be_repaired = found.examined.can_be_repaired();
+    if let Some(recovery) = recovery.filter(|_| found.changed_later) {
+        let protect = way_to_protect(file, recovery);
+        let then = if can_be_repaired {
+            way_out(file, recovery)
+        } else {
+            format!("If you changed it, protect it again ({protect}); if not, it is damaged and cannot be repaired")
+        };
+        let recovery = recovery.escaped();
+        return format!(
+            "differs from the file that was protected; it was changed after {recovery} was written. {then}"
+        );
+    }
+    let advice = if can_be_repaired { "'packline repair' repairs it" } else { "it cannot be repaired" };
+    format!("damaged; {advice}")
+}
+
+/// What to do with a file that was changed after its recovery data was written.
+pub fn way_out(file: &Path, recovery: &Path) -> String {
+    let option =
+        if recovery == sidecar_of(file) { String::new() } else { format!("--recovery {} ", recovery.escaped()) };
+    let (protect, file) = (way_to_protect(file, recovery), file.escaped());
+    format!(
+        "If you changed it, protect it again ({protect}); if not, packline repair -f {option}{file} restores the protected content"
+    )
+}
+
+fn way_to_protect(file: &Path, recovery: &Path) -> String {
+    let option = if recovery == sidecar_of(file) { String::new() } else { format!("-o {} ", recovery.escaped()) };
+    format!("packline protect -f {option}{}", file.escaped())
 }
 
 /// What has become of the shards.
@@ -115,6 +163,7 @@ fn state_members(found: &RecoveryState) -> Map<String, Value> {
     let figures = json!({
         "whole": examined.is_whole(),
         "missing": found.is_missing,
+        "changed_after_protection": found.changed_later,
         "lost_shards": examined.lost,
         "moved_shards": examined.moved,
         "repairable_shards": examined.repairable,

@@ -82,12 +82,12 @@ impl Command for Verify {
 
     fn details() -> String {
         "Each fault is printed with its offset, in bytes from the start of the image, and the file concerned if it is a file's \
-         content. Contents of images have no checksums but for those that the codec adds (gzip, xz): of a block that is not compressed, \
-         changed bytes cannot be detected.\n\
+         content. Images of packline have a checksum of their data, unless they were packed with '-c none' or '--no-pad'. In other images \
+         only blocks that gzip or xz compressed have one; changes elsewhere cannot be seen, and the result says so.\n\
          Of a .lrz file everything is decompressed, up to the first fault. So is a tar, which has checksums of headers only; one without \
          the mark at its end is at fault.\n\
          A file of any kind that has recovery data in FILE.recovery is compared with that, which finds every changed bit, and says whether \
-         'packline repair' can repair it.\n\
+         'packline repair' can repair it, or whether the file was changed after FILE.recovery was written.\n\
          Of several files, one that cannot be read does not keep the others from being verified; the exit status is 1 then."
             .to_string()
     }
@@ -279,11 +279,14 @@ fn object(finding: &Finding) -> Value {
 }
 
 fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
-    let verdict = if totals.faults == 0 { "sound".to_string() } else { count(totals.faults, "fault") };
+    let mut verdict = if totals.faults == 0 { "sound".to_string() } else { count(totals.faults, "fault") };
+    if totals.notes > 0 {
+        verdict.push_str(&format!(", {}", count(totals.notes, "note")));
+    }
+    verdict.push_str(&unchecked_text(totals));
     format!(
-        "{}: {verdict}, {}\n{} ({}, {}) under {}; {} and {} with {} of content; {}",
+        "{}: {verdict}\n{} ({}, {}) under {}; {} and {} with {} of content; {}",
         image.display_path.escaped(),
-        count(totals.notes, "note"),
         count(totals.inodes, "inode"),
         count(totals.files, "file"),
         count(totals.directories, "directory"),
@@ -293,6 +296,18 @@ fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
         show_bytes(totals.content),
         count(totals.metadata_blocks, "metadata block"),
     )
+}
+
+/// What of the data has no checksum.
+fn unchecked_text(totals: &Verified) -> String {
+    let all = totals.blocks + totals.fragments;
+    match totals.unchecked {
+        0 => String::new(),
+        blocks if blocks == all => {
+            "; the image has no checksum of its data, so changed content cannot be seen".to_string()
+        }
+        blocks => format!("; {blocks} of {} have no checksum, so changes in them cannot be seen", count(all, "block")),
+    }
 }
 
 fn totals_object(totals: &Verified) -> Value {
@@ -308,5 +323,6 @@ fn totals_object(totals: &Verified) -> Value {
         "blocks": totals.blocks,
         "fragments": totals.fragments,
         "content_bytes": totals.content,
+        "unchecked_blocks": totals.unchecked,
     })
 }

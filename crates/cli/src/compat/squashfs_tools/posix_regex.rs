@@ -1,9 +1,9 @@
 //! POSIX extended regular expressions as the GNU library compiles them (`regcomp` with `REG_EXTENDED`), translated for the `regex` crate.
 //!
 //! Every atom that is repeated becomes a group of its own, since a second operator repeats what the first has made: `a+?` may be absent, and is not
-//! lazy. What the library refuses is refused. So are back references, which do not exist here, and escapes of letters and digits without a
-//! meaning, which the library takes for the letter or digit. Of several matches the crate does not find the longest, which makes no difference
-//! to whether there is one.
+//! lazy. What the library refuses is refused. So are back references, which do not exist here. A letter or digit after a backslash that has no
+//! meaning is that letter or digit, as in the library. Of several matches the crate does not find the longest, which makes no difference to
+//! whether there is one.
 
 mod bracket;
 #[cfg(test)]
@@ -11,13 +11,16 @@ mod tests;
 
 use regex::bytes::{Regex, RegexBuilder};
 
+/// What the documents say of expressions.
+pub const DIFFERENCE: &str = r"A back reference in a regular expression (`\1`) is an error.";
+
 /// The largest count of a repetition.
 const COUNT_MOST: u32 = 0x7fff;
 
 /// Compiles an expression; it is searched for anywhere in a text.
 ///
 /// # Errors
-/// The syntax error, or an escape without a meaning.
+/// The syntax error, or a back reference.
 pub fn compile(expression: &[u8]) -> Result<Regex, String> {
     let translated = Translator::default().run(expression)?;
     let regex = RegexBuilder::new(&translated).unicode(false).dot_matches_new_line(true).build();
@@ -107,7 +110,6 @@ impl Translator {
             b'1'..=b'9' => {
                 return Err(format!("back references such as '\\{}' are not supported", char::from(escaped)));
             }
-            byte if byte.is_ascii_alphanumeric() => return Err(format!("'\\{}' has no meaning", char::from(byte))),
             byte => self.atom(&literal(byte)),
         }
         Ok(after)

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::name_pattern::Language;
+use super::posix_regex;
 use super::unsquashfs::{Errors, Machine, cat};
 use crate::args::{Command, Compat, Invocation};
 use crate::ui::failure::Failure;
@@ -33,8 +34,10 @@ pub struct Sqfscat {
 impl Command for Sqfscat {
     const NAME: &'static str = "sqfscat";
     const COMPAT: Compat = Compat::SquashfsTools;
-    const DIFFERENCES: &'static [&'static str] =
-        &["An image called - is read from standard input; one in a pipe is stored first, in TMPDIR."];
+    const DIFFERENCES: &'static [&'static str] = &[
+        "An image called - is read from standard input; one in a pipe is stored first, in TMPDIR.",
+        posix_regex::DIFFERENCE,
+    ];
 
     fn details() -> String {
         "Options come before FILESYSTEM.".to_string()

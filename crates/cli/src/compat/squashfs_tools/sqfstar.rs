@@ -7,6 +7,7 @@ use packline_tree::Symlinks;
 
 use super::mksquashfs::{Idle, Input, Packing, Target, excludes};
 use super::name_pattern::Language;
+use super::posix_regex;
 use crate::args::{Command, Compat, Invocation};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -52,6 +53,7 @@ impl Command for Sqfstar {
         "An entry of the tar for the root itself (./) gives the root its attributes; there it is passed over.",
         "Names of users and groups in a tar are not looked up.",
         "Times are numbers or `now`; `inode`, and so -repro, is refused.",
+        posix_regex::DIFFERENCE,
     ];
 
     const EXAMPLES: &'static [&'static str] = &["tar -c rootfs | sqfstar -comp zstd rootfs.sqfs 'rootfs/var/cache/*'"];
@@ -68,7 +70,7 @@ impl Command for Sqfstar {
             return Ok(());
         }
         let image = self.image.unwrap_or_else(|| PathBuf::from("-"));
-        if !self.force && !is_stream(&image) && image.symlink_metadata().is_ok() {
+        if !self.force && !is_stream(&image) && image.metadata().is_ok() {
             let expected = "expected -force to replace it, or another name";
             return Err(Failure::failed(format!("{}: there is such a file ({expected})", image.escaped())));
         }

@@ -1,6 +1,7 @@
 //! Names of files beside an image, and sets of them that replace another.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 
 use packline_squashfs::Options;

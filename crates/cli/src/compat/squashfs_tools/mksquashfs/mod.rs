@@ -22,6 +22,7 @@ use packline_tree::actions::Actions;
 use packline_tree::{MountPoints, NotFollowed, Symlinks};
 
 use super::name_pattern::Language;
+use super::posix_regex;
 use crate::args::text_list::{Ending, TextList};
 use crate::args::value::{number, one_of};
 use crate::args::{Command, Compat, Invocation};
@@ -145,6 +146,7 @@ impl Command for MkSquashFs {
         "Logs of actions come before the first lines, in the order of names.",
         "A number or an argument of an action that is out of range is an error.",
         "An attribute of a further name of a file (`x` after `L`) is an error in definitions.",
+        posix_regex::DIFFERENCE,
     ];
 
     const EXAMPLES: &'static [&'static str] = &[

@@ -23,6 +23,7 @@ use crate::args::value::{number, size};
 use crate::args::{Command, Compat, Invocation};
 use crate::compat::squashfs_tools::date;
 use crate::compat::squashfs_tools::name_pattern::Language;
+use crate::compat::squashfs_tools::posix_regex;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Host, Io};
@@ -249,6 +250,7 @@ impl Command for Unsquashfs {
         "-pf leaves empty extended attributes out with a warning: no mksquashfs reads their definitions.",
         "A character device 0, 0, a whiteout, is created without root, too, which Linux permits.",
         "Of a device that only root may create, the message is \"failed to create\" without root too: callers look for these words.",
+        posix_regex::DIFFERENCE,
     ];
 
     fn details() -> String {

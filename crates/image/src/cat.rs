@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use packline_squashfs::read::{Event, FileData, FragmentUses, Reading, Request};
+use packline_squashfs::read::{CheckScope, Event, FileData, FragmentUses, Reading, Request};
 
 use crate::follow::regular_file;
 use crate::read_plan::read_settings;
@@ -25,6 +25,7 @@ pub fn cat(
     out: &mut dyn Write,
     display_path: &str,
 ) -> Result<(), Error> {
+    let image = &image.checked(CheckScope::IfAllWasRead);
     let files: Vec<FileData> = paths.iter().map(|path| regular_file(image, path)).collect::<Result<_, _>>()?;
     let mut uses = FragmentUses::new();
     files.iter().for_each(|file| uses.note(Some(file)));
@@ -32,7 +33,8 @@ pub fn cat(
     let settings = read_settings(&image.image, resources, 0)?;
     let reading = Reading::new(&image.image, Box::new(requests), uses, &settings);
     let mut writing = Writing { image, paths, at: 0, out, display_path };
-    writing.all(reading.map_err(|cause| image.fault(cause))?)
+    writing.all(reading.map_err(|cause| image.fault(cause))?)?;
+    image.compare_data(resources)
 }
 
 struct Writing<'w> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_runtime::{FileStamp, store_stream};
-use packline_squashfs::read::{FileInput, Image, Input, Opening, Origin, ReadError};
+use packline_squashfs::read::{CheckScope, FileInput, Image, Input, Opening, Origin, ReadError};
 use packline_squashfs::verify::{Examiner, Finding};
 use packline_tree::decompress::read_head;
 
@@ -203,8 +203,8 @@ impl OpenedImage {
 
     /// The same image, for [`OpenedImage::compare_data`] after its contents have been read.
     #[must_use]
-    pub fn checked(&self) -> OpenedImage {
-        OpenedImage { image: self.image.checked(), ..self.clone() }
+    pub fn checked(&self, scope: CheckScope) -> OpenedImage {
+        OpenedImage { image: self.image.checked(scope), ..self.clone() }
     }
 
     /// Compares the data with the checksum in the record of the image: see [`Image::compare_data`].

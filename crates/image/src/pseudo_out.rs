@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use packline_squashfs::read::{Event, FragmentUses, Inode, Node, ReadError, Reading, Request, Visit};
+use packline_squashfs::read::{CheckScope, Event, FragmentUses, Inode, Node, ReadError, Reading, Request, Visit};
 use packline_tree::{Bytes, Entry, PSEUDO_DATA_HEAD, PseudoData, Xattr, pseudo_definition};
 
 use crate::cat::zeros;
@@ -44,13 +44,7 @@ pub fn pseudo_out(
     out: &mut dyn Write,
     display_path: &str,
 ) -> Result<EmptyXattrs, Error> {
-    let checked;
-    let image = if request.selection.has_all_files() {
-        checked = image.checked();
-        &checked
-    } else {
-        image
-    };
+    let image = &image.checked(CheckScope::of_selection(request.selection.has_all_files()));
     let refused = |cause| Error::Output { path: PathBuf::from(display_path), action: "cannot write", cause };
     let links = link_bytes(request.resources.memory);
     let mut definitions =

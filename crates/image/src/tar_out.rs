@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use packline_codec::StreamSpec;
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::fewer_workers;
-use packline_squashfs::read::{FragmentCounts, FragmentUses, ReadError, Reading};
+use packline_squashfs::read::{CheckScope, FragmentCounts, FragmentUses, ReadError, Reading};
 use packline_tree::Bytes;
 use packline_tree::path::canonical;
 
@@ -182,7 +182,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
         must_differ(&image.path, path)?;
     }
     let opened = image.open(metadata_cache(resources.memory))?;
-    let opened = if asked.is_whole() { opened.checked() } else { opened };
+    let opened = opened.checked(CheckScope::of_selection(asked.is_whole()));
     let plan = Plan::new(&opened.image, compression, &resources)?;
     warn(&asked, plan, &opened, &resources, observer)?;
     let (uses, total) = survey(&opened, &asked, &resources)?;

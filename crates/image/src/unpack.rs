@@ -27,7 +27,7 @@ use std::sync::Arc;
 use packline_engine::{Fault, OrderedMap};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::fewer_workers;
-use packline_squashfs::read::{Inode, Node, ReadError, Scratch};
+use packline_squashfs::read::{CheckScope, Inode, Node, ReadError, Scratch};
 use packline_tree::destination::FileId;
 
 pub use outcome::{Topic, Warning};
@@ -67,7 +67,7 @@ pub fn unpack(
 ) -> Result<UnpackSummary, Error> {
     let (memory, wanted) = (request.resources.memory, request.resources.workers);
     let opened = request.image.open(metadata_cache(memory))?;
-    let opened = if request.is_whole() { opened.checked() } else { opened };
+    let opened = opened.checked(CheckScope::of_selection(request.is_whole()));
     let root = find_root(&opened, &request.subdirectory)?;
     let demand = ReadDemand::new(&opened.image, wanted, memory, PLAN_LEAST);
     let plan = demand.helped(&request.resources.engine).plan()?;

@@ -9,7 +9,7 @@ use packline_image::{ImagePlace, OpenedImage, ReadDemand, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
 use packline_runtime::{Observer, OutputFile, must_differ};
-use packline_squashfs::read::{DecodedBlocks, Image};
+use packline_squashfs::read::{CheckScope, DecodedBlocks, Image};
 use packline_squashfs::{Base, BaseCounts, BaseError, BaseSettings, Options};
 
 use crate::{Error, Resources};
@@ -117,7 +117,7 @@ impl Bases {
 
     /// Lets an image compute the checksum of the data that is read, for [`Bases::compare_checked`].
     pub(crate) fn check(&mut self, image: &mut OpenedImage) {
-        *image = image.checked();
+        *image = image.checked(CheckScope::Everything);
         self.checked.push(image.clone());
     }
 

@@ -16,6 +16,7 @@ use packline_tree::tar::{self, TarOptions};
 use packline_tree::{Bytes, ContentOrder, DirectoryOptions, DirectorySource, KeepRule, Meta, Replaced, Symlinks};
 
 use crate::archive::scratch_for;
+use crate::file_kind::FileKind;
 use crate::joined::{Joined, Part};
 use crate::stacked::{GrantedStack, PreparedStack};
 use crate::{ContentKind, Error, Image, Resources, Source};
@@ -30,6 +31,9 @@ pub(crate) const WINDOW_LEAST: u64 = 9 << 20;
 const BUFFERS_MOST: u64 = 32 << 20;
 /// Minimum bytes in flight between them.
 pub(crate) const BUFFERS_LEAST: u64 = 4 << 20;
+
+/// The start of an input that may be the end of a tar.
+const ZEROS: [u8; 8] = [0; 8];
 
 /// Minimum read-ahead of a directory's readers, bytes.
 const AHEAD_LEAST: usize = 128 << 10;
@@ -256,6 +260,12 @@ fn prepare_file(path: PathBuf) -> Result<Prepared, Error> {
     let head = head_of(&path, &mut file)?;
     let whole = FileInput::new(file).map_err(refused)?;
     refuse_container(&path, &head, || ContentKind::foreign(&whole))?;
+    if head.starts_with(&ZEROS) && !FileKind::of_path(&path).is_some_and(FileKind::is_tar) {
+        // The content of a blank disk image must not be taken for the end of a tar.
+        let what = "zeros at byte 0, as in a blank disk image";
+        let expected = "a tar; the name of an empty tar ends in .tar";
+        return Err(Error::Target { path, what: what.to_string(), expected: expected.to_string() });
+    }
     let compressed = is_compressed(&head);
     Ok(Prepared::TarFile { path, compressed })
 }
@@ -385,9 +395,15 @@ pub(crate) fn refuse_container(
     }
 }
 
-/// Whether an input whose start no container has is not a tar either: zeros may be the end of one, and its first header may be damaged.
-pub(crate) fn is_no_tar(head: &[u8]) -> bool {
-    !head.starts_with(&[0; 8]) && head.get(257..262) != Some(b"ustar")
+/// Returns whether an input whose start no container has is not a tar either: zeros may be the end of a tar, and the first header may be
+/// damaged.
+fn is_no_tar(head: &[u8]) -> bool {
+    !head.starts_with(&ZEROS) && !has_tar_magic(head)
+}
+
+/// Returns whether an input begins with the header of a tar, sound or damaged.
+pub(crate) fn has_tar_magic(head: &[u8]) -> bool {
+    head.get(257..262) == Some(b"ustar")
 }
 
 /// Whether an input with this start is compressed.

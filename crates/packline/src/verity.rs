@@ -10,8 +10,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use packline_image::{ImagePlace, metadata_cache};
 use packline_runtime::escape::hex;
 use packline_runtime::{unnamed_temp_file, warn_of_stale};
+use packline_squashfs::read::CheckScope;
 use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of, refuse_incomplete};
 
 use appended::{Appended, without_tree};
@@ -21,7 +23,7 @@ use sidecars::Sidecars;
 pub use signing::read_signer;
 
 use crate::input::open_input;
-use crate::{Error, Observer, Resources, Temporaries};
+use crate::{ContentKind, Error, Observer, Resources, Temporaries};
 
 /// Where a tree goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -108,6 +110,7 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
         None => open_input(&image)?,
     };
     refuse_incomplete(input.as_ref()).map_err(|cause| fault(&image, cause))?;
+    refuse_damage(&image, &resources)?;
     if options.place == VerityPlace::Files {
         // A tree of the image and of the tree after it together would have a root hash that belongs to neither.
         without_tree(&image, input.as_ref())?;
@@ -140,6 +143,18 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
         warn_of_stale(&signed.signature, observer);
     }
     Ok(VeritySummary::new(tree, &leaves, options.place, files))
+}
+
+/// Refuses an image whose data does not match the checksum in its record: a root hash would vouch for the damage. An image that cannot be
+/// opened is hashed as any other bytes.
+fn refuse_damage(path: &Path, resources: &Resources) -> Result<(), Error> {
+    if ContentKind::of_file(path) != Some(ContentKind::SquashFs) {
+        return Ok(());
+    }
+    match ImagePlace::new(path).open(metadata_cache(resources.memory)) {
+        Ok(image) => image.checked(CheckScope::Everything).compare_data(resources),
+        Err(_) => Ok(()),
+    }
 }
 
 /// A file without a name, in the directory for temporary files or else in that of the image.

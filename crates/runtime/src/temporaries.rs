@@ -156,6 +156,25 @@ impl Temporaries {
         Ok(())
     }
 
+    /// Gives a file its final name with `settle`, and lists it under that name: the process removes the file if it has to stop. Both are one
+    /// step, so a signal between them cannot leave the file behind.
+    ///
+    /// # Errors
+    /// Those of `settle`.
+    pub(crate) fn settle_revocably<E>(
+        &self,
+        path: &Path,
+        final_name: &Path,
+        settle: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut state = self.lock();
+        settle(path)?;
+        state.settled = false;
+        state.listed.retain(|one| one.path != path);
+        state.listed.push(Listed { path: final_name.to_path_buf(), undo: Undo::Remove(remove_file) });
+        Ok(())
+    }
+
     /// Removes one file or directory, or gives a file that was set aside its name back, and takes it off the list.
     pub fn remove(&self, path: &Path) {
         let mut state = self.lock();
@@ -203,6 +222,19 @@ mod tests {
         list.remove_for_good();
         assert!(top.path().join("final").exists());
         assert!(!gone.exists());
+    }
+
+    #[test]
+    fn removes_the_final_name_of_a_revocable_file() {
+        let top = tempfile::tempdir().unwrap();
+        let names = [top.path().join("temporary"), top.path().join("final")];
+        let list = Temporaries::default();
+        list.create(&names[0], |path| fs::File::create_new(path)).unwrap();
+        list.settle_revocably(&names[0], &names[1], |path| fs::rename(path, &names[1])).unwrap();
+        assert!(names[1].exists());
+        assert!(!list.is_settled());
+        list.remove_for_good();
+        assert_eq!(fs::read_dir(top.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -58,7 +58,11 @@ pub fn round(scene: &mut Scene) -> Result<(), String> {
     scene.plant("tree", 12, limit / 4)?;
     scene.plant("more", 2, limit / 4)?;
     for name in ["file", "other"] {
-        let content = scene.content(limit);
+        let mut content = scene.content(limit);
+        if content.is_empty() {
+            // `protect` rejects an empty file.
+            content.push(b'x');
+        }
         scene.write(name, &content)?;
     }
     for words in writer.before {

@@ -190,6 +190,22 @@ impl Io {
         }
     }
 
+    /// Writes what a command says besides its work to standard output; see [`Io::excuse`].
+    pub fn remark(&mut self, text: &str) {
+        let printed = self.print(text);
+        self.excuse(printed);
+    }
+
+    /// Goes on after a failure to print. The exit status is about the work, so such a failure is a warning, and no message at all if the
+    /// reader is gone. Nothing is printed to standard output after the failure.
+    pub fn excuse(&mut self, printed: Result<(), Failure>) {
+        let Err(failure) = printed else { return };
+        self.stdout = Box::new(io::sink());
+        if let Failure::Failed(what) = failure {
+            self.warn(&what);
+        }
+    }
+
     /// Writes a warning to standard error, on one line.
     pub fn warn(&mut self, what: &str) {
         self.complain(&format!("warning: {what}"));

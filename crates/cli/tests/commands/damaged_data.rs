@@ -37,6 +37,14 @@ fn reports_damage_that_no_decoder_notices() {
         // It extracts into a directory that stays.
         (&["rdsquashfs", "-q", "-u", "/", "-p", "d", "i.sqfs"], "o"),
         (&["sqfs2tar", "i.sqfs"], "o"),
+        // Patterns that match everything, or exclude nothing.
+        (&["unpack", "i.sqfs", "o", "*"], "o"),
+        (&["unpack", "i.sqfs", "o.tar", "noise", "text"], "o.tar"),
+        (&["unpack", "i.sqfs", "o", "-x", "none"], "o"),
+        (&["cat", "i.sqfs", "text", "noise"], "o"),
+        (&["sqfscat", "i.sqfs", "text", "noise"], "o"),
+        (&["verity", "i.sqfs"], "i.sqfs.roothash"),
+        (&["verity", "--append", "i.sqfs"], "i.sqfs.roothash"),
     ] {
         let message = sandbox.bad(1, words);
         assert!(message.contains("i.sqfs") && message.contains(WORDS), "{words:?}: {message}");

@@ -1,7 +1,7 @@
 //! What an exit status means: with 0 the output is complete under its name, with 1 its name has what it had before.
 
 use std::fs::{self, File};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use packline_testkit::{Ran, Sandbox, tools};
 
@@ -76,6 +76,58 @@ fn a_summary_without_a_reader_is_no_failure() {
         assert_eq!((output.status, output.stderr.as_str()), (0, ""), "{arguments}");
         assert!(out(&sandbox).is_some(), "{arguments}");
         sandbox.remove("out");
+    }
+}
+
+/// Drop-ins that print before and while they work.
+const TALKING: [&str; 6] = [
+    "mksquashfs tree out -no-progress",
+    "mksquashfs tree out -noappend -info -no-progress",
+    "unsquashfs -d out t.sqfs",
+    "unsquashfs -li -d out t.sqfs",
+    "rdsquashfs -u / -p out t.sqfs",
+    "gensquashfs -D tree out",
+];
+
+#[test]
+fn drop_ins_work_without_a_reader_of_what_they_print() {
+    let sandbox = with_inputs();
+    for arguments in TALKING {
+        for full in [false, true] {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let stdout = if full { Stdio::from(File::create("/dev/full").unwrap()) } else { Stdio::from(writer) };
+            if full && arguments.contains("-li") {
+                continue;
+            }
+            let output = Ran::of(command(&sandbox, arguments).stdout(stdout));
+            assert_eq!(output.status, 0, "{arguments}: {}", output.stderr);
+            assert_eq!(output.stderr.contains("No space left"), full, "{arguments}: {}", output.stderr);
+            assert!(out(&sandbox).is_some(), "{arguments}");
+            sandbox.remove("out");
+        }
+    }
+    // Appends to the image.
+    sandbox.good(&["mksquashfs", "tree", "out", "-noappend", "-no-progress"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let before = sandbox.read("out");
+    let appended = Ran::of(command(&sandbox, "mksquashfs tree out -no-progress -root-becomes old").stdout(writer));
+    assert!(appended.status == 0 && sandbox.read("out") != before, "{appended:?}");
+}
+
+#[test]
+fn verify_examines_all_files_without_a_reader() {
+    let sandbox = with_inputs();
+    let mut damaged = sandbox.read("t.sqfs");
+    damaged[100] ^= 1;
+    sandbox.write("damaged", damaged);
+    sandbox.good(&["protect", "-q", "damaged"]);
+    for arguments in ["verify t.sqfs damaged", "verify --json t.sqfs t.sqfs damaged", "verify damaged"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = Ran::of(command(&sandbox, arguments).stdout(writer));
+        assert_eq!(output.status, 1, "{arguments}: {}", output.stderr);
     }
 }
 

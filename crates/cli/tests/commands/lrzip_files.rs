@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use packline_testkit::{Ran, Random, Sandbox, tools};
 
-use crate::sandbox;
+use crate::{PACKLINE, sandbox};
 
 /// Options that choose back ends, with levels that are not slow.
 const WAYS: &[&[&str]] = &[
@@ -278,4 +278,25 @@ fn a_configuration_file_sets_defaults() {
     sandbox.peer("mkfifo", &["lrzip.conf"]);
     let (status, output) = ends(sandbox.command(&["lrzip", "-f", "a"]).env_remove("LRZIP"));
     assert!(status == 1 && output.contains("lrzip.conf: cannot read: not a regular file"), "{output}");
+    sandbox.remove("lrzip.conf");
+    std::os::unix::fs::symlink("/dev/null", sandbox.at("lrzip.conf")).unwrap();
+    Ran::good(sandbox.command(&["lrzip", "-f", "a"]).env_remove("LRZIP"));
+}
+
+#[test]
+fn ignores_a_configuration_file_of_another_user() {
+    if !tools::root() || !tools::need(&["setpriv"]) {
+        return;
+    }
+    let sandbox = sandbox();
+    sandbox.write("a", sample(20_000));
+    sandbox.write("home/.lrzip/lrzip.conf", "COLOUR = red\n");
+    for (path, mode) in [("", 0o777), ("home", 0o700)] {
+        fs::set_permissions(sandbox.at(path), PermissionsExt::from_mode(mode)).unwrap();
+    }
+    // A copy of the binary that another user can run: the build directory may be closed to them.
+    fs::copy(PACKLINE, sandbox.at("packline")).unwrap();
+    let user = ["--reuid=65534", "--regid=65534", "--clear-groups", "--", "./packline", "lrzip", "a"];
+    let mut command = sandbox.program("setpriv", &user);
+    Ran::good(command.env_remove("LRZIP").env("HOME", sandbox.at("home")));
 }

@@ -59,7 +59,8 @@ fn packs_plain_files_under_their_own_names() {
     let files = ["docs/a.md", "docs/b.md", "docs/empty.md", "docs/link.md"];
     assert_eq!(list(&sandbox, &files), ["a.md", "b.md", "empty.md", "link.md"]);
     assert_eq!(sandbox.good(&["cat", "o.sqfs", "link.md"]).text(), "5\n");
-    assert_eq!(list(&sandbox, &["current", "etc/passwd"]).first().unwrap(), "current");
+    assert_eq!(list(&sandbox, &["docs/link.md"]), ["link.md"], "a link that is given alone is followed");
+    assert!(sandbox.good(&["list", "-l", "o.sqfs"]).text().lines().last().unwrap().starts_with('-'));
     assert_eq!(list(&sandbox, &["docs/a.md", "docs/b.md", "-x", "a.*"]), ["b.md"]);
     // A tar, and what is compressed with a tar in it, is a layer as before; other compressed files are files.
     shell(&sandbox, "gzip -k docs/b.md && gzip -k plain.tar");
@@ -110,9 +111,57 @@ fn counts_and_names_what_layers_replace() {
         serde_json::from_str(&ran.text()).unwrap()
     };
     assert_eq!(json(&["--overlay", "home", "over"])["replaced"], 1);
-    assert_eq!(json(&["home", "etc.tar", "over"])["replaced"], 3);
-    assert_eq!(json(&["home", "etc.tar", "over", "--dry-run"])["replaced"], 3);
+    assert_eq!(json(&["--overlay", "home", "etc.tar", "over"])["replaced"], 3);
+    assert_eq!(json(&["--overlay", "home", "etc.tar", "over", "--dry-run"])["replaced"], 3);
     assert_eq!(json(&["home", "etc"])["replaced"], 0);
+}
+
+#[test]
+fn wants_overlay_where_a_layer_stands_beside_several_sources() {
+    let sandbox = two();
+    sandbox.good(&["pack", "-q", "docs", "docs.sqfs"]);
+    for words in [["home", "etc", "plain.tar"], ["docs.sqfs", "home", "etc/passwd"], ["home", "-", "etc"]] {
+        let error = sandbox.bad(2, &[&["pack", "-f"], &words[..], &["o.sqfs"]].concat());
+        assert!(error.contains("--overlay merges all of them into one root"), "{error}");
+    }
+    // The other sources of one directory or file are merged with it.
+    assert_eq!(list(&sandbox, &["docs.sqfs", "home"])[..3], [".ssh", ".ssh/id", "a.md"]);
+    assert_eq!(
+        list(&sandbox, &["--overlay", "plain.tar", "home", "etc"]),
+        [".ssh", ".ssh/id", "a.md", "passwd", "profile"]
+    );
+}
+
+#[test]
+fn stores_links_and_files_of_other_formats_among_several_sources() {
+    let sandbox = two();
+    shell(
+        &sandbox,
+        "ln -s nowhere dangling && printf 'PK\\003\\004zip' >a.zip && head -c 1M /dev/zero >zero.img && head -c 600 /dev/zero >zeros && \
+         gzip -k zeros && xz -k docs/a.md && head -c 40 docs/a.md.xz >cut.xz",
+    );
+    sandbox.good(&["compress", "-q", "-k", "docs/a.md"]);
+    let words =
+        ["a.zip", "current", "cut.xz", "dangling", "docs/a.md.pln", "home/.ssh", "zero.img", "zeros", "zeros.gz"];
+    let names = list(&sandbox, &words);
+    assert_eq!(
+        names,
+        [".ssh", ".ssh/id", "a.md.pln", "a.zip", "current", "cut.xz", "dangling", "zero.img", "zeros", "zeros.gz"]
+    );
+    sandbox.good(&["unpack", "-q", "o.sqfs", "out"]);
+    for (name, target) in [("current", "docs"), ("dangling", "nowhere")] {
+        assert_eq!(fs::read_link(sandbox.at("out").join(name)).unwrap().to_str(), Some(target));
+    }
+    for (from, to) in [("zero.img", "out/zero.img"), ("cut.xz", "out/cut.xz"), ("docs/a.md.pln", "out/a.md.pln")] {
+        assert!(sandbox.read(from) == sandbox.read(to), "{from}");
+    }
+    // Alone, a file of zeros is a file too, but not under the name of an image.
+    assert_eq!(list(&sandbox, &["zeros"]), ["zeros"]);
+    assert_eq!(list(&sandbox, &["zeros.gz"]), ["zeros.gz"]);
+    let error = sandbox.bad(1, &["pack", "-f", "zero.img", "o.sqfs"]);
+    assert!(error.contains("zero.img: zeros at byte 0, as in a blank disk image"), "{error}");
+    let followed = list(&sandbox, &["current", "home", "--dereference"]);
+    assert!(followed.contains(&"current/a.md".to_string()), "{followed:?}");
 }
 
 #[test]

@@ -145,20 +145,59 @@ fn check(file: &Path) -> Option<String> {
     Some(format!("{}: {difference:#?}\nin full:\n{whole}", file.display()))
 }
 
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts")
+}
+
 fn files() -> Vec<PathBuf> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(directory()).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
 }
 
-#[test]
-fn commands_print_what_the_transcripts_show() {
+/// A test for each transcript, so that transcripts run side by side.
+macro_rules! transcripts {
+    ($($name:ident $file:literal),* $(,)?) => {
+        const NAMES: &[&str] = &[$($file),*];
+        $(
+            #[test]
+            fn $name() {
+                commands_print_what_is_shown($file);
+            }
+        )*
+    };
+}
+
+transcripts! {
+    first_steps "1-first-steps.txt",
+    mistakes "2-mistakes.txt",
+    streams_and_terminals "3-streams-and-terminals.txt",
+    lists_of_names "4-lists-of-names.txt",
+    reading "5-reading.txt",
+    squashfs_tools "6-squashfs-tools.txt",
+    rebuilds "7-rebuilds.txt",
+    deltas "8-deltas.txt",
+    encryption "8-encryption.txt",
+    layers "8-layers.txt",
+    recovery "8-recovery.txt",
+    mksquashfs "9-mksquashfs.txt",
+    verity "10-verity.txt",
+}
+
+fn commands_print_what_is_shown(name: &str) {
     if !tools::need(&["tar"]) || !tools::terminal() {
         return;
     }
-    let differences: Vec<String> = files().iter().filter_map(|file| check(file)).collect();
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    let difference = check(&directory().join(name));
+    assert!(difference.is_none(), "{}", difference.unwrap_or_default());
+}
+
+#[test]
+fn each_transcript_has_a_test() {
+    let mut names: Vec<&str> = NAMES.to_vec();
+    names.sort_unstable();
+    let found: Vec<PathBuf> = names.iter().map(|name| directory().join(name)).collect();
+    assert_eq!(found, files());
 }
 
 #[test]

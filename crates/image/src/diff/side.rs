@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use packline_squashfs::read::{DirEntry, Inode, Listing, Node as InodeNode, NodeType};
+use packline_squashfs::read::{CheckScope, DirEntry, Inode, Listing, Node as InodeNode, NodeType};
 use packline_tree::{Bytes, Device, Meta, Xattr};
 
 use super::{DiffPlace, DiffRequest};
@@ -60,7 +60,7 @@ impl Side {
         match place {
             DiffPlace::Image(place) => {
                 let image = place.open(METADATA)?;
-                Ok(Side::Image(if request.compared.contents { image.checked() } else { image }))
+                Ok(Side::Image(if request.compared.contents { image.checked(CheckScope::Everything) } else { image }))
             }
             DiffPlace::Directory(path) => Ok(Side::Directory(path.clone())),
         }

@@ -33,10 +33,8 @@ impl Revocable {
         Revocable { path, before: Before::File(replaced), kept: false }
     }
 
-    /// The new file at `path`.
+    /// The new file at `path`, which `list` has under this name.
     pub(super) fn new(path: PathBuf, list: Temporaries) -> Revocable {
-        // It is there already.
-        let _: io::Result<()> = list.create(&path, |_| Ok(()));
         Revocable { path, before: Before::Nothing(list), kept: false }
     }
 

@@ -29,6 +29,8 @@ pub struct UnfinishedFile {
     display_path: PathBuf,
     force: bool,
     list: Temporaries,
+    /// Whether a signal that comes after the file has its final name removes the file.
+    revocable: bool,
     /// What the file that is replaced has and this one cannot have; `None` if none is replaced.
     unkept: Option<Vec<String>>,
     /// Files that belong to the content of the file that is replaced.
@@ -73,6 +75,7 @@ impl UnfinishedFile {
             display_path: display_path.to_path_buf(),
             force,
             list: list.clone(),
+            revocable: false,
             unkept: replaced.is_some().then(Vec::new),
             side_files: replaced.as_ref().map_or_else(SideFiles::default, |_| SideFiles::of(display_path)),
             guard: None,
@@ -171,7 +174,9 @@ impl UnfinishedFile {
         let replaced = if self.force { Replaced::at(&self.final_name, &self.list).map_err(failed)? } else { None };
         // Another name is a change.
         self.guard = None;
-        let (path, list) = (self.final_name.clone(), self.list.clone());
+        self.revocable = replaced.is_none();
+        let path = self.final_name.clone();
+        let list = self.list.clone();
         self.finish(observer)?;
         Ok(match replaced {
             Some(replaced) => Revocable::replacing(path, replaced),
@@ -186,7 +191,7 @@ impl UnfinishedFile {
         }
         if self.temporary.name.is_none() {
             // In one step with the list, so that a run that a signal stops does not get the name any more.
-            match self.list.settle(&self.final_name, |name| link(&self.temporary.file, name)) {
+            match self.settle(&self.final_name, |name| link(&self.temporary.file, name)) {
                 Err(cause) if self.force && cause.kind() == io::ErrorKind::AlreadyExists => {}
                 other => return other.map(|()| None),
             }
@@ -196,7 +201,7 @@ impl UnfinishedFile {
             self.temporary.name = Some(with_name(&self.final_name, &self.list, |name| link(file, name))?.1);
         }
         let Some(name) = self.temporary.name.clone() else { return Ok(None) };
-        let renamed = self.list.settle(&name, |from| {
+        let renamed = self.settle(&name, |from| {
             self.check_unchanged()?;
             rename(from, &self.final_name, self.force)
         });
@@ -207,6 +212,14 @@ impl UnfinishedFile {
                 self.temporary.name = None;
                 Ok(None)
             }
+        }
+    }
+
+    fn settle(&self, path: &Path, settle: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+        if self.revocable {
+            self.list.settle_revocably(path, &self.final_name, settle)
+        } else {
+            self.list.settle(path, settle)
         }
     }
 

@@ -1,9 +1,9 @@
 //! Compares the data area of an image with the checksum in its record, while blocks are read.
 //!
 //! Most codecs have no checksum of their own, so a damaged block often decodes to wrong bytes without an error. Each stored block that is
-//! read adds its CRC-32 to a map of ranges, in which neighbours are joined: blocks that are read in order make one range. At the end the
-//! bytes that no range covers (gaps, blocks of files that were left out, ranges beyond the limit) are read, so that the result never
-//! depends on the order or on timing.
+//! read adds its CRC-32 to a map of ranges, in which neighbours are joined: blocks that are read in order make one range. At the end of
+//! a [`DataCheck`] of everything, the bytes that no range covers (gaps, ranges beyond the limit) are read, so that the result never depends
+//! on the order or on timing.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,9 +20,26 @@ const PIECE: u64 = 256 << 10;
 /// Ranges that are kept, about 1 MB: a block that joins none of so many is read again at the end.
 const RANGES_MOST: usize = 1 << 14;
 
+/// Which bytes of the data area are compared with its checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckScope {
+    /// All of them: at the end, those that were not read are read.
+    Everything,
+    /// All of them, if the caller has read all of them; otherwise nothing is compared.
+    IfAllWasRead,
+}
+
+impl CheckScope {
+    /// What is compared where `everything` says whether all files are selected.
+    pub fn of_selection(everything: bool) -> CheckScope {
+        if everything { CheckScope::Everything } else { CheckScope::IfAllWasRead }
+    }
+}
+
 /// The expected checksum of a data area, and those of the ranges that have been read.
 #[derive(Debug)]
 pub(super) struct DataCheck {
+    scope: CheckScope,
     area: Range,
     ranges: Mutex<BTreeMap<u64, Range>>,
 }
@@ -46,11 +63,11 @@ impl Range {
 
 impl DataCheck {
     /// The check of an image; `None` if it has no record, or none that is sound.
-    pub(super) fn of(image: &Image) -> Option<DataCheck> {
+    pub(super) fn of(image: &Image, scope: CheckScope) -> Option<DataCheck> {
         let Ok(Some(Record { data: crc, .. })) = Record::read(image) else { return None };
         let start = image.data_start();
         let area = Range { start, end: image.superblock().inode_table.max(start), crc };
-        Some(DataCheck { area, ranges: Mutex::default() })
+        Some(DataCheck { scope, area, ranges: Mutex::default() })
     }
 
     /// Adds stored bytes that were read from `start` on; bytes that have been added before are ignored.
@@ -63,9 +80,12 @@ impl DataCheck {
         insert(&mut self.ranges(), range);
     }
 
-    /// Reads what has not been added, and compares the checksum of the whole data area.
+    /// Reads what has not been added, and compares the checksum of the whole data area; see [`CheckScope`].
     pub(super) fn compare(&self, store: &Store, cancel: &CancelToken) -> Result<(), ReadError> {
         let area = self.area;
+        if self.scope == CheckScope::IfAllWasRead && !self.covers_area() {
+            return Ok(());
+        }
         let mut all = Range { end: area.start, crc: 0, ..area };
         for range in std::mem::take(&mut *self.ranges()).into_values() {
             all = read_to(range.start, all, store, cancel)?.joined(range);
@@ -78,6 +98,11 @@ impl DataCheck {
         let what = format!("data with the checksum {:#010x}", all.crc);
         let expected = format!("{:#010x}, the checksum in the record of the image", area.crc);
         Err(ReadError::corrupt(area.start, what, expected))
+    }
+
+    fn covers_area(&self) -> bool {
+        let whole = |range: &Range| range.start == self.area.start && range.end == self.area.end;
+        self.ranges().values().next().is_some_and(whole)
     }
 
     /// The map is consistent even if a thread panicked.
@@ -160,11 +185,11 @@ mod tests {
     #[test]
     fn ranges_in_any_order_have_the_checksum_of_the_whole() {
         let (image, bytes) = sample();
-        let area = DataCheck::of(&image).unwrap().area;
+        let area = DataCheck::of(&image, CheckScope::Everything).unwrap().area;
         assert!(area.end - area.start > 50_000);
         for step in [997, 4096, 50_000] {
             for stride in [1usize, 3, 7] {
-                let check = DataCheck::of(&image).unwrap();
+                let check = DataCheck::of(&image, CheckScope::Everything).unwrap();
                 let starts: Vec<u64> = (area.start..area.end).step_by(step).collect();
                 for first in 0..stride {
                     for start in starts.iter().skip(first).step_by(stride).rev() {
@@ -185,9 +210,9 @@ mod tests {
     #[test]
     fn bytes_that_were_not_added_are_read() {
         let (image, bytes) = sample();
-        let check = DataCheck::of(&image).unwrap();
+        let check = DataCheck::of(&image, CheckScope::Everything).unwrap();
         compare(&check, &image).unwrap();
-        let check = DataCheck::of(&image).unwrap();
+        let check = DataCheck::of(&image, CheckScope::Everything).unwrap();
         let start = check.area.start + 1000;
         check.add(start, &bytes[start as usize..][..5000]);
         compare(&check, &image).unwrap();
@@ -197,7 +222,7 @@ mod tests {
     #[test]
     fn a_wrong_byte_is_found() {
         let (image, bytes) = sample();
-        let check = DataCheck::of(&image).unwrap();
+        let check = DataCheck::of(&image, CheckScope::Everything).unwrap();
         let start = check.area.start + 1000;
         let mut block = bytes[start as usize..][..5000].to_vec();
         block[4999] ^= 1;

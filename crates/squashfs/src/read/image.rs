@@ -4,7 +4,7 @@ use packline_codec::{CodecError, Spec};
 use packline_engine::CancelToken;
 use packline_tree::Xattr;
 
-use super::data_check::DataCheck;
+use super::data_check::{CheckScope, DataCheck};
 use super::find_superblock;
 use super::metadata::{Cursor, MetaPlace, Store};
 use super::walk::check_kind;
@@ -135,8 +135,8 @@ impl Image {
 
     /// The same image, for [`Image::compare_data`] after its blocks have been read: their checksum is computed on the way.
     #[must_use]
-    pub fn checked(&self) -> Image {
-        Image { check: DataCheck::of(self).map(Arc::new), ..self.clone() }
+    pub fn checked(&self, scope: CheckScope) -> Image {
+        Image { check: DataCheck::of(self, scope).map(Arc::new), ..self.clone() }
     }
 
     /// The same image, in which a data block that Linux cannot decode for lack of memory is a fault.
@@ -158,7 +158,7 @@ impl Image {
     }
 
     /// Compares the data area with the checksum in the record after the image, which finds damage that no decoder notices. Reads what has
-    /// not been read through this image or a clone of it. Without a record, or if this is not an image of [`Image::checked`], nothing is compared.
+    /// not been read through this image or a clone of it, for [`CheckScope::Everything`]. Without a record, or if this is not an image of [`Image::checked`], nothing is compared.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if the data has another checksum, [`ReadError::Input`], [`ReadError::Cancelled`].

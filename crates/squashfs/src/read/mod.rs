@@ -32,6 +32,7 @@ mod walk;
 pub use crate::format::directory::listing::{DirEntry, Listing};
 pub use crate::format::superblock::{STREAMED_MAGIC, SUPERBLOCK_BYTES, Superblock};
 pub use block::{Block, BlockDecoder, BlockPlace, Blocks};
+pub use data_check::CheckScope;
 pub use error::ReadError;
 use find::find_superblock;
 pub use image::{Image, Opening, Origin};

@@ -19,7 +19,7 @@ pub use finding::{Examiner, Finding, Severity, Verified};
 
 use self::finding::Report;
 use self::inodes::Inodes;
-use crate::read::{Image, ReadError, ReadSettings};
+use crate::read::{CheckScope, Image, ReadError, ReadSettings};
 
 /// Resources of verification.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub struct VerifySettings {
 /// Those that are not faults of the image: [`ReadError::Cancelled`], [`ReadError::Unsupported`] if there is no decoder or the image has
 /// more inodes than `settings` allow, [`ReadError::Internal`].
 pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Examiner) -> Result<Verified, ReadError> {
-    let image = &image.checked().strict();
+    let image = &image.checked(CheckScope::Everything).strict();
     let mut report = Report { totals: Verified::default(), examiner };
     tables::superblock(image, &mut report)?;
     let listed = metadata::all(image, settings, &mut report)?;

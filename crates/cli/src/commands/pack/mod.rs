@@ -137,9 +137,11 @@ impl Command for Pack {
              out what is named too. A path with '..', or through a symbolic link, is refused, and so is a name of nothing. Empty lines \
              count for nothing; '#' begins no comment.\n\
              Several directories and files are put side by side, each under the last name of its path; two with the same name are an error. \
-             The root is owned by root, with mode 755 and time 0; patterns are compared with paths in the image. A symbolic link on the \
-             command line is followed. A file with names in several sources is stored once, with hard links.\n\
-             With --overlay, or if a source is a tar, an image, an image of containers or standard input, all sources are layers, \
+             The root is owned by root, with mode 755 and time 0; patterns are compared with paths in the image. Among several sources a \
+             symbolic link is stored as a link, without --dereference; a source that is given alone is followed. A file with names in several \
+             sources is stored once, with hard links.\n\
+             Sources are merged into one root with --overlay, and where a tar, an image, an image of containers or standard input stands \
+             beside one directory or file at most; beside more of them it is an error without --overlay. Merged sources are layers, \
              extracted over each other as umoci and podman do it: a directory over a directory merges, with the attributes \
              of the last, and anything else replaces. The summary says how many entries were replaced. A file is put into the root. \
              The image has the bytes of one of the directory that they make. Options for directories \

@@ -20,7 +20,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::target;
-use beside::Beside;
+use beside::{Beside, is_link};
 
 /// Options that only one kind of source can honour.
 pub const OF_DIRECTORIES: &[&str] =
@@ -63,6 +63,14 @@ pub struct Opener<'a> {
     pub image: &'a Path,
     pub resources: &'a Resources,
     pub invocation: &'a Invocation,
+}
+
+/// What an operand is beside others.
+enum Operand {
+    Directory,
+    Entry,
+    /// A tar, an image, or a stream: its entries are merged with those of the other sources.
+    Layer,
 }
 
 /// The kinds of sources that there are.
@@ -140,19 +148,47 @@ impl Opener<'_> {
         options
     }
 
-    /// The sources, if they are put side by side: plain files, and several directories without `--overlay`.
+    /// Returns the sources if they are put side by side: plain files, and several directories without `--overlay`.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for several directories and files with a layer among them: merging them into one root could replace entries that
+    /// nobody expects to be replaced.
     fn beside(&self, paths: &[PathBuf]) -> Result<Option<Beside<'_>>, Failure> {
+        if self.layers.overlay {
+            return Ok(None);
+        }
         let mut beside = Beside::new(self.image);
+        let mut layer = None;
         for path in paths {
-            let named = OciPlace::parse(path.as_os_str()).is_some() || path.as_os_str() == "-";
-            match () {
-                () if self.layers.overlay || named => return Ok(None),
-                () if is_directory(path)? => beside.add_directory(path),
-                () if Source::is_plain_file(path)? => beside.add_file(path),
-                () => return Ok(None),
+            match self.operand(path, paths.len() > 1)? {
+                Operand::Directory => beside.add_directory(path),
+                Operand::Entry => beside.add_entry(path),
+                Operand::Layer => layer = layer.or(Some(path)),
             }
         }
-        if beside.is_one_directory() { Ok(None) } else { beside.checked().map(Some) }
+        match layer {
+            Some(layer) if beside.count() > 1 => Err(mixed(layer)),
+            Some(_) => Ok(None),
+            None if beside.is_one_directory() => Ok(None),
+            None if paths.len() == 1 => Beside::of_file(&paths[0]).map(Some),
+            None => beside.checked().map(Some),
+        }
+    }
+
+    /// Returns what an operand is. Among others, a symbolic link is an entry, as for tar and mksquashfs, unless it leads to a layer.
+    fn operand(&self, path: &Path, among_others: bool) -> Result<Operand, Failure> {
+        if OciPlace::parse(path.as_os_str()).is_some() || path.as_os_str() == "-" {
+            return Ok(Operand::Layer);
+        }
+        let kept = among_others && is_link(path) && self.given(&["dereference"]).is_none();
+        if kept && fs::metadata(path).map_or(true, |found| found.is_dir()) {
+            return Ok(Operand::Entry);
+        }
+        if is_directory(path)? {
+            return Ok(Operand::Directory);
+        }
+        let plain = if among_others { Source::is_plain_file_among_others(path)? } else { Source::is_plain_file(path)? };
+        Ok(if plain { Operand::Entry } else { Operand::Layer })
     }
 
     fn oci(&self, place: &OciPlace, io: &mut Io) -> Result<Source, Failure> {
@@ -227,6 +263,14 @@ impl Kinds {
         }
         kinds
     }
+}
+
+fn mixed(layer: &Path) -> Failure {
+    let name = layer.escaped();
+    Failure::usage(format!(
+        "{name} is a tar or an image beside several other sources: --overlay merges all of them into one root; a list of names for \
+         --files-from stores {name} as a file"
+    ))
 }
 
 fn is_directory(path: &Path) -> Result<bool, Failure> {

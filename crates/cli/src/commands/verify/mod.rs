@@ -112,7 +112,8 @@ impl Command for Verify {
         for path in &self.images {
             options.restart(&io.host);
             match self.verify(path, &options, invocation, io).map_err(|failure| invocation.advise(failure)) {
-                Ok(()) => {}
+                // Whatever is printed, the exit status is about all files.
+                Ok(()) | Err(Failure::BrokenPipe) => {}
                 Err(Failure::Failed(what)) if self.images.len() > 1 => {
                     io.eprint_lines(&format!("packline: {what}"));
                     all = Err(Failure::AlreadyReported(1));
@@ -132,7 +133,8 @@ impl Verify {
         if let Some(sidecar) = self.recovery.clone().or_else(|| sidecar_beside(path)) {
             let compared = recovery::run(self, path, path, Some(&sidecar), options, io);
             // A file of a known container is checked by its own rules too.
-            if compared.is_err() || ContentKind::of_file(path).is_none() {
+            let failed = matches!(&compared, Err(failure) if !matches!(failure, Failure::BrokenPipe));
+            if failed || ContentKind::of_file(path).is_none() {
                 return compared;
             }
         }

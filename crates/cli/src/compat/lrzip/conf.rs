@@ -1,6 +1,7 @@
 //! `lrzip.conf`: defaults of the options.
 
 use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use packline_lrz::BackEnd;
@@ -33,10 +34,11 @@ pub struct Conf {
 }
 
 impl Conf {
-    /// Reads the first file there is: in the current directory, `~/.lrzip`, `/etc/lrzip`.
+    /// Reads the first file that the caller may read: in the current directory, `~/.lrzip`, `/etc/lrzip`. A character device, such as
+    /// `/dev/null`, is an empty file.
     ///
     /// # Errors
-    /// [`Failure::Failed`] for a file that cannot be read, and for a line that is not understood.
+    /// [`Failure::Failed`] for a FIFO, a socket or a block device, for an error of the medium, and for a line that is not understood.
     pub fn read(host: &Host) -> Result<Conf, Failure> {
         if host.no_lrzip_conf {
             return Ok(Conf::default());
@@ -46,7 +48,9 @@ impl Conf {
         for place in places.into_iter().flatten() {
             match open_regular(&place).and_then(std::io::read_to_string) {
                 Ok(text) => return Conf::parse(&place, &text),
-                Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                // lrzip too ignores a file that it may not read, such as one in the home directory of root after `setpriv` or `su`.
+                Err(cause) if is_absent(cause.kind()) => {}
+                Err(_) if is_character_device(&place) => return Ok(Conf::default()),
                 Err(cause) => return Err(Failure::failed(format!("{}: cannot read: {cause}", place.escaped()))),
             }
         }
@@ -94,6 +98,14 @@ impl Conf {
         }
         Ok(())
     }
+}
+
+fn is_absent(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
+}
+
+fn is_character_device(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| about.file_type().is_char_device())
 }
 
 fn yes(value: &str) -> Result<bool, String> {

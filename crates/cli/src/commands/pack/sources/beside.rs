@@ -23,7 +23,16 @@ pub struct Beside<'a> {
 
 struct Operand {
     path: PathBuf,
-    directory: bool,
+    kind: OperandKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OperandKind {
+    Directory,
+    /// A plain file, or a symbolic link, which is stored as a link.
+    Entry,
+    /// A plain file that a symbolic link may lead to.
+    Followed,
 }
 
 /// Why an option is refused.
@@ -47,21 +56,30 @@ impl<'a> Beside<'a> {
     /// As [`Beside::checked`].
     pub fn of_file(path: &Path) -> Result<Beside<'static>, Failure> {
         let mut beside = Beside::default();
-        beside.add_file(path);
+        beside.add(path, OperandKind::Followed);
         beside.checked()
     }
 
     pub fn add_directory(&mut self, path: &Path) {
-        self.operands.push(Operand { path: path.to_path_buf(), directory: true });
+        self.add(path, OperandKind::Directory);
     }
 
-    pub fn add_file(&mut self, path: &Path) {
-        self.operands.push(Operand { path: path.to_path_buf(), directory: false });
+    /// Adds a plain file or a symbolic link.
+    pub fn add_entry(&mut self, path: &Path) {
+        self.add(path, OperandKind::Entry);
+    }
+
+    fn add(&mut self, path: &Path, kind: OperandKind) {
+        self.operands.push(Operand { path: path.to_path_buf(), kind });
+    }
+
+    pub fn count(&self) -> usize {
+        self.operands.len()
     }
 
     /// Whether the source is one directory, which becomes the root.
     pub fn is_one_directory(&self) -> bool {
-        matches!(&self.operands[..], [Operand { directory: true, .. }])
+        matches!(&self.operands[..], [Operand { kind: OperandKind::Directory, .. }])
     }
 
     /// Checks that each source has a name of its own, and that none is the output.
@@ -71,19 +89,19 @@ impl<'a> Beside<'a> {
     pub fn checked(self) -> Result<Beside<'a>, Failure> {
         let output = self.image.and_then(FileIdentity::of_path);
         let mut names: BTreeMap<Bytes, &Operand> = BTreeMap::new();
-        for operand @ Operand { path, directory } in &self.operands {
+        for operand @ Operand { path, kind } in &self.operands {
             let name = base_name(path)?;
             if let Some(first) = names.insert(name.clone(), operand) {
                 let name = OsStr::from_bytes(&name).escaped();
                 let (one, other) = (first.path.escaped(), path.escaped());
-                let expected = if first.directory && *directory {
+                let expected = if [first.kind, *kind] == [OperandKind::Directory; 2] {
                     "expected different names, or --overlay to merge directories"
                 } else {
                     "expected different names; --files-from keeps files in their directories"
                 };
                 return Err(Failure::usage(format!("{one} and {other} are both called {name} ({expected})")));
             }
-            if !directory && output.is_some() && FileIdentity::of_path(path) == output {
+            if *kind != OperandKind::Directory && output.is_some() && FileIdentity::of_path(path) == output {
                 let expected = "expected another file";
                 return Err(Failure::failed(format!("{}: both source and output ({expected})", path.escaped())));
             }
@@ -98,11 +116,11 @@ impl<'a> Beside<'a> {
     pub fn source(self, options: &DirectoryOptions, excludes: &Patterns) -> Result<Source, Failure> {
         let mut parts: Vec<Part> = Vec::new();
         let mut files: BTreeMap<PathBuf, (usize, Vec<Bytes>)> = BTreeMap::new();
-        for Operand { path, directory } in self.operands {
+        for Operand { path, kind } in self.operands {
             let name = base_name(&path)?;
             let mut options = options.clone();
             options.excludes = excludes.clone();
-            if directory {
+            if kind == OperandKind::Directory {
                 options.prefix.clone_from(&name);
                 if !excludes.matches(&name, true) {
                     parts.push(Part::new(path, options, name));
@@ -110,8 +128,7 @@ impl<'a> Beside<'a> {
                 continue;
             }
             let parent = parent(&path);
-            if fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
-                // As a file: a directory on the command line may be a link, too.
+            if kind == OperandKind::Followed && is_link(&path) {
                 options.symlinks = Symlinks::Followed(packline_tree::NotFollowed::LeftOut);
                 options.only = Some(named(&parent, std::slice::from_ref(&name))?);
                 parts.push(Part { without_root: true, ..Part::new(parent, options, Bytes::new()) });
@@ -132,6 +149,11 @@ impl<'a> Beside<'a> {
 
 fn named(parent: &Path, names: &[Bytes]) -> Result<Names, Failure> {
     Names::existing(parent, "sources", (1..).zip(names.iter().map(Vec::as_slice))).map_err(Failure::failed)
+}
+
+/// Returns whether a path leads to a symbolic link, not to what the link leads to.
+pub fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
 
 /// The directory that a file is in.

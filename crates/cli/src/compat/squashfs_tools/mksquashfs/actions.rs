@@ -154,7 +154,7 @@ fn lines(list: &TextList) -> Vec<(u64, Vec<u8>)> {
 /// Applies the actions to what is packed, and prints what they log.
 ///
 /// # Errors
-/// A file cannot be examined, a command of a test cannot be run, or nothing can be printed.
+/// A file cannot be examined, or a command of a test cannot be run.
 pub fn apply(actions: &Actions, list: &mut List, settings: &ActionSettings<'_>, io: &mut Io) -> Result<(), Failure> {
     let mut host = Machine((io.host.names)());
     let mut printed = Ok(());
@@ -164,7 +164,8 @@ pub fn apply(actions: &Actions, list: &mut List, settings: &ActionSettings<'_>, 
         ActionReport::Warning(text) => io.eprintln(&text),
     };
     list.act(actions, settings, &mut host, &mut report).map_err(Failure::failed)?;
-    printed.map_err(|cause| Failure::failed(format!("standard output: cannot write: {cause}")))
+    io.excuse(printed.map_err(Failure::printing));
+    Ok(())
 }
 
 struct Machine(Names);

@@ -113,10 +113,8 @@ impl Appending {
     }
 
     /// What mksquashfs prints of it, before and after the line about processors.
-    pub fn announce(&self, processors: &str, io: &mut Io) -> Result<(), Failure> {
-        io.print(&self.found())?;
-        io.print(processors)?;
-        io.print(&self.appends())
+    pub fn announce(&self, processors: &str, io: &mut Io) {
+        io.remark(&format!("{}{processors}{}", self.found(), self.appends()));
     }
 
     /// The image as what is packed before the sources; `id_offset` is added to its owners, as to all.

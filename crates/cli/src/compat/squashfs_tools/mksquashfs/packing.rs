@@ -113,7 +113,7 @@ impl Packing {
             (self.running.info_file.clone(), target.log.clone(), target.appending.clone());
         let (request, shown) = self.request(input, target, invocation, io)?;
         if !quiet {
-            announce(&image, request.resources.workers, (block_size, appending.as_ref()), io)?;
+            announce(&image, request.resources.workers, (block_size, appending.as_ref()), io);
         }
         let create = |path: Option<PathBuf>| path.as_deref().map(ListFile::create).transpose();
         let listings = Listings { names: create(info_file)?, places: create(log)?.map(|file| (file, shown)) };
@@ -262,16 +262,12 @@ fn spare_definitions(edits: &mut Edits, pseudo: Option<&mut PseudoFile>) {
 }
 
 /// The first lines of mksquashfs.
-fn announce(
-    image: &Path,
-    workers: usize,
-    (block_size, appending): (u32, Option<&Appending>),
-    io: &mut Io,
-) -> Result<(), Failure> {
+fn announce(image: &Path, workers: usize, (block_size, appending): (u32, Option<&Appending>), io: &mut Io) {
     let plural = if workers == 1 { "" } else { "s" };
     let processors = format!("Parallel mksquashfs: Using {workers} processor{plural}\n");
     if let Some(appending) = appending {
-        return appending.announce(&processors, io);
+        appending.announce(&processors, io);
+        return;
     }
-    io.print(&format!("{processors}Creating 4.0 filesystem on {}, block size {block_size}.\n", image.escaped()))
+    io.remark(&format!("{processors}Creating 4.0 filesystem on {}, block size {block_size}.\n", image.escaped()));
 }

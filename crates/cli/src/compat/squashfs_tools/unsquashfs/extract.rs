@@ -27,10 +27,14 @@ impl Unsquashfs {
         let root = rustix::process::geteuid().is_root();
         let rules = self.attributes.restored(root, &io.host)?;
         if !self.listing.quiet {
-            io.print(&planned(image, &selection, resources.workers)?)?;
+            io.remark(&planned(image, &selection, resources.workers)?);
         }
         if self.listing.shows_names() {
-            self.print(image, &selection, self.listing.linfo, io)?;
+            match self.print(image, &selection, self.listing.linfo, io) {
+                // The reader wants no more names; the tree is wanted all the same.
+                Err(Failure::BrokenPipe) => io.excuse(Err(Failure::BrokenPipe)),
+                printed => printed?,
+            }
         }
         let xattrs = !self.attributes.no_xattrs;
         let mut request = UnpackRequest::new(place);
@@ -47,7 +51,7 @@ impl Unsquashfs {
         let counts = summary.map_err(explained)?.counts;
         messages.print_percentage(100);
         if !self.listing.quiet {
-            io.print(&created(&counts))?;
+            io.remark(&created(&counts));
         }
         self.errors.ended(counts.errors + counts.xattrs_left_out > 0)
     }

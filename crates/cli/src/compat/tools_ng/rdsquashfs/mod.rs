@@ -162,7 +162,9 @@ impl RdSquashFs {
         (request.restore, request.sparse) = (self.unpacking.kept(), !self.unpacking.no_sparse);
         (request.resources, request.temporaries) = (io.host.resources(), io.temporaries.clone());
         unpack(request, destination, &mut Names { io, quiet: self.unpacking.quiet })?;
-        io.stdout.flush().map_err(Failure::printing)
+        let printed = io.stdout.flush().map_err(Failure::printing);
+        io.excuse(printed);
+        Ok(())
     }
 }
 

@@ -351,5 +351,6 @@ pub(super) fn create_named(place: &Path, force: bool, list: &Temporaries) -> Unf
         unkept: None,
         side_files: SideFiles::default(),
         guard: None,
+        revocable: false,
     }
 }

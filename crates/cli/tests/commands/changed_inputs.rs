@@ -327,11 +327,13 @@ fn pipes_that_no_one_named_are_refused_and_not_waited_for() {
                   timeout 20 $P protect i.sqfs; echo $?; \
                   timeout 20 $P protect -f i.sqfs; echo $?; \
                   timeout 20 $P gensquashfs -q -D tree --selinux contexts o.sqfs; echo $?; \
+                  rm i.sqfs.verity; echo > i.sqfs.roothash.p7s; mkfifo i.sqfs.roothash; timeout 20 $P verity i.sqfs; echo $?; \
                   timeout 20 $P lrzip -q -f tree/file; echo $?";
     let ran = sandbox.shell(script);
     assert!(!ran.text().contains("124") && ran.stderr.contains("CACHEDIR.TAG"), "{ran:?}");
     assert!(ran.stderr.contains("i.sqfs.verity") && ran.stderr.contains("lrzip.conf"), "{ran:?}");
     assert!(ran.stderr.contains("i.sqfs.recovery: is a pipe") && ran.stderr.contains("contexts.local"), "{ran:?}");
+    assert!(ran.stderr.contains("i.sqfs.roothash: is a pipe"), "{ran:?}");
     assert!(ran.stderr.contains("not a regular file"), "{ran:?}");
 }
 

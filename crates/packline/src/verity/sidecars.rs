@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use packline_runtime::beside_image as beside;
 use packline_runtime::escape::hex;
-use packline_runtime::{OutputFile, Revocable, Sink as _};
+use packline_runtime::{OutputFile, Revocable, Sink as _, open_regular};
 use packline_verity::{Leaves, Tree, Uuid, write_tree};
 
 use super::{VerityOptions, VerityPlace, fault};
@@ -21,7 +21,7 @@ pub(crate) fn are_there(image: &Path, options: &VerityOptions) -> bool {
 pub(crate) fn unreplaced_signature(image: &Path, options: &VerityOptions) -> Option<Signed> {
     let signature = Some(beside(image, ".roothash.p7s")).filter(|path| options.signer.is_none() && path.is_file())?;
     // A root hash in hexadecimal is shorter.
-    let hash = std::fs::File::open(beside(image, ".roothash")).and_then(|file| {
+    let hash = open_regular(&beside(image, ".roothash")).and_then(|file| {
         let mut bytes = Vec::new();
         file.take(1024).read_to_end(&mut bytes).map(|_| bytes)
     });

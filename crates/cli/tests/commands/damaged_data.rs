@@ -7,7 +7,8 @@ use crate::sandbox;
 /// An image `i.sqfs` with a byte of `tree/noise` changed, which is stored as it is.
 fn damaged() -> Sandbox {
     let sandbox = sandbox();
-    let noise = Random::new(1).noise(100_000);
+    // With whole blocks of its own, so that the other file can be read without them.
+    let noise = Random::new(1).noise(300_000);
     sandbox.write("tree/noise", &noise);
     sandbox.write("tree/text", "text ".repeat(1000));
     sandbox.good(&["pack", "-q", "tree", "i.sqfs"]);

@@ -13,7 +13,7 @@ use packline_testkit::{Ran, Sandbox, mount, tools};
 use crate::{PACKLINE, sandbox};
 
 /// A user without privileges.
-const USER: &str = "12345";
+const USER: &str = "65534";
 
 /// Makes the tree `t`, as a build of a root file system does.
 const TREE: &str = r"

@@ -121,9 +121,9 @@ fn zeros_are_an_empty_tar_and_nothing_else_after_them_is() {
             "pack -q -f f.tar f.sqfs",
             "pack -q -f - f.sqfs < f",
             "tar2sqfs -q -f f.sqfs < f",
-            "list f",
+            "list f.tar",
             "list - < f",
-            "info f",
+            "info f.tar",
         ] {
             let ran = sandbox.shell(&format!("$P {arguments}"));
             assert!(ran.status == 0 && ran.stderr.is_empty(), "{script}, {arguments}: {}", ran.stderr);

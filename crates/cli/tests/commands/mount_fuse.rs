@@ -253,7 +253,7 @@ fn users_mount_although_a_directory_in_path_is_closed() {
     open(&mount.on(), 0o777);
     let with_path = |path: &str, words: &[&str]| {
         let path = format!("PATH={path}");
-        let user = ["--reuid=12345", "--regid=12345", "--clear-groups", "env", &path];
+        let user = ["--reuid=65534", "--regid=65534", "--clear-groups", "env", &path];
         Ran::of(&mut mount.sandbox.program("setpriv", &[&user[..], words].concat()))
     };
     let closed = closed.display().to_string();

@@ -68,8 +68,12 @@ fn packs_plain_files_under_their_own_names() {
     for tar in ["plain.tar", "plain.tar.gz"] {
         assert_eq!(list(&sandbox, &[tar, "etc/passwd"]), ["a.md", "passwd"], "{tar}");
     }
-    let error = sandbox.bad(1, &["pack", "-f", "docs/a.md", "docs/a.md", "--format", "squashfs"]);
-    assert!(error.contains("docs/a.md: both source and output"), "{error}");
+    for sources in [&["docs/a.md"][..], &["--overlay", "home", "docs/a.md"], &["home", "docs/a.md"]] {
+        let words = [&["pack", "-f", "--format", "squashfs"], sources, &["docs/a.md"]].concat();
+        let error = sandbox.bad(1, &words);
+        assert!(error.contains("docs/a.md: both source and output"), "{error}");
+        assert_eq!(sandbox.read("docs/a.md"), b"5\n");
+    }
 }
 
 #[test]
@@ -103,7 +107,7 @@ fn counts_and_names_what_layers_replace() {
     assert!(ran.stderr.contains("\n1 entry of earlier layers replaced by later ones: profile\n"), "{}", ran.stderr);
     assert_eq!(sandbox.good(&["cat", "o.sqfs", "profile"]).text(), "2\n");
     let ran = sandbox.good(&["pack", "-f", "--overlay", "home", "etc", "home", "o.sqfs"]);
-    assert!(ran.stderr.contains(" replaced by later ones: profile\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(" replaced by later ones: profile, .ssh/id\n"), "{}", ran.stderr);
     // What whiteouts hide is not replaced; a directory is, with all in it.
     shell(&sandbox, "mkdir over && : >over/.wh.profile && : >over/.ssh && : >over/passwd && tar -C etc -cf etc.tar .");
     let json = |words: &[&str]| -> Value {

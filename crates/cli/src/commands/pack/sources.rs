@@ -136,7 +136,7 @@ impl Opener<'_> {
         }
         self.refuse_output(path, io)?;
         if Source::is_plain_file(path)? {
-            return Beside::of_file(path)?.source(&self.directory_options(), excludes);
+            return Beside::of_file(path, self.image)?.source(&self.directory_options(), excludes);
         }
         Source::at(path, self.resources).map_err(Failure::failed)
     }
@@ -162,6 +162,7 @@ impl Opener<'_> {
         for path in paths {
             match self.operand(path, paths.len() > 1)? {
                 Operand::Directory => beside.add_directory(path),
+                Operand::Entry if paths.len() == 1 => beside.add_followed(path),
                 Operand::Entry => beside.add_entry(path),
                 Operand::Layer => layer = layer.or(Some(path)),
             }
@@ -170,7 +171,6 @@ impl Opener<'_> {
             Some(layer) if beside.count() > 1 => Err(mixed(layer)),
             Some(_) => Ok(None),
             None if beside.is_one_directory() => Ok(None),
-            None if paths.len() == 1 => Beside::of_file(&paths[0]).map(Some),
             None => beside.checked().map(Some),
         }
     }

@@ -15,10 +15,9 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
 /// Sources by their names in the root of the image.
-#[derive(Default)]
 pub struct Beside<'a> {
     operands: Vec<Operand>,
-    image: Option<&'a Path>,
+    image: &'a Path,
 }
 
 struct Operand {
@@ -47,16 +46,16 @@ pub fn refusal(long: &str) -> &'static str {
 impl<'a> Beside<'a> {
     /// No sources yet; `image` is the output.
     pub fn new(image: &'a Path) -> Beside<'a> {
-        Beside { operands: Vec::new(), image: Some(image) }
+        Beside { operands: Vec::new(), image }
     }
 
-    /// A plain file alone.
+    /// A plain file alone, or as a layer; `image` is the output.
     ///
     /// # Errors
     /// As [`Beside::checked`].
-    pub fn of_file(path: &Path) -> Result<Beside<'static>, Failure> {
-        let mut beside = Beside::default();
-        beside.add(path, OperandKind::Followed);
+    pub fn of_file(path: &Path, image: &'a Path) -> Result<Beside<'a>, Failure> {
+        let mut beside = Beside::new(image);
+        beside.add_followed(path);
         beside.checked()
     }
 
@@ -67,6 +66,11 @@ impl<'a> Beside<'a> {
     /// Adds a plain file or a symbolic link.
     pub fn add_entry(&mut self, path: &Path) {
         self.add(path, OperandKind::Entry);
+    }
+
+    /// Adds a plain file that a symbolic link may lead to.
+    pub fn add_followed(&mut self, path: &Path) {
+        self.add(path, OperandKind::Followed);
     }
 
     fn add(&mut self, path: &Path, kind: OperandKind) {
@@ -87,7 +91,7 @@ impl<'a> Beside<'a> {
     /// # Errors
     /// [`Failure::Usage`] for two sources with one name; [`Failure::Failed`] for a source without a name, and for the output.
     pub fn checked(self) -> Result<Beside<'a>, Failure> {
-        let output = self.image.and_then(FileIdentity::of_path);
+        let output = FileIdentity::of_path(self.image);
         let mut names: BTreeMap<Bytes, &Operand> = BTreeMap::new();
         for operand @ Operand { path, kind } in &self.operands {
             let name = base_name(path)?;

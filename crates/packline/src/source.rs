@@ -260,7 +260,7 @@ fn prepare_file(path: PathBuf) -> Result<Prepared, Error> {
     let head = head_of(&path, &mut file)?;
     let whole = FileInput::new(file).map_err(refused)?;
     refuse_container(&path, &head, || ContentKind::foreign(&whole))?;
-    if head.starts_with(&ZEROS) && !FileKind::of_path(&path).is_some_and(FileKind::is_tar) {
+    if head.starts_with(&ZEROS) && !may_be_empty_tar(&path) {
         // The content of a blank disk image must not be taken for the end of a tar.
         let what = "zeros at byte 0, as in a blank disk image";
         let expected = "a tar; the name of an empty tar ends in .tar";
@@ -268,6 +268,12 @@ fn prepare_file(path: PathBuf) -> Result<Prepared, Error> {
     }
     let compressed = is_compressed(&head);
     Ok(Prepared::TarFile { path, compressed })
+}
+
+/// Returns whether zeros are an empty tar under this name. A file that is standard input is opened as `/dev/stdin`, and streams of zeros are
+/// empty tars.
+fn may_be_empty_tar(path: &Path) -> bool {
+    path.starts_with("/dev") || FileKind::of_path(path).is_some_and(FileKind::is_tar)
 }
 
 fn prepare_stream(name: String, stream: Box<dyn Read + Send>) -> Result<Prepared, Error> {

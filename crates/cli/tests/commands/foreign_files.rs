@@ -136,9 +136,14 @@ fn zeros_are_an_empty_tar_and_nothing_else_after_them_is() {
     }
     with_magic(&sandbox, 150_000, b"unknown");
     fs::copy(sandbox.at("f"), sandbox.at("f.tar")).unwrap();
-    for arguments in
-        ["pack f.tar none.sqfs", "pack - none.sqfs < f", "tar2sqfs none.sqfs < f", "list f", "list - < f", "info f"]
-    {
+    for arguments in [
+        "pack f.tar none.sqfs",
+        "pack - none.sqfs < f",
+        "tar2sqfs none.sqfs < f",
+        "list f.tar",
+        "list - < f",
+        "info f.tar",
+    ] {
         let ran = sandbox.shell(&format!("$P {arguments}"));
         let what = "other bytes after zeros: not an empty tar at byte 150000";
         assert!(ran.status != 0 && ran.stderr.contains(what), "{arguments}: {}", ran.stderr);

@@ -222,7 +222,7 @@ fn serve(
     request: &MountRequest,
 ) -> std::io::Result<BackgroundSession> {
     // The kernel knows who may use the mount, except that it cannot let in root alone. The session would take the user from geteuid(),
-    // which fakeroot and pseudo replace, and would then let nobody in.
+    // which fakeroot and pseudo replace, and would then keep all users out.
     let acl = if request.allow_root { SessionACL::RootAndOwner } else { SessionACL::All };
     let mut config = Config::default();
     config.acl = acl;

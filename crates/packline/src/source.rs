@@ -16,8 +16,8 @@ use packline_tree::tar::{self, TarOptions};
 use packline_tree::{Bytes, ContentOrder, DirectoryOptions, DirectorySource, KeepRule, Meta, Replaced, Symlinks};
 
 use crate::archive::scratch_for;
-use crate::file_kind::FileKind;
 use crate::joined::{Joined, Part};
+use crate::plain_file::may_be_empty_tar;
 use crate::stacked::{GrantedStack, PreparedStack};
 use crate::{ContentKind, Error, Image, Resources, Source};
 
@@ -268,12 +268,6 @@ fn prepare_file(path: PathBuf) -> Result<Prepared, Error> {
     }
     let compressed = is_compressed(&head);
     Ok(Prepared::TarFile { path, compressed })
-}
-
-/// Returns whether zeros are an empty tar under this name. A file that is standard input is opened as `/dev/stdin`, and streams of zeros are
-/// empty tars.
-fn may_be_empty_tar(path: &Path) -> bool {
-    path.starts_with("/dev") || FileKind::of_path(path).is_some_and(FileKind::is_tar)
 }
 
 fn prepare_stream(name: String, stream: Box<dyn Read + Send>) -> Result<Prepared, Error> {

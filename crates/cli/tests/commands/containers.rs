@@ -100,15 +100,15 @@ fn damage_to_a_pln_file_is_named_with_the_command_that_repairs_it() {
         damaged[at] ^= 1;
         sandbox.write("t.pln", damaged);
         for words in commands {
-            let told = sandbox.bad(1, words);
-            assert!(told.contains(record) && told.matches("t.pln: ").count() == 1, "{words:?}: {told}");
-            assert!(told.ends_with("; 'packline repair t.pln' repairs it\n"), "{words:?}: {told}");
+            let message = sandbox.bad(1, words);
+            assert!(message.contains(record) && message.matches("t.pln: ").count() == 1, "{words:?}: {message}");
+            assert!(message.ends_with("; 'packline repair t.pln' repairs it\n"), "{words:?}: {message}");
         }
     }
     sandbox.remove("t.pln.recovery");
     for words in commands {
-        let told = sandbox.bad(1, words);
-        assert!(told.contains("record 4, at byte 16512: ") && !told.contains("repair"), "{words:?}: {told}");
+        let message = sandbox.bad(1, words);
+        assert!(message.contains("record 4, at byte 16512: ") && !message.contains("repair"), "{words:?}: {message}");
     }
 }
 
@@ -126,9 +126,9 @@ fn damage_below_an_image_in_a_pln_file_is_named_with_the_command_that_repairs_it
     let mut damaged = sandbox.read("i.pln");
     damaged[32 + record * 4120 + 24 + inodes % 4096] ^= 1;
     sandbox.write("i.pln", damaged);
-    let told = sandbox.bad(1, &["cat", "i.pln", "f"]);
-    assert!(told.contains(&format!("record {record}, at byte ")), "{told}");
-    assert!(told.ends_with("; 'packline repair i.pln' repairs it\n"), "{told}");
+    let message = sandbox.bad(1, &["cat", "i.pln", "f"]);
+    assert!(message.contains(&format!("record {record}, at byte ")), "{message}");
+    assert!(message.ends_with("; 'packline repair i.pln' repairs it\n"), "{message}");
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn unpacking_in_a_user_namespace_names_the_ways_out() {
         return;
     }
     let sandbox = sandbox();
-    for (name, entry, told, option) in [
+    for (name, entry, expected, option) in [
         ("device", "e c 0644 0 0 1 3", "(devices need root, and no user namespace; --no-devices", "--no-devices"),
         (
             "owner",
@@ -198,7 +198,7 @@ fn unpacking_in_a_user_namespace_names_the_ways_out() {
         sandbox.good_on(&["pack", "-q", "--manifest", "-", &image], "manifest");
         let unpack = ["-r", PACKLINE, "unpack", "-q", &image, name];
         let ran = Ran::of(&mut sandbox.program("unshare", &unpack));
-        assert!(ran.status == 1 && ran.stderr.contains(told) && ran.stderr.contains(option), "{ran:?}");
+        assert!(ran.status == 1 && ran.stderr.contains(expected) && ran.stderr.contains(option), "{ran:?}");
         Ran::good(&mut sandbox.program("unshare", &[&unpack[..], &[option]].concat()));
     }
 }

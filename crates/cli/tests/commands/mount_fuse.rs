@@ -259,8 +259,8 @@ fn users_mount_although_a_directory_in_path_is_closed() {
     let closed = closed.display().to_string();
     for (path, cause) in [(&*closed, "Permission denied"), ("/none", "No such file or directory")] {
         let ran = with_path(path, &[PACKLINE, "mount", "image", "on"]);
-        let told = "packline: fusermount3 or fusermount: cannot start the program that mounts for users: ";
-        assert!(ran.status == 1 && ran.stderr.starts_with(&format!("{told}{cause}")), "{ran:?}");
+        let expected = "packline: fusermount3 or fusermount: cannot start the program that mounts for users: ";
+        assert!(ran.status == 1 && ran.stderr.starts_with(&format!("{expected}{cause}")), "{ran:?}");
     }
     let programs = format!("{closed}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
     let ran = with_path(&programs, &[PACKLINE, "mount", "image", "on"]);

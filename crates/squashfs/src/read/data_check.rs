@@ -30,7 +30,7 @@ pub enum CheckScope {
 }
 
 impl CheckScope {
-    /// What is compared where `everything` says whether all files are selected.
+    /// Returns the scope for a selection of files; `everything` says whether it has all of them.
     pub fn of_selection(everything: bool) -> CheckScope {
         if everything { CheckScope::Everything } else { CheckScope::IfAllWasRead }
     }

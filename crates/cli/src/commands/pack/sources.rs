@@ -151,8 +151,8 @@ impl Opener<'_> {
     /// Returns the sources if they are put side by side: plain files, and several directories without `--overlay`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for several directories and files with a layer among them: merging them into one root could replace entries that
-    /// nobody expects to be replaced.
+    /// [`Failure::Usage`] for several directories and files with a layer among them: merging them into one root could replace entries
+    /// without a word.
     fn beside(&self, paths: &[PathBuf]) -> Result<Option<Beside<'_>>, Failure> {
         if self.layers.overlay {
             return Ok(None);

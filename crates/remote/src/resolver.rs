@@ -92,8 +92,10 @@ mod tests {
     fn addresses_in_numbers_and_names() {
         assert_eq!(addresses("http://127.0.0.1/x").unwrap(), ["127.0.0.1:80".parse().unwrap()]);
         assert_eq!(addresses("https://[::1]/x").unwrap(), ["[::1]:443".parse().unwrap()]);
-        assert!(addresses("http://localhost:8080").unwrap().iter().all(|address| address.port() == 8080));
         assert!(addresses("http://no-such-host.invalid").is_err());
+        if std::path::Path::new("/etc/hosts").exists() || packline_testkit::tools::skip("needs /etc/hosts") {
+            assert!(addresses("http://localhost:8080").unwrap().iter().all(|address| address.port() == 8080));
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Damaged .pln files with recovery data are decompressed whole, whatever byte is damaged and wherever their zeros are.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use packline::requests::{CompressRequest, PlnUnpackRequest, pln_codings, pln_compress, pln_unpack};
 use packline::{Input, Output, Resources, Unobserved};
@@ -47,10 +47,9 @@ fn file(path: &Path) -> Output {
     Output::File { path: path.to_path_buf(), force: true }
 }
 
-/// A directory in memory, if there is one: outputs are synced.
+/// A directory in memory, if one can be made there: outputs are synced.
 fn place() -> tempfile::TempDir {
-    let memory = PathBuf::from("/dev/shm");
-    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
 
 /// Damages every `step`th byte of each file, one at a time.

@@ -291,7 +291,8 @@ fn a_file_that_was_changed_after_it_was_protected_is_not_turned_back() {
 
 #[test]
 fn recovery_data_of_a_device_needs_a_name() {
-    let (sandbox, device) = (sandbox(), ["device", "b", "7", "250"]);
+    let sandbox = sandbox();
+    let device = ["device", "b", "7", "250"];
     let made = sandbox.program("mknod", &device).status();
     if !made.is_ok_and(|status| status.success()) {
         tools::skip("needs the right to make device nodes");

@@ -120,7 +120,7 @@ impl Appended {
         Ok(tree)
     }
 
-    /// Refuses a file that ends before byte `end`, where the tree behind the image has to end.
+    /// Rejects a file that ends before byte `end`, at which the hash tree after the image must end.
     fn refuse_cut(&self, end: u64) -> Result<(), Error> {
         let length = self.image.metadata().map_err(self.failed("cannot look at"))?.len();
         if length >= end {

@@ -93,7 +93,8 @@ impl FileAttributes {
     /// have is not replaced by rights of another: then the owning group has at most the rights of everybody.
     pub(super) fn apply(&self, file: &File) -> io::Result<Vec<String>> {
         let own = file.metadata()?;
-        let (mut mode, mut unkept) = (self.mode, Vec::new());
+        let mut mode = self.mode;
+        let mut unkept = Vec::new();
         let (has_owner, has_group) = self.change_owner(file, &own);
         if !has_owner {
             unkept.push("its owner".to_string());

@@ -258,7 +258,9 @@ impl Shared {
 impl Shared {
     /// The files, with `--recursive` those in directories, and whether all directories could be read.
     fn places(&self, settings: &Settings, io: &mut Io) -> (Vec<Place>, bool) {
-        let (mut places, mut all_read, mut skipped) = (Vec::new(), true, Vec::new());
+        let mut places = Vec::new();
+        let mut skipped = Vec::new();
+        let mut all_read = true;
         for name in &self.files {
             let path = PathBuf::from(name);
             if name == "-" {

@@ -97,7 +97,8 @@ impl<'a> Beside<'a> {
             let name = base_name(path)?;
             if let Some(first) = names.insert(name.clone(), operand) {
                 let name = OsStr::from_bytes(&name).escaped();
-                let (one, other) = (first.path.escaped(), path.escaped());
+                let one = first.path.escaped();
+                let other = path.escaped();
                 let expected = if [first.kind, *kind] == [OperandKind::Directory; 2] {
                     "expected different names, or --overlay to merge directories"
                 } else {

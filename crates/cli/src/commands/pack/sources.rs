@@ -20,7 +20,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::target;
-use beside::{Beside, is_link};
+use beside::{Operand, OperandKind, SideBySide, is_link};
 
 /// Options that only one kind of source can honour.
 pub const OF_DIRECTORIES: &[&str] =
@@ -65,14 +65,6 @@ pub struct Opener<'a> {
     pub invocation: &'a Invocation,
 }
 
-/// What an operand is beside others.
-enum Operand {
-    Directory,
-    Entry,
-    /// A tar, an image, or a stream: its entries are merged with those of the other sources.
-    Layer,
-}
-
 /// The kinds of sources that there are.
 #[derive(Default)]
 struct Kinds {
@@ -92,15 +84,17 @@ impl Opener<'_> {
             return Err(wrong(long, "names are those of one directory (expected one SOURCE)"));
         }
         let (excludes, remove) = (self.entries.excludes(io)?, patterns(&self.layers.remove)?);
-        if let Some(beside) = self.beside(paths)? {
+        let operands = self.operands(paths)?;
+        if self.are_side_by_side(&operands)? {
             if let Some(long) = self.given(&["files-from", "whiteouts", "remove", "platform"]) {
                 return Err(wrong(long, beside::refusal(long)));
             }
-            return Ok((beside.source(&self.directory_options(), &excludes)?, Patterns::new()));
+            let source = SideBySide::new(operands, self.image)?.source(&self.directory_options(), &excludes)?;
+            return Ok((source, Patterns::new()));
         }
         let mut sources = Vec::new();
-        for path in paths {
-            sources.push(self.source(path, &excludes, io)?);
+        for operand in operands {
+            sources.push(self.source(operand, &excludes, io)?);
         }
         let kinds = Kinds::of(&sources);
         let stacked = sources.len() > 1 || kinds.layers || !remove.is_empty();
@@ -117,7 +111,24 @@ impl Opener<'_> {
         Ok((Source::Stack(Stack { layers: sources, whiteouts, remove }), excludes))
     }
 
-    fn source(&self, path: &Path, excludes: &Patterns, io: &mut Io) -> Result<Source, Failure> {
+    fn source(&self, operand: Operand<'_>, excludes: &Patterns, io: &mut Io) -> Result<Source, Failure> {
+        let path = operand.path;
+        match operand.kind {
+            OperandKind::Layer => self.layer(path, io),
+            OperandKind::Directory => {
+                let mut options = self.directory_options();
+                options.excludes = excludes.clone();
+                options.only = self.entries.names(path, io)?;
+                Ok(Source::Directory { path: path.to_path_buf(), options })
+            }
+            OperandKind::File | OperandKind::FollowedFile => {
+                self.refuse_output(path, io)?;
+                SideBySide::new(vec![operand], self.image)?.source(&self.directory_options(), excludes)
+            }
+        }
+    }
+
+    fn layer(&self, path: &Path, io: &mut Io) -> Result<Source, Failure> {
         if let Some(place) = OciPlace::parse(path.as_os_str()) {
             return self.oci(&place, io);
         }
@@ -129,15 +140,7 @@ impl Opener<'_> {
             let stream = io.take_stdin(Some(self.image))?;
             return Source::reader(STDIN, stream, self.resources).map_err(Failure::failed);
         }
-        if is_directory(path)? {
-            let mut options = self.directory_options();
-            (options.excludes, options.only) = (excludes.clone(), self.entries.names(path, io)?);
-            return Ok(Source::Directory { path: path.to_path_buf(), options });
-        }
         self.refuse_output(path, io)?;
-        if Source::is_plain_file(path)? {
-            return Beside::of_file(path, self.image)?.source(&self.directory_options(), excludes);
-        }
         Source::at(path, self.resources).map_err(Failure::failed)
     }
 
@@ -148,47 +151,51 @@ impl Opener<'_> {
         options
     }
 
-    /// Returns the sources if they are put side by side: plain files, and several directories without `--overlay`.
+    /// Returns whether the sources are put side by side: plain files, and several directories without `--overlay`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for several directories and files with a layer among them: merging them into one root could replace entries
-    /// without a word.
-    fn beside(&self, paths: &[PathBuf]) -> Result<Option<Beside<'_>>, Failure> {
-        if self.layers.overlay {
-            return Ok(None);
+    /// [`Failure::Usage`] for several sources with a layer among them and no `--overlay`: merging them into one root could replace
+    /// entries without a word.
+    fn are_side_by_side(&self, operands: &[Operand<'_>]) -> Result<bool, Failure> {
+        if self.layers.overlay || matches!(operands, [Operand { kind: OperandKind::Directory, .. }]) {
+            return Ok(false);
         }
-        let mut beside = Beside::new(self.image);
-        let mut layer = None;
-        for path in paths {
-            match self.operand(path, paths.len() > 1)? {
-                Operand::Directory => beside.add_directory(path),
-                Operand::Entry if paths.len() == 1 => beside.add_followed(path),
-                Operand::Entry => beside.add_entry(path),
-                Operand::Layer => layer = layer.or(Some(path)),
-            }
-        }
+        let layer = operands.iter().find(|operand| operand.kind == OperandKind::Layer);
         match layer {
-            Some(layer) if beside.count() > 1 => Err(mixed(layer)),
-            Some(_) => Ok(None),
-            None if beside.is_one_directory() => Ok(None),
-            None => beside.checked().map(Some),
+            Some(layer) if operands.len() > 1 => Err(mixed(layer.path)),
+            Some(_) => Ok(false),
+            None => Ok(true),
         }
     }
 
-    /// Returns what an operand is. Among others, a symbolic link is an entry, as for tar and mksquashfs, unless it leads to a layer.
-    fn operand(&self, path: &Path, among_others: bool) -> Result<Operand, Failure> {
-        if OciPlace::parse(path.as_os_str()).is_some() || path.as_os_str() == "-" {
-            return Ok(Operand::Layer);
+    fn operands<'p>(&self, paths: &'p [PathBuf]) -> Result<Vec<Operand<'p>>, Failure> {
+        let mut operands = Vec::new();
+        for path in paths {
+            let kind = self.operand_kind(path, paths.len() > 1)?;
+            operands.push(Operand { path, kind });
         }
-        let kept = among_others && is_link(path) && self.given(&["dereference"]).is_none();
-        if kept && fs::metadata(path).map_or(true, |found| found.is_dir()) {
-            return Ok(Operand::Entry);
+        Ok(operands)
+    }
+
+    /// Returns what an operand is. A symbolic link that is put beside other sources is stored as a link, as tar and mksquashfs do, unless
+    /// the link leads to a layer.
+    fn operand_kind(&self, path: &Path, among_others: bool) -> Result<OperandKind, Failure> {
+        if OciPlace::parse(path.as_os_str()).is_some() || path.as_os_str() == "-" {
+            return Ok(OperandKind::Layer);
+        }
+        let keeps_links = among_others && !self.layers.overlay && self.given(&["dereference"]).is_none();
+        if keeps_links && is_link(path) && fs::metadata(path).map_or(true, |found| found.is_dir()) {
+            return Ok(OperandKind::File);
         }
         if is_directory(path)? {
-            return Ok(Operand::Directory);
+            return Ok(OperandKind::Directory);
         }
         let plain = if among_others { Source::is_plain_file_among_others(path)? } else { Source::is_plain_file(path)? };
-        Ok(if plain { Operand::Entry } else { Operand::Layer })
+        if !plain {
+            return Ok(OperandKind::Layer);
+        }
+        let follows_links = self.layers.overlay || !among_others;
+        Ok(if follows_links { OperandKind::FollowedFile } else { OperandKind::File })
     }
 
     fn oci(&self, place: &OciPlace, io: &mut Io) -> Result<Source, Failure> {

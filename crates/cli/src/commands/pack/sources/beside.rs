@@ -14,24 +14,26 @@ use packline_tree::{Bytes, DirectoryOptions, Names, Patterns, Symlinks};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-/// Sources by their names in the root of the image.
-pub struct Beside<'a> {
-    operands: Vec<Operand>,
-    image: &'a Path,
-}
-
-struct Operand {
-    path: PathBuf,
-    kind: OperandKind,
+/// One source of the command line.
+pub struct Operand<'a> {
+    pub path: &'a Path,
+    pub kind: OperandKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum OperandKind {
+pub enum OperandKind {
     Directory,
     /// A plain file, or a symbolic link, which is stored as a link.
-    Entry,
+    File,
     /// A plain file that a symbolic link may lead to.
-    Followed,
+    FollowedFile,
+    /// A tar, an image, or a stream: its entries are merged with those of the other sources.
+    Layer,
+}
+
+/// Directories and files by their names in the root of the image.
+pub struct SideBySide<'a> {
+    operands: Vec<Operand<'a>>,
 }
 
 /// Why an option is refused.
@@ -43,57 +45,15 @@ pub fn refusal(long: &str) -> &'static str {
     }
 }
 
-impl<'a> Beside<'a> {
-    /// No sources yet; `image` is the output.
-    pub fn new(image: &'a Path) -> Beside<'a> {
-        Beside { operands: Vec::new(), image }
-    }
-
-    /// A plain file alone, or as a layer; `image` is the output.
-    ///
-    /// # Errors
-    /// As [`Beside::checked`].
-    pub fn of_file(path: &Path, image: &'a Path) -> Result<Beside<'a>, Failure> {
-        let mut beside = Beside::new(image);
-        beside.add_followed(path);
-        beside.checked()
-    }
-
-    pub fn add_directory(&mut self, path: &Path) {
-        self.add(path, OperandKind::Directory);
-    }
-
-    /// Adds a plain file or a symbolic link.
-    pub fn add_entry(&mut self, path: &Path) {
-        self.add(path, OperandKind::Entry);
-    }
-
-    /// Adds a plain file that a symbolic link may lead to.
-    pub fn add_followed(&mut self, path: &Path) {
-        self.add(path, OperandKind::Followed);
-    }
-
-    fn add(&mut self, path: &Path, kind: OperandKind) {
-        self.operands.push(Operand { path: path.to_path_buf(), kind });
-    }
-
-    pub fn count(&self) -> usize {
-        self.operands.len()
-    }
-
-    /// Whether the source is one directory, which becomes the root.
-    pub fn is_one_directory(&self) -> bool {
-        matches!(&self.operands[..], [Operand { kind: OperandKind::Directory, .. }])
-    }
-
-    /// Checks that each source has a name of its own, and that none is the output.
+impl<'a> SideBySide<'a> {
+    /// Checks that each source has a name of its own, and that none is the output `image`.
     ///
     /// # Errors
     /// [`Failure::Usage`] for two sources with one name; [`Failure::Failed`] for a source without a name, and for the output.
-    pub fn checked(self) -> Result<Beside<'a>, Failure> {
-        let output = FileIdentity::of_path(self.image);
-        let mut names: BTreeMap<Bytes, &Operand> = BTreeMap::new();
-        for operand @ Operand { path, kind } in &self.operands {
+    pub fn new(operands: Vec<Operand<'a>>, image: &Path) -> Result<SideBySide<'a>, Failure> {
+        let output = FileIdentity::of_path(image);
+        let mut names: BTreeMap<Bytes, &Operand<'_>> = BTreeMap::new();
+        for operand @ Operand { path, kind } in &operands {
             let name = base_name(path)?;
             if let Some(first) = names.insert(name.clone(), operand) {
                 let name = OsStr::from_bytes(&name).escaped();
@@ -111,7 +71,7 @@ impl<'a> Beside<'a> {
                 return Err(Failure::failed(format!("{}: both source and output ({expected})", path.escaped())));
             }
         }
-        Ok(self)
+        Ok(SideBySide { operands })
     }
 
     /// The source: directories one after the other, and the files of each directory together, in the order of the command line.
@@ -122,7 +82,7 @@ impl<'a> Beside<'a> {
         let mut parts: Vec<Part> = Vec::new();
         let mut files: BTreeMap<PathBuf, (usize, Vec<Bytes>)> = BTreeMap::new();
         for Operand { path, kind } in self.operands {
-            let name = base_name(&path)?;
+            let name = base_name(path)?;
             let mut options = options.clone();
             options.excludes = excludes.clone();
             if kind == OperandKind::Directory {
@@ -132,8 +92,8 @@ impl<'a> Beside<'a> {
                 }
                 continue;
             }
-            let parent = parent(&path);
-            if kind == OperandKind::Followed && is_link(&path) {
+            let parent = parent(path);
+            if kind == OperandKind::FollowedFile && is_link(path) {
                 options.symlinks = Symlinks::Followed(packline_tree::NotFollowed::LeftOut);
                 options.only = Some(named(&parent, std::slice::from_ref(&name))?);
                 parts.push(Part { without_root: true, ..Part::new(parent, options, Bytes::new()) });

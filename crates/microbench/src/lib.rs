@@ -11,8 +11,6 @@ use packline_testkit::Random;
 use packline_tree::Meta;
 use packline_tree::Source;
 use packline_tree::tar::{TarOptions, TarSource};
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// The attributes of entries that have none of their own.
@@ -49,7 +47,7 @@ pub fn noise(length: usize) -> Vec<u8> {
 
 /// Packs a tar in memory into an image in memory.
 pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, String> {
-    let sink = Rc::new(RefCell::new(Vec::new()));
+    let mut image = Vec::new();
     let start = Start {
         root: META,
         defaults: META,
@@ -59,14 +57,14 @@ pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, St
         lookup: Default::default(),
     };
     let as_text = |cause: packline_squashfs::Error| cause.to_string();
-    let mut writer =
-        Writer::new(Box::new(sink.clone()), options.clone(), Config::new(workers, WINDOW), start).map_err(as_text)?;
+    let config = Config::new(workers, WINDOW);
+    let mut writer = Writer::new(&mut image, options.clone(), config, start).map_err(as_text)?;
     let mut source = TarSource::new(tar, TarOptions::named("generated"));
     while let Some(entry) = source.next_entry().map_err(|cause| cause.to_string())? {
         writer.add(&entry, FileHints::default(), &mut source).map_err(as_text)?;
     }
     writer.finish().map_err(as_text)?;
-    Ok(sink.take())
+    Ok(image)
 }
 
 /// Opens an image in memory, with an empty cache.

@@ -14,7 +14,7 @@ use packline_tree::tar::TarOptions;
 
 #[cfg(feature = "lrz")]
 use crate::lrzip::{self, OpenedLrz, lrz_open, lrz_open_input};
-use crate::source::{Opening, Prepared, foreign_in, peeked};
+use crate::sources::{Opening, Share, examine, foreign_in, peeked};
 use crate::{ContentKind, DEFAULT_META, Error, Image, Input, Resources, Source};
 
 /// What reads a tar.
@@ -139,13 +139,12 @@ impl Archive {
         let expected = "a SquashFS image, a tar, or a .lrz file with one";
         match self {
             Archive::Tar(tar) => {
-                let prepared = Prepared::new(tar.source())?;
+                let planned = examine(tar.source())?;
                 let limit = resources.memory;
-                let spare = limit.unwrap_or(u64::MAX).saturating_sub(prepared.least(limit));
-                let (granted, _) = prepared.granted(resources.workers, limit, spare);
-                let (rule, root) = (keep_all(), DEFAULT_META);
-                let opening = Opening::in_place(options, resources, rule, root);
-                let mut source = granted.open(&opening)?.source;
+                let spare = limit.unwrap_or(u64::MAX).saturating_sub(planned.demand(limit).least);
+                let share = Share { threads: resources.workers, limit, spare };
+                let opening = Opening::in_place(options, resources, keep_all(), DEFAULT_META);
+                let mut source = planned.open(&share, &opening)?.source;
                 work(source.as_mut())?;
                 Ok(source.take_warnings())
             }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 #[cfg(any(feature = "lrz", feature = "pln"))]
-use crate::source::peeked;
+use crate::sources::peeked;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 use crate::{ContentKind, Error};
 

@@ -37,11 +37,7 @@
 
 #![warn(missing_docs)]
 
-mod appended;
 mod archive;
-mod attribute_overrides;
-mod base;
-mod changes;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 mod codecs;
 mod container;
@@ -49,43 +45,29 @@ mod container;
 mod delta_file;
 #[cfg(feature = "pln")]
 mod encrypted;
-mod entry_edit;
 mod file_kind;
-mod filtered;
 #[cfg(feature = "pln")]
 mod in_pln;
 mod input;
-mod joined;
-mod listing;
 #[cfg(feature = "lrz")]
 mod lrzip;
 mod memory;
-mod observed_source;
-#[cfg(feature = "oci")]
-mod oci;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 mod opened_input;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 mod output_stream;
 mod pack;
-mod packer;
-mod plain_file;
 #[cfg(feature = "pln")]
 mod pln_file;
 #[cfg(feature = "pln")]
 mod pln_reader;
 #[cfg(feature = "recovery")]
 mod recovery;
-mod request;
 #[cfg(feature = "pln")]
 mod resumed_sink;
-mod source;
-mod squashfs;
-mod stacked;
+mod sources;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 mod stream;
-mod summary;
-mod survey;
 #[cfg(feature = "pln")]
 mod tail_stream;
 mod tar_cat;
@@ -98,7 +80,7 @@ pub use container::Container;
 #[cfg(feature = "pln")]
 pub use encrypted::{Identities, Recipients};
 pub use input::Input;
-pub use packer::{Packed, Packer};
+pub use pack::{Packed, Packer};
 pub use packline_engine::CancelToken;
 #[doc(inline)]
 pub use packline_image::OpenedImage as Image;
@@ -108,7 +90,7 @@ pub use packline_image::{Error, ImageFile, Output, RestoreAttributes, Selection}
 pub use packline_runtime::{EntryInfo, EntryKind, Observer, Pass, Progress, Resources, StoredData, Unobserved};
 #[cfg(feature = "pln")]
 pub use pln_reader::PlnReader;
-pub use request::Source;
+pub use sources::Source;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 pub use stream::{StreamOptions, compress, decompress};
 pub use unpacker::{Unpacked, Unpacker};
@@ -121,26 +103,24 @@ use requests::*;
 ///
 /// Operations on images alone are in `packline_image`.
 pub mod requests {
-    pub use crate::appended::AppendTo;
     pub use crate::archive::{Archive, ArchiveOptions, OpenedTar, TarWork};
-    pub use crate::attribute_overrides::AttributeOverrides;
-    pub use crate::base::{BaseBlocks, BaseImage};
-    pub use crate::changes::{Changes, NewRoot, Unsupported};
     #[cfg(feature = "pln")]
     pub use crate::codecs::pln_codings;
     #[cfg(feature = "delta")]
     pub use crate::delta_file::{DeltaRequest, PatchRequest, delta, delta_info, patch};
     #[cfg(feature = "pln")]
     pub use crate::encrypted::Encryption;
-    pub use crate::entry_edit::EntryEdit;
     pub use crate::file_kind::FileKind;
-    pub use crate::joined::Part;
-    pub use crate::listing::{List, hints_of};
     #[cfg(feature = "lrz")]
     pub use crate::lrzip::{
         LrzTreeCounts, LrzUnpackRequest, OpenedLrz, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack, lrz_unpack_tree,
     };
-    pub use crate::pack::{dry_run, pack};
+    #[cfg(feature = "lrz")]
+    pub use crate::pack::LrzRequest;
+    pub use crate::pack::{
+        BaseBlocks, BaseImage, DEFAULT_META, DryRun, Hints, ImageRequest, ImageSummary, PackContainer, PackRequest,
+        PackSummary, dry_run, pack,
+    };
     #[cfg(feature = "pln")]
     pub use crate::pln_file::{PlnInfo, PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
     #[cfg(feature = "recovery")]
@@ -148,11 +128,11 @@ pub mod requests {
         ProtectRequest, RecoveryState, RepairRequest, examine, protect, recovery_behind, recovery_info, repair,
         sidecar_of,
     };
-    pub use crate::request::{DEFAULT_META, Hints, PackOptions, PackRequest, Stack};
+    pub use crate::sources::{
+        AppendTo, AttributeOverrides, Changes, EntryEdit, List, NewRoot, Part, Stack, Unsupported, hints_of, survey,
+    };
     #[cfg(any(feature = "lrz", feature = "pln"))]
     pub use crate::stream::CompressRequest;
-    pub use crate::summary::{DryRun, ImageSummary, PackSummary};
-    pub use crate::survey::survey;
     pub use crate::tar_cat::tar_cat;
     pub use crate::unpack::{Destination, UnpackSummary, unpack};
     #[cfg(feature = "verity")]

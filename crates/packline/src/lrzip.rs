@@ -25,10 +25,10 @@ pub use tree::{LrzTreeCounts, lrz_unpack_tree};
 
 use crate::opened_input::OpenedInput;
 use crate::output_stream::{Checksum, OutputStream, refuse_target};
-use crate::request::no_lrz;
-use crate::source::{foreign_in, is_compressed, peeked, refuse_container};
+use crate::pack::no_lrz;
+use crate::sources::{foreign_in, is_compressed, peeked, refuse_container};
 use crate::{
-    CompressRequest, ContentKind, Error, FileIdentity, Observer, Output, PackRequest, Resources, Source, Temporaries,
+    CompressRequest, ContentKind, Error, FileIdentity, LrzRequest, Observer, Output, Resources, Source, Temporaries,
     must_differ,
 };
 
@@ -144,43 +144,23 @@ fn is_whole(
 /// Packs a tree, as a tar, into a .lrz file. A tar is packed as it is, but for its own compression.
 ///
 /// # Errors
-/// [`Error::Request`] for what a .lrz file cannot have; as [`lrz_pack`].
+/// [`Error::Request`] for a source that a .lrz file cannot have; as [`lrz_pack`].
 pub(crate) fn pack_tree(
-    request: PackRequest,
-    options: &WriteOptions,
-    prefix: Bytes,
+    source: Source,
+    target: Output,
+    request: LrzRequest,
+    resources: &Resources,
+    temporaries: &Temporaries,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
-    let PackRequest { source, target, changes, pseudo, order, resources, temporaries, .. } = request;
-    if order.is_some() {
-        return Err(no_lrz("an order of contents"));
-    }
-    if !changes.is_none() || pseudo.is_some() {
-        return Err(no_lrz("entries that are changed or left out"));
-    }
-    if request.offset != 0 {
-        return Err(no_lrz("an offset"));
-    }
-    if request.append_to.is_some() {
-        return Err(no_lrz("an image before the source"));
-    }
-    if request.verify {
-        return Err(no_lrz("verification while it is packed"));
-    }
-    if request.cache.is_some() {
-        return Err(no_lrz("a cache of blocks"));
-    }
-    #[cfg(feature = "verity")]
-    if request.verity.is_some() {
-        return Err(no_lrz("a hash tree"));
-    }
+    let LrzRequest { write: options, prefix } = request;
     if let (Source::TarFile { path: input }, Output::File { path, .. }) = (&source, &target) {
         must_differ(input, path)?;
     }
-    let open = || OutputStream::open(target, &temporaries);
+    let open = || OutputStream::open(target, temporaries);
     let (name, stream): (_, Box<dyn Read + Send>) = match source {
         Source::Directory { path, options: directory } => {
-            return pack_directory((path, directory, prefix), open()?, options, &resources, observer);
+            return pack_directory((path, directory, prefix), open()?, &options, resources, observer);
         }
         Source::TarStream { name, stream } => (name, stream),
         Source::TarFile { path } => match File::open(&path) {
@@ -195,7 +175,7 @@ pub(crate) fn pack_tree(
         Source::Entries { name, .. } => return Err(no_lrz(&format!("{name}: entries"))),
     };
     let mut output = open()?;
-    let written = pack_tar(&name, stream, &mut output, options, &resources, observer)?;
+    let written = pack_tar(&name, stream, &mut output, &options, resources, observer)?;
     output.finish(None, observer)?;
     Ok(written)
 }

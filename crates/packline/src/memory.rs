@@ -1,5 +1,8 @@
 //! Division of a limit on the memory of the whole process: workers, and bytes for content in flight and for the tree.
 
+use std::iter::Sum;
+use std::ops::Add;
+
 use packline_engine::Config;
 use packline_runtime::memory::{Grant, MemoryPlan, Shortage};
 use packline_squashfs::min_window;
@@ -11,85 +14,111 @@ const TREE_LEAST: u64 = 2 << 20;
 /// Minimum default of content in flight, bytes.
 const WINDOW_LEAST: u64 = 16 << 20;
 
-/// Memory demands of a pack.
-#[derive(Debug, Clone, Copy)]
-pub struct Demand<'a> {
-    /// Workers wanted; 0 for none.
-    pub workers: usize,
-    /// Whether the caller compresses besides the workers.
-    pub engine: &'a Config,
-    /// Bytes that the process may have resident, at most; `None` for no limit.
-    pub limit: Option<u64>,
-    /// Maximum bytes of content in flight; `None` for the default, which is never exceeded.
-    pub window: Option<u64>,
-    /// Block size, bytes.
-    pub block_size: u32,
-    /// Bytes that the tools of one worker take: encoders and scratch.
-    pub tool: u64,
-    /// Bytes that the source takes: read-ahead, decompressors.
-    pub source: u64,
+/// Memory that one party of a pack needs, bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Demand {
+    /// Whatever the number of workers.
+    pub(crate) least: u64,
+    /// For each worker.
+    pub(crate) per_worker: u64,
 }
 
-/// Bytes beyond what the fewest workers need, where the demand depends on the limit: the error names a limit that is enough.
-///
-/// # Errors
-/// [`Error::Memory`] if not even they fit.
-pub fn spare<'a>(demand: impl Fn(Option<u64>) -> Demand<'a>, limit: Option<u64>) -> Result<u64, Error> {
-    demand(limit).spare().map_err(|mut error| {
-        while let Error::Memory { needed, .. } = &mut error
-            && let Err(Error::Memory { needed: more, .. }) = demand(Some(*needed)).spare()
-            && more > *needed
-        {
-            *needed = more;
+impl Demand {
+    /// The demand of a party that does nothing on the workers.
+    pub(crate) fn of(least: u64) -> Demand {
+        Demand { least, per_worker: 0 }
+    }
+}
+
+impl Add for Demand {
+    type Output = Demand;
+
+    fn add(self, other: Demand) -> Demand {
+        Demand {
+            least: self.least.saturating_add(other.least),
+            per_worker: self.per_worker.saturating_add(other.per_worker),
         }
-        error
-    })
+    }
 }
 
-/// What a limit grants.
+impl Sum for Demand {
+    fn sum<I: Iterator<Item = Demand>>(demands: I) -> Demand {
+        demands.fold(Demand::default(), Add::add)
+    }
+}
+
+/// What decides the plan of a pack besides the demands of its parties.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits<'a> {
+    /// Workers wanted; 0 for none.
+    pub(crate) workers: usize,
+    /// Whether the caller compresses besides the workers.
+    pub(crate) engine: &'a Config,
+    /// Maximum resident bytes of the process; `None` for no limit.
+    pub(crate) memory: Option<u64>,
+    /// Maximum bytes of content in flight; `None` for the default, which is never exceeded.
+    pub(crate) window: Option<u64>,
+    /// Block size, bytes.
+    pub(crate) block_size: u32,
+}
+
+/// The workers and the memory of a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Workers.
-    pub workers: usize,
+    pub(crate) workers: usize,
     /// Maximum bytes of content in flight.
-    pub window: usize,
+    pub(crate) window: usize,
     /// Maximum bytes of content in flight and of the tree together.
-    pub shared: usize,
+    pub(crate) shared: usize,
 }
 
 impl Plan {
     /// Changes the memory of the source after the plan was made: from `granted` bytes to what it takes.
-    pub fn exchange(&mut self, granted: u64, taken: u64) {
+    pub(crate) fn exchange(&mut self, granted: u64, taken: u64) {
         self.shared = to_usize((self.shared as u64).saturating_add(granted).saturating_sub(taken));
     }
 }
 
-impl Demand<'_> {
+impl Limits<'_> {
+    /// Bytes beyond what the parties need with the fewest workers. `demand` returns the demand of all parties for a limit; the limit that an
+    /// error names is enough for the demand that comes with that limit.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the limit is too small.
+    pub(crate) fn spare(&self, demand: impl Fn(Option<u64>) -> Demand) -> Result<u64, Error> {
+        let spare = |limit: Option<u64>| {
+            let limits = Limits { memory: limit, ..*self };
+            limits.memory_plan(demand(limit)).spare(limit, self.workers).map_err(|shortage| self.refused(shortage))
+        };
+        spare(self.memory).map_err(|mut error| {
+            while let Error::Memory { needed, .. } = &mut error
+                && let Err(Error::Memory { needed: more, .. }) = spare(Some(*needed))
+                && more > *needed
+            {
+                *needed = more;
+            }
+            error
+        })
+    }
+
     /// Grants as many of the workers wanted as fit with enough content in flight to keep them busy, and then the default of content in
     /// flight, or what is left if that is less.
     ///
     /// # Errors
     /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
-    pub fn plan(&self) -> Result<Plan, Error> {
-        let Grant { workers, left } =
-            self.memory().plan(self.limit, self.workers).map_err(|shortage| self.refused(shortage))?;
+    pub(crate) fn plan(&self, demand: Demand) -> Result<Plan, Error> {
+        let granted = self.memory_plan(demand).plan(self.memory, self.workers);
+        let Grant { workers, left } = granted.map_err(|shortage| self.refused(shortage))?;
         let window = self.window(workers).min(left.saturating_sub(TREE_LEAST));
         Ok(Plan { workers, window: to_usize(window), shared: to_usize(left) })
     }
 
-    /// Bytes beyond what the fewest workers need; all there are without a limit.
-    ///
-    /// # Errors
-    /// [`Error::Memory`] if not even they fit.
-    pub fn spare(&self) -> Result<u64, Error> {
-        self.memory().spare(self.limit, self.workers).map_err(|shortage| self.refused(shortage))
-    }
-
     /// Half of the spare memory is kept for content in flight and the tree.
-    fn memory(&self) -> MemoryPlan {
+    fn memory_plan(&self, demand: Demand) -> MemoryPlan {
         MemoryPlan {
-            extra: self.source,
-            per_worker: self.tool,
+            extra: demand.least,
+            per_worker: demand.per_worker,
             caller_works: self.engine.help_out,
             min_window: min_window(self.block_size) as u64 + TREE_LEAST,
             window_per_worker: 0,
@@ -120,20 +149,25 @@ mod tests {
 
     static ALONE: LazyLock<Config> = LazyLock::new(Config::default);
 
-    fn demand(workers: usize, limit: Option<u64>) -> Demand<'static> {
-        Demand { workers, engine: &ALONE, limit, window: None, block_size: 128 << 10, tool: 2 << 20, source: 1 << 20 }
+    const DEMAND: Demand = Demand { least: 1 << 20, per_worker: 2 << 20 };
+
+    fn limits(workers: usize, memory: Option<u64>) -> Limits<'static> {
+        Limits { workers, engine: &ALONE, memory, window: None, block_size: 128 << 10 }
+    }
+
+    fn plan(workers: usize, memory: Option<u64>) -> Result<Plan, Error> {
+        limits(workers, memory).plan(DEMAND)
     }
 
     #[test]
     fn without_a_limit_everything_is_granted() {
-        let plan = demand(2, None).plan().unwrap();
-        assert_eq!(plan, Plan { workers: 2, window: 16 << 20, shared: usize::MAX });
-        assert_eq!(demand(64, None).plan().unwrap().window, 64 << 20);
+        assert_eq!(plan(2, None).unwrap(), Plan { workers: 2, window: 16 << 20, shared: usize::MAX });
+        assert_eq!(plan(64, None).unwrap().window, 64 << 20);
     }
 
     #[test]
     fn two_workers_fit_far_below_128_megabytes() {
-        let plan = demand(2, Some(64 << 20)).plan().unwrap();
+        let plan = plan(2, Some(64 << 20)).unwrap();
         assert_eq!((plan.workers, plan.window), (2, 16 << 20));
     }
 
@@ -141,10 +175,10 @@ mod tests {
     fn less_memory_means_fewer_workers_and_a_smaller_window() {
         let mut last = Plan { workers: usize::MAX, window: usize::MAX, shared: usize::MAX };
         for limit in (0..200u64).rev().map(|megabytes| megabytes << 20) {
-            let Ok(plan) = demand(16, Some(limit)).plan() else { continue };
+            let Ok(plan) = plan(16, Some(limit)) else { continue };
             assert!(plan.workers <= last.workers, "{limit}: {plan:?} after {last:?}");
             assert!(plan.window <= plan.shared && plan.window >= min_window(128 << 10));
-            assert!(demand(16, None).memory().fixed(plan.workers) + plan.shared as u64 <= limit);
+            assert!(limits(16, None).memory_plan(DEMAND).fixed(plan.workers) + plan.shared as u64 <= limit);
             last = plan;
         }
         assert_eq!(last.workers, 1);
@@ -152,23 +186,25 @@ mod tests {
 
     #[test]
     fn a_window_that_is_asked_for_is_a_bound() {
-        let asked = |window| Demand { window: Some(window), ..demand(2, None) }.plan().unwrap().window;
+        let asked = |window| Limits { window: Some(window), ..limits(2, None) }.plan(DEMAND).unwrap().window;
         assert_eq!(asked(1 << 20), 1 << 20);
         assert_eq!(asked(1 << 40), 16 << 20);
     }
 
     #[test]
     fn the_limit_named_is_enough_for_a_demand_that_grows_with_it() {
-        let growing = |limit: Option<u64>| Demand { source: limit.unwrap_or(0) / 5 + 7, ..demand(2, limit) };
-        let Err(Error::Memory { allowed: 0, needed, .. }) = spare(growing, Some(0)) else { panic!("granted") };
-        assert_eq!(spare(growing, Some(needed)).unwrap(), 0);
-        assert!(spare(growing, Some(needed - 1)).is_err());
+        let growing = |limit: Option<u64>| Demand { least: limit.unwrap_or(0) / 5 + 7, ..DEMAND };
+        let spare = |limit| limits(2, Some(limit)).spare(growing);
+        let Err(Error::Memory { allowed: 0, needed, .. }) = spare(0) else { panic!("granted") };
+        assert_eq!(spare(needed).unwrap(), 0);
+        assert!(spare(needed - 1).is_err());
     }
 
     #[test]
     fn absurd_demands_do_not_overflow() {
-        let absurd = Demand { tool: u64::MAX, source: u64::MAX, ..demand(1 << 20, Some(u64::MAX)) };
-        assert_eq!(absurd.plan().unwrap().window, 0);
-        assert!(Demand { limit: Some(u64::MAX - 1), ..absurd }.plan().is_err());
+        let absurd = Demand { least: u64::MAX, per_worker: u64::MAX };
+        let limits = limits(1 << 20, Some(u64::MAX));
+        assert_eq!(limits.plan(absurd + absurd).unwrap().window, 0);
+        assert!(Limits { memory: Some(u64::MAX - 1), ..limits }.plan(absurd).is_err());
     }
 }

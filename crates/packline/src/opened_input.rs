@@ -22,7 +22,7 @@ use crate::archive::stored;
 use crate::encrypted::{self, Identities, Share};
 use crate::output_stream::refuse_target;
 #[cfg(feature = "pln")]
-use crate::source::peeked;
+use crate::sources::peeked;
 #[cfg(feature = "pln")]
 use crate::tail_stream::TailStream;
 use crate::{Error, Output};

@@ -8,8 +8,7 @@ use packline_runtime::escape::Escape;
 use packline_tree::tar::TarOptions;
 use packline_tree::{Bytes, Content, Extent, LINK_HOPS_MAX, NO_XATTR, Namespace, Tree};
 
-use crate::request::DEFAULT_META;
-use crate::{Archive, Error, Resources};
+use crate::{Archive, DEFAULT_META, Error, Resources};
 
 /// Bytes of content that are read at once.
 const PIECE: usize = 64 << 10;

@@ -18,7 +18,7 @@ use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of, refuse_incomp
 
 use appended::{Appended, without_tree};
 pub use check::{AppendedTree, VerityCheck, appended_tree, refuse_incomplete_tree, verity_check};
-pub(crate) use packing::{Finished, Packing};
+pub(crate) use packing::Packing;
 use sidecars::Sidecars;
 pub use signing::read_signer;
 

@@ -1,8 +1,6 @@
 //! Outputs: bytes in order, and optional operations.
 
-use std::cell::RefCell;
 use std::io::{self, Write};
-use std::rc::Rc;
 
 /// Takes the bytes of an output. Used only on the caller's thread. An output that is a stream can only append.
 pub trait Sink {
@@ -77,30 +75,30 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// An output that outlives its writer.
-impl<S: Sink> Sink for Rc<RefCell<S>> {
+/// An output that its writer borrows.
+impl<S: Sink + ?Sized> Sink for &mut S {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.borrow_mut().append(bytes)
+        (**self).append(bytes)
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
-        self.borrow_mut().write_at(offset, bytes)
+        (**self).write_at(offset, bytes)
     }
 
     fn reads_back(&self) -> bool {
-        self.borrow().reads_back()
+        (**self).reads_back()
     }
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.borrow_mut().read_at(offset, buffer)
+        (**self).read_at(offset, buffer)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.borrow_mut().sync()
+        (**self).sync()
     }
 
     fn skip_zeros(&mut self, count: u64) -> io::Result<bool> {
-        self.borrow_mut().skip_zeros(count)
+        (**self).skip_zeros(count)
     }
 }
 

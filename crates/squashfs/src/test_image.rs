@@ -1,8 +1,5 @@
 //! Small images for the tests of this crate.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use packline_cache::Lookup;
 use packline_codec::Spec;
 use packline_engine::Config;
@@ -13,9 +10,6 @@ use crate::{FileHints, Options, Start, Writer};
 /// Block size of the test images, bytes.
 pub(crate) const BLOCK: usize = 4096;
 pub(crate) const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
-
-/// An image that a test can still access after the writer is dropped.
-pub(crate) type Shared = Rc<RefCell<Vec<u8>>>;
 
 /// The content of a file, and how far it was read.
 pub(crate) struct Content(pub(crate) Vec<u8>, pub(crate) usize);
@@ -72,13 +66,13 @@ pub(crate) fn image_with(
     lookup: Lookup,
     workers: usize,
 ) -> Vec<u8> {
-    let sink = Shared::default();
+    let mut image = Vec::new();
     let start = Start { root: META, defaults: META, input: "test".into(), memory: usize::MAX, verify: false, lookup };
     let config = Config::new(workers, 1 << 20);
-    let mut writer = Writer::new(Box::new(sink.clone()), options.clone(), config, start).unwrap();
+    let mut writer = Writer::new(&mut image, options.clone(), config, start).unwrap();
     for (entry, bytes) in entries {
         writer.add(&entry, FileHints::default(), &mut Content(bytes, 0)).unwrap();
     }
     writer.finish().unwrap();
-    sink.take()
+    image
 }

@@ -55,11 +55,11 @@ impl<S: Sink> HashingSink<S> {
         HashingSink { inner, salt, config, map: None, results, piece, hashed: 0, appended: 0, again }
     }
 
-    /// Waits for the hashes of all blocks. Nothing may be written after that.
+    /// Waits for the hashes of all blocks, and returns them.
     ///
     /// # Errors
     /// [`Error::Size`] if the bytes written are not whole blocks; those of reading back and of the temporary file.
-    pub fn finish(&mut self) -> Result<(), Error> {
+    pub fn finish(mut self) -> Result<Leaves, Error> {
         let bytes = self.hashed + self.piece.len() as u64;
         if bytes == 0 || !bytes.is_multiple_of(BLOCK_BYTES) {
             return Err(Error::Size { bytes });
@@ -69,12 +69,8 @@ impl<S: Sink> HashingSink<S> {
         }
         let mut map = self.map.take().ok_or_else(|| Error::Internal("nothing was hashed".into()))?;
         map.drain(&mut |hashed| self.results.take(hashed))?;
-        self.rehash()
-    }
-
-    /// The hashes.
-    pub fn leaves(&mut self) -> &mut Leaves {
-        &mut self.results.leaves
+        self.rehash()?;
+        Ok(self.results.leaves)
     }
 
     /// Replaces the hashes of blocks that were written again.

@@ -5,13 +5,10 @@ mod counts;
 mod curve;
 mod dated;
 mod instructions;
-mod longrange;
 mod machine;
 mod mount;
 mod rebuild;
 mod recorded;
-mod schedule;
-mod slack;
 mod stream;
 mod update_traffic;
 
@@ -29,16 +26,10 @@ pub enum Benchmark {
     Codec(recorded::Options),
     /// Compare size and processor time of our levels and the libraries' on blocks in memory; DATE-curve.{csv,md}
     Curve(curve::Options),
-    /// Measure the long-range stage alone: throughput by number of workers, matches, memory
-    Longrange(longrange::Options),
     /// Read a large file through a mount, with packline and squashfuse
     Mount(mount::Options),
     /// Pack a tree again after small changes: with a block cache, with the earlier image as base, with both, and without
     Rebuild(rebuild::Options),
-    /// Compare ways of scheduling in one process, on workloads that are difficult for queues
-    Schedule(schedule::Options),
-    /// Write .pln files of about the size of a record in a loop: open, write, fsync, close
-    Slack(slack::Options),
     /// Compress and decompress a file with packline and other programs
     Stream(stream::Options),
     /// Compare what updates from one image to another move, by casync, desync, RAUC, zsync, xdelta3 and packline delta
@@ -56,11 +47,8 @@ impl Benchmark {
             Benchmark::Unpack(options) => recorded::run("unpack", options),
             Benchmark::Codec(options) => recorded::run("codec", options),
             Benchmark::Curve(options) => optimized(|| curve::run(options)),
-            Benchmark::Longrange(options) => optimized(|| longrange::run(options)),
             Benchmark::Mount(options) => mount::run(options),
             Benchmark::Rebuild(options) => rebuild::run(options),
-            Benchmark::Schedule(options) => optimized(|| schedule::run(options)),
-            Benchmark::Slack(options) => optimized(|| slack::run(options)),
             Benchmark::Stream(options) => stream::run(options),
             Benchmark::UpdateTraffic(options) => update_traffic::run(options),
             Benchmark::Instructions(options) => instructions::run(options),

@@ -1,7 +1,5 @@
 //! Deltas in memory, and images.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use packline_codec::Spec;
@@ -74,7 +72,7 @@ impl Source for Content {
 
 /// An image of some files.
 pub fn image(files: &[(String, Vec<u8>)], codec: &str, block_size: u32) -> Vec<u8> {
-    let sink = Rc::<RefCell<Vec<u8>>>::default();
+    let mut image = Vec::new();
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = block_size;
     let start = Start {
@@ -85,12 +83,12 @@ pub fn image(files: &[(String, Vec<u8>)], codec: &str, block_size: u32) -> Vec<u
         verify: false,
         lookup: Default::default(),
     };
-    let mut writer = Writer::new(Box::new(sink.clone()), options, Config::new(0, 1 << 20), start).unwrap();
+    let mut writer = Writer::new(&mut image, options, Config::new(0, 1 << 20), start).unwrap();
     for (path, bytes) in files {
         let kind = Kind::File { size: bytes.len() as u64 };
         let entry = Entry { path: path.as_bytes().to_vec(), kind, meta: META, xattrs: Vec::new() };
         writer.add(&entry, FileHints::default(), &mut Content(bytes.clone(), 0)).unwrap();
     }
     writer.finish().unwrap();
-    sink.take()
+    image
 }

@@ -16,7 +16,7 @@ use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kin
 
 use super::{PIPE_BYTES, PIPE_CHUNKS, needing_more, pack_stream, source_failed, with_less};
 use crate::output_stream::OutputStream;
-use crate::source::leave_out;
+use crate::sources::leave_out;
 use crate::{Error, Observer, Resources};
 
 /// Bytes of content read at a time.

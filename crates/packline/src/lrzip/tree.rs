@@ -16,7 +16,7 @@ use packline_tree::threads;
 use super::extract::Extraction;
 use super::{OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits, with_less};
 use crate::ContentKind::{self, Compressed, Tar};
-use crate::source::head_of;
+use crate::sources::head_of;
 use crate::{Error, Observer, Resources};
 
 /// Memory that the reader of a tar takes, bytes: the pipe, a buffer, what is kept to the end.

@@ -1,28 +1,23 @@
 //! The tree of an image that is being packed: its blocks are hashed while they are written.
 
-use std::cell::RefCell;
 use std::fs::File;
 use std::path::Path;
-use std::rc::Rc;
 
-use packline_runtime::{OutputFile, Sink};
-use packline_verity::{BLOCK, HashingSink, write_tree};
+use packline_runtime::{OutputFile, WriteBehind};
+use packline_squashfs::Summary;
+use packline_verity::{BLOCK, HashingSink, Leaves, write_tree};
 
 use super::sidecars::{Named, Sidecars};
 use super::{VerityOptions, VerityPlace, VeritySummary, fault, scratch_file};
-use crate::pack::pool;
-use crate::squashfs::{Job, SharedSink};
+use crate::pack::{ImageJob, pool};
+use crate::sources::ObservedSource;
 use crate::{Error, Observer, Output, Resources, Temporaries};
-
-/// A sink around the image's.
-type Hashing = Rc<RefCell<HashingSink<SharedSink>>>;
 
 /// A tree in the making, and the files beside its image.
 pub(crate) struct Packing {
     options: VerityOptions,
     sidecars: Sidecars,
     spool: File,
-    hashing: Option<Hashing>,
     made: Option<VeritySummary>,
 }
 
@@ -50,7 +45,7 @@ impl Packing {
             return Err(request("a hash tree of an image that is not whole blocks of 4096 bytes", expected));
         }
         let sidecars = Sidecars::open(path, &options, *force, temporaries)?;
-        Ok(Packing { options, sidecars, spool: scratch_file(path, resources)?, hashing: None, made: None })
+        Ok(Packing { options, sidecars, spool: scratch_file(path, resources)?, made: None })
     }
 
     /// Refuses an output whose end is not that of the image.
@@ -73,33 +68,41 @@ impl Packing {
         Ok(Finished { named: self.sidecars.finish(observer)?, made })
     }
 
-    /// A sink that passes all on to the image's and hashes it, and the job with the pool of workers that both use.
-    pub(crate) fn around(&mut self, mut job: Job, image: &SharedSink) -> Result<(Job, Box<dyn Sink>), Error> {
-        let workers = pool(&job.resources, job.plan.workers, &job.display_path)?;
+    /// Writes an image, whose blocks are hashed on their way to `sink`, and then the tree. Everything is written when this returns, but may
+    /// not be flushed.
+    ///
+    /// # Errors
+    /// As for [`ImageJob::write`], and those of the files beside the image.
+    pub(crate) fn write(
+        &mut self,
+        mut job: ImageJob,
+        sink: &mut WriteBehind,
+        source: &mut ObservedSource<'_>,
+    ) -> Result<Summary, Error> {
+        let path = job.display_path.clone();
+        // The hashes are computed by the workers that compress.
+        let workers = pool(&job.resources, job.plan.workers, &path)?;
         job.resources.engine.pool = Some(workers);
         let config = job.resources.engine.sized(job.plan.workers, 0, &job.resources.cancel);
-        let spool = self.spool.try_clone().map_err(|cause| super::scratch_fault(&job.display_path, cause))?;
-        let hashing = HashingSink::new(image.clone(), self.options.salt.clone(), spool, config);
-        let hashing = Rc::new(RefCell::new(hashing));
-        self.hashing = Some(hashing.clone());
-        Ok((job, Box::new(hashing)))
+        let spool = self.spool.try_clone().map_err(|cause| super::scratch_fault(&path, cause))?;
+        let mut hashing = HashingSink::new(&mut *sink, self.options.salt.clone(), spool, config);
+        let summary = job.write(&mut hashing, source)?;
+        let leaves = hashing.finish().map_err(|cause| fault(&path, cause))?;
+        self.write_tree(leaves, sink, &path)?;
+        Ok(summary)
     }
 
-    /// The image is whole: makes the tree.
-    pub(crate) fn complete(&mut self, image: &SharedSink, path: &Path) -> Result<(), Error> {
-        let Some(hashing) = self.hashing.take() else { return Ok(()) };
-        let mut hashing = hashing.borrow_mut();
-        hashing.finish().map_err(|cause| fault(path, cause))?;
-        let (leaves, uuid, place) = (hashing.leaves(), self.options.uuid, self.options.place);
+    fn write_tree(&mut self, mut leaves: Leaves, image: &mut WriteBehind, path: &Path) -> Result<(), Error> {
+        let VerityOptions { uuid, place, .. } = self.options;
         let tree = match place {
-            VerityPlace::Files => self.sidecars.write_tree(leaves, uuid)?,
+            VerityPlace::Files => self.sidecars.write_tree(&mut leaves, uuid)?,
             VerityPlace::Append => {
                 let at = leaves.count() * BLOCK as u64;
-                write_tree(leaves, uuid, &mut *image.borrow_mut(), at).map_err(|cause| fault(path, cause))?
+                write_tree(&mut leaves, uuid, image, at).map_err(|cause| fault(path, cause))?
             }
         };
         self.sidecars.write_root_hash(&tree, &self.options)?;
-        self.made = Some(VeritySummary::new(tree, leaves, place, Vec::new()));
+        self.made = Some(VeritySummary::new(tree, &leaves, place, Vec::new()));
         Ok(())
     }
 }

@@ -4,29 +4,32 @@
 use std::fs;
 use std::path::Path;
 
-use packline::requests::{AppendTo, BaseBlocks, BaseImage, ImageSummary, PackOptions, PackRequest, PackSummary, pack};
-use packline::{Container, Error, Image, Output, Resources, Source, Unobserved};
+use packline::requests::{AppendTo, BaseBlocks, BaseImage, ImageRequest, ImageSummary, PackRequest, PackSummary, pack};
+use packline::{Error, Image, Output, Resources, Source, Unobserved};
 use packline_image::ImagePlace;
 use packline_testkit::Random;
 
 use crate::place;
 
-fn request(tree: &Path, image: &Path, codec: &str) -> Result<PackRequest, Error> {
-    let options = PackOptions::parse(Container::SquashFs, Some(codec), Some(4096))?;
-    let output = Output::File { path: image.to_path_buf(), force: true };
-    let mut request = PackRequest::new(Source::directory(tree), output, options);
+fn image(codec: &str) -> Result<ImageRequest, Error> {
+    ImageRequest::parse(Some(codec), Some(4096))
+}
+
+fn request(tree: &Path, path: &Path, image: ImageRequest) -> PackRequest {
+    let output = Output::File { path: path.to_path_buf(), force: true };
+    let mut request = PackRequest::new(Source::directory(tree), output, image);
     request.resources = Resources::new(2);
-    Ok(request)
+    request
 }
 
 fn packed(tree: &Path, image: &Path, codec: &str, base: Option<(&Path, BaseBlocks)>) -> Result<ImageSummary, Error> {
-    let mut request = request(tree, image, codec)?;
-    request.base.extend(base.map(|(path, blocks)| {
+    let mut packed = self::image(codec)?;
+    packed.base.extend(base.map(|(path, blocks)| {
         let mut base = BaseImage::new(ImagePlace::new(path));
         base.blocks = blocks;
         base
     }));
-    summary(request)
+    summary(request(tree, image, packed))
 }
 
 fn summary(request: PackRequest) -> Result<ImageSummary, Error> {
@@ -69,9 +72,10 @@ fn a_limit_of_memory_does_not_change_what_is_appended_to() {
     fs::create_dir(&before).unwrap();
     (0..300).for_each(|file| fs::write(before.join(file.to_string()), random.prose(20_000)).unwrap());
     let appended = |old: &str, memory| {
-        let mut request = request(&tree, &at("new"), "gzip")?;
-        let image = Image::open(at(old))?;
-        request.append_to = Some(AppendTo { image, directory: b"before".to_vec(), edit: None });
+        let mut new = image("gzip")?;
+        let old = Image::open(at(old))?;
+        new.append_to = Some(AppendTo { image: old, directory: b"before".to_vec(), edit: None });
+        let mut request = request(&tree, &at("new"), new);
         request.resources.memory = memory;
         summary(request).map(|summary| summary.base)
     };

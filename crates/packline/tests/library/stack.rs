@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use packline::requests::{PackOptions, PackRequest, pack};
-use packline::{Container, Image, Observer, Output, Packer, Pass, Progress, Resources, Selection, Source, Unobserved};
+use packline::requests::{ImageRequest, PackRequest, pack};
+use packline::{Image, Observer, Output, Packer, Pass, Progress, Resources, Selection, Source, Unobserved};
 use packline_tree::{ContentOrder, DirectoryOptions, DirectorySource, FileList, RestOrder};
 
 fn directory() -> tempfile::TempDir {
@@ -54,7 +54,7 @@ fn what_no_stack_can_have_is_refused() {
     let top = directory();
     let refused = |source: Source| {
         let target = Output::File { path: top.path().join("out.sqfs"), force: false };
-        let options = PackOptions::parse(Container::SquashFs, None, None).unwrap();
+        let options = ImageRequest::parse(None, None).unwrap();
         let error = pack(PackRequest::new(source, target, options), &mut Unobserved).unwrap_err().to_string();
         assert!(!top.path().join("out.sqfs").exists());
         error
@@ -103,10 +103,10 @@ impl Observer for Reports {
 fn lines_of_an_order_that_name_nothing_are_reported_before_contents_are_compared() {
     let top = directory();
     let target = Output::File { path: top.path().join("out.sqfs"), force: true };
-    let options = PackOptions::parse(Container::SquashFs, None, None).unwrap();
-    let mut request = PackRequest::new(Source::directory(top.path().join("b")), target, options);
+    let mut image = ImageRequest::parse(None, None).unwrap();
     let list = FileList::parse("list", b"none\nz\nnor/this\n").unwrap();
-    request.order = Some(ContentOrder::new(list, RestOrder::Similar));
+    image.order = Some(ContentOrder::new(list, RestOrder::Similar));
+    let request = PackRequest::new(Source::directory(top.path().join("b")), target, image);
     let mut reports = Reports::default();
     pack(request, &mut reports).unwrap();
     let expected = ["list: 2 lines name no file of the source, such as none (line 1)", "comparing"];
@@ -118,9 +118,9 @@ fn comparing_contents_is_a_pass_of_its_own() {
     let top = directory();
     let passes = |rest| {
         let target = Output::File { path: top.path().join("out.sqfs"), force: true };
-        let options = PackOptions::parse(Container::SquashFs, None, None).unwrap();
-        let mut request = PackRequest::new(Source::directory(top.path().join("b")), target, options);
-        request.order = Some(ContentOrder::new(FileList::default(), rest));
+        let mut image = ImageRequest::parse(None, None).unwrap();
+        image.order = Some(ContentOrder::new(FileList::default(), rest));
+        let request = PackRequest::new(Source::directory(top.path().join("b")), target, image);
         let mut passes = Passes::default();
         pack(request, &mut passes).unwrap();
         passes.0

@@ -17,9 +17,9 @@ use crate::{Error, Options, STORED_BLOCK, data_start};
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
 /// The in-order steps of packing: decides in order, writes in order.
-pub(crate) struct DataWriter {
+pub(crate) struct DataWriter<'s> {
     pub(crate) decisions: Decisions,
-    pub(crate) sink: Box<dyn Sink>,
+    pub(crate) sink: &'s mut dyn Sink,
     /// Offset of the next bytes, absolute.
     pub(crate) position: u64,
     /// All parts so far.
@@ -30,14 +30,14 @@ pub(crate) struct DataWriter {
     scratch: Vec<u8>,
 }
 
-impl DataWriter {
+impl<'s> DataWriter<'s> {
     /// `window` bounds the memory of the pipeline, bytes; `verify`: whether parts are recorded.
     pub(crate) fn new(
         options: &Options,
-        sink: Box<dyn Sink>,
+        sink: &'s mut dyn Sink,
         window: usize,
         verify: bool,
-    ) -> Result<DataWriter, Error> {
+    ) -> Result<DataWriter<'s>, Error> {
         let (decisions, written) = (Decisions::new(options, window), Written::new(verify));
         let (position, spacing) = (data_start(options)?, Spacing::new(options));
         let checksum = Record::is_wanted(options).then(crc32fast::Hasher::new);
@@ -139,7 +139,7 @@ impl DataWriter {
     }
 }
 
-impl Sequencer<HashTask, CompressTask> for DataWriter {
+impl Sequencer<HashTask, CompressTask> for DataWriter<'_> {
     fn decide(&mut self, hashed: Hashed, next: &mut Outbox<CompressTask>) -> Result<(), Error> {
         self.decisions.decide(hashed, next)
     }

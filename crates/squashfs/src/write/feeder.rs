@@ -69,7 +69,7 @@ impl Feeder {
         cut: FileCut,
         source: &mut dyn Source,
         pipeline: &mut BlockPipeline,
-        data: &mut DataWriter,
+        data: &mut DataWriter<'_>,
     ) -> Result<(), Error> {
         let mut at = Cursor { cut, left: cut.size, hole: 0, loose: 0 };
         while at.left > 0 {
@@ -88,7 +88,7 @@ impl Feeder {
     }
 
     /// Submits the open slab, if it has any content.
-    pub(crate) fn flush(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter) -> Result<(), Error> {
+    pub(crate) fn flush(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Error> {
         match self.open.take() {
             Some(slab) if !slab.items.is_empty() => send(slab, pipeline, data),
             _ => Ok(()),
@@ -100,7 +100,7 @@ impl Feeder {
         &mut self,
         at: &mut Cursor,
         pipeline: &mut BlockPipeline,
-        data: &mut DataWriter,
+        data: &mut DataWriter<'_>,
     ) -> Result<bool, Error> {
         if at.hole == 0 || at.loose > 0 || !at.cut.rules.sparse {
             return Ok(false);
@@ -120,7 +120,12 @@ impl Feeder {
     }
 
     /// Makes sure that the next piece fits into the open slab.
-    fn ensure_slab(&mut self, at: &Cursor, pipeline: &mut BlockPipeline, data: &mut DataWriter) -> Result<(), Error> {
+    fn ensure_slab(
+        &mut self,
+        at: &Cursor,
+        pipeline: &mut BlockPipeline,
+        data: &mut DataWriter<'_>,
+    ) -> Result<(), Error> {
         let piece = self.block_size.min(usize::try_from(at.left).unwrap_or(usize::MAX));
         let full = |slab: &Slab| self.pool.buffer_size() - slab.filled < piece;
         if at.loose == 0 && self.open.as_ref().is_some_and(full) {
@@ -130,14 +135,14 @@ impl Feeder {
     }
 
     /// Opens a slab if none is open; another one if the list of its pieces gets long, however few bytes they have.
-    fn limit_items(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter) -> Result<(), Error> {
+    fn limit_items(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Error> {
         if self.open.as_ref().is_some_and(|slab| slab.items.len() >= MAX_ITEMS) {
             self.flush(pipeline, data)?;
         }
         self.open_slab(pipeline, data)
     }
 
-    fn open_slab(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter) -> Result<(), Error> {
+    fn open_slab(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Error> {
         if self.open.is_none() {
             let size = self.pool.buffer_size();
             let mut products = pipeline.reserve(3 * size, data).map_err(of_fault)?;
@@ -211,7 +216,7 @@ impl Cursor {
 }
 
 /// Submits a slab and returns the memory that its pieces will not need.
-fn send(mut slab: Slab, pipeline: &mut BlockPipeline, data: &mut DataWriter) -> Result<(), Error> {
+fn send(mut slab: Slab, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Error> {
     let needed = slab.items.iter().map(|item| reserved(item.piece, item.range.len())).sum();
     slab.products.shrink_to(needed);
     pipeline.submit(slab, data).map_err(of_fault)

@@ -8,36 +8,36 @@ use packline_runtime::Observer;
 use packline_tree::{Entry, Kind};
 
 use crate::format::superblock::SUPERBLOCK_BYTES;
-use crate::test_image::{BLOCK, Content, META, Shared, entry, file};
+use crate::test_image::{BLOCK, Content, META, entry, file};
 use crate::{Error, FileHints, Options, ReadBack, Sink, Start, Writer};
 
 /// A sink whose medium changes one bit when it is synced.
-struct Faulty {
-    image: Shared,
+struct Faulty<'i> {
+    image: &'i mut Vec<u8>,
     /// The bit, counted from the image's first.
     bit: u64,
     syncs: u32,
 }
 
-impl Faulty {
+impl Faulty<'_> {
     fn change(&mut self) {
         let of_superblock = self.bit / 8 < SUPERBLOCK_BYTES;
         // The superblock is written after the rest was found right.
         if self.syncs == 1 + u32::from(of_superblock)
-            && let Some(byte) = self.image.borrow_mut().get_mut((self.bit / 8) as usize)
+            && let Some(byte) = self.image.get_mut((self.bit / 8) as usize)
         {
             *byte ^= 1 << (self.bit % 8);
         }
     }
 }
 
-impl Sink for Faulty {
+impl Sink for Faulty<'_> {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.image.append(bytes)
+        Sink::append(self.image, bytes)
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
-        self.image.write_at(offset, bytes)
+        Sink::write_at(self.image, offset, bytes)
     }
 
     fn reads_back(&self) -> bool {
@@ -45,7 +45,7 @@ impl Sink for Faulty {
     }
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.image.read_at(offset, buffer)
+        Sink::read_at(self.image, offset, buffer)
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -89,7 +89,7 @@ impl Observer for Calls {
 }
 
 /// Packs with a bit that changes, on so many workers.
-fn pack(codec: &str, bit: u64, workers: usize, image: &Shared) -> Result<Option<ReadBack>, Error> {
+fn pack(codec: &str, bit: u64, workers: usize, image: &mut Vec<u8>) -> Result<Option<ReadBack>, Error> {
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BLOCK as u32;
     let start = Start {
@@ -100,8 +100,8 @@ fn pack(codec: &str, bit: u64, workers: usize, image: &Shared) -> Result<Option<
         verify: true,
         lookup: Default::default(),
     };
-    let sink = Faulty { image: image.clone(), bit, syncs: 0 };
-    let mut writer = Writer::new(Box::new(sink), options, Config::new(workers, 1 << 20), start).unwrap();
+    let mut sink = Faulty { image, bit, syncs: 0 };
+    let mut writer = Writer::new(&mut sink, options, Config::new(workers, 1 << 20), start).unwrap();
     for (entry, bytes) in entries() {
         writer.add(&entry, FileHints::default(), &mut Content(bytes, 0)).unwrap();
     }
@@ -116,29 +116,29 @@ fn pack(codec: &str, bit: u64, workers: usize, image: &Shared) -> Result<Option<
 fn each_of_a_thousand_changed_bits_is_found() {
     let codecs = ["gzip", "zstd", "xz", "lz4", "lzo"];
     for (number, codec) in codecs.iter().enumerate() {
-        let whole = Shared::default();
-        let read = pack(codec, u64::MAX, 0, &whole).unwrap().unwrap();
-        let (bits, superblock) = (whole.borrow().len() as u64 * 8, SUPERBLOCK_BYTES * 8);
+        let mut whole = Vec::new();
+        let read = pack(codec, u64::MAX, 0, &mut whole).unwrap().unwrap();
+        let (bits, superblock) = (whole.len() as u64 * 8, SUPERBLOCK_BYTES * 8);
         assert!(read.bytes * 8 == bits && read.parts > 8, "{read:?}");
         let step = bits / 200;
         for fault in 0..200 {
             // All over the image, and 20 in the superblock.
             let bit = if fault < 20 { fault * superblock / 20 + number as u64 } else { fault * step + fault % 8 };
-            let image = Shared::default();
-            let found = pack(codec, bit, 0, &image);
+            let mut image = Vec::new();
+            let found = pack(codec, bit, 0, &mut image);
             let offset = match &found {
                 Err(Error::ReadBack { offset, what, .. }) if !what.is_empty() => *offset,
                 other => panic!("{codec}: bit {bit} of {bits}: {other:?}"),
             };
             assert!(offset <= bit / 8 && bit / 8 - offset <= 70_000, "{codec}: bit {bit}: {found:?}");
-            assert!(image.borrow()[..4] == [0; 4], "{codec}: bit {bit}: the image has a superblock");
+            assert!(image[..4] == [0; 4], "{codec}: bit {bit}: the image has a superblock");
         }
     }
 }
 
 #[test]
 fn workers_find_the_same_fault() {
-    let message = |workers| pack("zstd", 30_001, workers, &Shared::default()).unwrap_err().to_string();
+    let message = |workers| pack("zstd", 30_001, workers, &mut Vec::new()).unwrap_err().to_string();
     let serial = message(0);
     assert!(serial.contains(" at byte ") && serial.contains("d/noise"), "{serial}");
     assert!([1, 2, 7].into_iter().all(|workers| message(workers) == serial));
@@ -147,8 +147,8 @@ fn workers_find_the_same_fault() {
 #[test]
 fn verification_changes_no_byte() {
     for codec in ["none", "gzip", "lzma"] {
-        let image = Shared::default();
-        pack(codec, u64::MAX, 2, &image).unwrap();
-        assert!(*image.borrow() == crate::test_image::image(entries(), codec, |_| {}), "{codec}");
+        let mut image = Vec::new();
+        pack(codec, u64::MAX, 2, &mut image).unwrap();
+        assert!(image == crate::test_image::image(entries(), codec, |_| {}), "{codec}");
     }
 }

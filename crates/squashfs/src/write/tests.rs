@@ -10,7 +10,7 @@ use packline_tree::{Entry, Extent, Kind, Meta, Source};
 use proptest::prelude::*;
 
 use crate::read::{Image, Opening, Origin};
-use crate::test_image::{self, Shared};
+use crate::test_image;
 use crate::{DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, Writer, data_start};
 
 const BLOCK: usize = 4096;
@@ -66,12 +66,12 @@ fn options(codec: &str) -> Options {
     options
 }
 
-fn writer(sink: &Shared, options: &Options, config: Config) -> Writer {
-    Writer::new(Box::new(sink.clone()), options.clone(), config, start(usize::MAX)).unwrap()
+fn writer<'s>(sink: &'s mut Vec<u8>, options: &Options, config: Config) -> Writer<'s> {
+    Writer::new(sink, options.clone(), config, start(usize::MAX)).unwrap()
 }
 
 fn add(
-    writer: &mut Writer,
+    writer: &mut Writer<'_>,
     number: usize,
     bytes: &[u8],
     hints: FileHints,
@@ -91,24 +91,23 @@ fn pack(
     step: usize,
     hole: usize,
 ) -> (Vec<u8>, DataLayout) {
-    let sink = Shared::default();
-    let mut writer = writer(&sink, options, config);
+    let mut image = Vec::new();
+    let mut writer = writer(&mut image, options, config);
     for (number, (bytes, hints)) in files.iter().enumerate() {
         add(&mut writer, number, bytes, *hints, step, hole).unwrap();
     }
     let layout = writer.finish_data_for_tests().unwrap();
-    let image = sink.borrow().clone();
     (image, layout)
 }
 
 fn image(files: &[(Vec<u8>, FileHints)], options: &Options, config: Config, step: usize) -> Vec<u8> {
-    let sink = Shared::default();
-    let mut writer = writer(&sink, options, config);
+    let mut image = Vec::new();
+    let mut writer = writer(&mut image, options, config);
     for (number, (bytes, hints)) in files.iter().enumerate() {
         add(&mut writer, number, bytes, *hints, step, usize::MAX).unwrap();
     }
     writer.finish().unwrap();
-    sink.take()
+    image
 }
 
 fn block(image: &[u8], start: u64, size_word: u32, space: usize, codec: &Spec) -> Vec<u8> {
@@ -268,13 +267,13 @@ fn holes_take_no_place_and_no_time() {
             (0, None)
         }
     }
-    let sink = Shared::default();
-    let mut writer = writer(&sink, &options, Config::new(1, 0));
+    let mut image = Vec::new();
+    let mut writer = writer(&mut image, &options, Config::new(1, 0));
     let entry = Entry { path: b"hole".to_vec(), kind: Kind::File { size }, meta: META, xattrs: Vec::new() };
     writer.add(&entry, FileHints::default(), &mut Empty(false)).unwrap();
     let layout = writer.finish_data_for_tests().unwrap();
     assert_eq!((layout.files[0].sparse, layout.files[0].blocks), (size, (size / BLOCK as u64) as u32));
-    assert!(sink.borrow().len() < 200);
+    assert!(image.len() < 200);
 }
 
 /// As mksquashfs writes it: unsquashfs 4.4 and 4.5 refuse all other images without fragment blocks.
@@ -292,8 +291,8 @@ fn an_empty_fragment_table_starts_where_the_next_table_starts() {
 
 #[test]
 fn a_failing_source_is_named() {
-    let sink = Shared::default();
-    let mut writer = writer(&sink, &options("lz4"), Config::new(2, 0));
+    let mut image = Vec::new();
+    let mut writer = writer(&mut image, &options("lz4"), Config::new(2, 0));
     add(&mut writer, 0, &text(1, 3 * BLOCK), FileHints::default(), 999, usize::MAX).unwrap();
     let kind = Kind::File { size: 3 * BLOCK as u64 };
     let entry = Entry { path: b"broken".to_vec(), kind, meta: META, xattrs: Vec::new() };
@@ -315,7 +314,8 @@ fn a_full_sink_is_named_with_its_offset() {
         }
     }
     for config in [Config::new(2, 0), Config::new(0, 0)] {
-        let mut writer = Writer::new(Box::new(Full), options("gzip"), config, start(usize::MAX)).unwrap();
+        let mut full = Full;
+        let mut writer = Writer::new(&mut full, options("gzip"), config, start(usize::MAX)).unwrap();
         let added = add(&mut writer, 0, &text(1, BLOCK), FileHints::default(), 999, usize::MAX);
         let error = added.and_then(|()| writer.finish().map(drop)).unwrap_err();
         assert!(error.to_string().starts_with("cannot write the image at byte 96: "), "{error}");
@@ -324,9 +324,9 @@ fn a_full_sink_is_named_with_its_offset() {
 
 #[test]
 fn a_tree_too_large_for_the_memory_says_so() {
-    let sink = Shared::default();
+    let mut image = Vec::new();
     let config = Config::new(0, 1 << 20);
-    let mut writer = Writer::new(Box::new(sink.clone()), options("lz4"), config, start(2 << 20)).unwrap();
+    let mut writer = Writer::new(&mut image, options("lz4"), config, start(2 << 20)).unwrap();
     let result = (0..100_000).try_for_each(|number| add(&mut writer, number, b"", FileHints::default(), 1, usize::MAX));
     let error = result.unwrap_err().to_string();
     assert!(error.contains("larger memory limit"), "{error}");

@@ -127,9 +127,9 @@ pub struct Summary {
     pub workers: Vec<WorkerStats>,
 }
 
-pub struct Writer {
+pub struct Writer<'s> {
     pipeline: BlockPipeline,
-    data: DataWriter,
+    data: DataWriter<'s>,
     feeder: Feeder,
     namespace: Namespace,
     xattrs: XattrTable,
@@ -142,14 +142,14 @@ pub struct Writer {
     tree_reservation: Permit,
 }
 
-impl Writer {
+impl<'s> Writer<'s> {
     /// Starts an image in an empty sink. `config` does not change a byte of it; its budget limits content in flight, see [`min_window`]; with
     /// less, one slab at a time is processed.
     ///
     /// # Errors
     /// [`Error::Limit`] if the block size is not a power of two in the format's range, [`Error::Codec`] if SquashFS does
     /// not have the codec or it cannot take its parameters with it, [`Error::Internal`] if threads cannot be started.
-    pub fn new(sink: Box<dyn Sink>, options: Options, config: Config, start: Start) -> Result<Writer, Error> {
+    pub fn new(sink: &'s mut dyn Sink, options: Options, config: Config, start: Start) -> Result<Writer<'s>, Error> {
         check_block_size(options.block_size)?;
         check_codec(&options.codec)?;
         options.codec.validate(options.block_size as usize)?;
@@ -202,7 +202,7 @@ impl Writer {
             return Err(self.first_error(error));
         }
         let Writer { mut pipeline, data, namespace, xattrs, options, progress, start, window, .. } = self;
-        let DataWriter { decisions, mut sink, position, written, checksum, .. } = data;
+        let DataWriter { decisions, sink, position, written, checksum, .. } = data;
         let checksum = checksum.filter(|_| start.lookup.is_exact()).map(crc32fast::Hasher::finalize);
         let record = checksum.map(|data| Record::new(&options, data, decisions.all_tried));
         let (saved, blocks) = (decisions.saved, u64::from(decisions.blocks.next()));

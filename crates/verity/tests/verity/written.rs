@@ -36,9 +36,9 @@ fn the_tree_of_an_image_that_passes_is_that_of_the_image() {
                 let config = Config { workers, ..Config::default() };
                 let mut sink = HashingSink::new(Vec::new(), Salt::Derived, spool, config);
                 write(&content, &mut sink, seed);
-                sink.finish().unwrap();
+                let mut leaves = sink.finish().unwrap();
                 let mut again = Vec::new();
-                let tree = write_tree(sink.leaves(), None, &mut again, 0).unwrap();
+                let tree = write_tree(&mut leaves, None, &mut again, 0).unwrap();
                 assert!(tree == made && again == bytes, "{blocks} blocks, {workers} workers, seed {seed}");
             }
         }
@@ -51,9 +51,9 @@ fn appended_bytes_count_too_and_a_part_of_a_block_is_refused() {
     let sink = || HashingSink::new(Vec::new(), Salt::Derived, tempfile::tempfile().unwrap(), Config::default());
     let mut whole = sink();
     content.chunks(5000).for_each(|part| whole.append(part).unwrap());
-    whole.finish().unwrap();
+    let mut leaves = whole.finish().unwrap();
     let mut bytes = Vec::new();
-    let made = write_tree(whole.leaves(), None, &mut bytes, 0).unwrap();
+    let made = write_tree(&mut leaves, None, &mut bytes, 0).unwrap();
     assert_eq!(made, tree(&content, &Salt::Derived, None).0);
     let mut part = sink();
     part.append(&content[..BLOCK + 1]).unwrap();

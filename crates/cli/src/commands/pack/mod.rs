@@ -15,7 +15,7 @@ mod verity;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{OciPlace, PackOptions, PackRequest, PackSummary};
+use packline::requests::{ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
 use packline_tree::{MtreeSource, Patterns, PseudoFile, PseudoSource};
 
@@ -226,21 +226,16 @@ impl Pack {
 
     /// The pack that the arguments ask for.
     pub(crate) fn request(&self, invocation: &Invocation, io: &mut Io) -> Result<PackRequest, Failure> {
-        let (container, mut changes) = (self.container()?, self.entries.changes()?);
-        let given = |long: &str| invocation.has(long);
-        let (codec, block_size) = (given("codec").then_some(&*self.compression.codec), self.compression.block_size);
-        let options = PackOptions::parse(container, codec, (container == Container::SquashFs).then_some(block_size));
-        let mut options = options.map_err(|error| wrong("codec", error))?;
+        let container = self.container()?;
+        let mut changes = self.entries.changes()?;
+        let mut options = self.container_options(container, invocation)?;
         let mut resources = self.machine.lrz_resources(&io.host);
         let mut definitions = None;
-        if let PackOptions::SquashFs(image) = &mut options {
+        if let PackContainer::Image(image) = &mut options {
             let time = self.time(io)?;
             changes.mtime_most = time.map(i64::from);
-            if self.compression.smallest {
-                image.codec = image.codec.smallest().map_err(|error| wrong("smallest", error))?;
-            }
             changes.edit = self.attributes.edit((changes.uid, changes.gid), io)?;
-            self.layout.apply(&self.compression, time.unwrap_or(0), image);
+            self.layout.apply(&self.compression, time.unwrap_or(0), &mut image.options);
             resources = self.machine.resources(&io.host);
             definitions = self.manifest.read(time.unwrap_or(0).into(), io)?;
         }
@@ -248,24 +243,51 @@ impl Pack {
         let (source, exclude) = self.source(invocation, io, &resources, &mut definitions)?;
         changes.exclude = exclude;
         let whole = container == Container::Lrz && !matches!(source, Source::Directory { .. });
-        if let Some(long) = ["exclude", "exclude-from", "no-xattrs"].into_iter().find(|long| whole && given(long)) {
+        let unfit = ["exclude", "exclude-from", "no-xattrs"].into_iter().find(|long| whole && invocation.has(long));
+        if let Some(long) = unfit {
             return Err(wrong(long, "a tar is packed into a .lrz file as it is"));
         }
-        let mut request = PackRequest::new(source, self.target(container, io)?, options);
-        (request.changes, request.tar) = (changes, self.entries.tar());
-        (request.offset, request.verify) = (self.layout.offset, self.output.verify);
-        request.order = self.order.order(invocation, self.compression.smallest)?;
-        if container == Container::SquashFs && !self.output.dry_run {
-            request.cache = self.cache.open(resources.workers > 0, io)?;
+        if let PackContainer::Image(image) = &mut options {
+            image.changes = changes;
+            self.fill_image(image, invocation)?;
+            if !self.output.dry_run {
+                image.cache = self.cache.open(resources.workers > 0, io)?;
+            }
+            image.pseudo = definitions.map(|definitions| self.additions(definitions)).transpose()?;
         }
-        request.base = self.base.images();
+        let mut request = PackRequest::new(source, self.target(container, io)?, options);
+        request.resources = resources;
+        request.temporaries = io.temporaries.clone();
+        Ok(request)
+    }
+
+    /// The container with its codec and block size.
+    fn container_options(&self, container: Container, invocation: &Invocation) -> Result<PackContainer, Failure> {
+        let codec = invocation.has("codec").then_some(&*self.compression.codec);
+        let block_size = (container == Container::SquashFs).then_some(self.compression.block_size);
+        let options = PackContainer::parse(container, codec, block_size);
+        let mut options = options.map_err(|error| wrong("codec", error))?;
+        if let PackContainer::Image(image) = &mut options
+            && self.compression.smallest
+        {
+            let smallest = image.options.codec.smallest();
+            image.options.codec = smallest.map_err(|error| wrong("smallest", error))?;
+        }
+        Ok(options)
+    }
+
+    /// Fills in what the options alone say of an image.
+    fn fill_image(&self, image: &mut ImageRequest, invocation: &Invocation) -> Result<(), Failure> {
+        image.tar = self.entries.tar();
+        image.offset = self.layout.offset;
+        image.verify = self.output.verify;
+        image.order = self.order.order(invocation, self.compression.smallest)?;
+        image.base = self.base.images();
         #[cfg(feature = "verity")]
         {
-            request.verity = self.verity.options()?;
+            image.verity = self.verity.options()?;
         }
-        request.pseudo = definitions.map(|definitions| self.additions(definitions)).transpose()?;
-        (request.resources, request.temporaries) = (resources, io.temporaries.clone());
-        Ok(request)
+        Ok(())
     }
 
     fn target(&self, container: Container, io: &mut Io) -> Result<Output, Failure> {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{PackOptions, PackRequest, PackSummary, UnpackRequest, lrz_unpack_tree};
+use packline::requests::{LrzRequest, PackRequest, PackSummary, UnpackRequest, lrz_unpack_tree};
 use packline::{Output, RestoreAttributes, Source};
 use packline_image::ImagePlace;
 use packline_lrz::{WriteOptions, Written};
@@ -106,8 +106,11 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
         true => io.stdout_target(),
     };
     let source = Source::Directory { path: path.to_path_buf(), options: DirectoryOptions::new(2) };
-    let mut request = PackRequest::new(source, target, PackOptions::Lrz { write, prefix: prefix(path) });
-    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
+    let mut lrz = LrzRequest::new(write);
+    lrz.prefix = prefix(path);
+    let mut request = PackRequest::new(source, target, lrz);
+    request.resources = settings.resources.clone();
+    request.temporaries = io.temporaries.clone();
     let done = watched(io, settings.bar(), |observer| packline::requests::pack(request, observer))?;
     if let (PackSummary::Lrz(written), false) = (done, settings.silent) {
         io.eprint_lines(&packed(settings, &output, &written));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use packline::Source;
-use packline::requests::{AttributeOverrides, Changes, Hints, List, PackRequest, Unsupported};
+use packline::requests::{AttributeOverrides, Changes, Hints, ImageRequest, List, PackRequest, Unsupported};
 use packline_tree::{DirectoryOptions, FileContexts, Meta, MountPoints, SortFile, XattrFile};
 
 use super::options::{self, ImageOptions, OutputOptions};
@@ -151,13 +151,13 @@ impl GenSquashFs {
     ) -> Result<(PackRequest, Rc<RefCell<AttributeOverrides>>), Failure> {
         let (uid, gid) = self.source.owners(invocation);
         let mut defaults = self.options.defaults(io)?;
-        let image = self.options.image(defaults)?;
+        let mut image = ImageRequest::new(self.options.image(defaults)?);
         (defaults.uid, defaults.gid) = (uid.unwrap_or(defaults.uid), gid.unwrap_or(defaults.gid));
         self.source.refuse_output(&self.image)?;
         let overrides = self.source.overrides()?;
         let input = self.input(defaults, invocation, io)?;
         let overrides = Rc::new(RefCell::new(AttributeOverrides { root: input.root, ..overrides }));
-        let changes = Changes {
+        image.changes = Changes {
             uid,
             gid,
             mtime: input.mtime,
@@ -165,8 +165,9 @@ impl GenSquashFs {
             unsupported: Unsupported::Refuse,
             ..Changes::default()
         };
+        image.defaults = defaults;
+        image.hints = input.hints;
         let mut request = self.output.request(input.source, &self.image, image, io)?;
-        (request.changes, request.defaults, request.hints) = (changes, defaults, input.hints);
         request.resources = self.options.resources(&io.host);
         Ok((request, overrides))
     }

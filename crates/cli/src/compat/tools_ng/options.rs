@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use packline::requests::{DEFAULT_META, PackOptions, PackRequest};
+use packline::requests::{DEFAULT_META, ImageRequest, PackRequest};
 use packline::{Resources, Source};
 use packline_codec::Spec;
 use packline_squashfs::{DirectoryLinks, Fragments, Options};
@@ -72,15 +72,22 @@ pub struct OutputOptions {
 }
 
 impl OutputOptions {
-    /// A pack of `source` into `image`.
+    /// A pack of `source` into an image at `path`.
     ///
     /// # Errors
     /// Those of [`target::image`] and [`CacheOptions::open`].
-    pub fn request(&self, source: Source, image: &Path, options: Options, io: &mut Io) -> Result<PackRequest, Failure> {
-        let target = target::image(image, self.force, io)?;
-        let mut request = PackRequest::new(source, target, PackOptions::SquashFs(options));
-        (request.verify, request.temporaries) = (self.verify, io.temporaries.clone());
-        request.cache = self.cache.open(true, io)?;
+    pub fn request(
+        &self,
+        source: Source,
+        path: &Path,
+        mut image: ImageRequest,
+        io: &mut Io,
+    ) -> Result<PackRequest, Failure> {
+        let target = target::image(path, self.force, io)?;
+        image.verify = self.verify;
+        image.cache = self.cache.open(true, io)?;
+        let mut request = PackRequest::new(source, target, image);
+        request.temporaries = io.temporaries.clone();
         Ok(request)
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use packline::Source;
-use packline::requests::{Changes, NewRoot, PackRequest, Unsupported};
+use packline::requests::{Changes, ImageRequest, NewRoot, PackRequest, Unsupported};
 use packline_tree::path::canonical;
 use packline_tree::{Glob, Slash};
 
@@ -77,14 +77,15 @@ impl Command for Tar2Sqfs {
 impl Tar2Sqfs {
     fn request(self, io: &mut Io) -> Result<PackRequest, Failure> {
         let defaults = self.options.defaults(io)?;
-        let mut image = self.options.image(defaults)?;
-        image.xattrs = !self.no_xattr;
-        let changes = self.changes(defaults.mtime)?;
+        let mut image = ImageRequest::new(self.options.image(defaults)?);
+        image.options.xattrs = !self.no_xattr;
+        image.changes = self.changes(defaults.mtime)?;
+        image.defaults = defaults;
+        image.tar.lenient = !self.no_skip;
+        image.tar.strict = self.no_skip;
         let stream = io.take_stdin(Some(&self.image))?;
         let source = Source::TarStream { name: STDIN.to_string(), stream };
         let mut request = self.output.request(source, &self.image, image, io)?;
-        (request.changes, request.defaults, request.tar.lenient) = (changes, defaults, !self.no_skip);
-        request.tar.strict = self.no_skip;
         request.resources = self.options.resources(&io.host);
         Ok(request)
     }

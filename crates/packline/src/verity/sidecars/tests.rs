@@ -7,7 +7,7 @@ use std::fs;
 use packline_squashfs::Options;
 
 use super::*;
-use crate::requests::{PackOptions, PackRequest, VerityRequest, pack, verity};
+use crate::requests::{ImageRequest, PackRequest, VerityRequest, pack, verity};
 use crate::{Output, Resources, Source};
 
 #[test]
@@ -87,8 +87,9 @@ fn the_old_set_is_there_again_when_the_image_cannot_have_its_name() {
             let source = Source::at(image.with_file_name("tree"), &Resources::new(0))?;
             let target = Output::File { path: image.to_path_buf(), force: true };
             let options = Options::new("gzip".parse().unwrap());
-            let mut request = PackRequest::new(source, target, PackOptions::SquashFs(options));
+            let mut request = ImageRequest::new(options);
             request.verity = Some(VerityOptions { place, ..VerityOptions::default() });
+            let mut request = PackRequest::new(source, target, request);
             request.resources = Resources::new(0);
             pack(request, observer).map(|_| ())
         });

@@ -395,26 +395,26 @@ impl Clock {
 impl Owners {
     /// # Errors
     /// [`Failure::Usage`] for a user or group that does not exist.
-    pub fn edits(self, xattrs: &Xattrs, invocation: &Invocation, io: &Io) -> Result<Edits, Failure> {
+    pub fn edits(&self, xattrs: &Xattrs, invocation: &Invocation, io: &Io) -> Result<Edits, Failure> {
         let names = (io.host.names)();
-        let user = |long, owner: Option<Owner>| owner.map(|owner| user(long, owner, &names)).transpose();
-        let group = |long, owner: Option<Owner>| owner.map(|owner| group(long, owner, &names)).transpose();
+        let user = |long, owner: &Option<Owner>| owner.as_ref().map(|owner| user(long, owner, &names)).transpose();
+        let group = |long, owner: &Option<Owner>| owner.as_ref().map(|owner| group(long, owner, &names)).transpose();
         let forced = |long: &str, id: Option<u32>| match self.all_root {
             true if invocation.position("all-root") > invocation.position(long) => Some(0),
             true => id.or(Some(0)),
             false => id,
         };
         Ok(Edits {
-            uid: forced("force-uid", user("force-uid", self.force_uid)?),
-            gid: forced("force-gid", group("force-gid", self.force_gid)?),
+            uid: forced("force-uid", user("force-uid", &self.force_uid)?),
+            gid: forced("force-gid", group("force-gid", &self.force_gid)?),
             id_offset: self.uid_gid_offset,
-            file_mode: self.force_file_mode,
-            directory_mode: self.force_dir_mode,
+            file_mode: self.force_file_mode.clone(),
+            directory_mode: self.force_dir_mode.clone(),
             time: TimeRule::Keep,
             root: RootEdit {
-                mode: self.root_mode,
-                uid: user("root-uid", self.root_uid)?,
-                gid: group("root-gid", self.root_gid)?,
+                mode: self.root_mode.clone(),
+                uid: user("root-uid", &self.root_uid)?,
+                gid: group("root-gid", &self.root_gid)?,
                 mtime: None,
             },
             xattrs: XattrEdit {
@@ -430,18 +430,18 @@ fn wrong(long: &str, what: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("-{long}: {what}"))
 }
 
-fn user(long: &str, owner: Owner, names: &Names) -> Result<u32, Failure> {
+fn user(long: &str, owner: &Owner, names: &Names) -> Result<u32, Failure> {
     match owner {
-        Owner::Number(number) => Ok(number),
+        Owner::Number(number) => Ok(*number),
         Owner::Name(name) => names.user_number(name.as_bytes()).ok_or_else(|| {
             wrong(long, format!("there is no user '{name}' (expected a number, or a name in /etc/passwd)"))
         }),
     }
 }
 
-fn group(long: &str, owner: Owner, names: &Names) -> Result<u32, Failure> {
+fn group(long: &str, owner: &Owner, names: &Names) -> Result<u32, Failure> {
     match owner {
-        Owner::Number(number) => Ok(number),
+        Owner::Number(number) => Ok(*number),
         Owner::Name(name) => names.group_number(name.as_bytes()).ok_or_else(|| {
             wrong(long, format!("there is no group '{name}' (expected a number, or a name in /etc/group)"))
         }),
@@ -459,15 +459,15 @@ impl TarOptions {
     ///
     /// # Errors
     /// [`Failure::Usage`] for a user or group that does not exist.
-    pub fn defaults(self, edits: &mut Edits, invocation: &Invocation, io: &Io) -> Result<Meta, Failure> {
+    pub fn defaults(&self, edits: &mut Edits, invocation: &Invocation, io: &Io) -> Result<Meta, Failure> {
         let TarOptions { default_mode, default_uid, default_gid, .. } = self;
         let names = (io.host.names)();
-        let uid = default_uid.map(|owner| user("default-uid", owner, &names)).transpose()?;
-        let gid = default_gid.map(|owner| group("default-gid", owner, &names)).transpose()?;
+        let uid = default_uid.as_ref().map(|owner| user("default-uid", owner, &names)).transpose()?;
+        let gid = default_gid.as_ref().map(|owner| group("default-gid", owner, &names)).transpose()?;
         let mode = default_mode.as_ref().map_or(DEFAULT_META.mode, |change| change.apply(DEFAULT_META.mode, true));
         let root = &mut edits.root;
         let counts = |default: &str, own: &str| invocation.position(own) < invocation.position(default);
-        root.mode = default_mode.filter(|_| counts("default-mode", "root-mode")).or(root.mode.take());
+        root.mode = default_mode.clone().filter(|_| counts("default-mode", "root-mode")).or(root.mode.take());
         root.uid = uid.filter(|_| counts("default-uid", "root-uid")).or(root.uid);
         root.gid = gid.filter(|_| counts("default-gid", "root-gid")).or(root.gid);
         let own = own_root(&io.host);

@@ -6,8 +6,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use packline::Source;
-use packline::requests::{Changes, PackOptions, PackRequest, Part};
-use packline_tree::{Bytes, PseudoFile, PseudoSource, Symlinks};
+use packline::requests::{ImageRequest, PackRequest, Part};
+use packline_squashfs::Options;
+use packline_tree::{Bytes, Meta, PathFilter, PseudoFile, PseudoSource, Symlinks};
 
 use super::appending::Appending;
 use super::edits::Edits;
@@ -127,10 +128,55 @@ impl Packing {
         invocation: &Invocation,
         io: &mut Io,
     ) -> Result<(PackRequest, ShownPath), Failure> {
-        // First, because of what is printed meanwhile.
+        // First, because this prints something.
         let replaces = target.replaces || target.appending.is_some();
         let output = self.streaming.output(&target.image, replaces, io)?;
         let is_tar = matches!(input, Input::Tar(_));
+        let mut options = self.image_options(&target, is_tar)?;
+        let mut rules = self.rules(&target, is_tar, invocation, io)?;
+        let clock = self.times.clock(&io.host)?;
+        if clock.needs_latest() && rules.pseudo.is_some() {
+            let expected = "expected a time in seconds";
+            return Err(Failure::usage(format!(
+                "the latest time is not known before definitions are packed ({expected})"
+            )));
+        }
+        let opened = self.open(input, &target, &options, &mut rules, invocation, io)?;
+        let shown = shown_path(&opened.source);
+        let (source, hints, latest) = match opened.listed {
+            Some(reading) => reading.list(opened.source, &target.image, options.block_size, io)?,
+            None if clock.needs_latest() => {
+                let latest = latest_time(&opened.source)?;
+                (opened.source, None, latest)
+            }
+            None => (opened.source, None, 0),
+        };
+        options.created = clock.created(latest, &io.host);
+        clock.apply(latest, &io.host, &mut rules.edits);
+        let mut image = ImageRequest::new(options);
+        image.append_to = target.appending.map(|appending| appending.into_request(rules.id_offset));
+        image.root = Some(rules.changed(own_root(&io.host), true)?);
+        image.defaults = rules.changed(opened.defaults, false)?;
+        if self.pseudo.overrides() {
+            spare_definitions(&mut rules.edits, rules.pseudo.as_mut());
+        }
+        image.changes.filter = opened.filter;
+        image.changes.edit = Some(rules.edits.into_edit());
+        image.pseudo = rules.pseudo;
+        image.offset = self.layout.offset;
+        image.hints = hints;
+        image.tar.ignore_zeros = self.of_tar.ignore_zeros;
+        image.verify = self.running.verify;
+        let resources = self.running.resources(&io.host);
+        image.cache = self.cache.open(resources.workers > 0, io)?;
+        let mut request = PackRequest::new(source, output, image);
+        request.resources = resources;
+        request.temporaries = io.temporaries.clone();
+        Ok((request, shown))
+    }
+
+    /// What decides the bytes of the image, but for its time.
+    fn image_options(&self, target: &Target, is_tar: bool) -> Result<Options, Failure> {
         let mut options = self.compression.image()?;
         self.layout.apply(&mut options, target.exportable, is_tar);
         options.xattrs = self.xattrs.stored();
@@ -138,6 +184,10 @@ impl Packing {
         if let Some(appending) = &target.appending {
             appending.apply(&mut options)?;
         }
+        Ok(options)
+    }
+
+    fn rules(&self, target: &Target, is_tar: bool, invocation: &Invocation, io: &mut Io) -> Result<Rules, Failure> {
         if is_tar && self.pseudo.reads_stdin() {
             return Err(Failure::usage("-pf -: the tar is on standard input (expected a file of definitions)"));
         }
@@ -152,68 +202,72 @@ impl Packing {
             let filter = std::mem::take(&mut edits.xattrs.filter);
             pseudo.keep_xattrs(move |name| filter.keeps(name));
         }
-        let clock = self.times.clock(&io.host)?;
-        if clock.needs_latest() && pseudo.is_some() {
-            let expected = "expected a time in seconds";
-            return Err(Failure::usage(format!(
-                "the latest time is not known before definitions are packed ({expected})"
-            )));
-        }
-        let mut changes = Changes::default();
-        let (ignore_zeros, mut listed) = (self.of_tar.ignore_zeros, None);
-        let (source, defaults) = match input {
+        Ok(Rules { edits, pseudo, id_offset })
+    }
+
+    fn open(
+        &self,
+        input: Input,
+        target: &Target,
+        options: &Options,
+        rules: &mut Rules,
+        invocation: &Invocation,
+        io: &mut Io,
+    ) -> Result<OpenInput, Failure> {
+        match input {
             Input::Tar(excludes) => {
-                let defaults = self.of_tar.defaults(&mut edits, invocation, io)?;
-                changes.filter = excludes.filter(b"");
+                let defaults = self.of_tar.defaults(&mut rules.edits, invocation, io)?;
+                let filter = excludes.filter(b"");
                 let stream = io.take_stdin(Some(&target.image))?;
-                (Source::TarStream { name: STDIN.to_string(), stream }, defaults)
+                let source = Source::TarStream { name: STDIN.to_string(), stream };
+                Ok(OpenInput { source, defaults, filter, listed: None })
             }
-            Input::Definitions => (definitions(pseudo.take())?, own_root(&io.host)),
+            Input::Definitions => {
+                let source = definitions(rules.pseudo.take())?;
+                Ok(OpenInput { source, defaults: own_root(&io.host), filter: None, listed: None })
+            }
             Input::Paths(paths, mut reading) => {
-                (reading.hard_links, reading.xattrs) = (!self.layout.no_hardlinks, options.xattrs);
+                reading.hard_links = !self.layout.no_hardlinks;
+                reading.xattrs = options.xattrs;
                 reading.continue_on_error = !self.running.exit_on_error;
                 reading.appending = target.appending.clone();
                 let source = match paths {
                     Paths::Stripped(paths) => reading.source(&paths, io)?,
                     Paths::Whole(named) => reading.named(named)?,
                 };
-                let root = reading.root;
-                listed = Some(reading).filter(|reading| reading.needs_list());
-                (source, root)
+                let defaults = reading.root;
+                let listed = Some(reading).filter(|reading| reading.needs_list());
+                Ok(OpenInput { source, defaults, filter: None, listed })
             }
-        };
-        let shown = shown_path(&source);
-        let (source, hints, latest) = match listed {
-            Some(reading) => reading.list(source, &target.image, options.block_size, io)?,
-            None if clock.needs_latest() => {
-                let latest = latest_time(&source)?;
-                (source, None, latest)
-            }
-            None => (source, None, 0),
-        };
-        options.created = clock.created(latest, &io.host);
-        clock.apply(latest, &io.host, &mut edits);
-        let mut request = PackRequest::new(source, output, PackOptions::SquashFs(options));
-        // What the source does not describe passes no change.
-        let changed = |meta, root| {
-            let out_of_range = || Failure::failed("-uid-gid-offset: the own user is out of range with it");
-            edits.meta(meta, true, root).ok_or_else(out_of_range)
-        };
-        request.append_to = target.appending.map(|appending| appending.into_request(id_offset));
-        request.root = Some(changed(own_root(&io.host), true)?);
-        request.defaults = changed(defaults, false)?;
-        if self.pseudo.overrides() {
-            spare_definitions(&mut edits, pseudo.as_mut());
         }
-        changes.edit = Some(edits.into_edit());
-        (request.changes, request.pseudo) = (changes, pseudo);
-        (request.offset, request.hints) = (self.layout.offset, hints);
-        (request.tar.ignore_zeros, request.verify) = (ignore_zeros, self.running.verify);
-        request.resources = self.running.resources(&io.host);
-        request.cache = self.cache.open(request.resources.workers > 0, io)?;
-        request.temporaries = io.temporaries.clone();
-        Ok((request, shown))
     }
+}
+
+/// What changes the entries of the source and adds entries.
+struct Rules {
+    edits: Edits,
+    pseudo: Option<PseudoFile>,
+    /// `-uid-gid-offset`.
+    id_offset: u32,
+}
+
+impl Rules {
+    /// The attributes of a directory that the source does not describe, which passes no other change.
+    fn changed(&self, meta: Meta, is_root: bool) -> Result<Meta, Failure> {
+        let out_of_range = || Failure::failed("-uid-gid-offset: the own user is out of range with it");
+        self.edits.meta(meta, true, is_root).ok_or_else(out_of_range)
+    }
+}
+
+/// The source of an image, of which nothing was read yet.
+struct OpenInput {
+    source: Source,
+    /// Attributes of implied directories.
+    defaults: Meta,
+    /// What is left out of a tar.
+    filter: Option<PathFilter>,
+    /// How the paths are read, if they are listed first.
+    listed: Option<Box<Reading>>,
 }
 
 /// Paths on this machine, as they follow from those of the sources; of a tar and the like those in the image, from `/`.

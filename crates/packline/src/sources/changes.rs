@@ -6,7 +6,8 @@ use std::rc::Rc;
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Entry, Glob, Keep, KeepRule, Kind, PathFilter, Patterns, Xattr};
 
-use crate::{AttributeOverrides, EntryEdit, Error};
+use super::{AttributeOverrides, EntryEdit};
+use crate::Error;
 
 /// How attributes are handled that the container cannot store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,21 +62,6 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Whether nothing is changed or left out.
-    #[cfg(feature = "lrz")]
-    pub(crate) fn is_none(&self) -> bool {
-        let Changes { uid, gid, mtime, mtime_most, root, exclude, drop, without, filter, edit, overrides, .. } = self;
-        uid.or(*gid).is_none()
-            && mtime.or(*mtime_most).is_none()
-            && root.is_none()
-            && exclude.is_empty()
-            && drop.is_empty()
-            && without.is_empty()
-            && filter.is_none()
-            && edit.is_none()
-            && overrides.is_none()
-    }
-
     /// Changes one entry; `None` if it is left out. `warn` gets a message about each dropped attribute.
     ///
     /// # Errors

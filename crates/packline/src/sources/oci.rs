@@ -5,7 +5,7 @@ use std::io::Read;
 use packline_tree::decompress::Limits;
 use packline_tree::oci::{OciImage, OciOptions, OciPlace, Platform};
 
-use crate::source::decompressor;
+use super::tar::decompressor;
 use crate::{Error, Resources, Source};
 
 impl Source {

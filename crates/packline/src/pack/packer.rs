@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use packline_tree::Patterns;
 
 use crate::{
-    Container, Error, Observer, Output, PackOptions, PackRequest, PackSummary, Resources, Source, Unobserved, pack,
+    Container, Error, Observer, Output, PackContainer, PackRequest, PackSummary, Resources, Source, Unobserved, pack,
 };
 
 /// Packs a tree into a SquashFS image or a .lrz file.
@@ -103,10 +103,16 @@ impl<'o> Packer<'o> {
     pub fn write_to(self, output: impl Into<PathBuf>) -> Result<Packed, Error> {
         let (output, mut silent) = (output.into(), Unobserved);
         let container = self.container.map_or_else(|| Container::for_tree_at(&output), Ok)?;
-        let options = PackOptions::parse(container, self.codec.as_deref(), self.block_size)?;
+        let mut options = PackContainer::parse(container, self.codec.as_deref(), self.block_size)?;
         let (source, exclude) = with_excludes(self.source, self.exclude);
+        match &mut options {
+            PackContainer::Image(image) => image.changes.exclude = exclude,
+            #[cfg(feature = "lrz")]
+            PackContainer::Lrz(_) if !exclude.is_empty() => return Err(super::no_lrz("entries that are left out")),
+            #[cfg(feature = "lrz")]
+            PackContainer::Lrz(_) => {}
+        }
         let mut request = PackRequest::new(source, Output::File { path: output, force: self.replace }, options);
-        request.changes.exclude = exclude;
         request.resources = self.resources;
         let (content_bytes, output_bytes, workers) = match pack(request, self.observer.unwrap_or(&mut silent))? {
             PackSummary::SquashFs(summary) => (summary.image.content_bytes, summary.output_bytes, summary.workers),

@@ -14,9 +14,9 @@ use packline_tree::{
     list_pack_file, parse_pack_file,
 };
 
-use crate::joined::{Part, link_to_first};
-use crate::source::leave_out;
-use crate::{FileIdentity, Hints, Source};
+use super::joined::{Part, link_to_first};
+use super::{Source, leave_out};
+use crate::{FileIdentity, Hints};
 
 /// A list of entries, with how some of its files are stored.
 pub struct List {

@@ -12,6 +12,7 @@ use packline_runtime::{Observer, OutputFile, must_differ};
 use packline_squashfs::read::{CheckScope, DecodedBlocks, Image};
 use packline_squashfs::{Base, BaseCounts, BaseError, BaseSettings, Options};
 
+use crate::sources::{AppendedImage, PlannedSource};
 use crate::{Error, Resources};
 
 /// An earlier image whose blocks are taken as they are, where the content is the same.
@@ -44,6 +45,15 @@ impl BaseImage {
     }
 }
 
+/// What the opening of bases depends on.
+#[derive(Clone, Copy)]
+pub(crate) struct BaseOpening<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) resources: &'a Resources,
+    /// Unused bytes of memory. Indexes take at most half of them.
+    pub(crate) spare: u64,
+}
+
 /// The open bases of a pack, with their names.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bases {
@@ -55,14 +65,13 @@ pub(crate) struct Bases {
 }
 
 impl Bases {
-    /// Opens bases. Indexes take at most half of the `spare` bytes.
+    /// Opens the bases of a request.
     pub(crate) fn open(
         wanted: &[BaseImage],
-        options: &Options,
-        resources: &Resources,
-        spare: u64,
+        opening: BaseOpening<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Bases, Error> {
+        let BaseOpening { options, resources, spare } = opening;
         let mut bases = Bases { requested: !wanted.is_empty(), ..Bases::default() };
         for base in wanted {
             let left = resources.memory.map(|_| (spare / 2).saturating_sub(bases.memory()));
@@ -77,18 +86,48 @@ impl Bases {
         Ok(bases)
     }
 
-    /// Adds an image that is read as a source, if its blocks are those that the encoder would make; it is to report what it decodes to the
-    /// result. Its index takes at most half of what is left of the `spare` bytes.
+    /// Adds the images that a source reads, if their blocks are those that the encoder would make. The data of any other image is compared
+    /// with the image's record once it has been read.
+    pub(crate) fn add_sources(&mut self, source: &mut dyn PlannedSource, opening: BaseOpening<'_>) {
+        source.each_image(&mut |image, watch| {
+            *watch = self.add_source(image, opening).ok();
+            if watch.is_none() {
+                self.check(image);
+            }
+        });
+    }
+
+    /// Adds the image before a source. Blocks of any encoder are taken, since the image is kept as it is.
+    ///
+    /// # Errors
+    /// [`Error::Memory`]: the memory must not decide which blocks the new image has.
+    pub(crate) fn add_appended(&mut self, appended: &mut AppendedImage, opening: BaseOpening<'_>) -> Result<(), Error> {
+        let mut added = Ok(());
+        appended.each_image(&mut |image, watch| {
+            match self.add_source(image, opening) {
+                Ok(base) => {
+                    *watch = Some(base);
+                    return;
+                }
+                Err(BaseError::Foreign { .. }) => added = self.add_any(image, opening),
+                Err(_) => {}
+            }
+            self.check(image);
+        });
+        added
+    }
+
+    /// Adds an image that is read as a source, if its blocks are those that the encoder would make; the image is to report what it decodes
+    /// to the result.
     ///
     /// # Errors
     /// [`BaseError`]: why it was not added.
-    pub(crate) fn add_source(
+    fn add_source(
         &mut self,
         source: &OpenedImage,
-        options: &Options,
-        resources: &Resources,
-        spare: u64,
+        opening: BaseOpening<'_>,
     ) -> Result<Arc<dyn DecodedBlocks>, BaseError> {
+        let BaseOpening { options, resources, spare } = opening;
         let engine = resources.engine.sized(0, 0, &resources.cancel);
         let settings = BaseSettings { any: false, memory: self.left(resources, spare), engine };
         let base = Arc::new(Base::of_source(&source.image, options, &settings)?);
@@ -96,17 +135,13 @@ impl Bases {
         Ok(base)
     }
 
-    /// Adds an image whose blocks are taken whatever encoder made them. One that cannot be read is left out: reading its entries says why.
+    /// Adds an image whose blocks are taken whatever encoder made them. An image that cannot be read is left out: the error comes when its
+    /// entries are read.
     ///
     /// # Errors
-    /// [`Error::Memory`]: the memory must not decide which blocks the new image has.
-    pub(crate) fn add_any(
-        &mut self,
-        image: &OpenedImage,
-        options: &Options,
-        resources: &Resources,
-        spare: u64,
-    ) -> Result<(), Error> {
+    /// [`Error::Memory`].
+    fn add_any(&mut self, image: &OpenedImage, opening: BaseOpening<'_>) -> Result<(), Error> {
+        let BaseOpening { options, resources, spare } = opening;
         match open(image, BaseBlocks::Any, options, resources, self.left(resources, spare)) {
             Ok(base) => self.list.push((image.display_path.clone(), Arc::new(base))),
             Err(error @ Error::Memory { .. }) => return Err(error),
@@ -116,7 +151,7 @@ impl Bases {
     }
 
     /// Lets an image compute the checksum of the data that is read, for [`Bases::compare_checked`].
-    pub(crate) fn check(&mut self, image: &mut OpenedImage) {
+    fn check(&mut self, image: &mut OpenedImage) {
         *image = image.checked(CheckScope::Everything);
         self.checked.push(image.clone());
     }

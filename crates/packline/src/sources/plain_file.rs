@@ -7,8 +7,8 @@ use packline_image::{ImagePlace, metadata_cache};
 use packline_runtime::FileInput;
 use packline_tree::decompress::{self, Limits};
 
+use super::recognise::{has_tar_magic, head_of};
 use crate::file_kind::FileKind;
-use crate::source::{has_tar_magic, head_of};
 use crate::{ContentKind, Error, Source};
 
 impl Source {
@@ -81,10 +81,4 @@ fn holds_tar(path: &Path, company: Company) -> bool {
     });
     let is_tar = |head: &[u8]| ContentKind::of_head(head) == Some(ContentKind::Tar) || has_tar_magic(head);
     head.map_or(company == Company::Alone, |head| is_tar(&head))
-}
-
-/// Returns whether zeros are an empty tar under this name. A file that is standard input is opened as `/dev/stdin`, and streams of zeros are
-/// empty tars.
-pub(crate) fn may_be_empty_tar(path: &Path) -> bool {
-    path.starts_with("/dev") || FileKind::of_path(path).is_some_and(FileKind::is_tar)
 }

@@ -1,0 +1,143 @@
+//! The first phase of a pack: what the request asks for.
+
+use std::path::{Path, PathBuf};
+
+use packline_runtime::{FileStamp, must_differ};
+use packline_tree::{KeepRule, Patterns, keep_all};
+
+use super::request::ImageRequest;
+use crate::{Changes, Error, FileIdentity, Image, Output, Resources, Source, Unsupported};
+
+/// Whether a pack stores contents, or only lists entries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Contents {
+    Packed,
+    Listed,
+}
+
+/// A pack of which no file is open yet.
+pub(super) struct Described {
+    pub(super) source: Source,
+    pub(super) setup: Setup,
+}
+
+/// What all phases of a pack use.
+pub(super) struct Setup {
+    /// The output's name in messages.
+    pub(super) display_path: PathBuf,
+    /// The options of the image. The changes are those that are left after `rule`.
+    pub(super) image: ImageRequest,
+    pub(super) contents: Contents,
+    /// The state, when it was opened, of an image that is read and that the output replaces.
+    pub(super) replaced_input: Option<FileStamp>,
+    /// Which entries an image or a stack has as the source.
+    pub(super) rule: KeepRule,
+    /// Whether hard links may refer to entries that are left out.
+    pub(super) is_filtered: bool,
+    /// All patterns that exclude entries, to warn of those without a match.
+    pub(super) excludes: Vec<Patterns>,
+    pub(super) resources: Resources,
+}
+
+/// Describes the pack of `source` into an image.
+///
+/// # Errors
+/// [`Error::Image`] for a codec that does not work with the block size; [`Error::Target`] for an output that is the input.
+pub(super) fn describe(
+    source: Source,
+    target: &Output,
+    mut image: ImageRequest,
+    resources: Resources,
+    contents: Contents,
+) -> Result<Described, Error> {
+    let (Output::File { path: display_path, .. } | Output::Stream(display_path, _)) = target;
+    let display_path = display_path.clone();
+    let replaced_input = replaced_input(&source, &image, &display_path);
+    let valid = image.options.codec.validate(image.options.block_size as usize);
+    valid.map_err(|cause| Error::Image {
+        path: display_path.clone(),
+        cause: Box::new(packline_squashfs::Error::from(cause)),
+    })?;
+    if let Output::File { .. } = target {
+        refuse_input(&source, &display_path)?;
+    }
+    if !image.options.xattrs {
+        // Attributes that are not stored need not be storable.
+        image.changes.unsupported = Unsupported::Ignore;
+    }
+    if contents == Contents::Listed {
+        // Without contents these change nothing.
+        image.order = None;
+        #[cfg(feature = "verity")]
+        {
+            image.verity = None;
+        }
+    }
+    let mut source = within_root(source, &image.changes);
+    let excludes = vec![excluded_by(&source), image.changes.exclude.clone()];
+    if let Some(order) = &image.order {
+        source = source.in_order(order);
+    }
+    let leaves_out = matches!(source, Source::Image(_)) || source.is_stack();
+    let rule = if leaves_out { image.changes.take_rule() } else { keep_all() };
+    let is_filtered = !leaves_out && is_filtered(&source, &image.changes);
+    let setup = Setup { display_path, image, contents, replaced_input, rule, is_filtered, excludes, resources };
+    Ok(Described { source, setup })
+}
+
+/// Refuses an output that is the input: one that is written in place, or a tar, of which little would be left if its packing failed late.
+fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
+    match source {
+        Source::TarFile { path } => Ok(must_differ(path, output)?),
+        Source::Image(image) if !output.is_file() => Ok(must_differ(&image.display_path, output)?),
+        Source::Stack(stack) => stack.layers.iter().try_for_each(|layer| refuse_input(layer, output)),
+        _ => Ok(()),
+    }
+}
+
+fn replaced_input(source: &Source, request: &ImageRequest, output: &Path) -> Option<FileStamp> {
+    let target = FileIdentity::of_path(output)?;
+    let is_target = |path: &Path| FileIdentity::of_path(path) == Some(target);
+    let mut images: Vec<&Image> = request.append_to.iter().map(|before| &before.image).collect();
+    add_images(source, &mut images);
+    let opened = images.into_iter().find(|image| is_target(&image.display_path)).and_then(Image::stamp);
+    // A base is opened later.
+    let is_base = request.base.iter().any(|base| is_target(&base.place.path));
+    if opened.is_none() && is_base { FileStamp::of_path(output).ok() } else { opened }
+}
+
+fn add_images<'s>(source: &'s Source, images: &mut Vec<&'s Image>) {
+    match source {
+        Source::Image(image) => images.push(image),
+        Source::Stack(stack) => stack.layers.iter().for_each(|layer| add_images(layer, images)),
+        _ => {}
+    }
+}
+
+/// Patterns that the source itself applies.
+fn excluded_by(source: &Source) -> Patterns {
+    match source {
+        Source::Directory { options, .. } => options.excludes.clone(),
+        Source::Directories { parts, .. } => {
+            parts.first().map_or_else(Patterns::new, |part| part.options.excludes.clone())
+        }
+        Source::Stack(stack) => stack.remove.clone(),
+        _ => Patterns::new(),
+    }
+}
+
+/// A directory source that reads nothing outside the new root: of a file's names, the first that it finds becomes the file.
+fn within_root(mut source: Source, changes: &Changes) -> Source {
+    if let Source::Directory { options, .. } = &mut source {
+        options.without.extend_from_slice(&changes.without);
+        options.below = changes.root.as_ref().map(|root| root.path.clone()).unwrap_or_default();
+    }
+    source
+}
+
+fn is_filtered(source: &Source, changes: &Changes) -> bool {
+    let left_out = !changes.exclude.is_empty() || !changes.drop.is_empty() || changes.filter.is_some();
+    // A directory applies the rest itself.
+    let is_directory = matches!(source, Source::Directory { .. });
+    left_out || !is_directory && (changes.root.is_some() || !changes.without.is_empty())
+}

@@ -1,0 +1,66 @@
+//! The fourth phase of a pack: writes a source through the SquashFS writer.
+
+use std::path::PathBuf;
+
+use packline_cache::Lookup;
+use packline_runtime::Sink;
+use packline_squashfs::{FileHints, Options, Start, Summary, Writer};
+use packline_tree::{Meta, Source};
+
+use super::bases::Bases;
+use super::request::Hints;
+use crate::memory::Plan;
+use crate::sources::ObservedSource;
+use crate::{Error, Resources};
+
+/// An image to be written.
+pub(crate) struct ImageJob {
+    /// The output's name in messages.
+    pub(crate) display_path: PathBuf,
+    /// The source's name in messages.
+    pub(crate) input: String,
+    pub(crate) options: Options,
+    pub(crate) root: Meta,
+    pub(crate) defaults: Meta,
+    pub(crate) hints: Option<Hints>,
+    pub(crate) resources: Resources,
+    pub(crate) plan: Plan,
+    /// Whether what was written is read back.
+    pub(crate) verify: bool,
+    pub(crate) lookup: Lookup,
+    pub(crate) bases: Bases,
+}
+
+impl ImageJob {
+    /// Writes the image. Everything is written to `sink` when this returns, but may not be flushed.
+    ///
+    /// # Errors
+    /// [`Error::Image`] with the output's name, for whatever the source, the codec, the format or the sink refuses; [`Error::Read`] for an
+    /// image whose data does not match its record.
+    pub(crate) fn write(self, sink: &mut dyn Sink, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
+        let path = self.display_path.clone();
+        let named = |cause| Error::Image { path: path.clone(), cause: Box::new(cause) };
+        let bases = self.bases.clone();
+        let resources = self.resources.clone();
+        let writer = self.write_contents(sink, source).map_err(named)?;
+        bases.compare_checked(&resources)?;
+        source.finishing();
+        writer.finish_with(source.observer()).map_err(named)
+    }
+
+    fn write_contents<'s>(
+        self,
+        sink: &'s mut dyn Sink,
+        source: &mut ObservedSource<'_>,
+    ) -> Result<Writer<'s>, packline_squashfs::Error> {
+        let config = self.resources.engine.sized(self.plan.workers, self.plan.window, &self.resources.cancel);
+        let ImageJob { root, defaults, input, verify, lookup, mut hints, .. } = self;
+        let start = Start { root, defaults, input, memory: self.plan.shared, verify, lookup };
+        let mut writer = Writer::new(sink, self.options, config, start)?;
+        while let Some(entry) = source.next_entry()? {
+            let asked = hints.as_mut().map_or(FileHints::default(), |hints| hints(&entry));
+            writer.add(&entry, asked, source)?;
+        }
+        Ok(writer)
+    }
+}

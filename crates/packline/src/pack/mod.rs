@@ -1,0 +1,156 @@
+//! Packs a tree in four phases, each a function with a result of its own:
+//!
+//! 1. [`describe`]: what the request asks for. No file is opened.
+//! 2. [`plan`]: the memory and the workers of all parties.
+//! 3. [`open`]: the sources. The outputs are opened before the plan is made, so that an output that must not be replaced is reported before
+//!    anything is read.
+//! 4. [`run`]: reads, decides, compresses and writes, and gives the output its final name.
+
+mod bases;
+mod describe;
+mod image;
+mod open;
+mod outputs;
+mod packer;
+mod plan;
+mod request;
+mod summary;
+
+use std::path::Path;
+
+use packline_engine::Pool;
+use packline_image::idle_exclude;
+use packline_tree::{Kind, Patterns, Source as _};
+
+pub use bases::{BaseBlocks, BaseImage};
+pub use packer::{Packed, Packer};
+#[cfg(feature = "lrz")]
+pub use request::LrzRequest;
+pub use request::{DEFAULT_META, Hints, ImageRequest, PackContainer, PackRequest};
+pub use summary::{DryRun, ImageSummary, PackSummary};
+
+pub(crate) use image::ImageJob;
+pub(crate) use outputs::open_output;
+#[cfg(feature = "lrz")]
+pub(crate) use request::no_lrz;
+
+use crate::memory::Plan;
+use crate::sources::ObservedSource;
+use crate::{Error, Observer, Resources};
+use describe::{Contents, describe};
+
+use open::{OpenPack, open};
+use outputs::Outputs;
+use plan::plan;
+
+/// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium, or is written to its stream, which
+/// gets an image only when it is whole, by an unnamed file in [`Resources::scratch`]; after an error the output is unchanged (a
+/// block device on which writing had begun: without a superblock).
+///
+/// # Errors
+/// [`Error`], with the name of the file or entry and, where there is one, the offset; independent of timing.
+pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSummary, Error> {
+    let PackRequest { source, target, container, resources, temporaries } = request;
+    match container {
+        PackContainer::Image(image) => {
+            let mut described = describe(source, &target, *image, resources, Contents::Packed)?;
+            let outputs = Outputs::open(target, &mut described.setup, &temporaries)?;
+            let planned = plan(described, &outputs, observer)?;
+            let opened = open(planned, &outputs, observer)?;
+            run(opened, outputs).map(|summary| PackSummary::SquashFs(Box::new(summary)))
+        }
+        #[cfg(feature = "lrz")]
+        PackContainer::Lrz(lrz) => {
+            crate::lrzip::pack_tree(source, target, lrz, &resources, &temporaries, observer).map(PackSummary::Lrz)
+        }
+    }
+}
+
+/// Reads the entries of a source as [`pack`] does, reports them to the observer, and writes nothing. Each file of a directory is opened; its
+/// content is read only if it is small and errors are passed over. An output that must not be written is an error, as for a pack.
+///
+/// # Errors
+/// Those of [`pack`] that do not depend on contents; [`Error::Request`] for a container other than an image.
+pub fn dry_run(request: PackRequest, observer: &mut dyn Observer) -> Result<DryRun, Error> {
+    let PackRequest { mut source, target, container, resources, temporaries } = request;
+    #[cfg_attr(not(feature = "lrz"), allow(clippy::infallible_destructuring_match, reason = "there is one container"))]
+    let image = match container {
+        PackContainer::Image(image) => *image,
+        #[cfg(feature = "lrz")]
+        PackContainer::Lrz(_) => return Err(no_lrz("a dry run")),
+    };
+    source.for_each_directory(&mut |_, options| {
+        options.readers = 0;
+        options.entries_only = true;
+    });
+    let mut described = describe(source, &target, image, resources, Contents::Listed)?;
+    let outputs = Outputs::open(target, &mut described.setup, &temporaries)?;
+    let planned = plan(described, &outputs, observer)?;
+    let OpenPack { mut observed, job, excludes, replaced } = open(planned, &outputs, observer)?;
+    let mut run = DryRun::default();
+    while let Some(entry) = observed.next_entry()? {
+        run.counts.add(&entry.kind);
+        if let Kind::File { size } = entry.kind {
+            run.content_bytes += size;
+        }
+    }
+    observed.finishing();
+    warn_of_idle(&excludes, &job.input, &mut observed);
+    Ok(DryRun { errors: observed.errors(), replaced: replaced.count, ..run })
+}
+
+/// Writes an image and gives it its final name.
+fn run(opened: OpenPack<'_>, mut outputs: Outputs) -> Result<ImageSummary, Error> {
+    let OpenPack { mut observed, job, excludes, replaced } = opened;
+    let Plan { workers, window, .. } = job.plan;
+    let workers_wanted = job.resources.workers;
+    let input = job.input.clone();
+    let cache = job.lookup.cache.clone();
+    let bases = job.bases.clone();
+    let image = outputs.write(job, &mut observed)?;
+    let base = bases.finish(observed.observer());
+    let found = cache.as_ref().map(|cache| cache.finish());
+    for warning in cache.iter().flat_map(|cache| cache.warnings()) {
+        observed.warn(&warning);
+    }
+    warn_of_idle(&excludes, &input, &mut observed);
+    let errors = observed.errors();
+    let warnings = observed.warnings();
+    let source_bytes = observed.consumed();
+    let output_bytes = outputs.output.size();
+    let finished = outputs.finish(observed.observer())?;
+    // A limit of threads may have reduced it.
+    let workers = workers.min(image.workers.len());
+    Ok(ImageSummary {
+        image,
+        errors,
+        warnings,
+        replaced: replaced.count,
+        first_replaced: replaced.first,
+        source_bytes,
+        output_bytes,
+        workers_wanted,
+        workers,
+        window,
+        cache: found,
+        base,
+        #[cfg(feature = "verity")]
+        verity: finished.verity,
+    })
+}
+
+fn warn_of_idle(excludes: &[Patterns], name: &str, observed: &mut ObservedSource<'_>) {
+    for warning in excludes.iter().filter_map(|patterns| idle_exclude(patterns, name)) {
+        observed.warn(&warning);
+    }
+}
+
+/// One pool for reading and writing, so that no more threads run than were asked for.
+pub(crate) fn pool(resources: &Resources, workers: usize, display_path: &Path) -> Result<Pool, Error> {
+    let config = resources.engine.sized(workers, 0, &resources.cancel);
+    config.pool().map_err(|cause| Error::Source {
+        path: display_path.to_path_buf(),
+        action: "cannot start the workers",
+        cause,
+    })
+}

@@ -1,0 +1,136 @@
+//! The third phase of a pack: the sources are opened, and wrapped in what changes their entries.
+
+use std::cell::RefCell;
+
+use packline_runtime::memory::fewer_workers;
+use packline_tree::{Patterns, PseudoSource, Replaced, RestOrder};
+
+use super::describe::Setup;
+use super::image::ImageJob;
+use super::outputs::Outputs;
+use super::plan::Planned;
+use super::pool;
+use crate::memory::Plan;
+use crate::sources::{Filtered, ObservedSource, OpenSource, Opening, PlannedSource, Share, TreeMemory};
+use crate::{Error, Observer, Pass, Progress};
+
+/// A pack of which everything is open, and nothing is written.
+pub(super) struct OpenPack<'o> {
+    pub(super) observed: ObservedSource<'o>,
+    pub(super) job: ImageJob,
+    /// All patterns that exclude entries, to warn of those without a match.
+    pub(super) excludes: Vec<Patterns>,
+    /// What layers replaced of the layers below them.
+    pub(super) replaced: Replaced,
+}
+
+/// Opens the sources of a planned pack.
+///
+/// # Errors
+/// Those of the sources.
+pub(super) fn open<'o>(
+    planned: Planned,
+    outputs: &Outputs,
+    observer: &'o mut dyn Observer,
+) -> Result<OpenPack<'o>, Error> {
+    let Planned { mut setup, source, appended, share, mut plan, bases, lookup } = planned;
+    if source.shares_workers() || appended.is_some() {
+        setup.resources.engine.pool = Some(pool(&setup.resources, plan.workers, &setup.display_path)?);
+    }
+    let opened = open_source(source, &share, &setup, observer)?;
+    if let Some(TreeMemory { granted, taken }) = opened.tree {
+        plan.exchange(granted, taken);
+    }
+    let appended = match appended {
+        None => None,
+        Some(image) => Some(image.open(&share, &setup.opening(&|_, _| {}, &|_| {}))?.source),
+    };
+    let input = opened.name.clone();
+    let replaced = opened.replaced;
+    let mut observed = changed(opened.source, &input, &mut setup, outputs, observer);
+    if let Some(appended) = appended {
+        observed = observed.after(appended);
+    }
+    warn_of_workers(&plan, &setup, &mut observed);
+    let Setup { display_path, image, excludes, resources, .. } = setup;
+    let root = image.root.unwrap_or(image.defaults);
+    let job = ImageJob {
+        display_path,
+        input,
+        options: image.options,
+        root,
+        defaults: image.defaults,
+        hints: image.hints,
+        resources,
+        plan,
+        verify: image.verify,
+        lookup,
+        bases,
+    };
+    Ok(OpenPack { observed, job, excludes, replaced })
+}
+
+impl Setup {
+    /// How the source is opened.
+    fn opening<'a>(&'a self, compared: &'a dyn Fn(u64, u64), warned: &'a dyn Fn(&str)) -> Opening<'a> {
+        Opening {
+            tar: self.image.tar.clone(),
+            resources: &self.resources,
+            rule: self.rule.clone(),
+            root: self.image.root.unwrap_or(self.image.defaults),
+            defaults: self.image.defaults,
+            order: self.image.order.clone().unwrap_or_default(),
+            block_size: self.image.options.block_size,
+            compared,
+            warned,
+        }
+    }
+
+    /// Whether contents are compared before they are packed, and so are read twice.
+    fn reads_twice(&self) -> bool {
+        self.image.order.as_ref().is_some_and(|order| order.rest == RestOrder::Similar)
+    }
+}
+
+/// Opens the source. The observer sees how far the comparison of contents is.
+fn open_source(
+    source: Box<dyn PlannedSource>,
+    share: &Share,
+    setup: &Setup,
+    observer: &mut dyn Observer,
+) -> Result<OpenSource, Error> {
+    let observer = RefCell::new(observer);
+    let compared = |done, total| {
+        let pass = Pass { name: "comparing", part: 1, done, total: Some(total) };
+        observer.borrow_mut().advance(&Progress { pass: Some(pass), ..Progress::default() });
+    };
+    let warned = |message: &str| observer.borrow_mut().warning(message);
+    source.open(share, &setup.opening(&compared, &warned))
+}
+
+/// Wraps a source in everything that changes its entries: what is left out, definitions, changes; and in the observer.
+fn changed<'o>(
+    mut source: Box<dyn packline_tree::Source>,
+    name: &str,
+    setup: &mut Setup,
+    outputs: &Outputs,
+    observer: &'o mut dyn Observer,
+) -> ObservedSource<'o> {
+    let changes = std::mem::take(&mut setup.image.changes);
+    if setup.is_filtered {
+        let scratch = setup.resources.scratch.clone();
+        let filtered = Filtered::new(source, changes.clone(), name.to_string(), setup.resources.memory, scratch);
+        source = Box::new(filtered);
+    }
+    if let Some(pseudo) = setup.image.pseudo.take() {
+        source = Box::new(PseudoSource::over(source, pseudo));
+    }
+    let observed = ObservedSource::new(source, changes, outputs.output.size_counter(), observer);
+    if setup.reads_twice() { observed.in_pass("packing") } else { observed }
+}
+
+fn warn_of_workers(plan: &Plan, setup: &Setup, observed: &mut ObservedSource<'_>) {
+    if let Some(message) = fewer_workers(plan.workers, setup.resources.workers, setup.resources.memory) {
+        observed.warn(&message);
+    }
+}

@@ -1,0 +1,127 @@
+//! The outputs of a pack: the image, and the files beside it.
+
+use std::path::Path;
+
+use packline_runtime::{OutputFile, Temporaries};
+use packline_squashfs::Summary;
+
+use super::bases::check_output;
+use super::describe::Setup;
+use super::image::ImageJob;
+use crate::archive::scratch_for;
+use crate::sources::ObservedSource;
+#[cfg(feature = "verity")]
+use crate::verity::{Packing, VeritySummary};
+use crate::{Error, Observer, Output, Resources};
+
+/// The open outputs of a pack.
+pub(super) struct Outputs {
+    pub(super) output: OutputFile,
+    /// Byte of the output at which the image begins.
+    offset: u64,
+    #[cfg(feature = "verity")]
+    verity: Option<Packing>,
+}
+
+/// Outputs that have their names.
+pub(super) struct FinishedOutputs {
+    #[cfg(feature = "verity")]
+    pub(super) verity: Option<VeritySummary>,
+}
+
+impl Outputs {
+    /// Opens the outputs, so that an output that cannot be written is an error before any work.
+    pub(super) fn open(target: Output, setup: &mut Setup, temporaries: &Temporaries) -> Result<Outputs, Error> {
+        let path = &setup.display_path;
+        #[cfg(feature = "verity")]
+        let verity = match setup.image.verity.take() {
+            None => None,
+            Some(options) => {
+                let extent = (setup.image.offset, setup.image.options.pad);
+                Some(Packing::open(options, &target, extent, &setup.resources, temporaries)?)
+            }
+        };
+        let mut output = open_output(target, &setup.resources, temporaries)?;
+        if let Some(stamp) = setup.replaced_input {
+            output.replaces_input(stamp)?;
+        }
+        #[cfg(feature = "verity")]
+        if let Some(verity) = &verity {
+            verity.check(&output, path)?;
+        }
+        check_output(&setup.image.base, &output, path)?;
+        Ok(Outputs {
+            output,
+            offset: setup.image.offset,
+            #[cfg(feature = "verity")]
+            verity,
+        })
+    }
+
+    /// The final and temporary names of the outputs, which are no part of the source.
+    pub(super) fn names(&self) -> Vec<&Path> {
+        let mut names: Vec<_> = self.output.names().collect();
+        #[cfg(feature = "verity")]
+        names.extend(self.verity.iter().flat_map(Packing::names));
+        names
+    }
+
+    /// Bytes of memory that the outputs take besides their buffers.
+    pub(super) fn memory(&self) -> u64 {
+        #[cfg(feature = "verity")]
+        if self.verity.is_some() {
+            return packline_verity::pass_memory();
+        }
+        0
+    }
+
+    /// Writes an image, and what belongs to it.
+    ///
+    /// # Errors
+    /// Those of [`ImageJob::write`] and of the outputs.
+    pub(super) fn write(&mut self, job: ImageJob, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
+        let path = job.display_path.clone();
+        let mut sink = self.output.sink_at(self.offset)?;
+        #[cfg(feature = "verity")]
+        let image = match &mut self.verity {
+            Some(verity) => verity.write(job, &mut sink, source)?,
+            None => job.write(&mut sink, source)?,
+        };
+        #[cfg(not(feature = "verity"))]
+        let image = job.write(&mut sink, source)?;
+        sink.flush().map_err(|cause| Error::Output { path, action: "cannot write", cause })?;
+        Ok(image)
+    }
+
+    /// Gives the outputs their final names, the image last.
+    pub(super) fn finish(self, observer: &mut dyn Observer) -> Result<FinishedOutputs, Error> {
+        #[cfg(feature = "verity")]
+        if let Some(verity) = self.verity {
+            self.output.sync(observer)?;
+            let finished = verity.finish(observer)?;
+            self.output.finish(observer)?;
+            return Ok(FinishedOutputs { verity: Some(finished.keep()) });
+        }
+        self.output.finish(observer)?;
+        Ok(FinishedOutputs {
+            #[cfg(feature = "verity")]
+            verity: None,
+        })
+    }
+}
+
+/// Opens the file of an image, or a temporary file for an image that goes to a stream. The superblock is written last, at the start of
+/// the image, so that a stream gets an image when the image is whole.
+pub(crate) fn open_output(
+    target: Output,
+    resources: &Resources,
+    temporaries: &Temporaries,
+) -> Result<OutputFile, Error> {
+    match target {
+        Output::File { path, force } => Ok(OutputFile::open(&path, force, temporaries)?),
+        Output::Stream(path, out) => {
+            let directory = scratch_for(&path, resources)?;
+            Ok(OutputFile::spooled(&path, out, directory)?)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The second phase of a pack: the memory and the workers of all parties.
+//!
+//! The sources are examined here, and the indexes of the bases are read, since both decide what they need. Nothing else is read.
+
+use packline_cache::Lookup;
+use packline_codec::METADATA_BLOCK_SIZE;
+use packline_squashfs::Options;
+
+use super::bases::{BaseOpening, Bases};
+use super::describe::{Contents, Described, Setup};
+use super::outputs::Outputs;
+use crate::memory::{Demand, Limits, Plan};
+use crate::sources::{AppendedImage, PlannedSource, Share, examine, filter_memory, leave_out};
+use crate::{Error, ImageRequest, Observer};
+
+/// A pack whose parties have their shares of the memory.
+pub(super) struct Planned {
+    pub(super) setup: Setup,
+    pub(super) source: Box<dyn PlannedSource>,
+    /// The image before the source.
+    pub(super) appended: Option<Box<AppendedImage>>,
+    /// What each of the two may use.
+    pub(super) share: Share,
+    pub(super) plan: Plan,
+    pub(super) bases: Bases,
+    pub(super) lookup: Lookup,
+}
+
+/// Plans a described pack.
+///
+/// # Errors
+/// [`Error::Memory`] if the limit is too small, and the errors of examining the sources and of opening the bases.
+pub(super) fn plan(described: Described, outputs: &Outputs, observer: &mut dyn Observer) -> Result<Planned, Error> {
+    let Described { source, mut setup } = described;
+    let mut source = examine(source)?;
+    source.each_directory(&mut |path, options| outputs.names().iter().for_each(|name| leave_out(name, path, options)));
+    let mut appended = setup.image.append_to.take().map(|image| Box::new(AppendedImage::new(image)));
+    let mut lookup = Lookup { known: Vec::new(), cache: setup.image.cache.take() };
+    let parties = Parties {
+        source: source.as_ref(),
+        appended: appended.as_deref(),
+        writer: writer_demand(&setup.image, &lookup),
+        lookup: lookup.shared_memory(setup.image.options.block_size as usize) as u64,
+        outputs: outputs.memory(),
+        is_filtered: setup.is_filtered,
+    };
+    let resources = &setup.resources;
+    let limits = Limits {
+        workers: resources.workers,
+        engine: &resources.engine,
+        memory: resources.memory,
+        window: resources.window,
+        block_size: setup.image.options.block_size,
+    };
+    let spare = limits.spare(|limit| parties.demand(limit))?;
+    let needed = parties.demand(resources.memory);
+    let opening = BaseOpening { options: &setup.image.options, resources, spare };
+    let mut bases = Bases::open(&setup.image.base, opening, observer)?;
+    if setup.contents == Contents::Packed {
+        bases.add_sources(source.as_mut(), opening);
+        if let Some(appended) = &mut appended {
+            bases.add_appended(appended, opening)?;
+        }
+    }
+    lookup.known = bases.known();
+    let sources = 1 + u64::from(appended.is_some());
+    let spare = spare.saturating_sub(bases.memory()) / sources;
+    let share = Share { threads: resources.workers, limit: resources.memory, spare };
+    let granted = granted(source.as_ref(), &share) + appended.as_deref().map_or(0, |image| granted(image, &share));
+    let plan = limits.plan(needed + Demand::of(bases.memory()) + Demand::of(granted))?;
+    Ok(Planned { setup, source, appended, share, plan, bases, lookup })
+}
+
+/// Everything that takes memory, but the bases.
+struct Parties<'a> {
+    source: &'a dyn PlannedSource,
+    appended: Option<&'a AppendedImage>,
+    writer: Demand,
+    /// Bytes of the cache of blocks.
+    lookup: u64,
+    /// Bytes of the outputs.
+    outputs: u64,
+    is_filtered: bool,
+}
+
+impl Parties<'_> {
+    /// What all of them need if `limit` bytes are allowed.
+    fn demand(&self, limit: Option<u64>) -> Demand {
+        let filter = if self.is_filtered { filter_memory(limit) } else { 0 };
+        let demands = [
+            self.source.demand(limit),
+            self.appended.map_or(Demand::default(), |image| image.demand(limit)),
+            self.writer,
+            Demand::of(self.lookup),
+            Demand::of(self.outputs),
+            Demand::of(filter),
+        ];
+        demands.into_iter().sum()
+    }
+}
+
+/// Bytes that a source gets beyond what it needs.
+fn granted(source: &dyn PlannedSource, share: &Share) -> u64 {
+    source.memory(share).saturating_sub(source.demand(share.limit).least)
+}
+
+/// Bytes that the encoders of one worker take, and its buffers: a block in, a block out.
+fn writer_demand(image: &ImageRequest, lookup: &Lookup) -> Demand {
+    let Options { codec, block_size, .. } = &image.options;
+    let block = *block_size as usize;
+    let encoders = codec.footprint(block).encoder + codec.footprint(METADATA_BLOCK_SIZE).encoder;
+    let encoders = encoders + lookup.encoder_memory(codec, block);
+    // A decoder takes their place when the image is read back.
+    let decoder = if image.verify { codec.footprint(block.max(METADATA_BLOCK_SIZE)).decoder } else { 0 };
+    Demand { least: 0, per_worker: (encoders.max(decoder) + 2 * block) as u64 }
+}

@@ -1,0 +1,196 @@
+//! The request of a pack.
+
+use std::sync::Arc;
+
+use packline_cache::BlockCache;
+use packline_squashfs::{FileHints, Options, parse_codec};
+#[cfg(feature = "lrz")]
+use packline_tree::Bytes;
+use packline_tree::tar::TarOptions;
+use packline_tree::{ContentOrder, Entry, Meta, PseudoFile};
+
+use super::bases::BaseImage;
+#[cfg(feature = "lrz")]
+use crate::codecs::lrz_options;
+use crate::{AppendTo, Changes, Container, Error, Output, Resources, Source, Temporaries};
+
+/// Returns the flags of one file.
+pub type Hints = Box<dyn FnMut(&Entry) -> FileHints>;
+
+/// A tree to be packed.
+#[non_exhaustive]
+pub struct PackRequest {
+    /// The tree. An image may be replaced by what is packed from it.
+    pub source: Source,
+    /// Where the output goes.
+    pub target: Output,
+    /// The container, with its options.
+    pub container: PackContainer,
+    /// Workers and memory. They change no byte.
+    pub resources: Resources,
+    /// Registers temporary files for removal on exit.
+    pub temporaries: Temporaries,
+}
+
+/// The container of a pack, with its options.
+#[non_exhaustive]
+pub enum PackContainer {
+    /// A SquashFS image.
+    Image(Box<ImageRequest>),
+    /// A .lrz file. It holds a directory as a tar, and a tar as it is, without the tar's own compression.
+    #[cfg(feature = "lrz")]
+    Lrz(LrzRequest),
+}
+
+/// A SquashFS image to be packed.
+#[non_exhaustive]
+pub struct ImageRequest {
+    /// What decides the image's bytes besides the source.
+    pub options: Options,
+    /// An image whose entries come before those of the source.
+    pub append_to: Option<AppendTo>,
+    /// Byte of the output at which the image begins: a file has zeros before it, a block device what it has there.
+    pub offset: u64,
+    /// How a tar is read, but for its name and meter.
+    pub tar: TarOptions,
+    /// Changes of entries. A directory source excludes entries itself.
+    pub changes: Changes,
+    /// Entries and changes that are added to the source, before [`ImageRequest::changes`].
+    pub pseudo: Option<PseudoFile>,
+    /// Attributes of a root that the source does not describe; `None` for `defaults`.
+    pub root: Option<Meta>,
+    /// Attributes of implied directories, which the source does not describe.
+    pub defaults: Meta,
+    /// Flags of single files.
+    pub hints: Option<Hints>,
+    /// The order in which contents are stored; `None` for that of the source. Paths are those of the source; what
+    /// [`ImageRequest::pseudo`] adds comes last. The source is listed first, and a tar that cannot be read twice is stored in
+    /// [`Resources::scratch`]. The entries of the image are the same.
+    pub order: Option<ContentOrder>,
+    /// Whether the image is read back before it gets its name, and each block is decoded and compared with what was packed. Changes no
+    /// byte.
+    pub verify: bool,
+    /// Where blocks are looked up before they are compressed, and kept. Changes no byte.
+    pub cache: Option<Arc<BlockCache>>,
+    /// Earlier images whose blocks are taken as they are. If several have a block, the first is used.
+    pub base: Vec<BaseImage>,
+    /// A dm-verity tree of the image, and its root hash in a file beside the image. The output is a file then, and the image is padded to
+    /// whole blocks of 4096 bytes.
+    #[cfg(feature = "verity")]
+    pub verity: Option<crate::verity::VerityOptions>,
+}
+
+/// A .lrz file to be packed.
+#[cfg(feature = "lrz")]
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LrzRequest {
+    /// Compression.
+    pub write: packline_lrz::WriteOptions,
+    /// Prefix of the names of a directory's entries in the tar: empty, or with a slash at its end.
+    pub prefix: Bytes,
+}
+
+#[cfg(feature = "lrz")]
+impl LrzRequest {
+    /// A .lrz file whose entries have no prefix.
+    pub fn new(write: packline_lrz::WriteOptions) -> LrzRequest {
+        LrzRequest { write, prefix: Bytes::new() }
+    }
+}
+
+impl ImageRequest {
+    /// An image with a codec (`zstd:level=19`; `None`: zstd) and a block size: a power of two from 4 KiB to 1 MiB.
+    ///
+    /// # Errors
+    /// [`Error::Codec`] for a codec that images do not have or that does not work with the block size.
+    pub fn parse(codec: Option<&str>, block_size: Option<u32>) -> Result<ImageRequest, Error> {
+        let mut options = Options::new(parse_codec(codec.unwrap_or("zstd"))?);
+        options.block_size = block_size.unwrap_or(options.block_size);
+        options.codec.validate(options.block_size as usize)?;
+        Ok(ImageRequest::new(options))
+    }
+
+    /// Packs everything as it is.
+    pub fn new(options: Options) -> ImageRequest {
+        ImageRequest {
+            options,
+            append_to: None,
+            offset: 0,
+            tar: TarOptions::default(),
+            changes: Changes::default(),
+            pseudo: None,
+            root: None,
+            defaults: DEFAULT_META,
+            hints: None,
+            order: None,
+            verify: false,
+            cache: None,
+            base: Vec::new(),
+            #[cfg(feature = "verity")]
+            verity: None,
+        }
+    }
+}
+
+impl From<ImageRequest> for PackContainer {
+    fn from(image: ImageRequest) -> PackContainer {
+        PackContainer::Image(Box::new(image))
+    }
+}
+
+#[cfg(feature = "lrz")]
+impl From<LrzRequest> for PackContainer {
+    fn from(lrz: LrzRequest) -> PackContainer {
+        PackContainer::Lrz(lrz)
+    }
+}
+
+impl PackContainer {
+    /// The defaults of a container, with a codec (`zstd:level=19`; `None`: zstd, or LZMA in a .lrz file) and, of an image, a block
+    /// size: a power of two from 4 KiB to 1 MiB.
+    ///
+    /// # Errors
+    /// [`Error::Codec`] for a codec that images do not have or that does not work with the block size, [`Error::Request`] for one that
+    /// .lrz files do not have, for a block size of a .lrz file, and for a container that holds no trees.
+    pub fn parse(container: Container, codec: Option<&str>, block_size: Option<u32>) -> Result<PackContainer, Error> {
+        match container {
+            Container::SquashFs => Ok(ImageRequest::parse(codec, block_size)?.into()),
+            #[cfg(feature = "lrz")]
+            Container::Lrz if block_size.is_some() => Err(no_lrz("a block size")),
+            #[cfg(not(feature = "lrz"))]
+            Container::Lrz => Err(Container::Lrz.left_out()),
+            #[cfg(feature = "lrz")]
+            Container::Lrz => {
+                let write = codec.map_or_else(|| Ok(Default::default()), lrz_options)?;
+                Ok(LrzRequest::new(write).into())
+            }
+            Container::Pln => Err(Container::no_tree(container.name())),
+        }
+    }
+}
+
+/// The error for what a .lrz file cannot have.
+#[cfg(feature = "lrz")]
+pub(crate) fn no_lrz(what: &str) -> Error {
+    Error::Request {
+        what: format!("{what} for a .lrz file, which holds a tar"),
+        expected: "a SquashFS image".to_string(),
+    }
+}
+
+/// Attributes of an implied directory: `rwxr-xr-x`, owned by root, at time 0.
+pub const DEFAULT_META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+
+impl PackRequest {
+    /// A pack with all processors and no memory limit.
+    pub fn new(source: Source, target: Output, container: impl Into<PackContainer>) -> PackRequest {
+        PackRequest {
+            source,
+            target,
+            container: container.into(),
+            resources: Resources::default(),
+            temporaries: Temporaries::default(),
+        }
+    }
+}

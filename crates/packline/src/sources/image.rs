@@ -1,0 +1,48 @@
+//! An image as a source.
+
+use packline_image::{ImageSource, SourceDemand, SourcePlan};
+use packline_runtime::escape::Escape;
+
+use super::{OpenSource, Opening, PLAIN, PlannedSource, Share, Watch};
+use crate::memory::Demand;
+use crate::{Error, Image};
+
+pub(super) struct ImagePlan {
+    pub(super) image: Image,
+    pub(super) watch: Watch,
+}
+
+impl ImagePlan {
+    fn granted(&self, share: &Share) -> SourcePlan {
+        SourceDemand::new(&self.image, share.limit).plan(share.threads, share.spare / 4)
+    }
+}
+
+impl PlannedSource for ImagePlan {
+    fn demand(&self, limit: Option<u64>) -> Demand {
+        let demand = SourceDemand::new(&self.image, limit);
+        Demand { least: PLAIN + demand.least(), per_worker: demand.tool() }
+    }
+
+    fn memory(&self, share: &Share) -> u64 {
+        PLAIN + SourceDemand::new(&self.image, share.limit).memory(&self.granted(share))
+    }
+
+    fn shares_workers(&self) -> bool {
+        true
+    }
+
+    fn each_image(&mut self, work: &mut dyn FnMut(&mut Image, &mut Watch)) {
+        work(&mut self.image, &mut self.watch);
+    }
+
+    fn open(self: Box<Self>, share: &Share, opening: &Opening<'_>) -> Result<OpenSource, Error> {
+        let plan = self.granted(share);
+        let name = self.image.display_path.escaped();
+        let mut source = ImageSource::new(self.image, &plan, opening.resources, opening.rule.clone());
+        if let Some(watch) = self.watch {
+            source = source.reporting_to(watch);
+        }
+        Ok(OpenSource::new(name, Box::new(source)))
+    }
+}

@@ -1,0 +1,222 @@
+//! What the sources of a pack are.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use packline_image::{ImagePlace, metadata_cache};
+use packline_runtime::escape::Escape;
+#[cfg(feature = "oci")]
+use packline_tree::oci::OciImage;
+use packline_tree::{ContentOrder, DirectoryOptions, Meta, Patterns, Whiteouts};
+
+use super::{Part, joined, peeked};
+use crate::archive::scratch_for;
+use crate::{ContentKind, Error, Image, Resources};
+
+/// Where the entries of a pack come from.
+pub enum Source {
+    /// A directory, with all below it.
+    Directory {
+        /// Its path.
+        path: PathBuf,
+        /// Which entries and attributes are read, and by how many threads.
+        options: DirectoryOptions,
+    },
+    /// Several directories or entries of directories, each under a name of its own below a new root.
+    Directories {
+        /// In the order of the image's data. No two have the same path in the image.
+        parts: Vec<Part>,
+        /// Attributes of the root.
+        root: Meta,
+    },
+    /// A tar file, plain or compressed.
+    TarFile {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// A tar stream, plain or compressed.
+    TarStream {
+        /// Its name in messages.
+        name: String,
+        /// Bytes of the tar.
+        stream: Box<dyn Read + Send>,
+    },
+    /// An image.
+    Image(Image),
+    /// Sources that lie over each other.
+    Stack(Stack),
+    /// The layers of an image of containers.
+    #[cfg(feature = "oci")]
+    Oci(OciImage),
+    /// Any other source.
+    Entries {
+        /// Its name in messages.
+        name: String,
+        /// Entries and contents.
+        source: Box<dyn packline_tree::Source>,
+    },
+}
+
+/// Sources that lie over each other: what extracting them in order on one file system leaves.
+///
+/// The image is that of the merged tree as a directory, byte for byte. A directory over a directory merges, anything else replaces.
+pub struct Stack {
+    /// The lowest comes first.
+    pub layers: Vec<Source>,
+    /// What entries are that hide others.
+    pub whiteouts: Whiteouts,
+    /// Entries of the merged tree that are left out, with all below them.
+    pub remove: Patterns,
+}
+
+impl Stack {
+    /// Layers, the lowest first; whiteouts hide what lower layers have.
+    pub(super) fn of(layers: impl IntoIterator<Item = Source>) -> Stack {
+        Stack { layers: layers.into_iter().collect(), whiteouts: Whiteouts::Apply, remove: Patterns::new() }
+    }
+}
+
+impl Source {
+    /// A directory, with extended attributes and hard links, other file systems below it included.
+    pub fn directory(path: impl Into<PathBuf>) -> Source {
+        Source::Directory { path: path.into(), options: DirectoryOptions::default() }
+    }
+
+    /// A tar file, plain or compressed.
+    pub fn tar_file(path: impl Into<PathBuf>) -> Source {
+        Source::TarFile { path: path.into() }
+    }
+
+    /// A tar stream, plain or compressed; `name` is for messages.
+    pub fn tar_reader(name: impl Into<String>, stream: impl Read + Send + 'static) -> Source {
+        Source::TarStream { name: name.into(), stream: Box::new(stream) }
+    }
+
+    /// An image.
+    pub fn image(image: Image) -> Source {
+        Source::Image(image)
+    }
+
+    /// Sources that lie over each other, the lowest first; whiteouts hide what lower ones have. A compressed tar is stored first, in
+    /// [`Resources::scratch`].
+    ///
+    /// ```
+    /// use packline::{Image, Packer, Selection, Source};
+    ///
+    /// # fn main() -> Result<(), packline::Error> {
+    /// # let top = tempfile::tempdir().unwrap();
+    /// # std::env::set_current_dir(top.path()).unwrap();
+    /// # std::fs::create_dir_all("rootfs/etc").unwrap();
+    /// # std::fs::write("rootfs/etc/motd", "x").unwrap();
+    /// # std::fs::create_dir_all("site/etc").unwrap();
+    /// # std::fs::write("site/etc/.wh.motd", "").unwrap();
+    /// Packer::new(Source::directory("rootfs")).write_to("base.sqfs")?;
+    /// let layers = [Source::image(Image::open("base.sqfs")?), Source::directory("site")];
+    /// Packer::new(Source::stack(layers)).write_to("site.sqfs")?;
+    /// assert_eq!(Image::open("site.sqfs")?.entries(&Selection::all()).count(), 2); // the root and etc
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn stack(layers: impl IntoIterator<Item = Source>) -> Source {
+        Source::Stack(Stack::of(layers))
+    }
+
+    /// A source whose contents come in an order: it is listed before they are read.
+    pub(crate) fn in_order(self, order: &ContentOrder) -> Source {
+        let has_order = match &self {
+            // They are by path.
+            Source::Directory { .. } | Source::Image(_) => order.is_by_path(),
+            source => source.is_stack(),
+        };
+        if has_order {
+            return self;
+        }
+        Source::Stack(Stack { layers: vec![self], whiteouts: Whiteouts::Ignore, remove: Patterns::new() })
+    }
+
+    /// Whether it is a stack, or becomes one.
+    pub(crate) fn is_stack(&self) -> bool {
+        match self {
+            Source::Stack(_) => true,
+            #[cfg(feature = "oci")]
+            Source::Oci(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Entries made by the caller; `name` is for messages.
+    pub fn entries(name: impl Into<String>, source: impl packline_tree::Source + 'static) -> Source {
+        Source::Entries { name: name.into(), source: Box::new(source) }
+    }
+
+    /// Its name in messages.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Source::Directory { path, .. } | Source::TarFile { path } => path.escaped(),
+            Source::Directories { parts, .. } => joined(parts.iter().map(|part| part.to.escaped())),
+            Source::TarStream { name, .. } | Source::Entries { name, .. } => name.clone(),
+            Source::Image(image) => image.display_path.escaped(),
+            Source::Stack(stack) => joined(stack.layers.iter().map(Source::name)),
+            #[cfg(feature = "oci")]
+            Source::Oci(image) => image.name.clone(),
+        }
+    }
+
+    /// Calls `change` for each directory that is read, with how it is read.
+    pub fn for_each_directory(&mut self, change: &mut dyn FnMut(&Path, &mut DirectoryOptions)) {
+        match self {
+            Source::Directory { path, options } => change(path, options),
+            Source::Directories { parts, .. } => {
+                parts.iter_mut().for_each(|part| change(&part.directory, &mut part.options));
+            }
+            Source::Stack(stack) => stack.layers.iter_mut().for_each(|layer| layer.for_each_directory(change)),
+            _ => {}
+        }
+    }
+
+    /// A directory, a tar or an image, by what is there. An image is found behind other data too, and is stored in a file without a name
+    /// first if it comes through a pipe.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if it cannot be opened or read, and the errors of opening an image.
+    pub fn at(path: impl Into<PathBuf>, resources: &Resources) -> Result<Source, Error> {
+        let path = path.into();
+        let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
+        let kind = fs::metadata(&path).map_err(refused)?.file_type();
+        if kind.is_dir() {
+            return Ok(Source::directory(path));
+        }
+        if kind.is_fifo() || kind.is_char_device() {
+            let stream = File::open(&path).map_err(refused)?;
+            return Source::reader(path.escaped(), stream, resources);
+        }
+        let place = ImagePlace::new(&path);
+        let opened = match place.content_kind() {
+            Some(ContentKind::SquashFs) => Some(place.open(metadata_cache(resources.memory))?),
+            None => place.open(metadata_cache(resources.memory)).ok(),
+            Some(_) => None,
+        };
+        Ok(opened.map_or_else(|| Source::tar_file(path), Source::Image))
+    }
+
+    /// A tar or an image from a stream, by its first bytes. An image is stored in a file without a name first.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if it cannot be read, and the errors of opening an image.
+    pub fn reader(
+        name: impl Into<String>,
+        stream: impl Read + Send + 'static,
+        resources: &Resources,
+    ) -> Result<Source, Error> {
+        let name = name.into();
+        let path = Path::new(&name);
+        let (head, mut stream) = peeked(path, Box::new(stream))?;
+        if ContentKind::of_head(&head) != Some(ContentKind::SquashFs) {
+            return Ok(Source::TarStream { name, stream });
+        }
+        let place = ImagePlace::of_stream(path, None, &mut stream, scratch_for(path, resources)?)?;
+        place.open(metadata_cache(resources.memory)).map(Source::Image)
+    }
+}

@@ -1,0 +1,141 @@
+//! A tar as a source, plain or compressed.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use packline_runtime::FileInput;
+use packline_runtime::escape::Escape;
+use packline_tree::decompress::Limits;
+use packline_tree::tar::{self, TarOptions};
+
+use super::recognise::{ZEROS, foreign_in, head_of, is_compressed, may_be_empty_tar, peeked, refuse_container};
+use super::{OpenSource, Opening, PLAIN, PlannedSource, Share};
+use crate::memory::Demand;
+use crate::{ContentKind, Error};
+
+/// Largest dictionary of a compressed tar if memory is not limited, bytes.
+const WINDOW_MOST: u64 = 128 << 20;
+/// Minimum memory for a compressed tar: enough for the default levels of gzip, xz, zstd and bzip2.
+const WINDOW_LEAST: u64 = 9 << 20;
+/// Maximum bytes in flight between decompressing threads.
+const BUFFERS_MOST: u64 = 32 << 20;
+/// Minimum bytes in flight between decompressing threads.
+const BUFFERS_LEAST: u64 = 4 << 20;
+/// Minimum memory of a decompressor, bytes.
+pub(super) const DECOMPRESSOR_LEAST: u64 = WINDOW_LEAST + BUFFERS_LEAST;
+/// Memory of a tar that a stack reads in its file, bytes: a buffer.
+pub(super) const LAYER: u64 = 64 << 10;
+
+/// A tar whose first bytes were read.
+pub(super) struct TarPlan {
+    pub(super) name: String,
+    pub(super) content: TarContent,
+    pub(super) compressed: bool,
+}
+
+/// The bytes of a tar.
+pub(super) enum TarContent {
+    File(PathBuf),
+    Stream(Box<dyn Read + Send>),
+}
+
+impl TarPlan {
+    /// Examines a file. A file that is not a regular file is read as a stream.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if the file cannot be read, [`Error::Target`] if it is not a tar.
+    pub(super) fn of_file(path: PathBuf) -> Result<TarPlan, Error> {
+        let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
+        let mut file = File::open(&path).map_err(refused)?;
+        if !file.metadata().map_err(refused)?.is_file() {
+            return TarPlan::of_stream(path.escaped(), Box::new(file));
+        }
+        let head = head_of(&path, &mut file)?;
+        let whole = FileInput::new(file).map_err(refused)?;
+        refuse_container(&path, &head, || ContentKind::foreign(&whole))?;
+        if head.starts_with(&ZEROS) && !may_be_empty_tar(&path) {
+            // The content of a blank disk image must not be taken for the end of a tar.
+            let what = "zeros at byte 0, as in a blank disk image".to_string();
+            let expected = "a tar; the name of an empty tar ends in .tar".to_string();
+            return Err(Error::Target { path, what, expected });
+        }
+        let compressed = is_compressed(&head);
+        Ok(TarPlan { name: path.escaped(), content: TarContent::File(path), compressed })
+    }
+
+    /// Examines a stream called `name` in messages.
+    ///
+    /// # Errors
+    /// As for [`TarPlan::of_file`].
+    pub(super) fn of_stream(name: String, stream: Box<dyn Read + Send>) -> Result<TarPlan, Error> {
+        let (head, stream) = peeked(Path::new(&name), stream)?;
+        let (foreign, stream) = foreign_in(Path::new(&name), &head, stream)?;
+        refuse_container(Path::new(&name), &head, || foreign)?;
+        let compressed = is_compressed(&head);
+        Ok(TarPlan { name, content: TarContent::Stream(stream), compressed })
+    }
+
+    /// Whether a stack can read the entries without storing the tar first.
+    pub(super) fn can_be_read_again(&self) -> bool {
+        matches!(self.content, TarContent::File(_)) && !self.compressed
+    }
+}
+
+impl PlannedSource for TarPlan {
+    fn demand(&self, _limit: Option<u64>) -> Demand {
+        Demand::of(PLAIN + if self.compressed { DECOMPRESSOR_LEAST } else { 0 })
+    }
+
+    fn layer_demand(&self, _limit: Option<u64>) -> Demand {
+        Demand::of(LAYER)
+    }
+
+    fn memory(&self, share: &Share) -> u64 {
+        decompressor(self.compressed, share.threads, share.spare).1
+    }
+
+    fn open(self: Box<Self>, share: &Share, opening: &Opening<'_>) -> Result<OpenSource, Error> {
+        let (limits, _) = decompressor(self.compressed, share.threads, share.spare);
+        let options = TarOptions { input_name: self.name.clone(), ..opening.tar.clone() };
+        let source = match self.content {
+            TarContent::File(path) => tar::open_file(&path, options, &limits)?,
+            TarContent::Stream(stream) => tar::open_stream(stream, options, &limits)?,
+        };
+        Ok(OpenSource::new(self.name, source))
+    }
+}
+
+/// The limits of a decompressor, and the memory of the source in bytes: the minimum, and at most five eighths of the spare memory. Each
+/// thread may need a window of its own.
+pub(crate) fn decompressor(compressed: bool, threads: usize, spare: u64) -> (Limits, u64) {
+    if !compressed {
+        return (Limits::default(), PLAIN);
+    }
+    let share = spare / 4;
+    let threads = (threads.max(1) as u64).min(1 + share / WINDOW_LEAST);
+    let window = WINDOW_LEAST.saturating_add(share / threads).min(WINDOW_MOST);
+    let buffers = BUFFERS_LEAST.saturating_add(spare / 8).min(BUFFERS_MOST);
+    (Limits { threads: threads as usize, window, buffers }, PLAIN + window * threads + buffers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decompressor_gets_its_least_and_a_share_of_what_is_spare() {
+        assert_eq!(decompressor(false, 2, 1 << 30).1, PLAIN);
+        let (limits, memory) = decompressor(true, 3, u64::MAX);
+        assert_eq!((limits.threads, limits.window, limits.buffers), (3, WINDOW_MOST, BUFFERS_MOST));
+        assert_eq!(memory, PLAIN + 3 * WINDOW_MOST + BUFFERS_MOST);
+        let least = PLAIN + WINDOW_LEAST + BUFFERS_LEAST;
+        for spare in (0..400u64).map(|megabytes| megabytes << 20) {
+            for threads in [0, 1, 7] {
+                let (limits, memory) = decompressor(true, threads, spare);
+                assert!(memory <= least + spare * 5 / 8 + 1, "{threads} {spare}: {limits:?}");
+                assert!(limits.threads >= 1 && limits.window >= WINDOW_LEAST);
+            }
+        }
+    }
+}

@@ -3,6 +3,8 @@
 /// Longer files give the reason in a line of their head that begins with [`REASON`].
 const MAX_LINES: usize = 500;
 const REASON: &str = "//! Long because ";
+/// Longer functions are in files that give such a reason.
+const MAX_FUNCTION_LINES: usize = 60;
 /// Lines of a file's head.
 const HEAD: usize = 30;
 /// Files that may hold `unsafe`: a crate, a file that has to run before the runtime, and one for descriptors given by number.
@@ -20,12 +22,42 @@ pub fn source(name: &str, text: &str) -> Vec<String> {
     if lines > MAX_LINES && !excused {
         violations.push(format!("{lines} lines (expected at most {MAX_LINES}, or `{REASON}...` at its head)"));
     }
+    if !excused {
+        violations.extend(long_functions(text));
+    }
     // Concatenated, so that this file does not contain the pattern.
     let allowed = ["allow(unsafe", "_code"].concat();
     if text.contains(&allowed) && !UNSAFE_IN.iter().any(|place| name.starts_with(place)) {
         violations.push(format!("unsafe code (expected only in {UNSAFE_IN:?})"));
     }
     violations
+}
+
+/// Functions of more than [`MAX_FUNCTION_LINES`] lines. The source is formatted, so that a function ends at the first line that is a brace with
+/// the indentation of its first line.
+fn long_functions(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut violations = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let Some(name) = function_name(line) else { continue };
+        let end = format!("{}}}", &line[..line.len() - line.trim_start().len()]);
+        let length = lines[number..].iter().position(|line| *line == end).map_or(0, |last| last + 1);
+        if length > MAX_FUNCTION_LINES {
+            violations.push(format!(
+                "line {}: {name} has {length} lines (expected at most {MAX_FUNCTION_LINES})",
+                number + 1
+            ));
+        }
+    }
+    violations
+}
+
+/// The name of the function whose body a line begins.
+fn function_name(line: &str) -> Option<&str> {
+    let (before, after) = line.split_once("fn ")?;
+    let is_qualifier = |word: &str| matches!(word, "pub" | "const" | "unsafe" | "async") || word.starts_with("pub(");
+    let is_function = before.split_whitespace().all(is_qualifier) && !line.ends_with([';', '}']);
+    is_function.then(|| after.split(['(', '<']).next().unwrap_or(after))
 }
 
 /// Paths that exist on one machine only.
@@ -58,6 +90,19 @@ mod tests {
         let allow = ["//! Role.\n#![allow(unsafe", "_code)]\n"].concat();
         assert_eq!(source("crates/tree/src/a.rs", &allow).len(), 1);
         assert!(source("crates/codec/src/a.rs", &allow).is_empty());
+    }
+
+    #[test]
+    fn lines_of_functions() {
+        let function = |lines: usize| {
+            format!("//! Role.\nmod a {{\n    pub(crate) fn f<T>() {{\n{}    }}\n}}\n", "\n".repeat(lines))
+        };
+        assert!(source("a.rs", &function(MAX_FUNCTION_LINES - 2)).is_empty());
+        let found = source("a.rs", &function(MAX_FUNCTION_LINES - 1));
+        assert_eq!(
+            found,
+            [format!("line 3: f has {} lines (expected at most {MAX_FUNCTION_LINES})", MAX_FUNCTION_LINES + 1)]
+        );
     }
 
     #[test]

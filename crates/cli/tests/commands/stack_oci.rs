@@ -206,51 +206,69 @@ fn damaged_layers_are_named_with_both_digests() {
     }
 }
 
+type Change = Box<dyn Fn(&Layout<'_>, Value) -> Value>;
+
+/// Changes a field of a layer in the manifest.
+fn changed_layer(at: usize, key: &'static str, value: Value) -> Change {
+    Box::new(move |layout, manifest| layout.changed(&manifest, &|manifest| manifest["layers"][at][key] = value.clone()))
+}
+
+/// Changes a field of the root file system in the config.
+fn changed_config(key: &'static str, value: Value) -> Change {
+    Box::new(move |layout, manifest| {
+        let old = layout.read(&manifest)["config"].clone();
+        let new = layout.changed(&old, &|config| config["rootfs"][key] = value.clone());
+        layout.changed(&manifest, &|manifest| manifest["config"] = new.clone())
+    })
+}
+
+/// Repeats the first layer.
+fn repeated_layer(count: usize) -> Change {
+    Box::new(move |layout, manifest| {
+        let one = layout.read(&manifest)["layers"][0].clone();
+        layout.changed(&manifest, &|manifest| manifest["layers"] = vec![one.clone(); count].into())
+    })
+}
+
+fn assert_refused(cases: Vec<(Change, &str)>) {
+    for (change, expected) in cases {
+        let message = refused(&|layout, manifest| change(layout, manifest));
+        assert!(message.contains(expected), "{expected}: {message}");
+    }
+}
+
 #[test]
-fn layers_that_are_not_what_the_documents_say_are_refused() {
+fn rejects_layers_that_contradict_the_manifest_or_the_config() {
     if !tools::need(&["zstd"]) {
         return;
     }
     let zeros = format!("sha256:{}", "0".repeat(64));
-    let layer = |at: usize, key: &'static str, value: Value| {
-        move |layout: &Layout<'_>, manifest: Value| {
-            layout.changed(&manifest, &|manifest| manifest["layers"][at][key] = value.clone())
-        }
-    };
-    let config = |key: &'static str, value: Value| {
-        move |layout: &Layout<'_>, manifest: Value| {
-            let old = layout.read(&manifest)["config"].clone();
-            let new = layout.changed(&old, &|config| config["rootfs"][key] = value.clone());
-            layout.changed(&manifest, &|manifest| manifest["config"] = new.clone())
-        }
-    };
-    let layers = |count: usize| {
-        move |layout: &Layout<'_>, manifest: Value| {
-            let one = layout.read(&manifest)["layers"][0].clone();
-            layout.changed(&manifest, &|manifest| manifest["layers"] = vec![one.clone(); count].into())
-        }
-    };
-    type Change = Box<dyn Fn(&Layout<'_>, Value) -> Value>;
-    let cases: Vec<(Change, &str)> = vec![
+    assert_refused(vec![
         (
-            Box::new(layer(0, "digest", json!(zeros))),
+            changed_layer(0, "digest", json!(zeros)),
             "layer 1 (sha256:000000000000): its content is missing (expected blobs/sha256/0000",
         ),
-        (Box::new(layer(1, "size", json!(7))), "bytes (expected 7, as the manifest says)"),
-        (Box::new(layer(2, "digest", json!("md5:abc"))), "digest 'md5:abc' (expected sha256 or sha512, in lower case)"),
+        (changed_layer(1, "size", json!(7)), "bytes (expected 7, as the manifest says)"),
+        (changed_layer(2, "digest", json!("md5:abc")), "digest 'md5:abc' (expected sha256 or sha512, in lower case)"),
         (
-            Box::new(layer(2, "mediaType", json!(format!("{LAYER}+gzip+encrypted")))),
+            changed_layer(2, "mediaType", json!(format!("{LAYER}+gzip+encrypted"))),
             "it is encrypted ('application/vnd.oci.image.layer.v1.tar+gzip+encrypted') (expected",
         ),
-        (
-            Box::new(layer(0, "mediaType", json!("text/plain"))),
-            "media type 'text/plain' (expected a layer that is a tar",
-        ),
-        (Box::new(layer(0, "size", json!(-1))), "invalid value: integer `-1`"),
-        (Box::new(config("diff_ids", json!([zeros, zeros, zeros]))), "layer 1 ("),
-        (Box::new(config("diff_ids", json!([]))), "3 layers in the manifest, 0 in the config (expected as many)"),
-        (Box::new(config("type", json!("disk"))), "a root file system of the type 'disk' (expected layers)"),
-        (Box::new(layers(501)), "an image of 501 layers (expected at most 500)"),
+        (changed_layer(0, "mediaType", json!("text/plain")), "media type 'text/plain' (expected a layer that is a tar"),
+        (changed_layer(0, "size", json!(-1)), "invalid value: integer `-1`"),
+        (changed_config("diff_ids", json!([zeros, zeros, zeros])), "layer 1 ("),
+        (changed_config("diff_ids", json!([])), "3 layers in the manifest, 0 in the config (expected as many)"),
+        (changed_config("type", json!("disk")), "a root file system of the type 'disk' (expected layers)"),
+        (repeated_layer(501), "an image of 501 layers (expected at most 500)"),
+    ]);
+}
+
+#[test]
+fn rejects_malformed_documents_and_layers() {
+    if !tools::need(&["zstd"]) {
+        return;
+    }
+    assert_refused(vec![
         (
             Box::new(|_, mut manifest| {
                 manifest["mediaType"] = json!("application/vnd.docker.distribution.manifest.v1+json");
@@ -301,11 +319,7 @@ fn layers_that_are_not_what_the_documents_say_are_refused() {
             }),
             "the name holds a `..` component",
         ),
-    ];
-    for (change, expected) in cases {
-        let message = refused(&|layout, manifest| change(layout, manifest));
-        assert!(message.contains(expected), "{expected}: {message}");
-    }
+    ]);
 }
 
 #[test]

@@ -67,66 +67,69 @@ fn lists_are_read_without_a_name_too() {
     assert!(gzip.strategies.contains(Strategy::Rle) && !gzip.strategies.contains(Strategy::Fixed));
 }
 
+/// What was typed, and the message.
+const MESSAGES: &[(&str, &str)] = &[
+    (
+        "brotli",
+        "unknown codec 'brotli' (expected one of none, gzip, xz, lzma, zstd, lz4, lz4hc, lzo, bzip2, huff0, zle)",
+    ),
+    ("gzip:level=13", "gzip: level is '13' (expected a whole number from 1 to 12)"),
+    ("gzip:level=x", "gzip: level is 'x' (expected a whole number from 1 to 12)"),
+    ("gzip:level", "gzip: level is '' (expected level=VALUE, a whole number from 1 to 12)"),
+    ("gzip:window=7", "gzip: window is '7' (expected a whole number from 8 to 15)"),
+    ("gzip:huffman=1", "gzip: huffman is '1' (expected no value: it is a flag)"),
+    ("gzip:engine=ng", "gzip: engine is 'ng' (expected one of auto, libdeflate, zlib)"),
+    (
+        "gzip:turbo",
+        "gzip: unknown parameter 'turbo' (expected one of level, window, engine, default, filtered, huffman, rle, fixed)",
+    ),
+    (
+        "gzip:level=11,window=9",
+        "gzip: level=11 in 'level=11,window=9' (expected 9 or less: zlib does this, and knows no more)",
+    ),
+    (
+        "gzip:engine=libdeflate,rle",
+        "gzip: engine=libdeflate in 'engine=libdeflate,rle' (expected window 15 and no strategy but default: libdeflate has no other)",
+    ),
+    (
+        "gzip:level=1,,window=9",
+        "gzip: unknown parameter '' (expected one of level, window, engine, default, filtered, huffman, rle, fixed)",
+    ),
+    ("xz:level=10", "xz: level is '10' (expected a whole number from 0 to 9, or max)"),
+    ("xz:level=max,lc=4", "xz: level=max with lc=4,lp=0,pb=2 (expected level=max, which chooses these, or these)"),
+    ("xz:level=max,e", "xz: level=max,extreme (expected one of the two: max is extreme)"),
+    ("xz:auto,level=max", "xz: auto with level=max (expected auto, or max, which tries the filters named)"),
+    ("xz:lc=3,lp=2", "xz: lc=3,lp=2 (expected a sum of 4 or less)"),
+    (
+        "xz:dictsize=10000",
+        "xz: dictsize is '10000' (expected bytes with K or M, or a share of the block with %: 2^n or 2^n+2^(n+1), from 8K to 1M, or more than 0% to 100%)",
+    ),
+    ("zstd:level=23", "zstd: level is '23' (expected a whole number from -131072 to -1 or from 1 to 22, or max)"),
+    ("zstd:level=0", "zstd: level is '0' (expected a whole number from -131072 to -1 or from 1 to 22, or max)"),
+    ("zstd:fast", "zstd: unknown parameter 'fast' (expected one of level)"),
+    ("lz4:level=5", "lz4: level=5 without hc (expected hc,level=... : only hc has levels)"),
+    ("lz4:hc,acceleration=3", "lz4: acceleration=3 with hc (expected one of the two)"),
+    ("lz4hc:level=13", "lz4hc: level is '13' (expected a whole number from 1 to 12)"),
+    ("lz4hc:acceleration=2", "lz4hc: unknown parameter 'acceleration' (expected one of level)"),
+    ("bzip2:level=0", "bzip2: level is '0' (expected a whole number from 1 to 9)"),
+    ("bzip2:fast", "bzip2: unknown parameter 'fast' (expected one of level)"),
+    ("huff0:level=1", "huff0: unknown parameter 'level' (expected one of no parameters)"),
+    ("zle:level=1", "zle: unknown parameter 'level' (expected one of no parameters)"),
+    (
+        "lzo:algorithm=lzo1x_1,level=5",
+        "lzo: level=5 with algorithm=lzo1x_1 (expected algorithm=lzo1x_999: no other has levels)",
+    ),
+    (
+        "lzo:algorithm=lzo2",
+        "lzo: algorithm is 'lzo2' (expected one of lzo1x_1, lzo1x_1_11, lzo1x_1_12, lzo1x_1_15, lzo1x_999)",
+    ),
+    ("none:level=1", "none: unknown parameter 'level' (expected one of no parameters)"),
+];
+
 #[test]
 fn errors_quote_the_user_and_name_the_way_out() {
-    for (typed, message) in [
-        (
-            "brotli",
-            "unknown codec 'brotli' (expected one of none, gzip, xz, lzma, zstd, lz4, lz4hc, lzo, bzip2, huff0, zle)",
-        ),
-        ("gzip:level=13", "gzip: level is '13' (expected a whole number from 1 to 12)"),
-        ("gzip:level=x", "gzip: level is 'x' (expected a whole number from 1 to 12)"),
-        ("gzip:level", "gzip: level is '' (expected level=VALUE, a whole number from 1 to 12)"),
-        ("gzip:window=7", "gzip: window is '7' (expected a whole number from 8 to 15)"),
-        ("gzip:huffman=1", "gzip: huffman is '1' (expected no value: it is a flag)"),
-        ("gzip:engine=ng", "gzip: engine is 'ng' (expected one of auto, libdeflate, zlib)"),
-        (
-            "gzip:turbo",
-            "gzip: unknown parameter 'turbo' (expected one of level, window, engine, default, filtered, huffman, rle, fixed)",
-        ),
-        (
-            "gzip:level=11,window=9",
-            "gzip: level=11 in 'level=11,window=9' (expected 9 or less: zlib does this, and knows no more)",
-        ),
-        (
-            "gzip:engine=libdeflate,rle",
-            "gzip: engine=libdeflate in 'engine=libdeflate,rle' (expected window 15 and no strategy but default: libdeflate has no other)",
-        ),
-        (
-            "gzip:level=1,,window=9",
-            "gzip: unknown parameter '' (expected one of level, window, engine, default, filtered, huffman, rle, fixed)",
-        ),
-        ("xz:level=10", "xz: level is '10' (expected a whole number from 0 to 9, or max)"),
-        ("xz:level=max,lc=4", "xz: level=max with lc=4,lp=0,pb=2 (expected level=max, which chooses these, or these)"),
-        ("xz:level=max,e", "xz: level=max,extreme (expected one of the two: max is extreme)"),
-        ("xz:auto,level=max", "xz: auto with level=max (expected auto, or max, which tries the filters named)"),
-        ("xz:lc=3,lp=2", "xz: lc=3,lp=2 (expected a sum of 4 or less)"),
-        (
-            "xz:dictsize=10000",
-            "xz: dictsize is '10000' (expected bytes with K or M, or a share of the block with %: 2^n or 2^n+2^(n+1), from 8K to 1M, or more than 0% to 100%)",
-        ),
-        ("zstd:level=23", "zstd: level is '23' (expected a whole number from -131072 to -1 or from 1 to 22, or max)"),
-        ("zstd:level=0", "zstd: level is '0' (expected a whole number from -131072 to -1 or from 1 to 22, or max)"),
-        ("zstd:fast", "zstd: unknown parameter 'fast' (expected one of level)"),
-        ("lz4:level=5", "lz4: level=5 without hc (expected hc,level=... : only hc has levels)"),
-        ("lz4:hc,acceleration=3", "lz4: acceleration=3 with hc (expected one of the two)"),
-        ("lz4hc:level=13", "lz4hc: level is '13' (expected a whole number from 1 to 12)"),
-        ("lz4hc:acceleration=2", "lz4hc: unknown parameter 'acceleration' (expected one of level)"),
-        ("bzip2:level=0", "bzip2: level is '0' (expected a whole number from 1 to 9)"),
-        ("bzip2:fast", "bzip2: unknown parameter 'fast' (expected one of level)"),
-        ("huff0:level=1", "huff0: unknown parameter 'level' (expected one of no parameters)"),
-        ("zle:level=1", "zle: unknown parameter 'level' (expected one of no parameters)"),
-        (
-            "lzo:algorithm=lzo1x_1,level=5",
-            "lzo: level=5 with algorithm=lzo1x_1 (expected algorithm=lzo1x_999: no other has levels)",
-        ),
-        (
-            "lzo:algorithm=lzo2",
-            "lzo: algorithm is 'lzo2' (expected one of lzo1x_1, lzo1x_1_11, lzo1x_1_12, lzo1x_1_15, lzo1x_999)",
-        ),
-        ("none:level=1", "none: unknown parameter 'level' (expected one of no parameters)"),
-    ] {
-        assert_eq!(Spec::parse(typed).unwrap_err().to_string(), message);
+    for (typed, message) in MESSAGES {
+        assert_eq!(Spec::parse(typed).unwrap_err().to_string(), *message);
     }
 }
 

@@ -1,4 +1,6 @@
 //! Metadata blocks with invalid headers and lengths.
+//!
+//! Long because each specimen is an entry of one table.
 
 use packline_codec::Spec;
 

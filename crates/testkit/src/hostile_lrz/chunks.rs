@@ -1,4 +1,6 @@
 //! Faults of chunk and stream headers, and of block positions.
+//!
+//! Long because each specimen is an entry of one table.
 
 use super::Specimen;
 use super::draft::*;

@@ -1,4 +1,6 @@
 //! Valid files.
+//!
+//! Long because each specimen is an entry of one table.
 
 use super::Specimen;
 use super::draft::*;

@@ -1,4 +1,6 @@
 //! Faults of records: headers, stored data, content.
+//!
+//! Long because each specimen is an entry of one table.
 
 use super::{Specimen, with};
 

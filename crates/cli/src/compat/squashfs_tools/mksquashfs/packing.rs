@@ -264,7 +264,7 @@ struct OpenInput {
     source: Source,
     /// Attributes of implied directories.
     defaults: Meta,
-    /// What is left out of a tar.
+    /// Entries that are left out of a tar.
     filter: Option<PathFilter>,
     /// How the paths are read, if they are listed first.
     listed: Option<Box<Reading>>,

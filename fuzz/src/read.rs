@@ -69,7 +69,7 @@ fn blocks(image: &Image, files: &[FileData]) {
     for file in files {
         for block in image.blocks(file).take(BLOCKS) {
             let Some(block) = no_bug(block) else { break };
-            assert!(block.length <= image.superblock().block_size);
+            assert!(block.length <= image.superblock().block_size.into());
             let Some(place) = block.place.filter(|_| left > 0) else { continue };
             if no_bug(decoder.data(place, block.length, &mut out)).is_some() {
                 assert_eq!(out.len(), block.length as usize);
@@ -99,7 +99,7 @@ fn base(image: &Image) -> Option<Base> {
 fn as_base(image: &Image, base: &Base, content: &[u8]) {
     let mut taken = vec![0; content.len()];
     let Some(Outcome::Smaller(size)) = base.find(&ContentDigest::of(content), &mut taken) else { return };
-    let (mut decoded, block_size) = (vec![0; content.len()], image.superblock().block_size as usize);
+    let (mut decoded, block_size) = (vec![0; content.len()], image.superblock().block_size.bytes());
     let mut decoder = image.codec().decoder(block_size, usize::MAX).expect("a decoder");
     assert_eq!(decoder.decompress(&taken[..size], &mut decoded).expect("a sound block"), content.len());
     assert_eq!(decoded, content);

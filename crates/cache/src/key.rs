@@ -1,8 +1,7 @@
 //! Keys of entries.
 
-use std::fmt::Write;
-
 use packline_codec::Spec;
+use packline_runtime::{from_hex, hex};
 
 /// What a block's content is known by: the first 192 bits of its BLAKE3 hash, which is collision resistant. It says nothing about codecs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,13 +88,9 @@ impl Key {
 
     /// Directory and name of its file.
     pub fn names(&self) -> (String, String) {
-        let mut hex = self.0.iter().fold(String::with_capacity(64), |mut hex, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
-        let name = hex.split_off(2);
-        (hex, name)
+        let mut directory = hex(&self.0);
+        let name = directory.split_off(2);
+        (directory, name)
     }
 
     /// The key of a file, by its directory and name.
@@ -106,12 +101,7 @@ impl Key {
         if !digits(directory, 2) || !digits(name, 62) {
             return None;
         }
-        let hex = format!("{directory}{name}");
-        let mut key = [0; 32];
-        for (byte, pair) in key.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
-            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-        }
-        Some(Key(key))
+        from_hex(format!("{directory}{name}").as_bytes())?.try_into().ok().map(Key)
     }
 }
 

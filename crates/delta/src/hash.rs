@@ -1,7 +1,7 @@
 //! BLAKE3 of whole files.
 
 use packline_engine::CancelToken;
-use packline_runtime::Input;
+use packline_runtime::{Input, hex};
 
 use crate::passes::Passes;
 use crate::{Error, Side};
@@ -36,5 +36,5 @@ pub(crate) fn of_file(
 
 /// The first bytes of a hash as text.
 pub(crate) fn shown(hash: &[u8; 32]) -> String {
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&hash[..8])
 }

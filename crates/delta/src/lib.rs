@@ -14,7 +14,6 @@ mod error;
 mod format;
 mod hash;
 mod make;
-mod map;
 mod passes;
 mod plain;
 
@@ -24,7 +23,7 @@ pub use format::head::{FileSum, Head, MAGIC};
 pub use make::{BlockCounts, DeltaOptions, Made, delta};
 
 /// Identifies the encoders of a codec: their bytes are those of this version and of others for which this is the same.
-fn encoders(spec: &packline_codec::Spec, block_size: usize) -> u64 {
-    let hash = packline_cache::encoder_hash(spec, block_size);
+fn encoders(spec: &packline_codec::Spec, block_size: packline_squashfs::BlockSize) -> u64 {
+    let hash = packline_cache::encoder_hash(spec, block_size.bytes());
     hash.first_chunk().map_or(0, |first| u64::from_le_bytes(*first))
 }

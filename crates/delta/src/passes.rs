@@ -1,6 +1,9 @@
 //! Progress: each pass over a file is counted by itself.
 
-use packline_runtime::{Observer, Pass, Progress};
+use packline_runtime::memory::{MapPlan, MemoryPlan, Shortage};
+use packline_runtime::{Observer, Pass, Progress, Resources};
+
+use crate::Error;
 
 /// Reports the current pass.
 pub(crate) struct Passes<'o> {
@@ -12,6 +15,26 @@ pub(crate) struct Passes<'o> {
 impl<'o> Passes<'o> {
     pub(crate) fn new(observer: &'o mut dyn Observer) -> Passes<'o> {
         Passes { observer, name: "", total: 0 }
+    }
+
+    /// As many workers as fit, with `window` bytes in flight for each, or what is left.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if not even one worker fits.
+    pub(crate) fn plan(
+        &mut self,
+        demand: &MemoryPlan,
+        window: u64,
+        what: &str,
+        resources: &Resources,
+    ) -> Result<MapPlan, Error> {
+        let granted = resources.grant(demand, self.observer);
+        let granted = granted.map_err(|Shortage { allowed, needed }| Error::Memory {
+            allowed,
+            needed,
+            what: what.to_string(),
+        })?;
+        Ok(granted.in_flight(window.saturating_mul(granted.workers.max(1) as u64)))
     }
 
     /// Begins a pass over `total` bytes.

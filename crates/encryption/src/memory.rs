@@ -2,7 +2,7 @@
 
 use packline_engine::{OrderedMap, Task};
 use packline_runtime::Resources;
-use packline_runtime::memory::{THREAD, most_workers};
+use packline_runtime::memory::{MapPlan, THREAD, most_workers};
 
 use crate::Error;
 use crate::format::ChunkSize;
@@ -37,10 +37,13 @@ fn workers(resources: &Resources, chunk: ChunkSize) -> usize {
 ///
 /// # Errors
 /// [`Error::Internal`] if threads cannot be started.
-pub(crate) fn start<T: Task>(task: T, resources: &Resources, chunk: ChunkSize) -> Result<OrderedMap<T>, Error> {
+pub(crate) fn start<T: Task<Error = Error>>(
+    task: T,
+    resources: &Resources,
+    chunk: ChunkSize,
+) -> Result<OrderedMap<T>, Error> {
     let workers = workers(resources, chunk);
-    let config = resources.engine.sized(workers, window(workers, chunk), &resources.cancel);
-    OrderedMap::new(task, config).map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))
+    resources.map(task, MapPlan { workers, window: window(workers, chunk) })
 }
 
 /// Bytes that sealing, or opening, takes beside what makes or reads the content.

@@ -16,3 +16,14 @@ pub enum Fault<E> {
     #[error("internal error: the pipeline has already stopped")]
     Stopped,
 }
+
+impl<E> Fault<E> {
+    /// The fault that counts when the caller has an error of its own, of the source of its inputs for example, and `drained` is the result of
+    /// waiting for the inputs before it: an error of an earlier input comes first. If the pipeline has stopped, `error` has stopped it.
+    pub fn earlier(drained: Result<(), Self>, error: E) -> Self {
+        match drained {
+            Ok(()) | Err(Self::Stopped) => Self::Work(error),
+            Err(earlier) => earlier,
+        }
+    }
+}

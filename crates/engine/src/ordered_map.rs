@@ -125,8 +125,7 @@ impl<T: Task> OrderedMap<T> {
     /// Waits until all results are consumed.
     ///
     /// # Errors
-    /// See [`OrderedMap`]. A caller with an error of its own, of the source of its inputs for example, keeps the order of errors by
-    /// calling this first: an error returned here is of an earlier input.
+    /// See [`OrderedMap`].
     pub fn drain(&mut self, consumer: &mut dyn Consumer<T>) -> Result<(), Fault<T::Error>> {
         self.call(0, |map| {
             loop {
@@ -137,6 +136,11 @@ impl<T: Task> OrderedMap<T> {
                 map.caller.wait(&mut map.stage, None)?;
             }
         })
+    }
+
+    /// Waits for all inputs in flight, and returns the error that counts when the caller has one of its own: see [`Fault::earlier`].
+    pub fn earlier_error(&mut self, consumer: &mut dyn Consumer<T>, error: T::Error) -> Fault<T::Error> {
+        Fault::earlier(self.drain(consumer), error)
     }
 
     /// Number of workers of the pool: as many as were asked for, unless a limit allows fewer.

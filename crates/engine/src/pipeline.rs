@@ -46,8 +46,8 @@ pub trait Sequencer<H: Task, C: Task<Error = H::Error>> {
 /// item its first stage, its decision, then what the decision submitted, each with its commit. What precedes the error has been
 /// committed, and nothing after it; items after it may have been decided. A panic in a task counts as that job's error.
 ///
-/// A caller with an error of its own, of the source of its items for example, keeps that order by calling `drain` first: an
-/// error returned there is of an earlier item.
+/// A caller with an error of its own, of the source of its items for example, keeps that order by calling `drain` first, and
+/// [`Fault::earlier`].
 ///
 /// A cancelled pipeline returns [`Fault::Cancelled`] from the next call, or within 50 ms from a call that waits.
 ///

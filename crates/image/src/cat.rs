@@ -3,14 +3,12 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use packline_runtime::zeros;
 use packline_squashfs::read::{CheckScope, Event, FileData, FragmentUses, Reading, Request};
 
 use crate::follow::regular_file;
 use crate::read_plan::read_settings;
 use crate::{Error, OpenedImage, Resources};
-
-/// Zeros written at once for a hole, bytes.
-const ZEROS: usize = 64 << 10;
 
 /// Writes the contents of the files at `paths`, in that order, holes as zeros. Symbolic links are followed, inside the image. Messages call
 /// `out` `display_path`.
@@ -52,7 +50,10 @@ impl Writing<'_> {
             match event {
                 Event::Begin(tag) => self.at = tag,
                 Event::Data(bytes) => self.out.write_all(&bytes).map_err(|cause| self.refused(cause))?,
-                Event::Hole(length) => zeros(self.out, length).map_err(|cause| self.refused(cause))?,
+                Event::Hole(length) => {
+                    let written = zeros(length).try_for_each(|piece| self.out.write_all(piece));
+                    written.map_err(|cause| self.refused(cause))?;
+                }
                 Event::Failed { error, .. } => {
                     // Everything before the fault is valid and is written.
                     self.out.flush().map_err(|cause| self.refused(cause))?;
@@ -70,15 +71,4 @@ impl Writing<'_> {
     fn refused(&self, cause: io::Error) -> Error {
         Error::Output { path: PathBuf::from(self.display_path), action: "cannot write", cause }
     }
-}
-
-/// Writes so many zeros.
-pub fn zeros(out: &mut dyn Write, mut length: u64) -> io::Result<()> {
-    let zeros = [0; ZEROS];
-    while length > 0 {
-        let step = length.min(ZEROS as u64);
-        out.write_all(&zeros[..step as usize])?;
-        length -= step;
-    }
-    Ok(())
 }

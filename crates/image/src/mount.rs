@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use fuser::{BackgroundSession, Config, Session, SessionACL};
 use packline_runtime::escape::Escape;
+use packline_squashfs::BlockSize;
 use packline_squashfs::read::{Files, Inode, Node, RandomSettings};
 use packline_tree::threads::{refused as no_thread, startable};
 use rustix::io::Errno;
@@ -206,12 +207,12 @@ fn answering(plan: &ReadPlan) -> usize {
     plan.workers.div_ceil(2).max(1)
 }
 
-fn settings(request: &MountRequest, plan: &ReadPlan, block_size: u32) -> RandomSettings {
+fn settings(request: &MountRequest, plan: &ReadPlan, block_size: BlockSize) -> RandomSettings {
     let workers = plan.workers - answering(plan).min(plan.workers);
     let cache = plan.window + plan.fragments;
     // Without a limit a mount, which stays, takes less than a command that ends.
     let cache = if request.resources.memory.is_some() { cache } else { cache.min(CACHE) };
-    let ahead = AHEAD.max(BLOCKS_AHEAD * request.resources.workers * block_size as usize);
+    let ahead = AHEAD.max(BLOCKS_AHEAD * request.resources.workers * block_size.bytes());
     RandomSettings { workers, cache, ahead: ahead.min(cache / 2) }
 }
 

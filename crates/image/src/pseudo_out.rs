@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use packline_runtime::zeros;
 use packline_squashfs::read::{CheckScope, Event, FragmentUses, Inode, Node, ReadError, Reading, Request, Visit};
 use packline_tree::{Bytes, Entry, PSEUDO_DATA_HEAD, PseudoData, Xattr, pseudo_definition};
 
-use crate::cat::zeros;
 use crate::links::{Links, link_bytes};
 use crate::read_plan::read_settings;
 use crate::tar_out::kind_of;
@@ -68,7 +68,7 @@ pub fn pseudo_out(
                 Ok(())
             }
             Event::Data(bytes) => out.write_all(&bytes),
-            Event::Hole(length) => zeros(out, length),
+            Event::Hole(length) => zeros(length).try_for_each(|piece| out.write_all(piece)),
             Event::Failed { error, .. } => return Err(image.fault_at(&path, error)),
         };
         written.map_err(refused)?;

@@ -2,6 +2,7 @@
 
 use packline_engine::Config;
 use packline_runtime::memory::{Grant, MemoryPlan, Shortage};
+use packline_squashfs::BlockSize;
 use packline_squashfs::read::{Image, ReadSettings};
 
 use crate::{Error, Resources};
@@ -33,7 +34,7 @@ pub struct ReadDemand {
     /// Bytes that the process may have resident, at most; `None` for no limit.
     pub limit: Option<u64>,
     /// Block size, bytes.
-    pub block_size: u32,
+    pub block_size: BlockSize,
     /// Bytes that the decoder of one worker takes.
     pub decoder: u64,
     /// Bytes that the command holds besides (a plan of the tree, output buffers).
@@ -57,7 +58,7 @@ impl ReadDemand {
     /// What reading this image takes. `besides`: bytes that the command holds itself.
     pub fn new(image: &Image, workers: usize, limit: Option<u64>, besides: u64) -> ReadDemand {
         let block_size = image.superblock().block_size;
-        let decoder = image.codec().footprint(block_size as usize).decoder as u64;
+        let decoder = image.codec().footprint(block_size.bytes()).decoder as u64;
         ReadDemand { workers, limit, block_size, decoder, besides }
     }
 
@@ -170,7 +171,7 @@ mod tests {
     use super::*;
 
     fn demand(workers: usize, limit: Option<u64>) -> ReadDemand {
-        ReadDemand { workers, limit, block_size: 128 << 10, decoder: 1 << 20, besides: 1 << 20 }
+        ReadDemand { workers, limit, block_size: BlockSize::default(), decoder: 1 << 20, besides: 1 << 20 }
     }
 
     #[test]

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use packline_codec::StreamSpec;
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::fewer_workers;
+use packline_runtime::not_started;
 use packline_squashfs::read::{CheckScope, FragmentCounts, FragmentUses, ReadError, Reading};
 use packline_tree::Bytes;
 use packline_tree::path::canonical;
@@ -190,8 +191,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     let (destination, out) = Destination::open(target, &temporaries)?;
     let mut settings = plan.read.settings(&resources);
     // One pool for both, so that no more threads run than were asked for.
-    let pool = settings.engine.pool();
-    let pool = pool.map_err(|cause| opened.fault(ReadError::Internal(format!("cannot start the workers: {cause}"))))?;
+    let pool = settings.engine.pool().map_err(|cause| opened.fault(not_started(cause)))?;
     settings.engine.pool = Some(pool.clone());
     let sink = Sink::new(&destination, out, compression, &pool, plan, &resources)?;
     let mut content = Content::new(&opened, &asked, sink, observer, total);

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use packline_engine::{Fault, OrderedMap};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::fewer_workers;
+use packline_runtime::not_started;
 use packline_squashfs::read::{CheckScope, Inode, Node, ReadError, Scratch};
 use packline_tree::destination::FileId;
 
@@ -202,8 +203,7 @@ impl<'r> Run<'r> {
         let work = Unpacking { context: self.context.clone() };
         let resources = &self.request.resources;
         let config = resources.engine.sized(plan.workers, plan.window, &resources.cancel);
-        let map = OrderedMap::new(work, config);
-        map.map_err(|cause| self.context.opened.fault(ReadError::Internal(cause.to_string())))
+        OrderedMap::new(work, config).map_err(|cause| self.context.opened.fault(not_started(cause)))
     }
 
     /// Walks the tree, and writes the planned files whenever they fill the plan's memory, and at the end.

@@ -12,6 +12,7 @@ use packline_lrz::{
     BackEnd, Error, Input, Observer, Password, Progress, Resources, Sink, Source, Unobserved, WindowSize, WriteOptions,
     Written, compress,
 };
+use packline_runtime::hex;
 use packline_testkit::Random;
 use packline_testkit::tools::need;
 
@@ -117,10 +118,6 @@ fn lrzip_reads(file: &[u8], plain: &[u8], password: Option<&str>, what: &str) {
     let bad = ["orrupt", "nvalid", "ailed", "nexpected"].iter().any(|word| text.contains(word));
     assert!(listed.status.success() && !bad, "{text}");
     assert!(text.contains(&hex(&file[file.len() - 16..])), "{text}");
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Contents at the edges of the format, with a name and a window.

@@ -5,7 +5,7 @@ use std::ops::Add;
 
 use packline_engine::Config;
 use packline_runtime::memory::{Grant, MemoryPlan, Shortage};
-use packline_squashfs::min_window;
+use packline_squashfs::{BlockSize, min_window};
 
 use crate::Error;
 
@@ -58,8 +58,7 @@ pub(crate) struct Limits<'a> {
     pub(crate) memory: Option<u64>,
     /// Maximum bytes of content in flight; `None` for the default, which is never exceeded.
     pub(crate) window: Option<u64>,
-    /// Block size, bytes.
-    pub(crate) block_size: u32,
+    pub(crate) block_size: BlockSize,
 }
 
 /// The workers and the memory of a pack.
@@ -152,7 +151,7 @@ mod tests {
     const DEMAND: Demand = Demand { least: 1 << 20, per_worker: 2 << 20 };
 
     fn limits(workers: usize, memory: Option<u64>) -> Limits<'static> {
-        Limits { workers, engine: &ALONE, memory, window: None, block_size: 128 << 10 }
+        Limits { workers, engine: &ALONE, memory, window: None, block_size: BlockSize::default() }
     }
 
     fn plan(workers: usize, memory: Option<u64>) -> Result<Plan, Error> {
@@ -177,7 +176,7 @@ mod tests {
         for limit in (0..200u64).rev().map(|megabytes| megabytes << 20) {
             let Ok(plan) = plan(16, Some(limit)) else { continue };
             assert!(plan.workers <= last.workers, "{limit}: {plan:?} after {last:?}");
-            assert!(plan.window <= plan.shared && plan.window >= min_window(128 << 10));
+            assert!(plan.window <= plan.shared && plan.window >= min_window(BlockSize::default()));
             assert!(limits(16, None).memory_plan(DEMAND).fixed(plan.workers) + plan.shared as u64 <= limit);
             last = plan;
         }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_image::{ImagePlace, metadata_cache};
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 use packline_runtime::{unnamed_temp_file, warn_of_stale};
 use packline_squashfs::read::CheckScope;
 use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of, refuse_incomplete};

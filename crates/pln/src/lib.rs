@@ -8,7 +8,6 @@
 mod error;
 mod fill;
 mod format;
-mod map;
 mod memory;
 mod read;
 mod record_buffer;

@@ -1,6 +1,6 @@
 //! Distributes a limit on the whole process's memory among workers and records in flight. It does not affect the output.
 
-use packline_runtime::memory::{Grant, MemoryPlan, Shortage, fewer_workers};
+use packline_runtime::memory::{MapPlan, MemoryPlan, Shortage};
 
 use crate::{Error, Observer, Resources};
 
@@ -20,31 +20,19 @@ pub(crate) struct Demand {
     pub(crate) what: &'static str,
 }
 
-/// Granted workers and memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Plan {
-    pub(crate) workers: usize,
-    /// Bytes in flight.
-    pub(crate) window: usize,
-}
-
 impl Demand {
     /// As many of the workers wanted as fit, each with a record, and memory for more records in flight if there is some left.
     /// The observer is warned if workers are fewer than wanted.
     ///
     /// # Errors
     /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
-    pub(crate) fn plan(&self, resources: &Resources, observer: &mut dyn Observer) -> Result<Plan, Error> {
-        let wanted = resources.workers;
-        let Grant { workers, left } =
-            self.memory(resources).plan(resources.memory, wanted).map_err(|Shortage { allowed, needed }| {
-                Error::Memory { allowed, needed, what: format!("{} with {} worker", self.what, wanted.min(1)) }
-            })?;
-        if let Some(message) = fewer_workers(workers, wanted, resources.memory) {
-            observer.warning(&message);
-        }
-        let window = self.record.saturating_mul(4 * workers as u64 + 1).max(WINDOW_LEAST);
-        Ok(Plan { workers, window: to_usize(window.min(left)) })
+    pub(crate) fn plan(&self, resources: &Resources, observer: &mut dyn Observer) -> Result<MapPlan, Error> {
+        let granted = resources.grant(&self.memory(resources), observer);
+        let granted = granted.map_err(|Shortage { allowed, needed }| {
+            let what = format!("{} with {} worker", self.what, resources.workers.min(1));
+            Error::Memory { allowed, needed, what }
+        })?;
+        Ok(granted.in_flight(self.record.saturating_mul(4 * granted.workers as u64 + 1).max(WINDOW_LEAST)))
     }
 
     /// Each worker has a record, and one more is read or written at the same time.
@@ -60,10 +48,6 @@ impl Demand {
     }
 }
 
-fn to_usize(bytes: u64) -> usize {
-    usize::try_from(bytes).unwrap_or(usize::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,13 +55,13 @@ mod tests {
 
     const DEMAND: Demand = Demand { tool: 3 << 20, record: 2 << 20, besides: 1 << 20, what: "a test" };
 
-    fn plan(workers: usize, memory: Option<u64>) -> Result<Plan, Error> {
+    fn plan(workers: usize, memory: Option<u64>) -> Result<MapPlan, Error> {
         DEMAND.plan(&Resources::new(workers).memory_limit(memory), &mut Unobserved)
     }
 
     #[test]
     fn without_a_limit_everything_is_granted() {
-        assert_eq!(plan(64, None).unwrap(), Plan { workers: 64, window: (257 * 2) << 20 });
+        assert_eq!(plan(64, None).unwrap(), MapPlan { workers: 64, window: (257 * 2) << 20 });
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The parallel map that a pass goes through.
 
-use packline_engine::{OrderedMap, Permit, Task};
+use packline_engine::{Permit, Task};
 use packline_runtime::{Resources, of_fault};
 
 use crate::Error;
@@ -19,9 +19,7 @@ pub(crate) fn for_each<I, T: Task<In = (I, Permit), Error = Error>>(
     inputs: impl Iterator<Item = I>,
     consume: &mut dyn FnMut(T::Out) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let config = resources.engine.sized(plan.workers, plan.window, &resources.cancel);
-    let map = OrderedMap::new(task, config);
-    let mut map = map.map_err(|cause| Error::Internal(format!("cannot start the workers: {cause}")))?;
+    let mut map = resources.map(task, plan.map)?;
     let mut consumer = |out| consume(out);
     for input in inputs {
         let permit = map.reserve(item as usize, &mut consumer).map_err(of_fault)?;

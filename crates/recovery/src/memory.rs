@@ -1,6 +1,6 @@
 //! Divides a limit on the whole process's memory among workers and the columns that they work on. It does not affect the output.
 
-use packline_runtime::memory::{Grant, MemoryPlan, fewer_workers};
+use packline_runtime::memory::{MapPlan, MemoryPlan};
 use packline_runtime::{Observer, Resources};
 
 use crate::Error;
@@ -12,9 +12,7 @@ const NARROW: u64 = 4 << 10;
 /// Workers and memory for a pass.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
-    pub(crate) workers: usize,
-    /// Bytes in flight.
-    pub(crate) window: usize,
+    pub(crate) map: MapPlan,
     /// Bytes of a column.
     pub(crate) width: u64,
 }
@@ -62,12 +60,10 @@ pub(crate) fn plan(
         let memory = demanded.memory(resources);
         let all = limit.is_none_or(|limit| memory.least(wanted) <= limit);
         match memory.plan(limit, wanted) {
-            Ok(Grant { workers, left }) if all || width <= NARROW => {
-                if let Some(message) = fewer_workers(workers, wanted, limit) {
-                    observer.warning(&message);
-                }
-                let window = demanded.item.saturating_mul(2 * workers as u64 + 1).min(left);
-                return Ok(Plan { workers, window: usize::try_from(window).unwrap_or(usize::MAX), width });
+            Ok(granted) if all || width <= NARROW => {
+                resources.warn_of_fewer(granted.workers, observer);
+                let window = demanded.item.saturating_mul(2 * granted.workers as u64 + 1);
+                return Ok(Plan { map: granted.in_flight(window), width });
             }
             Err(shortage) if width == UNIT => {
                 return Err(Error::Memory { allowed: shortage.allowed, needed: shortage.needed, what });
@@ -90,7 +86,7 @@ mod tests {
 
     #[test]
     fn columns_are_narrower_before_workers_are_fewer() {
-        let of = |limit: u64| planned(limit << 20, 4).map(|plan| (plan.workers, plan.width)).unwrap();
+        let of = |limit: u64| planned(limit << 20, 4).map(|plan| (plan.map.workers, plan.width)).unwrap();
         assert_eq!(of(1000), (4, 32 << 10));
         assert_eq!(of(100), (4, 16 << 10));
         assert_eq!(of(40), (4, 4 << 10));

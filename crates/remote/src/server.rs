@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use packline_cache::{Remote, RemoteCounts, RemoteMemory};
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 
 use crate::client::{CONNECTION, Client, ENVELOPE, Failure};
 use crate::health::{FREE, Health, Rate};

@@ -41,11 +41,6 @@ impl Escape for Path {
     }
 }
 
-/// Two lower-case hexadecimal digits a byte.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// A message of one line: [`lines`], with line feeds escaped too.
 pub fn line(text: &str) -> Cow<'_, str> {
     filtered(text, |letter| letter != '\t' && is_active(letter), put)

@@ -1,5 +1,7 @@
 //! Faults of the engine as errors of the code that uses it.
 
+use std::io;
+
 use packline_engine::Fault;
 
 /// An error type that can represent the engine's own faults.
@@ -8,6 +10,11 @@ pub trait TaskError {
     fn cancelled() -> Self;
     /// A bug of this program.
     fn internal(what: String) -> Self;
+}
+
+/// The system has refused to start the workers.
+pub fn not_started<E: TaskError>(cause: io::Error) -> E {
+    E::internal(format!("cannot start the workers: {cause}"))
 }
 
 /// The error behind a fault.

@@ -32,6 +32,23 @@ pub struct Grant {
     pub left: u64,
 }
 
+/// Workers of a parallel map, and what may be in flight in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MapPlan {
+    /// Workers.
+    pub workers: usize,
+    /// Bytes in flight.
+    pub window: usize,
+}
+
+impl Grant {
+    /// All workers granted, with `window` bytes in flight or what is left.
+    #[must_use]
+    pub fn in_flight(self, window: u64) -> MapPlan {
+        MapPlan { workers: self.workers, window: usize::try_from(window.min(self.left)).unwrap_or(usize::MAX) }
+    }
+}
+
 /// A limit is too small for the fewest workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shortage {

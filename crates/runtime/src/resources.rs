@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use packline_engine::{CancelToken, Config};
+use packline_engine::{CancelToken, Config, OrderedMap, Pool, Task};
+
+use crate::memory::{Grant, MapPlan, MemoryPlan, Shortage, fewer_workers};
+use crate::{Observer, TaskError, not_started};
 
 /// Limits on what the process may use, cancellation and scheduling. They change no byte of an output.
 ///
@@ -38,6 +41,47 @@ impl Resources {
     #[must_use]
     pub fn memory_limit(self, bytes: impl Into<Option<u64>>) -> Resources {
         Resources { memory: bytes.into(), ..self }
+    }
+
+    /// As many workers as the limit on memory allows for such a demand. The observer is warned if there are fewer than wanted.
+    ///
+    /// # Errors
+    /// Not even one worker fits.
+    pub fn grant(&self, demand: &MemoryPlan, observer: &mut dyn Observer) -> Result<Grant, Shortage> {
+        let granted = demand.plan(self.memory, self.workers)?;
+        self.warn_of_fewer(granted.workers, observer);
+        Ok(granted)
+    }
+
+    /// Warns the observer if `granted` workers are fewer than wanted.
+    pub fn warn_of_fewer(&self, granted: usize, observer: &mut dyn Observer) {
+        if let Some(message) = fewer_workers(granted, self.workers, self.memory) {
+            observer.warning(&message);
+        }
+    }
+
+    /// Workers that several maps share.
+    ///
+    /// # Errors
+    /// [`not_started`].
+    pub fn pool<E: TaskError>(&self, workers: usize) -> Result<Pool, E> {
+        self.engine.sized(workers, 0, &self.cancel).pool().map_err(not_started)
+    }
+
+    /// A parallel map with workers of its own.
+    ///
+    /// # Errors
+    /// [`not_started`].
+    pub fn map<T: Task>(&self, task: T, plan: MapPlan) -> Result<OrderedMap<T>, T::Error>
+    where
+        T::Error: TaskError,
+    {
+        OrderedMap::new(task, self.engine.sized(plan.workers, plan.window, &self.cancel)).map_err(not_started)
+    }
+
+    /// A parallel map on `pool`, with `window` bytes in flight.
+    pub fn map_on<T: Task>(&self, pool: &Pool, task: T, window: usize) -> OrderedMap<T> {
+        OrderedMap::on(pool, task, self.engine.sized(pool.workers(), window, &self.cancel))
     }
 }
 

@@ -2,12 +2,7 @@
 
 use packline_codec::Spec;
 
-/// Default block size, bytes.
-pub const DEFAULT_BLOCK_SIZE: u32 = 128 * 1024;
-/// Smallest block size of the format, bytes.
-pub const MIN_BLOCK_SIZE: u32 = 4 * 1024;
-/// Largest block size of the format, bytes.
-pub const MAX_BLOCK_SIZE: u32 = 1024 * 1024;
+use crate::BlockSize;
 
 /// How the link count of a directory is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,8 +61,7 @@ pub struct Stored {
 pub struct Options {
     /// Codec of data and metadata.
     pub codec: Spec,
-    /// Block size, bytes; a power of two from [`MIN_BLOCK_SIZE`] to [`MAX_BLOCK_SIZE`].
-    pub block_size: u32,
+    pub block_size: BlockSize,
     /// Which tail ends are packed into fragment blocks.
     pub fragments: Fragments,
     /// Whether equal files, tail ends and blocks are stored once.
@@ -97,7 +91,7 @@ impl Options {
     pub fn new(codec: Spec) -> Options {
         Options {
             codec,
-            block_size: DEFAULT_BLOCK_SIZE,
+            block_size: BlockSize::default(),
             fragments: Fragments::default(),
             deduplicate: true,
             sparse: true,
@@ -115,8 +109,8 @@ impl Options {
     /// Size of a whole fragment block, bytes. Half a block changes with half as many files, and costs little compression.
     pub(crate) fn fragment_size(&self) -> u32 {
         match self.layout {
-            Layout::Compact => self.block_size,
-            Layout::Stable { .. } => self.block_size / 2,
+            Layout::Compact => self.block_size.into(),
+            Layout::Stable { .. } => u32::from(self.block_size) / 2,
         }
     }
 

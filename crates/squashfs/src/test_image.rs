@@ -5,7 +5,7 @@ use packline_codec::Spec;
 use packline_engine::Config;
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 
-use crate::{FileHints, Options, Start, Writer};
+use crate::{BlockSize, FileHints, Options, Start, Writer};
 
 /// Block size of the test images, bytes.
 pub(crate) const BLOCK: usize = 4096;
@@ -55,7 +55,7 @@ pub(crate) fn image(
 /// The options of such an image.
 pub(crate) fn options(codec: &str) -> Options {
     let mut options = Options::new(Spec::parse(codec).unwrap());
-    options.block_size = BLOCK as u32;
+    options.block_size = BlockSize::new(BLOCK as u64).unwrap();
     options
 }
 

@@ -54,9 +54,6 @@ pub enum Error {
     /// Too little memory was allowed.
     #[error("{} bytes of memory are not enough for a hash tree (expected at least {} bytes)", .0.allowed, .0.needed)]
     Memory(Shortage),
-    /// No worker could be started.
-    #[error("cannot start the workers: {0}")]
-    Workers(#[source] io::Error),
     /// The work was cancelled.
     #[error("cancelled")]
     Cancelled,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use packline_engine::{Config, OrderedMap, Permit, Task};
-use packline_runtime::memory::{MemoryPlan, fewer_workers};
+use packline_engine::{Permit, Task};
+use packline_runtime::memory::{MapPlan, MemoryPlan};
 use packline_runtime::{Input, Observer, Progress, Resources};
 
 use crate::Error;
@@ -109,7 +109,8 @@ pub(crate) fn hash_input(
     observer: &mut dyn Observer,
     consume: &mut dyn FnMut(&[Digest]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut map = OrderedMap::new(HashTask(salted), config(resources, observer)?).map_err(Error::Workers)?;
+    let workers = resources.grant(&memory_plan(), observer).map_err(Error::Memory)?.workers;
+    let mut map = resources.map(HashTask(salted), MapPlan { workers, window: AHEAD * IN_FLIGHT * workers.max(1) })?;
     let (mut done, end) = (0, blocks * BLOCK_BYTES);
     let mut consumer = |hashed: Hashed| {
         done += hashed.digests.len() as u64 * BLOCK_BYTES;
@@ -126,12 +127,4 @@ pub(crate) fn hash_input(
         offset += length as u64;
     }
     Ok(map.drain(&mut consumer)?)
-}
-
-fn config(resources: &Resources, observer: &mut dyn Observer) -> Result<Config, Error> {
-    let granted = memory_plan().plan(resources.memory, resources.workers).map_err(Error::Memory)?.workers;
-    if let Some(message) = fewer_workers(granted, resources.workers, resources.memory) {
-        observer.warning(&message);
-    }
-    Ok(resources.engine.sized(granted, AHEAD * IN_FLIGHT * granted.max(1), &resources.cancel))
 }

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use packline_runtime::escape::hex;
+use packline_runtime::{from_hex, hex};
 use sha2::{Digest as _, Sha256};
 
-use crate::text::from_hex;
 use crate::{BLOCK, Digest};
 
 /// Bytes of a salt at most: the field of the superblock.
@@ -42,7 +41,8 @@ impl FromStr for Salt {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Salt, String> {
-        let bytes = if text == "-" { Some(Vec::new()) } else { from_hex(text).filter(|bytes| !bytes.is_empty()) };
+        let bytes =
+            if text == "-" { Some(Vec::new()) } else { from_hex(text.as_bytes()).filter(|bytes| !bytes.is_empty()) };
         match bytes {
             Some(bytes) if bytes.len() <= MOST_SALT => Ok(Salt::Given(bytes)),
             _ => Err(format!(
@@ -73,7 +73,7 @@ impl FromStr for Uuid {
 
     fn from_str(text: &str) -> Result<Uuid, String> {
         let groups: Vec<usize> = text.split('-').map(str::len).collect();
-        let bytes = from_hex(&text.replace('-', "")).filter(|_| groups == [8, 4, 4, 4, 12]);
+        let bytes = from_hex(text.replace('-', "").as_bytes()).filter(|_| groups == [8, 4, 4, 4, 12]);
         let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
         bytes.map(Uuid).ok_or_else(|| {
             format!("'{text}' is not a UUID (expected hexadecimal digits as 01234567-89ab-cdef-0123-456789abcdef)")

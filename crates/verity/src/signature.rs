@@ -8,7 +8,7 @@ use cms::cert::IssuerAndSerialNumber;
 use cms::content_info::{CmsVersion, ContentInfo};
 use cms::signed_data::{EncapsulatedContentInfo, SignedData, SignerIdentifier, SignerInfo, SignerInfos};
 use p256::ecdsa::signature::hazmat::PrehashSigner as _;
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 use rsa::pkcs8::{DecodePublicKey as _, PrivateKeyInfo};
 use rsa::rand_core::OsRng;
 use rsa::{Pkcs1v15Sign, RsaPrivateKey, RsaPublicKey, pkcs1, signature};

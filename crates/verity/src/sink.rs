@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 
 use packline_engine::{Class, Config, OrderedMap};
-use packline_runtime::Sink;
+use packline_runtime::{Sink, not_started, zeros};
 
 use crate::hashing::{Content, HashTask, Hashed, PIECE, Piece, pass_window};
 use crate::layout::{BLOCK, BLOCK_BYTES};
@@ -107,7 +107,7 @@ impl<S: Sink> HashingSink<S> {
         let salt = self.salt.bytes(&self.piece[..self.piece.len().min(BLOCK)]);
         let salted = Salted::new(&salt);
         self.results.leaves.set_salt(salt);
-        OrderedMap::new(HashTask(salted), self.config.clone()).map_err(Error::Workers)
+        OrderedMap::new(HashTask(salted), self.config.clone()).map_err(not_started)
     }
 
     /// Takes what was written at the end.
@@ -126,9 +126,7 @@ impl<S: Sink> HashingSink<S> {
     /// Takes what was written at an offset.
     fn written(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         let end = self.hashed + self.piece.len() as u64;
-        for gap in (end..offset).step_by(BLOCK) {
-            self.add(&[0; BLOCK][..(offset - gap).min(BLOCK_BYTES) as usize])?;
-        }
+        zeros(offset.saturating_sub(end)).try_for_each(|piece| self.add(piece))?;
         let over = (end.saturating_sub(offset)).min(bytes.len() as u64) as usize;
         let (again, new) = bytes.split_at(over);
         self.write_again(offset, again);

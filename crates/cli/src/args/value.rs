@@ -9,6 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Command, Error};
 use packline_runtime::escape;
+use packline_squashfs::BlockSize;
 
 use crate::dispatch::COMMANDS;
 use crate::ui::size::{parse_number, parse_size, show_size};
@@ -44,12 +45,9 @@ pub fn size(range: RangeInclusive<u64>) -> Value<u64> {
     Value { parse: Arc::new(check), range: shown }
 }
 
-/// As [`size`], but only powers of two.
-pub fn power_of_two(range: RangeInclusive<u64>) -> Value<u32> {
-    size(range).and_then(|size| match u32::try_from(size).ok().filter(|size| size.is_power_of_two()) {
-        Some(size) => Ok(size),
-        None => Err(format!("{size} is not a power of two")),
-    })
+/// A block size of an image.
+pub fn block_size() -> Value<BlockSize> {
+    size(BlockSize::RANGE).and_then(|bytes| BlockSize::new(bytes).map_err(|_| format!("{bytes} is not a power of two")))
 }
 
 /// A whole number within a range.

@@ -1,6 +1,7 @@
 //! Escapes names, which may be any bytes, for text and JSON: without loss, and without control characters.
 
-pub use packline_runtime::escape::{Escape, hex};
+pub use packline_runtime::escape::Escape;
+pub use packline_runtime::hex;
 use serde_json::{Map, Value};
 
 /// A name on one line of text. The escapes are reversible.

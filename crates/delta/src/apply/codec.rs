@@ -1,6 +1,7 @@
 //! The codec that encodes the blocks of NEW.
 
 use packline_codec::{METADATA_BLOCK_SIZE, ReferenceDecoder, Spec};
+use packline_squashfs::BlockSize;
 
 use super::parts::Parts;
 use crate::format::part::PartKind;
@@ -13,8 +14,7 @@ const METADATA_MOST: usize = METADATA_BLOCK_SIZE + 2;
 #[derive(Debug, Clone)]
 pub(super) struct BlockCodec {
     pub(super) spec: Spec,
-    /// Size of the largest data block, bytes.
-    pub(super) block_size: usize,
+    pub(super) block_size: BlockSize,
 }
 
 impl BlockCodec {
@@ -29,8 +29,7 @@ impl BlockCodec {
         let part = parts.expect(PartKind::Codec, "the codec of the blocks")?;
         let offset = part.offset;
         let text = part.content(&mut ReferenceDecoder::default(), &[])?;
-        let block_size = head.block_size as usize;
-        let spec = usable(&text, block_size).ok_or_else(|| {
+        let (spec, block_size) = usable(&text, head.block_size).ok_or_else(|| {
             let codec = String::from_utf8_lossy(&text).escape_default().to_string();
             let what = format!("the delta was made with the codec {codec} at byte {offset}");
             Error::unsupported(what, "a codec of this program")
@@ -46,17 +45,18 @@ impl BlockCodec {
 
     /// Largest block, with its header, bytes.
     pub(super) fn largest(&self) -> usize {
-        self.block_size.max(METADATA_MOST)
+        self.block_size.bytes().max(METADATA_MOST)
     }
 
     /// Memory of the encoders of a worker, bytes.
     pub(super) fn memory(&self) -> usize {
-        self.spec.footprint(self.block_size).encoder + self.spec.footprint(METADATA_MOST).encoder
+        self.spec.footprint(self.block_size.bytes()).encoder + self.spec.footprint(METADATA_MOST).encoder
     }
 }
 
-fn usable(text: &[u8], block_size: usize) -> Option<Spec> {
+fn usable(text: &[u8], block_size: u32) -> Option<(Spec, BlockSize)> {
     let spec = Spec::parse(std::str::from_utf8(text).ok()?).ok()?;
-    let fits = block_size <= packline_squashfs::MAX_BLOCK_SIZE as usize && spec.validate(block_size).is_ok();
-    fits.then_some(spec)
+    let block_size = BlockSize::new(block_size.into()).ok()?;
+    spec.validate(block_size.bytes()).ok()?;
+    Some((spec, block_size))
 }

@@ -9,10 +9,10 @@ use packline_runtime::{Resources, of_fault};
 use super::piece::{GroupTask, StoredGroup};
 use super::pieces::Pieces;
 use super::source::DecodedGroup;
+use crate::Error;
 use crate::format::group::Group;
 use crate::format::part::Part;
 use crate::plain::Plain;
-use crate::{Error, map};
 
 /// Groups whose literals are decompressed, a few ahead.
 pub(super) struct Groups {
@@ -26,7 +26,7 @@ impl Groups {
     /// With about `memory` bytes of groups.
     pub(super) fn new(pool: &Pool, plain: &Plain, memory: usize, resources: &Resources) -> Groups {
         let task = GroupTask { old: Arc::clone(&plain.input) };
-        let map = map::map(pool, task, usize::MAX, resources);
+        let map = resources.map_on(pool, task, usize::MAX);
         Groups { map, in_flight: 0, ready: VecDeque::new(), budget: Budget::new(memory) }
     }
 

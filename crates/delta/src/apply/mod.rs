@@ -30,7 +30,7 @@ use crate::format::recipe::{BlockKind, STEPS_MOST, Step};
 use crate::format::{ENTRIES_MOST, LITERALS_MOST, NUMBERS_MOST, REFERENCE_MOST};
 use crate::passes::Passes;
 use crate::plain::{Form, Plain};
-use crate::{Error, Head, Side, hash, map};
+use crate::{Error, Head, Side, hash};
 
 pub(crate) use self::piece::read_ranges;
 
@@ -145,13 +145,13 @@ impl<'p> Patch<'p> {
         opened: Opened,
         sink: &'p mut dyn Sink,
         resources: &Resources,
-        passes: Passes<'p>,
+        mut passes: Passes<'p>,
     ) -> Result<Patch<'p>, Error> {
         let piece = Pieces::memory_most(opened.codec.as_ref());
         let (demand, share) = (opened.demand(resources), LITERALS_MOST as u64 + 2 * piece);
-        let granted = map::plan(&demand, share, "applying a delta with one worker", resources, passes.observer)?;
+        let granted = passes.plan(&demand, share, "applying a delta with one worker", resources)?;
         let Opened { head, old, plain, codec, parts } = opened;
-        let pool = map::pool(granted.workers, resources)?;
+        let pool = resources.pool::<Error>(granted.workers)?;
         plain.keep_for(pool.workers());
         let window = (granted.window / 2).max(piece as usize);
         let groups = Groups::new(&pool, &plain, granted.window - window.min(granted.window), resources);

@@ -117,7 +117,7 @@ impl PieceTask {
         let BlockCodec { spec, block_size } = self.codec.as_ref().ok_or_else(missing)?;
         match kind {
             BlockKind::Data => {
-                let encoder = made(&mut encoders.data, || spec.encoder(*block_size))?;
+                let encoder = made(&mut encoders.data, || spec.encoder(block_size.bytes()))?;
                 let mut out = vec![0; plain.len()];
                 match encoder.compress(&plain, &mut out)? {
                     Outcome::Smaller(size) => out.truncate(size),

@@ -10,9 +10,9 @@ use super::codec::BlockCodec;
 use super::output::Output;
 use super::piece::{Piece, PieceTask};
 use super::source::Source;
+use crate::Error;
 use crate::format::recipe::BlockKind;
 use crate::plain::Plain;
-use crate::{Error, map};
 
 /// Bytes of a piece that is not a block.
 pub(super) const PIECE: u64 = 256 << 10;
@@ -38,7 +38,7 @@ impl<'p> Pieces<'p> {
         out: Output<'p>,
     ) -> Pieces<'p> {
         let task = PieceTask { old, plain: Arc::clone(&plain.input), codec };
-        Pieces { map: map::map(pool, task, window, resources), submitted: 0, out }
+        Pieces { map: resources.map_on(pool, task, window), submitted: 0, out }
     }
 
     /// Upper bound of the memory of a piece, bytes: what it is made of, what it becomes, and its sources.
@@ -82,7 +82,7 @@ impl<'p> Pieces<'p> {
 
     /// The earlier error: that of a piece in flight, or this one.
     pub(super) fn first(&mut self, error: Error) -> Error {
-        map::first(&mut self.map, &mut self.out, error)
+        of_fault(self.map.earlier_error(&mut self.out, error))
     }
 
     /// Checks that all of NEW was written.

@@ -28,7 +28,7 @@ use self::write::Writer;
 use crate::format::part::PartKind;
 use crate::passes::Passes;
 use crate::plain::Plain;
-use crate::{Error, FileSum, Head, Side, encoders, hash, map};
+use crate::{Error, FileSum, Head, Side, encoders, hash};
 
 /// What decides the bytes of a delta besides the two files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +108,7 @@ fn head(old: (&dyn Input, [u8; 32]), new: (&dyn Input, [u8; 32]), old_side: &Old
         old: sum(old, &old_side.plain),
         new: sum(new, &new_side.plain),
         old_is_image: old_side.is_image,
-        block_size: codec.map_or(0, |(_, block_size)| *block_size as u32),
+        block_size: codec.map_or(0, |(_, block_size)| (*block_size).into()),
         old_form: if old_side.is_image { old_side.plain.form.digest() } else { 0 },
         encoders: codec.map_or(0, |(codec, block_size)| encoders(codec, *block_size)),
     }
@@ -125,18 +125,17 @@ fn write(
     passes: &mut Passes<'_>,
 ) -> Result<Made, Error> {
     let lzma = ReferenceLzma::new(options.level);
-    let granted = map::plan(
+    let granted = passes.plan(
         &demand(&head, &old.plain, &new, options.level, lzma, resources),
         2 * GroupTask::GROUP_MEMORY as u64,
         "finding matches and compressing with one worker",
         resources,
-        passes.observer,
     )?;
-    let pool = map::pool(granted.workers, resources)?;
+    let pool = resources.pool::<Error>(granted.workers)?;
     [&old.plain, &new.plain].iter().for_each(|plain| plain.keep_for(pool.workers()));
     let (old_plain, new_plain) = (Arc::clone(&old.plain.input), Arc::clone(&new.plain.input));
     let task = GroupTask { old: Arc::clone(&old_plain), new: Arc::clone(&new_plain), lzma };
-    let mut map = map::map(&pool, task, granted.window, resources);
+    let mut map = resources.map_on(&pool, task, granted.window);
     let mut writer = Writer::new(sink, lzma, new.steps, head.block_size, &old.plain.form);
     writer.append(&head.encode())?;
     if let Some((codec, _)) = &new.codec {
@@ -154,7 +153,7 @@ fn write(
         map.submit((planned, permit), &mut writer).map_err(of_fault)
     };
     let searched = search.run(&mut submit);
-    searched.map_err(|error| map::first(&mut map, &mut writer, error))?;
+    searched.map_err(|error| of_fault(map.earlier_error(&mut writer, error)))?;
     map.drain(&mut writer).map_err(of_fault)?;
     writer.finish()?;
     let codec = new.codec.map(|(codec, _)| codec);

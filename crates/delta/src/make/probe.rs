@@ -5,6 +5,7 @@ use std::sync::Arc;
 use packline_codec::{Encoder, GzipParams, Outcome, Spec, ZstdParams};
 use packline_engine::CancelToken;
 use packline_runtime::Input;
+use packline_squashfs::BlockSize;
 
 use crate::plain::{Block, BlockDecoder, FoundImage, encode_metadata};
 use crate::{Error, Side};
@@ -97,8 +98,8 @@ impl Samples {
     }
 
     /// How many blocks a codec reproduces.
-    fn reproduced(&self, codec: &Spec, block_size: usize) -> Result<usize, Error> {
-        let (mut data, mut metadata) = (codec.encoder(block_size)?, codec.metadata_encoder()?);
+    fn reproduced(&self, codec: &Spec, block_size: BlockSize) -> Result<usize, Error> {
+        let (mut data, mut metadata) = (codec.encoder(block_size.bytes())?, codec.metadata_encoder()?);
         let mut count = 0;
         for (block, stored, plain) in &self.0 {
             let encoded = match block.is_metadata() {

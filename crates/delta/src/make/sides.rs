@@ -6,14 +6,15 @@ use packline_cache::ContentDigest;
 use packline_codec::Spec;
 use packline_engine::{CancelToken, Consumer, OrderedMap};
 use packline_runtime::memory::MemoryPlan;
-use packline_runtime::{Input, Resources};
+use packline_runtime::{Input, Resources, of_fault};
+use packline_squashfs::BlockSize;
 
 use super::probe;
 use crate::format::recipe::{BlockKind, Step, join};
 use crate::passes::Passes;
 use crate::plain::scan::{Makers, ScanTask, Scanned, Spill, Way};
 use crate::plain::{Block, Form, FoundImage, Known, Plain, find, lengths_of};
-use crate::{Error, Side, map};
+use crate::{Error, Side};
 
 /// The old file.
 pub(super) struct OldSide {
@@ -28,7 +29,7 @@ pub(super) struct OldSide {
 pub(super) struct NewSide {
     pub(super) plain: Plain,
     /// How blocks are encoded, and the size of the largest; `None` if none is.
-    pub(super) codec: Option<(Spec, usize)>,
+    pub(super) codec: Option<(Spec, BlockSize)>,
     pub(super) steps: Vec<Step>,
     pub(super) counts: BlockCounts,
 }
@@ -130,7 +131,7 @@ fn plain_of(
     spill: Option<Spill<'_>>,
     form: Form,
     codec: &Spec,
-    block_size: usize,
+    block_size: BlockSize,
 ) -> Result<Plain, Error> {
     Ok(match spill {
         Some(spill) => Plain::stored(spill.finish()?, form),
@@ -142,7 +143,7 @@ fn plain_of(
 struct Job<'j> {
     map: OrderedMap<ScanTask>,
     size: u64,
-    block_size: usize,
+    block_size: BlockSize,
     blocks: Arc<Vec<Block>>,
     cancel: &'j CancelToken,
 }
@@ -159,8 +160,8 @@ impl<'j> Job<'j> {
             keeps_half: false,
         };
         let what = "decoding an image with one worker";
-        let granted = map::plan(&demand, 4 * span, what, resources, passes.observer)?;
-        let map = map::map(&map::pool(granted.workers, resources)?, task, granted.window, resources);
+        let granted = passes.plan(&demand, 4 * span, what, resources)?;
+        let map = resources.map(task, granted)?;
         passes.begin("decoding", size);
         Ok(Job { map, size, block_size, blocks, cancel: &resources.cancel })
     }
@@ -168,7 +169,7 @@ impl<'j> Job<'j> {
     fn run(&mut self, consumer: &mut dyn Consumer<ScanTask>) -> Result<(), Error> {
         let Job { map, size, block_size, blocks, cancel } = self;
         let ran = ScanTask::run(*size, *block_size, blocks, map, consumer, cancel);
-        ran.map_err(|error| map::first(map, consumer, error))
+        ran.map_err(|error| of_fault(map.earlier_error(consumer, error)))
     }
 }
 

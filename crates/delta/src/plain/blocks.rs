@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use packline_codec::Spec;
 use packline_runtime::{Input, Resources};
+use packline_squashfs::BlockSize;
 use packline_squashfs::read::{Image, Opening, Origin, ReadError, StoredBlock, StoredKind};
 
 use super::form::Block;
@@ -27,7 +28,7 @@ pub(crate) struct FoundImage {
     /// Its codec with the parameters that it states.
     pub(crate) codec: Spec,
     /// Its block size, bytes.
-    pub(crate) block_size: usize,
+    pub(crate) block_size: BlockSize,
     /// Its compressed blocks in the order of the file, apart from each other, none of no bytes.
     pub(crate) blocks: Vec<Block>,
 }
@@ -49,7 +50,7 @@ pub(crate) fn find(side: Side, input: &Arc<dyn Input>, resources: &Resources) ->
     if sound(side, listed)?.is_none() || list.sort().is_none() {
         return Ok(None);
     }
-    let block_size = image.superblock().block_size as usize;
+    let block_size = image.superblock().block_size;
     Ok(Some(FoundImage { codec: image.codec().clone(), block_size, blocks: list.apart() }))
 }
 

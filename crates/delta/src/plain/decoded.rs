@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_codec::Spec;
 use packline_runtime::Input;
+use packline_squashfs::BlockSize;
 
 use super::decoder::BlockDecoder;
 use super::form::{At, Form};
@@ -21,7 +22,7 @@ pub(crate) struct DecodedInput {
     input: Arc<dyn Input>,
     form: Arc<Form>,
     codec: Spec,
-    block_size: usize,
+    block_size: BlockSize,
     decoders: Mutex<Vec<BlockDecoder>>,
     /// The blocks used last, the latest first.
     kept: Mutex<Vec<Kept>>,
@@ -31,7 +32,7 @@ pub(crate) struct DecodedInput {
 
 impl DecodedInput {
     /// For one worker.
-    pub(crate) fn new(input: &Arc<dyn Input>, form: &Arc<Form>, codec: &Spec, block_size: usize) -> DecodedInput {
+    pub(crate) fn new(input: &Arc<dyn Input>, form: &Arc<Form>, codec: &Spec, block_size: BlockSize) -> DecodedInput {
         let (input, form, codec) = (Arc::clone(input), Arc::clone(form), codec.clone());
         let (decoders, most) = (Mutex::default(), AtomicUsize::new(KEPT_FOR_WORKER));
         DecodedInput { input, form, codec, block_size, decoders, kept: Mutex::default(), most }
@@ -44,7 +45,7 @@ impl DecodedInput {
 
     /// Memory for each worker, bytes.
     pub(crate) fn worker_memory(&self) -> u64 {
-        (BlockDecoder::memory(&self.codec, self.block_size) + (KEPT_FOR_WORKER + 2) * self.block_size) as u64
+        (BlockDecoder::memory(&self.codec, self.block_size) + (KEPT_FOR_WORKER + 2) * self.block_size.bytes()) as u64
     }
 
     fn block(&self, number: usize) -> io::Result<Arc<Vec<u8>>> {

@@ -1,6 +1,7 @@
 //! Decodes the blocks of one image.
 
 use packline_codec::{CodecError, Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
+use packline_squashfs::BlockSize;
 
 use super::form::Block;
 
@@ -13,27 +14,26 @@ pub(crate) const HEADER: usize = 2;
 pub(crate) struct BlockDecoder {
     data: Box<dyn Decoder>,
     metadata: Box<dyn Decoder>,
-    /// Size of the largest data block, bytes.
-    block_size: usize,
+    block_size: BlockSize,
 }
 
 impl BlockDecoder {
-    pub(crate) fn new(codec: &Spec, block_size: usize) -> Result<BlockDecoder, CodecError> {
-        let data = codec.decoder(block_size, decoder_memory(codec, block_size))?;
+    pub(crate) fn new(codec: &Spec, block_size: BlockSize) -> Result<BlockDecoder, CodecError> {
+        let data = codec.decoder(block_size.bytes(), decoder_memory(codec, block_size.bytes()))?;
         let metadata = codec.decoder(METADATA_BLOCK_SIZE, decoder_memory(codec, METADATA_BLOCK_SIZE))?;
         Ok(BlockDecoder { data, metadata, block_size })
     }
 
     /// Memory of a decoder, bytes.
-    pub(crate) fn memory(codec: &Spec, block_size: usize) -> usize {
-        decoder_memory(codec, block_size) + decoder_memory(codec, METADATA_BLOCK_SIZE)
+    pub(crate) fn memory(codec: &Spec, block_size: BlockSize) -> usize {
+        decoder_memory(codec, block_size.bytes()) + decoder_memory(codec, METADATA_BLOCK_SIZE)
     }
 
     /// Decodes the stored bytes of a block into `out`, whose content it replaces; `None` if they cannot be decoded.
     pub(crate) fn decode(&mut self, block: &Block, stored: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let (decoder, most, payload) = match block.is_metadata() {
             true => (&mut self.metadata, METADATA_BLOCK_SIZE, stored.get(HEADER..)?),
-            false => (&mut self.data, self.block_size, stored),
+            false => (&mut self.data, self.block_size.bytes(), stored),
         };
         out.resize(most, 0);
         let length = decoder.decompress(payload, out).ok().filter(|length| *length > 0)?;
@@ -42,8 +42,8 @@ impl BlockDecoder {
     }
 }
 
-fn decoder_memory(codec: &Spec, block_size: usize) -> usize {
-    2 * codec.footprint(block_size).decoder + DECODER_SLACK
+fn decoder_memory(codec: &Spec, most: usize) -> usize {
+    2 * codec.footprint(most).decoder + DECODER_SLACK
 }
 
 /// A metadata block with its header, compressed if that makes it smaller.

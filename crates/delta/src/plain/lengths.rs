@@ -25,7 +25,7 @@ pub(crate) fn apply_lengths(mut blocks: Vec<Block>, lengths: &[u8]) -> Result<Ve
     let (mut numbers, mut next) = (Numbers::new(lengths), 0_u64);
     while !numbers.is_at_end() {
         let number = next.saturating_add(numbers.next()?);
-        let length = numbers.at_most(packline_squashfs::MAX_BLOCK_SIZE.into())?;
+        let length = numbers.at_most(packline_squashfs::BlockSize::MAX.into())?;
         let block = usize::try_from(number).ok().and_then(|number| blocks.get_mut(number));
         let block = block.ok_or_else(|| (format!("the length of block {number}"), "a block that the old image has"))?;
         *block = block.with_plain(length as u32);

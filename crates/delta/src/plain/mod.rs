@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use packline_codec::Spec;
 use packline_runtime::{Input, Resources};
+use packline_squashfs::BlockSize;
 
 pub(crate) use self::blocks::{FoundImage, find};
 pub(crate) use self::decoded::DecodedInput;
@@ -39,7 +40,7 @@ impl Plain {
     }
 
     /// A file with an image whose blocks are decoded when they are read.
-    pub(crate) fn decoded(input: &Arc<dyn Input>, form: Form, codec: &Spec, block_size: usize) -> Plain {
+    pub(crate) fn decoded(input: &Arc<dyn Input>, form: Form, codec: &Spec, block_size: BlockSize) -> Plain {
         let form = Arc::new(form);
         let decoded = Arc::new(DecodedInput::new(input, &form, codec, block_size));
         Plain { input: Arc::<DecodedInput>::clone(&decoded), form, decoded: Some(decoded) }

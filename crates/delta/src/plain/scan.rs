@@ -10,6 +10,7 @@ use packline_cache::ContentDigest;
 use packline_codec::{Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
 use packline_engine::{CancelToken, Consumer, OrderedMap, Permit, Task};
 use packline_runtime::{FileInput, Input, ScratchError, of_fault, unnamed_temp_file};
+use packline_squashfs::BlockSize;
 
 use super::decoder::BlockDecoder;
 use super::encode_metadata;
@@ -69,7 +70,7 @@ pub(crate) struct ScanTask {
     pub(crate) input: Arc<dyn Input>,
     /// The codec of the image, and its block size.
     pub(crate) codec: Spec,
-    pub(crate) block_size: usize,
+    pub(crate) block_size: BlockSize,
     pub(crate) blocks: Arc<Vec<Block>>,
     /// `None` for an old image.
     pub(crate) makers: Option<Makers>,
@@ -87,30 +88,28 @@ pub(crate) struct Tool {
 impl ScanTask {
     /// Memory of a worker, bytes.
     pub(crate) fn memory(&self) -> u64 {
-        let encoders = self
-            .makers
-            .iter()
-            .filter_map(|makers| makers.codec.as_ref())
-            .map(|codec| codec.footprint(self.block_size).encoder + codec.footprint(METADATA_BLOCK_SIZE).encoder);
+        let encoders = self.makers.iter().filter_map(|makers| makers.codec.as_ref()).map(|codec| {
+            codec.footprint(self.block_size.bytes()).encoder + codec.footprint(METADATA_BLOCK_SIZE).encoder
+        });
         let encoders: usize = encoders.sum();
-        (BlockDecoder::memory(&self.codec, self.block_size) + encoders + 2 * self.block_size) as u64
+        (BlockDecoder::memory(&self.codec, self.block_size) + encoders + 2 * self.block_size.bytes()) as u64
     }
 
     /// Upper bound of the bytes of a span in flight.
     pub(crate) fn span_memory(&self) -> u64 {
-        SPAN.max(2 * self.block_size as u64) + SPAN
+        SPAN.max(2 * u64::from(self.block_size)) + SPAN
     }
 
     /// Gives all spans of the file to a map.
     pub(crate) fn run(
         size: u64,
-        block_size: usize,
+        block_size: BlockSize,
         blocks: &[Block],
         map: &mut OrderedMap<ScanTask>,
         consumer: &mut dyn Consumer<ScanTask>,
         cancel: &CancelToken,
     ) -> Result<(), Error> {
-        let mut spans = Spans { size, block_size: block_size as u64, at: 0, next: 0 };
+        let mut spans = Spans { size, block_size: block_size.into(), at: 0, next: 0 };
         while let Some((bytes, numbers, memory)) = spans.next(blocks) {
             if cancel.is_cancelled() {
                 return Err(Error::Cancelled);
@@ -164,7 +163,7 @@ impl ScanTask {
     fn is_reproduced(&self, tool: &mut Tool, codec: &Spec, block: &Block, stored: &[u8]) -> Result<bool, Error> {
         let [data, metadata] = match &mut tool.encoders {
             Some(encoders) => encoders,
-            place => place.insert([codec.encoder(self.block_size)?, codec.metadata_encoder()?]),
+            place => place.insert([codec.encoder(self.block_size.bytes())?, codec.metadata_encoder()?]),
         };
         if block.is_metadata() {
             return Ok(encode_metadata(metadata.as_mut(), &tool.decoded)? == stored);

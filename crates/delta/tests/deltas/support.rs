@@ -6,7 +6,7 @@ use packline_codec::Spec;
 use packline_delta::{DeltaOptions, Error, Made, delta, patch};
 use packline_engine::Config;
 use packline_runtime::{Input, Resources, Unobserved};
-use packline_squashfs::{FileHints, Options, Start, Writer};
+use packline_squashfs::{BlockSize, FileHints, Options, Start, Writer};
 use packline_tree::{Entry, Extent, Kind, Meta, Source};
 
 pub fn input(bytes: &[u8]) -> Arc<dyn Input> {
@@ -74,7 +74,7 @@ impl Source for Content {
 pub fn image(files: &[(String, Vec<u8>)], codec: &str, block_size: u32) -> Vec<u8> {
     let mut image = Vec::new();
     let mut options = Options::new(Spec::parse(codec).unwrap());
-    options.block_size = block_size;
+    options.block_size = BlockSize::new(block_size.into()).unwrap();
     let start = Start {
         root: META,
         defaults: META,

@@ -3,15 +3,12 @@
 use std::io;
 
 use packline_engine::{Consumer, OrderedMap};
-use packline_runtime::{Resources, Sink, of_fault};
+use packline_runtime::{Resources, Sink, of_fault, zeros};
 
 use super::{Batch, SealTask, Sealing};
 use crate::format::padding;
 use crate::memory::{self, batch, chunks};
 use crate::{ChunkSize, Error};
-
-/// Padding that is appended at a time.
-const ZEROS: [u8; 4096] = [0; 4096];
 
 /// Seals a content that is appended from front to back. What it passes on is a function of the content and the [`Sealing`]: neither
 /// workers nor memory change it. The file is whole after [`SealingSink::finish`].
@@ -84,12 +81,8 @@ impl<'a> SealingSink<'a> {
 
     /// Appends zeros, and the length of the content before them.
     fn pad(&mut self) -> Result<(), Error> {
-        let (content, mut left) = (self.content, padding::zeros(self.content));
-        while left > 0 {
-            let now = left.min(ZEROS.len() as u64);
-            self.append_all(&ZEROS[..now as usize])?;
-            left -= now;
-        }
+        let content = self.content;
+        zeros(padding::zeros(content)).try_for_each(|piece| self.append_all(piece))?;
         self.append_all(&content.to_le_bytes())
     }
 

@@ -374,7 +374,7 @@ impl Filesystem for Answers {
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
         let superblock = self.image().superblock();
-        let block = superblock.block_size;
+        let block = u32::from(superblock.block_size);
         let blocks = superblock.bytes_used.div_ceil(u64::from(block));
         reply.statfs(blocks, 0, 0, u64::from(superblock.inodes), 0, block, NAME, block);
     }

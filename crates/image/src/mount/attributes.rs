@@ -64,7 +64,7 @@ fn blank(ino: INodeNo, kind: FileType, mtime: i64, image: &Image) -> FileAttr {
         uid: 0,
         gid: 0,
         rdev: 0,
-        blksize: image.superblock().block_size,
+        blksize: image.superblock().block_size.into(),
         flags: 0,
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use packline_codec::StreamSpec;
 use packline_engine::{Fault, Pool};
 use packline_runtime::Sink as _;
-use packline_runtime::{OutputFile, WriteBehind};
+use packline_runtime::{OutputFile, WriteBehind, zeros};
 
 use super::Output;
 use super::compress::{CompressError, Compressor};
@@ -17,8 +17,6 @@ use crate::{Error, Observer, Resources, Temporaries};
 pub(super) const BATCH: usize = 256 << 10;
 /// Pieces of at least this many bytes are written without a copy, together with what was gathered.
 const STRAIGHT: usize = 32 << 10;
-/// Zeros that are written at once.
-static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 /// The target of the tar.
 pub(super) struct Destination {
@@ -106,13 +104,8 @@ impl Sink {
     }
 
     /// Adds zeros.
-    pub(super) fn zeros(&mut self, mut count: u64) -> Result<(), Error> {
-        while count > 0 {
-            let now = count.min(ZEROS.len() as u64);
-            self.put(&ZEROS[..now as usize])?;
-            count -= now;
-        }
-        Ok(())
+    pub(super) fn zeros(&mut self, count: u64) -> Result<(), Error> {
+        zeros(count).try_for_each(|piece| self.put(piece))
     }
 
     /// Writes the rest; returns the bytes written in all.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use packline_engine::{Fault, OrderedMap};
+use packline_squashfs::BlockSize;
 use packline_squashfs::read::{Block, Blocks, FileData, Inode, Node, ReadError};
 
 use super::collector::ResultCollector;
@@ -34,7 +35,7 @@ pub struct Feeder<'f, 'o> {
     map: &'f mut OrderedMap<Unpacking>,
     collector: &'f mut ResultCollector<'o>,
     uses: &'f mut FragmentUseCounts,
-    block_size: u32,
+    block_size: BlockSize,
     /// Files with blocks whose tail ends are not yet written, by fragment block.
     ends: BTreeMap<u32, Vec<Arc<Part>>>,
 }
@@ -202,7 +203,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
     }
 
     fn fragment(&mut self, index: u32) -> Result<Arc<Fragment>, Stop> {
-        let permit = self.map.reserve(self.block_size as usize, self.collector)?;
+        let permit = self.map.reserve(self.block_size.bytes(), self.collector)?;
         Ok(Arc::new(Fragment::new(self.context.opened.image.fragment(index), self.uses.share(index), permit)))
     }
 

@@ -3,6 +3,7 @@
 //! A file takes 40 bytes and its name. Files with blocks come first, by offset in the image; then those that are only a tail end, by
 //! fragment block; then empty ones. Files with the same content are adjacent.
 
+use packline_squashfs::BlockSize;
 use packline_squashfs::read::{FileData, InodeRef};
 
 use super::names::{NameRef, Names};
@@ -55,7 +56,7 @@ pub struct Window {
 
 impl PlannedFile {
     /// Its kind, for this block size.
-    pub fn kind(&self, block_size: u32) -> Kind {
+    pub fn kind(&self, block_size: BlockSize) -> Kind {
         match self.size {
             0 => Kind::Empty,
             size if size < u64::from(block_size) && self.fragment != NO_FRAGMENT => Kind::Tail,
@@ -99,7 +100,7 @@ impl Window {
     }
 
     /// Sorts the files in the order of writing.
-    pub fn sort(&mut self, block_size: u32) {
+    pub fn sort(&mut self, block_size: BlockSize) {
         self.files.sort_unstable_by_key(|file| match file.kind(block_size) {
             Kind::Blocks => {
                 (Kind::Blocks, file.start, file.size, file.fragment, file.offset, file.directory, file.name.0)

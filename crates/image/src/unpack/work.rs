@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use packline_engine::Task as EngineTask;
+use packline_runtime::zeros;
 use packline_squashfs::read::{Block, BlockDecoder, Inode, ReadError};
 use packline_tree::destination::DestinationFile;
 
@@ -286,12 +287,10 @@ impl JobRunner<'_> {
 
     /// Writes zeros instead of a hole.
     fn write_zeros(&mut self, part: &Part, opened: &mut Vec<Opened>, offset: u64, length: u32) -> Result<(), Error> {
-        const ZEROS: &[u8] = &[0; 65_536];
-        let mut left = u64::from(length);
-        while left > 0 {
-            let piece = left.min(ZEROS.len() as u64);
-            self.write_all(part, opened, &ZEROS[..piece as usize], offset + u64::from(length) - left)?;
-            left -= piece;
+        let mut at = offset;
+        for piece in zeros(u64::from(length)) {
+            self.write_all(part, opened, piece, at)?;
+            at += piece.len() as u64;
         }
         Ok(())
     }

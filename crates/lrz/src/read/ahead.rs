@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use packline_engine::{Budget, CancelToken, Consumer, OrderedMap, Permit, StatsSink, Task};
+use packline_runtime::memory::MapPlan;
 use packline_runtime::of_fault;
 
 use super::bytes::Bytes;
@@ -323,7 +324,5 @@ pub(super) fn cost(bytes: &Bytes, block: &BlockInfo) -> u64 {
 fn map(bytes: &Arc<Bytes>, resources: &Resources) -> Result<OrderedMap<DecodeTask>, Error> {
     let task = DecodeTask { bytes: Arc::clone(bytes), cancel: resources.cancel.clone() };
     // Memory is reserved from the streams' own budgets before a job is created; the map need not count it again.
-    let config = resources.engine.sized(resources.workers, usize::MAX, &resources.cancel);
-    let map = OrderedMap::new(task, config);
-    map.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
+    resources.map(task, MapPlan { workers: resources.workers, window: usize::MAX })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 
 use super::ahead::Ahead;
 use super::bytes::Bytes;

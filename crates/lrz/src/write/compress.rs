@@ -1,6 +1,7 @@
 //! The workers' task: test, compress and encrypt a block.
 
 use packline_engine::{OrderedMap, Permit, Task};
+use packline_runtime::memory::MapPlan;
 
 use super::coder::Tool;
 use super::policy::Policy;
@@ -126,6 +127,5 @@ pub(super) fn map(
     window: usize,
     resources: &Resources,
 ) -> Result<OrderedMap<CompressTask>, Error> {
-    let map = OrderedMap::new(task, resources.engine.sized(workers, window, &resources.cancel));
-    map.map_err(|cause| Error::Internal(cause.to_string()))
+    resources.map(task, MapPlan { workers, window })
 }

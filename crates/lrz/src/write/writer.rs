@@ -273,7 +273,7 @@ impl Feeding<'_> {
         let ((bytes, from), salt) = match made {
             Ok(made) => made,
             // Errors of earlier blocks come first.
-            Err(error) => return Err(self.map.drain(layout).map_or_else(of_fault, |()| error)),
+            Err(error) => return Err(of_fault(self.map.earlier_error(layout, error))),
         };
         self.map.submit(Block { bytes, from, salt, permit }, layout).map_err(of_fault)
     }

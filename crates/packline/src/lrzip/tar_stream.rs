@@ -10,6 +10,7 @@ use std::thread::{self, Builder};
 use packline_engine::CancelToken;
 use packline_lrz::{WriteOptions, Written};
 use packline_runtime::escape::Escape;
+use packline_runtime::zeros;
 use packline_tree::pipe::{PipeWriter, pipe};
 use packline_tree::tar::{TarWriter, Unstorable, end_of_archive, padding};
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kind, Source, threads};
@@ -153,14 +154,8 @@ impl Writing {
         out.write_all(bytes).map_err(stopped)
     }
 
-    fn zeros(&mut self, mut count: u64, out: &mut PipeWriter) -> Result<(), Error> {
-        static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
-        while count > 0 {
-            let now = count.min(ZEROS.len() as u64);
-            self.put(&ZEROS[..now as usize], out)?;
-            count -= now;
-        }
-        Ok(())
+    fn zeros(&mut self, count: u64, out: &mut PipeWriter) -> Result<(), Error> {
+        zeros(count).try_for_each(|piece| self.put(piece, out))
     }
 }
 

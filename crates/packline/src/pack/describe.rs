@@ -53,7 +53,7 @@ pub(super) fn describe(
     let (Output::File { path: display_path, .. } | Output::Stream(display_path, _)) = target;
     let display_path = display_path.clone();
     let replaced_input = replaced_input(&source, &image, &display_path);
-    let valid = image.options.codec.validate(image.options.block_size as usize);
+    let valid = image.options.codec.validate(image.options.block_size.bytes());
     valid.map_err(|cause| Error::Image {
         path: display_path.clone(),
         cause: Box::new(packline_squashfs::Error::from(cause)),

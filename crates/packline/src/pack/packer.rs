@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use packline_squashfs::BlockSize;
 use packline_tree::Patterns;
 
 use crate::{
@@ -103,7 +104,9 @@ impl<'o> Packer<'o> {
     pub fn write_to(self, output: impl Into<PathBuf>) -> Result<Packed, Error> {
         let (output, mut silent) = (output.into(), Unobserved);
         let container = self.container.map_or_else(|| Container::for_tree_at(&output), Ok)?;
-        let mut options = PackContainer::parse(container, self.codec.as_deref(), self.block_size)?;
+        let block_size = self.block_size.map(|bytes| BlockSize::new(bytes.into())).transpose();
+        let block_size = block_size.map_err(|cause| Error::Image { path: output.clone(), cause: Box::new(cause) })?;
+        let mut options = PackContainer::parse(container, self.codec.as_deref(), block_size)?;
         let (source, exclude) = with_excludes(self.source, self.exclude);
         match &mut options {
             PackContainer::Image(image) => image.changes.exclude = exclude,

@@ -40,7 +40,7 @@ pub(super) fn plan(described: Described, outputs: &Outputs, observer: &mut dyn O
         source: source.as_ref(),
         appended: appended.as_deref(),
         writer: writer_demand(&setup.image, &lookup),
-        lookup: lookup.shared_memory(setup.image.options.block_size as usize) as u64,
+        lookup: lookup.shared_memory(setup.image.options.block_size.bytes()) as u64,
         outputs: outputs.memory(),
         is_filtered: setup.is_filtered,
     };
@@ -107,7 +107,7 @@ fn granted(source: &dyn PlannedSource, share: &Share) -> u64 {
 /// Bytes that the encoders of one worker take, and its buffers: a block in, a block out.
 fn writer_demand(image: &ImageRequest, lookup: &Lookup) -> Demand {
     let Options { codec, block_size, .. } = &image.options;
-    let block = *block_size as usize;
+    let block = block_size.bytes();
     let encoders = codec.footprint(block).encoder + codec.footprint(METADATA_BLOCK_SIZE).encoder;
     let encoders = encoders + lookup.encoder_memory(codec, block);
     // A decoder takes their place when the image is read back.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use packline_cache::BlockCache;
-use packline_squashfs::{FileHints, Options, parse_codec};
+use packline_squashfs::{BlockSize, FileHints, Options, parse_codec};
 #[cfg(feature = "lrz")]
 use packline_tree::Bytes;
 use packline_tree::tar::TarOptions;
@@ -100,14 +100,14 @@ impl LrzRequest {
 }
 
 impl ImageRequest {
-    /// An image with a codec (`zstd:level=19`; `None`: zstd) and a block size: a power of two from 4 KiB to 1 MiB.
+    /// An image with a codec (`zstd:level=19`; `None`: zstd) and a block size.
     ///
     /// # Errors
     /// [`Error::Codec`] for a codec that images do not have or that does not work with the block size.
-    pub fn parse(codec: Option<&str>, block_size: Option<u32>) -> Result<ImageRequest, Error> {
+    pub fn parse(codec: Option<&str>, block_size: Option<BlockSize>) -> Result<ImageRequest, Error> {
         let mut options = Options::new(parse_codec(codec.unwrap_or("zstd"))?);
         options.block_size = block_size.unwrap_or(options.block_size);
-        options.codec.validate(options.block_size as usize)?;
+        options.codec.validate(options.block_size.bytes())?;
         Ok(ImageRequest::new(options))
     }
 
@@ -148,12 +148,16 @@ impl From<LrzRequest> for PackContainer {
 
 impl PackContainer {
     /// The defaults of a container, with a codec (`zstd:level=19`; `None`: zstd, or LZMA in a .lrz file) and, of an image, a block
-    /// size: a power of two from 4 KiB to 1 MiB.
+    /// size.
     ///
     /// # Errors
     /// [`Error::Codec`] for a codec that images do not have or that does not work with the block size, [`Error::Request`] for one that
     /// .lrz files do not have, for a block size of a .lrz file, and for a container that holds no trees.
-    pub fn parse(container: Container, codec: Option<&str>, block_size: Option<u32>) -> Result<PackContainer, Error> {
+    pub fn parse(
+        container: Container,
+        codec: Option<&str>,
+        block_size: Option<BlockSize>,
+    ) -> Result<PackContainer, Error> {
         match container {
             Container::SquashFs => Ok(ImageRequest::parse(codec, block_size)?.into()),
             #[cfg(feature = "lrz")]

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 pub(crate) use packline_runtime::beside_image as beside;
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 use packline_runtime::{OutputFile, Revocable, Sink as _, open_regular};
 use packline_verity::{Leaves, Tree, Uuid, write_tree};
 

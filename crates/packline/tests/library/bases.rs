@@ -7,12 +7,13 @@ use std::path::Path;
 use packline::requests::{AppendTo, BaseBlocks, BaseImage, ImageRequest, ImageSummary, PackRequest, PackSummary, pack};
 use packline::{Error, Image, Output, Resources, Source, Unobserved};
 use packline_image::ImagePlace;
+use packline_squashfs::BlockSize;
 use packline_testkit::Random;
 
 use crate::place;
 
 fn image(codec: &str) -> Result<ImageRequest, Error> {
-    ImageRequest::parse(Some(codec), Some(4096))
+    ImageRequest::parse(Some(codec), Some(BlockSize::MIN))
 }
 
 fn request(tree: &Path, path: &Path, image: ImageRequest) -> PackRequest {

@@ -1,7 +1,7 @@
 //! The table of a group: an entry for each of its records.
 
 use packline_runtime::Blake3Tree;
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 
 use super::head::number;
 use super::piece::{Kind, Piece, Stored};

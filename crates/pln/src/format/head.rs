@@ -1,6 +1,6 @@
 //! The header of a file.
 
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 
 use super::{RecordSize, sum};
 use crate::{Error, Part};

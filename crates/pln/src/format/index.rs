@@ -1,7 +1,7 @@
 //! The index: the position of the table of each group.
 
 use packline_runtime::Blake3Tree;
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 
 use super::head::number;
 use super::piece::{Kind, Piece};

@@ -1,6 +1,6 @@
 //! The head of every record, table and index.
 
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 
 use super::head::number;
 use super::{CodecId, ENTRY_BYTES, sum};

@@ -1,6 +1,6 @@
 //! The trailer, at the end of a file.
 
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 
 use super::head::number;
 use super::{HEAD_BYTES, Index, PIECE_BYTES, RECORDS_MOST, RecordSize, Root, Shape, Table, sum};

@@ -12,7 +12,6 @@ use super::reader::{Group, Reader};
 use super::streaming::StreamingReader;
 use crate::Error;
 use crate::format::{GROUP, Table};
-use crate::map::first;
 use crate::record_buffer::RecordPool;
 
 /// Submits records to the workers, which read them.
@@ -81,7 +80,7 @@ impl IndexedReader<'_, '_> {
         match streaming.walk(group.first, group.count, group.table) {
             // It may be what has stopped the map.
             Err(error) => {
-                let error = first(self.map, self.consumer, error);
+                let error = of_fault(self.map.earlier_error(self.consumer, error));
                 self.consumer.damage(error)
             }
             Ok(()) => Ok(()),

@@ -24,7 +24,6 @@ pub use unpacked::{Salvaged, Unpacked, Verified};
 use packline_runtime::{InputStream, of_fault};
 
 use crate::format::{Head, RecordSize, Root};
-use crate::map::{first, map};
 use crate::memory::Demand;
 use crate::record_buffer::RecordPool;
 use crate::{Error, Observer, Resources, Sink, Source};
@@ -180,11 +179,11 @@ fn read_indexed<'a>(
     let size = reader.record_size();
     let plan = demand(size, reader.index_bytes())?.plan(resources, observer)?;
     let pool = RecordPool::new(size, plan.window);
-    let mut map = map(DecodeTask { record_size: size, pool: pool.clone() }, plan, resources)?;
+    let mut map = resources.map(DecodeTask { record_size: size, pool: pool.clone() }, plan)?;
     let mut consumer = RecordConsumer::new(goal, observer, size, bounds, Some(reader.size()));
     let cancel = resources.cancel.clone();
     let read = IndexedReader { reader, map: &mut map, consumer: &mut consumer, pool, cancel }.run();
-    read.map_err(|error| first(&mut map, &mut consumer, error))?;
+    read.map_err(|error| of_fault(map.earlier_error(&mut consumer, error)))?;
     consumer.fill(reader.size())?;
     let root = bounds.are_all().then(|| reader.blake3());
     Ok(Done::new(&consumer, reader.input.size(), root, true))
@@ -210,14 +209,14 @@ fn read_stream<'a>(
     };
     let plan = demand(size, 0)?.plan(resources, observer)?;
     let pool = RecordPool::new(size, plan.window);
-    let mut map = map(DecodeTask { record_size: size, pool: pool.clone() }, plan, resources)?;
+    let mut map = resources.map(DecodeTask { record_size: size, pool: pool.clone() }, plan)?;
     let mut consumer = RecordConsumer::new(goal, observer, size, bounds, None);
     let mut streaming = StreamingReader::new(parts, &mut map, &mut consumer, (pool, size), resources.cancel.clone());
     let (read, physical) = (streaming.run(), streaming.parts.at);
     // A fault of a record in flight precedes the fault just read.
     let read = match read {
         Ok(read) => map.drain(&mut consumer).map(|()| read).map_err(of_fault),
-        Err(error) => Err(first(&mut map, &mut consumer, error)),
+        Err(error) => Err(of_fault(map.earlier_error(&mut consumer, error))),
     };
     let (root, ended) = read.or_else(|error| consumer.damage(error).map(|()| (None, true)))?;
     Ok(Done::new(&consumer, physical, root, ended))

@@ -20,7 +20,6 @@ pub use options::WriteOptions;
 pub use written::Written;
 
 use crate::fill::fill;
-use crate::map::{first, map};
 use crate::memory::Demand;
 use crate::record_buffer::RecordPool;
 use crate::{CodecId, Error, Input, Observer, RecordSize, Resources, Sink, Source};
@@ -65,7 +64,7 @@ pub fn compress_with(
     let work = CompressTask { record_size: options.record_size, codings, lookup: lookup.clone(), pool: pool.clone() };
     let total = if let Source::At(input) = &source { Some(input.size()) } else { None };
     let mut feeding = Feeding {
-        map: map(work, plan, resources)?,
+        map: resources.map(work, plan)?,
         layout: Layout::new(sink, options.record_size, total, observer)?,
         record_size: options.record_size,
         pool,
@@ -75,7 +74,7 @@ pub fn compress_with(
         Source::At(input) => feeding.input(&input),
         Source::Stream(stream) => feeding.stream(stream),
     };
-    fed.map_err(|error| first(&mut feeding.map, &mut feeding.layout, error))?;
+    fed.map_err(|error| of_fault(feeding.map.earlier_error(&mut feeding.layout, error)))?;
     feeding.map.drain(&mut feeding.layout).map_err(of_fault)?;
     let workers = feeding.map.workers().min(plan.workers);
     Ok(Written { workers, ..feeding.layout.finish()? })

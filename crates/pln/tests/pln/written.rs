@@ -5,6 +5,7 @@ use std::sync::Arc;
 use packline_cache::{BlockCache, Lookup};
 use packline_codec::Coding;
 use packline_pln::{CodecId, Error, Reader, RecordSize, Source, Unobserved, WriteOptions, compress, compress_with};
+use packline_runtime::hex;
 use packline_testkit::Random;
 use packline_testkit::tools::need;
 
@@ -265,6 +266,5 @@ fn the_hash_is_that_of_b3sum() {
     std::fs::write(place.path(), &content).unwrap();
     let outcome = std::process::Command::new("b3sum").arg("--no-names").arg(place.path()).output().unwrap();
     let (_, written) = written_by(&content, &options(&["lz4"], 4096), &resources(2));
-    let hex: String = written.blake3.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(String::from_utf8_lossy(&outcome.stdout).trim(), hex);
+    assert_eq!(String::from_utf8_lossy(&outcome.stdout).trim(), hex(&written.blake3));
 }

@@ -2,10 +2,10 @@
 
 use packline_codec::{Spec, XzParams};
 
-use crate::Options;
 use crate::format::compressor::compressor_id;
 use crate::format::record::Record;
 use crate::read::{Image, ReadError};
+use crate::{BlockSize, Options};
 
 use super::BaseError;
 
@@ -33,9 +33,9 @@ pub(super) fn check_fit(image: &Image, options: &Options) -> Result<(), BaseErro
 }
 
 /// The kernel reserves a dictionary of the size in the image's options. Filters that these do not have might be missing in a reader.
-fn check_xz(base: &XzParams, new: &XzParams, block_size: u32) -> Result<(), BaseError> {
+fn check_xz(base: &XzParams, new: &XzParams, block_size: BlockSize) -> Result<(), BaseError> {
     let size = |params: &XzParams| {
-        params.dict_size(block_size as usize).map_err(|error| BaseError::fit(error.to_string(), "a dictionary"))
+        params.dict_size(block_size.bytes()).map_err(|error| BaseError::fit(error.to_string(), "a dictionary"))
     };
     let (old, most) = (size(base)?, size(new)?);
     if old > most {

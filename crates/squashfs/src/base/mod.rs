@@ -153,7 +153,7 @@ impl Base {
 
     /// Whether the parameters of a block are among those of the new image's codec: whoever writes an image can write any record.
     fn is_asked_for(&self, place: BlockPlace, stored: &[u8]) -> bool {
-        let block_size = self.image.superblock().block_size as usize;
+        let block_size = self.image.superblock().block_size.bytes();
         !place.compressed || self.codec.check_parameters(block_size, stored).is_ok()
     }
 

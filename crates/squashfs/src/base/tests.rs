@@ -11,6 +11,7 @@ use packline_testkit::{Random, hostile};
 use packline_tree::Entry as TreeEntry;
 
 use super::*;
+use crate::BlockSize;
 use crate::read::{BlockDecoder, FileData, Input, Node, Opening, Origin, ReadSettings, Walk};
 use crate::test_image::{BLOCK, file, image_with, options};
 use crate::verify::{Examiner, Finding, VerifySettings, verify};
@@ -234,12 +235,12 @@ fn an_image_that_does_not_fit_is_refused() {
             other => panic!("{other:?}"),
         }
     };
-    let large = Options { block_size: 8192, ..options("gzip") };
+    let large = Options { block_size: BlockSize::new(8192).unwrap(), ..options("gzip") };
     assert_eq!(fits(&large, &options("gzip")), "has blocks of 8192 bytes");
     assert_eq!(fits(&options("xz"), &options("gzip")), "is compressed with xz");
     assert_eq!(fits(&options("xz:x86,arm"), &options("xz:x86")), "is compressed with xz:dictsize=8K,x86,arm");
-    let wide = Options { block_size: 65536, ..options("xz:dictsize=64K") };
-    let narrow = Options { block_size: 65536, ..options("xz:dictsize=32K") };
+    let wide = Options { block_size: BlockSize::new(65_536).unwrap(), ..options("xz:dictsize=64K") };
+    let narrow = Options { block_size: wide.block_size, ..options("xz:dictsize=32K") };
     assert_eq!(fits(&wide, &narrow), "has a dictionary of 65536 bytes");
     assert_eq!(
         fits(&options("gzip"), &options("none")),

@@ -13,7 +13,7 @@ use packline_codec::{
 
 use crate::format::superblock::SUPERBLOCK_BYTES;
 use crate::format::wire::{Put, metadata_block};
-use crate::{Error, Options};
+use crate::{BlockSize, Error, Options};
 
 /// The names of SquashFS's codecs, and `none`, in the order of listings.
 pub const CODECS: &[&str] = &["none", "gzip", "xz", "lzma", "zstd", "lz4", "lzo"];
@@ -113,11 +113,11 @@ fn gzip(params: &GzipParams) -> Option<Vec<u8>> {
 
 /// Dictionary size u32, filters u32. The kernel takes no dictionary smaller than a metadata block's, and by default
 /// takes the larger of that and the block size.
-fn xz(params: &XzParams, block_size: u32) -> Result<Option<Vec<u8>>, Error> {
+fn xz(params: &XzParams, block_size: BlockSize) -> Result<Option<Vec<u8>>, Error> {
     let least = METADATA_BLOCK_SIZE as u32;
-    let dictionary = params.dict_size(block_size as usize)?.max(least);
+    let dictionary = params.dict_size(block_size.bytes())?.max(least);
     let filters = params.filters.iter().fold(0, |all, filter: Bcj| all | bit(filter));
-    if dictionary == block_size.max(least) && filters == 0 {
+    if dictionary == u32::from(block_size).max(least) && filters == 0 {
         return Ok(None);
     }
     let mut out = Vec::new();
@@ -167,9 +167,9 @@ mod tests {
 
     use super::*;
 
-    fn options(codec: &str, block_size: u32) -> Options {
+    fn options(codec: &str, block_size: u64) -> Options {
         let mut options = Options::new(codec.parse().unwrap());
-        options.block_size = block_size;
+        options.block_size = BlockSize::new(block_size).unwrap();
         options
     }
 

@@ -112,7 +112,7 @@ impl Record {
 }
 
 fn encoder(options: &Options) -> Hash {
-    start(&encoder_hash(&options.codec, options.block_size as usize))
+    start(&encoder_hash(&options.codec, options.block_size.bytes()))
 }
 
 fn hash(bytes: &[u8]) -> Hash {
@@ -128,6 +128,7 @@ fn start(hash: &[u8; 32]) -> Hash {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BlockSize;
 
     #[test]
     fn each_changed_bit_is_found() {
@@ -149,7 +150,7 @@ mod tests {
         let options = Options::new(Spec::parse("zstd").unwrap());
         let record = Record::new(&options, 0, false);
         assert!(record.is_of(&options));
-        assert!(!record.is_of(&Options { block_size: 4096, ..options.clone() }));
+        assert!(!record.is_of(&Options { block_size: BlockSize::MIN, ..options.clone() }));
         assert!(!record.is_of(&Options::new(Spec::parse("zstd:level=19").unwrap())));
     }
 

@@ -9,7 +9,7 @@ use packline_codec::Spec;
 
 use crate::format::wire::Put;
 use crate::read::ReadError;
-use crate::{Fragments, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options};
+use crate::{BlockSize, Fragments, Options};
 
 /// Length of the superblock, bytes.
 pub const SUPERBLOCK_BYTES: u64 = 96;
@@ -50,6 +50,26 @@ pub mod flags {
     pub const OPTIONS: u16 = 1 << 10;
     /// The id table is stored.
     pub const STORED_IDS: u16 = 1 << 11;
+
+    /// A name for each bit, whether the format uses it or not.
+    pub const NAMES: [(u16, &str); 16] = [
+        (STORED_INODES, "inodes stored"),
+        (STORED_DATA, "data stored"),
+        (1 << 2, "unused bit 2"),
+        (STORED_FRAGMENTS, "fragments stored"),
+        (NO_FRAGMENTS, "no fragments"),
+        (ALWAYS_FRAGMENTS, "tail ends always packed"),
+        (DUPLICATES, "duplicates removed"),
+        (EXPORTABLE, "exportable"),
+        (STORED_XATTRS, "xattrs stored"),
+        (NO_XATTRS, "no xattrs"),
+        (OPTIONS, "compressor options"),
+        (STORED_IDS, "ids stored"),
+        (1 << 12, "unknown bit 12"),
+        (1 << 13, "unknown bit 13"),
+        (1 << 14, "unknown bit 14"),
+        (1 << 15, "unknown bit 15"),
+    ];
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +77,7 @@ pub struct Superblock {
     pub inodes: u32,
     /// Time of creation, seconds since 1970.
     pub created: u32,
-    /// Block size, bytes.
-    pub block_size: u32,
+    pub block_size: BlockSize,
     /// Number of fragment blocks.
     pub fragments: u32,
     /// Number of the compressor.
@@ -88,10 +107,10 @@ impl Superblock {
     /// The encoded 96 bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(SUPERBLOCK_BYTES as usize);
-        for word in [MAGIC, self.inodes, self.created, self.block_size, self.fragments] {
+        for word in [MAGIC, self.inodes, self.created, self.block_size.into(), self.fragments] {
             out.put_u32(word);
         }
-        let log = self.block_size.trailing_zeros() as u16;
+        let log = self.block_size.log().into();
         for half in [self.compressor, log, self.flags, self.ids, 4, 0] {
             out.put_u16(half);
         }
@@ -116,7 +135,7 @@ impl Superblock {
         let superblock = Superblock {
             inodes: word(4),
             created: word(8),
-            block_size: word(12),
+            block_size: block_size(word(12), half(22))?,
             fragments: word(16),
             compressor: half(20),
             flags: half(24),
@@ -130,19 +149,11 @@ impl Superblock {
             fragment_table: long(80),
             export_table: long(88),
         };
-        superblock.check(half(22))?;
+        superblock.check()?;
         Ok(superblock)
     }
 
-    fn check(&self, log: u16) -> Result<(), ReadError> {
-        let size = self.block_size;
-        if !size.is_power_of_two() || !(MIN_BLOCK_SIZE..=MAX_BLOCK_SIZE).contains(&size) {
-            return Err(ReadError::corrupt(12, format!("block size {size}"), "a power of two, 4096 to 1048576"));
-        }
-        if u32::from(log) != size.trailing_zeros() {
-            let expected = format!("{}, that of the block size {size}", size.trailing_zeros());
-            return Err(ReadError::corrupt(22, format!("logarithm {log} of the block size"), expected));
-        }
+    fn check(&self) -> Result<(), ReadError> {
         if self.inodes == 0 {
             return Err(ReadError::corrupt(4, "an image of 0 inodes", "1 at least, the root directory"));
         }
@@ -206,6 +217,19 @@ impl Superblock {
     }
 }
 
+/// The block size, whose logarithm is stored too.
+fn block_size(bytes: u32, log: u16) -> Result<BlockSize, ReadError> {
+    let size = BlockSize::new(bytes.into()).map_err(|_| {
+        let expected = format!("a power of two, {} to {}", BlockSize::MIN, BlockSize::MAX);
+        ReadError::corrupt(12, format!("block size {bytes}"), expected)
+    })?;
+    if log != u16::from(size.log()) {
+        let expected = format!("{}, that of the block size {size}", size.log());
+        return Err(ReadError::corrupt(22, format!("logarithm {log} of the block size"), expected));
+    }
+    Ok(size)
+}
+
 fn check_magic(magic: u32) -> Result<(), ReadError> {
     let expected = "SquashFS 4.0, little-endian, with the superblock first";
     match magic {
@@ -255,7 +279,7 @@ pub(crate) mod tests {
         Superblock {
             inodes: 7,
             created: 0x0102_0304,
-            block_size: 131_072,
+            block_size: BlockSize::default(),
             fragments: 2,
             compressor: 6,
             flags: flags::DUPLICATES | flags::NO_XATTRS,

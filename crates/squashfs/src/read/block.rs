@@ -25,7 +25,7 @@ impl BlockPlace {
     /// Checked to be within the image; `what` names the block in messages.
     pub(crate) fn of_word(image: &Image, offset: u64, word: u32, what: &str) -> Result<BlockPlace, ReadError> {
         let stored = word & (STORED_BLOCK - 1);
-        let block_size = image.superblock().block_size;
+        let block_size = u32::from(image.superblock().block_size);
         if word >= STORED_BLOCK << 1 || stored == 0 || stored > block_size {
             return Err(ReadError::corrupt(
                 offset,
@@ -146,7 +146,7 @@ impl BlockDecoder {
     /// # Errors
     /// [`ReadError::Unsupported`] for lack of memory.
     pub fn new(image: &Image) -> Result<BlockDecoder, ReadError> {
-        let block_size = image.superblock().block_size as usize;
+        let block_size = image.superblock().block_size.bytes();
         let limit = 2 * image.codec().footprint(block_size).decoder + DECODER_SLACK;
         let decoder = image.codec().decoder(block_size, limit).map_err(|error| ReadError::Unsupported {
             what: error.to_string(),
@@ -169,7 +169,7 @@ impl BlockDecoder {
     /// # Errors
     /// As [`BlockDecoder::data`].
     pub fn fragment(&mut self, place: BlockPlace, out: &mut Vec<u8>) -> Result<(), ReadError> {
-        out.resize(self.image.superblock().block_size as usize, 0);
+        out.resize(self.image.superblock().block_size.bytes(), 0);
         let length = self.fragment_into(place, out)?;
         out.truncate(length);
         Ok(())

@@ -152,7 +152,7 @@ impl Image {
     /// Checks that Linux has the memory to decode a block: for zstd it allocates that of a window as large as a block.
     pub(crate) fn check_window(&self, block: &[u8]) -> Result<(), CodecError> {
         match self.codec() {
-            codec @ Spec::Zstd(_) => codec.check_parameters(self.superblock().block_size as usize, block),
+            codec @ Spec::Zstd(_) => codec.check_parameters(self.superblock().block_size.bytes(), block),
             _ => Ok(()),
         }
     }

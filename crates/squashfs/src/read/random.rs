@@ -57,7 +57,7 @@ impl Files {
     /// # Errors
     /// [`ReadError::Unsupported`] if there is no decoder.
     pub fn new(image: &Image, settings: RandomSettings) -> Result<Files, ReadError> {
-        let block_size = image.superblock().block_size as usize;
+        let block_size = image.superblock().block_size.bytes();
         let spare = (settings.cache / block_size / 4).min(SPARE);
         let capacity = (settings.cache - spare * block_size).max(2 * block_size);
         let decoders = DecoderPool::new(image, Slabs::new(block_size, spare))?;

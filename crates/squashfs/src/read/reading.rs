@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use packline_engine::{CancelToken, Config, Consumer, OrderedMap, StatsSink};
-use packline_runtime::of_fault;
+use packline_runtime::{not_started, of_fault};
 
 use self::plan::{Order, Plan, Step};
 use self::slot::{Decoded, Product, Slot, Stage};
@@ -287,5 +287,5 @@ fn map(image: &Image, settings: &ReadSettings) -> Result<OrderedMap<DecodeTask>,
     let task = DecodeTask { image: image.clone(), watch: settings.watch.clone() };
     // Memory is reserved from the plan's own budget before a job is created; the map need not count it again.
     let map = OrderedMap::new(task, Config { budget: usize::MAX, ..settings.engine.clone() });
-    map.map_err(|error| ReadError::Internal(format!("cannot start the workers: {error}")))
+    map.map_err(not_started)
 }

@@ -68,7 +68,7 @@ impl Scratch {
     /// A file in `directory` for blocks of this image, not yet made; without a directory nothing is ever spilled.
     pub fn new(directory: Option<PathBuf>, image: &Image) -> Arc<Scratch> {
         let superblock = image.superblock();
-        Scratch::sized(directory, superblock.block_size as usize, superblock.bytes_used)
+        Scratch::sized(directory, superblock.block_size.bytes(), superblock.bytes_used)
     }
 
     /// `block`: maximum size of a block; `image`: size of the image, bytes.

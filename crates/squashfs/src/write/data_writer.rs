@@ -1,6 +1,7 @@
 //! Writes the data area in order, and records where each block lies.
 
 use packline_engine::{Outbox, Sequencer};
+use packline_runtime::zeros;
 
 use crate::Sink;
 use crate::format::layout::FragmentBlock;
@@ -8,13 +9,10 @@ use crate::format::record::Record;
 use crate::write::blocks::Place;
 use crate::write::decision::Decisions;
 use crate::write::digest::hash;
-use crate::write::spacing::{Gap, Part as Spaced, Spacing};
+use crate::write::spacing::{Part as Spaced, Spacing};
 use crate::write::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, size_word};
 use crate::write::written::{Form, Hashes, Part, Written};
 use crate::{Error, Options, STORED_BLOCK, data_start};
-
-/// What gaps consist of.
-static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
 /// The in-order steps of packing: decides in order, writes in order.
 pub(crate) struct DataWriter<'s> {
@@ -120,13 +118,9 @@ impl<'s> DataWriter<'s> {
 
     /// Leaves bytes free before a part.
     fn leave_gap(&mut self, part: Spaced) -> Result<(), Error> {
-        let Gap { mut zeros, mark } = self.spacing.before(part, self.position);
-        while zeros > 0 {
-            let some = &ZEROS[..zeros.min(ZEROS.len() as u64) as usize];
-            self.append_plain(some)?;
-            zeros -= some.len() as u64;
-        }
-        self.append_plain(mark)
+        let gap = self.spacing.before(part, self.position);
+        zeros(gap.zeros).try_for_each(|piece| self.append_plain(piece))?;
+        self.append_plain(gap.mark)
     }
 
     fn append_plain(&mut self, bytes: &[u8]) -> Result<(), Error> {

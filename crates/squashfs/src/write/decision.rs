@@ -12,7 +12,7 @@ use crate::write::recent_tails::Anchor;
 use crate::write::run_matcher::{RunMatcher, Step};
 use crate::write::slab::{Item, Piece};
 use crate::write::work::{BlockRef, CompressTask, Hashed, Packed, PieceHash};
-use crate::{Error, Options};
+use crate::{BlockSize, Error, Options};
 
 /// Marks a stored block in the size words until its size is known; a hole is 0 from the start.
 const TO_BE_STORED: u32 = 1;
@@ -54,7 +54,7 @@ pub(crate) struct Decisions {
     /// Files whose content is that of a later number.
     replaced: Vec<(u32, u32)>,
     current: Option<Current>,
-    block_size: u64,
+    block_size: BlockSize,
     stored_fragments: bool,
     /// Whether the encoder was asked for each block.
     pub(crate) all_tried: bool,
@@ -72,7 +72,7 @@ impl Decisions {
             sizes: Vec::new(),
             replaced: Vec::new(),
             current: None,
-            block_size: u64::from(options.block_size),
+            block_size: options.block_size,
             stored_fragments,
             all_tried: !stored_fragments,
         }
@@ -156,8 +156,9 @@ impl Decisions {
 
     fn holes(&mut self, file: u32, count: u64) -> Result<(), Error> {
         let file = &mut self.files[file as usize];
-        let left = file.size - (u64::from(file.blocks) * self.block_size).min(file.size);
-        let bytes = left.min(count.saturating_mul(self.block_size));
+        let block_size = u64::from(self.block_size);
+        let left = file.size - (u64::from(file.blocks) * block_size).min(file.size);
+        let bytes = left.min(count.saturating_mul(block_size));
         file.sparse += bytes;
         self.saved.sparse_bytes += bytes;
         let blocks = u64::from(file.blocks) + count;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use packline_engine::Fault;
 use packline_runtime::of_fault;
 use packline_tree::{Extent, Source};
 
@@ -10,7 +11,7 @@ use crate::write::data_writer::DataWriter;
 use crate::write::decision::reserved;
 use crate::write::slab::{Item, Piece, Rules, Slab};
 use crate::write::work::BlockPipeline;
-use crate::{Error, Fragments, Options};
+use crate::{BlockSize, Error, Fragments, Options};
 
 /// Minimum size of a slab, so that small files share one.
 const MIN_SLAB: usize = 256 * 1024;
@@ -18,12 +19,12 @@ const MIN_SLAB: usize = 256 * 1024;
 const MAX_ITEMS: usize = 2048;
 
 /// Bytes of one slab for a block size.
-pub(crate) fn slab_size(block_size: u32) -> usize {
-    (block_size as usize).max(MIN_SLAB)
+pub(crate) fn slab_size(block_size: BlockSize) -> usize {
+    block_size.bytes().max(MIN_SLAB)
 }
 
 /// Memory that one slab needs at most: its bytes, and their results (a tail end is copied into a fragment block, and compressed there).
-pub(crate) fn slab_memory(block_size: u32) -> usize {
+pub(crate) fn slab_memory(block_size: BlockSize) -> usize {
     3 * slab_size(block_size)
 }
 
@@ -59,7 +60,7 @@ struct Cursor {
 
 impl Feeder {
     pub(crate) fn new(options: &Options, budget: usize) -> Feeder {
-        let (block_size, longest_tail) = (options.block_size as usize, options.fragment_size() as usize);
+        let (block_size, longest_tail) = (options.block_size.bytes(), options.fragment_size() as usize);
         Feeder { block_size, longest_tail, pool: Pool::new(slab_size(options.block_size), budget), open: None }
     }
 
@@ -88,7 +89,11 @@ impl Feeder {
     }
 
     /// Submits the open slab, if it has any content.
-    pub(crate) fn flush(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Error> {
+    pub(crate) fn flush(
+        &mut self,
+        pipeline: &mut BlockPipeline,
+        data: &mut DataWriter<'_>,
+    ) -> Result<(), Fault<Error>> {
         match self.open.take() {
             Some(slab) if !slab.items.is_empty() => send(slab, pipeline, data),
             _ => Ok(()),
@@ -129,7 +134,7 @@ impl Feeder {
         let piece = self.block_size.min(usize::try_from(at.left).unwrap_or(usize::MAX));
         let full = |slab: &Slab| self.pool.buffer_size() - slab.filled < piece;
         if at.loose == 0 && self.open.as_ref().is_some_and(full) {
-            self.flush(pipeline, data)?;
+            self.flush(pipeline, data).map_err(of_fault)?;
         }
         if at.loose == 0 { self.limit_items(pipeline, data) } else { Ok(()) }
     }
@@ -137,7 +142,7 @@ impl Feeder {
     /// Opens a slab if none is open; another one if the list of its pieces gets long, however few bytes they have.
     fn limit_items(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Error> {
         if self.open.as_ref().is_some_and(|slab| slab.items.len() >= MAX_ITEMS) {
-            self.flush(pipeline, data)?;
+            self.flush(pipeline, data).map_err(of_fault)?;
         }
         self.open_slab(pipeline, data)
     }
@@ -216,10 +221,10 @@ impl Cursor {
 }
 
 /// Submits a slab and returns the memory that its pieces will not need.
-fn send(mut slab: Slab, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Error> {
+fn send(mut slab: Slab, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Fault<Error>> {
     let needed = slab.items.iter().map(|item| reserved(item.piece, item.range.len())).sum();
     slab.products.shrink_to(needed);
-    pipeline.submit(slab, data).map_err(of_fault)
+    pipeline.submit(slab, data)
 }
 
 fn no_slab() -> Error {

@@ -4,6 +4,7 @@
 //! the sink as they are finished; the directory table grows at the same time, so it is kept in memory, compressed, until the inode table
 //! has ended.
 
+use packline_runtime::zeros;
 use packline_tree::{Content, Tree};
 
 use crate::format::compressor::{compressor_id, options_block};
@@ -172,13 +173,11 @@ fn base_superblock(source: &Source<'_>, tables: &InodeTables) -> Result<Superblo
 
 /// Writes zeros up to a multiple of `unit`. Returns the length of the image with them.
 fn write_padding(out: &mut Metadata<'_>, length: u64, unit: u32) -> Result<u64, Error> {
-    const ZEROS: [u8; 4096] = [0; 4096];
     let padded = length.next_multiple_of(u64::from(unit.max(1)));
     let mut at = length;
-    while at < padded {
-        let now = (padded - at).min(ZEROS.len() as u64);
-        out.write_plain(at, &ZEROS[..now as usize])?;
-        at += now;
+    for piece in zeros(padded - length) {
+        out.write_plain(at, piece)?;
+        at += piece.len() as u64;
     }
     Ok(padded)
 }

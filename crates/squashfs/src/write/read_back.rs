@@ -28,7 +28,7 @@ use crate::write::feeder::slab_size;
 use crate::write::numbering::display_path;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed};
 use crate::write::written::{Form, Part, Written};
-use crate::{DataLayout, Error, ImageEnd, STORED_BLOCK, Sink};
+use crate::{BlockSize, DataLayout, Error, ImageEnd, STORED_BLOCK, Sink};
 
 /// What was read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,7 +51,7 @@ pub(crate) struct Chunk {
 pub(crate) struct Unfinished<'a> {
     pub(crate) sink: &'a mut dyn Sink,
     pub(crate) pipeline: &'a mut BlockPipeline,
-    pub(crate) block_size: u32,
+    pub(crate) block_size: BlockSize,
     /// Memory for what is read ahead of the workers, bytes.
     pub(crate) window: usize,
 }

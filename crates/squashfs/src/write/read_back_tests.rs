@@ -9,7 +9,7 @@ use packline_tree::{Entry, Kind};
 
 use crate::format::superblock::SUPERBLOCK_BYTES;
 use crate::test_image::{BLOCK, Content, META, entry, file};
-use crate::{Error, FileHints, Options, ReadBack, Sink, Start, Writer};
+use crate::{BlockSize, Error, FileHints, Options, ReadBack, Sink, Start, Writer};
 
 /// A sink whose medium changes one bit when it is synced.
 struct Faulty<'i> {
@@ -91,7 +91,7 @@ impl Observer for Calls {
 /// Packs with a bit that changes, on so many workers.
 fn pack(codec: &str, bit: u64, workers: usize, image: &mut Vec<u8>) -> Result<Option<ReadBack>, Error> {
     let mut options = Options::new(Spec::parse(codec).unwrap());
-    options.block_size = BLOCK as u32;
+    options.block_size = BlockSize::new(BLOCK as u64).unwrap();
     let start = Start {
         root: META,
         defaults: META,

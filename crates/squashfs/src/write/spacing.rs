@@ -57,7 +57,7 @@ pub(crate) struct Spacing {
 
 impl Spacing {
     pub(crate) fn new(options: &Options) -> Spacing {
-        let small = options.block_size as usize / 32 * 5;
+        let small = options.block_size.bytes() / 32 * 5;
         Spacing { layout: options.layout, small, demanded: 1, marked: 0, aligned: 0, previous: Part::Run }
     }
 

@@ -11,7 +11,9 @@ use proptest::prelude::*;
 
 use crate::read::{Image, Opening, Origin};
 use crate::test_image;
-use crate::{DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, Writer, data_start};
+use crate::{
+    BlockSize, DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, Writer, data_start,
+};
 
 const BLOCK: usize = 4096;
 const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
@@ -62,7 +64,7 @@ fn start(memory: usize) -> Start {
 
 fn options(codec: &str) -> Options {
     let mut options = Options::new(Spec::parse(codec).unwrap());
-    options.block_size = BLOCK as u32;
+    options.block_size = BlockSize::new(BLOCK as u64).unwrap();
     options
 }
 

@@ -16,7 +16,7 @@ use crate::write::read_back::{self, Chunk};
 use crate::write::recent_tails::{Anchor, anchors};
 use crate::write::slab::{Item, Piece, Slab};
 use crate::write::written::Hashes;
-use crate::{Error, Options, Start};
+use crate::{BlockSize, Error, Options, Start};
 
 /// Packing an image: slabs are hashed, then blocks are compressed.
 pub(crate) type BlockPipeline = Pipeline<HashTask, CompressTask>;
@@ -32,7 +32,7 @@ pub(crate) struct HashTask {
 #[derive(Debug)]
 pub(crate) struct CompressTask {
     codec: Spec,
-    block_size: u32,
+    block_size: BlockSize,
     /// Whether results are hashed, too.
     hashes: bool,
     /// Buffers for the results of jobs.
@@ -209,7 +209,7 @@ fn sum<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> u64 {
 impl CompressTask {
     /// `window` bounds the memory of the pipeline, bytes.
     pub(crate) fn new(options: &Options, window: usize, start: &Start) -> CompressTask {
-        let products = Pool::new((options.block_size as usize).max(JOB_BYTES), window);
+        let products = Pool::new(options.block_size.bytes().max(JOB_BYTES), window);
         let (codec, block_size) = (options.codec.clone(), options.block_size);
         CompressTask { codec, block_size, hashes: start.verify, products, lookup: start.lookup.clone() }
     }
@@ -274,7 +274,7 @@ impl CompressTask {
     ) -> Result<Option<usize>, Error> {
         let encoder = match &mut tool.data {
             Some(encoder) => encoder,
-            none => none.insert(BlockEncoder::new(&self.lookup, &self.codec, self.block_size as usize)?),
+            none => none.insert(BlockEncoder::new(&self.lookup, &self.codec, self.block_size.bytes())?),
         };
         let content = identity.content.map(|digest| digest.content());
         let outcome = match identity.parts.map(|digest| digest.content()) {
@@ -302,7 +302,7 @@ impl CompressTask {
     /// Checks parts of the image. Encoders are no longer needed then, and leave their memory to the decoder.
     fn check(&self, tool: &mut Tool, chunk: &Chunk) -> Result<u64, Error> {
         (tool.data, tool.metadata) = (None, None);
-        let most = (self.block_size as usize).max(METADATA_BLOCK_SIZE);
+        let most = self.block_size.bytes().max(METADATA_BLOCK_SIZE);
         let decoder = match &mut tool.decoder {
             Some(decoder) => decoder,
             none => none.insert(self.codec.decoder(most, usize::MAX)?),

@@ -2,8 +2,8 @@
 
 use packline_cache::Lookup;
 use packline_codec::Spec;
-use packline_engine::{Config, Permit, Pipeline, QueueStats, Stats, WorkerStats};
-use packline_runtime::{Observer, Unobserved, of_fault};
+use packline_engine::{Config, Fault, Permit, Pipeline, QueueStats, Stats, WorkerStats};
+use packline_runtime::{Observer, Unobserved, not_started, of_fault};
 
 use packline_tree::{Content, Entry, Kind, Meta, Namespace, Source, Tree};
 
@@ -20,9 +20,7 @@ use crate::write::read_back::{ReadBack, Unfinished, named};
 use crate::write::slab::Rules;
 use crate::write::stored_data;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask};
-use crate::{
-    Error, FileHints, Fragments, ImageEnd, MAX_BLOCK_SIZE, MIN_BLOCK_SIZE, Options, Sink, XattrTable, data_start,
-};
+use crate::{BlockSize, Error, FileHints, Fragments, ImageEnd, Options, Sink, XattrTable, data_start};
 
 /// Number of entries between two checks of the tree's memory.
 const MEMORY_CHECK: u64 = 256;
@@ -45,8 +43,8 @@ pub struct Start {
 }
 
 /// The smallest window that occupies all workers, bytes.
-pub fn min_window(block_size: u32) -> usize {
-    slab_memory(block_size) + 2 * block_size as usize
+pub fn min_window(block_size: BlockSize) -> usize {
+    slab_memory(block_size) + 2 * block_size.bytes()
 }
 
 /// Counters while an image is written.
@@ -147,12 +145,11 @@ impl<'s> Writer<'s> {
     /// less, one slab at a time is processed.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the block size is not a power of two in the format's range, [`Error::Codec`] if SquashFS does
-    /// not have the codec or it cannot take its parameters with it, [`Error::Internal`] if threads cannot be started.
+    /// [`Error::Codec`] if SquashFS does not have the codec or it cannot take its parameters with it, [`Error::Internal`] if threads cannot be
+    /// started.
     pub fn new(sink: &'s mut dyn Sink, options: Options, config: Config, start: Start) -> Result<Writer<'s>, Error> {
-        check_block_size(options.block_size)?;
         check_codec(&options.codec)?;
-        options.codec.validate(options.block_size as usize)?;
+        options.codec.validate(options.block_size.bytes())?;
         let window = config.budget;
         Ok(Writer {
             pipeline: pipeline(&options, config, &start)?,
@@ -325,7 +322,7 @@ impl<'s> Writer<'s> {
     }
 
     fn finish_data(&mut self) -> Result<(), Error> {
-        self.feeder.flush(&mut self.pipeline, &mut self.data)?;
+        self.feeder.flush(&mut self.pipeline, &mut self.data).map_err(of_fault)?;
         self.pipeline.settle(&mut self.data).map_err(of_fault)?;
         self.data.decisions.close(self.pipeline.outbox());
         self.pipeline.drain(&mut self.data).map_err(of_fault)?;
@@ -334,12 +331,9 @@ impl<'s> Writer<'s> {
 
     /// An error of data in flight comes first: it belongs to an earlier part of the input.
     fn first_error(&mut self, error: Error) -> Error {
-        let earlier = self.feeder.flush(&mut self.pipeline, &mut self.data);
-        let earlier = earlier.and_then(|()| self.pipeline.drain(&mut self.data).map_err(of_fault));
-        match earlier {
-            Err(earlier) if !matches!(earlier, Error::Internal(_) | Error::Cancelled) => earlier,
-            _ => error,
-        }
+        let before = self.feeder.flush(&mut self.pipeline, &mut self.data);
+        let before = before.and_then(|()| self.pipeline.drain(&mut self.data));
+        of_fault(Fault::earlier(before, error))
     }
 }
 
@@ -347,18 +341,7 @@ fn pipeline(options: &Options, config: Config, start: &Start) -> Result<BlockPip
     let compress = CompressTask::new(options, config.budget, start);
     // Blocks are looked up by digests.
     let all = start.verify || !start.lookup.is_empty() && !is_none(&options.codec);
-    let pipeline = Pipeline::new(HashTask { all }, compress, config);
-    pipeline.map_err(|error| Error::Internal(format!("cannot start the workers: {error}")))
-}
-
-fn check_block_size(size: u32) -> Result<(), Error> {
-    if size.is_power_of_two() && (MIN_BLOCK_SIZE..=MAX_BLOCK_SIZE).contains(&size) {
-        return Ok(());
-    }
-    Err(Error::Limit {
-        what: format!("a block size of {size} bytes"),
-        expected: format!("a power of two from {MIN_BLOCK_SIZE} to {MAX_BLOCK_SIZE}"),
-    })
+    Pipeline::new(HashTask { all }, compress, config).map_err(not_started)
 }
 
 fn is_none(codec: &Spec) -> bool {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 use sha2::{Digest as _, Sha256, Sha512};
 
 /// The digest of a content.

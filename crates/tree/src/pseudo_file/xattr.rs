@@ -1,7 +1,9 @@
 //! Extended attributes of a definition: `name=value`, the value plain or with a prefix that says how it is written.
 
+use packline_runtime::from_hex;
+
 use crate::pack_file::lines::{Place, quote};
-use crate::xattr_file::value::{base64, hexadecimal};
+use crate::xattr_file::value::base64;
 use crate::{Bytes, Error, Xattr};
 
 /// Parses the text after the type `x`.
@@ -24,7 +26,7 @@ pub(super) fn parse(place: Place<'_>, text: &[u8]) -> Result<Xattr, Error> {
 fn decode(value: &[u8]) -> (Option<Bytes>, &'static str) {
     match value {
         [b'0', b's' | b'S', digits @ ..] => (base64(digits), "base64 after 0s"),
-        [b'0', b'x' | b'X', digits @ ..] => (hexadecimal(digits), "pairs of hexadecimal digits after 0x"),
+        [b'0', b'x' | b'X', digits @ ..] => (from_hex(digits), "pairs of hexadecimal digits after 0x"),
         [b'0', b't' | b'T', text @ ..] => (octal(text), "text after 0t, with three octal digits after each `\\`"),
         [b'0', b'b' | b'B', plain @ ..] => (Some(plain.to_vec()), "a value after 0b"),
         plain => (Some(plain.to_vec()), "a value after the `=`"),

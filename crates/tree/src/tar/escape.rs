@@ -1,5 +1,7 @@
 //! Text encodings of attribute names and values in PAX records: percent escapes and base64.
 
+use packline_runtime::nibble;
+
 use crate::Bytes;
 
 /// Decodes a `SCHILY.xattr.` name as GNU tar writes it: only `%` and `=` are escaped (`%25`, `%3D`).
@@ -32,8 +34,7 @@ fn unescape(name: &[u8], accept: impl Fn(u8) -> bool) -> Bytes {
 
 fn escaped(bytes: &[u8]) -> Option<u8> {
     let [b'%', high, low, ..] = *bytes else { return None };
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    Some((digit(high)? * 16 + digit(low)?) as u8)
+    Some(nibble(high)? << 4 | nibble(low)?)
 }
 
 /// Base64 (RFC 4648, section 4) with or without padding; libarchive writes none. `None` if it is invalid.

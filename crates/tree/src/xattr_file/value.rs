@@ -1,12 +1,14 @@
 //! Values of an xattr file: text with escapes, hexadecimal, base64.
 
+use packline_runtime::from_hex;
+
 use crate::pack_file::lines::{Place, quote};
 use crate::{Bytes, Error};
 
 /// Decodes the text after an attribute's `=`.
 pub(super) fn decode(place: Place<'_>, text: &[u8]) -> Result<Bytes, Error> {
     let (value, expected) = match text {
-        [b'0', b'x' | b'X', digits @ ..] => (hexadecimal(digits), "pairs of hexadecimal digits after 0x"),
+        [b'0', b'x' | b'X', digits @ ..] => (from_hex(digits), "pairs of hexadecimal digits after 0x"),
         [b'0', b's' | b'S', digits @ ..] => (base64(digits), "base64 after 0s"),
         _ => (quoted(text), "a closing quote, or no quote at the start"),
     };
@@ -17,7 +19,7 @@ pub(super) fn decode(place: Place<'_>, text: &[u8]) -> Result<Bytes, Error> {
 /// after `0t`, or the bytes themselves. `None` if the digits are malformed.
 pub fn attribute_value(text: &[u8]) -> Option<Bytes> {
     match text {
-        [b'0', b'x' | b'X', digits @ ..] => hexadecimal(digits),
+        [b'0', b'x' | b'X', digits @ ..] => from_hex(digits),
         [b'0', b's' | b'S', digits @ ..] => base64(digits),
         [b'0', b't' | b'T', escaped @ ..] => Some(unescape(escaped)),
         plain => Some(plain.to_vec()),
@@ -77,17 +79,6 @@ fn octal(digits: &[u8]) -> u8 {
     digits.iter().fold(0u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0'))
 }
 
-pub(crate) fn hexadecimal(digits: &[u8]) -> Option<Bytes> {
-    if !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    digits.chunks_exact(2).map(|pair| Some(nibble(pair[0])? << 4 | nibble(pair[1])?)).collect()
-}
-
-fn nibble(digit: u8) -> Option<u8> {
-    (digit as char).to_digit(16).map(|value| value as u8)
-}
-
 /// Base64 (RFC 4648, section 4); the padding is optional, since libarchive omits it.
 pub(crate) fn base64(text: &[u8]) -> Option<Bytes> {
     let digits = match text {
@@ -143,21 +134,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn hexadecimal_of_either_case() {
-        assert_eq!(hexadecimal(b"00fFA5").unwrap(), b"\x00\xff\xa5");
-        assert_eq!(hexadecimal(b"").unwrap(), b"");
-        assert_eq!(hexadecimal(b"0"), None);
-        assert_eq!(hexadecimal(b"0g"), None);
-    }
-
     proptest::proptest! {
-        #[test]
-        fn hexadecimal_comes_back(value: Vec<u8>) {
-            let text: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
-            proptest::prop_assert_eq!(hexadecimal(text.as_bytes()), Some(value));
-        }
-
         #[test]
         fn octal_escapes_come_back(value: Vec<u8>) {
             let text: String = value.iter().map(|byte| format!("\\{byte:03o}")).collect();

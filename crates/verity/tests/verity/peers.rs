@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 use packline_testkit::tools;
 use packline_verity::{BLOCK, Salt, parse_root_hash};
 

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use cms::content_info::ContentInfo;
 use cms::signed_data::{SignedData, SignerInfos};
-use packline_runtime::escape::hex;
+use packline_runtime::hex;
 use packline_testkit::tools;
 use packline_verity::{Error, Signer};
 use x509_cert::der::asn1::OctetString;

@@ -4,13 +4,12 @@ use std::ffi::OsStr;
 
 use packline_bench::report::{Tails, Task};
 use packline_codec::Spec;
+use packline_squashfs::BlockSize;
 
 use crate::ui::size::parse_size;
 
 /// Bound on the length of a list: a mistaken range must not fill the memory.
 const MAX_LENGTH: usize = 4096;
-const MIN_BLOCK: u64 = 4096;
-const MAX_BLOCK: u64 = 1 << 20;
 const MAX_JOBS: i64 = 1024;
 
 /// Codecs, separated by commas. Parameters are too: a part that begins with the name of a codec begins the next codec, any other
@@ -53,10 +52,9 @@ pub fn block_sizes(text: &str) -> Result<Vec<u64>, String> {
     let mut sizes = Vec::new();
     for part in text.split(',') {
         let size = parse_size(OsStr::new(part))?;
-        if !size.is_power_of_two() || !(MIN_BLOCK..=MAX_BLOCK).contains(&size) {
-            return Err(format!("'{part}' is not a block size (expected a power of two from 4K to 1M)"));
-        }
-        put(&mut sizes, size);
+        let valid = BlockSize::new(size)
+            .map_err(|_| format!("'{part}' is not a block size (expected a power of two from 4K to 1M)"))?;
+        put(&mut sizes, valid.into());
     }
     Ok(sizes)
 }

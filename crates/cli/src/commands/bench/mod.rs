@@ -13,6 +13,7 @@ use packline_bench::{
 };
 
 use packline_bench::report::{Tails, Task};
+use packline_squashfs::BlockSize;
 
 use crate::args::value::{List, list, number, one_of, size};
 use crate::args::{Command, Invocation};
@@ -57,7 +58,7 @@ struct Choice {
     #[arg(long, value_name = "LIST", value_parser = list(lists::levels))]
     levels: Option<List<i64>>,
     /// Block sizes, powers of two from 4K to 1M (pack, codec)
-    #[arg(short, long, value_name = "SIZES", default_value = "128K", value_parser = list(lists::block_sizes))]
+    #[arg(short, long, value_name = "SIZES", default_value = BlockSize::DEFAULT_TEXT, value_parser = list(lists::block_sizes))]
     block_size: List<u64>,
     /// Which tail ends share fragment blocks, as --fragments of pack: always, small, never (pack)
     #[arg(long, alias = "tails", value_name = "LIST", default_value = "always", value_parser = list(lists::fragments))]

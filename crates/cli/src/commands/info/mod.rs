@@ -12,6 +12,7 @@ mod verity;
 
 use packline::requests::Archive;
 use packline_image::{ContentKind, ImageInfo, OpenedImage, TreeCounts};
+use packline_squashfs::flags;
 use serde_json::{Map, Value, json};
 
 use crate::args::image::ArchiveArgs;
@@ -25,26 +26,6 @@ use crate::ui::io::Io;
 use crate::ui::report;
 use crate::ui::size::{both, show_bytes};
 use crate::ui::time::Moment;
-
-/// Flags of the superblock by the numbers of their bits, as this program calls them.
-pub const FLAGS: &[(u16, &str)] = &[
-    (1 << 0, "inodes stored"),
-    (1 << 1, "data stored"),
-    (1 << 2, "unused bit 2"),
-    (1 << 3, "fragments stored"),
-    (1 << 4, "no fragments"),
-    (1 << 5, "tail ends always packed"),
-    (1 << 6, "duplicates removed"),
-    (1 << 7, "exportable"),
-    (1 << 8, "xattrs stored"),
-    (1 << 9, "no xattrs"),
-    (1 << 10, "compressor options"),
-    (1 << 11, "ids stored"),
-    (1 << 12, "unknown bit 12"),
-    (1 << 13, "unknown bit 13"),
-    (1 << 14, "unknown bit 14"),
-    (1 << 15, "unknown bit 15"),
-];
 
 /// Show the codecs, sizes, tables and numbers of entries of an image, a tar, a .pln file, a .lrz file, a delta or recovery data
 #[derive(Debug, clap::Args)]
@@ -138,8 +119,8 @@ impl Info {
     }
 }
 
-fn flags(info: &ImageInfo) -> Vec<&'static str> {
-    FLAGS.iter().filter(|(bit, _)| info.superblock.flags & bit != 0).map(|(_, name)| *name).collect()
+fn flag_names(info: &ImageInfo) -> Vec<&'static str> {
+    flags::NAMES.iter().filter(|(bit, _)| info.superblock.flags & bit != 0).map(|(_, name)| *name).collect()
 }
 
 /// Bytes of the image for 100 bytes of content; `None` if there is no content.
@@ -150,7 +131,7 @@ fn ratio(info: &ImageInfo, counts: &TreeCounts) -> Option<f64> {
 
 fn text(info: &ImageInfo, counts: Option<&TreeCounts>) -> String {
     let superblock = &info.superblock;
-    let flags = flags(info);
+    let flags = flag_names(info);
     let mut lines = vec![
         ("Format".to_string(), format!("SquashFS 4.0, at byte {} of the file", info.origin)),
         ("Codec".to_string(), info.codec.clone()),
@@ -198,14 +179,14 @@ fn object(info: &ImageInfo, counts: Option<&TreeCounts>) -> Value {
         ("version", json!("4.0")),
         ("offset", json!(info.origin)),
         ("codec", json!(info.codec)),
-        ("block_size", json!(superblock.block_size)),
+        ("block_size", json!(superblock.block_size.bytes())),
         ("created", json!(superblock.created)),
         ("bytes_used", json!(superblock.bytes_used)),
         ("inodes", json!(superblock.inodes)),
         ("fragment_blocks", json!(superblock.fragments)),
         ("ids", json!(superblock.ids)),
         ("flags", json!(superblock.flags)),
-        ("flag_names", json!(flags(info))),
+        ("flag_names", json!(flag_names(info))),
         ("exportable", json!(superblock.export_table != u64::MAX)),
         ("xattr_tables", json!(superblock.xattr_table != u64::MAX)),
         ("root_inode", json!(superblock.root)),

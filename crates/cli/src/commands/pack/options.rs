@@ -4,13 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use packline::requests::{Changes, NewRoot};
-use packline_squashfs::{CODECS, Fragments, Options, Stored, codec_help};
+use packline_squashfs::{BlockSize, CODECS, Fragments, Options, Stored, codec_help};
 use packline_tree::tar::TarOptions;
 use packline_tree::{DirectoryOptions, MountPoints, Names, NotFollowed, Patterns, Symlinks};
 
 use crate::args::patterns::Exclude;
 use crate::args::text_list::{Ending, TextList};
-use crate::args::value::{codecs_help, number, one_of, power_of_two, size, text, text_or_help};
+use crate::args::value::{block_size, codecs_help, number, one_of, size, text, text_or_help};
 use crate::args::wrong;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -24,8 +24,8 @@ pub struct Compression {
     #[arg(short, long, default_value = "zstd", value_parser = text_or_help(codec_help_asked).words(codecs))]
     pub codec: String,
     /// Block size, a power of two
-    #[arg(short, long, value_name = "SIZE", default_value = "128K", value_parser = power_of_two(4 << 10..=1 << 20))]
-    pub block_size: u32,
+    #[arg(short, long, value_name = "SIZE", default_value = BlockSize::DEFAULT_TEXT, value_parser = block_size())]
+    pub block_size: BlockSize,
     /// Do not compress these parts: a comma separated list of inodes, data, fragments, xattrs, ids, all
     #[arg(long, alias = "stored", value_name = "PARTS", value_parser = text(uncompressed_parts))]
     no_compress: Option<Stored>,

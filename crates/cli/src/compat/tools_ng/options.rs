@@ -5,11 +5,11 @@ use std::path::Path;
 use packline::requests::{DEFAULT_META, ImageRequest, PackRequest};
 use packline::{Resources, Source};
 use packline_codec::Spec;
-use packline_squashfs::{DirectoryLinks, Fragments, Options};
+use packline_squashfs::{BlockSize, DirectoryLinks, Fragments, Options};
 use packline_tree::Meta;
 
 use crate::args::cache::CacheOptions;
-use crate::args::value::{number, one_of, power_of_two, size, text_or_help};
+use crate::args::value::{block_size, number, one_of, size, text_or_help};
 use crate::args::wrong;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Host, Io};
@@ -38,8 +38,8 @@ pub struct ImageOptions {
     #[arg(short = 'Q', long, value_name = "COUNT", value_parser = number::<i64>(i64::MIN..=i64::MAX))]
     queue_backlog: Option<i64>,
     /// Block size, a power of two
-    #[arg(short, long, value_name = "SIZE", default_value = "128K", value_parser = power_of_two(4 << 10..=1 << 20))]
-    block_size: u32,
+    #[arg(short, long, value_name = "SIZE", default_value = BlockSize::DEFAULT_TEXT, value_parser = block_size())]
+    block_size: BlockSize,
     /// Size that the image is padded to a multiple of
     #[arg(short = 'B', long, value_name = "SIZE", default_value = "4K", value_parser = size(1 << 10..=1 << 30))]
     dev_block_size: u64,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use packline_image::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, What, diff};
-use packline_squashfs::Superblock;
+use packline_squashfs::{Superblock, flags};
 
 use crate::args::image::place;
 use crate::args::{Command, Compat, Invocation};
@@ -44,19 +44,19 @@ pub struct SqfsDiff {
     extract: Option<PathBuf>,
 }
 
-/// Flags of the superblock, by their bits.
+/// Names of the superblock flags in squashfs-tools-ng.
 const FLAGS: &[(u16, &str)] = &[
-    (1 << 0, "uncompressed inodes"),
-    (1 << 1, "uncompressed data"),
-    (1 << 3, "uncompressed fragments"),
-    (1 << 4, "no fragments"),
-    (1 << 5, "always fragments"),
-    (1 << 6, "no duplicates"),
-    (1 << 7, "exportable"),
-    (1 << 8, "uncompressed xattrs"),
-    (1 << 9, "no xattrs"),
-    (1 << 10, "compressor options"),
-    (1 << 11, "uncompressed ids"),
+    (flags::STORED_INODES, "uncompressed inodes"),
+    (flags::STORED_DATA, "uncompressed data"),
+    (flags::STORED_FRAGMENTS, "uncompressed fragments"),
+    (flags::NO_FRAGMENTS, "no fragments"),
+    (flags::ALWAYS_FRAGMENTS, "always fragments"),
+    (flags::DUPLICATES, "no duplicates"),
+    (flags::EXPORTABLE, "exportable"),
+    (flags::STORED_XATTRS, "uncompressed xattrs"),
+    (flags::NO_XATTRS, "no xattrs"),
+    (flags::OPTIONS, "compressor options"),
+    (flags::STORED_IDS, "uncompressed ids"),
 ];
 
 /// Compressors by their numbers.
@@ -148,7 +148,7 @@ fn superblock_lines(old: &Superblock, new: &Superblock) -> Vec<String> {
         return Vec::new();
     }
     let mut lines = vec!["======== super blocks are different ========".to_string()];
-    let log = |block: &Superblock| u64::from(block.block_size.trailing_zeros());
+    let log = |block: &Superblock| u64::from(block.block_size.log());
     lines.extend(
         [
             change("inode count", old.inodes.into(), new.inodes.into()),

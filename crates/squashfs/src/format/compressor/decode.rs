@@ -7,6 +7,7 @@ use packline_codec::{
     ZstdParams,
 };
 
+use crate::BlockSize;
 use crate::format::compressor::LZ4_LEGACY;
 use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock, flags};
 use crate::format::wire::STORED;
@@ -174,14 +175,14 @@ fn gzip(params: &mut GzipParams, options: &Options<'_>) {
 }
 
 /// Dictionary size u32, filters u32.
-fn xz(params: &mut XzParams, options: &Options<'_>, block_size: u32) -> Result<(), ReadError> {
+fn xz(params: &mut XzParams, options: &Options<'_>, block_size: BlockSize) -> Result<(), ReadError> {
     let size = options.word(0);
     let lowest = size & size.wrapping_neg();
     // 2^n, or 2^n + 2^(n+1), as the kernel requires.
     if size == 0 || size != lowest && u64::from(size) != u64::from(lowest) * 3 {
         return Err(fault(format!("xz dictionary of {size} bytes"), "2^n or 2^n + 2^(n+1)"));
     }
-    params.model.dict_size = if size == block_size { DictSize::Block } else { DictSize::Bytes(size) };
+    params.model.dict_size = if size == u32::from(block_size) { DictSize::Block } else { DictSize::Bytes(size) };
     params.filters = set::<Bcj>(options.word(4));
     // That which is appended need not try so many.
     params.auto =

@@ -95,7 +95,7 @@ pub(super) struct Plan<'r, T> {
 
 impl<'r, T> Plan<'r, T> {
     pub(super) fn new(image: &Image, requests: Requests<'r, T>, uses: FragmentUses, settings: &ReadSettings) -> Self {
-        let block = image.superblock().block_size as usize;
+        let block = image.superblock().block_size.bytes();
         let window = settings.engine.budget;
         let run_limit = RUN_BYTES.min(window / 16).max(block);
         let runs = Pool::new(run_limit, window / 2);

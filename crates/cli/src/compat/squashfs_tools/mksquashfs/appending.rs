@@ -91,7 +91,7 @@ impl Appending {
     /// [`Failure::Failed`] if its compressor cannot write blocks of its size.
     pub fn apply(&self, options: &mut Options) -> Result<(), Failure> {
         let (superblock, codec) = (self.image.image.superblock(), self.image.image.codec());
-        let valid = codec.validate(superblock.block_size as usize);
+        let valid = codec.validate(superblock.block_size.bytes());
         valid.map_err(|error| Failure::failed(format!("{}: {error}", self.image.display_path.escaped())))?;
         let is = |flag| superblock.flags & flag != 0;
         (options.codec, options.block_size) = (codec.clone(), superblock.block_size);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use packline::requests::DEFAULT_META;
 use packline_codec::Spec;
-use packline_squashfs::{Fragments, Options};
+use packline_squashfs::{BlockSize, Fragments, Options};
 use packline_tree::{Meta, Xattr};
 
 use super::edits::{Edits, RootEdit, TimeRule, XattrEdit};
@@ -30,8 +30,8 @@ pub struct Compression {
     #[arg(long, value_name = "NAME", value_parser = text_or_help(|name| Some(values::compressor_help(name))))]
     help_comp: Option<String>,
     /// Block size, a power of two from 4K to 1M
-    #[arg(long = "b", value_name = "SIZE", default_value = "128K", value_parser = text(values::block_size))]
-    pub b: u32,
+    #[arg(long = "b", value_name = "SIZE", default_value = BlockSize::DEFAULT_TEXT, value_parser = text(values::block_size))]
+    pub b: BlockSize,
     /// Do not compress the inode table
     #[arg(long = "noI", alias = "noInodeCompression")]
     no_i: bool,
@@ -276,7 +276,7 @@ impl Compression {
         // `-help-comp` ends the command while it is parsed.
         debug_assert!(self.help_comp.is_none());
         let codec = Spec::parse_with_name(self.comp, &self.x.list())
-            .and_then(|codec| codec.validate(self.b as usize).map(|()| codec));
+            .and_then(|codec| codec.validate(self.b.bytes()).map(|()| codec));
         let mut image = Options::new(
             codec.map_err(|error| Failure::usage(format!("{error}; -help-comp {} lists its options", self.comp)))?,
         );

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use packline::Source;
 use packline::requests::{ImageRequest, PackRequest, Part};
-use packline_squashfs::Options;
+use packline_squashfs::{BlockSize, Options};
 use packline_tree::{Bytes, Meta, PathFilter, PseudoFile, PseudoSource, Symlinks};
 
 use super::appending::Appending;
@@ -316,7 +316,7 @@ fn spare_definitions(edits: &mut Edits, pseudo: Option<&mut PseudoFile>) {
 }
 
 /// The first lines of mksquashfs.
-fn announce(image: &Path, workers: usize, (block_size, appending): (u32, Option<&Appending>), io: &mut Io) {
+fn announce(image: &Path, workers: usize, (block_size, appending): (BlockSize, Option<&Appending>), io: &mut Io) {
     let plural = if workers == 1 { "" } else { "s" };
     let processors = format!("Parallel mksquashfs: Using {workers} processor{plural}\n");
     if let Some(appending) = appending {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use packline::Source;
 use packline::requests::{Hints, Part};
+use packline_squashfs::BlockSize;
 use packline_tree::actions::{ActionSettings, Actions};
 use packline_tree::{Bytes, DirectoryOptions, Meta, MountPoints, Names, PathFilter, Symlinks, scan};
 
@@ -132,7 +133,7 @@ impl Reading {
         self,
         source: Source,
         output: &Path,
-        block_size: u32,
+        block_size: BlockSize,
         io: &mut Io,
     ) -> Result<(Source, Option<Hints>, u32), Failure> {
         let none = Priorities::default();
@@ -140,7 +141,7 @@ impl Reading {
         list.take_warnings().iter().for_each(|warning| io.warn(warning));
         if !self.actions.is_empty() {
             let reading = |path: &[u8]| self.followed(path, output);
-            let settings = ActionSettings { block_size, reading: &reading };
+            let settings = ActionSettings { block_size: block_size.into(), reading: &reading };
             actions::apply(&self.actions, &mut list, &settings, io)?;
         }
         let latest = list.latest_time().clamp(0, u32::MAX.into()) as u32;

@@ -1,6 +1,7 @@
 //! Values of options: sizes, times, owners, attributes, as mksquashfs writes them.
 
 use packline_codec::Spec;
+use packline_squashfs::BlockSize;
 use packline_tree::{Xattr, attribute_value};
 
 use crate::args::value::codecs_help;
@@ -45,10 +46,10 @@ pub fn size(text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, Str
 /// A block size.
 ///
 /// # Errors
-/// It is not a power of two from 4 KiB to 1 MiB.
-pub fn block_size(text: &str) -> Result<u32, String> {
-    let size = size(text, 4 << 10..=1 << 20)?;
-    if size.is_power_of_two() { Ok(size as u32) } else { Err(format!("{size} is not a power of two")) }
+/// It is not a power of two in [`BlockSize::RANGE`].
+pub fn block_size(text: &str) -> Result<BlockSize, String> {
+    let bytes = size(text, BlockSize::RANGE)?;
+    BlockSize::new(bytes).map_err(|_| format!("{bytes} is not a power of two"))
 }
 
 /// A time.
@@ -126,7 +127,7 @@ mod tests {
     #[test]
     fn values_are_read_as_mksquashfs_reads_them() {
         for text in ["131072", "128K", "128KB", "128k", "128Kbytes"] {
-            assert_eq!(block_size(text), Ok(131_072), "{text}");
+            assert_eq!(block_size(text), Ok(BlockSize::default()), "{text}");
         }
         for text in ["", "3K", "2K", "2M", "Kbytes", "130000", "4096bytes"] {
             assert!(block_size(text).is_err(), "{text}");

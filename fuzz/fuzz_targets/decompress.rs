@@ -34,7 +34,8 @@ fn zpaq(bytes: &[u8]) {
     let memory = if bytes.starts_with(ZPAQ_MIN) { ZPAQ_MIN_MEMORY } else { ZPAQ_MEMORY };
     let read = |piece: usize| {
         let mut reader = ZpaqReader::new(bytes, memory).take(ZPAQ_MOST);
-        let (mut made, mut buffer) = (Vec::new(), vec![0; piece]);
+        let mut made = Vec::new();
+        let mut buffer = vec![0; piece];
         loop {
             match reader.read(&mut buffer) {
                 Ok(0) => return Some(made),

@@ -52,7 +52,8 @@ fuzz_target!(|bytes: &[u8]| {
     let spec = Spec::parse(SPECS[usize::from(choice) % SPECS.len()]).expect("it is valid");
     let block = block(recipe);
     let mut used = spec.encoder(BLOCK_SIZE).expect("a size in range");
-    let (mut first, mut second) = (vec![0; block.len()], vec![0; block.len()]);
+    let mut first = vec![0; block.len()];
+    let mut second = vec![0; block.len()];
     let outcome = used.compress(&block, &mut first).expect("an encoder takes any block");
     used.compress(&block[block.len() / 2..], &mut second).expect("an encoder takes any block");
     for encoder in [&mut used, &mut spec.encoder(BLOCK_SIZE).expect("a size in range")] {

@@ -57,7 +57,8 @@ fn at_offsets(file: &[u8]) -> Option<Vec<u8>> {
 
 /// The content that is given out onwards, and whether there was no error.
 fn onwards(file: &[u8], damage: Option<&Arc<Damage>>) -> (Vec<u8>, bool) {
-    let (mut rest, mut content) = (file, Vec::new());
+    let mut rest = file;
+    let mut content = Vec::new();
     let Some(head) = no_bug(SealedHead::read(&mut rest)) else { return (content, false) };
     let Some(head) = no_bug(head.open(identities(), None)) else { return (content, false) };
     let head = match damage {

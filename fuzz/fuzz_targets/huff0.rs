@@ -23,7 +23,8 @@ fn block(bytes: &[u8], size: usize, streams: Huff0Streams) {
     let mut used = Huff0Decoder::new();
     let _ = used.decompress_block(&[0x81, 0x10, 0x10, 0x80], &mut [0; 9], Huff0Streams::One);
     let read = |decoder: &mut Huff0Decoder| guarded(size, |dst| decoder.decompress_block(bytes, dst, streams));
-    let (first, second) = (read(&mut used), read(&mut Huff0Decoder::new()));
+    let first = read(&mut used);
+    let second = read(&mut Huff0Decoder::new());
     assert_eq!(first.0, second.0);
     if first.0.is_ok() {
         assert!(first.1 == second.1);

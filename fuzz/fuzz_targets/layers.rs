@@ -42,7 +42,8 @@ impl Source for Made {
 
     fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
         let Bookmark::Number(at) = bookmark else { return Err(Bookmark::foreign("made", path)) };
-        (self.number, self.left) = (at >> 8, at & 0xff);
+        self.number = at >> 8;
+        self.left = at & 0xff;
         Ok(())
     }
 
@@ -83,7 +84,8 @@ fn layers(bytes: &[u8]) -> Vec<Layer> {
 }
 
 fn check(mut source: StackSource, whiteouts: Whiteouts) -> Result<(), Error> {
-    let (mut seen, mut last) = (BTreeMap::new(), Vec::new());
+    let mut seen = BTreeMap::new();
+    let mut last = Vec::new();
     let mut buffer = [0; 8];
     while let Some(entry) = source.next_entry()? {
         let names: Vec<Vec<u8>> = entry.path.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect();

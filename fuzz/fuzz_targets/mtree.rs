@@ -31,7 +31,8 @@ impl PseudoHost for Nothing {
 
 fn read(bytes: &[u8]) -> Result<(), Error> {
     let mtree = Mtree::read("fuzz", Path::new("/does/not/exist"), bytes, &mut Nothing)?;
-    let (mut source, mut buffer) = (MtreeSource::new(mtree, 0, 0), vec![0; 4096]);
+    let mut source = MtreeSource::new(mtree, 0, 0);
+    let mut buffer = vec![0; 4096];
     let mut last: Option<Vec<u8>> = None;
     while let Some(entry) = source.next_entry()? {
         assert!(entry.meta.mode <= 0o7777 && !entry.path.contains(&0));

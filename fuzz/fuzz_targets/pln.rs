@@ -76,7 +76,8 @@ fn as_file(bytes: &[u8]) {
     if matches!(read_by_index, Err(Error::Cancelled)) || matches!(read_onwards, Err(Error::Cancelled)) {
         return;
     }
-    let (by, on) = (no_bug(read_by_index), no_bug(read_onwards));
+    let by = no_bug(read_by_index);
+    let on = no_bug(read_onwards);
     assert_eq!(by, on);
     let mut findings = 0;
     let verified = verify(Source::At(input), &mut |_| findings += 1, &resources(&CancelToken::new()), &mut Unobserved);
@@ -111,7 +112,9 @@ fn repair(bytes: &mut [u8]) -> Option<()> {
     let end = bytes.len().checked_sub(72)?;
     put(bytes.get_mut(..32)?, 24, &[]);
     put(&mut bytes[end..], 64, &[]);
-    let (mut at, mut record, mut group) = (32, 0u64, 0u64);
+    let mut at = 32;
+    let mut record = 0u64;
+    let mut group = 0u64;
     loop {
         let size = u32::from_le_bytes(bytes.get(at + 8..at + 12)?.try_into().ok()?) as usize;
         let kind = (at + 24 + size <= end).then_some(bytes[at])?;

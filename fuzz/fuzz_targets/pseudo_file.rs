@@ -32,7 +32,8 @@ fn read(bytes: &[u8]) -> Result<(), Error> {
     let mut pseudo = PseudoFile::new(Nothing, 0);
     pseudo.create_parents("default", b"d 755 0 0")?;
     pseudo.read_stream("fuzz", Cursor::new(bytes.to_vec()))?;
-    let (mut source, mut buffer) = (PseudoSource::alone(pseudo)?, vec![0; 4096]);
+    let mut source = PseudoSource::alone(pseudo)?;
+    let mut buffer = vec![0; 4096];
     while let Some(entry) = source.next_entry()? {
         assert!(entry.meta.mode <= 0o7777 && !entry.path.contains(&0));
         let Kind::File { size } = entry.kind else { continue };

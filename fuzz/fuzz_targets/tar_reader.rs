@@ -11,7 +11,9 @@ use packline_tree::{Entry, Extent, Kind, Source};
 type Found = (Vec<Entry>, u64, u64, Option<String>);
 
 fn read(mut source: impl Source) -> Found {
-    let (mut entries, mut data, mut holes) = (Vec::new(), 0u64, 0u64);
+    let mut entries = Vec::new();
+    let mut data = 0u64;
+    let mut holes = 0u64;
     let mut buffer = vec![0; 8192];
     let outcome = (|| {
         while let Some(entry) = source.next_entry()? {

@@ -24,7 +24,8 @@ const INDEX: u64 = 8 << 10;
 pub fn everything(bytes: Vec<u8>) {
     let opening = Opening { origin: Origin::At(0), metadata_cache: 256 << 10 };
     let Some(image) = no_bug(Image::open(Arc::new(bytes), opening)) else { return };
-    let (mut files, mut last) = (Vec::new(), None);
+    let mut files = Vec::new();
+    let mut last = None;
     for visit in Walk::new(&image, image.root(), Vec::new()).take(VISITS) {
         match visit {
             Ok(visit) => {
@@ -64,7 +65,8 @@ fn entry(image: &Image, visit: &Visit, files: &mut Vec<FileData>) {
 
 fn blocks(image: &Image, files: &[FileData]) {
     let Some(mut decoder) = no_bug(BlockDecoder::new(image)) else { return };
-    let (mut out, mut left) = (Vec::new(), BYTES);
+    let mut out = Vec::new();
+    let mut left = BYTES;
     let base = base(image);
     for file in files {
         for block in image.blocks(file).take(BLOCKS) {
@@ -99,7 +101,8 @@ fn base(image: &Image) -> Option<Base> {
 fn as_base(image: &Image, base: &Base, content: &[u8]) {
     let mut taken = vec![0; content.len()];
     let Some(Outcome::Smaller(size)) = base.find(&ContentDigest::of(content), &mut taken) else { return };
-    let (mut decoded, block_size) = (vec![0; content.len()], image.superblock().block_size.bytes());
+    let mut decoded = vec![0; content.len()];
+    let block_size = image.superblock().block_size.bytes();
     let mut decoder = image.codec().decoder(block_size, usize::MAX).expect("a decoder");
     assert_eq!(decoder.decompress(&taken[..size], &mut decoded).expect("a sound block"), content.len());
     assert_eq!(decoded, content);
@@ -112,7 +115,9 @@ fn in_order(image: &Image, files: Vec<FileData>) {
     let requests = files.into_iter().map(|file| Ok(Request { tag: file.size, weight: 0, file: Some(file) }));
     let settings = ReadSettings { fragments: 1 << 20, scratch: None, engine: Config::new(0, 1 << 20), watch: None };
     let Some(mut reading) = no_bug(Reading::new(image, Box::new(requests), uses, &settings)) else { return };
-    let (mut missing, mut left, mut events) = (0u64, BYTES, 5000);
+    let mut missing = 0u64;
+    let mut left = BYTES;
+    let mut events = 5000;
     while left > 0 && events > 0 {
         let Some(event) = no_bug(reading.next_event()).flatten() else {
             assert_eq!(missing, 0, "the last file is not whole");

@@ -152,7 +152,8 @@ mod tests {
     #[test]
     fn corpus_is_made_once_and_again_when_it_is_damaged() {
         let directory = tempfile::tempdir().unwrap();
-        let (good, bad) = (small(true, recipe), small(true, failing));
+        let good = small(true, recipe);
+        let bad = small(true, failing);
         let made = make(&good, directory.path(), false).unwrap();
         assert_eq!(names(directory.path()), ["small", "small.manifest", "small.tar"]);
         // It exists: the failing recipe is not run.

@@ -79,7 +79,8 @@ pub fn host() -> Result<String, String> {
 
 fn one_target(programs: &Path, name: &str, seconds: u32) -> Result<(), String> {
     let fuzz = shell::root().join("fuzz");
-    let (corpus, artifacts) = (fuzz.join("corpus").join(name), fuzz.join("artifacts").join(name));
+    let corpus = fuzz.join("corpus").join(name);
+    let artifacts = fuzz.join("artifacts").join(name);
     for directory in [&corpus, &artifacts] {
         std::fs::create_dir_all(directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
     }

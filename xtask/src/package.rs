@@ -27,7 +27,8 @@ impl Package {
 
 /// glibc's static libraries come with its development files, which a C compiler needs anyway.
 fn static_binary() -> Result<PathBuf, String> {
-    let (host, target) = (fuzz::host()?, environment::target_directory().join("static"));
+    let host = fuzz::host()?;
+    let target = environment::target_directory().join("static");
     let mut command = shell::cargo();
     // With --target the flags do not apply to build scripts.
     command.args(["build", "--release", "--package", "packline-cli", "--target", &host]);

@@ -85,7 +85,8 @@ impl Machines<'_> {
             let report = self.pack(codec, &["--cache", cache], &[])?;
             self.check(name, codec, &report, &expected)?;
             let count = |pointer: &str| report.pointer(pointer).and_then(Value::as_u64).unwrap_or(u64::MAX);
-            let (all, server) = (count("/cache/found"), count("/cache/server/found"));
+            let all = count("/cache/found");
+            let server = count("/cache/server/found");
             let right = match found {
                 Found::Nowhere => server == 0 && count("/cache/server/added") == count("/cache/missed"),
                 Found::InDirectory => server == 0 && count("/cache/missed") == 0,

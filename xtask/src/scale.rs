@@ -55,9 +55,11 @@ const PARTS: [&str; 11] =
 
 /// Prints a table. The error lists the limits that were exceeded.
 pub fn run(options: &Options) -> Result<(), String> {
-    let (binary, directory) = (options.binary.path()?, environment::target_directory().join("scale"));
+    let binary = options.binary.path()?;
+    let directory = environment::target_directory().join("scale");
     std::fs::create_dir_all(&directory).map_err(|cause| cause.to_string())?;
-    let (binary, peers) = (shell::text(&binary)?.to_owned(), options.peers);
+    let binary = shell::text(&binary)?.to_owned();
+    let peers = options.peers;
     let mut checks = Checks { binary, directory, peers, problems: Vec::new() };
     shell::print("| input | count | program | CPU s | wall s | peak MB | image bytes |\n|---|---|---|---|---|---|---|");
     for part in PARTS.into_iter().filter(|part| options.part.as_ref().is_none_or(|only| only == part)) {
@@ -97,7 +99,8 @@ impl Checks {
 
     fn peers(&self, codec: &str) -> Result<Vec<Job>, String> {
         let codec = codec.split(':').next().unwrap_or(codec);
-        let (first, second) = (self.image("tar2sqfs")?, self.image("mksquashfs")?);
+        let first = self.image("tar2sqfs")?;
+        let second = self.image("mksquashfs")?;
         let quiet = ["-tar", "-noappend", "-quiet", "-no-progress"];
         let mksquashfs = [&["mksquashfs", "-", &second], &quiet[..], &["-comp", codec]].concat();
         Ok(vec![
@@ -120,7 +123,8 @@ impl Checks {
                 peak: median(costs, |cost| cost.peak as f64) as u64,
             };
             let size = std::fs::metadata(image(job)).map_or(0, |found| found.len());
-            let (cpu, peak) = (median(costs, Cost::cpu), cost.peak as f64 / 1e6);
+            let cpu = median(costs, Cost::cpu);
+            let peak = cost.peak as f64 / 1e6;
             shell::print(&format!(
                 "| {what} | {count} | {} | {cpu:.2} | {:.2} | {peak:.0} | {size} |",
                 job.name, cost.wall
@@ -139,7 +143,8 @@ impl Checks {
 }
 
 fn growth(checks: &mut Checks, part: &Growth) -> Result<(), String> {
-    let (mut cpu, name) = (Vec::new(), part.tar.name());
+    let mut cpu = Vec::new();
+    let name = part.tar.name();
     for count in [part.small, part.large] {
         let tar = checks.tar(part.tar, count)?;
         let cost = checks.measure_all(&name, count, &[checks.ours(&["-c", part.codec])?.reading(&tar)], RUNS)?;

@@ -60,7 +60,8 @@ pub fn debug_binary() -> Result<PathBuf, String> {
 
 /// All files of the project below a directory except build outputs, sorted.
 pub fn files(below: &Path) -> Result<Vec<PathBuf>, String> {
-    let (mut pending, mut found) = (vec![below.to_path_buf()], Vec::new());
+    let mut pending = vec![below.to_path_buf()];
+    let mut found = Vec::new();
     while let Some(directory) = pending.pop() {
         let entries = std::fs::read_dir(&directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
         for path in entries.flatten().map(|entry| entry.path()) {

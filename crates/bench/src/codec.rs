@@ -41,7 +41,8 @@ pub fn run(settings: &CodecSettings, session: &mut Session<'_>) -> Result<Outcom
     session.progress.plan(&format!("{planned} runs in memory: {}", names.join(", ")));
     session.progress.start(planned);
     let interruption = session.interruption.clone();
-    let (clock, progress) = (session.machine.clock, &mut *session.progress);
+    let clock = session.machine.clock;
+    let progress = &mut *session.progress;
     let mut measuring = Measuring { settings, progress, clock, interruption, done: 0 };
     let (failures, ended) = measuring.all(&content, &codecs, &mut report.codecs);
     order(&mut report.codecs, &settings.codecs);
@@ -57,14 +58,16 @@ fn order(speeds: &mut [CodecSpeed], codecs: &[Spec]) {
 
 /// Bytes of content that fit into memory. Tail ends are held a second time, as fragment blocks.
 fn limit(settings: &CodecSettings, memory: Option<u64>) -> Result<u64, Error> {
-    let (block_sizes, codecs) = (&settings.block_sizes, &settings.codecs);
+    let block_sizes = &settings.block_sizes;
+    let codecs = &settings.codecs;
     let footprints = codecs.iter().flat_map(|codec| block_sizes.iter().map(|&size| codec.footprint(size as usize)));
     let codec = footprints.map(|footprint| footprint.encoder + footprint.decoder).max().unwrap_or(0) as u64;
     let fixed = PROCESS + codec + 2 * GROUP;
     let available = memory.map_or(u64::MAX, |memory| memory.saturating_sub(fixed) / 2);
     match settings.limit {
         Some(limit) if limit > available => {
-            let (shown, needed) = (binary_bytes(limit), binary_bytes(fixed + 2 * limit));
+            let shown = binary_bytes(limit);
+            let needed = binary_bytes(fixed + 2 * limit);
             let reason = format!("{shown} cannot be measured within this memory: it takes {needed}");
             Err(Error::setting(Setting::Limit, reason))
         }
@@ -118,7 +121,9 @@ impl Measuring<'_> {
     fn speed(&mut self, codec: &Spec, block_size: u64, blocks: &[&[u8]]) -> Result<CodecSpeed, Error> {
         let name = format!("codec {codec}, {}", short_block_size(block_size));
         let mut bench = Bench::new(codec, block_size as usize, self.clock)?;
-        let (mut compress, mut decompress, mut counts) = (Vec::new(), Vec::new(), Counts::default());
+        let mut compress = Vec::new();
+        let mut decompress = Vec::new();
+        let mut counts = Counts::default();
         let (runs, warmups) = (self.settings.runs.runs, self.settings.runs.warmups);
         for round in 0..warmups + runs {
             self.progress.begin(&name);
@@ -183,13 +188,16 @@ impl Bench {
         let failed = |error| Error::failed(format!("{codec}: {error}"));
         let encoder = codec.encoder(block_size).map_err(failed)?;
         let decoder = codec.decoder(block_size, usize::MAX).map_err(failed)?;
-        let (packed, back) = (vec![0; GROUP as usize + block_size], vec![0; GROUP as usize + block_size]);
+        let packed = vec![0; GROUP as usize + block_size];
+        let back = vec![0; GROUP as usize + block_size];
         Ok(Bench { name: codec.to_string(), clock, encoder, decoder, packed, places: Vec::new(), back })
     }
 
     /// Compresses, decompresses and compares all blocks once.
     fn round(&mut self, blocks: &[&[u8]], interruption: &Interruption) -> Result<(Times, Counts), Error> {
-        let (mut times, mut counts, mut from) = (Times::default(), Counts::default(), 0);
+        let mut times = Times::default();
+        let mut counts = Counts::default();
+        let mut from = 0;
         while from < blocks.len() {
             if interruption.is_requested() {
                 return Err(Error::failed("interrupted"));

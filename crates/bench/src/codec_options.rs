@@ -53,7 +53,8 @@ pub fn mksquashfs(spec: &Spec) -> Result<Vec<String>, String> {
         return Ok(["-noI", "-noD", "-noF", "-noX"].map(str::to_owned).to_vec());
     }
     let mut words = vec!["-comp".to_owned(), parts.name.to_owned()];
-    let (mut strategies, mut filters) = (Vec::new(), Vec::new());
+    let mut strategies = Vec::new();
+    let mut filters = Vec::new();
     for (key, value) in &parts.parameters {
         let value = value.as_deref();
         let option = match (parts.name, key.as_str(), value) {

@@ -63,7 +63,8 @@ mod tests {
     fn what_is_lost_is_noted() {
         let mut program = Program::packline(PathBuf::from("x"));
         assert_eq!(losses(&[program.clone()]).count(), 0);
-        (program.kind, program.label) = (ProgramKind::Gensquashfs, "g".into());
+        program.kind = ProgramKind::Gensquashfs;
+        program.label = "g".into();
         assert_eq!(
             losses(&[program]).collect::<Vec<_>>(),
             ["g does not keep attributes of the root, hard links: they were not compared."]
@@ -72,7 +73,9 @@ mod tests {
 
     #[test]
     fn small_peaks_are_noted() {
-        let (task, tails, program) = (Task::Pack, Tails::Fragments, String::new());
+        let task = Task::Pack;
+        let tails = Tails::Fragments;
+        let program = String::new();
         let case = Case { task, codec: String::new(), block_size: 4096, tails, program, jobs: 1 };
         let runs = vec![Cost { wall: 1.0, user: 1.0, system: 0.0, peak: 5 << 20 }];
         let measured = [Measured { case, content_bytes: 1, image_bytes: 1, runs }];

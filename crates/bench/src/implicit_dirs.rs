@@ -37,7 +37,8 @@ impl ImplicitDirs {
     }
 
     fn find(&self, runner: &mut Runner<'_>, image: &Path) -> Result<BTreeSet<String>, Error> {
-        let (other, list) = (runner.work_dir.at("owners.sqfs"), runner.work_dir.at("owners"));
+        let other = runner.work_dir.at("owners.sqfs");
+        let list = runner.work_dir.at("owners");
         let pack = runner.packline().with(["tar2sqfs", "-q", "-f", "-c", "lz4", "--defaults", OWNER]).with([&other]);
         runner.run_check(&pack.stdin(&self.tar))?;
         let diff = runner.packline().with(["diff", "--json", "--no-contents"]).with([image, &other]);

@@ -187,7 +187,8 @@ impl PackVerifier {
         let extractor = program.path.with_file_name("dwarfsextract");
         let line = CommandLine::new(&extractor).with([Path::new("-i"), output]).with([Path::new("-o"), &back]);
         runner.run_check(&line)?;
-        let (old, losses) = (self.source.path(), program.kind.losses());
+        let old = self.source.path();
+        let losses = program.kind.losses();
         TreeDiff { old, new: &back, losses, root: true, implicit_dirs: None }.check(runner, &run.name())?;
         remove(&back)
     }

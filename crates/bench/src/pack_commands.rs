@@ -104,7 +104,8 @@ impl Packing<'_> {
             Source::Tar { path, .. } => line.with([Path::new("-"), self.output]).with(["-tar"]).stdin(path),
             Source::Directory { path } => line.with([path.as_path(), self.output]),
         };
-        let (block, jobs) = (self.parameters.block_size.to_string(), self.parameters.jobs.to_string());
+        let block = self.parameters.block_size.to_string();
+        let jobs = self.parameters.jobs.to_string();
         let line =
             line.with(["-noappend", "-no-progress", "-quiet", "-no-exports", "-b", &block, "-processors", &jobs]);
         let memory = self.parameters.memory.map(|bytes| words(&["-mem".to_owned(), format!("{}K", bytes >> 10)]));
@@ -142,7 +143,8 @@ impl Packing<'_> {
             Tails::NoTailPacking => &["-T"],
             Tails::Fragments | Tails::Unknown => &[],
         };
-        let (block, jobs) = (self.parameters.block_size.to_string(), self.parameters.jobs.to_string());
+        let block = self.parameters.block_size.to_string();
+        let jobs = self.parameters.jobs.to_string();
         let mut line = words(&codec_options::tools_ng(self.parameters.codec)?);
         line.extend(words(&["-b", &block, "-j", &jobs]));
         line.extend(words(tails));
@@ -167,7 +169,8 @@ impl Packing<'_> {
         if self.parameters.memory.is_some() {
             return Err(Unsupported::new("", "its memory is not limited here"));
         }
-        let (line, jobs) = (CommandLine::new(&self.program.path), self.parameters.jobs.to_string());
+        let line = CommandLine::new(&self.program.path);
+        let jobs = self.parameters.jobs.to_string();
         let threads = format!("-T{jobs}");
         let line = match self.program.kind {
             ProgramKind::Zstd => line.with(["-q", "-c", &threads]).with(codec_options::zstd(self.parameters.codec)?),

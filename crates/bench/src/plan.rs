@@ -81,7 +81,9 @@ impl Plan {
 
     /// The plan in a line.
     pub fn summary(&self, runs: usize, warmups: usize) -> String {
-        let (mut codecs, mut programs, mut jobs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut codecs = Vec::new();
+        let mut programs = Vec::new();
+        let mut jobs = Vec::new();
         for case in self.cases.iter().flat_map(|case| &case.competitors).map(|competitor| &competitor.case) {
             push_new(&mut codecs, case.codec.clone());
             push_new(&mut programs, case.program.clone());
@@ -118,7 +120,8 @@ pub fn pack_plan(programs: &[Program], settings: &PackSettings, source: &Source,
                 let takes_part = |program: &Program| round == 0 || program.kind.makes_squashfs();
                 let mut competitors = Vec::new();
                 for (index, program) in programs.iter().enumerate().filter(|(_, program)| takes_part(program)) {
-                    let (output, summary) = (output(index), directory.join(PACK_SUMMARY));
+                    let output = output(index);
+                    let summary = directory.join(PACK_SUMMARY);
                     match (Packing { program, parameters, source, output: &output }).line(&summary) {
                         Ok(line) => {
                             let case = pack_case(program, &parameters);
@@ -147,7 +150,8 @@ fn pack_case(program: &Program, parameters: &Parameters<'_>) -> Case {
         true => (parameters.block_size, parameters.tails),
         false => (0, Tails::Unknown),
     };
-    let (codec, program) = (parameters.codec.to_string(), program.label.clone());
+    let codec = parameters.codec.to_string();
+    let program = program.label.clone();
     Case { task: Task::Pack, codec, block_size, tails, program, jobs: parameters.jobs }
 }
 
@@ -165,7 +169,8 @@ fn has_levels(spec: &Spec) -> bool {
 /// # Errors
 /// No codec has one of the levels.
 pub fn at_levels(codecs: Vec<Spec>, levels: &[i64]) -> Result<(Vec<Spec>, Vec<String>), String> {
-    let (mut all, mut notes) = (Vec::new(), Vec::new());
+    let mut all = Vec::new();
+    let mut notes = Vec::new();
     let mut used = vec![false; levels.len()];
     for codec in codecs {
         let text = codec.to_string();

@@ -89,7 +89,8 @@ impl ProcessRunner {
         }
         let wall = ((self.clock.wall)() - start).as_secs_f64();
         let used = self.interruption.end(|| child.wait4())?;
-        let (user, system) = (used.rusage.utime.as_secs_f64(), used.rusage.stime.as_secs_f64());
+        let user = used.rusage.utime.as_secs_f64();
+        let system = used.rusage.stime.as_secs_f64();
         Ok((used.status, Cost { wall, user, system, peak: used.rusage.maxrss }))
     }
 
@@ -121,7 +122,8 @@ fn failed(line: &CommandLine, what: &str) -> Error {
 
 pub fn digest(path: &Path) -> Result<blake3::Hash, Error> {
     let refused = |cause| Error::file("read", path, &cause);
-    let (mut file, mut buffer) = (File::open(path).map_err(refused)?, vec![0; BUFFER]);
+    let mut file = File::open(path).map_err(refused)?;
+    let mut buffer = vec![0; BUFFER];
     let mut hasher = blake3::Hasher::new();
     loop {
         match io::Read::read(&mut file, &mut buffer).map_err(refused)? {

@@ -213,7 +213,8 @@ fn parse_program(part: &[u8], known: &[ProgramKind]) -> Result<NamedProgram, Str
 }
 
 fn installed(known: &[ProgramKind]) -> Result<(Vec<Program>, Option<String>), Error> {
-    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut missing = Vec::new();
     for kind in known {
         let named = NamedProgram { kind: *kind, label: kind.name().into(), path: kind.name().into() };
         match find(&named)? {

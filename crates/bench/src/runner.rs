@@ -230,7 +230,8 @@ impl<'a> Runner<'a> {
 }
 
 pub fn processes(session: &Session<'_>, work_dir: &WorkDir) -> ProcessRunner {
-    let (interruption, clock) = (session.interruption.clone(), session.machine.clock);
+    let interruption = session.interruption.clone();
+    let clock = session.machine.clock;
     ProcessRunner { interruption, clock, log: work_dir.at("log") }
 }
 

@@ -56,10 +56,14 @@ pub fn measure(name: &str, path: &Path, bytes: Option<u64>, clock: Clock) -> Res
     if bytes > free {
         return Err(Error::failed(format!("{name}: {free} bytes are free (expected {bytes}, to measure it)")));
     }
-    let (mut write, mut read, mut direct) = (f64::INFINITY, f64::INFINITY, true);
+    let mut write = f64::INFINITY;
+    let mut read = f64::INFINITY;
+    let mut direct = true;
     for _ in 0..PASSES {
         let pass = pass(path, bytes, clock)?;
-        (write, read, direct) = (write.min(pass.write), read.min(pass.read), direct && pass.direct);
+        write = write.min(pass.write);
+        read = read.min(pass.read);
+        direct = direct && pass.direct;
     }
     let rate = |seconds: f64| bytes as f64 / seconds.max(1e-9);
     Ok(Storage { place: name.to_owned(), bytes, read: rate(read), write: rate(write), direct })

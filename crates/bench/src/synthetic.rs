@@ -53,13 +53,16 @@ impl Synthetic {
 
     /// Large files with small ones between them, until there are `bytes` bytes.
     fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
-        let (mut tar, mut left, mut number) = (TarWriter::new(""), self.bytes, 0);
+        let mut tar = TarWriter::new("");
+        let mut left = self.bytes;
+        let mut number = 0;
         let mut written = 0;
         while left > 0 {
             let small = number % (SMALL_FILES + 1) != 0;
             let size = if small { 1 + number * 7919 % SMALL_MOST } else { FILE }.min(left);
             written += put_file(out, &mut tar, number, size, self.filling)?;
-            (left, number) = (left - size, number + 1);
+            left = left - size;
+            number = number + 1;
         }
         out.write_all(&vec![0; end_of_archive(written)])?;
         out.flush()
@@ -96,8 +99,10 @@ fn noise(number: u64) -> impl Read {
 fn put_text(out: &mut impl Write, number: u64, size: u64) -> io::Result<()> {
     const SYLLABLES: [&str; 16] =
         ["ka", "lo", "mi", "sen", "tur", "al", "be", "dor", "ish", "ven", "ra", "que", "fin", "ost", "u", "ny"];
-    let (mut noise, mut left) = (noise(number), size as usize);
-    let (mut draws, mut line) = ([0; 256], Vec::new());
+    let mut noise = noise(number);
+    let mut left = size as usize;
+    let mut draws = [0; 256];
+    let mut line = Vec::new();
     while left > 0 {
         noise.read_exact(&mut draws)?;
         line.clear();
@@ -142,10 +147,12 @@ mod tests {
             let tar = made(&format!("{name}:3072"));
             assert_eq!(tar, made(&format!("{name}:3072")));
             let mut source = TarSource::new(tar.as_slice(), TarOptions::default());
-            let (mut content, mut files) = (0, 0);
+            let mut content = 0;
+            let mut files = 0;
             while let Some(entry) = source.next_entry().unwrap() {
                 let Kind::File { size } = entry.kind else { panic!() };
-                (content, files) = (content + size, files + 1);
+                content = content + size;
+                files = files + 1;
             }
             assert!(content == 3 << 20 && files > 10, "{name}: {content} bytes, {files} files");
         }

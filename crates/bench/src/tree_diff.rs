@@ -57,7 +57,9 @@ impl TreeDiff<'_> {
             0 => Ok(()),
             count => {
                 let differences = if count == 1 { "difference" } else { "differences" };
-                let (old, new, shown) = (self.old.escaped(), self.new.escaped(), found.shown.join("\n"));
+                let old = self.old.escaped();
+                let new = self.new.escaped();
+                let shown = found.shown.join("\n");
                 Err(runner.wrong(format!("{made_by}: {count} {differences} between {old} and {new}:\n{shown}")))
             }
         }
@@ -159,7 +161,8 @@ mod tests {
     #[test]
     fn attributes_of_implicit_directories_may_differ_and_nothing_else() {
         let top = tempfile::tempdir().unwrap();
-        let (list, own) = (top.path().join("list"), top.path().join("own"));
+        let list = top.path().join("list");
+        let own = top.path().join("own");
         std::fs::write(&own, "{\"difference\":\"owner\",\"path\":\"d\"}\n").unwrap();
         let paths = paths_of(&own, "owner").unwrap();
         let line = |what: &str, path: &str| format!("{{\"difference\":\"{what}\",\"path\":\"{path}\"}}\n");

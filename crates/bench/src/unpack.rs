@@ -100,7 +100,9 @@ fn plan(programs: &[Program], settings: &UnpackSettings, image: &Image, work_dir
                 let memory = settings.comparison.runs.memory;
                 match unpack_line(program, jobs, memory, &image.path, output.as_deref()) {
                     Ok(line) => {
-                        let (codec, block_size, tails) = (image.codec.clone(), image.block_size, image.tails);
+                        let codec = image.codec.clone();
+                        let block_size = image.block_size;
+                        let tails = image.tails;
                         let case = Case { task, codec, block_size, tails, program: program.label.clone(), jobs };
                         competitors.push(Competitor { case, program: index, line, output });
                     }

@@ -135,7 +135,8 @@ impl Entries {
     fn new(cache: Arc<BlockCache>, spec: &Spec, block_size: usize) -> Result<Entries, CodecError> {
         let keys = KeyMaker::new(spec, block_size);
         let decoder = spec.decoder(block_size, spec.footprint(block_size).decoder)?;
-        let (file, decoded) = (Vec::with_capacity(HEADER + block_size + MORE), vec![0; block_size]);
+        let file = Vec::with_capacity(HEADER + block_size + MORE);
+        let decoded = vec![0; block_size];
         Ok(Entries { cache, spec: spec.clone(), block_size, keys, decoder, file, decoded })
     }
 

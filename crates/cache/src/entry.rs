@@ -62,7 +62,8 @@ impl<'a> Entry<'a> {
 }
 
 fn checksum(key: &Key, kind: u8, block: &[u8]) -> [u8; 16] {
-    let (crc, length) = (crc32fast::hash(block).to_le_bytes(), (block.len() as u64).to_le_bytes());
+    let crc = crc32fast::hash(block).to_le_bytes();
+    let length = (block.len() as u64).to_le_bytes();
     let hash = blake3::Hasher::new().update(key.bytes()).update(&[kind]).update(&crc).update(&length).finalize();
     let mut first = [0; 16];
     first.copy_from_slice(&hash.as_bytes()[..16]);

@@ -207,7 +207,9 @@ impl Store {
     /// # Errors
     /// [`Error::Io`] for a directory that cannot be read.
     pub fn verify(&self) -> Result<(u64, u64), Error> {
-        let (mut entries, mut damaged, mut bytes) = (0, 0, Vec::new());
+        let mut entries = 0;
+        let mut damaged = 0;
+        let mut bytes = Vec::new();
         self.visit(&mut |found| {
             bytes.clear();
             let read = self.read_file(&found.path, ENTRY_MOST, &mut bytes);

@@ -129,7 +129,8 @@ fn known_blocks_come_before_the_cache_and_do_not_enter_it() {
 #[test]
 fn a_digest_that_is_known_finds_the_same_entry() {
     let directory = tempfile::tempdir().unwrap();
-    let (spec, block) = (Spec::parse("zstd").unwrap(), prose(1, BLOCK));
+    let spec = Spec::parse("zstd").unwrap();
+    let block = prose(1, BLOCK);
     let cache = open(directory.path());
     let mut encoder = encoder(&cache, &spec);
     let digest = ContentDigest::of(&block);
@@ -143,12 +144,15 @@ fn a_digest_that_is_known_finds_the_same_entry() {
 #[test]
 fn joined_blocks_are_found_by_their_parts() {
     let directory = tempfile::tempdir().unwrap();
-    let (spec, block) = (Spec::parse("zstd").unwrap(), prose(1, BLOCK));
-    let (cache, parts) = (open(directory.path()), ContentDigest::of(b"parts"));
+    let spec = Spec::parse("zstd").unwrap();
+    let block = prose(1, BLOCK);
+    let cache = open(directory.path());
+    let parts = ContentDigest::of(b"parts");
     let known: Vec<Arc<dyn KnownBlocks>> = vec![Arc::new(One(ContentDigest::of(&block), Outcome::Smaller(1), b"d"))];
     let joined = |known: &[Arc<dyn KnownBlocks>], content| {
         let lookup = Lookup { known: known.to_vec(), cache: Some(cache.clone()) };
-        let (mut encoder, mut to) = (BlockEncoder::new(&lookup, &spec, BLOCK).unwrap(), vec![0; BLOCK]);
+        let mut encoder = BlockEncoder::new(&lookup, &spec, BLOCK).unwrap();
+        let mut to = vec![0; BLOCK];
         let outcome = encoder.compress_joined(&block, content, &parts, &mut to).unwrap();
         bytes_of(outcome, to)
     };
@@ -171,7 +175,8 @@ fn any_damage_costs_time_only() {
     for damage in 0..6 {
         for (number, (path, bytes)) in whole.iter().enumerate() {
             let mut bytes = bytes.clone();
-            let (at, other) = (number * 37 % bytes.len(), &whole[(number + 1) % whole.len()].1);
+            let at = number * 37 % bytes.len();
+            let other = &whole[(number + 1) % whole.len()].1;
             match damage {
                 0 => bytes[at] ^= 1 << (number % 8),
                 1 => bytes.truncate(at),
@@ -202,7 +207,8 @@ fn a_block_of_other_content_is_not_used() {
     use crate::key::KeyMaker;
     let directory = tempfile::tempdir().unwrap();
     let spec = Spec::parse("zstd").unwrap();
-    let (block, other) = (prose(1, BLOCK), prose(9, BLOCK));
+    let block = prose(1, BLOCK);
+    let other = prose(9, BLOCK);
     let wrong = compressed(&spec, &other).unwrap();
     let short = compressed(&spec, &block[..BLOCK - 1]).unwrap();
     let key = KeyMaker::new(&spec, BLOCK).key(&ContentDigest::of(&block));
@@ -347,7 +353,8 @@ fn damaged_entries_are_found_and_removed() {
 fn what_killed_processes_left_is_removed_when_it_is_old() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()));
-    let (old, new) = (directory.path().join("v1/new/old"), directory.path().join("v1/new/new"));
+    let old = directory.path().join("v1/new/old");
+    let new = directory.path().join("v1/new/new");
     for (path, time) in [(&old, NOW - 5000), (&new, NOW - 5)] {
         fs::write(path, "part").unwrap();
         fs::File::options().write(true).open(path).unwrap().set_modified(at(time)).unwrap();

@@ -35,7 +35,8 @@ impl Store {
         let Some(_lock) = self.try_lock() else { return Ok(trimmed) };
         self.remove_unfinished()?;
         // Bytes by time, so that memory grows with the number of times and not of entries.
-        let (mut total, mut by_time) = (0, BTreeMap::<i64, u64>::new());
+        let mut total = 0;
+        let mut by_time = BTreeMap::<i64, u64>::new();
         self.visit(&mut |found| {
             total += found.bytes;
             *by_time.entry(found.used.div_euclid(STEP)).or_default() += found.bytes;
@@ -58,7 +59,8 @@ impl Store {
     /// # Errors
     /// [`Error::Io`] for a directory that cannot be read, and for the first entry that cannot be removed.
     pub fn clear(&self) -> Result<Trimmed, Error> {
-        let (mut trimmed, mut first) = (Trimmed::default(), None);
+        let mut trimmed = Trimmed::default();
+        let mut first = None;
         self.visit(&mut |found| match fs::remove_file(&found.path) {
             Ok(()) => {
                 trimmed.entries += 1;

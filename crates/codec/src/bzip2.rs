@@ -50,7 +50,8 @@ impl Bzip2Params {
         if (1..=Self::MAX_LEVEL).contains(&self.level) {
             return Ok(());
         }
-        let (found, expected) = (format!("level={}", self.level), "1 to 9".to_owned());
+        let found = format!("level={}", self.level);
+        let expected = "1 to 9".to_owned();
         Err(CodecError::Conflict { codec: NAME, found, expected })
     }
 
@@ -89,7 +90,8 @@ impl Compressor for Bzip2Encoder {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let mut coder = Compress::new(Compression::new(self.0.level_for(src.len())), WORK_FACTOR);
         loop {
-            let (taken, made) = (coder.total_in() as usize, coder.total_out() as usize);
+            let taken = coder.total_in() as usize;
+            let made = coder.total_out() as usize;
             if made == out.len() {
                 return Ok(None);
             }
@@ -111,7 +113,8 @@ impl Decoder for Bzip2Decoder {
         let bad = |reason| CodecError::Malformed { codec: NAME, size: src.len(), reason };
         let mut coder = Decompress::new(false);
         loop {
-            let (taken, made) = (coder.total_in() as usize, coder.total_out() as usize);
+            let taken = coder.total_in() as usize;
+            let made = coder.total_out() as usize;
             let status = coder.decompress(&src[taken..], &mut dst[made..]);
             let went_on = coder.total_in() as usize > taken || coder.total_out() as usize > made;
             match status {

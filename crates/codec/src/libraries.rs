@@ -67,7 +67,9 @@ mod tests {
             )
         };
         assert_eq!([zlib, lzma, zstd].map(text), ["zlib", "liblzma", "zstd"].map(version_of));
-        let (major, minor, patch) = (lz4 / 10_000, lz4 / 100 % 100, lz4 % 100);
+        let major = lz4 / 10_000;
+        let minor = lz4 / 100 % 100;
+        let patch = lz4 % 100;
         assert_eq!(format!("{major}.{minor}.{patch}"), version_of("lz4"));
     }
 

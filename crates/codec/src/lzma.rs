@@ -115,7 +115,8 @@ fn encode_again(
     best: Option<usize>,
 ) -> Result<Option<usize>, CodecError> {
     let Some(contexts) = best.and_then(|_| search.cheaper_contexts()) else { return Ok(best) };
-    let (usual, settings) = (search.set_contexts(contexts), settings.with(contexts));
+    let usual = search.set_contexts(contexts);
+    let settings = settings.with(contexts);
     let best = keep_smallest(best, out, spare, |dst| encode_own(search, &settings, src, dst))?;
     search.set_contexts(usual);
     Ok(best)

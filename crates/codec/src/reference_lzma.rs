@@ -53,7 +53,8 @@ impl ReferenceLzma {
 /// The library's options with a reference that lives as long as they are used.
 fn referring(plain: sys::lzma_options_lzma, reference: &[u8], size: usize) -> sys::lzma_options_lzma {
     let preset_dict = if reference.is_empty() { std::ptr::null() } else { reference.as_ptr() };
-    let (low, high) = (size as u32, (size as u64 >> 32) as u32);
+    let low = size as u32;
+    let high = (size as u64 >> 32) as u32;
     sys::lzma_options_lzma {
         preset_dict,
         preset_dict_size: reference.len() as u32,
@@ -167,7 +168,8 @@ mod tests {
 
     #[test]
     fn the_result_depends_on_no_earlier_block() {
-        let (reference, plain) = (content(1, 50_000), content(1, 70_000));
+        let reference = content(1, 50_000);
+        let plain = content(1, 70_000);
         let mut encoder = ReferenceEncoder::new(ReferenceLzma::new(7));
         let mut out = vec![0; plain.len()];
         for before in [&reference[..], &plain[5000..60_000], b"x"] {
@@ -179,7 +181,8 @@ mod tests {
 
     #[test]
     fn damage_and_wrong_lengths_are_errors() {
-        let (reference, plain) = (content(1, 50_000), content(3, 900).repeat(3));
+        let reference = content(1, 50_000);
+        let plain = content(3, 900).repeat(3);
         let whole = coded(7, &reference, &plain).unwrap();
         assert!(decoded(&reference, &whole, plain.len()).is_ok());
         assert!(decoded(&reference, &whole, plain.len() - 1).is_err());

@@ -41,7 +41,8 @@ impl Spec {
     fn check_that_all_are_in(&self, smallest: &Spec) -> Result<(), CodecError> {
         let [mine, chosen] = [self, smallest].map(ToString::to_string);
         let list = |text: &str| text.split_once(':').map_or(String::new(), |(_, list)| list.to_owned());
-        let (mine, kept) = (list(&mine), list(&chosen));
+        let mine = list(&mine);
+        let kept = list(&chosen);
         match mine.split(',').find(|item| !item.is_empty() && !kept.split(',').any(|kept| kept == *item)) {
             None => Ok(()),
             Some(item) => Err(CodecError::Conflict { codec: self.name(), found: item.to_owned(), expected: chosen }),

@@ -189,7 +189,8 @@ impl Spec {
         check_block_size(self.name(), block_size)?;
         let needed = self.decoder_memory();
         if needed > memory_limit {
-            let (needed, limit) = (needed as u64, memory_limit as u64);
+            let needed = needed as u64;
+            let limit = memory_limit as u64;
             return Err(CodecError::Memory { codec: self.name(), needed, limit });
         }
         Ok(match self {

@@ -2,7 +2,8 @@
 
 /// The first bytes of the Fibonacci word.
 pub(crate) fn fibonacci(size: usize) -> Vec<u8> {
-    let (mut word, mut before) = (vec![b'a'], vec![b'b']);
+    let mut word = vec![b'a'];
+    let mut before = vec![b'b'];
     while word.len() < size {
         let next = [word.clone(), before].concat();
         before = std::mem::replace(&mut word, next);

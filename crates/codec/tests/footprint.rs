@@ -47,7 +47,8 @@ fn judge(who: &str, took: usize, stated: usize) -> Option<String> {
 
 fn encoder(text: &str, size: usize) -> (Option<Vec<u8>>, Option<String>) {
     let spec = spec(text);
-    let (src, short) = (content("text", size, 1), content("code", size / 3, 1));
+    let src = content("text", size, 1);
+    let short = content("code", size / 3, 1);
     let before = held();
     let mut encoder = spec.encoder(size).unwrap();
     let packed = compress(&mut *encoder, &src);
@@ -86,7 +87,8 @@ fn zpaq(level: u32) -> Option<String> {
 fn bzip2(size: usize) -> Option<String> {
     let src = content("random", size, 1);
     let level = (size * 5 / 4 + 20).div_ceil(100_000).min(9) as u32;
-    let (mut dst, before) = (vec![0; size + 1000], held());
+    let mut dst = vec![0; size + 1000];
+    let before = held();
     let mut coder = bzip2::Compress::new(bzip2::Compression::new(level), 0);
     coder.compress(&src, &mut dst, bzip2::Action::Run).unwrap();
     let took = held().saturating_sub(before);
@@ -96,7 +98,8 @@ fn bzip2(size: usize) -> Option<String> {
 /// What a decoder of the highest level holds after the first half of a stream.
 fn bzip2_decoder() -> Option<String> {
     let packed = compress(&mut *spec("bzip2").encoder(1 << 20).unwrap(), &content("text", 1 << 20, 1)).unwrap();
-    let (mut dst, before) = (vec![0; 4096], held());
+    let mut dst = vec![0; 4096];
+    let before = held();
     let mut coder = bzip2::Decompress::new(false);
     coder.decompress(&packed, &mut dst).unwrap();
     let took = held().saturating_sub(before);

@@ -50,7 +50,8 @@ fn main() -> Result<(), Fault<String>> {
     let refused = |error: std::io::Error| Fault::Work(error.to_string());
     let task = Pause(rounds.ok_or_else(usage)?);
     let mut line = Pipeline::new(task.clone(), task, config).map_err(refused)?;
-    let (own, mut caller) = (own.ok_or_else(usage)?, Forward(0));
+    let own = own.ok_or_else(usage)?;
+    let mut caller = Forward(0);
     for _ in 0..items.ok_or_else(usage)? {
         pause(own);
         let permit = line.reserve(64, &mut caller)?;

@@ -47,7 +47,8 @@ fn side_by_side(pool: &Pool, items: &[Item], expected: &Log) {
 /// A pipeline that is dropped with jobs in flight.
 fn dropped(pool: &Pool, items: &[Item]) {
     let config = Config { pool: Some(pool.clone()), ..Config::new(0, 1 << 20) };
-    let (mut line, mut packer) = (pipeline(&Fake::default(), config), fake::Packer::default());
+    let mut line = pipeline(&Fake::default(), config);
+    let mut packer = fake::Packer::default();
     for (number, &item) in items.iter().enumerate().take(40) {
         let permit = line.reserve(item.bytes, &mut packer).unwrap();
         line.submit(fake::Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();

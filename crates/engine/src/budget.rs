@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn merging_moves_bytes_between_budgets() {
-        let (left, right) = (Budget::new(10), Budget::new(10));
+        let left = Budget::new(10);
+        let right = Budget::new(10);
         let mut permit = Permit::detached(1);
         permit.merge(left.take(2));
         assert_eq!((permit.bytes(), left.used()), (3, 3));

@@ -100,7 +100,8 @@ impl Caller {
     /// Waits until a result may be ready, or `memory` bytes may fit.
     pub(crate) fn wait<E>(&mut self, stages: &mut dyn Waiting, memory: Option<usize>) -> Result<(), Fault<E>> {
         self.check()?;
-        let (begin, before) = (self.trace.now(), self.counts.waits);
+        let begin = self.trace.now();
+        let before = self.counts.waits;
         self.counts.waits += 1;
         if self.help_out && self.run_one(stages) {
             self.counts.helped += 1;

@@ -159,7 +159,8 @@ mod tests {
 
     #[test]
     fn results_leave_in_order_whenever_they_came() {
-        let (mut lane, waker) = (Echoes::new(), CallerWaker::default());
+        let mut lane = Echoes::new();
+        let waker = CallerWaker::default();
         let first = open(&mut lane);
         lane.put(Ok(1));
         let (ticket, third) = lane.open(0, Origin { item: None, time: 8, queue: 0 });
@@ -174,7 +175,8 @@ mod tests {
 
     #[test]
     fn a_slot_is_used_again_once_no_worker_holds_it() {
-        let (mut lane, waker) = (Echoes::new(), CallerWaker::default());
+        let mut lane = Echoes::new();
+        let waker = CallerWaker::default();
         let first = open(&mut lane);
         first.fill(Ok(1), 3, &waker);
         assert_eq!(head(&mut lane), Some(1));
@@ -192,7 +194,8 @@ mod tests {
     #[test]
     fn waits_a_quarter_ahead_but_leaves_the_workers_busy() {
         let rung = |busy: usize, done: usize| {
-            let (mut lane, waker) = (Echoes::new(), CallerWaker::default());
+            let mut lane = Echoes::new();
+            let waker = CallerWaker::default();
             let slots: Vec<_> = (0..16).map(|_| open(&mut lane)).collect();
             waker.prepare();
             assert!(lane.wait_for(busy));
@@ -211,7 +214,8 @@ mod tests {
 
     #[test]
     fn waits_for_the_head_when_what_is_ahead_is_here() {
-        let (mut lane, waker) = (Echoes::new(), CallerWaker::default());
+        let mut lane = Echoes::new();
+        let waker = CallerWaker::default();
         let slots: Vec<_> = (0..8).map(|_| open(&mut lane)).collect();
         slots[2].fill(Ok(2), 0, &waker);
         waker.prepare();

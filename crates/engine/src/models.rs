@@ -52,7 +52,8 @@ impl Run {
     fn worker(self: &Arc<Self>, queue: usize, enough: usize) -> thread::JoinHandle<()> {
         let run = Arc::clone(self);
         thread::spawn(move || {
-            let (worker, parker) = (WorkerState::new(queue), WorkerParker::current(queue));
+            let worker = WorkerState::new(queue);
+            let parker = WorkerParker::current(queue);
             let taking = Taking { worker: &worker, clock: None };
             let changed = || run.ended.load(Ordering::SeqCst);
             let mut count = 0;
@@ -139,7 +140,8 @@ fn a_slot_delivers_its_result_and_wakes_the_caller_that_wants_it() {
         let waker = Arc::new(CallerWaker::default());
         let slot = Arc::new(Slot::<Echo>::new(7));
         let worker = thread::spawn({
-            let (slot, waker) = (Arc::clone(&slot), Arc::clone(&waker));
+            let slot = Arc::clone(&slot);
+            let waker = Arc::clone(&waker);
             move || assert!(slot.run_job(0, &waker, |job| Ok(job + 1)))
         });
         waker.prepare();

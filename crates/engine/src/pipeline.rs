@@ -255,7 +255,8 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
     fn decide_next(&mut self, steps: &mut dyn Sequencer<H, C>) -> Result<bool, Fault<H::Error>> {
         let Stages { hash, next } = &mut self.stages;
         let Some(outcome) = hash.take_ready() else { return Ok(false) };
-        let (mark, begin) = (next.stage.lane.len(), self.caller.trace.now());
+        let mark = next.stage.lane.len();
+        let begin = self.caller.trace.now();
         next.origin = hash.lane.origin();
         let result = outcome.and_then(|hashed| self.caller.guarded(|| steps.decide(hashed, next)));
         next.origin.item = None;

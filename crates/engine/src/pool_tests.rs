@@ -150,7 +150,8 @@ fn one_worker_outlives_every_panic() {
 fn a_sleeping_worker_lets_go_of_the_tools_of_a_closed_line() {
     let pool = pool_of_one();
     {
-        let (first, second) = (Half::new(&pool), Half::new(&pool));
+        let first = Half::new(&pool);
+        let second = Half::new(&pool);
         for line in [&first, &second] {
             assert!(line.run("go").is_err() && line.run("go").is_ok());
         }
@@ -171,7 +172,8 @@ fn a_sleeping_worker_lets_go_of_the_tools_of_a_closed_line() {
 fn a_job_that_outlived_its_line_is_dropped() {
     let pool = pool_of_one();
     {
-        let (line, other) = (Half::new(&pool), Half::new(&pool));
+        let line = Half::new(&pool);
+        let other = Half::new(&pool);
         line.close();
         let slot = Arc::new(Slot::<Shaky>::new("go"));
         line.push(slot.clone());

@@ -78,7 +78,8 @@ fn two_pipelines_on_one_pool() {
     check(|| {
         let pool = Pool::new(2, &scheduling(QueueDomain::None, Policy::Earliest), None).unwrap();
         let line = || EchoPipeline::on(&pool, Echo, Echo, Config::new(0, 300));
-        let (mut first, mut second) = (line(), line());
+        let mut first = line();
+        let mut second = line();
         let other = thread::spawn(move || assert_eq!(pack(&mut second), expected()));
         assert_eq!(pack(&mut first), expected());
         drop(first);

@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn a_job_and_its_result_are_each_taken_once() {
-        let (slot, waker) = (slot(3), CallerWaker::default());
+        let slot = slot(3);
+        let waker = CallerWaker::default();
         assert!(slot.take().is_none());
         assert!(slot.run_job(2, &waker, |job| Ok(job + 4)) && !slot.run_job(1, &waker, Ok));
         assert!(!slot.wait_for());
@@ -122,7 +123,8 @@ mod tests {
     #[test]
     fn only_a_wanted_slot_wakes_the_caller() {
         let waker = CallerWaker::default();
-        let (quiet, wanted) = (slot(0), slot(0));
+        let quiet = slot(0);
+        let wanted = slot(0);
         waker.prepare();
         assert!(wanted.wait_for() && wanted.wait_for());
         quiet.fill(Ok(1), 0, &waker);

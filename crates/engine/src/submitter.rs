@@ -45,7 +45,8 @@ impl Submitter {
 
     pub(crate) fn push(&self, name: StageName, class: Class, origin: Origin, ticket: u64, job: JobRef) {
         let core = self.pool.core();
-        let (key, queued) = (Key::new(class, origin.time), core.now());
+        let key = Key::new(class, origin.time);
+        let queued = core.now();
         let entry = Entry { key, ticket, item: origin.item, queued, job };
         core.push(origin.queue, Owner { pipeline: self.pipeline, name }, entry);
     }

@@ -36,7 +36,8 @@ impl<'a> Worker<'a> {
     /// Works until the pool is closed. To be called on the worker's own thread.
     pub(crate) fn run(mut self) {
         let parker = WorkerParker::current(self.state.queue);
-        let (core, worker) = (self.core, self.state);
+        let core = self.core;
+        let worker = self.state;
         let taking = Taking { worker, clock: core.tracer() };
         let changed = || core.is_closed() || core.changed_since(worker).is_some();
         while !core.is_closed() {

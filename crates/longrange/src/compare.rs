@@ -35,7 +35,8 @@ mod tests {
     proptest! {
         #[test]
         fn as_byte_by_byte(same in proptest::collection::vec(any::<u8>(), 0..70), a in proptest::collection::vec(any::<u8>(), 0..20), b in proptest::collection::vec(any::<u8>(), 0..20)) {
-            let (left, right) = ([&same[..], &a].concat(), [&same[..], &b].concat());
+            let left = [&same[..], &a].concat();
+            let right = [&same[..], &b].concat();
             let naive = left.iter().zip(&right).take_while(|(x, y)| x == y).count();
             prop_assert_eq!(forward(&left, &right), naive);
             let (left, right): (Vec<u8>, Vec<u8>) = (left.into_iter().rev().collect(), right.into_iter().rev().collect());

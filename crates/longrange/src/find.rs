@@ -76,7 +76,8 @@ impl Search<'_> {
         let left = Arc::new(left);
         let mut known = left.matches().iter().copied().peekable();
         if let Some(settings) = &settings.again(left.bytes()) {
-            let (sampled, searched) = (Arc::clone(&left), Arc::clone(&left));
+            let sampled = Arc::clone(&left);
+            let searched = Arc::clone(&left);
             let sample = move |sampler: &mut Sampler, number| sampler.sample_left(number, &sampled);
             let matches = move |matcher: &mut Matcher, number| matcher.matches_left(number, &searched);
             self.pass(settings, sample, matches, |next| {
@@ -101,7 +102,8 @@ impl Search<'_> {
         let pool = Arc::<PagePool>::default();
         let shards = self.sampled(settings, &pool, sample)?;
         let index = Arc::new(Index::new(settings, shards, &pool, &self.workers)?);
-        let (window, its_settings) = (Arc::clone(&self.window), settings.clone());
+        let window = Arc::clone(&self.window);
+        let its_settings = settings.clone();
         let matcher = move || Matcher::new(&its_settings, &index, SegmentReader::new(&window));
         let take = |found: Vec<Match>| found.into_iter().try_for_each(&mut take);
         self.workers.ordered(settings.segments(), matcher, matches, take).map(drop)
@@ -114,7 +116,9 @@ impl Search<'_> {
         pool: &Arc<PagePool>,
         sample: impl Fn(&mut Sampler, usize) -> Result<(), Broken> + Send + Sync + 'static,
     ) -> Result<Vec<Mutex<Pile>>, Broken> {
-        let (window, its_settings, pool) = (Arc::clone(&self.window), settings.clone(), Arc::clone(pool));
+        let window = Arc::clone(&self.window);
+        let its_settings = settings.clone();
+        let pool = Arc::clone(pool);
         let sampler = move || Sampler::new(&its_settings, SegmentReader::new(&window), &pool);
         let samplers = self.workers.each(settings.segments(), sampler, sample)?;
         Ok(Piles::merge(samplers.into_iter().map(Sampler::into_shards).collect(), SHARDS))

@@ -57,7 +57,8 @@ impl Index {
             reference: settings.reference(),
         };
         let count = ((settings.length() >> shape.zone_bits) + 1) as usize;
-        let (begin_pool, job_pool) = (Arc::clone(pool), Arc::clone(pool));
+        let begin_pool = Arc::clone(pool);
+        let job_pool = Arc::clone(pool);
         let linked = workers.each(
             shards.len(),
             move || (Sorter::default(), Piles::new(count, &begin_pool)),
@@ -111,7 +112,8 @@ impl Shape {
         let mut known = *first;
         for sample in later {
             if known >> self.position_bits == sample >> self.position_bits {
-                let (before, at) = (known & self.mask(), sample & self.mask());
+                let before = known & self.mask();
+                let at = sample & self.mask();
                 if self.is_linkable(before) {
                     zones.push((at >> self.zone_bits) as usize, self.within(at) << self.position_bits | before);
                 }

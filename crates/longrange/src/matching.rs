@@ -65,7 +65,8 @@ impl Matcher {
     pub(crate) fn matches_left(&mut self, number: usize, left: &Uncovered) -> Result<Vec<Match>, Broken> {
         let segment = self.reader.turn_to(number, self.settings.length())?;
         let sample = self.settings.sample() as u64;
-        let (index, mut matches) = (Arc::clone(&self.index), Vec::new());
+        let index = Arc::clone(&self.index);
+        let mut matches = Vec::new();
         for gap in left.within(&segment, self.settings.least()) {
             let mut found = Found { start: gap.start, reach: gap.end, covered: gap.start, matches };
             for link in index.from(gap.start).take_while(|link| link.at + sample <= gap.end) {

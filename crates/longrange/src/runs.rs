@@ -90,7 +90,8 @@ mod tests {
                 let pattern = noise(period, 9);
                 let stretch: Vec<u8> = pattern.iter().cycle().copied().take(1000).collect();
                 // Neither neighbour continues the pattern.
-                let (mut first, mut last) = (noise(before, 9), noise(300, 9));
+                let mut first = noise(before, 9);
+                let mut last = noise(300, 9);
                 if let Some(byte) = first.last_mut() {
                     *byte = !pattern[period - 1];
                 }

@@ -173,7 +173,8 @@ mod tests {
     fn no_shard_gets_more_than_twice_its_share() {
         let settings = Settings::new(1, 1 << 20);
         let bytes = crowded(&settings);
-        let (pool, few) = (Arc::<PagePool>::default(), chosen(&settings, &bytes));
+        let pool = Arc::<PagePool>::default();
+        let few = chosen(&settings, &bytes);
         let mut shards = Piles::new(SHARDS, &pool);
         share(&settings, most(&settings), &bytes, 0, &few, &mut shards);
         let mut flat = Vec::new();
@@ -188,7 +189,8 @@ mod tests {
     #[test]
     fn no_sample_lies_within_a_run_and_none_is_lost_beside_it() {
         let settings = Settings::new(9, 1 << 20);
-        let (before, after) = (noise(5000, 1), noise(5000, 2));
+        let before = noise(5000, 1);
+        let after = noise(5000, 2);
         let bytes = [&before[..], &[b'Z'; 3000], &after].concat();
         let places: Vec<u32> = chosen(&settings, &bytes).iter().map(|(_, at)| *at).collect();
         let mut expected = Vec::new();

@@ -58,7 +58,8 @@ impl Uncovered {
 
     /// The gaps of at least `least` bytes within `range`, clipped to it.
     pub(crate) fn within(&self, range: &Range<u64>, least: u64) -> impl Iterator<Item = Range<u64>> {
-        let (start, end) = (range.start, range.end);
+        let start = range.start;
+        let end = range.end;
         let first = self.matches.partition_point(|found| found.end() <= start);
         let last = first + self.matches[first..].partition_point(|found| found.at < end);
         let near = &self.matches[first..last];

@@ -82,8 +82,10 @@ impl Settings {
         let sparse = length.saturating_mul(10).div_ceil(*index);
         let gap = sparse.max(*gap);
         let finest = (gap / DENSER).max(FINEST);
-        let (candidates, samples_of_a_match) = (*candidates, *samples_of_a_match);
-        let (least, sample) = (WINDOW as u64, WINDOW);
+        let candidates = *candidates;
+        let samples_of_a_match = *samples_of_a_match;
+        let least = WINDOW as u64;
+        let sample = WINDOW;
         Self { length, gap, finest, candidates, samples_of_a_match, least, sample, reference: 0 }
     }
 

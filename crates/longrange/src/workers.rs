@@ -48,7 +48,8 @@ impl<'a> Workers<'a> {
         let shared = Arc::clone(&states);
         let task = Job(move |number| shared.with(&begin, |state| job(state, number)), PhantomData);
         let mut map = OrderedMap::on(&self.pool, task, Config::new(0, usize::MAX));
-        let (taken, mut refused) = (Cell::new(0), None);
+        let taken = Cell::new(0);
+        let mut refused = None;
         let mut consumer = |result| {
             taken.set(taken.get() + 1);
             take(result).map_err(|error| {

@@ -27,7 +27,9 @@ pub fn text(length: usize) -> Vec<u8> {
 
 /// A block that compresses about as machine code does: few operations, small offsets, addresses that rise, gaps of zeros.
 pub fn program(length: usize) -> Vec<u8> {
-    let (mut random, mut bytes, mut address) = (Random::new(2), Vec::with_capacity(length + 64), 0x40_1000_u32);
+    let mut random = Random::new(2);
+    let mut bytes = Vec::with_capacity(length + 64);
+    let mut address = 0x40_1000_u32;
     while bytes.len() < length {
         address = address.wrapping_add(random.below(64) as u32);
         match random.below(8) {

@@ -26,7 +26,8 @@ pub fn encode(parts: &[&[u8]]) -> Vec<u8> {
 
 /// Where the value of `stdout_raw` is in a message; of several, the last, as the encoding has it. `None` for what is no message, or has none.
 pub fn stdout_raw(message: &[u8]) -> Option<Range<usize>> {
-    let (mut at, mut found) = (0, None);
+    let mut at = 0;
+    let mut found = None;
     while at < message.len() {
         let tag = varint(message, &mut at)?;
         let length = match tag & 7 {

@@ -37,8 +37,10 @@ pub struct Health {
 
 impl Health {
     pub fn new(clock: Clock) -> Health {
-        let (waiting, failures) = (AtomicU32::new(0), AtomicU32::new(0));
-        let (waited, lost) = (AtomicU64::new(0), AtomicU64::new(0));
+        let waiting = AtomicU32::new(0);
+        let failures = AtomicU32::new(0);
+        let waited = AtomicU64::new(0);
+        let lost = AtomicU64::new(0);
         Health { clock, waiting, waited, lost, failures, ended: AtomicBool::new(false) }
     }
 
@@ -50,7 +52,8 @@ impl Health {
         let time = (self.clock)().saturating_sub(start);
         let waiting = self.waiting.fetch_sub(1, Ordering::Relaxed).max(1);
         self.waited.fetch_add(nanoseconds(time), Ordering::Relaxed);
-        let (lost, gained) = (time.saturating_sub(worth) / waiting, worth.saturating_sub(time) / waiting);
+        let lost = time.saturating_sub(worth) / waiting;
+        let gained = worth.saturating_sub(time) / waiting;
         let change = |before: u64| before.saturating_add(nanoseconds(lost)).saturating_sub(nanoseconds(gained));
         // Never fails.
         let _ = self.lost.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| Some(change(before)));
@@ -109,7 +112,8 @@ impl Rate {
 
     /// What so many bytes take; `None` if nothing was compressed yet.
     pub fn time_of(&self, bytes: usize) -> Option<Duration> {
-        let (all, time) = (self.bytes.load(Ordering::Relaxed), self.nanoseconds.load(Ordering::Relaxed));
+        let all = self.bytes.load(Ordering::Relaxed);
+        let time = self.nanoseconds.load(Ordering::Relaxed);
         let nanoseconds = u128::from(time).checked_mul(bytes as u128)?.checked_div(u128::from(all))?;
         Some(Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX)))
     }

@@ -52,7 +52,8 @@ struct Faults {
 impl Server {
     /// Nothing is asked yet. `threads`: whether threads may be started, for uploads and to look up the server's name.
     pub fn new(url: Url, threads: bool, clock: Clock) -> Server {
-        let (added, added_bytes) = (AtomicU64::new(0), AtomicU64::new(0));
+        let added = AtomicU64::new(0);
+        let added_bytes = AtomicU64::new(0);
         let writes = Writes { health: Health::new(clock), added, added_bytes, faults: Mutex::default() };
         Server {
             client: Arc::new(Client::new(url, threads)),
@@ -94,13 +95,15 @@ impl Server {
     }
 
     fn start_uploads(&self) -> Option<Uploads> {
-        let (client, writes) = (self.client.clone(), self.writes.clone());
+        let client = self.client.clone();
+        let writes = self.writes.clone();
         let start = || Uploads::start(move |upload| writes.send(&client, &upload));
         self.threads.then(start).flatten()
     }
 
     fn warning(&self, faults: &Faults) -> Option<String> {
-        let (url, dropped) = (self.client.url(), self.dropped.load(Ordering::Relaxed));
+        let url = self.client.url();
+        let dropped = self.dropped.load(Ordering::Relaxed);
         let Some(first) = &faults.first else {
             return (dropped > 0).then(|| format!("{url}: is too slow: {dropped} entries were not added"));
         };
@@ -195,8 +198,9 @@ impl Remote for Server {
         let warning = self.warning(&self.writes.faults.lock().unwrap_or_else(PoisonError::into_inner));
         let mut counts = RemoteCounts::default();
         counts.waited = self.reads.waited() + self.writes.health.waited();
-        (counts.added, counts.added_bytes, counts.warning) =
-            (of(&self.writes.added), of(&self.writes.added_bytes), warning);
+        counts.added = of(&self.writes.added);
+        counts.added_bytes = of(&self.writes.added_bytes);
+        counts.warning = warning;
         counts
     }
 }

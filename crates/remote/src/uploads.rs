@@ -42,7 +42,8 @@ impl Uploads {
     pub fn start(send: impl Fn(Upload) + Clone + Send + 'static) -> Option<Uploads> {
         let queue = Arc::new(Queue::default());
         let started = (0..THREADS).filter(|_| {
-            let (queue, send) = (queue.clone(), send.clone());
+            let queue = queue.clone();
+            let send = send.clone();
             thread::Builder::new().name("upload".into()).spawn(move || queue.work(&send)).is_ok()
         });
         (started.count() > 0).then(|| Uploads(queue))

@@ -53,7 +53,8 @@ fn cache_timed(url: &str, threads: bool, clock: Clock) -> Arc<BlockCache> {
 /// Compresses all blocks through a cache, and compares with what the encoder makes of them.
 fn run(cache: Arc<BlockCache>) -> Counts {
     let encoder = |cache| BlockEncoder::new(&Lookup { known: Vec::new(), cache }, &spec(), BLOCK).unwrap();
-    let (mut cached, mut plain) = (encoder(Some(cache.clone())), encoder(None));
+    let mut cached = encoder(Some(cache.clone()));
+    let mut plain = encoder(None);
     for block in blocks() {
         assert!(compressed(&mut cached, &block) == compressed(&mut plain, &block));
     }
@@ -101,7 +102,8 @@ fn each_block_is_one_request() {
 
 #[test]
 fn a_directory_comes_before_the_server() {
-    let (server, directory) = (filled(), tempfile::tempdir().unwrap());
+    let server = filled();
+    let directory = tempfile::tempdir().unwrap();
     let all = blocks().len() as u64;
     for (found_remote, added) in [(all, all), (0, 0)] {
         let (gets, puts) = server.requests();
@@ -134,7 +136,9 @@ fn a_server_that_fails_is_given_up_soon() {
         server.set_fault(fault);
         let ((gets, _), watch) = (server.requests(), Stopwatch::start());
         let counts = run(cache_timed(&server.url(), true, clock));
-        let (warning, time, asked) = (warning(&counts), watch.elapsed(), server.requests().0 - gets);
+        let warning = warning(&counts);
+        let time = watch.elapsed();
+        let asked = server.requests().0 - gets;
         assert!(warning.starts_with(&server.url()) && warning.contains(words), "{fault:?}: {warning}");
         assert!(warning.ends_with("it was not used after that"), "{fault:?}: {warning}");
         assert!(time < Duration::from_secs(15) && asked <= 3, "{fault:?}: {time:?}, {asked} requests");
@@ -155,7 +159,8 @@ fn replaces_all_wrong_entries_in_one_run() {
             }
         }
         server.set_entries(entries);
-        let (counts, wrong) = (run_at(&server.url()), wrong as u64);
+        let counts = run_at(&server.url());
+        let wrong = wrong as u64;
         let line = warning(&counts);
         assert!(line.contains(&format!("{wrong} requests failed, the first: ")), "{line}");
         assert_eq!((counts.missed, counts.remote.unwrap().added), (wrong, wrong));
@@ -190,7 +195,8 @@ fn wrong_answers_do_not_end_its_use() {
 fn a_full_server_is_still_read() {
     let server = filled();
     let kept: BTreeMap<_, _> = server.entries().into_iter().step_by(2).collect();
-    let (all, found) = (blocks().len() as u64, kept.len() as u64);
+    let all = blocks().len() as u64;
+    let found = kept.len() as u64;
     server.set_entries(kept);
     for threads in [true, false] {
         server.set_fault(Fault::PutStatus(507));

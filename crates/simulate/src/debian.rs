@@ -144,7 +144,8 @@ struct Tree<'a> {
 impl Tree<'_> {
     /// Runs of blocks, with the fragments distributed between them.
     fn section(&mut self, blocks: usize, fragments: usize, size: f64) {
-        let (mut blocks_left, mut fragments_left) = (blocks, fragments);
+        let mut blocks_left = blocks;
+        let mut fragments_left = fragments;
         while blocks_left + fragments_left > 0 {
             let run = ((1.0 - RUN * (1.0 - self.random.unit()).ln()) as usize).min(blocks_left);
             (0..run).for_each(|_| self.full_block());

@@ -18,7 +18,8 @@ pub fn table() -> Result<Vec<String>, String> {
 fn rows(column: &Column) -> Result<Vec<String>, String> {
     let seconds = simulated(column)?;
     let row = |(index, simulated): (usize, &f64)| {
-        let (workers, published) = (index + 1, column.jobs[index]);
+        let workers = index + 1;
+        let published = column.jobs[index];
         let efficiency = |one: f64, many: f64| one / many / workers as f64;
         format!(
             "| {} | {workers} | {simulated:.2} | {:.3} | {published:.2} | {:.3} |",

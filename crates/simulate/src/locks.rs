@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn handed_over_in_order_and_counted() {
-        let (mut lock, mut counts) = (Lock::default(), LockCounts::default());
+        let mut lock = Lock::default();
+        let mut counts = LockCounts::default();
         assert!(lock.ask(0.0, Agent::Caller, &mut counts));
         assert!(lock.held() && lock.moves_to(Agent::Caller) && !lock.moves_to(Agent::Caller));
         assert!(!lock.ask(2.0, Agent::Worker(3), &mut counts));
@@ -103,7 +104,8 @@ mod tests {
 
     #[test]
     fn an_early_request_never_waits_for_a_later_one() {
-        let (mut lock, mut counts) = (Lock::default(), LockCounts::default());
+        let mut lock = Lock::default();
+        let mut counts = LockCounts::default();
         assert!(lock.ask(0.0, Agent::Worker(0), &mut counts));
         assert_eq!(lock.release(1.0, 0.0, &mut counts), Next::None);
         assert!(lock.ask(1.0, Agent::Worker(1), &mut counts));
@@ -112,7 +114,8 @@ mod tests {
 
     #[test]
     fn a_lock_may_be_held_again_after_sleeping_for_it() {
-        let (mut lock, mut counts) = (Lock::default(), LockCounts::default());
+        let mut lock = Lock::default();
+        let mut counts = LockCounts::default();
         assert!(lock.ask(0.0, Agent::Worker(0), &mut counts));
         assert!(!lock.ask(1.0, Agent::Worker(1), &mut counts));
         assert_eq!(lock.release(10.0, 5.0, &mut counts), Next::Sleeps(Agent::Worker(1)));

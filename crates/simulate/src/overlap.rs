@@ -14,7 +14,9 @@ pub fn work(spans: &[Span], machine: &Machine, demand: f64) -> Vec<f64> {
     }
     edges.sort_by(|a, b| a.0.total_cmp(&b.0));
     // `done` is the work of a thread that ran all the time; a span's work is the difference of `done` at its ends.
-    let (mut done, mut active, mut before) = (0.0, 0_usize, 0.0);
+    let mut done = 0.0;
+    let mut active = 0_usize;
+    let mut before = 0.0;
     let mut works = vec![0.0; spans.len()];
     for (time, edge) in edges {
         if active > 0 {

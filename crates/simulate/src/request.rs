@@ -107,7 +107,8 @@ impl Request {
             CallerKind::Packline => (WindowUnit::Bytes, Wake::One),
             CallerKind::Toolsng => (WindowUnit::Items, Wake::Broadcast),
         };
-        let (unit, wake) = (options.window.unwrap_or(unit), options.wake.unwrap_or(wake));
+        let unit = options.window.unwrap_or(unit);
+        let wake = options.wake.unwrap_or(wake);
         if unit == WindowUnit::Items && options.budget.is_some() {
             return Err("--budget needs --window bytes".to_owned());
         }
@@ -150,7 +151,8 @@ impl Request {
             format!("{} {:.4} s ({percent:+.1} %)", answer.design.name(), answer.outcome.wall / 1e9)
         };
         let answers: Vec<String> = same.map(difference).collect();
-        let (workers, wall) = (recorded.workers, recorded.wall / 1e9);
+        let workers = recorded.workers;
+        let wall = recorded.wall / 1e9;
         Some(format!("\nthe trace: {workers} workers, {wall:.4} s; simulated: {}", answers.join(", ")))
     }
 }

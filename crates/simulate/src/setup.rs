@@ -35,14 +35,17 @@ const MIN_BYTES: f64 = (16 << 20) as f64;
 
 impl Setup {
     pub fn toolsng(workers: usize) -> Self {
-        let (design, caller, window) = (DesignName::Fifo, CallerKind::Toolsng, Self::items(workers));
+        let design = DesignName::Fifo;
+        let caller = CallerKind::Toolsng;
+        let window = Self::items(workers);
         Self { workers, design, queues: 1, wake: Wake::Broadcast, caller, window }
     }
 
     /// packline with one queue in output order; `block` is the largest item, bytes.
     pub fn packline(workers: usize, block: f64) -> Self {
         let window = Window::Bytes(Self::bytes(workers, block));
-        let (design, caller) = (DesignName::Heap, CallerKind::Packline);
+        let design = DesignName::Heap;
+        let caller = CallerKind::Packline;
         Self { workers, design, queues: 1, wake: Wake::One, caller, window }
     }
 

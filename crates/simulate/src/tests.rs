@@ -105,7 +105,8 @@ fn a_caller_that_sleeps_for_memory_is_woken_when_a_quarter_is_free() {
         let setup = Setup { window: Window::Bytes(bytes), ..Setup::packline(4, 100.0) };
         run(&setup, &free(4), &work)
     };
-    let (tight, wide) = (wakes(700.0), wakes(40_000.0 * 3.0));
+    let tight = wakes(700.0);
+    let wide = wakes(40_000.0 * 3.0);
     assert!(tight.peak_bytes <= 700.0 && tight.wall > wide.wall);
     // All four workers have a job all the time: a quarter of the wide window is more than they need.
     close(wide.wall, 100_000.0);
@@ -114,7 +115,8 @@ fn a_caller_that_sleeps_for_memory_is_woken_when_a_quarter_is_free() {
 #[test]
 fn one_worker_spins_and_the_others_sleep() {
     let costs = Costs { spin: 3000.0, wake_call: 1.0, wake_latency: 1.0, wake_run: 0.0, ..COSTS };
-    let (hash, soon) = (30_000.0, 1500.0);
+    let hash = 30_000.0;
+    let soon = 1500.0;
     let mut pairs = Workload::default();
     for item in 0..100 {
         let read = if item % 2 == 0 { hash + soon } else { 0.0 };
@@ -135,9 +137,11 @@ fn a_fragment_block_blocks_the_window_of_tools_ng() {
         work.add(fragment.clone(), &[Block { compress: Some(50.0), ..BLOCK }]);
         (0..10).for_each(|_| work.add(Item { hash: 1.0, ..ITEM }, &[Block { compress: Some(9.0), ..BLOCK }]));
     }
-    let (ours, theirs) = (Setup::packline(4, 100.0), Setup { window: Window::Items(6), ..Setup::toolsng(4) });
+    let ours = Setup::packline(4, 100.0);
+    let theirs = Setup { window: Window::Items(6), ..Setup::toolsng(4) };
     let least = work.worker_work() / 4.0;
-    let (ours, theirs) = (run(&ours, &free(4), &work), run(&theirs, &free(4), &work));
+    let ours = run(&ours, &free(4), &work);
+    let theirs = run(&theirs, &free(4), &work);
     assert!(ours.wall < least * 1.05, "{} of {least}", ours.wall);
     assert!(theirs.wall > least * 1.2, "{} of {least}", theirs.wall);
 }

@@ -108,7 +108,8 @@ pub fn read(text: &str, machine: &Machine, demand: f64) -> Result<RecordedRun, S
     let last = events.iter().map(|event| event.tid).max().unwrap_or(0);
     let mut parts = Times::default();
     let line = largest_pipeline(&events);
-    let (of_caller, of_jobs) = (work(&spans, machine, demand), work(&spans, machine, 0.0));
+    let of_caller = work(&spans, machine, demand);
+    let of_jobs = work(&spans, machine, 0.0);
     for (index, event) in events.iter().enumerate().filter(|(_, event)| event.args.line == line) {
         parts.add(event, if event.tid == 0 { of_caller[index] } else { of_jobs[index] })?;
     }
@@ -175,7 +176,8 @@ impl Times {
 
     fn item(&self, ticket: u64, hash: &Ticket) -> Item {
         let of = |parts: &BTreeMap<u64, Ticket>| parts.get(&ticket).map_or(0.0, |part| part.work);
-        let (read, decide) = (of(&self.read), of(&self.decide));
+        let read = of(&self.read);
+        let decide = of(&self.decide);
         Item { bytes: hash.bytes_in, read, hash: hash.work, decide, whole: false, first: 0, blocks: 0 }
     }
 
@@ -184,7 +186,8 @@ impl Times {
         if let Some(ticket) = self.compress.keys().find(|ticket| !self.commit.contains_key(ticket)) {
             return Err(format!("no commit of ticket {ticket}"));
         }
-        let (mut of_items, mut item) = (BTreeMap::<u64, Vec<Block>>::new(), 0);
+        let mut of_items = BTreeMap::<u64, Vec<Block>>::new();
+        let mut item = 0;
         for (ticket, commit) in &self.commit {
             let job = self.compress.get(ticket);
             let next = job.and_then(|job| job.item).unwrap_or(item);
@@ -193,7 +196,8 @@ impl Times {
             }
             item = next;
             let sizes = job.unwrap_or(commit);
-            let (bytes_in, bytes_out) = (sizes.bytes_in, sizes.bytes_out);
+            let bytes_in = sizes.bytes_in;
+            let bytes_out = sizes.bytes_out;
             let compress = job.map(|job| job.work);
             of_items.entry(item).or_default().push(Block { bytes_in, bytes_out, compress, commit: commit.work });
         }

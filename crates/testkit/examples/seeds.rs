@@ -77,8 +77,8 @@ fn encrypted(place: &Path) -> io::Result<()> {
     let directory = place.join("encrypted");
     fs::create_dir_all(&directory)?;
     let wrap = b"age-encryption.org/v1\n-> X25519 a\nb\n-> scrypt salt 18\nb\n--- mac\n";
-    let (fixed, length) =
-        ([&[1; 9][..], &[12, 1, 0], &[wrap.len() as u8 + 4, 0, 0, 0], &[0; 16]].concat(), wrap.len() as u8);
+    let fixed = [&[1; 9][..], &[12, 1, 0], &[wrap.len() as u8 + 4, 0, 0, 0], &[0; 16]].concat();
+    let length = wrap.len() as u8;
     fs::write(directory.join("head"), [&fixed[..], &[length, 0, 0, 0], wrap, &[0; 52]].concat())?;
     fs::write(directory.join("edits"), b"\x02\x00\x08\x04\x01\x20\x01\x00\x14\x00\x20\x03\x00")?;
     fs::write(directory.join("edits-of-padded"), b"\x03\x00\x38\x02\x00")?;

@@ -8,7 +8,8 @@ const WINDOW: usize = 48;
 
 /// The ends of all chunks.
 pub fn chunk_ends(bytes: &[u8]) -> Vec<usize> {
-    let (mut ends, mut start) = (Vec::new(), 0);
+    let mut ends = Vec::new();
+    let mut start = 0;
     while start < bytes.len() {
         start += first_chunk(&bytes[start..]);
         ends.push(start);

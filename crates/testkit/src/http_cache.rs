@@ -77,7 +77,8 @@ impl HttpCache {
     /// Those of the operating system.
     pub fn start() -> io::Result<HttpCache> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        let (address, state) = (listener.local_addr()?, Arc::new(State::default()));
+        let address = listener.local_addr()?;
+        let state = Arc::new(State::default());
         let shared = state.clone();
         thread::Builder::new().name("http cache".into()).spawn(move || accept(&listener, &shared))?;
         Ok(HttpCache { address, state })
@@ -257,7 +258,8 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     }
     let mut words = line.split_whitespace();
     let [method, path] = [(); 2].map(|()| words.next().unwrap_or_default().to_string());
-    let (mut length, mut authorization) = (0, None);
+    let mut length = 0;
+    let mut authorization = None;
     loop {
         let mut header = String::new();
         if reader.read_line(&mut header)? == 0 || header.trim().is_empty() {

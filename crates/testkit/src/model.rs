@@ -114,7 +114,8 @@ impl Node {
 
     /// Replaces owner and group.
     pub fn owner(mut self, uid: u32, gid: u32) -> Node {
-        (self.uid, self.gid) = (uid, gid);
+        self.uid = uid;
+        self.gid = gid;
         self
     }
 

@@ -70,7 +70,8 @@ impl Mounted {
     /// As [`Mounted::kernel`], of an image that begins at a byte of the file.
     pub fn kernel_at(image: &Path, offset: u64) -> Result<Mounted, String> {
         let point = point()?;
-        let (mut command, options) = (Command::new("mount"), format!("loop,ro,offset={offset}"));
+        let mut command = Command::new("mount");
+        let options = format!("loop,ro,offset={offset}");
         tools::run(command.args(["-t", "squashfs", "-o", &options]).arg(image).arg(point.path()))?;
         Ok(Mounted { point, unmount: &["umount"], _held: None })
     }
@@ -114,7 +115,8 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let (program, options) = (self.unmount[0], &self.unmount[1..]);
+        let program = self.unmount[0];
+        let options = &self.unmount[1..];
         let command = || tools::run(Command::new(program).args(options).arg(self.point.path()));
         // A killed reader may use the mount a moment longer: then detach lazily.
         if command().is_err() {

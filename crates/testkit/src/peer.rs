@@ -74,7 +74,8 @@ impl Job {
     /// Runs it once. An error if it cannot be started or fails.
     pub fn measure(&self) -> Result<Cost, String> {
         let place = tempfile::tempdir().map_err(|cause| cause.to_string())?;
-        let (peak, times) = (place.path().join("peak"), place.path().join("times"));
+        let peak = place.path().join("peak");
+        let times = place.path().join("times");
         let mut command = Command::new("bash");
         command.args(["-c", MEASURE, "measure"]).args([&peak, &times]).args(&self.argv);
         command.envs(self.variables.iter().cloned());

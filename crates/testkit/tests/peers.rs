@@ -33,7 +33,8 @@ fn with_mksquashfs(directory: &Path, options: &[&str]) -> PathBuf {
 }
 
 fn with_tar2sqfs(directory: &Path, options: &[&str]) -> PathBuf {
-    let (archive, image) = (directory.join("source.tar"), directory.join("tar2sqfs.sqfs"));
+    let archive = directory.join("source.tar");
+    let image = directory.join("tar2sqfs.sqfs");
     std::fs::write(&archive, tar::to_bytes(&tree())).unwrap();
     let mut command = Command::new("tar2sqfs");
     command.args(["-q", "-b", "8192"]).args(options).arg(&image);

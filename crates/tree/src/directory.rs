@@ -190,8 +190,11 @@ impl DirectoryOptions {
 impl DirectorySource {
     /// Opens the directory `root`, which may be given as a symbolic link to one. Fails if it cannot be opened.
     pub fn open(root: &Path, options: DirectoryOptions) -> Result<Self, Error> {
-        let (readers, ahead, go_on) = (options.readers, options.ahead_bytes, options.continue_on_error);
-        let (directories, hard_links) = (options.ahead_directories, options.hard_links);
+        let readers = options.readers;
+        let ahead = options.ahead_bytes;
+        let go_on = options.continue_on_error;
+        let directories = options.ahead_directories;
+        let hard_links = options.hard_links;
         let unread = options.entries_only && !go_on;
         let feed = Feed::new(Scanner::open(root, options)?, root, readers, ahead).keeping_open(directories);
         let feed = if unread { feed.leaving_unread() } else { feed };

@@ -168,12 +168,16 @@ fn union(mut one: Reached, other: &Reached) -> Reached {
 fn group(text: &[u8]) -> Option<Group<'_>> {
     let [operator, b'(', inner @ ..] = text else { return None };
     let repeat = repeat_of(*operator)?;
-    let (mut at, mut depth, mut start, mut alternatives) = (0, 0u32, 0, Vec::new());
+    let mut at = 0;
+    let mut depth = 0u32;
+    let mut start = 0;
+    let mut alternatives = Vec::new();
     loop {
         match inner[at..] {
             [] => return None,
             [operator, b'(', ..] if repeat_of(operator).is_some() => {
-                (at, depth) = (at + 2, depth + 1);
+                at = at + 2;
+                depth = depth + 1;
                 continue;
             }
             [b')', ..] if depth > 0 => depth -= 1,

@@ -125,12 +125,14 @@ mod tests {
     fn names_what_follows_a_program() {
         for (class, offset, size, count) in [(2, 0x28, 0x3a, 0x3c), (1, 0x20, 0x2e, 0x30)] {
             let mut bytes = with(0, ELF);
-            (bytes[4], bytes[5]) = (class, 1);
+            bytes[4] = class;
+            bytes[5] = 1;
             assert_eq!(foreign_format(&bytes), None);
             bytes[8..10].copy_from_slice(b"AI");
             assert_eq!(foreign_format(&bytes), Some("an AppImage"));
             bytes[offset..offset + 3].copy_from_slice(&[0, 0x08, 1]);
-            (bytes[size], bytes[count]) = (64, 2);
+            bytes[size] = 64;
+            bytes[count] = 2;
             let end = 0x1_0800 + 128;
             bytes[end..end + 6].copy_from_slice(DWARFS);
             assert_eq!(foreign_format(&bytes), Some("an AppImage or program with a DwarFS image"));

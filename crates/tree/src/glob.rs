@@ -53,7 +53,8 @@ impl Glob {
 
     /// Whether the whole text matches.
     pub fn matches(&self, text: &[u8]) -> bool {
-        let (mut token, mut at) = (0, 0);
+        let mut token = 0;
+        let mut at = 0;
         // After the last star met: the token behind it, and the position in the text tried last.
         let mut star: Option<(usize, usize)> = None;
         loop {
@@ -64,7 +65,8 @@ impl Glob {
                     continue;
                 }
                 Some(one) if at < text.len() && self.takes(one, text[at]) => {
-                    (token, at) = (token + 1, at + 1);
+                    token = token + 1;
+                    at = at + 1;
                     continue;
                 }
                 None if at == text.len() => return true,
@@ -72,7 +74,8 @@ impl Glob {
             }
             match star {
                 Some((behind, tried)) if tried < text.len() && self.takes(&Token::One, text[tried]) => {
-                    (token, at) = (behind, tried + 1);
+                    token = behind;
+                    at = tried + 1;
                     star = Some((behind, at));
                 }
                 _ => return false,

@@ -106,7 +106,8 @@ pub fn scan(
     let mut scanner = Scanner::open(root, options)?;
     let mut entries = Vec::new();
     while let Some(found) = scanner.next_complete()? {
-        let (id, shared) = (found.id, found.shared);
+        let id = found.id;
+        let shared = found.shared;
         let file = found.size().map(|_| HostFile { path: found.host_path(root), id, shared });
         entries.push((found.entry, file));
     }

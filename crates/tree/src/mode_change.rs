@@ -99,7 +99,8 @@ fn bits(permissions: &str) -> Option<Bits> {
         "o" => return Some(Bits::CopyOf(0)),
         _ => {}
     }
-    let (mut bits, mut execute) = (0, false);
+    let mut bits = 0;
+    let mut execute = false;
     for permission in permissions.chars() {
         match permission {
             'r' => bits |= 0o444,

@@ -28,7 +28,8 @@ impl Names {
         input: &str,
         listed: impl IntoIterator<Item = (u64, &'n [u8])>,
     ) -> Result<Names, Error> {
-        let (mut names, mut known) = (Vec::new(), Bytes::new());
+        let mut names = Vec::new();
+        let mut known = Bytes::new();
         for (line, name) in listed {
             let found = path::canonical(name).map_err(|fault| (fault.to_string(), fault.expected().to_string()));
             let found = found.and_then(|name| check(root, &name, &mut known).map(|()| name));

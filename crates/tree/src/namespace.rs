@@ -94,7 +94,8 @@ struct Added<'a> {
 impl Namespace {
     /// A tree with a root with the attributes `defaults`, which implied directories get too.
     pub fn new(defaults: Meta) -> Self {
-        let (store, lookup) = (Store::new(defaults), Lookup::new());
+        let store = Store::new(defaults);
+        let lookup = Lookup::new();
         Self { store, lookup, defaults, pending: Vec::new(), recent: Recent::default(), replaced: Replaced::default() }
     }
 

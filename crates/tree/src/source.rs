@@ -33,8 +33,8 @@ impl Bookmark {
 
     /// The error of a source called `input` for a bookmark that it did not make.
     pub fn foreign(input: &str, path: &[u8]) -> Error {
-        let (what, expected) =
-            ("content at a bookmark of another source".to_string(), "one of this source".to_string());
+        let what = "content at a bookmark of another source".to_string();
+        let expected = "one of this source".to_string();
         Error::Entry { input: input.to_string(), entry: path.to_vec(), what, expected }
     }
 }

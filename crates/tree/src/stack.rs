@@ -217,7 +217,8 @@ impl StackSource {
             }
             Place::Elsewhere(Held::Copied(copy)) => Current::Copy(copy.start()),
             Place::Elsewhere(Held::Lost) => {
-                let (input, entry) = (self.layers[layer].name.clone(), path.to_vec());
+                let input = self.layers[layer].name.clone();
+                let entry = path.to_vec();
                 let what = format!("the content could not be kept: {}", self.contents.failure());
                 let expected = "space for it in a directory for temporary files".to_string();
                 return Err(Error::Entry { input, entry, what, expected });
@@ -246,7 +247,9 @@ impl Listed {
         self.next += 1;
         let tree = &self.merged.tree;
         let inode = tree.inode(node);
-        let (path, meta, first) = (tree.path(node), tree.meta(inode), self.order.first(tree, node));
+        let path = tree.path(node);
+        let meta = tree.meta(inode);
+        let first = self.order.first(tree, node);
         if first != node {
             let kind = Kind::HardLink(tree.path(first));
             return Some((Entry { path, kind, meta, xattrs: Vec::new() }, None));

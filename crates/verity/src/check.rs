@@ -80,7 +80,8 @@ impl Checked {
 pub fn find_appended(input: &dyn Input) -> Result<Option<(u64, Superblock)>, Error> {
     refuse_incomplete(input)?;
     let Some(blocks) = blocks_before_tree(input.size()) else { return Ok(None) };
-    let (mut bytes, at) = ([0; SIZE], blocks * BLOCK_BYTES);
+    let mut bytes = [0; SIZE];
+    let at = blocks * BLOCK_BYTES;
     input.read_at(at, &mut bytes).map_err(Error::Tree)?;
     if !Superblock::is_signed(&bytes) {
         return Ok(None);
@@ -125,7 +126,8 @@ pub fn check(
 ) -> Result<Checked, Error> {
     let tree = OpenTree::new(place)?;
     let superblock = tree.superblock.clone();
-    let (blocks, bytes) = (superblock.data_blocks, superblock.data_blocks * BLOCK_BYTES);
+    let blocks = superblock.data_blocks;
+    let bytes = superblock.data_blocks * BLOCK_BYTES;
     let available = if Arc::ptr_eq(image, &place.input) { place.at } else { image.size() };
     if available < bytes {
         let what = format!("the hash tree is about {blocks} blocks, and the image has {available} bytes");
@@ -133,7 +135,8 @@ pub fn check(
     }
     let checked = Checked { superblock, bytes, wrong_blocks: 0, wrong_tree: 0, unknown_blocks: 0 };
     let loaded = tree.layout.levels.iter().map(|_| Loaded::default()).collect();
-    let (salted, next) = (tree.salted.clone(), 0);
+    let salted = tree.salted.clone();
+    let next = 0;
     let mut checker = Checker { tree, root: *root, loaded, next, run: None, checked, found };
     checker.padding()?;
     hash_input(image, blocks, salted, resources, observer, &mut |digests| checker.compare(digests))?;
@@ -153,7 +156,8 @@ struct OpenTree<'p> {
 
 impl OpenTree<'_> {
     fn new(place: &TreePlace) -> Result<OpenTree<'_>, Error> {
-        let (mut bytes, size) = ([0; SIZE], place.input.size());
+        let mut bytes = [0; SIZE];
+        let size = place.input.size();
         if place.at.checked_add(SIZE as u64).is_none_or(|end| end > size) {
             let what = format!("the hash tree is cut off at byte {size}");
             return Err(Error::Superblock { what, expected: format!("a superblock at byte {}", place.at) });
@@ -226,7 +230,8 @@ impl Checker<'_> {
         if level == self.loaded.len() {
             return Ok(Some(self.root));
         }
-        let (holder, place) = (index / FANOUT, (index % FANOUT) as usize * DIGEST);
+        let holder = index / FANOUT;
+        let place = (index % FANOUT) as usize * DIGEST;
         if self.loaded[level].index != Some(holder) {
             self.load(level, holder)?;
         }
@@ -241,7 +246,8 @@ impl Checker<'_> {
         let offset = self.tree.start + self.tree.layout.levels[level].start + index * BLOCK_BYTES;
         let is_top = level + 1 == self.loaded.len();
         let loaded = &mut self.loaded[level];
-        (loaded.index, loaded.right) = (Some(index), false);
+        loaded.index = Some(index);
+        loaded.right = false;
         let Some(expected) = expected else { return Ok(()) };
         loaded.block.resize(BLOCK, 0);
         self.tree.place.input.read_at(offset, &mut loaded.block).map_err(Error::Tree)?;

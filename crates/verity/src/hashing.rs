@@ -111,7 +111,8 @@ pub(crate) fn hash_input(
 ) -> Result<(), Error> {
     let workers = resources.grant(&memory_plan(), observer).map_err(Error::Memory)?.workers;
     let mut map = resources.map(HashTask(salted), MapPlan { workers, window: AHEAD * IN_FLIGHT * workers.max(1) })?;
-    let (mut done, end) = (0, blocks * BLOCK_BYTES);
+    let mut done = 0;
+    let end = blocks * BLOCK_BYTES;
     let mut consumer = |hashed: Hashed| {
         done += hashed.digests.len() as u64 * BLOCK_BYTES;
         consume(&hashed.digests)?;

@@ -75,7 +75,8 @@ pub(crate) fn whole_blocks(bytes: u64) -> Result<u64, Error> {
 pub(crate) fn blocks_before_tree(bytes: u64) -> Option<u64> {
     let total = bytes.div_ceil(BLOCK_BYTES).min(MOST_BLOCKS);
     let with_tree = |blocks: u64| Layout::of(blocks).map_or(1, |layout| blocks + 1 + layout.bytes() / BLOCK_BYTES);
-    let (mut low, mut high) = (0, total);
+    let mut low = 0;
+    let mut high = total;
     while low < high {
         let middle = low + (high - low) / 2;
         if with_tree(middle) < total { low = middle + 1 } else { high = middle }

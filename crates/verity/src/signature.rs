@@ -178,7 +178,8 @@ fn block<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
 /// A block of a PEM file with lines of 64 characters: RFC 7468 has programs write no others, and read any.
 fn wrapped(block: &str) -> Zeroizing<String> {
     let mut lines = block.lines().map(str::trim);
-    let (first, mut rest) = (lines.next().unwrap_or_default(), lines.filter(|line| !line.is_empty()));
+    let first = lines.next().unwrap_or_default();
+    let mut rest = lines.filter(|line| !line.is_empty());
     // Large enough, so that no copy of a key stays behind where it grew.
     let mut body = Zeroizing::new(String::with_capacity(block.len()));
     let last = rest.try_fold((), |(), line| match line.starts_with("-----END ") {

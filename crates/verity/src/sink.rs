@@ -51,7 +51,8 @@ impl<S: Sink> HashingSink<S> {
     pub fn new(inner: S, salt: Salt, spool: File, config: Config) -> HashingSink<S> {
         let results = Results { leaves: Leaves::new(spool), spare: Vec::new() };
         let config = Config { budget: pass_window(), ..config };
-        let (piece, again) = (Vec::with_capacity(PIECE), BTreeSet::new());
+        let piece = Vec::with_capacity(PIECE);
+        let again = BTreeSet::new();
         HashingSink { inner, salt, config, map: None, results, piece, hashed: 0, appended: 0, again }
     }
 
@@ -75,7 +76,8 @@ impl<S: Sink> HashingSink<S> {
 
     /// Replaces the hashes of blocks that were written again.
     fn rehash(&mut self) -> Result<(), Error> {
-        let (salted, mut block) = (Salted::new(self.results.leaves.salt()), [0; BLOCK]);
+        let salted = Salted::new(self.results.leaves.salt());
+        let mut block = [0; BLOCK];
         for number in std::mem::take(&mut self.again) {
             self.inner.read_at(number * BLOCK_BYTES, &mut block).map_err(Error::Image)?;
             self.results.leaves.replace(number, &salted.digest(&block))?;

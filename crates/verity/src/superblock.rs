@@ -60,7 +60,8 @@ impl Superblock {
         }
         expect("data block size", word(64), BLOCK_BYTES)?;
         expect("hash block size", word(68), BLOCK_BYTES)?;
-        let (data_blocks, salt_size) = (number(&bytes[72..80]), number(&bytes[80..82]) as usize);
+        let data_blocks = number(&bytes[72..80]);
+        let salt_size = number(&bytes[80..82]) as usize;
         Layout::of(data_blocks)?;
         if salt_size > MOST_SALT {
             return Err(wrong(format!("the superblock's salt has {salt_size} bytes"), "256 at most"));

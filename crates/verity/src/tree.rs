@@ -26,18 +26,21 @@ pub fn write_tree(leaves: &mut Leaves, uuid: Option<Uuid>, out: &mut dyn Sink, a
     if leaves.count() == 0 {
         return Err(Error::Size { bytes: 0 });
     }
-    let (layout, salted) = (Layout::of(leaves.count())?, Salted::new(leaves.salt()));
+    let layout = Layout::of(leaves.count())?;
+    let salted = Salted::new(leaves.salt());
     let bytes = BLOCK_BYTES + layout.bytes();
     let levels = layout.levels.iter().map(|level| Open { start: at + BLOCK_BYTES + level.start, ..Open::default() });
     let mut writer = LevelWriter { levels: levels.collect(), salted, out, root: [0; DIGEST] };
-    let (mut first, mut buffer) = (0, [0; BLOCK]);
+    let mut first = 0;
+    let mut buffer = [0; BLOCK];
     while first < leaves.count() {
         let filled = leaves.read(first, &mut buffer)?;
         buffer[..filled].as_chunks().0.iter().try_for_each(|digest| writer.push(0, digest))?;
         first += FANOUT;
     }
     let root_hash = writer.finish()?;
-    let (data_blocks, salt) = (leaves.count(), leaves.salt().to_vec());
+    let data_blocks = leaves.count();
+    let salt = leaves.salt().to_vec();
     let superblock = Superblock { uuid: uuid.unwrap_or_else(|| Uuid::derived(&root_hash)), data_blocks, salt };
     let mut block = superblock.encode().to_vec();
     block.resize(BLOCK, 0);

@@ -112,8 +112,8 @@ fn compare_counts(old: &Counts, new: &Counts) -> Comparison {
     let named =
         |counts: &Counts| -> Vec<_> { counts.tasks.iter().map(|task| (task.name.clone(), task.clone())).collect() };
     found.pair(&named(old), &named(new), |case, old, new| {
-        let (work, size) =
-            (over(new.instructions as f64, old.instructions as f64), over(new.bytes as f64, old.bytes as f64));
+        let work = over(new.instructions as f64, old.instructions as f64);
+        let size = over(new.bytes as f64, old.bytes as f64);
         let worse = worse(&[("instructions", work, MAX_INSTRUCTIONS), ("size", size, 1.0)]);
         Change { case, work, size, worse, ..Change::default() }
     });
@@ -136,9 +136,10 @@ impl Comparison {
 
 fn measured_change(case: String, old: &Measured, new: &Measured) -> Change {
     let medians = |number: fn(&Cost) -> f64| over(new.spread(number).median, old.spread(number).median);
-    let (work, wall) = (medians(Cost::cpu), medians(|cost| cost.wall));
-    let (peak, size) =
-        (over(new.peak() as f64, old.peak() as f64), over(new.image_bytes as f64, old.image_bytes as f64));
+    let work = medians(Cost::cpu);
+    let wall = medians(|cost| cost.wall);
+    let peak = over(new.peak() as f64, old.peak() as f64);
+    let size = over(new.image_bytes as f64, old.image_bytes as f64);
     let worse = worse(&[("processor time", work, MAX_TIME), ("size", size, 1.0)]);
     Change { case, work, wall, peak, size, worse }
 }
@@ -260,7 +261,8 @@ mod tests {
 
     #[test]
     fn results_of_different_inputs_are_not_compared() {
-        let (old, mut new) = (report(vec![]), report(vec![]));
+        let old = report(vec![]);
+        let mut new = report(vec![]);
         new.machine = "two".into();
         assert_eq!(compare_reports(&old, &new).unwrap().notes.len(), 1);
         new.input.bytes = 6;

@@ -47,7 +47,9 @@ impl Counts {
 
 fn task(line: &str) -> Option<Task> {
     let mut cells = line.split(',');
-    let (name, instructions, bytes) = (cells.next()?, cells.next()?, cells.next()?);
+    let name = cells.next()?;
+    let instructions = cells.next()?;
+    let bytes = cells.next()?;
     let task = Task { name: name.to_owned(), instructions: instructions.parse().ok()?, bytes: bytes.parse().ok()? };
     cells.next().is_none().then_some(task)
 }

@@ -75,7 +75,8 @@ fn sample(path: &Path, size: usize, count: usize) -> Result<Vec<Vec<u8>>, String
 fn measure(candidates: Vec<Candidate>, blocks: &[Vec<u8>], size: usize) -> Result<Vec<Point>, String> {
     let mut encoders = Vec::new();
     for Candidate { codec, ours, level, mut compress } in candidates {
-        let (mut product, first) = (Vec::new(), &blocks[0]);
+        let mut product = Vec::new();
+        let first = &blocks[0];
         compress(first, &mut product)?; // fresh memory costs a page fault every 4 KiB
         encoders.push((Point { codec, ours, level, size, content: 0, stored: 0, seconds: 0.0 }, compress, product));
     }

@@ -24,7 +24,8 @@ fn pairs(mut names: Vec<String>) -> Vec<[String; 2]> {
 
 /// The part of a CSV file's name after the date.
 fn undated(name: &str) -> Option<&str> {
-    let (date, rest) = (name.get(..10)?, name.get(10..)?.strip_prefix('-')?.strip_suffix(".csv")?);
+    let date = name.get(..10)?;
+    let rest = name.get(10..)?.strip_prefix('-')?.strip_suffix(".csv")?;
     let digit =
         |(index, byte): (usize, u8)| if index == 4 || index == 7 { byte == b'-' } else { byte.is_ascii_digit() };
     date.bytes().enumerate().all(digit).then_some(rest)

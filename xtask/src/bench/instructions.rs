@@ -30,7 +30,8 @@ pub fn run(options: &Options) -> Result<(), String> {
     if tools::find("valgrind").is_none() {
         return Err("valgrind is not installed (apt-get install valgrind)".into());
     }
-    let (binary, directory) = (options.binary.path()?, work_directory(None)?.join("instructions"));
+    let binary = options.binary.path()?;
+    let directory = work_directory(None)?.join("instructions");
     std::fs::create_dir_all(&directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
     let counts = count(&binary, &directory);
     std::fs::remove_dir_all(&directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
@@ -41,7 +42,8 @@ pub fn run(options: &Options) -> Result<(), String> {
 
 fn count(binary: &Path, directory: &Path) -> Result<Counts, String> {
     let named = |path: &Path, cause: std::io::Error| format!("{}: {cause}", path.display());
-    let (bulk, tiny) = (directory.join("bulk.tar"), directory.join("tiny.tar"));
+    let bulk = directory.join("bulk.tar");
+    let tiny = directory.join("tiny.tar");
     generate::write_tar(&bulk, |sink| generate::mixed_bulk(sink, MEGABYTES)).map_err(|cause| named(&bulk, cause))?;
     generate::write_tar(&tiny, |sink| generate::many_files(sink, TINY_FILES)).map_err(|cause| named(&tiny, cause))?;
     let mut counts = Counts { machine: machine()?, tasks: Vec::new() };
@@ -58,8 +60,10 @@ fn count(binary: &Path, directory: &Path) -> Result<Counts, String> {
 /// not depend on timing.
 fn steps(directory: &Path) -> Result<Vec<Step>, String> {
     let path = |name: &str| shell::text(&directory.join(name)).map(str::to_owned);
-    let (bulk, tiny, image, tree) =
-        (path("bulk.tar")?, path("tiny.tar")?, path(&format!("{READ}.sqfs"))?, path("tree")?);
+    let bulk = path("bulk.tar")?;
+    let tiny = path("tiny.tar")?;
+    let image = path(&format!("{READ}.sqfs"))?;
+    let tree = path("tree")?;
     let mut steps = Vec::new();
     for codec in CODECS {
         let image = path(&format!("{codec}.sqfs"))?;

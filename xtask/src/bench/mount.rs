@@ -65,7 +65,8 @@ impl Row {
 
 pub fn run(options: &Options) -> Result<(), String> {
     let Options { input, block, .. } = options;
-    let (binary, image) = (options.binary.path()?, work_directory(None)?.join("mount.sqfs"));
+    let binary = options.binary.path()?;
+    let image = work_directory(None)?.join("mount.sqfs");
     let workers = options.jobs.unwrap_or_else(environment::processors).to_string();
     let argv = vec![shell::text(&binary)?.to_owned(), "mount".into(), "--jobs".into(), workers];
     let mut mounters = vec![Mounter { name: "packline", argv }];
@@ -100,7 +101,8 @@ fn table(rows: &[Row]) -> String {
     for row in rows {
         let ours = rows.iter().find(|other| other.task == row.task).unwrap_or(row);
         let each: Vec<String> = row.walls.iter().map(|wall| format!("{:.0}", row.bytes as f64 / 1e6 / wall)).collect();
-        let (middle, ratio) = (row.throughput(), ours.throughput() / row.throughput());
+        let middle = row.throughput();
+        let ratio = ours.throughput() / row.throughput();
         // Writing to a String cannot fail.
         let _ = writeln!(text, "| {} | {} | {middle:.0} | {ratio:.2} | {} |", row.task, row.program, each.join(" "));
     }
@@ -155,7 +157,9 @@ fn record(rows: &mut Vec<Row>, task: String, program: &str, bytes: u64, wall: f6
 /// Reads the whole file sequentially. Returns the number of bytes.
 fn whole(path: &Path) -> Result<u64, String> {
     let named = |cause: std::io::Error| format!("{}: {cause}", path.display());
-    let (mut file, mut buffer, mut bytes) = (File::open(path).map_err(named)?, vec![0; WHOLE_BYTES], 0);
+    let mut file = File::open(path).map_err(named)?;
+    let mut buffer = vec![0; WHOLE_BYTES];
+    let mut bytes = 0;
     loop {
         match file.read(&mut buffer).map_err(named)? {
             0 => return Ok(bytes),
@@ -181,6 +185,7 @@ fn random(path: &Path) -> Result<u64, String> {
 }
 
 fn read_at_random(file: &File, last: u64, seed: u64) -> std::io::Result<()> {
-    let (mut random, mut buffer) = (Random::new(seed), vec![0; READ_BYTES]);
+    let mut random = Random::new(seed);
+    let mut buffer = vec![0; READ_BYTES];
     (0..READS_A_THREAD).try_for_each(|_| file.read_exact_at(&mut buffer, random.below(last + 1)))
 }

@@ -55,7 +55,8 @@ struct Bench<'a> {
 }
 
 pub fn run(options: &Options) -> Result<(), String> {
-    let (binary, directory) = (options.binary.path()?, work_directory(options.work_dir.as_deref())?);
+    let binary = options.binary.path()?;
+    let directory = work_directory(options.work_dir.as_deref())?;
     let mut bench = Bench { options, binary, directory, rows: Vec::new() };
     bench.stored()?;
     for codec in &options.codecs {
@@ -83,7 +84,8 @@ impl Bench<'_> {
     }
 
     fn codec(&mut self, codec: &str) -> Result<(), String> {
-        let (old, filled) = (self.options.old.clone(), self.path("rebuild.filled"));
+        let old = self.options.old.clone();
+        let filled = self.path("rebuild.filled");
         let clean = self.clean(codec, &old, "rebuild.old.sqfs")?;
         remove(&filled)?;
         let cold = self.pack(codec, &old, "rebuild.sqfs", &["--cache", shell::text(&filled)?], 1)?;
@@ -106,8 +108,10 @@ impl Bench<'_> {
 
     /// The rebuilds of one tree. The cache is as the old tree left it, each time.
     fn rebuilds(&mut self, codec: &str, tree: &Path, clean: f64, image: &str) -> Result<(), String> {
-        let (cache, base) = (self.path("rebuild.cache"), self.path("rebuild.old.sqfs"));
-        let (cache_text, base_text) = (shell::text(&cache)?.to_owned(), shell::text(&base)?.to_owned());
+        let cache = self.path("rebuild.cache");
+        let base = self.path("rebuild.old.sqfs");
+        let cache_text = shell::text(&cache)?.to_owned();
+        let base_text = shell::text(&base)?.to_owned();
         for (means, with_cache, with_base) in MEANS {
             let mut words = Vec::new();
             if with_cache {
@@ -131,7 +135,9 @@ impl Bench<'_> {
 
     fn pack(&self, codec: &str, tree: &Path, image: &str, words: &[&str], runs: usize) -> Result<Vec<Cost>, String> {
         let image = self.path(image);
-        let (binary, tree, image) = (shell::text(&self.binary)?, shell::text(tree)?, shell::text(&image)?);
+        let binary = shell::text(&self.binary)?;
+        let tree = shell::text(tree)?;
+        let image = shell::text(&image)?;
         let mut argv = vec![binary, "pack", "--quiet", "--force", "-c", codec, "-b", &self.options.block_size];
         argv.extend_from_slice(words);
         argv.extend([tree, image]);
@@ -189,8 +195,11 @@ fn table(rows: &[Row]) -> String {
             .to_owned();
     for row in rows {
         let number = |number: fn(&Cost) -> f64| median(row.costs.iter().map(number));
-        let (cpu, wall, peak) = (number(Cost::cpu), number(|cost| cost.wall), number(|cost| cost.peak as f64) / 1e6);
-        let (share, equal) = (cpu / row.clean, if row.equal { "yes" } else { "NO" });
+        let cpu = number(Cost::cpu);
+        let wall = number(|cost| cost.wall);
+        let peak = number(|cost| cost.peak as f64) / 1e6;
+        let share = cpu / row.clean;
+        let equal = if row.equal { "yes" } else { "NO" };
         let Row { codec, tree, means, size, .. } = row;
         // Writing to a String cannot fail.
         let _ = writeln!(
@@ -206,7 +215,9 @@ fn csv(rows: &[Row]) -> String {
     let mut text = "codec,tree,means,run,cpu_s,wall_s,peak_bytes,image_bytes,equal\n".to_owned();
     for row in rows {
         for (run, cost) in row.costs.iter().enumerate() {
-            let (cpu, wall, peak) = (cost.cpu(), cost.wall, cost.peak);
+            let cpu = cost.cpu();
+            let wall = cost.wall;
+            let peak = cost.peak;
             let Row { codec, tree, means, size, equal, .. } = row;
             let _ = writeln!(text, "{codec},{tree},{means},{run},{cpu},{wall},{peak},{size},{equal}");
         }

@@ -71,7 +71,8 @@ struct Files {
 pub fn run(options: &Options) -> Result<(), String> {
     let directory = work_directory(options.work_dir.as_deref())?;
     // lrzip reads only files with this ending.
-    let (packed, unpacked) = (directory.join("stream.lrz"), directory.join("stream.back"));
+    let packed = directory.join("stream.lrz");
+    let unpacked = directory.join("stream.back");
     let files = Files { input: options.input.clone(), packed, unpacked };
     let candidates = candidates(options, &files)?;
     let mut rows: Vec<Row> = candidates.iter().map(|candidate| Row::new(&candidate.label)).collect();
@@ -126,7 +127,9 @@ impl Peer {
 impl Files {
     fn candidate(&self, label: String, compress: &str, decompress: &str, piped: bool) -> Candidate {
         let job = |line: &str, from: &Path, to: &Path| {
-            let (words, from_text, to_text) = (line.split(' '), from.to_string_lossy(), to.to_string_lossy());
+            let words = line.split(' ');
+            let from_text = from.to_string_lossy();
+            let to_text = to.to_string_lossy();
             match piped {
                 true => Job::new(line, &REDIRECTED.into_iter().chain([&*to_text]).chain(words).collect::<Vec<_>>())
                     .reading(from),
@@ -173,7 +176,8 @@ fn table(rows: &[Row], size: u64) -> String {
         // Writing to a String cannot fail.
         let _ = write!(text, "| {} | {} | {share:.3} |", row.label, row.size);
         for costs in [&row.compress, &row.decompress] {
-            let (wall, used) = (median(costs, |cost| cost.wall), median(costs, Cost::cpu));
+            let wall = median(costs, |cost| cost.wall);
+            let used = median(costs, Cost::cpu);
             let peak = median(costs, |cost| cost.peak as f64) / 1e6;
             let _ = write!(text, " {wall:.2} | {used:.2} | {peak:.0} |");
         }
@@ -188,7 +192,9 @@ fn csv(rows: &[Row]) -> String {
     for row in rows {
         for (direction, costs) in [("compress", &row.compress), ("decompress", &row.decompress)] {
             for (run, cost) in costs.iter().enumerate() {
-                let (wall, processor, peak) = (cost.wall, cost.cpu(), cost.peak);
+                let wall = cost.wall;
+                let processor = cost.cpu();
+                let peak = cost.peak;
                 let _ = writeln!(text, "{},{},{direction},{run},{wall},{processor},{peak}", row.label, row.size);
             }
         }

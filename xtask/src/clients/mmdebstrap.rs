@@ -28,7 +28,8 @@ fn exercise(run: &mut Run) -> Result<(), String> {
         "cd repository; {{ cat ../package/DEBIAN/control; echo Filename: hello.deb; {facts}; }} >Packages"
     ))?;
     run.plant("tree")?;
-    let (hook, repository) = ("--setup-hook='cp -a tree \"$1\"'", "\"deb [trusted=yes] copy:$PWD/repository ./\"");
+    let hook = "--setup-hook='cp -a tree \"$1\"'";
+    let repository = "\"deb [trusted=yes] copy:$PWD/repository ./\"";
     let select = "--mode=root --variant=extract --include=hello-test";
     run.succeeds(&format!("mmdebstrap {select} {hook} '' system.sqfs {repository}"))?;
     run.image_at("system.sqfs", 0, Times::Ignored)

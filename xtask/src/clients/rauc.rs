@@ -29,7 +29,8 @@ fn bundle(run: &mut Run, format: &str, options: &str) -> Result<(), String> {
     run.write(&format!("{format}/manifest.raucm"), &manifest)?;
     run.write(&format!("{format}/rootfs.img"), "root\n")?;
     run.succeeds(&format!("seq 100000 >{format}/app.img"))?;
-    let (keyring, keys) = ("--keyring=certificate.pem", "--cert=certificate.pem --key=key.pem");
+    let keyring = "--keyring=certificate.pem";
+    let keys = "--cert=certificate.pem --key=key.pem";
     run.succeeds(&format!("rauc {keys} bundle {options} {format} {format}.raucb"))?;
     run.prints(&format!("rauc {keyring} info --output-format=json-pretty {format}.raucb"), 0)?;
     run.succeeds(&format!("rauc {keyring} extract {format}.raucb {format}-extracted"))?;

@@ -72,7 +72,8 @@ impl Run {
             Programs::Peers => Path::new(ORIGINALS).join(name),
             Programs::Ours(links) => links.join(name),
         };
-        let (script, calls) = (self.replaced().join(name), self.calls());
+        let script = self.replaced().join(name);
+        let calls = self.calls();
         let lines = format!("#!/bin/sh\necho {name} >>'{}'\nexec '{}' \"$@\"\n", calls.display(), program.display());
         shell::write(&script, &lines)?;
         let executable = fs::set_permissions(&script, fs::Permissions::from_mode(0o755));

@@ -117,7 +117,8 @@ pub fn media(staging: &Staging) -> Result<Vec<Part>, String> {
 pub fn many_small(staging: &Staging) -> Result<Vec<Part>, String> {
     let tree = staging.create_directory("unpacked")?;
     let part = unpack(staging, SOURCE, &tree)?;
-    let (packed, archive) = (tree.join(format!("usr/src/{SOURCE}.tar.xz")), staging.scratch(&staging.corpus.tar()));
+    let packed = tree.join(format!("usr/src/{SOURCE}.tar.xz"));
+    let archive = staging.scratch(&staging.corpus.tar());
     let sink = fs::File::create(&archive).map_err(|cause| with_path(&archive, &cause))?;
     shell::run_here(staging.command("xz").args(["--decompress", "--stdout"]).arg(packed).stdout(sink))?;
     staging.tree_of_tar()?;

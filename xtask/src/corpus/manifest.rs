@@ -75,7 +75,8 @@ impl Manifest {
     }
 
     fn drift_of_parts(&self, pinned: &Manifest) -> Vec<String> {
-        let (here, there) = (self.by_part(), pinned.by_part());
+        let here = self.by_part();
+        let there = pinned.by_part();
         let gone = there.iter().filter(|(key, _)| !here.contains_key(*key));
         let gone =
             gone.map(|((name, _), part)| format!("{name}: {} was pinned and is missing", version_and_digest(part)));

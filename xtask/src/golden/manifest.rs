@@ -55,7 +55,8 @@ fn entry(line: &str) -> Option<(String, String)> {
 /// A line for each case whose output differs from the recorded one.
 pub fn differences(recorded: &Entries, found: &Outputs) -> Vec<String> {
     let differ = found.iter().filter_map(|(line, new)| {
-        let (old, new) = (recorded.get(line)?, new.as_ref().unwrap_or_else(|cause| cause));
+        let old = recorded.get(line)?;
+        let new = new.as_ref().unwrap_or_else(|cause| cause);
         (new != old).then(|| format!("{line}\n  recorded {old}\n  found    {new}"))
     });
     differ.collect()

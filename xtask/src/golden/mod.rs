@@ -46,7 +46,8 @@ pub fn run(options: &Options) -> Result<(), String> {
 }
 
 fn compare(recorded: &Entries, found: &Outputs) -> Result<(), String> {
-    let (cases, differences) = (recorded.len(), manifest::differences(recorded, found));
+    let cases = recorded.len();
+    let differences = manifest::differences(recorded, found);
     if differences.is_empty() {
         shell::print(&format!("{cases} outputs equal those on record"));
         return Ok(());
@@ -60,7 +61,8 @@ fn outputs<'a>(binary: &Path, lines: impl Iterator<Item = &'a String> + Send) ->
     let directory = tempfile::tempdir_in(&target).map_err(|cause| format!("{}: {cause}", target.display()))?;
     let inputs = directory.path().join("in");
     inputs::make(&inputs)?;
-    let (queue, found) = (Mutex::new(lines.enumerate()), Mutex::new(Outputs::new()));
+    let queue = Mutex::new(lines.enumerate());
+    let found = Mutex::new(Outputs::new());
     let next = || queue.lock().ok()?.next();
     let work = || {
         while let Some((index, line)) = next() {

@@ -59,7 +59,8 @@ impl Checks {
 }
 
 fn growth(checks: &mut Checks, kind: Kind, counts: [u64; 2], budget: u64) -> Result<(), String> {
-    let (mut all, name) = (Vec::new(), kind.name());
+    let mut all = Vec::new();
+    let name = kind.name();
     for count in counts {
         checks.pack(kind, count, &["-c", "lz4"])?;
         let mut costs = Vec::new();

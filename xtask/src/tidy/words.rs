@@ -34,7 +34,9 @@ fn in_text(text: &str) -> impl Iterator<Item = String> {
 
 /// The code of a line without the content of its string literals, and its comment. Literals of several lines are not recognised.
 fn split(line: &str) -> (String, &str) {
-    let (mut code, mut quoted, mut escaped) = (String::new(), false, false);
+    let mut code = String::new();
+    let mut quoted = false;
+    let mut escaped = false;
     for (at, byte) in line.char_indices() {
         match byte {
             '/' if !quoted && line[at..].starts_with("//") => return (code, &line[at..]),

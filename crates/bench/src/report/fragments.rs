@@ -41,12 +41,14 @@ impl Fragments<'_> {
 }
 
 fn saving(with: Option<Way>, without: Option<Way>) -> Option<f64> {
-    let (with, without) = (with?, without?);
+    let with = with?;
+    let without = without?;
     (without.image_bytes > 0).then(|| 1.0 - with.image_bytes as f64 / without.image_bytes as f64)
 }
 
 fn speedup_kept(with: Option<Way>, without: Option<Way>) -> Option<f64> {
-    let (with, without) = (with?.speedup?, without?.speedup?);
+    let with = with?.speedup?;
+    let without = without?.speedup?;
     (without > 0.0).then(|| with / without)
 }
 

@@ -25,7 +25,9 @@ pub(super) fn ratio(value: f64) -> String {
 
 /// A ratio with its spread: `0.83 (0.80–0.91)`, or without one that is shown as nothing.
 pub(super) fn spread_ratio(spread: Spread) -> String {
-    let (least, median, most) = (ratio(spread.least), ratio(spread.median), ratio(spread.most));
+    let least = ratio(spread.least);
+    let median = ratio(spread.median);
+    let most = ratio(spread.most);
     if least == most { median } else { format!("{median} ({least}–{most})") }
 }
 
@@ -90,7 +92,8 @@ pub(crate) fn binary_bytes(bytes: u64) -> String {
 pub(super) fn range(numbers: impl IntoIterator<Item = f64>, show: fn(f64) -> String) -> Option<String> {
     let wider = |(least, most): (f64, f64), (one, _): (f64, f64)| (least.min(one), most.max(one));
     let (least, most) = numbers.into_iter().map(|one| (one, one)).reduce(wider)?;
-    let (least, most) = (show(least), show(most));
+    let least = show(least);
+    let most = show(most);
     Some(if least == most { least } else { format!("{least} to {most}") })
 }
 

@@ -164,7 +164,8 @@ mod tests {
     #[test]
     fn stream_is_compared_with_the_first_image_of_its_codec() {
         let mut stream = measured("zstd", 1, &[4.0]);
-        (stream.case.block_size, stream.case.tails) = (0, Tails::Unknown);
+        stream.case.block_size = 0;
+        stream.case.tails = Tails::Unknown;
         let mut later = measured("packline", 1, &[2.0]);
         later.case.block_size = 8192;
         let all = [measured("packline", 1, &[1.0]), later, stream.clone()];

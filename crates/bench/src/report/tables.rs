@@ -116,7 +116,8 @@ pub(super) fn storage(report: &Report) -> Option<String> {
 fn counted(report: &Report) -> Option<String> {
     let programs = report.measured.iter().map(|measured| measured.runs.len());
     let counts = || programs.clone().chain(report.codecs.iter().map(|codec| codec.compress.len()));
-    let (least, most) = (counts().min()?, counts().max()?);
+    let least = counts().min()?;
+    let most = counts().max()?;
     let count = if least == most { most.to_string() } else { format!("{least} to {most}") };
     Some(format!("{count} counted, {} before them to warm up", report.warmups))
 }

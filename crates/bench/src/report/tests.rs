@@ -102,7 +102,8 @@ fn json_has_what_follows_from_the_runs() {
     let report = realistic(&[1, 4]);
     let text = json(&report);
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let (ours, peer) = (&value["measured"][1], &value["measured"][3]);
+    let ours = &value["measured"][1];
+    let peer = &value["measured"][3];
     assert_eq!((ours["program"].as_str(), ours["jobs"].as_u64()), (Some("packline"), Some(4)));
     let found = scaling(&report.measured[1], &report.measured);
     // Reading JSON may round the last digit.

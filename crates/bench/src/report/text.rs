@@ -60,12 +60,14 @@ fn list(out: &mut String, mark: &str, sentences: &[String]) {
 
 /// Wraps a sentence; lines after the first are indented. A word longer than a line is broken.
 fn wrap(out: &mut String, sentence: &str) {
-    let (mut line, mut length) = (String::new(), 0);
+    let mut line = String::new();
+    let mut length = 0;
     for word in sentence.split(' ') {
         let mut word: Vec<char> = word.chars().collect();
         if length > 0 && length + 1 + word.len() > WIDTH {
             out.push_str(&format!("{line}\n"));
-            (line, length) = ("  ".to_owned(), 2);
+            line = "  ".to_owned();
+            length = 2;
         } else if length > 0 {
             line.push(' ');
             length += 1;
@@ -73,7 +75,8 @@ fn wrap(out: &mut String, sentence: &str) {
         while length + word.len() > WIDTH {
             line.extend(word.drain(..WIDTH - length));
             out.push_str(&format!("{line}\n"));
-            (line, length) = ("  ".to_owned(), 2);
+            line = "  ".to_owned();
+            length = 2;
         }
         length += word.len();
         line.extend(word);

@@ -108,7 +108,8 @@ impl<'f, 'a> Timed<'f, 'a> {
         }
         let mut winners: Vec<(&str, Vec<String>)> = Vec::new();
         for winner in firsts.into_iter().filter_map(|first| self.winner(first)) {
-            let (program, name) = (winner.measured.case.program.as_str(), self.configuration(&winner.measured.case));
+            let program = winner.measured.case.program.as_str();
+            let name = self.configuration(&winner.measured.case);
             match winners.iter_mut().find(|(known, _)| *known == program) {
                 Some((_, names)) => names.push(name),
                 None => winners.push((program, vec![name])),

@@ -173,7 +173,8 @@ impl Finder {
     #[inline(always)]
     fn look_ahead(&self, src: &[u8], at: usize) -> Slots {
         let Some(place) = Place::new(src, at) else { return [0; 4] };
-        let (now, bits) = (place.now(), self.effort.bits);
+        let now = place.now();
+        let bits = self.effort.bits;
         let later = spread(place.later());
         let slots = [slot(now << 40, bits), slot(now << 32, bits), slot(now << 16, bits), slot(now ^ later, bits)];
         for (table, slot) in [&self.three, &self.four, &self.six, &self.twelve].into_iter().zip(slots) {

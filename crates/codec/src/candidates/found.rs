@@ -76,7 +76,8 @@ impl Found {
         grow(&mut self.continued, size);
         grow(&mut self.list, size * KEPT + SPARE);
         self.starts.resize((size + 1).max(self.starts.len()), 0);
-        (self.positions, self.count) = (0, 0);
+        self.positions = 0;
+        self.count = 0;
     }
 
     /// Where the candidates of the next position are written before it is added.

@@ -24,7 +24,9 @@ pub(super) static LENGTHS: [u16; LONGEST + 1] = lengths();
 
 const fn lengths() -> [u16; LONGEST + 1] {
     let mut lengths = [0; LONGEST + 1];
-    let (mut common, mut length, mut next) = (SHORTEST, SHORTEST, 0);
+    let mut common = SHORTEST;
+    let mut length = SHORTEST;
+    let mut next = 0;
     while common <= LONGEST {
         if common <= DISTINCT {
             length = common;

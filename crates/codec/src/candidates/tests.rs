@@ -33,7 +33,8 @@ fn check(src: &[u8], search: Search) {
     for (at, (continued, candidates)) in fresh.iter().enumerate() {
         assert!(candidates.len() <= 4 && candidates.is_sorted_by_key(|candidate| candidate.length()));
         for candidate in candidates.iter().chain(Some(continued).filter(|candidate| candidate.length() > 0)) {
-            let (length, distance) = (candidate.length(), candidate.distance() as usize);
+            let length = candidate.length();
+            let distance = candidate.distance() as usize;
             assert!((3..=LONGEST).contains(&length) && (1..=at).contains(&distance));
             assert_eq!(src[at..at + length], src[at - distance..][..length]);
         }

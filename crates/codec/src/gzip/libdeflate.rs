@@ -88,7 +88,8 @@ impl Inflater {
 
     /// Returns the library's code, the bytes read and the bytes written.
     fn inflate(&mut self, src: &[u8], dst: &mut [u8]) -> (sys::libdeflate_result, usize, usize) {
-        let (mut taken, mut made) = (0, 0);
+        let mut taken = 0;
+        let mut made = 0;
         // SAFETY: the context lives; both buffers are valid for the lengths given and do not overlap; the two counters
         // are valid for writing.
         let code = unsafe {
@@ -108,7 +109,8 @@ impl Inflater {
 
 impl Decoder for Inflater {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        let (size, capacity) = (src.len(), dst.len());
+        let size = src.len();
+        let capacity = dst.len();
         let bad = |reason| Err(CodecError::Malformed { codec: NAME, size, reason });
         match self.inflate(src, dst) {
             (sys::libdeflate_result_LIBDEFLATE_SUCCESS, taken, made) if taken == size => Ok(made),

@@ -29,7 +29,8 @@ impl Zlib {
     pub(crate) fn new(level: u32, window: u32) -> Result<Self, CodecError> {
         // zlib requires zeros before initialisation: no state, and a null allocator, which it replaces by its own.
         let mut memory = Box::new(MaybeUninit::<sys::z_stream>::zeroed());
-        let (level, window) = (level as c_int, window as c_int);
+        let level = level as c_int;
+        let window = window as c_int;
         // SAFETY: the pointer is valid and points to zeros; the size and version are those of the linked library.
         let code = unsafe {
             sys::deflateInit2_(

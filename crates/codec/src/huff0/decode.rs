@@ -81,7 +81,8 @@ fn lanes(block: &[u8], start: usize, out: usize) -> Result<[Lane; 4], &'static s
         return Err("four streams for too few bytes");
     }
     let first = start + JUMP;
-    let (second, third) = (first + size(0), first + size(0) + size(1));
+    let second = first + size(0);
+    let third = first + size(0) + size(1);
     let fourth = third + size(2);
     Ok([
         Lane::new(block, first, second, 0..quarter)?,

@@ -45,7 +45,8 @@ impl Distribution {
     pub(super) fn write(&self, out: &mut [u8]) -> Option<usize> {
         let mut bits = Forward::new(out);
         bits = bits.put(u64::from(self.log - MIN_LOG), 4)?;
-        let (mut left, mut weight) = (1 << self.log, 0);
+        let mut left = 1 << self.log;
+        let mut weight = 0;
         while left > 0 {
             let states = self.states[weight];
             weight += 1;
@@ -68,7 +69,8 @@ impl Distribution {
             return Err("a distribution of weights with more than 64 states");
         }
         let mut states = [0; WEIGHTS];
-        let (mut left, mut weight) = (1_u32 << log, 0);
+        let mut left = 1_u32 << log;
+        let mut weight = 0;
         while left > 0 {
             let found = bits.number(left + 1) as i32 - 1;
             *states.get_mut(weight).ok_or("a distribution of weights that names one over 12")? = found;

@@ -102,10 +102,12 @@ fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, out: &mut [u8], tail: Ta
     // While two whole words may be written, even if few of their bits are used.
     while let Some(to) = left.first_chunk_mut::<16>() {
         let Some((others, [former, latter])) = groups.split_last_chunk() else { break };
-        let (latter, former) = (join(latter, codes), join(former, codes));
+        let latter = join(latter, codes);
+        let former = join(former, codes);
         let done = held.put(latter, to, 0);
         let done = held.put(former, to, done);
-        (left, groups) = (&mut left[done..], others);
+        left = &mut left[done..];
+        groups = others;
     }
     let Tail { size, held, bits } = held.tail(whole - left.len());
     let mut end = Forward::resumed(out, size, held, bits)?;
@@ -150,7 +152,8 @@ impl Held {
 /// depend on other groups, so groups overlap in the processor.
 #[inline(always)]
 fn join<const SIZE: usize>(group: &[u8; SIZE], codes: &Codes) -> (u64, u32) {
-    let (mut code, mut lengths) = (0, 0_u64);
+    let mut code = 0;
+    let mut lengths = 0_u64;
     for symbol in group.iter().rev() {
         let packed = codes.of[usize::from(*symbol)];
         // The lengths in the lowest bits are added too and stay below the 56 bits that are used.

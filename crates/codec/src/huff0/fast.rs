@@ -184,10 +184,12 @@ impl<const LANES: usize> Words<LANES> {
 fn singles<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [Lane; LANES], work: &mut Work) {
     let Some(mut words) = Words::new(work.block, lanes) else { return };
     let table = &work.tables.single;
-    let (first, last) = (&lanes[0], &lanes[LANES - 1]);
+    let first = &lanes[0];
+    let last = &lanes[LANES - 1];
     // The outputs of the lanes lie at equal distances, and the last one is not longer than the others.
     let apart = (last.next - first.next) / LANES.saturating_sub(1).max(1);
-    let (mut out, mut left) = (work.out[first.next..].as_mut_ptr(), last.stop - last.next);
+    let mut out = work.out[first.next..].as_mut_ptr();
+    let mut left = last.stop - last.next;
     let end = left;
     loop {
         let steps = words.steps(work.block).min(left / PER);

@@ -64,7 +64,9 @@ pub(super) fn decompress(decoder: &mut Huff0Decoder, src: &[u8], dst: &mut [u8])
     if src.is_empty() {
         return Err(malformed("no block"));
     }
-    let (mut rest, mut made, capacity) = (src, 0, dst.len());
+    let mut rest = src;
+    let mut made = 0;
+    let capacity = dst.len();
     while !rest.is_empty() {
         let block = Block::split(&mut rest).map_err(malformed)?;
         let too_long = CodecError::TooLong { codec: NAME, size: src.len(), capacity };

@@ -68,7 +68,8 @@ const DIGIT: u32 = 7;
 
 /// Sorts the symbols that occur, the rarest first, and returns their number.
 fn sort(counts: &[u32; SYMBOLS], sorted: &mut [u32; SYMBOLS]) -> usize {
-    let (mut symbols, mut all) = (0, 0);
+    let mut symbols = 0;
+    let mut all = 0;
     for (symbol, count) in counts.iter().enumerate() {
         sorted[symbols] = key(symbol, *count);
         symbols += usize::from(*count > 0);
@@ -109,11 +110,13 @@ fn huffman(sorted: &[u32], at: &mut [usize; 64]) {
     let mut nodes = [u32::MAX; SYMBOLS + 2];
     let mut parents = [0_u8; SYMBOLS + 2];
     let mut leaf_parents = [0_u8; SYMBOLS + 2];
-    let (mut leaf, mut node) = (0, 0);
+    let mut leaf = 0;
+    let mut node = 0;
     for made in 0..symbols - 1 {
         // Loads both candidates of both queues at once: waiting for the first before loading the second would take twice as long.
         let ([one, two], [near, far]) = ([leaves[leaf], leaves[leaf + 1]], [nodes[node], nodes[node + 1]]);
-        let (both, neither) = (two <= near, far < one);
+        let both = two <= near;
+        let neither = far < one;
         let mixed = if neither { near.wrapping_add(far) } else { one.wrapping_add(near) };
         nodes[made] = if both { one.wrapping_add(two) } else { mixed };
         // Writes both places: entries not consumed are overwritten later.

@@ -38,7 +38,8 @@ impl Tables {
             let run = 1 << (self.log - bits);
             let (filled, rest) = table.split_at_mut(these.len() * run);
             fill(filled, these, run, bits as u16);
-            (symbols, table) = (others, rest);
+            symbols = others;
+            table = rest;
         }
     }
 
@@ -61,7 +62,8 @@ impl Tables {
             let run = 1 << (LOG - bits);
             let end = next + usize::from(*count) * run;
             follow::<LOG>(single, bits, &mut followers[..run]);
-            let (from, to) = (&single[next..end], &mut self.multiple[next..end]);
+            let from = &single[next..end];
+            let to = &mut self.multiple[next..end];
             match run {
                 1 => put_before::<1>(from, to, &followers[..1]),
                 2 => put_before::<2>(from, to, &followers[..2]),
@@ -94,8 +96,9 @@ fn follow<const LOG: u32>(single: &[u16], bits: u32, followers: &mut [u32]) {
 /// Prepends each symbol of a run to its followers, `RUN` entries at a time.
 #[inline(always)]
 fn put_before<const RUN: usize>(from: &[u16], to: &mut [u32], followers: &[u32]) {
-    let (from, to, followers) =
-        (from.as_chunks::<RUN>().0, to.as_chunks_mut::<RUN>().0, followers.as_chunks::<RUN>().0);
+    let from = from.as_chunks::<RUN>().0;
+    let to = to.as_chunks_mut::<RUN>().0;
+    let followers = followers.as_chunks::<RUN>().0;
     for (from, to) in from.chunks_exact(followers.len()).zip(to.chunks_exact_mut(followers.len())) {
         let own = u32::from(from[0][0]) + (1 << 6);
         for (to, followers) in to.iter_mut().zip(followers) {

@@ -124,7 +124,8 @@ fn check_lengths(counts: &[u32; SYMBOLS], limit: u32, part: u64) {
     let sum: u32 = used.map(|(bits, _)| 1 << (limit - u32::from(*bits))).sum();
     assert_eq!(sum, 1 << limit);
     assert!(lengths.longest <= limit);
-    let (found, best) = (lengths.total(counts), best(counts, limit));
+    let found = lengths.total(counts);
+    let best = best(counts, limit);
     assert!(found >= best && found <= best + best / part + 8, "{found} bits, and {best} would do");
 }
 

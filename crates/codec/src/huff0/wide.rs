@@ -51,12 +51,14 @@ impl Words {
     fn write(&self, to: &mut [u8; SPACE], tail: &mut Tail, longest: __m512i) {
         let mut pen = Pen { to, done: 0, held: tail.held, bits: tail.bits };
         if _mm512_cmpgt_epi64_mask(self.eight_lengths, longest) & 0x55 == 0 {
-            let (words, lengths) = (values(self.eights), values(self.eight_lengths));
+            let words = values(self.eights);
+            let lengths = values(self.eight_lengths);
             for place in [6, 4, 2, 0] {
                 pen.put(words[place], lengths[place]);
             }
         } else {
-            let (words, lengths) = (values(self.fours), values(self.lengths));
+            let words = values(self.fours);
+            let lengths = values(self.lengths);
             for place in (0..8).rev() {
                 pen.put(words[place], lengths[place]);
             }

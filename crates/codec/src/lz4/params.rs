@@ -24,7 +24,8 @@ impl Lz4Params {
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
         let mut params = Lz4Params::default();
-        let (mut level, mut acceleration) = (None, None);
+        let mut level = None;
+        let mut acceleration = None;
         for item in items(NAME, list) {
             match item.key {
                 "hc" => {

@@ -114,7 +114,8 @@ impl Coder {
 
     #[inline(always)]
     fn encode_repeat(&mut self, range: &mut RangeEncoder, symbol: Symbol, position: usize) {
-        let (choice, state) = (symbol.what - 1, self.past.state);
+        let choice = symbol.what - 1;
+        let state = self.past.state;
         let [not_first, not_second, not_third] = &mut self.model.is_older[state.index()];
         range.bit(not_first, u32::from(choice > 0));
         if choice == 0 {

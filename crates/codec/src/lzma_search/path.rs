@@ -88,7 +88,8 @@ impl Path {
     pub(super) fn find(&mut self, window: &Window, past: Past, out: &mut Vec<Symbol>) {
         self.arrivals.fill(UNREACHED);
         let Path { prices, arrivals, joined, settled } = self;
-        let (by_literal, by_short) = (INFINITE, INFINITE);
+        let by_literal = INFINITE;
+        let by_short = INFINITE;
         let walk = Walk {
             window,
             prices,
@@ -120,7 +121,8 @@ impl Path {
                 }
                 JOINED => {
                     let joined = self.joined[at];
-                    let (first, rest) = (usize::from(joined.first), usize::from(joined.rest));
+                    let first = usize::from(joined.first);
+                    let rest = usize::from(joined.rest);
                     out.push(Symbol::repeat(rest, 0));
                     out.push(Symbol::LITERAL);
                     at -= rest + 1 + first;

@@ -20,7 +20,8 @@ const fn prices() -> [u8; 128] {
     while index < 128 {
         // In the middle of the interval, as a fraction of 2^16.
         let mut number = (index as u64 * 2 + 1) << 8;
-        let (mut bits, mut step) = (0, 0);
+        let mut bits = 0;
+        let mut step = 0;
         while step < 4 {
             number *= number;
             bits <<= 1;
@@ -74,7 +75,8 @@ fn tree(probabilities: &[Probability], bits: u32, out: &mut [u32]) {
 }
 
 fn reverse_tree(probabilities: &[Probability], bits: u32, number: usize) -> u32 {
-    let (mut node, mut sum) = (1, 0);
+    let mut node = 1;
+    let mut sum = 0;
     for index in 0..bits {
         let bit = number >> index & 1;
         sum += price(probabilities[node], bit);

@@ -60,7 +60,8 @@ impl LzmaSearch {
             for contexts in others(best) {
                 let size = kept.size(text, contexts);
                 if size < least {
-                    (least, best) = (size, contexts);
+                    least = size;
+                    best = contexts;
                 }
             }
         }

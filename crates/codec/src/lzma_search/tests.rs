@@ -77,7 +77,8 @@ fn worst_inputs() {
 #[test]
 fn plain_chunks_between_coded_ones() {
     let mut random = Random::new(5);
-    let (text, noise) = (random.prose(150_000), random.noise(150_000));
+    let text = random.prose(150_000);
+    let noise = random.noise(150_000);
     for spec in specs() {
         let mut pair = Pair::new(&spec, LARGEST);
         for pieces in [&[&text, &noise, &text, &noise][..], &[&noise, &text, &noise, &text], &[&noise, &noise, &text]] {

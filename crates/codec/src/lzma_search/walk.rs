@@ -84,7 +84,8 @@ impl Walk<'_> {
             let longest = self.leave(price);
             if longest >= self.window.nice {
                 self.at += longest;
-                (self.by_literal, self.by_short) = (INFINITE, INFINITE);
+                self.by_literal = INFINITE;
+                self.by_short = INFINITE;
                 self.reach = self.at;
             } else {
                 self.at += 1;
@@ -151,7 +152,8 @@ impl Walk<'_> {
         let window = self.window;
         let at = window.start + self.at;
         let rest = (window.part.1 - at).min(LONGEST);
-        let (state, position) = (self.past.state, window.contexts.of_position(at));
+        let state = self.past.state;
+        let position = window.contexts.of_position(at);
         let now = eight(window.text, at);
         let literals = window.literals(at);
         let last = self.past.distances[0] as usize;
@@ -170,7 +172,8 @@ impl Walk<'_> {
         let index = at - window.part.0;
         let continued = window.found.continued(index);
         if continued.length() > 0 {
-            let (length, distance) = (continued.length().min(rest), continued.distance());
+            let length = continued.length().min(rest);
+            let distance = continued.distance();
             let (of_distance, shorter) = self.prices.of_distance(distance - 1);
             let offer = Offer { price: price + of_distance, choice: CONTINUED, distance, length };
             self.offer_found(&offer, shorter, SHORTEST, position);
@@ -178,7 +181,8 @@ impl Walk<'_> {
         }
         let mut first = SHORTEST;
         for (choice, candidate) in (FOUND..).zip(window.found.at(index)) {
-            let (length, distance) = (candidate.length().min(rest), candidate.distance());
+            let length = candidate.length().min(rest);
+            let distance = candidate.distance();
             let (of_distance, shorter) = self.prices.of_distance(distance - 1);
             let offer = Offer { price: price + of_distance, choice, distance, length };
             self.offer_found(&offer, shorter, first, position);

@@ -31,7 +31,8 @@ struct Machine<'a> {
 
 /// Decompresses `src` into `dst`; returns the bytes written.
 pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-    let (size, capacity) = (src.len(), dst.len());
+    let size = src.len();
+    let capacity = dst.len();
     let mut machine = Machine { src, dst, read: 0, written: 0, run: 0 };
     machine.run().map_err(|wrong| match wrong {
         Wrong::Malformed(reason) => CodecError::Malformed { codec: NAME, size, reason },

@@ -29,7 +29,8 @@ impl Fast {
     pub fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Option<usize> {
         self.table.fill(0);
         let mut out = Writer::new(out);
-        let (mut at, mut done) = (1, 0);
+        let mut at = 1;
+        let mut done = 0;
         let mut misses = 1 << PATIENCE;
         while at + MARGIN < src.len() {
             let now = four(src, at);
@@ -44,7 +45,8 @@ impl Fast {
             let mut start = at;
             let mut source = before;
             while start > done && source > 0 && src[start - 1] == src[source - 1] {
-                (start, source) = (start - 1, source - 1);
+                start = start - 1;
+                source = source - 1;
             }
             let length = match_length(src, before + 4, at + 4) + 4 + (at - start);
             out.step(&src[done..start], Match { length, distance: at - before })?;

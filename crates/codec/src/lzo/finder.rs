@@ -113,7 +113,8 @@ impl Search<'_> {
         let place = Place::new(self.src, self.at).filter(|_| self.at + MARGIN <= self.src.len());
         self.at += 1;
         let place = place?;
-        let (now, low) = (place.now(), place.at() as u16);
+        let now = place.now();
+        let low = place.at() as u16;
         let tables = &mut *self.tables;
         let earlier = Earlier {
             two: std::mem::replace(&mut tables.two[slot(now << 48, BITS2)], low),

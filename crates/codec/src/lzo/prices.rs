@@ -82,7 +82,8 @@ impl Prices {
             0 => Step::Literal,
             MATCH => {
                 let Chosen(found) = self.found[index];
-                let (kind, length) = (found >> KIND_SHIFT, found & ((1 << KIND_SHIFT) - 1));
+                let kind = found >> KIND_SHIFT;
+                let length = found & ((1 << KIND_SHIFT) - 1);
                 short(length.into(), spot.longest()[usize::from(kind % 3)].distance())
             }
             _ if state == RUN => short(M1_FAR_LENGTH, spot.longest()[1].distance()),
@@ -134,7 +135,8 @@ fn cheapest(spot: &Spot, ahead: &[i16]) -> (i16, Chosen) {
     if far < 3 {
         return (i16::MAX, Chosen(0));
     }
-    let (short, medium) = (near.min(M2_LONGEST), middle.min(M3_SHORT));
+    let short = near.min(M2_LONGEST);
+    let medium = middle.min(M3_SHORT);
     let mut best = if near > 2 { cost(0, short, 2) } else { u32::MAX };
     best = best.min(if medium > short { cost(1, medium, 3) } else { u32::MAX });
     if middle > M3_SHORT {

@@ -108,7 +108,10 @@ fn one_match(run: usize, found: Match) {
 fn strength_costs_time_and_saves_bytes() {
     let text = wordy(100_000, 3, 2000);
     let size = |list: &str| compressed(&LzoParams::parse(list).unwrap(), &text).len();
-    let (fast, weak, usual, best) = (size("algorithm=lzo1x_1"), size("level=1"), size("level=8"), size("level=9"));
+    let fast = size("algorithm=lzo1x_1");
+    let weak = size("level=1");
+    let usual = size("level=8");
+    let best = size("level=9");
     assert!(best <= usual && usual < weak && weak < fast, "{best} {usual} {weak} {fast}");
 }
 

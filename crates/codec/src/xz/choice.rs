@@ -37,7 +37,8 @@ pub(super) fn contexts(block: &[u8]) -> Contexts {
             at += same.count().min(64);
             continue;
         }
-        let (byte, before) = (usize::from(block[at]), block[at - 1]);
+        let byte = usize::from(block[at]);
+        let before = block[at - 1];
         for (index, contexts) in CONTEXTS.iter().enumerate() {
             let context = ((at & ((1 << contexts.lp) - 1)) << contexts.lc) + (usize::from(before) >> (8 - contexts.lc));
             counts[index * 16 + context % 16][byte] += 1;
@@ -47,7 +48,8 @@ pub(super) fn contexts(block: &[u8]) -> Contexts {
     let costs = [0, 1, 2, 3].map(|index| counts[index * 16..][..16].iter().map(cost).sum::<u64>());
     let mut best = 0;
     for index in 1..CONTEXTS.len() {
-        let (cost, least) = (costs[index], costs[best]);
+        let cost = costs[index];
+        let least = costs[best];
         if cost < if best == 0 { least - least / 200 } else { least } {
             best = index;
         }

@@ -46,7 +46,8 @@ impl XzEncoder {
     fn search_each(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let XzEncoder { search: Some(search), settings, variants, spare, .. } = self else { return Ok(None) };
         let dictionary = settings.dictionary(src.len());
-        let (mut best, mut again) = (None, None);
+        let mut best = None;
+        let mut again = None;
         for bcj in variants {
             let before = best;
             best = keep_smallest(best, out, spare, |dst| encode_stream(search, *bcj, dictionary, src, dst))?;
@@ -175,7 +176,9 @@ impl StreamDecoder {
 
 impl Decoder for StreamDecoder {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        let (codec, size, capacity) = (self.stream.codec(), src.len(), dst.len());
+        let codec = self.stream.codec();
+        let size = src.len();
+        let capacity = dst.len();
         let bad = |reason| Err(CodecError::Malformed { codec, size, reason });
         match self.stream.decode(self.format, self.memory, src, dst)? {
             Code::Ended { read, written } if read == size => Ok(written),

@@ -39,7 +39,8 @@ fn machine(block: &[u8]) -> Option<&'static [Bcj]> {
     if !header.starts_with(b"\x7fELF") {
         return None;
     }
-    let (order, machine) = (header[5], [header[18], header[19]]);
+    let order = header[5];
+    let machine = [header[18], header[19]];
     // The numbers of elf.h, `EM_386` and so on.
     match (order, u16::from_le_bytes(machine), u16::from_be_bytes(machine)) {
         (1, 3 | 62, _) => Some(&[Bcj::X86]),
@@ -57,7 +58,9 @@ fn gain(block: &[u8], filter: Bcj, filtered: &mut [u8]) -> i64 {
     filtered.copy_from_slice(block);
     filter.encode(filtered);
     let [mut before, mut after] = [(); 2].map(|()| Words::new());
-    let (unit, mut at, mut gain) = (filter.unit(), 0, 0);
+    let unit = filter.unit();
+    let mut at = 0;
+    let mut gain = 0;
     while at + 8 <= block.len() {
         let differing = eight(block, at) ^ eight(filtered, at);
         if differing == 0 {

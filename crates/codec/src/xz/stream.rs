@@ -166,7 +166,8 @@ impl Stream {
                 break code;
             }
         };
-        let (read, written) = (src.len() - self.inner.avail_in, dst.len() - self.inner.avail_out);
+        let read = src.len() - self.inner.avail_in;
+        let written = dst.len() - self.inner.avail_out;
         match code {
             sys::lzma_ret_LZMA_STREAM_END => Code::Ended { read, written },
             sys::lzma_ret_LZMA_OK | sys::lzma_ret_LZMA_BUF_ERROR if written == dst.len() => Code::Full,

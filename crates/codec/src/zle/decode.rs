@@ -23,13 +23,16 @@ enum Fault {
 }
 
 fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, Fault> {
-    let (mut rest, mut at) = (src, 0);
+    let mut rest = src;
+    let mut at = 0;
     while let Some((&token, after)) = rest.split_first() {
-        let (token, out) = (usize::from(token), &mut dst[at..]);
+        let token = usize::from(token);
+        let out = &mut dst[at..];
         rest = after;
         if token < N {
             put_bytes(rest, token + 1, out)?;
-            (rest, at) = (&rest[token + 1..], at + token + 1);
+            rest = &rest[token + 1..];
+            at = at + token + 1;
         } else {
             put_zeros(token - N + 1, out)?;
             at += token - N + 1;

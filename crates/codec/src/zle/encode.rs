@@ -15,17 +15,20 @@ impl Compressor for ZleEncoder {
 
 /// The size of the block, or `None` if it does not fit.
 fn encode(src: &[u8], out: &mut [u8]) -> Option<usize> {
-    let (mut rest, mut at) = (src, 0);
+    let mut rest = src;
+    let mut at = 0;
     while let Some(window) = rest.first_chunk::<N>() {
         let (taken, put) = step(window, N, rest, &mut out[at..])?;
-        (rest, at) = (&rest[taken..], at + put);
+        rest = &rest[taken..];
+        at = at + put;
     }
     while !rest.is_empty() {
         // Padding that is not zero, so that no run extends beyond the end.
         let mut window = [0xFF; N];
         window[..rest.len()].copy_from_slice(rest);
         let (taken, put) = step(&window, rest.len(), rest, &mut out[at..])?;
-        (rest, at) = (&rest[taken..], at + put);
+        rest = &rest[taken..];
+        at = at + put;
     }
     Some(at)
 }

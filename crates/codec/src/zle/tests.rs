@@ -23,7 +23,8 @@ fn decode(src: &[u8], capacity: usize) -> Result<Vec<u8>, CodecError> {
 
 /// The rules of OpenZFS's encoder, a byte at a time.
 fn plain(src: &[u8]) -> Vec<u8> {
-    let (mut out, mut at) = (Vec::new(), 0);
+    let mut out = Vec::new();
+    let mut at = 0;
     while at < src.len() {
         let rest = &src[at..];
         let zeros = rest.iter().take(MOST_ZEROS).take_while(|byte| **byte == 0).count();

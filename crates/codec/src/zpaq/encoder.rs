@@ -56,7 +56,8 @@ fn check(level: u32) -> Result<(), CodecError> {
     if (1..=3).contains(&level) {
         return Ok(());
     }
-    let (parameter, found) = ("level".to_owned(), level.to_string());
+    let parameter = "level".to_owned();
+    let found = level.to_string();
     Err(CodecError::Value { codec: NAME, parameter, found, expected: "1 to 3".to_owned() })
 }
 

@@ -67,7 +67,8 @@ impl Component {
 
     /// The logit of the next bit, from the predictions of earlier components.
     fn predict(&mut self, context: u32, position: &Position, guesses: &[i32]) -> i32 {
-        let (partial, nibble) = (position.partial(), position.nibble());
+        let partial = position.partial();
+        let nibble = position.nibble();
         match self {
             Component::Const(logit) => *logit,
             Component::Cm(cm) => cm.predict(context, position),
@@ -127,7 +128,8 @@ impl General {
         let components: Vec<Component> = header.components.iter().copied().map(Component::new).collect();
         let count = components.len();
         let machine = Machine::new(header.program.clone(), header.arrays, steps);
-        let (contexts, guesses) = (vec![0; count], vec![0; count]);
+        let contexts = vec![0; count];
+        let guesses = vec![0; count];
         General { components, contexts, guesses, machine, position: Position::start() }
     }
 

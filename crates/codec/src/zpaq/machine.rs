@@ -50,8 +50,12 @@ const STRAY: Fault = Fault::Bad("its program reaches an invalid instruction");
 impl Machine {
     /// A machine with all state zero, which may run `steps` instructions beyond those earned by input and output.
     pub(super) fn new(program: Vec<u8>, arrays: Arrays, steps: u64) -> Self {
-        let (h, m) = (vec![0; 1 << arrays.h_bits], vec![0; 1 << arrays.m_bits]);
-        let (a, b, c, d) = (0, 0, 0, 0);
+        let h = vec![0; 1 << arrays.h_bits];
+        let m = vec![0; 1 << arrays.m_bits];
+        let a = 0;
+        let b = 0;
+        let c = 0;
+        let d = 0;
         Machine { program, h, m, r: [0; 256], a, b, c, d, flag: false, next: 0, steps }
     }
 
@@ -199,7 +203,9 @@ impl Machine {
     }
 
     fn put(&mut self, place: u8, value: u32) {
-        let (b, c, d) = (self.at_b(), self.at_c(), self.at_d());
+        let b = self.at_b();
+        let c = self.at_c();
+        let d = self.at_d();
         match place {
             0 => self.a = value,
             1 => self.b = value,

@@ -39,7 +39,8 @@ impl Program {
         if arrays.memory() > limit {
             return Err(Fault::Memory(arrays.memory()));
         }
-        let (machine, most) = (Machine::new(program, arrays, steps), arrays.memory() + SWALLOWED);
+        let machine = Machine::new(program, arrays, steps);
+        let most = arrays.memory() + SWALLOWED;
         Ok(Program { machine, made: Vec::new(), taken: 0, paused: false, swallowed: 0, most })
     }
 

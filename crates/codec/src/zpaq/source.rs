@@ -55,7 +55,8 @@ impl<R: Read> Source<R> {
     /// Refills the buffer. False at the end.
     fn fill(&mut self) -> Result<bool, Fault> {
         self.before += self.end as u64;
-        (self.at, self.end) = (0, 0);
+        self.at = 0;
+        self.end = 0;
         loop {
             match self.reader.read(&mut self.buffer) {
                 Ok(size) => {

@@ -72,7 +72,8 @@ const fn after(counts: Counts, bit: usize) -> Counts {
 /// The first state of each pair of counts.
 const fn numbers() -> [[u8; COUNTS]; COUNTS] {
     let mut numbers = [[0; COUNTS]; COUNTS];
-    let (mut state, mut sum) = (0, 0);
+    let mut state = 0;
+    let mut sum = 0;
     while sum < COUNTS {
         let mut ones = 0;
         while ones <= sum {
@@ -93,7 +94,8 @@ const fn reached(numbers: &[[u8; COUNTS]; COUNTS], counts: Counts, bit: usize) -
 
 const fn tables() -> ([[u8; 2]; 256], [u32; 256]) {
     let numbers = numbers();
-    let (mut next, mut guess) = ([[0; 2]; 256], [1 << 22; 256]);
+    let mut next = [[0; 2]; 256];
+    let mut guess = [1 << 22; 256];
     let mut pair = 0;
     while pair < COUNTS * COUNTS {
         let counts = [pair / COUNTS, pair % COUNTS];

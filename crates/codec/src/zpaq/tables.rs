@@ -43,8 +43,11 @@ pub(super) fn clamp20(x: i32) -> i32 {
 
 /// e^(x / 128).
 const fn exp(x: i32) -> f64 {
-    let (whole, part) = (x.div_euclid(128), x.rem_euclid(128) as f64 / 128.0);
-    let (mut sum, mut term, mut n) = (1.0, 1.0, 1);
+    let whole = x.div_euclid(128);
+    let part = x.rem_euclid(128) as f64 / 128.0;
+    let mut sum = 1.0;
+    let mut term = 1.0;
+    let mut n = 1;
     while n < 20 {
         term = term * part / n as f64;
         sum += term;
@@ -71,7 +74,8 @@ const fn squashes() -> [i16; 1 << 12] {
 /// The upper half increases by one wherever the odds pass e^((y + 1/2) / 64); the lower half mirrors it.
 const fn stretches() -> [i16; 1 << 15] {
     let mut table = [0; 1 << 15];
-    let (mut at, mut logit) = (1 << 14, 0i16);
+    let mut at = 1 << 14;
+    let mut logit = 0i16;
     let mut next = exp(1);
     while at < 1 << 15 {
         let odds = (at as f64 + 0.5) / (32767.5 - at as f64);

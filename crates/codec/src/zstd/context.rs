@@ -79,7 +79,8 @@ impl Context {
     pub(super) fn compress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Option<usize>, CodecError> {
         // SAFETY: the context is valid; both pointers are valid for the lengths given and do not overlap.
         let size = unsafe {
-            let (out, capacity) = (dst.as_mut_ptr().cast(), dst.len());
+            let out = dst.as_mut_ptr().cast();
+            let capacity = dst.len();
             sys::ZSTD_compress2(self.raw.as_ptr(), out, capacity, src.as_ptr().cast(), src.len())
         };
         if is_error(size) && is_full(size) {
@@ -99,8 +100,10 @@ impl Context {
         // SAFETY: the context is valid, and set to validate the sequences; the pointers are valid for the lengths given, and `dst` does not
         // overlap the others.
         let size = unsafe {
-            let (out, capacity) = (dst.as_mut_ptr().cast(), dst.len());
-            let (list, count) = (sequences.as_ptr(), sequences.len());
+            let out = dst.as_mut_ptr().cast();
+            let capacity = dst.len();
+            let list = sequences.as_ptr();
+            let count = sequences.len();
             sys::ZSTD_compressSequences(self.raw.as_ptr(), out, capacity, list, count, src.as_ptr().cast(), src.len())
         };
         check("ZSTD_compressSequences", size)?;

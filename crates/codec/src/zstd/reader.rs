@@ -51,7 +51,8 @@ fn check(src: &[u8]) -> Result<(), CodecError> {
 
 /// Checks that the window of a frame is no larger than a block, or a metadata block: Linux has no memory for more.
 pub(crate) fn check_window(block_size: usize, src: &[u8]) -> Result<(), CodecError> {
-    let (needed, limit) = (header(src)?.windowSize, block_size.next_power_of_two().max(METADATA_BLOCK_SIZE) as u64);
+    let needed = header(src)?.windowSize;
+    let limit = block_size.next_power_of_two().max(METADATA_BLOCK_SIZE) as u64;
     if needed > limit { Err(CodecError::Memory { codec: NAME, needed, limit }) } else { Ok(()) }
 }
 
@@ -77,7 +78,8 @@ impl Decoder for ZstdDecoder {
         check(src)?;
         // SAFETY: the context is valid; both pointers are valid for the lengths given and do not overlap.
         let made = unsafe {
-            let (out, capacity) = (dst.as_mut_ptr().cast(), dst.len());
+            let out = dst.as_mut_ptr().cast();
+            let capacity = dst.len();
             sys::ZSTD_decompressDCtx(self.raw.as_ptr(), out, capacity, src.as_ptr().cast(), src.len())
         };
         if !is_error(made) {

@@ -81,7 +81,11 @@ fn memory_of_context(block_size: usize) -> usize {
 
 /// Parameters that search nothing; the strategy determines how carefully tables are chosen.
 fn search(window_log: u32) -> Search {
-    let (chain_log, hash_log, search_log, min_match, target_length) = (6, 6, 1, SHORTEST as u32, 16);
+    let chain_log = 6;
+    let hash_log = 6;
+    let search_log = 1;
+    let min_match = SHORTEST as u32;
+    let target_length = 16;
     let strategy = Strategy::ZSTD_btultra;
     Search { window_log, chain_log, hash_log, search_log, min_match, target_length, strategy, split: false }
 }

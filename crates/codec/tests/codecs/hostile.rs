@@ -131,7 +131,8 @@ fn blocks_of_an_encoder_have_its_parameters() {
         "lzo",
     ] {
         for size in [100, 5000, 1 << 17] {
-            let (spec, content) = (spec(text), content("code", size, 1));
+            let spec = spec(text);
+            let content = content("code", size, 1);
             let Some(packed) = compress(&mut *spec.encoder(1 << 17).unwrap(), &content) else { continue };
             assert_eq!(spec.check_parameters(1 << 17, &packed), Ok(()), "{text}: {size} bytes");
         }

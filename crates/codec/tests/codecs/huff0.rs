@@ -99,7 +99,8 @@ fn literals(frame: &[u8]) -> Vec<Literals<'_>> {
     let mut found = Vec::new();
     loop {
         let head = u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], 0]);
-        let (kind, size) = (head >> 1 & 3, (head >> 3) as usize);
+        let kind = head >> 1 & 3;
+        let size = (head >> 3) as usize;
         let block = &frame[at + 3..at + 3 + if kind == 1 { 1 } else { size }];
         if kind == 2 && block[0] & 3 == 2 {
             found.push(literals_of(block));
@@ -116,14 +117,16 @@ fn literals_of(block: &[u8]) -> Literals<'_> {
     let mut head = [0; 8];
     head[..length].copy_from_slice(&block[..length]);
     let head = u64::from_le_bytes(head) >> 4;
-    let (size, packed) = (head as usize & ((1 << bits) - 1), (head >> bits) as usize & ((1 << bits) - 1));
+    let size = head as usize & ((1 << bits) - 1);
+    let packed = (head >> bits) as usize & ((1 << bits) - 1);
     let streams = if block[0] >> 2 & 3 == 0 { Huff0Streams::One } else { Huff0Streams::Four };
     Literals { payload: &block[length..length + packed], size, streams }
 }
 
 #[test]
 fn we_read_zstds() {
-    let (mut one, mut four) = (0, 0);
+    let mut one = 0;
+    let mut four = 0;
     for kind in KINDS {
         for size in [200, 600, 3000, 20_000, MAX] {
             for level in ["level=1", "level=9", "level=19"] {

@@ -166,12 +166,15 @@ fn block_sizes_are_checked() {
 fn parameters_set_directly_are_checked() {
     let mut gzip = packline_codec::GzipParams { level: 0, ..Default::default() };
     assert!(Spec::Gzip(gzip.clone()).validate(4096).is_err());
-    (gzip.level, gzip.window) = (9, 16);
+    gzip.level = 9;
+    gzip.window = 16;
     assert!(Spec::Gzip(gzip).validate(4096).is_err());
     let mut xz = packline_codec::XzParams::default();
-    (xz.model.lc, xz.model.lp) = (u32::MAX, 1);
+    xz.model.lc = u32::MAX;
+    xz.model.lp = 1;
     assert!(Spec::Xz(xz.clone()).encoder(4096).is_err());
-    (xz.model.lc, xz.model.pb) = (3, 5);
+    xz.model.lc = 3;
+    xz.model.pb = 5;
     assert!(Spec::Xz(xz).validate(4096).is_err());
     assert!(Spec::Zstd(packline_codec::ZstdParams { level: 24 }).validate(4096).is_err());
     assert!(Spec::Bzip2(packline_codec::Bzip2Params { level: 10 }).validate(4096).is_err());

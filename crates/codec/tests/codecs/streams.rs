@@ -22,7 +22,9 @@ fn content(length: usize) -> Vec<u8> {
 }
 
 fn stream(spec: StreamSpec, content: &[u8]) -> Vec<u8> {
-    let (mut bytes, mut end, mut encoder) = (spec.start(), spec.end(), spec.encoder().unwrap());
+    let mut bytes = spec.start();
+    let mut end = spec.end();
+    let mut encoder = spec.encoder().unwrap();
     for chunk in content.chunks(spec.chunk()) {
         let member = encoder.encode(chunk).unwrap();
         end.note(&member);

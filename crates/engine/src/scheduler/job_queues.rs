@@ -224,7 +224,8 @@ mod tests {
         [(0, 0), (1, 1), (1, 2)]
             .iter()
             .for_each(|&(item, ticket)| queues.push(COMMIT, entry(Class::Normal, item, ticket)));
-        let (hash, commit) = (StageName::Hash, StageName::Compress);
+        let hash = StageName::Hash;
+        let commit = StageName::Compress;
         let expected = [(commit, 0), (commit, 1), (commit, 2), (hash, 2), (hash, 3), (hash, 4)];
         assert_eq!((queues.len(), order(&mut queues)), (6, expected.to_vec()));
         assert_eq!((queues.len(), queues.best()), (0, Key::NONE));
@@ -263,7 +264,9 @@ mod tests {
     proptest! {
         #[test]
         fn jobs_leave_in_the_order_of_keys(steps in prop::collection::vec((0u64..3, any::<bool>(), 0usize..2, 0u64..3), 0..80)) {
-            let (mut queues, mut keys, mut time) = (JobQueues::new(), Vec::new(), 0);
+            let mut queues = JobQueues::new();
+            let mut keys = Vec::new();
+            let mut time = 0;
             for (ticket, (pipeline, hash, class, step)) in steps.into_iter().enumerate() {
                 time += step;
                 let lane = if hash { StageName::Hash } else { StageName::Compress };

@@ -66,7 +66,8 @@ impl<J> Queues<J> {
     /// Takes from the own queue, unless another one is longer and its first job earlier.
     fn take_local(&self, taking: &Taking<'_>) -> Option<Taken<J>> {
         let own = &self.queues[taking.worker.queue];
-        let (best, len) = (own.best(), own.len());
+        let best = own.best();
+        let len = own.len();
         let longer = |queue: &RunQueue<J>| queue.len() > len && queue.best() < best;
         if best == Key::NONE || self.queues.iter().any(longer) {
             return None;
@@ -176,7 +177,8 @@ mod tests {
 
     #[test]
     fn a_caller_takes_only_its_own() {
-        let (queues, worker) = (spread(Policy::Earliest, &[(0, 5), (1, 0)]), WorkerState::new(0));
+        let queues = spread(Policy::Earliest, &[(0, 5), (1, 0)]);
+        let worker = WorkerState::new(0);
         queues.push(2, Owner { pipeline: 1, ..OWNER }, entry(3));
         let taking = Taking { worker: &worker, clock: None };
         let own = |number| queues.take_of(number, &taking).map(|taken| taken.entry.job);

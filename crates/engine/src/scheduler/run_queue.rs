@@ -64,7 +64,8 @@ impl<J> RunQueue<J> {
             begun: AtomicU64::new(0),
             passed_by: AtomicU64::new(0),
         };
-        let (jobs_by_stage, waits) = (JobQueues::new(), Histogram::default());
+        let jobs_by_stage = JobQueues::new();
+        let waits = Histogram::default();
         Self {
             published,
             inner: Mutex::new(Inner { locks: 0, jobs: 0, steals: 0, jobs_by_stage, contended: 0, waits }),
@@ -220,7 +221,9 @@ mod tests {
 
     #[test]
     fn its_published_shows_what_is_behind_the_lock() {
-        let (queue, worker, clock) = (RunQueue::new(), WorkerState::new(1), FixedClock(50));
+        let queue = RunQueue::new();
+        let worker = WorkerState::new(1);
+        let clock = FixedClock(50);
         let taking = Taking { worker: &worker, clock: Some(&clock) };
         let owner = Owner { pipeline: 3, name: StageName::Hash };
         assert!(queue.is_empty() && queue.take(0, &taking).is_none());
@@ -238,7 +241,8 @@ mod tests {
 
     #[test]
     fn a_held_queue_is_passed_by() {
-        let (queue, worker) = (RunQueue::new(), WorkerState::new(0));
+        let queue = RunQueue::new();
+        let worker = WorkerState::new(0);
         let taking = Taking { worker: &worker, clock: None };
         queue.push(Owner { pipeline: 0, name: StageName::Hash }, entry(0, 0));
         let held = queue.lock();

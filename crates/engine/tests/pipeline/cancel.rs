@@ -13,7 +13,8 @@ use crate::gate::{Gated, GatedMap, ignore};
 type Waiting = fn(&mut GatedMap) -> Result<(), Fault<String>>;
 
 fn cancelled_while(waiting: Waiting) {
-    let (work, config) = (Gated::default(), Config::new(2, 100));
+    let work = Gated::default();
+    let config = Config::new(2, 100);
     let cancel = config.cancel.clone();
     let mut line = GatedMap::new(work.clone(), config).unwrap();
     let permit = line.reserve(100, &mut ignore).unwrap();
@@ -68,7 +69,8 @@ proptest! {
 
     #[test]
     fn cancelling_at_any_time_is_clean(items in items(100), workers in 0usize..4, after in 0u32..20_000) {
-        let (fake, config) = (Fake::default(), Config::new(workers, 300));
+        let fake = Fake::default();
+        let config = Config::new(workers, 300);
         let cancel = config.cancel.clone();
         let mut line = pipeline(&fake, config);
         let budget = line.budget();

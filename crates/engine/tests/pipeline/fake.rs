@@ -220,7 +220,9 @@ impl Packer {
 
     /// Decides an item.
     pub fn decide_item(&mut self, hashed: Parcel, next: &mut dyn Next) -> Result<(), String> {
-        let (number, mark, flaw) = (hashed.number, hashed.mark, hashed.item.flaw);
+        let number = hashed.number;
+        let mark = hashed.mark;
+        let flaw = hashed.item.flaw;
         if flaw == Flaw::Decide {
             return fail("decide", number);
         }
@@ -246,7 +248,8 @@ impl Packer {
 
     /// Two jobs and two results that belong to no item.
     pub fn last(part: usize, permit: Permit) -> [Parcel; 2] {
-        let (number, item) = (usize::MAX, Item::new(10, Plan::Parts(1)));
+        let number = usize::MAX;
+        let item = Item::new(10, Plan::Parts(1));
         let job = Parcel { number, part, item, mark: 0, permit };
         [job, Parcel { number, part, item, mark: 1, permit: Permit::detached(1) }]
     }

@@ -169,7 +169,8 @@ fn an_error_frees_what_is_queued_at_once() {
     items[1].flaw = Flaw::Hash;
     let mut line = pipeline(&Fake::default(), Config::new(2, 1 << 20));
     assert!(run(&mut line, &items).end.is_some());
-    let (budget, fed) = (line.budget(), line.stats().fed);
+    let budget = line.budget();
+    let fed = line.stats().fed;
     drop(line);
     assert_eq!(budget.used(), 0);
     assert!((2..=20).contains(&fed), "{fed} items were submitted before the error was seen");

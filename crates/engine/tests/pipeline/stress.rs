@@ -33,7 +33,8 @@ fn lines_side_by_side_do_not_meet() {
     let (expected, _) = serial(&items);
     std::thread::scope(|scope| {
         for workers in [1, 2, 3] {
-            let (items, expected) = (&items, &expected);
+            let items = &items;
+            let expected = &expected;
             scope.spawn(move || assert_eq!(&parallel(items, workers, 500).0, expected));
         }
     });

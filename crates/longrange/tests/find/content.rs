@@ -25,7 +25,8 @@ pub fn like_files(length: usize) -> Vec<u8> {
     let mut seed = 1_usize;
     while bytes.len() < length {
         seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(11);
-        let (kind, size) = (seed >> 60, (seed >> 40) % 100_000);
+        let kind = seed >> 60;
+        let size = (seed >> 40) % 100_000;
         match kind {
             0..4 => (0..size / 10).for_each(|n| bytes.extend(&words[n.wrapping_mul(seed) >> 50 & 255])),
             4..8 => bytes.extend(noise(size, seed as u64)),
@@ -78,7 +79,8 @@ pub fn check(bytes: &[u8], matches: &[Match], least: u64) {
         assert!(found.at >= last.end() && found.length >= least, "{found:?} after {last:?}");
         assert!(found.at > last.end() || found.distance != last.distance, "{found:?} goes on from {last:?}");
         assert!((1..=found.at).contains(&found.distance), "{found:?}");
-        let (at, end) = (found.at as usize, found.end() as usize);
+        let at = found.at as usize;
+        let end = found.end() as usize;
         let distance = found.distance as usize;
         assert!(bytes[at..end] == bytes[at - distance..end - distance], "{found:?}");
         last = *found;

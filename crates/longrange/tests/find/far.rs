@@ -21,7 +21,8 @@ impl Window for Sea {
         into.fill(0);
         let end = at + into.len() as u64;
         for (place, bytes) in &self.islands {
-            let (from, to) = ((*place).max(at), (place + bytes.len() as u64).min(end));
+            let from = (*place).max(at);
+            let to = (place + bytes.len() as u64).min(end);
             if from < to {
                 let part = &bytes[(from - place) as usize..(to - place) as usize];
                 into[(from - at) as usize..(to - at) as usize].copy_from_slice(part);
@@ -34,9 +35,12 @@ impl Window for Sea {
 #[test]
 fn a_copy_five_gib_on_is_found() {
     let island = noise(300_000, 1);
-    let (here, there, size) = (1_000_001, 5 * GIB + 77_777, island.len() as u64);
+    let here = 1_000_001;
+    let there = 5 * GIB + 77_777;
+    let size = island.len() as u64;
     // The next byte differs, so that the match ends with the range.
-    let (first, second) = ([&island[..], &[1]].concat(), [&island[..], &[2]].concat());
+    let first = [&island[..], &[1]].concat();
+    let second = [&island[..], &[2]].concat();
     let sea = Sea { length: 5 * GIB + (1 << 20), islands: vec![(here, first), (there, second)] };
     let matches = found(&sea, &Settings::new(1, sea.length), 2);
     let zeros = |at: u64, end: u64| Match { at, length: end - at, distance: 1 };

@@ -20,7 +20,8 @@ pub fn bench(criterion: &mut Criterion) {
 }
 
 fn compress(criterion: &mut Criterion, spec: &Spec, content: &str, block: &[u8]) {
-    let (mut encoder, mut out) = (spec.encoder(BLOCK).expect("its defaults"), vec![0; BLOCK]);
+    let mut encoder = spec.encoder(BLOCK).expect("its defaults");
+    let mut out = vec![0; BLOCK];
     let mut group = criterion.benchmark_group("compress");
     group.throughput(Throughput::Bytes(BLOCK as u64));
     group.bench_function(BenchmarkId::new(spec.name(), content), |bencher| {
@@ -33,7 +34,8 @@ fn decompress(criterion: &mut Criterion, spec: &Spec, content: &str, block: &[u8
     let mut packed = vec![0; BLOCK];
     let outcome = spec.encoder(BLOCK).expect("its defaults").compress(block, &mut packed).expect("a block fits");
     let Outcome::Smaller(length) = outcome else { return };
-    let (mut decoder, mut out) = (spec.decoder(BLOCK, usize::MAX).expect("its defaults"), vec![0; BLOCK]);
+    let mut decoder = spec.decoder(BLOCK, usize::MAX).expect("its defaults");
+    let mut out = vec![0; BLOCK];
     let mut group = criterion.benchmark_group("decompress");
     group.throughput(Throughput::Bytes(BLOCK as u64));
     group.bench_function(BenchmarkId::new(spec.name(), content), |bencher| {

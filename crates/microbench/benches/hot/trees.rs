@@ -13,7 +13,8 @@ type Generator = fn(&mut dyn io::Write, u64) -> io::Result<()>;
 
 /// `tar/headers`, `namespace/...`: 100,000 entries each.
 pub fn bench(criterion: &mut Criterion) {
-    let (flat, links) = (tar(generate::flat_directory, FILES), tar(generate::hard_link_pairs, FILES / 2));
+    let flat = tar(generate::flat_directory, FILES);
+    let links = tar(generate::hard_link_pairs, FILES / 2);
     let deep = tar(generate::unique_small_files, FILES);
     headers(criterion, &flat);
     for (name, tar) in [("flat", &flat), ("directories", &deep), ("links", &links)] {

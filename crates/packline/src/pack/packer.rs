@@ -102,7 +102,8 @@ impl<'o> Packer<'o> {
     /// # Errors
     /// [`Error`], with the name of the file or entry and, where there is one, the offset.
     pub fn write_to(self, output: impl Into<PathBuf>) -> Result<Packed, Error> {
-        let (output, mut silent) = (output.into(), Unobserved);
+        let output = output.into();
+        let mut silent = Unobserved;
         let container = self.container.map_or_else(|| Container::for_tree_at(&output), Ok)?;
         let block_size = self.block_size.map(|bytes| BlockSize::new(bytes.into())).transpose();
         let block_size = block_size.map_err(|cause| Error::Image { path: output.clone(), cause: Box::new(cause) })?;

@@ -106,7 +106,8 @@ mod tests {
     fn the_root_can_be_set() {
         let root = Meta { mode: 0o755, uid: 9, gid: 9, mtime: 9 };
         let mut overrides = AttributeOverrides { root: Some(root), ..AttributeOverrides::default() };
-        let (mut top, mut other) = (entry("", Kind::Dir), entry("a", Kind::Dir));
+        let mut top = entry("", Kind::Dir);
+        let mut other = entry("a", Kind::Dir);
         overrides.apply(&mut top);
         overrides.apply(&mut other);
         assert_eq!((top.meta, other.meta), (root, META));

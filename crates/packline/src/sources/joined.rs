@@ -29,7 +29,8 @@ pub struct Part {
 impl Part {
     /// Everything in a directory, at a canonical path in the image; the root, if that is empty.
     pub fn new(directory: impl Into<PathBuf>, options: DirectoryOptions, to: Bytes) -> Part {
-        let (from, renames) = (Bytes::new(), BTreeMap::new());
+        let from = Bytes::new();
+        let renames = BTreeMap::new();
         Part { directory: directory.into(), options, from, to, renames, without_root: false }
     }
 

@@ -58,7 +58,8 @@ impl List {
         priority: &mut dyn FnMut(&Path, i32) -> i32,
     ) -> Result<List, Error> {
         let name = parts.iter().map(|part| part.directory.escaped()).collect::<Vec<_>>().join(", ");
-        let (mut placed, mut warnings) = (Vec::new(), Vec::new());
+        let mut placed = Vec::new();
+        let mut warnings = Vec::new();
         if !parts.iter().any(Part::is_root) {
             let root = Entry { path: Bytes::new(), kind: Kind::Dir, meta: root, xattrs: Vec::new() };
             placed.push(Placed { priority: i32::MAX, listed: (root, None), place: None });
@@ -82,7 +83,8 @@ impl List {
     /// [`Error::Io`] if the file, or a file of an entry, cannot be read; [`Error::Line`] for a malformed or impossible line.
     pub fn of_pack_file(path: &Path, base: &Path, defaults: Meta) -> Result<List, Error> {
         let refused = |cause| Error::Io { path: path.to_owned(), action: "cannot read", cause };
-        let (name, text) = (path.escaped(), std::fs::read(path).map_err(refused)?);
+        let name = path.escaped();
+        let text = std::fs::read(path).map_err(refused)?;
         let entries = list_pack_file(&name, &parse_pack_file(&name, &text)?, base, defaults)?;
         Ok(List::new(name, entries))
     }
@@ -220,7 +222,8 @@ fn of_paths(hints: BTreeMap<Bytes, FileHints>) -> Hints {
 fn hint_of(storage: FileStorage) -> FileHints {
     let FileStorage { fragments, tail_ends, compressed, alignment, fragment_set } = storage;
     let no_fragment = alignment.is_some();
-    let (compress, no_compress) = (compressed == Some(true), compressed == Some(false));
+    let compress = compressed == Some(true);
+    let no_compress = compressed == Some(false);
     FileHints {
         fragments,
         tail_ends,

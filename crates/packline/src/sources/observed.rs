@@ -38,7 +38,8 @@ impl<'a> ObservedSource<'a> {
         image: Arc<AtomicU64>,
         observer: &'a mut dyn Observer,
     ) -> ObservedSource<'a> {
-        let (progress, dropped) = (Progress::default(), BTreeSet::new());
+        let progress = Progress::default();
+        let dropped = BTreeSet::new();
         ObservedSource {
             before: None,
             bytes_before: 0,
@@ -89,7 +90,8 @@ impl<'a> ObservedSource<'a> {
 
     fn warn_of_times(&mut self) {
         if self.clamped > 0 {
-            let (count, first) = (self.clamped, shown(&self.first_clamped));
+            let count = self.clamped;
+            let first = shown(&self.first_clamped);
             let (verb, plural) = if count == 1 { ("has", "y") } else { ("have", "ies") };
             self.warn(&format!(
                 "{count} entr{plural} {verb} a time that SquashFS cannot store, before 1970 or after 2106: the nearest is \
@@ -155,7 +157,8 @@ impl<'a> ObservedSource<'a> {
     fn refresh(&mut self) {
         (self.progress.source_bytes, self.progress.source_total) = self.progress();
         if let Some(pass) = &mut self.progress.pass {
-            (pass.done, pass.total) = (self.progress.source_bytes, self.progress.source_total);
+            pass.done = self.progress.source_bytes;
+            pass.total = self.progress.source_total;
         }
         self.progress.image_bytes = self.image.load(Ordering::Relaxed);
     }

@@ -48,8 +48,8 @@ pub(crate) fn refuse_container(
 ) -> Result<(), Error> {
     match ContentKind::of_head(head).or_else(foreign) {
         None if !head.is_empty() && is_no_tar(head) => {
-            let (what, expected) =
-                ("neither a directory nor a tar: no header at byte 0", "either, or a compressed tar");
+            let what = "neither a directory nor a tar: no header at byte 0";
+            let expected = "either, or a compressed tar";
             Err(Error::Target { path: name.to_path_buf(), what: what.to_string(), expected: expected.to_string() })
         }
         None | Some(ContentKind::Tar | ContentKind::Compressed(_)) => Ok(()),

@@ -64,7 +64,8 @@ impl Calibration {
     /// The costs of synchronisation. A wake-up costs nearly the same among few and many sleepers: the median of all is used.
     pub fn costs(&self) -> Costs {
         let middle = |figure: fn(&Woken) -> f64| super::rounds::median(self.wakes.iter().map(figure).collect());
-        let (call, latency) = (middle(|woken| woken.call_ns), middle(|woken| woken.latency_ns));
+        let call = middle(|woken| woken.call_ns);
+        let latency = middle(|woken| woken.latency_ns);
         Costs {
             hold: self.lock_ns,
             transfer: self.transfer_ns,

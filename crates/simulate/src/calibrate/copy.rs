@@ -22,7 +22,8 @@ pub fn bandwidth(threads: usize) -> f64 {
 
 /// One thread's GB/s; all threads begin each round together.
 fn rate(start: &Barrier) -> f64 {
-    let (source, mut target) = (vec![1_u8; BYTES], vec![0_u8; BYTES]);
+    let source = vec![1_u8; BYTES];
+    let mut target = vec![0_u8; BYTES];
     let mut round = || {
         start.wait();
         let begin = host::nanoseconds();

@@ -27,14 +27,17 @@ pub fn one(sleepers: usize) -> Woken {
     let over = Arc::new(AtomicBool::new(false));
     let states: Vec<Arc<Sleeper>> = (0..sleepers).map(|_| Arc::default()).collect();
     let sleep = |sleeper: &Arc<Sleeper>| {
-        let (sleeper, over) = (Arc::clone(sleeper), Arc::clone(&over));
+        let sleeper = Arc::clone(sleeper);
+        let over = Arc::clone(&over);
         thread::spawn(move || sleep_until_called(&sleeper, &over))
     };
     let threads: Vec<_> = states.iter().map(sleep).collect();
-    let (mut calls, mut latencies) = (Vec::new(), Vec::new());
+    let mut calls = Vec::new();
+    let mut latencies = Vec::new();
     for wake in 0..WAKES {
         thread::sleep(REST);
-        let (sleeper, thread) = (&states[wake % sleepers], threads[wake % sleepers].thread());
+        let sleeper = &states[wake % sleepers];
+        let thread = threads[wake % sleepers].thread();
         let begin = host::nanoseconds();
         sleeper.called.store(true, Ordering::SeqCst);
         thread.unpark();
@@ -89,7 +92,8 @@ pub fn all(sleepers: usize) -> Woken {
         thread::spawn(move || wait_for_calls(&shared))
     };
     let threads: Vec<_> = (0..sleepers).map(sleep).collect();
-    let (mut calls, mut latencies) = (Vec::new(), Vec::new());
+    let mut calls = Vec::new();
+    let mut latencies = Vec::new();
     for _ in 0..WAKES {
         thread::sleep(REST);
         shared.up.store(0, Ordering::SeqCst);

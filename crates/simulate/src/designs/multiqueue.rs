@@ -21,7 +21,8 @@ impl MultiQueue {
     /// `queues` queues, at most one a worker; consecutive workers share a queue, as consecutive cores share a cache.
     pub fn new(workers: usize, queues: usize, costs: &Costs) -> Self {
         let queues = vec![Order::default(); queues.clamp(1, workers.max(1))];
-        let (peek, transfer) = (costs.peek, costs.transfer);
+        let peek = costs.peek;
+        let transfer = costs.transfer;
         Self { queues, best: BTreeSet::new(), workers: workers.max(1), pending: 0, next: 0, peek, transfer }
     }
 

@@ -99,7 +99,8 @@ pub fn one_sparse_file(sink: &mut dyn Write, size: u64) -> io::Result<()> {
 pub fn mixed_bulk(sink: &mut dyn Write, megabytes: u64) -> io::Result<()> {
     let mut tar = TarWriter::new(sink);
     let mut random = Random::new(megabytes);
-    let (mut written, mut index) = (0, 0);
+    let mut written = 0;
+    let mut index = 0;
     while written < megabytes << 20 {
         if index % 100 == 0 {
             tar.node(&Node::dir(format!("d{}", index / 100)))?;

@@ -69,7 +69,8 @@ mod tests {
     #[test]
     fn each_copy_is_shifted_by_one_byte_more() {
         let shifted = blocks(|sink| shifted_files(sink, 3, 500));
-        let (first, third) = (&shifted[1][..500], &shifted[5][2..502]);
+        let first = &shifted[1][..500];
+        let third = &shifted[5][2..502];
         assert_eq!(first, third);
         assert_ne!(first, &shifted[5][..500]);
     }

@@ -32,7 +32,8 @@ fn ring(length: usize) -> Vec<u8> {
 /// A directory that contains the root.
 fn root_again() -> Vec<u8> {
     let mut draft = Draft::new();
-    let (inner, root) = (draft.ahead(0), draft.ahead(1));
+    let inner = draft.ahead(0);
+    let root = draft.ahead(1);
     draft.directory(&[(b"root", root)]);
     draft.directory(&[(b"inner", inner)]);
     draft.build(root)

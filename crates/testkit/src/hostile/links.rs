@@ -20,7 +20,9 @@ fn link(target: &[u8]) -> Vec<u8> {
 /// Links in a cycle, and one to itself.
 fn ring() -> Vec<u8> {
     with_odd(|draft| {
-        let (one, two, own) = (draft.symlink(b"two"), draft.symlink(b"one"), draft.symlink(b"self"));
+        let one = draft.symlink(b"two");
+        let two = draft.symlink(b"one");
+        let own = draft.symlink(b"self");
         draft.directory(&[(b"one", one), (b"self", own), (b"two", two)])
     })
 }

@@ -74,8 +74,9 @@ fn order() -> Vec<Specimen> {
         }),
         new("bad-names-again-later", Tree, "a link, another file, and a directory of the link's name", || {
             let mut draft = Draft::new();
-            let (link, file, directory) =
-                (draft.symlink(b"../outside"), draft.file(b"x"), directory_of_file(&mut draft));
+            let link = draft.symlink(b"../outside");
+            let file = draft.file(b"x");
+            let directory = directory_of_file(&mut draft);
             let root = draft.directory(&[(b"a", link), (b"b", file), (b"a", directory)]);
             draft.build(root)
         }),

@@ -44,7 +44,8 @@ pub(super) fn blocks(raw: &[u8], codec: Option<&Spec>) -> Vec<u8> {
 
 /// The blocks of a table that begins at byte `at`, followed by the index of their positions; and the position of the index.
 pub(super) fn indexed(raw: &[u8], at: u64, codec: Option<&Spec>) -> (Vec<u8>, u64) {
-    let (mut out, mut index) = (Vec::new(), Vec::new());
+    let mut out = Vec::new();
+    let mut index = Vec::new();
     for chunk in raw.chunks(BLOCK) {
         index.u64(at + out.len() as u64);
         out.all(&block(chunk, codec));
@@ -56,6 +57,7 @@ pub(super) fn indexed(raw: &[u8], at: u64, codec: Option<&Spec>) -> (Vec<u8>, u6
 
 /// A reference to byte `position` of a table of stored blocks.
 pub(super) fn reference(position: usize) -> u64 {
-    let (block, offset) = (position / BLOCK, position % BLOCK);
+    let block = position / BLOCK;
+    let offset = position % BLOCK;
     ((block * (BLOCK + 2)) as u64) << 16 | offset as u64
 }

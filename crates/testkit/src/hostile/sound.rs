@@ -19,7 +19,8 @@ pub fn good() -> Vec<u8> {
 #[allow(clippy::panic, reason = "this builds inputs for tests")]
 pub fn good_with(codec: &str) -> Vec<u8> {
     let spec: Spec = codec.parse().unwrap_or_else(|cause| panic!("{codec}: {cause}"));
-    let (mut draft, id) = (Draft::new(), compressor(codec));
+    let mut draft = Draft::new();
+    let id = compressor(codec);
     draft.compressor = id;
     draft.options = if codec == "lz4" { lz4_options() } else { Vec::new() };
     let root = fill(&mut draft, Some(&spec));

@@ -62,7 +62,8 @@ fn moved(field: Field, to: Field, by: i64) -> Vec<u8> {
 
 fn swapped(one: Field, other: Field) -> Vec<u8> {
     let mut image = good();
-    let (first, second) = (get(&image, one), get(&image, other));
+    let first = get(&image, one);
+    let second = get(&image, other);
     set(&mut image, one, second);
     set(&mut image, other, first);
     image

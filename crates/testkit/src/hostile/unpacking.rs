@@ -17,7 +17,8 @@ fn within(make: impl FnOnce(&mut Draft) -> Vec<(&'static [u8], Ino)>) -> Vec<u8>
 fn privileged(draft: &mut Draft) -> Vec<(&'static [u8], Ino)> {
     draft.mode = 0o6755;
     let content = b"#!/bin/sh\nid\n";
-    let (start, length) = (draft.store(content), content.len() as u32);
+    let start = draft.store(content);
+    let length = content.len() as u32;
     let fields = FileFields::new(start, length.into(), vec![length | STORED_BLOCK]);
     let program = draft.file_with(&FileFields { links: 2, ..fields });
     draft.mode = 0o7777;

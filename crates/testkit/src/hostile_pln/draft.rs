@@ -26,7 +26,8 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn new(number: u64, codec: u8, flags: u8, payload: &[u8], content: &[u8]) -> Record {
-        let (payload, content) = (payload.to_vec(), content.to_vec());
+        let payload = payload.to_vec();
+        let content = content.to_vec();
         let logical = content.len() as u32;
         Record { first: [RECORD_KIND, codec, flags, 0], logical, stored: None, payload, number, content }
     }
@@ -107,7 +108,8 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn new(records: Vec<Record>) -> Draft {
-        let (table, index) = (Listed::new(TABLE_KIND), Listed::new(INDEX_KIND));
+        let table = Listed::new(TABLE_KIND);
+        let index = Listed::new(INDEX_KIND);
         Draft { head: |_| {}, records, table, index, trailer: |_| {}, odd_table: false }
     }
 
@@ -123,7 +125,8 @@ impl Draft {
             [node] => (*node, *blake3::hash(&self.content()).as_bytes()),
             nodes => {
                 let half = nodes.len().next_power_of_two() / 2;
-                let (left, right) = (join(&nodes[..half]), join(&nodes[half..]));
+                let left = join(&nodes[..half]);
+                let right = join(&nodes[half..]);
                 let root = merge_subtrees_root(&left, &right, Mode::Hash);
                 (merge_subtrees_non_root(&left, &right, Mode::Hash), *root.as_bytes())
             }

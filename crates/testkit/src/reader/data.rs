@@ -34,7 +34,8 @@ pub(super) fn hash_file(
 ) -> Result<[u8; 32], String> {
     let mut hasher = blake3::Hasher::new();
     let zeros = vec![0; disk.block_size];
-    let (mut at, mut left) = (file.start, file.size);
+    let mut at = file.start;
+    let mut left = file.size;
     for &word in &file.sizes {
         let length = left.min(disk.block_size as u64) as usize;
         if word == 0 {
@@ -130,7 +131,8 @@ impl Usage {
     fn unused_by_tails(&mut self, index: u32, length: u32) -> u64 {
         let mut ranges = self.tails.remove(&index).unwrap_or_default();
         ranges.sort_by_key(|range| (range.start, range.end));
-        let (mut unused, mut end) = (0, 0);
+        let mut unused = 0;
+        let mut end = 0;
         for range in ranges {
             unused += u64::from(range.start.saturating_sub(end));
             end = end.max(range.end);

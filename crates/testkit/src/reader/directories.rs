@@ -46,13 +46,18 @@ pub(super) fn read(table: &Table, directory: &DirBody) -> Result<Listing, String
 
 fn header(cursor: &mut Cursor, listing: &mut Listing) -> Result<(), String> {
     let at = cursor.at;
-    let (count, block, base) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
+    let count = cursor.u32()?;
+    let block = cursor.u32()?;
+    let base = cursor.u32()?;
     if count > 255 {
         return Err(format!("a header with {} entries (expected at most 256)", u64::from(count) + 1));
     }
     let first = listing.entries.len();
     for _ in 0..=count {
-        let (offset, delta, basic_type, length) = (cursor.u16()?, cursor.i16()?, cursor.u16()?, cursor.u16()?);
+        let offset = cursor.u16()?;
+        let delta = cursor.i16()?;
+        let basic_type = cursor.u16()?;
+        let length = cursor.u16()?;
         let name = cursor.take(usize::from(length) + 1)?.to_vec();
         let number = base.wrapping_add_signed(delta.into());
         listing.entries.push(Listed { name, inode: (block.into(), offset.into()), number, basic_type });

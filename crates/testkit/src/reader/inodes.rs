@@ -94,8 +94,11 @@ pub(super) fn read(disk: &mut Disk, table: &Table, superblock: &Superblock) -> R
 
 fn inode(cursor: &mut Cursor, superblock: &Superblock) -> Result<Inode, String> {
     let kind = cursor.u16()?;
-    let (mode, uid, gid) = (cursor.u16()?, cursor.u16()?, cursor.u16()?);
-    let (mtime, number) = (cursor.u32()?, cursor.u32()?);
+    let mode = cursor.u16()?;
+    let uid = cursor.u16()?;
+    let gid = cursor.u16()?;
+    let mtime = cursor.u32()?;
+    let number = cursor.u32()?;
     let (body, links, xattr) = match kind {
         1 => (basic_dir(cursor)?, 1, NONE),
         2 => (basic_file(cursor, superblock)?, 1, NONE),
@@ -112,16 +115,24 @@ fn inode(cursor: &mut Cursor, superblock: &Superblock) -> Result<Inode, String> 
 fn basic_dir(cursor: &mut Cursor) -> Result<Body, String> {
     let block = cursor.u32()?;
     let _links = cursor.u32()?;
-    let (size, offset, parent) = (cursor.u16()?.into(), cursor.u16()?, cursor.u32()?);
+    let size = cursor.u16()?.into();
+    let offset = cursor.u16()?;
+    let parent = cursor.u32()?;
     Ok(Body::Dir(DirBody { block, offset, size, parent, index: Vec::new() }))
 }
 
 fn extended_dir(cursor: &mut Cursor) -> Result<(Body, u32, u32), String> {
     let _links = cursor.u32()?;
-    let (size, block, parent) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
-    let (count, offset, xattr) = (cursor.u16()?, cursor.u16()?, cursor.u32()?);
+    let size = cursor.u32()?;
+    let block = cursor.u32()?;
+    let parent = cursor.u32()?;
+    let count = cursor.u16()?;
+    let offset = cursor.u16()?;
+    let xattr = cursor.u32()?;
     let mut entry = || {
-        let (position, block, length) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
+        let position = cursor.u32()?;
+        let block = cursor.u32()?;
+        let length = cursor.u32()?;
         Ok(IndexEntry { position, block, name: cursor.take(length as usize + 1)?.to_vec() })
     };
     let index = (0..count).map(|_| entry()).collect::<Result<_, String>>()?;
@@ -129,14 +140,22 @@ fn extended_dir(cursor: &mut Cursor) -> Result<(Body, u32, u32), String> {
 }
 
 fn basic_file(cursor: &mut Cursor, superblock: &Superblock) -> Result<Body, String> {
-    let (start, fragment, offset, size) = (cursor.u32()?.into(), cursor.u32()?, cursor.u32()?, cursor.u32()?.into());
+    let start = cursor.u32()?.into();
+    let fragment = cursor.u32()?;
+    let offset = cursor.u32()?;
+    let size = cursor.u32()?.into();
     let sizes = sizes(cursor, size, fragment, superblock)?;
     Ok(Body::File(FileBody { start, size, sparse: 0, fragment, offset, sizes }))
 }
 
 fn extended_file(cursor: &mut Cursor, superblock: &Superblock) -> Result<(Body, u32, u32), String> {
-    let (start, size, sparse) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
-    let (links, fragment, offset, xattr) = (cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?);
+    let start = cursor.u64()?;
+    let size = cursor.u64()?;
+    let sparse = cursor.u64()?;
+    let links = cursor.u32()?;
+    let fragment = cursor.u32()?;
+    let offset = cursor.u32()?;
+    let xattr = cursor.u32()?;
     let sizes = sizes(cursor, size, fragment, superblock)?;
     Ok((Body::File(FileBody { start, size, sparse, fragment, offset, sizes }), links, xattr))
 }

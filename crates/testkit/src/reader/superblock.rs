@@ -47,12 +47,24 @@ impl Superblock {
     pub(super) fn read(bytes: &[u8]) -> Result<Superblock, String> {
         let mut cursor = Cursor::new(bytes, 0, "superblock");
         let magic = cursor.u32()?;
-        let (inodes, created, block_size, fragments) = (cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?);
-        let (compressor, block_log, flags, ids) = (cursor.u16()?, cursor.u16()?, cursor.u16()?, cursor.u16()?);
+        let inodes = cursor.u32()?;
+        let created = cursor.u32()?;
+        let block_size = cursor.u32()?;
+        let fragments = cursor.u32()?;
+        let compressor = cursor.u16()?;
+        let block_log = cursor.u16()?;
+        let flags = cursor.u16()?;
+        let ids = cursor.u16()?;
         let version = (cursor.u16()?, cursor.u16()?);
         let mut offset = || cursor.u64();
-        let (root, bytes_used, id_table, xattr_table) = (offset()?, offset()?, offset()?, offset()?);
-        let (inode_table, directory_table, fragment_table, export_table) = (offset()?, offset()?, offset()?, offset()?);
+        let root = offset()?;
+        let bytes_used = offset()?;
+        let id_table = offset()?;
+        let xattr_table = offset()?;
+        let inode_table = offset()?;
+        let directory_table = offset()?;
+        let fragment_table = offset()?;
+        let export_table = offset()?;
         if magic != MAGIC || version != (4, 0) {
             return Err(format!("magic {magic:#x}, version {version:?} (expected {MAGIC:#x}, 4.0)"));
         }

@@ -180,7 +180,8 @@ fn hash_contents(
     found: &mut Snapshot,
     names: &BTreeMap<Bytes, usize>,
 ) -> Result<Usage, String> {
-    let (mut usage, mut tails) = (Usage::default(), Tails::default());
+    let mut usage = Usage::default();
+    let mut tails = Tails::default();
     let mut hashes = BTreeMap::new();
     for (place, inode) in &parts.inodes {
         let Body::File(file) = &inode.body else { continue };

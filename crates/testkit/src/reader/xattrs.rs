@@ -22,7 +22,9 @@ pub(super) fn read(disk: &mut Disk, superblock: &Superblock, start: u64) -> Resu
     }
     let header = disk.bytes(superblock.xattr_table, 16, "xattr table")?;
     let mut cursor = Cursor::new(&header, 0, "xattr table");
-    let (pairs_start, count, unused) = (cursor.u64()?, cursor.u32()?, cursor.u32()?);
+    let pairs_start = cursor.u64()?;
+    let count = cursor.u32()?;
+    let unused = cursor.u32()?;
     if unused != 0 || pairs_start != start {
         disk.problems.push(format!("xattr table: pairs at {pairs_start} (expected {start}), unused field {unused}"));
     }
@@ -66,7 +68,9 @@ fn ids_table(disk: &mut Disk, header: u64, count: u32) -> Result<Indexed, String
 
 fn set(pairs: &Table, ids: &mut Cursor) -> Result<BTreeMap<Bytes, Bytes>, String> {
     // Linux does not read the size that follows, and programs count it differently.
-    let (reference, count, _size) = (ids.u64()?, ids.u32()?, ids.u32()?);
+    let reference = ids.u64()?;
+    let count = ids.u32()?;
+    let _size = ids.u32()?;
     let mut cursor = Cursor::new(&pairs.bytes, pairs.locate_reference(reference)?, "xattr pairs");
     let mut found = BTreeMap::new();
     for _ in 0..count {
@@ -83,7 +87,8 @@ fn set(pairs: &Table, ids: &mut Cursor) -> Result<BTreeMap<Bytes, Bytes>, String
 
 fn pair(pairs: &Table, cursor: &mut Cursor) -> Result<(Bytes, Bytes), String> {
     const PREFIXES: [&[u8]; 3] = [b"user.", b"trusted.", b"security."];
-    let (kind, length) = (cursor.u16()?, cursor.u16()?);
+    let kind = cursor.u16()?;
+    let length = cursor.u16()?;
     let prefix = PREFIXES.get(usize::from(kind & !ELSEWHERE));
     let prefix = prefix.ok_or_else(|| format!("xattr pairs: type {kind:#x} (expected 0 to 2)"))?;
     let name = [prefix, cursor.take(length.into())?].concat();

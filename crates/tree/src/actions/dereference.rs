@@ -52,7 +52,8 @@ impl Run<'_> {
         let path = self.tree.path(node)[1..].to_vec();
         let above = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
         let mut options = (self.settings.reading)(&path[..above]);
-        (options.symlinks, options.above) = (Symlinks::Followed(otherwise), self.ids_above(node));
+        options.symlinks = Symlinks::Followed(otherwise);
+        options.above = self.ids_above(node);
         options.only = Some(Names::existing(parent, "", [(1, name.as_bytes())])?);
         let hard_links = options.hard_links;
         let report = &mut *self.report;
@@ -76,7 +77,8 @@ impl Run<'_> {
                     };
                     files.extend(known.map(|id| (id, inode)));
                     let node = self.tree.node_mut(at);
-                    (node.inode, node.implied) = (inode, false);
+                    node.inode = inode;
+                    node.implied = false;
                 }
             }
         }

@@ -58,7 +58,8 @@ impl<'t> Lexer<'t> {
 
     /// Text up to a mark or a blank that is not quoted.
     fn text(&mut self) -> Result<Bytes, ActionFault> {
-        let (mut text, mut quoted) = (Bytes::new(), false);
+        let mut text = Bytes::new();
+        let mut quoted = false;
         loop {
             match *self.0 {
                 [b'"', ..] => quoted = !quoted,

@@ -69,7 +69,8 @@ impl Run<'_> {
     }
 
     fn warn(&mut self, node: NodeId, to: &[u8], why: &str) {
-        let (from, to) = (self.tree.path(node).escaped(), to.escaped());
+        let from = self.tree.path(node).escaped();
+        let to = to.escaped();
         (self.report)(ActionReport::Warning(format!("move: '{from}' is not moved to '{to}': {why}")));
     }
 }

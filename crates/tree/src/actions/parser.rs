@@ -99,7 +99,8 @@ impl Parser<'_> {
 
     /// An expression up to the end, or, `inner`, to the closing bracket.
     fn expression(&mut self, inner: bool) -> Result<Expression, ActionFault> {
-        let (first, mut rest) = (self.operand()?, Vec::new());
+        let first = self.operand()?;
+        let mut rest = Vec::new();
         loop {
             let operator = match self.lexer.next()? {
                 Token::End if !inner => break,

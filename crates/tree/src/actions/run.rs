@@ -190,7 +190,9 @@ impl<'r> Run<'r> {
     }
 
     fn change_xattrs(&mut self, node: NodeId) -> Result<(), Error> {
-        let (mut excluded, mut included, mut added) = (Vec::new(), Vec::new(), Vec::new());
+        let mut excluded = Vec::new();
+        let mut included = Vec::new();
+        let mut added = Vec::new();
         for rule in self.rules(Stage::Xattrs) {
             if self.holds(rule, node)? {
                 match &rule.action {

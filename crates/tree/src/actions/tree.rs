@@ -172,7 +172,8 @@ impl Tree {
 
     /// All nodes but the root, each directory before what it contains, by name.
     pub fn top_down(&self) -> Vec<NodeId> {
-        let (mut open, mut order) = (vec![ROOT], Vec::new());
+        let mut open = vec![ROOT];
+        let mut order = Vec::new();
         while let Some(node) = open.pop() {
             order.extend((node != ROOT).then_some(node));
             open.extend(self.nodes[node].children.values().rev());
@@ -183,7 +184,8 @@ impl Tree {
     /// All nodes but the root, each directory after what it contains, by name.
     pub fn bottom_up(&self) -> Vec<NodeId> {
         // Backwards: each directory before what it contains, by falling names.
-        let (mut open, mut order) = (vec![ROOT], Vec::new());
+        let mut open = vec![ROOT];
+        let mut order = Vec::new();
         while let Some(node) = open.pop() {
             order.extend((node != ROOT).then_some(node));
             open.extend(self.nodes[node].children.values());
@@ -208,7 +210,8 @@ impl Tree {
     pub fn rename(&mut self, node: NodeId, directory: NodeId, name: Bytes) {
         self.detach(node);
         self.nodes[directory].children.insert(name.clone(), node);
-        (self.nodes[node].parent, self.nodes[node].name) = (Some(directory), name);
+        self.nodes[node].parent = Some(directory);
+        self.nodes[node].name = name;
     }
 
     fn detach(&mut self, node: NodeId) -> Option<NodeId> {

@@ -2,7 +2,8 @@
 
 /// The `count` (at most 56) bits from bit `at` on; `None` where they are not all there.
 pub(super) fn bits(bytes: &[u8], at: usize, count: u32) -> Option<u64> {
-    let (first, shift) = (at / 8, (at % 8) as u32);
+    let first = at / 8;
+    let shift = (at % 8) as u32;
     let end = (at + count as usize).div_ceil(8);
     let window = bytes.get(first..end)?;
     let value = window.iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
@@ -72,8 +73,10 @@ mod tests {
         fn copies_are_the_bits(
             bytes in prop::collection::vec(any::<u8>(), 1..40), from in 0usize..400, to in 0usize..400
         ) {
-            let (from, to) = (from.min(bytes.len() * 8), to.min(bytes.len() * 8));
-            let (start, end) = (from.min(to), from.max(to));
+            let from = from.min(bytes.len() * 8);
+            let to = to.min(bytes.len() * 8);
+            let start = from.min(to);
+            let end = from.max(to);
             let mut writer = BitWriter::default();
             writer.copy(&bytes, start, end);
             let copied = writer.finish();

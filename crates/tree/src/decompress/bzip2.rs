@@ -235,7 +235,8 @@ fn is_block_header(bytes: &[u8], mark_end: usize) -> Option<bool> {
     for _ in 0..groups.count_ones() {
         take(16)?;
     }
-    let (tables, selectors) = (take(3)?, take(15)?);
+    let tables = take(3)?;
+    let selectors = take(15)?;
     if origin >= 900_000 || groups == 0 || !(2..=6).contains(&tables) || !(1..=18_002).contains(&selectors) {
         return Some(false);
     }

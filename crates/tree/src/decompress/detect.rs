@@ -88,7 +88,8 @@ fn after_skippable(head: &[u8]) -> Format {
 fn is_lzma(head: &[u8]) -> bool {
     let &[properties, d0, d1, d2, d3, ref rest @ ..] = head else { return false };
     let Some((size, [0, ..])) = rest.split_first_chunk::<8>() else { return false };
-    let (dictionary, size) = (u32::from_le_bytes([d0, d1, d2, d3]), u64::from_le_bytes(*size));
+    let dictionary = u32::from_le_bytes([d0, d1, d2, d3]);
+    let size = u64::from_le_bytes(*size);
     let is_round = |value: u32| value.is_power_of_two() || (value.is_multiple_of(3) && (value / 3).is_power_of_two());
     properties < 9 * 5 * 5
         && dictionary >= 4096

@@ -50,7 +50,8 @@ struct Gzip(flate2::Decompress);
 
 impl Engine for Gzip {
     fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Failure> {
-        let (before_in, before_out) = (self.0.total_in(), self.0.total_out());
+        let before_in = self.0.total_in();
+        let before_out = self.0.total_out();
         let result = self.0.decompress(input, output, flate2::FlushDecompress::None);
         let consumed = (self.0.total_in() - before_in) as usize;
         let produced = (self.0.total_out() - before_out) as usize;
@@ -63,7 +64,8 @@ struct Bzip2(bzip2::Decompress);
 
 impl Engine for Bzip2 {
     fn step(&mut self, input: &[u8], output: &mut [u8], _last: bool) -> Result<Step, Failure> {
-        let (before_in, before_out) = (self.0.total_in(), self.0.total_out());
+        let before_in = self.0.total_in();
+        let before_out = self.0.total_out();
         let result = self.0.decompress(input, output);
         let consumed = (self.0.total_in() - before_in) as usize;
         let produced = (self.0.total_out() - before_out) as usize;
@@ -101,7 +103,8 @@ impl Engine for Zstd {
         let mut source = InBuffer::around(input);
         let mut sink = OutBuffer::around(output);
         let result = self.context.decompress_stream(&mut sink, &mut source);
-        let (consumed, produced) = (source.pos(), sink.pos());
+        let consumed = source.pos();
+        let produced = sink.pos();
         let hint = result.map_err(|code| (self.wrong(code), consumed))?;
         Ok(Step { consumed, produced, ended: hint == 0 })
     }
@@ -162,7 +165,8 @@ fn too_large(window: u64) -> Wrong {
 
 impl Engine for Lzma {
     fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Failure> {
-        let (before_in, before_out) = (self.stream.total_in(), self.stream.total_out());
+        let before_in = self.stream.total_in();
+        let before_out = self.stream.total_out();
         let action = if last { Action::Finish } else { Action::Run };
         let result = self.stream.process(input, output, action);
         let consumed = (self.stream.total_in() - before_in) as usize;

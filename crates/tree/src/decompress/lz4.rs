@@ -182,7 +182,8 @@ impl Lz4 {
     }
 
     fn flags(&mut self, field: &[u8]) -> Result<(), Wrong> {
-        let (flags, block) = (field[0], field[1]);
+        let flags = field[0];
+        let block = field[1];
         if flags >> 6 != 1 || flags & 0b10 != 0 || block & 0x8f != 0 {
             return Err(format!("unsupported frame descriptor {flags:02x} {block:02x}"));
         }
@@ -218,7 +219,8 @@ impl Lz4 {
     }
 
     fn block_size(&mut self, word: u32) -> Result<(), Wrong> {
-        let (stored, size) = (word >> 31 != 0, (word & 0x7fff_ffff) as usize);
+        let stored = word >> 31 != 0;
+        let size = (word & 0x7fff_ffff) as usize;
         if word == 0 {
             return self.end();
         }

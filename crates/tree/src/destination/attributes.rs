@@ -58,7 +58,8 @@ impl<'a> Attributes<'a> {
             let set = fchown(self.file, Some(uid), Some(gid));
             return set.map_err(|cause| refused(Errno::from_io_error(&cause).unwrap_or(Errno::IO)));
         }
-        let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+        let uid = Some(Uid::from_raw(uid));
+        let gid = Some(Gid::from_raw(gid));
         match rustix::fs::chownat(self.file, c"", uid, gid, AtFlags::EMPTY_PATH) {
             // Not from Linux: some versions of libfakeroot look for a file with an empty name. pseudo needs the call above: it would
             // follow a symbolic link here.
@@ -83,7 +84,9 @@ impl<'a> Attributes<'a> {
     /// # Errors
     /// [`XattrRefusal`].
     pub fn set_xattr(self, xattr: &Xattr) -> Result<(), XattrRefusal> {
-        let (name, value, flags) = (xattr.name.as_slice(), xattr.value.as_slice(), XattrFlags::empty());
+        let name = xattr.name.as_slice();
+        let value = xattr.value.as_slice();
+        let flags = XattrFlags::empty();
         let set = if self.place {
             rustix::fs::setxattr(self.path().as_str(), name, value, flags)
         } else {

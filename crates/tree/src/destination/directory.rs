@@ -109,7 +109,8 @@ impl Directory {
     /// # Errors
     /// As [`open`](Self::open) for each of the names.
     pub fn open_way(&self, names: &[&[u8]]) -> Result<Option<Directory>, Refusal> {
-        let (mut found, mut rest) = (None::<Directory>, names);
+        let mut found = None::<Directory>;
+        let mut rest = names;
         while !rest.is_empty() {
             let from = found.as_ref().unwrap_or(self);
             let (directory, gone) = from.open_some(rest)?;

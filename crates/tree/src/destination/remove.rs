@@ -132,7 +132,8 @@ mod tests {
     #[test]
     fn a_tree_goes_with_all_that_is_in_it() {
         let top = tempfile::tempdir().unwrap();
-        let (tree, outside) = (top.path().join("tree"), top.path().join("outside"));
+        let tree = top.path().join("tree");
+        let outside = top.path().join("outside");
         let list = Temporaries::default();
         fs::create_dir(&outside).unwrap();
         list.create_tree(&tree, remove_tree, || fs::create_dir_all(tree.join("a/b"))).unwrap();

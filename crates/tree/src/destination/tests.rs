@@ -253,7 +253,8 @@ fn a_lock_excludes_a_second_one() {
 #[test]
 fn a_way_is_gone_at_once_and_never_through_a_link() {
     let place = Place::new();
-    let (mut at, mut names) = (place.root.again().unwrap(), Vec::new());
+    let mut at = place.root.again().unwrap();
+    let mut names = Vec::new();
     for level in 0..200 {
         names.push(format!("{level:0>100}").into_bytes());
         at = at.make(&names[level]).unwrap();

@@ -65,7 +65,8 @@ impl Batch {
 
 impl Item {
     fn new(found: Found) -> Item {
-        let (content, later) = (0..0, false);
+        let content = 0..0;
+        let later = false;
         Item { found, content, opening: None, attributes: None, reading: None, change: None, later }
     }
 
@@ -87,7 +88,8 @@ impl Item {
 
     /// Appends the content, and notes its size. A file that turns out to be large is left to the caller.
     fn read(&mut self, file: &OwnedFd, data: &mut Vec<u8>) -> Result<(), Fault> {
-        let (start, mut watch) = (data.len(), Watch::new(&self.found));
+        let start = data.len();
+        let mut watch = Watch::new(&self.found);
         loop {
             data.truncate(start);
             let size = watch.size as usize;

@@ -120,11 +120,13 @@ impl Watch {
     /// # Errors
     /// It is not a regular file, or is another one that must not take its place.
     pub fn begin(&mut self, stat: &Stat) -> Result<Option<Meta>, Fault> {
-        let (replaced, found) = (self.check(stat)?, stat::size(stat));
+        let replaced = self.check(stat)?;
+        let found = stat::size(stat);
         if replaced.is_some() || self.resizable && found < self.reported {
             let shrank = Change::Shrank(self.reported, found, Rest::LeftOut);
             self.cause = Some(replaced.map_or(shrank, |_| Change::Replaced));
-            (self.size, self.reported) = (found, found);
+            self.size = found;
+            self.reported = found;
         }
         Ok(replaced)
     }
@@ -135,7 +137,8 @@ impl Watch {
     /// # Errors
     /// As [`Watch::begin`].
     pub fn end(&mut self, stat: &Stat, ended: Option<u64>) -> Result<Option<Meta>, Fault> {
-        let (replaced, found) = (self.check(stat)?, stat::size(stat));
+        let replaced = self.check(stat)?;
+        let found = stat::size(stat);
         let modified = self.modified.is_some_and(|modified| modified != stat::modified(stat));
         let (now, next) = match ended {
             _ if replaced.is_some() => (Some(Change::Replaced), Some(found)),
@@ -150,7 +153,8 @@ impl Watch {
         if !matches!(now, Some(Change::Misreported(..))) {
             self.reported = found;
         }
-        (self.now, self.next) = (now, next);
+        self.now = now;
+        self.next = next;
         Ok(replaced)
     }
 
@@ -163,7 +167,8 @@ impl Watch {
             Change::Grew(..) => Change::Modified,
             now => now,
         });
-        (self.cause, self.size) = (self.cause.or(now), size);
+        self.cause = self.cause.or(now);
+        self.size = size;
         self.again += 1;
         true
     }
@@ -184,7 +189,8 @@ impl Watch {
         if !self.replaceable {
             return Err(Fault::Replaced);
         }
-        (self.id, self.modified) = (Some(stat::id(stat)), Some(stat::modified(stat)));
+        self.id = Some(stat::id(stat));
+        self.modified = Some(stat::modified(stat));
         Ok(Some(stat::meta(stat)))
     }
 }

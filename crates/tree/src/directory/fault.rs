@@ -68,7 +68,8 @@ fn multiplied() -> String {
 }
 
 fn turned(was: FileType, is: FileType) -> io::Error {
-    let (was, is) = (name(was), name(is));
+    let was = name(was);
+    let is = name(is);
     other(format!("it changed while the tree was read: it was {was} and is {is} now"))
 }
 

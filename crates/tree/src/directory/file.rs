@@ -65,7 +65,10 @@ impl OpenFile {
         if !self.compared || !self.watch.again() {
             return None;
         }
-        (self.at, self.data_end, self.ended, self.compared) = (0, 0, None, false);
+        self.at = 0;
+        self.data_end = 0;
+        self.ended = None;
+        self.compared = false;
         Some(self.watch.size)
     }
 

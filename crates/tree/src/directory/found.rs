@@ -59,8 +59,13 @@ pub(crate) struct Found {
 impl Found {
     /// An entry of which nothing more is known.
     pub fn new(entry: Entry, place: Place) -> Found {
-        let (id, modified) = (None, None);
-        let (shared, sparse, wants_xattrs, measured, fixed) = (false, false, false, false, false);
+        let id = None;
+        let modified = None;
+        let shared = false;
+        let sparse = false;
+        let wants_xattrs = false;
+        let measured = false;
+        let fixed = false;
         Found { entry, place, id, shared, sparse, wants_xattrs, modified, measured, fixed }
     }
 

@@ -38,11 +38,13 @@ impl Frame {
 
     /// Lists it. After a fault it has no names.
     pub fn list(&mut self) -> Result<(), Fault> {
-        let (mut names, mut order) = (Vec::new(), Vec::new());
+        let mut names = Vec::new();
+        let mut order = Vec::new();
         let directory = self.directory.as_ref().ok_or(Fault::Replaced)?;
         read_names(directory, &mut names, &mut order).tried("cannot list")?;
         order.sort_unstable_by(|&a, &b| name_at(&names, a).cmp(name_at(&names, b)));
-        (self.names, self.order) = (names, order);
+        self.names = names;
+        self.order = order;
         Ok(())
     }
 

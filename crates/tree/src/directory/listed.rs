@@ -83,7 +83,8 @@ impl ListedDirectory {
 impl Source for ListedDirectory {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         self.drain();
-        (self.alone, self.announced) = (None, None);
+        self.alone = None;
+        self.announced = None;
         self.current = self.scanner.next_measured()?;
         let Some(found) = &self.current else { return Ok(None) };
         if let Some(places) = Rc::get_mut(&mut self.places) {
@@ -127,7 +128,8 @@ impl Source for ListedDirectory {
         let foreign = || Bookmark::foreign(&self.root.escaped(), path);
         let number = number.filter(|number| self.places.file(*number).is_some()).ok_or_else(foreign)?;
         self.drain();
-        (self.current, self.alone) = (None, None);
+        self.current = None;
+        self.alone = None;
         if !self.go_to(number)? {
             let mut feed = self.feed(vec![number], 0)?;
             feed.next_entry()?;
@@ -175,7 +177,8 @@ impl Later {
     }
 
     fn enter(&mut self, directory: u32) -> Result<Arc<OwnedFd>, Error> {
-        let (mut at, mut way) = (directory, Vec::new());
+        let mut at = directory;
+        let mut way = Vec::new();
         let known = loop {
             match self.open.iter().rposition(|(open, _)| *open == at) {
                 Some(known) => break known,

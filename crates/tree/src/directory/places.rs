@@ -59,7 +59,8 @@ impl Places {
         self.way.truncate(depth);
         if directory {
             let number = self.directories.len() as u32;
-            let (parent, name) = (self.parent(), self.push_name(path));
+            let parent = self.parent();
+            let name = self.push_name(path);
             push(&mut self.directories, Directory { parent, name, followed });
             self.way.push(number);
         }
@@ -69,9 +70,11 @@ impl Places {
     pub fn add(&mut self, found: &Found, followed: bool) -> Option<u32> {
         let number = u32::try_from(self.files.len()).ok()?;
         let ((device, inode), size) = (found.id?, found.size()?);
-        let (device, parent) = (self.device(device), self.parent());
+        let device = self.device(device);
+        let parent = self.parent();
         let name = self.push_name(&found.entry.path);
-        let (sparse, measured) = (found.sparse, found.measured);
+        let sparse = found.sparse;
+        let measured = found.measured;
         push(&mut self.files, File { inode, size, parent, name, device, sparse, followed, measured });
         Some(number)
     }

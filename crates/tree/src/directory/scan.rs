@@ -260,7 +260,8 @@ impl Scanner {
         let Examined { directory, name_start, stat, followed } = examined;
         // A link may lead to any file of the tree.
         let named_again = stat.st_nlink > 1 || self.options.symlinks != Symlinks::Kept;
-        let (shared, file) = (named_again && !is_directory(&stat), stat::id(&stat));
+        let shared = named_again && !is_directory(&stat);
+        let file = stat::id(&stat);
         let first = if shared && self.options.hard_links { self.links.meet(file, &self.path) } else { None };
         let kind = match first {
             Some(first) => Kind::HardLink(first),
@@ -269,7 +270,9 @@ impl Scanner {
         let again = matches!(kind, Kind::HardLink(_));
         let entry = Entry { path: self.path.clone(), kind, meta: stat::meta(&stat), xattrs: Vec::new() };
         let place = if again { Place::Nowhere } else { Place::In { directory, followed } };
-        let (id, sparse, modified) = (Some(file), stat::is_sparse(&stat), Some(stat::modified(&stat)));
+        let id = Some(file);
+        let sparse = stat::is_sparse(&stat);
+        let modified = Some(stat::modified(&stat));
         let wants_xattrs = self.options.xattrs && !again;
         Ok(Found { id, shared, sparse, wants_xattrs, modified, ..Found::new(entry, place) })
     }

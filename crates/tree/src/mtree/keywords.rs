@@ -127,7 +127,9 @@ impl Keywords {
         words: impl Iterator<Item = &'w [u8]>,
         host: &mut dyn PseudoHost,
     ) -> Result<Keywords, Error> {
-        let (mut keywords, mut user, mut group) = (Keywords::default(), None, None);
+        let mut keywords = Keywords::default();
+        let mut user = None;
+        let mut group = None;
         for word in words {
             match split(word) {
                 (b"uname", Some(name)) => user = Some(name),

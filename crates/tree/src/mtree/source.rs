@@ -91,7 +91,8 @@ impl Walk {
     /// The entry of a node; none if no line is for it alone, and if it is left out.
     fn visit(&mut self, node: usize) -> Result<Option<Found>, Error> {
         let Some(keywords) = self.mtree.nodes[node].keywords.take() else { return Ok(None) };
-        let (path, place) = (self.mtree.nodes.path(node), self.mtree.place(node));
+        let path = self.mtree.nodes.path(node);
+        let place = self.mtree.place(node);
         let host = HostEntry::find(place, &self.mtree.base, &path, &keywords)?;
         let keywords = if keywords.unchanged { unchanged(&host, place, *keywords)? } else { *keywords };
         if keywords.optional && host.found.is_none() && matches!(keywords.kind, Some(Type::File) | None) {

@@ -29,7 +29,9 @@ impl PseudoHost for Fake {
 
 fn read_below(base: &Path, text: &[u8]) -> Result<Vec<(Entry, Bytes)>, Error> {
     let mtree = Mtree::read("list", base, text, &mut Fake)?;
-    let (mut source, mut found, mut buffer) = (MtreeSource::new(mtree, 9, 0), Vec::new(), [0; 7]);
+    let mut source = MtreeSource::new(mtree, 9, 0);
+    let mut found = Vec::new();
+    let mut buffer = [0; 7];
     while let Some(entry) = source.next_entry()? {
         let mut content = Bytes::new();
         while let Extent::Data(count) = source.read(&mut buffer)? {
@@ -118,7 +120,8 @@ fn contents_and_missing_attributes_are_those_of_the_host() {
     let own = |mode| meta(mode, host.uid(), host.gid(), host.mtime());
     let found: Vec<_> =
         found.iter().map(|(entry, content)| (&entry.path[..], &entry.kind, entry.meta, &content[..])).collect();
-    let (file, link) = (Kind::File { size: 7 }, Kind::Symlink(b"one".to_vec()));
+    let file = Kind::File { size: 7 };
+    let link = Kind::Symlink(b"one".to_vec());
     assert_eq!(found.len(), 5, "{found:?}");
     assert_eq!(found[0], (&b"followed"[..], &file, own(1), &b"content"[..]));
     assert_eq!(found[1], (&b"kept"[..], &file, own(0o4711), &b"content"[..]));

@@ -127,7 +127,8 @@ impl Store {
 
 /// The new number of each name that is visible. A directory is older than what is in it.
 fn places(nodes: &[Node], layers: &mut Layers) -> Vec<Option<NodeId>> {
-    let (mut places, mut next) = (Vec::<Option<NodeId>>::with_capacity(nodes.len()), 0);
+    let mut places = Vec::<Option<NodeId>>::with_capacity(nodes.len());
+    let mut next = 0;
     for (at, node) in nodes.iter().enumerate() {
         let id = NodeId(at as u32);
         let visible = id == ROOT || places[node.parent.index()].is_some() && layers.shows(node.parent, id);

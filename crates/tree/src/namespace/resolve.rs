@@ -80,7 +80,9 @@ impl Walk<'_> {
     /// The directory at `path`, from a place on the way there. Those passed are noted.
     pub fn directory_from(&mut self, from: Place, path: &[u8], note: &mut dyn FnMut(Place)) -> Result<NodeId, Fault> {
         let mut rest = Cow::Borrowed(path);
-        let (mut at, mut done, mut hops) = (from.node, from.next(path), from.hops);
+        let mut at = from.node;
+        let mut done = from.next(path);
+        let mut hops = from.hops;
         // Number of bytes at the end of `rest` that belong to the path; the bytes before them came from links.
         let mut own = path.len() - done;
         while done < rest.len() {

@@ -80,7 +80,9 @@ impl Inode {
     }
 
     pub fn set_meta(&mut self, meta: Meta) {
-        (self.mode, self.uid, self.gid) = (meta.mode, meta.uid, meta.gid);
+        self.mode = meta.mode;
+        self.uid = meta.uid;
+        self.gid = meta.gid;
         self.mtime = [(meta.mtime >> 32) as u32, meta.mtime as u32];
     }
 
@@ -113,7 +115,8 @@ impl Store {
 
     pub fn memory(&self) -> usize {
         let layers = self.layers.as_ref().map_or(0, Layers::memory);
-        let (nodes, inodes) = (self.nodes.capacity() * size_of::<Node>(), self.inodes.capacity() * size_of::<Inode>());
+        let nodes = self.nodes.capacity() * size_of::<Node>();
+        let inodes = self.inodes.capacity() * size_of::<Inode>();
         nodes + inodes + self.arena.capacity() + layers
     }
 

@@ -64,7 +64,8 @@ impl Archive {
     fn index(file: File, name: &str) -> Result<Archive, Error> {
         let whole = Part::whole(file).map_err(|cause| unreadable(Path::new(name), cause))?;
         let mut tar = TarSource::seekable(whole.clone(), TarOptions::named(name))?;
-        let (mut entries, mut names) = (BTreeMap::new(), 0);
+        let mut entries = BTreeMap::new();
+        let mut names = 0;
         while let Some(found) = tar.next_entry()? {
             let entry = match found.kind {
                 Kind::File { .. } => {

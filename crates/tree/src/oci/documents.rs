@@ -105,7 +105,8 @@ impl PlatformOf {
     /// `None` if it does not name both.
     fn platform(&self) -> Option<Platform> {
         let named = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
-        let (os, architecture) = (named(&self.os)?, named(&self.architecture)?);
+        let os = named(&self.os)?;
+        let architecture = named(&self.architecture)?;
         Some(Platform::new(&os, &architecture, self.variant.as_deref()))
     }
 }

@@ -13,7 +13,9 @@ impl Platform {
     /// A platform as it is written; the names that Linux has for architectures are known too.
     pub fn parse(text: &str) -> Option<Platform> {
         let mut parts = text.split('/');
-        let (os, architecture, variant) = (parts.next()?, parts.next()?, parts.next());
+        let os = parts.next()?;
+        let architecture = parts.next()?;
+        let variant = parts.next();
         let empty = os.is_empty() || architecture.is_empty() || variant == Some("");
         if empty || parts.next().is_some() {
             return None;

@@ -59,7 +59,8 @@ impl<'p> Compiler<'p> {
 
     fn push(&mut self, step: Step, after: &'p [u8]) {
         self.steps.push(step);
-        (self.rest, self.start) = (after, false);
+        self.rest = after;
+        self.start = false;
     }
 
     /// Two stars or more; with a slash behind them: a run that ends in one, or nothing at the start of a name.
@@ -90,7 +91,9 @@ impl<'p> Compiler<'p> {
     }
 
     fn open(&mut self, after: &'p [u8]) {
-        let (text, fork, start) = (self.rest, self.steps.len(), self.start);
+        let text = self.rest;
+        let fork = self.steps.len();
+        let start = self.start;
         self.groups.push(Group { text, fork, starts: vec![fork + 1], jumps: Vec::new(), start });
         self.steps.push(Step::Fork(Vec::new()));
         self.rest = after;
@@ -109,7 +112,8 @@ impl<'p> Compiler<'p> {
     }
 
     fn close(&mut self, after: &'p [u8]) {
-        (self.rest, self.start) = (after, false);
+        self.rest = after;
+        self.start = false;
         let end = self.steps.len();
         if let Some(group) = self.groups.pop() {
             group.jumps.iter().for_each(|&jump| self.steps[jump] = Step::Jump(end));

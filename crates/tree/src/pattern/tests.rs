@@ -143,7 +143,8 @@ const CUT: u8 = 1;
 /// A pattern without braces for each choice of alternatives.
 fn expanded(pattern: &[u8]) -> Vec<Vec<u8>> {
     let Some(open) = pattern.iter().position(|&byte| byte == b'{') else { return vec![pattern.to_vec()] };
-    let (mut depth, mut cuts) = (0, vec![open]);
+    let mut depth = 0;
+    let mut cuts = vec![open];
     for (at, byte) in pattern.iter().enumerate().skip(open) {
         depth = depth + i32::from(*byte == b'{') - i32::from(*byte == b'}');
         if depth == 1 && *byte == b',' || depth == 0 {

@@ -18,7 +18,8 @@ impl Attributes {
     /// Parses them; `timed`: a time precedes the others.
     pub fn read(words: &mut Words<'_>, timed: bool, host: &mut dyn PseudoHost) -> Result<Attributes, Error> {
         let time = if timed { Some(read_time(words, host)?) } else { None };
-        let (place, mode) = (words.place, words.word("mode")?);
+        let place = words.place;
+        let mode = words.word("mode")?;
         let digits = mode.iter().all(|digit| matches!(digit, b'0'..=b'7'));
         let octal =
             std::str::from_utf8(&mode).ok().filter(|_| digits).and_then(|mode| u16::from_str_radix(mode, 8).ok());

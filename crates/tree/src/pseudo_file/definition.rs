@@ -62,7 +62,8 @@ pub(super) fn parse(place: Place<'_>, line: &[u8], host: &mut dyn PseudoHost) ->
         b'x' => Action::Xattr(xattr::parse(place, words.rest("name of the attribute")?)?),
         b'L' => Action::Again(self::path(place, &words.word("path of the target")?)?),
         b'l' | b'h' => {
-            let (path, follow) = (words.word("path of the file")?, letter == b'h');
+            let path = words.word("path of the file")?;
+            let follow = letter == b'h';
             check_host(place, &path, follow)?;
             Action::Add(Added::Host { path, follow })
         }

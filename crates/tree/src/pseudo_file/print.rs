@@ -92,7 +92,8 @@ fn value(Xattr { value, .. }: &Xattr) -> Bytes {
     if printable && !prefixed && !matches!(value[..], [.., b'\\' | b' '] | [b' ', ..]) {
         return value.clone();
     }
-    let (mut out, last) = (String::from("0t"), value.len().saturating_sub(1));
+    let mut out = String::from("0t");
+    let last = value.len().saturating_sub(1);
     for (at, &byte) in value.iter().enumerate() {
         match byte {
             b' ' if at == last => out.push_str("\\040"),

@@ -55,7 +55,8 @@ impl PseudoSource {
     }
 
     fn new(source: Option<Box<dyn Source>>, pseudo: PseudoFile) -> PseudoSource {
-        let (linked, xattrs) = (BTreeMap::new(), XattrReader::default());
+        let linked = BTreeMap::new();
+        let xattrs = XattrReader::default();
         PseudoSource { source, pseudo, next: 0, content: None, recalled: false, linked, xattrs, bytes: 0 }
     }
 
@@ -105,7 +106,8 @@ impl PseudoSource {
             Some(Added::Change(attributes)) => Some(*attributes),
             _ => None,
         };
-        let (own, xattrs) = (change(node), &nodes[node].xattrs);
+        let own = change(node);
+        let xattrs = &nodes[node].xattrs;
         let first = nodes.find(target);
         let first_is = |same: &dyn Fn(usize) -> bool| first.is_some_and(same);
         if (own.is_none() || first_is(&|first| change(first) == own))
@@ -134,7 +136,8 @@ impl PseudoSource {
 
     fn visit(&mut self, node: usize) -> Result<Option<Entry>, Error> {
         let Node { added, found, children, position, .. } = &self.pseudo.nodes[node];
-        let (position, is_parent) = (*position, !children.is_empty());
+        let position = *position;
+        let is_parent = !children.is_empty();
         match (found, added) {
             (Found::Other, _) if is_parent => {
                 Err(self.error(node, "is not a directory", "a directory above other definitions"))
@@ -203,7 +206,8 @@ impl PseudoSource {
 
     fn make(&mut self, node: usize) -> Result<Made, Error> {
         let Node { added, position, .. } = &self.pseudo.nodes[node];
-        let (position, time) = (*position, self.pseudo.time);
+        let position = *position;
+        let time = self.pseudo.time;
         match added.clone() {
             Some(Added::Entry(kind, attributes)) => Ok(Made::new(kind, attributes.meta(time))),
             Some(Added::Command(command, attributes)) => {

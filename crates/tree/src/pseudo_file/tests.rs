@@ -43,7 +43,8 @@ fn entry(path: &str, kind: Kind) -> Entry {
 type Found = (Vec<(Entry, Bytes)>, Vec<String>);
 
 fn read(mut source: PseudoSource) -> Result<Found, Error> {
-    let (mut found, mut buffer) = (Vec::new(), [0; 7]);
+    let mut found = Vec::new();
+    let mut buffer = [0; 7];
     while let Some(entry) = source.next_entry()? {
         let mut content = Bytes::new();
         while let Extent::Data(count) = source.read(&mut buffer)? {

@@ -68,7 +68,8 @@ impl<'a> Lines<'a> {
             let limit = (LINE_MAX - before + 1) as u64;
             let count = (&mut *self.reader).take(limit).read_until(b'\n', &mut self.text);
             let count = count.map_err(|cause| self.unread(cause))?;
-            (self.bytes, self.lines) = (self.bytes + count as u64, self.lines + 1);
+            self.bytes = self.bytes + count as u64;
+            self.lines = self.lines + 1;
             if self.text.len() > LINE_MAX {
                 return Err(self
                     .place()
@@ -115,7 +116,9 @@ impl<'a> Words<'a> {
 
     /// The next word, which ends at a blank: a quote begins or ends a part with blanks, `\` precedes a literal character.
     pub fn word(&mut self, what: &str) -> Result<Bytes, Error> {
-        let (mut word, mut at, mut quoted) = (Bytes::new(), 0, false);
+        let mut word = Bytes::new();
+        let mut at = 0;
+        let mut quoted = false;
         while let Some(&byte) = self.rest.get(at).filter(|&&byte| quoted || !is_blank(byte)) {
             at += 1;
             match byte {

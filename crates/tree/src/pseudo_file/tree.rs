@@ -80,7 +80,8 @@ impl Nodes {
 
 impl Node {
     fn new(name: Bytes, parent: usize, position: Position) -> Node {
-        let (children, xattrs) = (BTreeMap::new(), Vec::new());
+        let children = BTreeMap::new();
+        let xattrs = Vec::new();
         Node { name, parent, children, added: None, xattrs, position, found: Found::No, first: None }
     }
 }

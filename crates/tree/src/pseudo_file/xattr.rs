@@ -10,7 +10,8 @@ use crate::{Bytes, Error, Xattr};
 pub(super) fn parse(place: Place<'_>, text: &[u8]) -> Result<Xattr, Error> {
     let equals = memchr::memchr(b'=', text).filter(|&at| at > 0);
     let equals = equals.ok_or_else(|| place.error(format!("attribute {}", quote(text)), "name=value"))?;
-    let (name, value) = (&text[..equals], &text[equals + 1..]);
+    let name = &text[..equals];
+    let value = &text[equals + 1..];
     if ![&b"user."[..], b"trusted.", b"security."].iter().any(|prefix| name.starts_with(prefix)) {
         return Err(
             place.error(format!("attribute {}", quote(name)), "a name that begins with user., trusted. or security.")

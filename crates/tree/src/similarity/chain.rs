@@ -53,7 +53,8 @@ impl Features {
 pub(crate) fn chain(features: Features) -> Vec<u32> {
     let mut candidates = Candidates::new(features);
     let contents = candidates.placed.len();
-    let (mut order, mut first) = (Vec::with_capacity(contents), 0);
+    let mut order = Vec::with_capacity(contents);
+    let mut first = 0;
     let mut next = None;
     while order.len() < contents {
         while candidates.placed.get(first) == Some(&true) {
@@ -80,7 +81,8 @@ impl Candidates {
     fn new(features: Features) -> Candidates {
         let contents = features.counts.len();
         let occurrences = Occurrences::new(features.pairs, contents);
-        let (placed, scores) = (vec![false; contents], vec![0; contents]);
+        let placed = vec![false; contents];
+        let scores = vec![0; contents];
         Candidates { occurrences, placed, counts: features.counts, scores, scored: Vec::new() }
     }
 
@@ -118,7 +120,8 @@ impl Candidates {
         for content in std::mem::take(&mut self.scored) {
             let score = u64::from(std::mem::take(&mut self.scores[content as usize]));
             let count = u64::from(self.counts[content as usize]);
-            let (own, other) = (score * best.1, best.0 * count);
+            let own = score * best.1;
+            let other = best.0 * count;
             let is_first = best.2.is_none_or(|found| content < found);
             if own > other || own == other && is_first {
                 best = (score, count, Some(content));
@@ -197,7 +200,8 @@ impl Occurrences {
     }
 
     fn unlink(&mut self, occurrence: u32) {
-        let (before, after) = (self.before[occurrence as usize], self.after[occurrence as usize]);
+        let before = self.before[occurrence as usize];
+        let after = self.after[occurrence as usize];
         if let Some(link) = self.after.get_mut(before as usize) {
             *link = after;
         }
@@ -265,7 +269,8 @@ mod tests {
 
         #[test]
         fn new_numbers_change_nothing_else(contents in proptest::collection::vec(proptest::collection::vec(0u32..40, 0..9), 0..60)) {
-            let (mut one, mut other) = (Features::default(), Features::default());
+            let mut one = Features::default();
+            let mut other = Features::default();
             contents.iter().rev().for_each(|content| one.push(content));
             contents.iter().for_each(|content| other.push(content));
             one.renumber(&(0..contents.len() as u32).rev().collect::<Vec<_>>());

@@ -57,7 +57,8 @@ mod tests {
     }
 
     fn shared(one: &[u8], other: &[u8]) -> usize {
-        let (one, other) = (features(one), features(other));
+        let one = features(one);
+        let other = features(other);
         one.iter().filter(|feature| other.contains(feature)).count()
     }
 

@@ -36,7 +36,8 @@ fn after_blanks<'a>(place: Place<'_>, rest: &'a [u8], part: &str) -> Result<&'a 
 }
 
 fn flags<'a>(place: Place<'_>, text: &'a [u8]) -> Result<(FileFlags, Matching, &'a [u8]), Error> {
-    let (mut flags, mut matching) = (FileFlags::default(), Matching::Literal);
+    let mut flags = FileFlags::default();
+    let mut matching = Matching::Literal;
     let Some(list) = text.strip_prefix(b"[") else { return Ok((flags, matching, text)) };
     let Some(end) = memchr::memchr(b']', list) else {
         return Err(place.error(format!("no `]` ends {}", quote(text)), "a list of flags in brackets"));

@@ -51,7 +51,8 @@ impl Listed {
         if list.is_empty() {
             return None;
         }
-        let (mut found, mut absent) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
+        let mut absent = Vec::new();
         let mut is_found = vec![false; self.merged.tree.node_count()];
         for (line, path) in list.paths() {
             match self.lookup(path) {

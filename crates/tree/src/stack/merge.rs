@@ -53,7 +53,8 @@ struct Adding<'a> {
 impl<'a> Merge<'a> {
     pub fn new(options: &'a StackOptions) -> Merge<'a> {
         let names = Namespace::new(options.defaults).with_root(options.root).layered();
-        let (files, xattrs) = (Files::default(), XattrSets::default());
+        let files = Files::default();
+        let xattrs = XattrSets::default();
         Merge { options, names, files, xattrs, done: 0, entries: 0, linked: BTreeMap::new(), forms: [false; 2] }
     }
 

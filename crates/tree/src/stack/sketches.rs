@@ -44,9 +44,11 @@ impl Task for Sketcher {
     }
 
     fn run(&self, minima: &mut Vec<u64>, batch: Batch) -> Result<Sketched, Error> {
-        let (mut sketched, mut start) = (Sketched::default(), 0);
+        let mut sketched = Sketched::default();
+        let mut start = 0;
         for end in batch.ends {
-            let (content, before) = (&batch.bytes[start..end as usize], sketched.features.len());
+            let content = &batch.bytes[start..end as usize];
+            let before = sketched.features.len();
             sketch(content, minima, &mut sketched.features);
             sketched.contents.push((content_kind(content), (sketched.features.len() - before) as u8));
             start = end as usize;

@@ -25,7 +25,8 @@ impl XattrSets {
         if let Some(number) = self.numbers.get(xattrs.as_slice()) {
             return *number;
         }
-        let (number, set) = (self.sets.len() as u32, Rc::<[Xattr]>::from(xattrs));
+        let number = self.sets.len() as u32;
+        let set = Rc::<[Xattr]>::from(xattrs);
         self.bytes +=
             set.iter().map(|xattr| xattr.name.len() + xattr.value.len() + ITEM_BYTES).sum::<usize>() + ITEM_BYTES;
         self.sets.push(Rc::clone(&set));

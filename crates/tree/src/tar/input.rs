@@ -166,7 +166,9 @@ impl<R: Read> Input<R> {
         let Some(seeker) = self.seeker else { return Ok(()) };
         let there = (self.offset + self.buffered() as u64) as i64;
         seeker(&mut self.reader, offset as i64 - there)?;
-        (self.start, self.end, self.offset) = (0, 0, offset);
+        self.start = 0;
+        self.end = 0;
+        self.offset = offset;
         Ok(())
     }
 

@@ -67,7 +67,8 @@ impl Pax {
     /// Applies all records of one header. A global header (`global`) describes no file: its sparse records are ignored. Returns the invalid
     /// times: of one that begins with a number, the number is used; another is ignored if `lenient`.
     pub fn apply(&mut self, records: &[u8], global: bool, lenient: bool) -> Result<Vec<Mended>, RecordFault> {
-        let (mut at, mut mended) = (0, Vec::new());
+        let mut at = 0;
+        let mut mended = Vec::new();
         while at < records.len() {
             let record = split_record(&records[at..]).map_err(|(what, expected)| RecordFault {
                 at,

@@ -225,7 +225,8 @@ mod tests {
         #[test]
         fn text_map_in_any_pieces(gaps in prop::collection::vec((0u64..100, 1u64..100), 0..20), cut in 0usize..50) {
             let mut text = format!("{}\n", gaps.len());
-            let (mut end, mut stored) = (0, 0);
+            let mut end = 0;
+            let mut stored = 0;
             for (gap, length) in gaps {
                 text += &format!("{}\n{length}\n", end + gap);
                 end += gap + length;

@@ -151,7 +151,8 @@ impl TarWriter {
     }
 
     fn device(&mut self, header: &mut Header, device: Device) {
-        let (major, minor) = (u64::from(device.major), u64::from(device.minor));
+        let major = u64::from(device.major);
+        let minor = u64::from(device.minor);
         header.device(self.small(b"SCHILY.devmajor", major), self.small(b"SCHILY.devminor", minor));
     }
 
@@ -175,7 +176,8 @@ impl TarWriter {
     }
 
     fn meta(&mut self, header: &mut Header, meta: &Meta) {
-        let (uid, gid) = (self.small(b"uid", meta.uid.into()), self.small(b"gid", meta.gid.into()));
+        let uid = self.small(b"uid", meta.uid.into());
+        let gid = self.small(b"gid", meta.gid.into());
         header.owner(meta.mode, uid, gid);
         match u64::try_from(meta.mtime) {
             Ok(mtime) if mtime <= ELEVEN_DIGITS => header.mtime(mtime),

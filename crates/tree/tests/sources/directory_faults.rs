@@ -104,7 +104,8 @@ fn a_file_that_shrinks_while_it_is_read_ends_with_zeros_or_is_read_again() {
 
 /// The rest of the current file.
 fn rest(source: &mut impl Source) -> Vec<u8> {
-    let (mut all, mut buffer) = (Vec::new(), vec![0; 100_000]);
+    let mut all = Vec::new();
+    let mut buffer = vec![0; 100_000];
     loop {
         match source.read(&mut buffer).unwrap() {
             Extent::Data(count) => all.extend_from_slice(&buffer[..count]),

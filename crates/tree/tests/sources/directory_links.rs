@@ -67,7 +67,8 @@ fn links_are_what_they_lead_to() {
         assert_eq!(*warned.get_or_insert_with(|| warnings.clone()), warnings);
     }
     let mut lone = following(0);
-    (lone.hard_links, lone.symlinks) = (false, Symlinks::Followed(NotFollowed::Kept));
+    lone.hard_links = false;
+    lone.symlinks = Symlinks::Followed(NotFollowed::Kept);
     let mut warnings = Vec::new();
     let list = scan(&at("root"), lone, &mut |warning| warnings.push(warning)).unwrap();
     let kept = list.iter().filter(|(entry, _)| matches!(entry.kind, Kind::Symlink(_))).count();

@@ -188,7 +188,9 @@ fn sparse(root: &Path, readers: usize) -> (u64, Vec<u64>) {
     let mut source = DirectorySource::open(root, options(readers)).unwrap();
     source.next_entry().unwrap();
     source.next_entry().unwrap();
-    let (mut at, mut data, mut buffer) = (0, Vec::new(), vec![0; 65_536]);
+    let mut at = 0;
+    let mut data = Vec::new();
+    let mut buffer = vec![0; 65_536];
     for _ in 0..100 {
         match source.read(&mut buffer).unwrap() {
             Extent::Data(count) => {

@@ -115,7 +115,8 @@ proptest! {
 
     #[test]
     fn equal_the_model(history in prop::collection::vec(step(), 0..40)) {
-        let (mut names, mut model) = (Namespace::new(META).layered(), Layered::new());
+        let mut names = Namespace::new(META).layered();
+        let mut model = Layered::new();
         for (place, step) in history.into_iter().enumerate() {
             match step {
                 // Links to nothing are errors only at the end of the layer.

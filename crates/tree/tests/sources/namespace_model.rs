@@ -202,7 +202,8 @@ proptest! {
     /// Rejected entries are left out of both, so that long histories are tested.
     #[test]
     fn equals_the_model(history in prop::collection::vec((path(), thing()), 0..24)) {
-        let (mut names, mut model) = (Namespace::new(META), Model::new());
+        let mut names = Namespace::new(META);
+        let mut model = Model::new();
         for (place, (path, thing)) in history.into_iter().enumerate() {
             let thing = if matches!(thing, Thing::File(_)) { Thing::File(place as u32) } else { thing };
             let entry = entry(&path, &thing);

@@ -47,7 +47,8 @@ fn opaque(path: &str) -> Node {
 /// Layers that are tars; every second one only reads forward.
 fn layers(of: &[&[Node]]) -> Vec<Layer> {
     let layer = |(number, nodes): (usize, &&[Node])| {
-        let (bytes, options) = (Cursor::new(to_bytes(nodes)), TarOptions::named(format!("layer {number}")));
+        let bytes = Cursor::new(to_bytes(nodes));
+        let options = TarOptions::named(format!("layer {number}"));
         let source: Box<dyn Source> = match number % 2 {
             0 => Box::new(TarSource::seekable(bytes, options).unwrap()),
             _ => Box::new(TarSource::new(bytes, options)),
@@ -58,7 +59,8 @@ fn layers(of: &[&[Node]]) -> Vec<Layer> {
 }
 
 fn content(source: &mut dyn Source) -> Result<String, String> {
-    let (mut content, mut buffer) = (Vec::new(), [0; 3]);
+    let mut content = Vec::new();
+    let mut buffer = [0; 3];
     loop {
         match source.read(&mut buffer).map_err(|error| error.to_string())? {
             Extent::Data(count) => content.extend_from_slice(&buffer[..count]),
@@ -340,7 +342,8 @@ fn a_file_of_a_layer_keeps_the_size_that_was_listed() {
 /// What two directories have in common is one file after `cp -a one/. two/. DEST` too.
 #[test]
 fn a_file_with_names_in_several_layers_is_one_file() {
-    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir_in(std::env::temp_dir()).unwrap());
+    let one = tempfile::tempdir().unwrap();
+    let two = tempfile::tempdir_in(std::env::temp_dir()).unwrap();
     fs::write(one.path().join("a"), "x").unwrap();
     fs::write(one.path().join("gone"), "y").unwrap();
     fs::hard_link(one.path().join("a"), two.path().join("b")).unwrap();

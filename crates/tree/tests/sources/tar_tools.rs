@@ -204,7 +204,8 @@ fn the_minor_number_of_sparse_files_does_not_count() {
 fn assert_sparse(archive: &[u8], size: u64, pieces: &BTreeMap<u64, Vec<u8>>) {
     let mut source = TarSource::new(archive, TarOptions::default());
     while source.next_entry().unwrap().unwrap().kind != (Kind::File { size }) {}
-    let (mut position, mut seen) = (0, 0);
+    let mut position = 0;
+    let mut seen = 0;
     let mut buffer = vec![0; 1 << 16];
     loop {
         match source.read(&mut buffer).unwrap() {
@@ -287,7 +288,8 @@ fn odd_archives_are_read_as_gnu_tar_extracts_them() {
         // Implied parents, and the root, are tar's own; owners are only set by root.
         theirs.retain(|path, _| ours.contains_key(path));
         for attributes in theirs.values_mut().filter(|_| rustix::process::getuid().as_raw() != 0) {
-            (attributes.uid, attributes.gid) = (1, 2);
+            attributes.uid = 1;
+            attributes.gid = 2;
         }
         for (path, attributes) in &mut theirs {
             // Extracting a symbolic link cannot set its mode.

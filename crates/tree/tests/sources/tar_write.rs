@@ -60,7 +60,8 @@ fn put_sparse(out: &mut Vec<u8>, writer: &mut TarWriter, entry: &Entry, content:
 }
 
 fn archive(prefix: &str, nodes: &[Node], sparse: bool) -> Vec<u8> {
-    let (mut writer, mut out) = (TarWriter::new(prefix), Vec::new());
+    let mut writer = TarWriter::new(prefix);
+    let mut out = Vec::new();
     for node in nodes {
         let entry = entry_of(node);
         match &node.kind {

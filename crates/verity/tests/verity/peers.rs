@@ -32,13 +32,15 @@ fn trees_have_the_bytes_of_veritysetup() {
         return;
     }
     let top = tempfile::tempdir().unwrap();
-    let (data, hashes) = (top.path().join("data"), top.path().join("hashes"));
+    let data = top.path().join("data");
+    let hashes = top.path().join("hashes");
     for blocks in SIZES {
         let content = image(blocks);
         fs::write(&data, &content).unwrap();
         for salt in ["-", "00ff10", &"5a".repeat(256)] {
             let _ = fs::remove_file(&hashes);
-            let (salt_option, uuid) = (format!("--salt={salt}"), format!("--uuid={UUID}"));
+            let salt_option = format!("--salt={salt}");
+            let uuid = format!("--uuid={UUID}");
             let report = veritysetup(&["format", &salt_option, &uuid], &[&data, &hashes], None).unwrap();
             let (ours, bytes) = tree(&content, &salt.parse().unwrap(), Some(UUID.parse().unwrap()));
             assert_eq!(hex(&ours.root_hash), root_of(&report), "{blocks} blocks, salt {salt}");
@@ -56,7 +58,8 @@ fn veritysetup_accepts_separate_and_appended_trees() {
         return;
     }
     let top = tempfile::tempdir().unwrap();
-    let (data, hashes) = (top.path().join("data"), top.path().join("hashes"));
+    let data = top.path().join("data");
+    let hashes = top.path().join("hashes");
     for blocks in SIZES {
         let content = image(blocks);
         let (ours, bytes) = tree(&content, &Salt::Derived, None);
@@ -80,7 +83,8 @@ fn a_tree_of_veritysetup_with_a_salt_of_its_own_is_accepted() {
         return;
     }
     let top = tempfile::tempdir().unwrap();
-    let (data, hashes) = (top.path().join("data"), top.path().join("hashes"));
+    let data = top.path().join("data");
+    let hashes = top.path().join("hashes");
     let content = image(200);
     fs::write(&data, &content).unwrap();
     let report = veritysetup(&["format"], &[&data, &hashes], None).unwrap();

@@ -39,7 +39,8 @@ pub fn check(image: &[u8], tree: &[u8], root: &Digest) -> Result<(Checked, Vec<F
 }
 
 pub fn check_at(image: &Arc<dyn Input>, place: &TreePlace, root: &Digest) -> Result<(Checked, Vec<Finding>), Error> {
-    let (mut findings, resources) = (Vec::new(), Resources::new(1));
+    let mut findings = Vec::new();
+    let resources = Resources::new(1);
     let found = &mut |finding| findings.push(finding);
     let checked = packline_verity::check(image, place, root, &resources, &mut Unobserved, found)?;
     Ok((checked, findings))

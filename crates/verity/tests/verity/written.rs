@@ -9,7 +9,8 @@ use crate::support::{image, leaves, tree};
 
 /// Writes as SquashFS does: forward from behind the superblock, which comes last, with some blocks written again.
 fn write(content: &[u8], sink: &mut dyn Sink, seed: u64) {
-    let (mut random, mut at) = (Random::new(seed), 96);
+    let mut random = Random::new(seed);
+    let mut at = 96;
     while at < content.len() {
         let length = (random.below(300_000) as usize + 1).min(content.len() - at);
         assert!(sink.write_at(at as u64, &content[at..at + length]).unwrap());

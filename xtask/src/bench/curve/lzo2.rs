@@ -36,7 +36,9 @@ pub fn measure(blocks: &[Vec<u8>], size: usize, file: &Path) -> Result<Vec<Point
     let content = blocks.iter().map(Vec::len).sum();
     let point = |line: &str| {
         let [level, seconds, stored] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
-        let (level, seconds, stored) = (level.to_owned(), seconds.parse().ok()?, stored.parse().ok()?);
+        let level = level.to_owned();
+        let seconds = seconds.parse().ok()?;
+        let stored = stored.parse().ok()?;
         Some(Point { codec: "lzo".into(), ours: false, level, size, content, stored, seconds })
     };
     lines

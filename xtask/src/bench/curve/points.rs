@@ -48,7 +48,8 @@ impl Point {
             _ if self.ours => format!("{start} | | |"),
             None => format!("{start} none | | |"),
             Some(best) => {
-                let (time, stored) = (best.cost() / self.cost(), best.stored as f64 / self.stored as f64);
+                let time = best.cost() / self.cost();
+                let stored = best.stored as f64 / self.stored as f64;
                 format!("{start} {} | {time:.2} | {stored:.4} |", best.level)
             }
         }
@@ -86,7 +87,8 @@ mod tests {
     #[test]
     fn a_library_has_the_cheapest_of_ours_that_is_no_larger() {
         let point = |ours, level: &str, stored, seconds| {
-            let (codec, level) = ("zstd".into(), level.into());
+            let codec = "zstd".into();
+            let level = level.into();
             Point { codec, ours, level, size: 131_072, content: 1_000_000_000, stored, seconds }
         };
         let ours = [("1", 300, 1.0), ("2", 200, 2.0), ("3", 100, 4.0)];

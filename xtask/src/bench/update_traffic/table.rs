@@ -78,7 +78,8 @@ mod tests {
         let traffic =
             |chunks| Traffic { chunks, desync: None, casync: None, rauc: 0, zsync: 1, xdelta: None, delta: None };
         let row = |image: &str, change: &str, chunks| {
-            let (block, change) = ("128K".to_owned(), change.to_owned());
+            let block = "128K".to_owned();
+            let change = change.to_owned();
             Row { block, image: image.into(), change, size: 1_000_000, traffic: traffic(chunks) }
         };
         let rows = [

@@ -39,7 +39,8 @@ pub struct Traffic {
 impl Traffic {
     /// `place` is for temporary files.
     pub fn measure(old: &Path, new: &Path, place: &Path, programs: &Programs) -> Result<Traffic, String> {
-        let (old_bytes, new_bytes) = (read(old)?, read(new)?);
+        let old_bytes = read(old)?;
+        let new_bytes = read(new)?;
         let stored = |program: &Option<PathBuf>, style| {
             program.as_ref().map(|program| missing_in_store(program, style, old, new, place)).transpose()
         };
@@ -65,7 +66,8 @@ fn missing_chunks(old: &[u8], new: &[u8]) -> Result<u64, String> {
     let most = chunker::CHUNK_BYTES[2];
     let spec = Spec::parse("zstd:level=3").map_err(|error| error.to_string())?;
     let mut encoder = spec.encoder(most).map_err(|error| error.to_string())?;
-    let (mut total, mut out) = (0, vec![0; most]);
+    let mut total = 0;
+    let mut out = vec![0; most];
     for chunk in chunker::chunks(new).filter(|chunk| known.insert(hash(chunk))) {
         let outcome = encoder.compress(chunk, &mut out[..chunk.len()]).map_err(|error| error.to_string())?;
         total += match outcome {
@@ -93,7 +95,8 @@ fn missing_in_store(program: &Path, style: Style, old: &Path, new: &Path, place:
     let store = tempfile::tempdir_in(place).map_err(|cause| cause.to_string())?;
     let add = |image: &Path| {
         let mut command = Command::new(program);
-        let (chunks, index) = (store.path().join("chunks"), store.path().join("index.caibx"));
+        let chunks = store.path().join("chunks");
+        let index = store.path().join("index.caibx");
         std::fs::create_dir_all(&chunks).map_err(|cause| format!("{}: {cause}", chunks.display()))?;
         match style {
             Style::Desync => command.args(["make", "-s"]).arg(&chunks).arg(&index).arg(image),

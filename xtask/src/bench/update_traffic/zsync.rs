@@ -44,7 +44,8 @@ fn place(sum: u32) -> (usize, u64) {
 
 /// The blocks that occur in the old file. After one that does, the search goes on behind it.
 fn found(old: &[u8], wanted: &Wanted, block: usize) -> Hashes {
-    let (mut found, mut at) = (Hashes::new(), 0);
+    let mut found = Hashes::new();
+    let mut at = 0;
     while at + block <= old.len() {
         let mut sum = Sum::of(&old[at..at + block]);
         loop {

@@ -48,7 +48,8 @@ pub(super) fn read(text: &str) -> Result<Header<'_>, CsvError> {
             1 => return Err(CsvError { line, what: format!("expected {FIRST:?}, found {comment:?}") }),
             _ => header.add(comment).map_err(|what| CsvError { line, what })?,
         }
-        (header.table, header.line) = (rest, line + 1);
+        header.table = rest;
+        header.line = line + 1;
     }
     match header.line {
         1 => Err(CsvError { line: 1, what: format!("expected {FIRST:?}") }),

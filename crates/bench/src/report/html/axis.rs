@@ -121,7 +121,8 @@ fn rounded_up(number: f64, step: f64) -> f64 {
 
 /// 1, 2 and 5 times each power of ten, or only the powers if that would be too many.
 fn powers(least: f64, most: f64) -> Vec<f64> {
-    let (first, last) = (least.log10().floor() as i32, most.log10().ceil() as i32);
+    let first = least.log10().floor() as i32;
+    let last = most.log10().ceil() as i32;
     let digits: &[f64] = if (most / least).log10() <= 2.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let every = (last - first) / 8 + 1;
     let ticks = (first..=last)

@@ -41,7 +41,8 @@ impl Frame {
         svg.line("base", (self.left, self.bottom), (self.right, self.bottom));
         let mut free = 0.0;
         for &number in x_ticks {
-            let (x, label) = (self.across(number), tick(number));
+            let x = self.across(number);
+            let label = tick(number);
             svg.line("base", (x, self.bottom), (x, self.bottom + 4.0));
             let half = text_width(&label) / 2.0;
             let middle = x.min(self.right + MARGIN - half);

@@ -57,10 +57,12 @@ pub(super) fn placed(points: &[(Place, String)], frame: Area) -> Vec<Option<Area
 }
 
 fn candidates((x, y): Place, label: &str) -> impl Iterator<Item = Area> {
-    let (width, height) = (text_width(label), TEXT * 1.25);
+    let width = text_width(label);
+    let height = TEXT * 1.25;
     DISTANCES.into_iter().flat_map(move |far| {
         DIRECTIONS.into_iter().map(move |(right, down)| {
-            let (x, y) = (x + right * far, y + down * far);
+            let x = x + right * far;
+            let y = y + down * far;
             let left = x - width * (0.5 - right.signum() * f64::from(u8::from(right.abs() > 0.1)) * 0.5);
             let top = y - height * (0.5 - down * 0.5);
             Area(left, top, left + width, top + height)

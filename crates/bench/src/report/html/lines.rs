@@ -97,7 +97,8 @@ fn draw_line(svg: &mut Svg, frame: &Frame, line: &Line) {
     svg.path(&line.look.line_class(), &places);
     for point in &line.points {
         let Some((least, most)) = point.range else { continue };
-        let (low, high) = (frame.place(point.jobs as f64, least), frame.place(point.jobs as f64, most));
+        let low = frame.place(point.jobs as f64, least);
+        let high = frame.place(point.jobs as f64, most);
         svg.line(&format!("whisker {}", line.look.colour_class()), low, high);
     }
 }

@@ -18,7 +18,8 @@ pub fn html(report: &Report) -> String {
         name => format!("Benchmark: {name}"),
     };
     let figures = figures(report);
-    let (groups, palette) = (groups(&figures), Palette::of(report.measured.iter().map(|one| &one.case)));
+    let groups = groups(&figures);
+    let palette = Palette::of(report.measured.iter().map(|one| &one.case));
     let mut sections: Vec<(String, String)> =
         groups.iter().map(|group| (group.title(), section(group, &palette))).collect();
     sections.extend(fragments_section(&figures));

@@ -106,7 +106,8 @@ impl<'g> Series<'g> {
 
     fn dot(&self, one: &Figures) -> Option<Dot> {
         let case = &one.measured.case;
-        let (speed, size) = (one.throughput? / 1e6, one.ratio? * 100.0);
+        let speed = one.throughput? / 1e6;
+        let size = one.ratio? * 100.0;
         let title = format!(
             "{}, jobs {}: {} MB/s, {} %",
             self.name(case, true),

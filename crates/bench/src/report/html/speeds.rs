@@ -42,7 +42,8 @@ fn bar(label: &str, speed: Spread) -> Bar {
 
 fn size_against_speed(title: &str, codecs: &[&CodecSpeed]) -> String {
     let dot = |codec: &&CodecSpeed| {
-        let (speed, size) = (codec.compress_speed()?.median / 1e6, codec.ratio()? * 100.0);
+        let speed = codec.compress_speed()?.median / 1e6;
+        let size = codec.ratio()? * 100.0;
         let title = format!("{}: {} MB/s, {} %", codec.codec, number::short(speed), number::short(size));
         Some(Dot { look: Look::NEUTRAL, label: codec.codec.clone(), title, speed, size })
     };

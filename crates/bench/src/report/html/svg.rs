@@ -53,7 +53,9 @@ impl Svg {
             Anchor::Middle => " text-anchor=\"middle\"",
             Anchor::End => " text-anchor=\"end\"",
         };
-        let (x, y, text) = (coordinate(place.0), coordinate(place.1), escaped(text));
+        let x = coordinate(place.0);
+        let y = coordinate(place.1);
+        let text = escaped(text);
         self.body.push_str(&format!("<text class=\"{class}\"{anchor} x=\"{x}\" y=\"{y}\">{text}</text>"));
     }
 
@@ -62,7 +64,8 @@ impl Svg {
         let class = look.marker_class();
         match look.outline(place) {
             None => {
-                let (x, y) = (coordinate(place.0), coordinate(place.1));
+                let x = coordinate(place.0);
+                let y = coordinate(place.1);
                 self.body.push_str(&format!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"4\"/>"));
             }
             Some(corners) => {
@@ -80,7 +83,8 @@ impl Svg {
 
     /// The drawing as an element; `label` is for screen readers.
     pub(super) fn finish(self, class: &str, label: &str) -> String {
-        let (width, height) = (coordinate(self.width), coordinate(self.height));
+        let width = coordinate(self.width);
+        let height = coordinate(self.height);
         format!(
             "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n",
             escaped(label),

@@ -116,7 +116,8 @@ fn cost() -> impl Strategy<Value = Cost> {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let (task, tails) = (prop::sample::select(&Task::ALL[..]), prop::sample::select(&Tails::ALL[..]));
+    let task = prop::sample::select(&Task::ALL[..]);
+    let tails = prop::sample::select(&Tails::ALL[..]);
     let program = prop_oneof![Just("packline".to_string()), Just("peer".to_string()), words()];
     let codec = prop_oneof![Just("zstd".to_string()), Just("xz".to_string()), words()];
     let block_size = prop_oneof![Just(1 << 17), count()];

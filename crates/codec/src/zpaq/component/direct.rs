@@ -79,7 +79,8 @@ impl Sse {
     #[inline]
     pub(in crate::zpaq) fn predict(&mut self, context: u32, position: &Position, guess: i32) -> i32 {
         let guess = (guess + 992).clamp(0, 1983) as u32;
-        let (step, part) = (guess >> 6, guess & 63);
+        let step = guess >> 6;
+        let part = guess & 63;
         let low = context.wrapping_add(position.partial()).wrapping_mul(STEPS).wrapping_add(step);
         let [low, high] = [index(&self.slots, low), index(&self.slots, low.wrapping_add(1))];
         self.at = if part < 32 { low } else { high };

@@ -34,7 +34,8 @@ impl Match {
 
     /// With an index of `1 << index_bits` contexts and a ring of `1 << ring_bits` bytes.
     pub(in crate::zpaq) fn new(index_bits: u8, ring_bits: u8) -> Self {
-        let (index, ring) = (vec![0; 1 << index_bits], vec![0; 1 << ring_bits]);
+        let index = vec![0; 1 << index_bits];
+        let ring = vec![0; 1 << ring_bits];
         Match { index, ring, slot: 0, candidate: 0, at: 0, distance: 0, length: 0, expected: 0, beliefs: [0; 2] }
     }
 

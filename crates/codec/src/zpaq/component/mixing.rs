@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn mixers_learn_whom_to_believe() {
-        let (mut mix, mut mix2) = (Mix::<4>::new(0, 2, 24), Mix2::new(0, 24));
+        let mut mix = Mix::<4>::new(0, 2, 24);
+        let mut mix2 = Mix2::new(0, 24);
         let guesses = [200, -200, 0, 0];
         assert_eq!((mix.predict(0, &guesses), mix2.predict(0, 200, -200)), (0, 0));
         for _ in 0..200 {

@@ -21,7 +21,8 @@ pub(in crate::zpaq) struct Min {
 
 impl Min {
     pub(in crate::zpaq) fn new() -> Self {
-        let (contexts, logits) = ([0; 2], [0; 2]);
+        let contexts = [0; 2];
+        let logits = [0; 2];
         Min { chain: Chain::new(16, [19]), contexts, past: 0, logits, position: Position::start() }
     }
 }

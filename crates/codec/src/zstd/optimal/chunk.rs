@@ -75,12 +75,14 @@ impl Optimal {
 
     /// Passes the blocks of a chunk to the coder.
     fn pass(&mut self) {
-        let (mut first, mut start) = (0, 0);
+        let mut first = 0;
+        let mut start = 0;
         for part in &self.parts {
             let sequences = &self.sequences[first..part.sequences];
             let covered: u32 = sequences.iter().map(|sequence| sequence.literals + sequence.length).sum();
             self.coder.push_block(sequences, (part.end - start) as u32 - covered);
-            (first, start) = (part.sequences, part.end);
+            first = part.sequences;
+            start = part.end;
         }
     }
 }

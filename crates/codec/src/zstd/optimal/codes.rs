@@ -31,7 +31,8 @@ const LENGTHS_CODES: [u8; 128] = small_codes(&LENGTHS_BITS);
 /// Each code covers 2^bits values.
 const fn small_codes<const SIZE: usize>(bits: &[u8]) -> [u8; SIZE] {
     let mut codes = [0; SIZE];
-    let (mut code, mut first) = (0, 0);
+    let mut code = 0;
+    let mut first = 0;
     let mut value = 0;
     while value < SIZE {
         if value == first + (1 << bits[code]) {

@@ -22,7 +22,8 @@ const BETTER: i32 = 4;
 pub(super) fn parse(src: &[u8], start: usize, size: usize, found: Matches, repeats: Repeats, out: &mut Vec<Sequence>) {
     out.clear();
     let [mut repeat, ..] = repeats.distances();
-    let (mut at, mut done) = (0, 0);
+    let mut at = 0;
+    let mut done = 0;
     while at < size {
         let mut choice = choose(src, start, at, size, found, repeat);
         while choice.value > 0 && at + 1 < size {
@@ -51,7 +52,8 @@ fn choose(src: &[u8], start: usize, at: usize, size: usize, found: Matches, repe
     let rest = size - at;
     let mut best = repeated(src, start + at, rest, repeat);
     let mut weigh = |candidate: Candidate| {
-        let (length, distance) = (candidate.length().min(rest), candidate.distance());
+        let length = candidate.length().min(rest);
+        let distance = candidate.distance();
         let value = length as i32 * 4 - distance.ilog2() as i32;
         if length >= SHORTEST && value > best.value {
             best = Choice { value, length, distance };

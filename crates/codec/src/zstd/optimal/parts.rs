@@ -17,12 +17,14 @@ pub(super) struct Part {
 /// Splits the chunk `src` into parts of `size` bytes or more, a multiple of it.
 pub(super) fn split(src: &[u8], sequences: &[Sequence], mut repeats: Repeats, size: usize, parts: &mut Vec<Part>) {
     parts.clear();
-    let (mut first, mut start) = (0, 0);
+    let mut first = 0;
+    let mut start = 0;
     loop {
         let mut part = next(src, sequences, first, start, size);
         part.statistics = Statistics::new(&src[start..part.end], &sequences[first..part.sequences], &mut repeats);
         part.cost = part.statistics.cost();
-        (first, start) = (part.sequences, part.end);
+        first = part.sequences;
+        start = part.end;
         parts.push(part);
         if first == sequences.len() {
             break;
@@ -38,7 +40,8 @@ pub(super) fn cost(parts: &[Part]) -> u64 {
 
 /// The extent of the next part: sequences until it has `size` bytes. The last one extends to the end.
 fn next(src: &[u8], sequences: &[Sequence], first: usize, start: usize, size: usize) -> Part {
-    let (mut end, mut count) = (start, first);
+    let mut end = start;
+    let mut count = first;
     while count < sequences.len() && end - start < size {
         end += (sequences[count].literals + sequences[count].length) as usize;
         count += 1;
@@ -56,7 +59,9 @@ fn merge(parts: &mut Vec<Part>) {
         let Part { sequences, end, statistics, .. } = parts.remove(index + 1);
         let part = &mut parts[index];
         part.statistics.add(&statistics);
-        (part.sequences, part.end, part.cost) = (sequences, end, part.statistics.cost());
+        part.sequences = sequences;
+        part.end = end;
+        part.cost = part.statistics.cost();
         set_gain(parts, index);
         if index > 0 {
             set_gain(parts, index - 1);

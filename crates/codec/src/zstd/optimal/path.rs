@@ -48,7 +48,8 @@ const fn longer() -> [Lanes; EACH + 1] {
     let mut all = [[0; LANES]; EACH + 1];
     let mut index = 0;
     while index < (EACH + 1) * LANES {
-        let (length, lane) = (index / LANES, index % LANES);
+        let length = index / LANES;
+        let lane = index % LANES;
         if SHORTEST + lane > length {
             all[length][lane] = u32::MAX;
         }
@@ -285,7 +286,8 @@ impl Walk<'_> {
     /// Offers the rest of a match of more than [`LONGEST`] bytes: at the same distance, it belongs to the same sequence.
     #[cold]
     fn leave_longest(&mut self, price: u32, rest: usize) -> usize {
-        let (src, at) = (self.chunk.src, self.chunk.start + self.at);
+        let src = self.chunk.src;
+        let at = self.chunk.start + self.at;
         let length = bounded_match_length(src, at - distance_of(self.distances, 0), at, rest.min(LONGEST));
         if length < SHORTEST { 0 } else { self.offer(length, price, CONTINUED - 1) }
     }
@@ -352,7 +354,8 @@ impl Walk<'_> {
 #[inline(always)]
 fn resolve(settled: &[u64], found: Matches, at: usize, arrival: Arrival) -> (usize, u32) {
     let length = (arrival >> LENGTH) as usize & LONGEST;
-    let (from, choice) = (at - length, arrival & ((1 << LENGTH) - 1));
+    let from = at - length;
+    let choice = arrival & ((1 << LENGTH) - 1);
     let distance = match choice {
         0..CONTINUED => {
             let before = settled[from];
@@ -380,7 +383,8 @@ fn distance_of(distances: u64, index: u32) -> usize {
 /// The distances after a match at `distance`, which becomes the first.
 #[inline(always)]
 fn moved(distances: u64, distance: u64) -> u64 {
-    let (first, second) = (distances & DISTANCE, distances >> LARGEST_LOG & DISTANCE);
+    let first = distances & DISTANCE;
+    let second = distances >> LARGEST_LOG & DISTANCE;
     let swapped = distances & !(DISTANCE << LARGEST_LOG | DISTANCE) | first << LARGEST_LOG | distance;
     let added = (distances << LARGEST_LOG | distance) & DISTANCES;
     match distance {

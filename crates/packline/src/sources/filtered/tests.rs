@@ -36,7 +36,8 @@ fn dir(path: &str) -> Node {
 }
 
 fn tar(nodes: &[Node]) -> Vec<u8> {
-    let (mut writer, mut bytes) = (TarWriter::new(""), Vec::new());
+    let mut writer = TarWriter::new("");
+    let mut bytes = Vec::new();
     for (entry, content) in nodes {
         writer.entry(&mut bytes, entry).unwrap();
         bytes.extend_from_slice(content.as_bytes());
@@ -57,7 +58,8 @@ fn without(pattern: &str) -> Changes {
 }
 
 fn filtered(nodes: &[Node], changes: Changes, from: From) -> Filtered {
-    let (bytes, options) = (tar(nodes), TarOptions::named("in.tar"));
+    let bytes = tar(nodes);
+    let options = TarOptions::named("in.tar");
     let source: Box<dyn Source> = match from {
         From::File => Box::new(TarSource::seekable(Cursor::new(bytes), options).unwrap()),
         _ => Box::new(TarSource::new(Cursor::new(bytes), options)),

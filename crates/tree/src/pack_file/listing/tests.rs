@@ -78,7 +78,8 @@ fn long_chains_of_links_take_one_pass() {
     let chain = |step: &dyn Fn(usize) -> usize| {
         let mut text = String::from("file /f 0 0 0 a\n");
         for at in 0..LINKS {
-            let (from, to) = (step(at), step(at + 1));
+            let from = step(at);
+            let to = step(at + 1);
             let to = if at + 1 == LINKS { "f".to_owned() } else { format!("l/{to:06}") };
             text += &format!("link /l/{from:06} 0 0 0 {to}\n");
         }

@@ -74,7 +74,8 @@ impl<R: Read> TarSource<R> {
     pub(super) fn block(&mut self) -> Result<Option<[u8; BLOCK]>, Error> {
         let offset = self.input.offset();
         let found = self.input.peek(BLOCK).map_err(|cause| unreadable(&self.name, cause))?;
-        let (length, block) = (found.len(), found.try_into().ok());
+        let length = found.len();
+        let block = found.try_into().ok();
         let zeros_at_end = offset > 0 && is_zero(found);
         if block.is_none() && length > 0 && !zeros_at_end {
             let what = format!("the archive ends {length} bytes into a header");

@@ -41,7 +41,8 @@ impl<R: Read> TarSource<R> {
     /// Warns about the entries that were not named.
     pub(super) fn report_unknown(&mut self) {
         if self.unknown > NAMED_MOST {
-            let (input, count) = (&self.name, self.unknown);
+            let input = &self.name;
+            let count = self.unknown;
             self.warnings.push(format!("{input}: {count} entries of unknown types are skipped in all"));
         }
     }

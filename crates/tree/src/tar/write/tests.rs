@@ -15,7 +15,8 @@ fn entry(path: impl Into<Bytes>, kind: Kind) -> Entry {
 }
 
 fn archive(prefix: &str, entries: &[Entry]) -> Vec<u8> {
-    let (mut writer, mut out) = (TarWriter::new(prefix), Vec::new());
+    let mut writer = TarWriter::new(prefix);
+    let mut out = Vec::new();
     for entry in entries {
         writer.entry(&mut out, entry).unwrap();
     }
@@ -34,7 +35,8 @@ fn round_trip(entries: &[Entry]) {
 
 /// Number of headers before the first entry's own.
 fn blocks_before(entry: &Entry) -> usize {
-    let (mut writer, mut out) = (TarWriter::new(""), Vec::new());
+    let mut writer = TarWriter::new("");
+    let mut out = Vec::new();
     writer.entry(&mut out, entry).unwrap();
     out.len() / BLOCK - 1
 }
@@ -203,7 +205,9 @@ proptest! {
 
     #[test]
     fn any_map(gaps in prop::collection::vec((1u64..5000, 1u64..5000), 0..200), rest in 0u64..3) {
-        let (mut at, mut segments, mut expected) = (0, Vec::new(), Vec::new());
+        let mut at = 0;
+        let mut segments = Vec::new();
+        let mut expected = Vec::new();
         for (hole, data) in gaps {
             segments.push((at + hole, data));
             expected.extend([(false, hole), (true, data)]);

@@ -231,7 +231,8 @@ pub fn fed(program: &str, arguments: &[&str], input: &[u8]) -> Output {
     let mut command = Command::new(program);
     command.args(arguments).env("LC_ALL", "C.UTF-8");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let (mut stdin, bytes) = (child.stdin.take().unwrap(), input.to_vec());
+    let mut stdin = child.stdin.take().unwrap();
+    let bytes = input.to_vec();
     let writer = std::thread::spawn(move || stdin.write_all(&bytes));
     let output = child.wait_with_output().unwrap();
     let written = writer.join().unwrap();

@@ -12,11 +12,12 @@ use serde_json::{Value, json};
 
 use super::value::one_of;
 use super::{Invocation, wrong};
+use crate::host::Host;
 use crate::ui::counters;
 use crate::ui::elapsed::Started;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::{Host, Io};
+use crate::ui::io::Io;
 use crate::ui::trace::Recorder;
 
 /// Options for tuning; no byte of a result depends on them.

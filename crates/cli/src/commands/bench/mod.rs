@@ -17,9 +17,10 @@ use packline_squashfs::BlockSize;
 
 use crate::args::value::{List, list, number, one_of, size};
 use crate::args::{Command, Invocation};
+use crate::host::Host;
 use crate::host::{clock, machine};
 use crate::ui::failure::Failure;
-use crate::ui::io::{Host, Io};
+use crate::ui::io::Io;
 use crate::ui::time::Moment;
 use outputs::Outputs;
 use settings::What;

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "delta")]
 mod delta;
+#[cfg(feature = "lrz")]
+pub(crate) mod lrz;
 #[cfg(feature = "pln")]
 pub(crate) mod pln;
 #[cfg(feature = "recovery")]
@@ -19,10 +21,10 @@ use crate::args::image::ArchiveArgs;
 #[cfg(feature = "pln")]
 use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::{Command, Invocation, wrong};
-#[cfg(feature = "lrz")]
-use crate::compat::lrzip::{info as lrz, wants_password};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+#[cfg(feature = "lrz")]
+use crate::ui::password::wants_password;
 use crate::ui::report;
 use crate::ui::size::{both, show_bytes};
 use crate::ui::time::Moment;

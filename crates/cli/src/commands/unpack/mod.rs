@@ -19,12 +19,12 @@ use crate::args::run_options::{NAMES, SchedulingOptions};
 use crate::args::text_list::Ending;
 use crate::args::value::one_of;
 use crate::args::{Command, Invocation, wrong};
-#[cfg(feature = "lrz")]
-use crate::compat::lrzip::password_of;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
+#[cfg(feature = "lrz")]
+use crate::ui::password::password_of;
 use crate::ui::target::target;
 
 /// Unpack an image, or a tar in a .lrz file, to a directory or a tar

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use packline_lrz::BackEnd;
 use packline_runtime::open_regular;
 
+use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::Host;
 
 /// A configuration file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -14,13 +14,13 @@ use packline_tree::path::canonical;
 use super::conf::Conf;
 use super::open_asking;
 use super::options::Options;
-use super::password::{self, Secret};
 use super::settings::{Mode, Settings};
 use crate::args::{Command, Compat, Invocation, wrong};
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
+use crate::ui::password::{self, Secret};
 use crate::ui::size::show_bytes;
 
 /// Pack a directory into a .tar.lrz file, or unpack one (drop-in for lrztar)

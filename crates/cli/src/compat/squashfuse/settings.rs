@@ -10,10 +10,10 @@ use packline_image::{ImagePlace, MountRequest};
 
 use super::{Options, Program, words};
 use crate::args::wrong;
+use crate::host::Host;
 use crate::host::descriptors;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::Host;
 
 /// A mount as the command line requests it.
 pub struct Settings {

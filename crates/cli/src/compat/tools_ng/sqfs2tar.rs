@@ -12,9 +12,10 @@ use crate::args::image::place;
 use crate::args::machine::Memory;
 use crate::args::value::{number, one_of};
 use crate::args::{Command, Compat, Invocation, wrong};
+use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::{Host, Io};
+use crate::ui::io::Io;
 use crate::ui::observer::watched;
 
 /// Turn a SquashFS image into a tar on standard output (drop-in for squashfs-tools-ng)

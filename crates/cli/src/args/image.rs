@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use packline::requests::ImagePlace;
 use packline::requests::{Archive, ArchiveOptions};
 use packline::{Input, Resources};
-use packline_image::ImagePlace;
 
 #[cfg(feature = "pln")]
 use super::keys::{OPENING, OpeningKeys};

@@ -162,7 +162,7 @@ impl RunOptions {
     /// Writes the trace after the output has its name: an error is a warning.
     pub fn write_trace_or_warn(&self, invocation: &Invocation, io: &mut Io) {
         if let Err(Failure::Failed(what)) = self.write_trace(invocation, io) {
-            io.warn(&what);
+            io.warn(&what.to_string());
         }
     }
 

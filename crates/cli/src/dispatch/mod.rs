@@ -311,7 +311,7 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
             usage_status
         }
         Failure::Failed(message) | Failure::Memory(message) => {
-            io.eprint_lines(&format!("{called}: {}", indented(message)));
+            io.eprint_lines(&format!("{called}: {}", indented(&message.to_string())));
             1
         }
         // The reader wants no more; ripgrep exits with 0 too.

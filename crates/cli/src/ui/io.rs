@@ -135,7 +135,7 @@ impl Io {
         let Err(failure) = printed else { return };
         self.stdout = Box::new(io::sink());
         if let Failure::Failed(what) = failure {
-            self.warn(&what);
+            self.warn(&what.to_string());
         }
     }
 

@@ -237,7 +237,7 @@ impl<'a> Watcher<'a> {
         let Err(cause) = printed else { return };
         let listed = std::mem::replace(&mut self.names, Names::None) != Names::ToolsNg;
         if let (true, Failure::Failed(what)) = (listed, Failure::printing(cause)) {
-            self.warning(&what);
+            self.warning(&what.to_string());
         }
     }
 

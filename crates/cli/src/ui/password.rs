@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use packline::Error;
+use packline::{Error, StreamError};
 use packline_lrz::{Error as LrzError, Password, Randomness};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
@@ -75,7 +75,7 @@ pub fn password_of(path: &Path, io: &mut Io) -> Result<Option<Vec<u8>>, Failure>
 
 /// Whether a file was not opened because a password is missing.
 pub fn wants_password(error: &Error) -> bool {
-    matches!(error, Error::Stream { cause, .. } if matches!(cause.downcast_ref(), Some(LrzError::Password(_))))
+    matches!(error, Error::Stream { cause, .. } if matches!(&**cause, StreamError::Lrz(LrzError::Password(_))))
 }
 
 fn line(prompt: &str, input: &mut dyn Read, io: &mut Io) -> Result<Vec<u8>, Failure> {

@@ -202,25 +202,25 @@ fn finish(outcome: Outcome, outputs: &Outputs, interruption: &Interruption, io: 
     }
     let written = if outcome.has_results() { outputs.write(&outcome.report, io) } else { Ok(()) };
     if let (true, Err(Failure::Failed(message))) = (interruption.is_requested(), &written) {
-        io.eprintln(message);
+        io.eprintln(&message.to_string());
     }
     interruption.finish();
     let Outcome { mut failures, ended, .. } = outcome;
     for end in [ended.map_err(Failure::from), written] {
         match end {
-            Err(Failure::Failed(message)) => failures.push(message),
+            Err(Failure::Failed(message)) => failures.push(message.to_string()),
             Err(other) if failures.is_empty() => return Err(other),
             _ => {}
         }
     }
-    if failures.is_empty() { Ok(()) } else { Err(Failure::Failed(failures.join("\n"))) }
+    if failures.is_empty() { Ok(()) } else { Err(Failure::failed(failures.join("\n"))) }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         match error {
             Error::Setting { setting, reason } => Failure::Usage(format!("--{}: {reason}", option_of(setting))),
-            Error::Failed(message) => Failure::Failed(message),
+            Error::Failed(message) => Failure::failed(message),
             Error::Stopped => Failure::AlreadyReported(1),
         }
     }

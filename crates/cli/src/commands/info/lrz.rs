@@ -93,7 +93,7 @@ impl InfoPrinter<'_> {
     }
 
     fn fault(&self, cause: LrzError) -> Failure {
-        packline::Error::Stream { path: self.opened.display_path.clone(), cause: Box::new(cause) }.into()
+        packline::Error::stream(&self.opened.display_path, cause).into()
     }
 
     fn chunk(&mut self, chunk: &ChunkInfo, number: u64) -> Result<(), Failure> {

@@ -12,8 +12,8 @@ mod tar;
 #[cfg(feature = "verity")]
 mod verity;
 
-use packline::requests::Archive;
-use packline_image::{ContentKind, ImageInfo, OpenedImage, TreeCounts};
+use packline::requests::{Archive, ContentKind};
+use packline_image::{ImageInfo, OpenedImage, TreeCounts};
 use packline_squashfs::flags;
 use serde_json::{Map, Value, json};
 

@@ -14,8 +14,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use packline::requests::ImagePlace;
 use packline::{Resources, Selection};
-use packline_image::{ImagePlace, OpenedImage, metadata_cache};
+use packline_image::{OpenedImage, metadata_cache};
 
 use crate::args::image::place;
 use crate::args::text_list::{Ending, TextList};
@@ -283,7 +284,7 @@ impl Command for Unsquashfs {
         if self.filter.dest.as_os_str().is_empty() {
             return Err(Failure::usage("-dest: the directory has no name (expected '.' for the current directory)"));
         }
-        self.extract(place, &image, (selection, resources), io)
+        self.extract(&image, selection, resources, io)
     }
 }
 

@@ -23,8 +23,8 @@ use std::process::ExitCode;
 use packline_runtime::Temporaries;
 use packline_runtime::escape;
 
-use crate::host::{clock, environment, machine, names, signals, streams, time_zone, topology};
-use crate::ui::io::{Host, Io};
+use crate::host::{Host, environment, signals, streams};
+use crate::ui::io::Io;
 
 #[allow(clippy::disallowed_methods, reason = "main reads argv for everyone")]
 fn main() -> ExitCode {
@@ -59,34 +59,9 @@ fn standard_io() -> Io {
         in_terminal: stdin().is_terminal(),
         out_terminal: stdout().is_terminal(),
         streams: streams::Streams::of_process(),
-        host: host(),
+        host: Host::of_process(),
         temporaries: Temporaries::default().with_scratch(environment::scratch()),
         shutdown: signals::ShutdownHook::default(),
         drawn: ui::progress::DrawnBar::default(),
-    }
-}
-
-fn host() -> Host {
-    Host {
-        processors: machine::processors(),
-        topology: topology::topology(),
-        memory_limit: machine::memory_limit(),
-        machine_memory: machine::memory(),
-        source_date_epoch: environment::source_date_epoch(),
-        scratch: environment::scratch(),
-        cache: environment::cache(),
-        home: environment::home(),
-        no_lrzip_conf: environment::no_lrzip_conf(),
-        is_static: cfg!(target_feature = "crt-static"),
-        fake_root: environment::fake_root(),
-        now: clock::now(),
-        utc_offset: time_zone::utc_offset,
-        columns: streams::columns(),
-        names: names::names,
-        program: environment::program(),
-        wall_time: clock::wall_time,
-        peak_memory: machine::peak_memory,
-        #[cfg(feature = "encryption")]
-        ask_hidden: host::terminal::ask_hidden,
     }
 }

@@ -24,16 +24,19 @@ use packline_squashfs::read::FragmentCounts;
 
 pub use difference::{Difference, What};
 
-use crate::{Error, ImagePlace, Resources};
+use crate::{Error, OpenedImage, Resources};
 use contents::Comparison;
 use planner::Planner;
 use side::Side;
+
+/// Bytes of metadata that each image that is compared should be opened with.
+pub const DIFF_METADATA: usize = 4 << 20;
 
 /// One of two trees.
 #[derive(Debug, Clone)]
 pub enum DiffPlace {
     /// In an image.
-    Image(ImagePlace),
+    Image(OpenedImage),
     /// In a directory of the file system.
     Directory(PathBuf),
 }
@@ -135,7 +138,7 @@ pub fn diff(
     request: &DiffRequest,
     found: &mut dyn FnMut(&Difference) -> io::Result<bool>,
 ) -> Result<DiffSummary, Error> {
-    let [old, new] = [Side::open(&request.old, request)?, Side::open(&request.new, request)?];
+    let [old, new] = [Side::of(&request.old, request), Side::of(&request.new, request)];
     if (request.compared.numbers || request.compared.forms) && (old.image().is_none() || new.image().is_none()) {
         return Err(Error::Request {
             what: "inode numbers cannot be compared with those of a directory".to_string(),

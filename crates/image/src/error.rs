@@ -1,11 +1,11 @@
-//! Errors as a user sees them: the file first, then what is wrong.
+//! Errors of operations on images: the file first, then what is wrong.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
-
-use crate::ContentKind;
+use packline_squashfs::read::ReadError;
 
 /// Why an operation failed. Under the name of an output there is then what was there before.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum Error {
         action: &'static str,
         /// The operating system's answer.
         #[source]
-        cause: std::io::Error,
+        cause: io::Error,
     },
     /// The output is something that cannot be, or must not be, written; or the input something that is not read.
     #[error("{path}: {what} (expected {expected})", path = path.escaped())]
@@ -43,19 +43,7 @@ pub enum Error {
         action: &'static str,
         /// The operating system's answer.
         #[source]
-        cause: std::io::Error,
-    },
-    /// The source could not be read, or is malformed.
-    #[error(transparent)]
-    Tree(#[from] packline_tree::Error),
-    /// The container could not be written.
-    #[error("{}", name_image(.path, .cause))]
-    Image {
-        /// The output as the user named it.
-        path: PathBuf,
-        /// What failed, with the entry or the offset.
-        #[source]
-        cause: Box<packline_squashfs::Error>,
+        cause: io::Error,
     },
     /// An image could not be read.
     #[error("{}", name_read(.path, .entry.as_deref(), .cause))]
@@ -66,47 +54,7 @@ pub enum Error {
         entry: Option<Vec<u8>>,
         /// The defect, with its offset.
         #[source]
-        cause: Box<packline_squashfs::read::ReadError>,
-    },
-    /// Blocks of an earlier image cannot be taken. The user's to change.
-    #[error("{path}: {cause}", path = path.escaped())]
-    Base {
-        /// The image as the user named it.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        cause: Box<packline_squashfs::BaseError>,
-    },
-    /// A .lrz or .pln file could not be written or read.
-    #[error("{path}: {cause}", path = path.escaped())]
-    Stream {
-        /// The file, or what it is made of, as the user named it.
-        path: PathBuf,
-        /// The defect, with the part and its offset: an error of `packline_lrz` or `packline_pln`.
-        #[source]
-        cause: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// A file is of another container than the one that is read. The user's to change.
-    #[error("{path}: {found} (expected {expected})", path = path.escaped())]
-    Container {
-        /// The file as the user named it.
-        path: PathBuf,
-        /// What it is.
-        found: ContentKind,
-        /// Which containers are read.
-        expected: String,
-    },
-    /// A file is not repaired, since it was changed after its recovery data was written, and perhaps on purpose. The user's to decide.
-    #[error(
-        "{path}: differs from the file that was protected; it was changed after {recovery} was written",
-        path = path.escaped(),
-        recovery = recovery.escaped()
-    )]
-    ChangedLater {
-        /// The file as the user named it.
-        path: PathBuf,
-        /// The file with its recovery data.
-        recovery: PathBuf,
+        cause: Box<ReadError>,
     },
     /// The memory that was allowed is not enough. The user's to change.
     #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
@@ -118,9 +66,6 @@ pub enum Error {
         /// For what.
         what: String,
     },
-    /// A codec is unknown, or has no such parameter. The user's fault.
-    #[error(transparent)]
-    Codec(#[from] packline_codec::CodecError),
     /// A pattern is malformed. The user's fault.
     #[error(transparent)]
     Pattern(#[from] packline_tree::PatternFault),
@@ -149,17 +94,23 @@ impl Error {
     pub fn memory(shortage: Shortage, what: String) -> Error {
         Error::Memory { allowed: shortage.allowed, needed: shortage.needed, what }
     }
-}
 
-/// The source's errors name their own file; what else goes wrong concerns the image.
-fn name_image(path: &std::path::Path, cause: &packline_squashfs::Error) -> String {
-    match cause {
-        packline_squashfs::Error::Source(source) => source.to_string(),
-        other => format!("{}: {other}", path.escaped()),
+    /// The kind of an [`io::Error`] that holds this one: [`io::ErrorKind::InvalidData`] for a malformed image, the kind of the operating
+    /// system's answer where it refused.
+    pub fn io_kind(&self) -> io::ErrorKind {
+        match self {
+            Error::Output { cause, .. } | Error::Source { cause, .. } => cause.kind(),
+            Error::Read { cause, .. } => match &**cause {
+                ReadError::Corrupt { .. } => io::ErrorKind::InvalidData,
+                ReadError::Input { cause, .. } => cause.kind(),
+                _ => io::ErrorKind::Other,
+            },
+            _ => io::ErrorKind::Other,
+        }
     }
 }
 
-fn name_read(path: &std::path::Path, entry: Option<&[u8]>, cause: &packline_squashfs::read::ReadError) -> String {
+fn name_read(path: &Path, entry: Option<&[u8]>, cause: &ReadError) -> String {
     match entry {
         Some(entry) => format!("{}: {}: {cause}", path.escaped(), entry.escaped()),
         None => format!("{}: {cause}", path.escaped()),

@@ -1,24 +1,16 @@
 //! A file of an image, read at any position.
 
 use std::fmt;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 
 use packline_runtime::seek_position;
-use packline_squashfs::read::{Files, OpenFile, RandomSettings, ReadError};
+use packline_squashfs::read::{Files, OpenFile, RandomSettings};
 
 use crate::follow::regular_file;
 use crate::{Error, OpenedImage};
 
-/// A regular file of an image, open for reading at any position, by [`OpenedImage::open_file`].
-///
-/// It owns what it needs, and may be used by another thread than the image. Holes are read as zeros. A read returns bytes of one
-/// block at most, and may be of any size: two decoded blocks (of 4 KiB to 1 MiB) are kept besides a decoder, so that a block that
-/// is read in small parts is decoded once. A seek reads nothing, and may lead beyond the end, where nothing is read.
-///
-/// # Errors
-/// Those of [`Read`] hold an [`Error::Read`] with the image, the path and the offset ([`io::Error::get_ref`]). They are of the
-/// kind [`io::ErrorKind::InvalidData`] for a malformed image, and of the kind of the operating system's answer where it refuses.
-/// The position then stays. A seek to before the start is an [`io::ErrorKind::InvalidInput`].
+/// A regular file of an image, open for reading at any position, by [`OpenedImage::open_file`]. Holes are read as zeros. A seek reads
+/// nothing, and may lead beyond the end, where nothing is read.
 pub struct ImageFile {
     files: Files,
     file: OpenFile,
@@ -46,25 +38,18 @@ impl ImageFile {
         self.file.size()
     }
 
-    fn fault(&self, cause: ReadError) -> io::Error {
-        let kind = match &cause {
-            ReadError::Corrupt { .. } => io::ErrorKind::InvalidData,
-            ReadError::Input { cause, .. } => cause.kind(),
-            _ => io::ErrorKind::Other,
-        };
-        io::Error::new(kind, self.image.fault_at(&self.path, cause))
-    }
-}
-
-impl Read for ImageFile {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Reads bytes of one block, at most as many as `buffer` holds; 0 at the end. After an error the position stays.
+    ///
+    /// # Errors
+    /// [`Error::Read`].
+    pub fn read_next(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
         // Bytes of one block are copied from it, without being gathered first.
         let length = buffer.len().min((self.block_size - self.position % self.block_size) as usize);
         let read = self.files.read_with(&self.file, self.position, length, &mut self.scratch, |bytes| {
             buffer[..bytes.len()].copy_from_slice(bytes);
             bytes.len()
         });
-        let read = read.map_err(|cause| self.fault(cause))?;
+        let read = read.map_err(|cause| self.image.fault_at(&self.path, cause))?;
         self.position += read as u64;
         Ok(read)
     }

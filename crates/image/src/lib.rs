@@ -1,13 +1,11 @@
 //! Operations on SquashFS images: list, read, compare, verify, unpack, turn into a tar, mount.
 //!
-//! Each takes an image that is open ([`OpenedImage`]) or says where it is ([`ImagePlace`]), and [`Resources`]: workers
-//! and a limit of memory, from which [`ReadDemand::plan`] makes the sizes of windows and caches.
+//! Each takes an image that is open ([`OpenedImage`]), and [`Resources`]: workers and a limit of memory, from which
+//! [`ReadDemand::plan`] makes the sizes of windows and caches.
 
 #![warn(missing_docs)]
 
 mod cat;
-mod content_kind;
-
 mod diff;
 mod error;
 mod follow;
@@ -30,15 +28,14 @@ mod verify;
 use packline_runtime::{EntryInfo, EntryKind, FileIdentity, Observer, Progress, Resources, Temporaries, must_differ};
 
 pub use cat::cat;
-pub use content_kind::ContentKind;
-pub use diff::{Compared, DiffOrder, DiffPlace, DiffRequest, DiffSummary, Difference, What, diff};
+pub use diff::{Compared, DIFF_METADATA, DiffOrder, DiffPlace, DiffRequest, DiffSummary, Difference, What, diff};
 pub use error::Error;
 pub use image_file::ImageFile;
 pub use info::{ImageInfo, TreeCounts};
 pub use list::ImageEntries;
 #[cfg(feature = "mount")]
 pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount, unmount};
-pub use opened::{ImagePlace, OpenedImage};
+pub use opened::OpenedImage;
 pub use pseudo_out::{EmptyXattrs, PseudoOutRequest, pseudo_out};
 pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
 pub use selection::{Omit, SelectedWalk, Selection, idle_exclude};

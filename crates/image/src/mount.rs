@@ -35,8 +35,7 @@ use kernel_ahead::KernelAhead;
 pub use table::{MountFlag, MountFlags};
 
 use crate::follow::{Followed, follow};
-use crate::read_plan::metadata_cache;
-use crate::{Error, ImagePlace, OpenedImage, ReadDemand, ReadPlan, Resources};
+use crate::{Error, OpenedImage, ReadDemand, ReadPlan, Resources};
 use activity::{Activity, TICK};
 use answer::Answers;
 
@@ -58,8 +57,6 @@ const ANSWERS: (u64, u64) = (128 << 10, 1 << 20);
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MountRequest {
-    /// The image.
-    pub image: ImagePlace,
     /// The directory on which it appears.
     pub point: PathBuf,
     /// An open `/dev/fuse` that another process has mounted already. Then `point` is its name in messages, and who may use the mount, its
@@ -95,9 +92,8 @@ pub struct MountRequest {
 
 impl MountRequest {
     /// A mount for this user until it is unmounted, with default flags; with all processors, no memory limit.
-    pub fn new(image: ImagePlace, point: PathBuf) -> MountRequest {
+    pub fn new(point: PathBuf) -> MountRequest {
         MountRequest {
-            image,
             point,
             device: None,
             subdir: Vec::new(),
@@ -126,13 +122,14 @@ pub struct Mounted {
     display_path: PathBuf,
 }
 
-/// Mounts an image. When this returns, it can be used.
+/// Mounts `image`. When this returns, it can be used.
 ///
 /// # Errors
-/// Those of opening the image; [`Error::Request`] for options that exclude each other; [`Error::Target`] and [`Error::Output`] for an
+/// [`Error::Request`] for options that exclude each other; [`Error::Target`] and [`Error::Output`] for an
 /// unsuitable mount point, and if the kernel refuses; [`Error::Memory`].
-pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
-    let (image, plan) = open(request)?;
+pub fn mount(image: OpenedImage, request: &MountRequest) -> Result<Mounted, Error> {
+    let plan = plan(&image, request)?;
+    let source = request.source_name.clone().unwrap_or_else(|| attach::source_name(&image.display_path));
     let block_size = image.image.superblock().block_size;
     let answer = u64::from(block_size).clamp(ANSWERS.0, ANSWERS.1);
     let files = Files::new(&image.image, settings(request, &plan, block_size)).map_err(|cause| image.fault(cause))?;
@@ -141,7 +138,7 @@ pub fn mount(request: &MountRequest) -> Result<Mounted, Error> {
     let root = root_of(&image, &request.subdir)?;
     let answers = Answers::new(image, &root, Arc::clone(&files), request, teller)?;
     let activity = answers.activity();
-    let attached = attach(request, answer)?;
+    let attached = attach(request, &source, answer)?;
     let unmounter = attached.unmounter();
     let kernel = attached.point().map(KernelAhead::of);
     match serve(answers, attached, answering(&plan), request) {
@@ -187,8 +184,7 @@ fn root_of(image: &OpenedImage, subdir: &[u8]) -> Result<Inode, Error> {
     }
 }
 
-fn open(request: &MountRequest) -> Result<(OpenedImage, ReadPlan), Error> {
-    let image = request.image.open(metadata_cache(request.resources.memory))?;
+fn plan(image: &OpenedImage, request: &MountRequest) -> Result<ReadPlan, Error> {
     // Each thread decodes; those that answer gather at most one answer besides.
     let threads = 2 * request.resources.workers.max(1);
     let numbers = request.resources.memory.map_or(0, |limit| numbers::memory(&image.image, limit));
@@ -199,7 +195,7 @@ fn open(request: &MountRequest) -> Result<(OpenedImage, ReadPlan), Error> {
         return Err(refused(&request.point, no_thread(&std::io::ErrorKind::WouldBlock.into())));
     };
     plan.workers = plan.workers.min(startable);
-    Ok((image, plan))
+    Ok(plan)
 }
 
 /// Threads that answer: half of all, rounded up.

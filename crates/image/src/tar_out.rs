@@ -24,9 +24,8 @@ use packline_tree::Bytes;
 use packline_tree::path::canonical;
 
 use crate::links::link_bytes;
-use crate::read_plan::metadata_cache;
 use crate::unpack::find_root;
-use crate::{Error, ImagePlace, Observer, OpenedImage, Resources, Selection, Temporaries, must_differ};
+use crate::{Error, Observer, OpenedImage, Resources, Selection, Temporaries, must_differ};
 use content::Content;
 use items::{Found, Items};
 use plan::Plan;
@@ -87,7 +86,7 @@ impl Output {
 #[non_exhaustive]
 pub struct TarOutRequest {
     /// The image.
-    pub image: ImagePlace,
+    pub image: OpenedImage,
     /// Where the tar goes.
     pub target: Output,
     /// Compression; `None` for none.
@@ -117,7 +116,7 @@ pub struct TarOutRequest {
 
 impl TarOutRequest {
     /// Everything of an image, the root's entry too, holes as holes, uncompressed; with all processors.
-    pub fn new(image: ImagePlace, target: Output) -> TarOutRequest {
+    pub fn new(image: OpenedImage, target: Output) -> TarOutRequest {
         TarOutRequest {
             image,
             target,
@@ -180,10 +179,9 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     };
     asked.check()?;
     if let Output::File { path, .. } = &target {
-        must_differ(&image.path, path)?;
+        must_differ(&image.display_path, path)?;
     }
-    let opened = image.open(metadata_cache(resources.memory))?;
-    let opened = opened.checked(CheckScope::of_selection(asked.is_whole()));
+    let opened = image.checked(CheckScope::of_selection(asked.is_whole()));
     let plan = Plan::new(&opened.image, compression, &resources)?;
     warn(&asked, plan, &opened, &resources, observer)?;
     let (uses, total) = survey(&opened, &asked, &resources)?;

@@ -35,7 +35,6 @@ pub use outcome::{Topic, Warning};
 pub use request::{AttributeRules, Duplicates, RestoreAttributes, UnpackCounts, UnpackRequest, UnpackSummary};
 pub use staging_dir::StagingDir;
 
-use crate::read_plan::metadata_cache;
 use crate::{Error, Observer, OpenedImage, ReadDemand, ReadPlan, SelectedWalk};
 use collector::ResultCollector;
 use context::UnpackContext;
@@ -54,7 +53,7 @@ const USE_COUNTS_SHARE: usize = 4;
 /// Memory for data kept to the end if memory is not limited, bytes: a few bytes of an image can cause any amount.
 const RETAINED_MAX: usize = 160 << 20;
 
-/// Unpacks an image to a new or existing directory. A new destination gets its name only when complete; after an error it does not exist. In an existing one, everything
+/// Unpacks `image` to a new or existing directory. A new destination gets its name only when complete; after an error it does not exist. In an existing one, everything
 /// written so far stays, each file complete.
 ///
 /// # Errors
@@ -62,13 +61,13 @@ const RETAINED_MAX: usize = 160 << 20;
 /// entries, and of data that does not match the image's record, go to [`Observer::problem`] and are counted in [`UnpackCounts::errors`]. A pattern of the selection without a match is such an
 /// error; without `continue_on_error` it is detected before anything is created.
 pub fn unpack(
+    image: &OpenedImage,
     request: UnpackRequest,
     destination: PathBuf,
     observer: &mut dyn Observer,
 ) -> Result<UnpackSummary, Error> {
     let (memory, wanted) = (request.resources.memory, request.resources.workers);
-    let opened = request.image.open(metadata_cache(memory))?;
-    let opened = opened.checked(CheckScope::of_selection(request.is_whole()));
+    let opened = image.checked(CheckScope::of_selection(request.is_whole()));
     let root = find_root(&opened, &request.subdirectory)?;
     let demand = ReadDemand::new(&opened.image, wanted, memory, PLAN_LEAST);
     let plan = demand.helped(&request.resources.engine).plan()?;

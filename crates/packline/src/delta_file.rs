@@ -6,7 +6,7 @@ use std::sync::Arc;
 use packline_delta::{DeltaOptions, Head, Made, Patched, Side};
 use packline_runtime::{FileAttributes, Input, OutputFile};
 
-use crate::archive::stored;
+use crate::container::stored;
 use crate::input::{attributes_of, open_input};
 use crate::pack::open_output;
 use crate::{Error, Observer, Output, Resources, Temporaries, must_differ};
@@ -189,9 +189,7 @@ fn fault(read: &Path, delta: &Path, output: &Path, cause: packline_delta::Error)
             let what = format!("is not the file that the delta was made for: {what}");
             Error::Target { path: read.to_path_buf(), what, expected }
         }
-        Delta::Corrupt { .. } | Delta::Unsupported { .. } => {
-            Error::Stream { path: delta.to_path_buf(), cause: Box::new(cause) }
-        }
-        cause => Error::Stream { path: read.to_path_buf(), cause: Box::new(cause) },
+        Delta::Corrupt { .. } | Delta::Unsupported { .. } => Error::stream(delta, cause),
+        cause => Error::stream(read, cause),
     }
 }

@@ -145,7 +145,7 @@ pub(crate) fn salvaged(
     _identities: Option<&Identities>,
     _resources: &Resources,
 ) -> Result<OpenedInput, Error> {
-    Err(packline_image::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
+    Err(crate::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
 }
 
 /// As [`packline_pln::verify`], of a file that is encrypted: damaged chunks are read over, and named after what is wrong in the content.
@@ -184,7 +184,7 @@ pub(crate) fn verify(
     _found: &mut dyn FnMut(&PlnError),
     _observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
-    Err(packline_image::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
+    Err(crate::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
 }
 
 /// Reads what is left of a file whose damage is noted.
@@ -283,7 +283,7 @@ pub(crate) fn opened(
     _identities: Option<&Identities>,
     _resources: &Resources,
 ) -> Result<OpenedInput, Error> {
-    Err(packline_image::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
+    Err(crate::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
 }
 
 /// What the head of an encrypted file tells.
@@ -368,7 +368,7 @@ fn refused(path: &Path, cause: packline_encryption::Error) -> Error {
         packline_encryption::Error::Input(cause) => {
             Error::Source { path: path.to_path_buf(), action: "cannot read", cause }
         }
-        cause => Error::Stream { path: path.to_path_buf(), cause: Box::new(cause) },
+        cause => Error::stream(path, cause),
     }
 }
 

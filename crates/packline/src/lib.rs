@@ -37,7 +37,6 @@
 
 #![warn(missing_docs)]
 
-mod archive;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 mod codecs;
 mod container;
@@ -45,9 +44,7 @@ mod container;
 mod delta_file;
 #[cfg(feature = "pln")]
 mod encrypted;
-mod file_kind;
-#[cfg(feature = "pln")]
-mod in_pln;
+mod error;
 mod input;
 #[cfg(feature = "lrz")]
 mod lrzip;
@@ -76,16 +73,16 @@ mod unpacker;
 #[cfg(feature = "verity")]
 mod verity;
 
-pub use container::Container;
+pub use container::by_name::Container;
+pub use container::image::{Image, ImageFile};
 #[cfg(feature = "pln")]
 pub use encrypted::{Identities, Recipients};
+pub use error::{Error, StreamError};
 pub use input::Input;
 pub use pack::{Packed, Packer};
 pub use packline_engine::CancelToken;
 #[doc(inline)]
-pub use packline_image::OpenedImage as Image;
-#[doc(inline)]
-pub use packline_image::{Error, ImageFile, Output, RestoreAttributes, Selection};
+pub use packline_image::{Output, RestoreAttributes, Selection};
 #[doc(inline)]
 pub use packline_runtime::{EntryInfo, EntryKind, Observer, Pass, Progress, Resources, StoredData, Unobserved};
 #[cfg(feature = "pln")]
@@ -95,7 +92,8 @@ pub use sources::Source;
 pub use stream::{StreamOptions, compress, decompress};
 pub use unpacker::{Unpacked, Unpacker};
 
-use packline_image::ContentKind;
+use container::by_magic::ContentKind;
+use packline_image::OpenedImage;
 use packline_runtime::{FileIdentity, Temporaries, must_differ};
 use requests::*;
 
@@ -103,14 +101,16 @@ use requests::*;
 ///
 /// Operations on images alone are in `packline_image`.
 pub mod requests {
-    pub use crate::archive::{Archive, ArchiveOptions, OpenedTar, TarWork};
     #[cfg(feature = "pln")]
     pub use crate::codecs::pln_codings;
+    pub use crate::container::archive::{Archive, ArchiveOptions, OpenedTar, TarWork};
+    pub use crate::container::by_magic::ContentKind;
+    pub use crate::container::file_kind::FileKind;
+    pub use crate::container::image_place::ImagePlace;
     #[cfg(feature = "delta")]
     pub use crate::delta_file::{DeltaRequest, PatchRequest, delta, delta_info, patch};
     #[cfg(feature = "pln")]
     pub use crate::encrypted::Encryption;
-    pub use crate::file_kind::FileKind;
     #[cfg(feature = "lrz")]
     pub use crate::lrzip::{
         LrzTreeCounts, LrzUnpackRequest, OpenedLrz, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack, lrz_unpack_tree,

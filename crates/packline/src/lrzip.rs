@@ -364,6 +364,6 @@ pub(crate) fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> 
         Lrz::Memory { allowed, needed, what } => {
             Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
         }
-        cause => Error::Stream { path: input.to_path_buf(), cause: Box::new(cause) },
+        cause => Error::stream(input, cause),
     }
 }

@@ -8,16 +8,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 #[cfg(feature = "pln")]
-use packline_image::ContentKind;
-#[cfg(feature = "pln")]
 use packline_recovery::strip;
 use packline_runtime::escape::Escape;
 use packline_runtime::{FileAttributes, FileInput, Input, Source};
 
 #[cfg(feature = "pln")]
-use crate::Resources;
-#[cfg(feature = "pln")]
-use crate::archive::stored;
+use crate::container::stored;
 #[cfg(feature = "pln")]
 use crate::encrypted::{self, Identities, Share};
 use crate::output_stream::refuse_target;
@@ -25,6 +21,8 @@ use crate::output_stream::refuse_target;
 use crate::sources::peeked;
 #[cfg(feature = "pln")]
 use crate::tail_stream::TailStream;
+#[cfg(feature = "pln")]
+use crate::{ContentKind, Resources};
 use crate::{Error, Output};
 #[cfg(feature = "pln")]
 use crate::{Observer, recovery::repaired_copy};

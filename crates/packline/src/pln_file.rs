@@ -1,7 +1,6 @@
 //! .pln files: any file or stream compressed, and back.
 
 use std::cell::Cell;
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,13 +8,15 @@ use packline_cache::Lookup;
 use packline_pln::{Info, Reader, Sink, Source, Span, Unpacked, Verified, WriteOptions, Written};
 use packline_runtime::escape::Escape;
 
-use crate::archive::stored;
+use crate::container::stored;
 use crate::encrypted::{self, Encryption, Identities, OpenedHead};
 use crate::opened_input::{Bytes, OpenedInput, repaired_input};
 use crate::output_stream::{Checksum, OutputStream};
 use crate::resumed_sink::ResumedSink;
 use crate::tail_stream::TailStream;
-use crate::{CompressRequest, ContentKind, Error, Input, Observer, Output, Resources, Temporaries, Unobserved};
+use crate::{
+    CompressRequest, ContentKind, Error, Input, Observer, Output, Resources, StreamError, Temporaries, Unobserved,
+};
 
 /// A .pln file to be decompressed.
 #[non_exhaustive]
@@ -193,26 +194,9 @@ fn salvage(
 fn naming_recovery(error: Error, tail: Option<TailStream>, resources: &Resources) -> Error {
     match error {
         Error::Stream { path, cause } if tail.is_some_and(|tail| tail.has_recovery(resources)) => {
-            Error::Stream { path, cause: Box::new(Repairable(cause)) }
+            Error::stream(path, StreamError::Repairable(cause))
         }
         error => error,
-    }
-}
-
-/// Damage to a stream with recovery data.
-#[derive(Debug)]
-struct Repairable(Box<dyn std::error::Error + Send + Sync>);
-
-impl fmt::Display for Repairable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let expected = "a file and not a stream: saved to a file, it is repaired when it is read";
-        write!(f, "{}; it has recovery data (expected {expected})", self.0)
-    }
-}
-
-impl std::error::Error for Repairable {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&*self.0)
     }
 }
 
@@ -386,7 +370,7 @@ pub(crate) fn fault(input: &Path, output: &Path, cause: packline_pln::Error) -> 
         Pln::Memory { allowed, needed, what } => {
             Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
         }
-        cause => Error::Stream { path: input.to_path_buf(), cause: Box::new(cause) },
+        cause => Error::stream(input, cause),
     }
 }
 

@@ -358,10 +358,8 @@ impl<'n> Names<'n> {
             Fault::Packets(cause) => refused(self.recovery, "cannot read", cause),
             Fault::Output(cause) => Error::Output { path: self.output.to_path_buf(), action: "cannot write", cause },
             Fault::Memory { allowed, needed, what } => Error::Memory { allowed, needed, what: what.to_string() },
-            Fault::NoData | Fault::TableLost { .. } => {
-                Error::Stream { path: self.recovery.to_path_buf(), cause: Box::new(cause) }
-            }
-            cause => Error::Stream { path: self.source.to_path_buf(), cause: Box::new(cause) },
+            Fault::NoData | Fault::TableLost { .. } => Error::stream(self.recovery, cause),
+            cause => Error::stream(self.source, cause),
         }
     }
 }

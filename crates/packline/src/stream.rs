@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_cache::BlockCache;
-use packline_image::ContentKind;
 #[cfg(feature = "pln")]
 use packline_pln::{Span, WriteOptions};
 use packline_runtime::escape::Escape;
@@ -17,7 +16,7 @@ use crate::codecs::lrz_options;
 use crate::codecs::pln_codings;
 use crate::opened_input::OpenedInput;
 use crate::output_stream::OutputStream;
-use crate::{Container, Error, Input, Observer, Output, Resources, Temporaries};
+use crate::{Container, ContentKind, Error, Input, Observer, Output, Resources, Temporaries};
 #[cfg(feature = "pln")]
 use crate::{Identities, Recipients};
 #[cfg(feature = "lrz")]

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use packline_codec::StreamSpec;
-use packline_image::{ContentKind, TarOutRequest, TarScope, TarSummary, UnpackRequest};
+use packline_image::{OpenedImage, TarOutRequest, TarScope, TarSummary, UnpackRequest, metadata_cache};
 use packline_runtime::escape::Escape;
+use packline_runtime::must_differ;
 
+use crate::container::by_magic::ContentKind;
+use crate::container::image_place::ImagePlace;
 #[cfg(feature = "lrz")]
 use crate::lrzip::lrz_open_input;
 use crate::{Error, Observer, Output};
@@ -43,24 +46,37 @@ pub enum UnpackSummary {
 /// [`Error`], with the entry or the path and, where there is one, the offset; [`Error::Request`] for a part of a .lrz file, and for a
 /// selection below a subdirectory to a tar. A destination that did not exist does not exist then.
 pub fn unpack(
+    place: &ImagePlace,
     request: UnpackRequest,
     destination: Destination,
     password: Option<&[u8]>,
     observer: &mut dyn Observer,
 ) -> Result<UnpackSummary, Error> {
-    if request.image.content_kind() == Some(ContentKind::Lrz) {
-        return unpack_lrz(request, destination, password, observer);
+    if place.content_kind() == Some(ContentKind::Lrz) {
+        return unpack_lrz(place, request, destination, password, observer);
     }
+    if matches!(destination, Destination::Tar(..)) && !request.subdirectory.is_empty() && !request.selection.is_all() {
+        let what = format!("{}: a selection below a directory, as a tar", place.path.escaped());
+        return Err(Error::Request { what, expected: "one of them".to_string() });
+    }
+    if let Destination::Tar(Output::File { path, .. }, _) = &destination {
+        must_differ(&place.path, path)?;
+    }
+    let image = place.open(metadata_cache(request.resources.memory))?;
     match destination {
-        Destination::Directory(path) => packline_image::unpack(request, path, observer).map(UnpackSummary::Directory),
+        Destination::Directory(path) => {
+            Ok(UnpackSummary::Directory(packline_image::unpack(&image, request, path, observer)?))
+        }
         Destination::Tar(target, compression) => {
-            packline_image::tar_out(to_tar(request, target, compression)?, observer).map(UnpackSummary::Tar)
+            let tar = packline_image::tar_out(to_tar(image, request, target, compression), observer)?;
+            Ok(UnpackSummary::Tar(tar))
         }
     }
 }
 
 #[cfg(not(feature = "lrz"))]
 fn unpack_lrz(
+    _: &ImagePlace,
     _: UnpackRequest,
     _: Destination,
     _: Option<&[u8]>,
@@ -71,21 +87,21 @@ fn unpack_lrz(
 
 #[cfg(feature = "lrz")]
 fn unpack_lrz(
+    place: &ImagePlace,
     request: UnpackRequest,
     destination: Destination,
     password: Option<&[u8]>,
     observer: &mut dyn Observer,
 ) -> Result<UnpackSummary, Error> {
     if !request.selection.is_all() || !request.subdirectory.is_empty() || request.continue_on_error {
-        return Err(whole(&request, "a part of it"));
+        return Err(whole(place, "a part of it"));
     }
     if matches!(destination, Destination::Tar(_, Some(_))) {
-        return Err(whole(&request, "a tar in it that is compressed again"));
+        return Err(whole(place, "a tar in it that is compressed again"));
     }
-    let image = &request.image;
-    let opened = match image.is_stored() {
-        true => lrz_open_input(&image.path, image.input()?, password)?,
-        false => lrz_open(&image.path, password)?,
+    let opened = match place.is_stored() {
+        true => lrz_open_input(&place.path, place.input()?, password)?,
+        false => lrz_open(&place.path, password)?,
     };
     match destination {
         Destination::Directory(path) => {
@@ -99,25 +115,28 @@ fn unpack_lrz(
     }
 }
 
-fn to_tar(request: UnpackRequest, target: Output, compression: Option<StreamSpec>) -> Result<TarOutRequest, Error> {
-    let scope = match request.subdirectory.is_empty() {
+fn to_tar(
+    image: OpenedImage,
+    request: UnpackRequest,
+    target: Output,
+    compression: Option<StreamSpec>,
+) -> TarOutRequest {
+    let mut tar = TarOutRequest::new(image, target);
+    tar.compression = compression;
+    tar.scope = match request.subdirectory.is_empty() {
         true => TarScope::Selected(request.selection),
-        false if request.selection.is_all() => TarScope::Below { directories: vec![request.subdirectory], keep: false },
-        false => {
-            let what = format!("{}: a selection below a directory, as a tar", request.image.path.escaped());
-            return Err(Error::Request { what, expected: "one of them".to_string() });
-        }
+        false => TarScope::Below { directories: vec![request.subdirectory], keep: false },
     };
-    let mut tar = TarOutRequest::new(request.image, target);
-    (tar.compression, tar.scope) = (compression, scope);
-    (tar.xattrs, tar.sparse) = (request.restore.xattrs, request.sparse);
+    tar.xattrs = request.restore.xattrs;
+    tar.sparse = request.sparse;
     tar.continue_on_error = request.continue_on_error;
-    (tar.resources, tar.temporaries) = (request.resources, request.temporaries);
-    Ok(tar)
+    tar.resources = request.resources;
+    tar.temporaries = request.temporaries;
+    tar
 }
 
 #[cfg(feature = "lrz")]
-fn whole(request: &UnpackRequest, what: &str) -> Error {
-    let what = format!("{}: a .lrz file, and {what} is asked for", request.image.path.escaped());
+fn whole(place: &ImagePlace, what: &str) -> Error {
+    let what = format!("{}: a .lrz file, and {what} is asked for", place.path.escaped());
     Error::Request { what, expected: "all of it, as a directory or a plain tar".to_string() }
 }

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use packline_codec::StreamSpec;
-use packline_image::{ImagePlace, RestoreAttributes, Selection, UnpackRequest};
+use packline_image::{RestoreAttributes, Selection, UnpackRequest};
 
+use crate::container::image_place::ImagePlace;
 use crate::{Destination, Error, FileKind, Observer, Output, Resources, Unobserved, UnpackSummary, unpack};
 
 /// Unpacks a SquashFS image or the tree in a .lrz file; by the first bytes of the file.
 pub struct Unpacker<'o> {
+    place: ImagePlace,
     request: UnpackRequest,
     observer: Option<&'o mut dyn Observer>,
 }
@@ -26,7 +28,7 @@ pub struct Unpacked {
 impl<'o> Unpacker<'o> {
     /// Unpacks the file at `path`, everything with all attributes, on all processors.
     pub fn new(path: impl Into<PathBuf>) -> Unpacker<'o> {
-        Unpacker { request: UnpackRequest::new(ImagePlace::new(path)), observer: None }
+        Unpacker { place: ImagePlace::new(path), request: UnpackRequest::default(), observer: None }
     }
 
     /// Which attributes are restored in a directory.
@@ -91,8 +93,9 @@ impl<'o> Unpacker<'o> {
     }
 
     fn run(self, destination: Destination) -> Result<Unpacked, Error> {
-        let (mut silent, request) = (Unobserved, self.request);
-        let (content_bytes, errors) = match unpack(request, destination, None, self.observer.unwrap_or(&mut silent))? {
+        let mut silent = Unobserved;
+        let observer = self.observer.unwrap_or(&mut silent);
+        let (content_bytes, errors) = match unpack(&self.place, self.request, destination, None, observer)? {
             UnpackSummary::Directory(summary) => (summary.counts.content_bytes, summary.counts.errors),
             UnpackSummary::Tar(summary) => (summary.content_bytes, summary.damaged),
             #[cfg(feature = "lrz")]

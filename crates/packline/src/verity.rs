@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_image::{ImagePlace, metadata_cache};
+use packline_image::metadata_cache;
 use packline_runtime::hex;
 use packline_runtime::{unnamed_temp_file, warn_of_stale};
 use packline_squashfs::read::CheckScope;
@@ -23,7 +23,7 @@ use sidecars::Sidecars;
 pub use signing::read_signer;
 
 use crate::input::open_input;
-use crate::{ContentKind, Error, Observer, Resources, Temporaries};
+use crate::{ContentKind, Error, ImagePlace, Observer, Resources, Temporaries};
 
 /// Where a tree goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -152,7 +152,7 @@ fn refuse_damage(path: &Path, resources: &Resources) -> Result<(), Error> {
         return Ok(());
     }
     match ImagePlace::new(path).open(metadata_cache(resources.memory)) {
-        Ok(image) => image.checked(CheckScope::Everything).compare_data(resources),
+        Ok(image) => Ok(image.checked(CheckScope::Everything).compare_data(resources)?),
         Err(_) => Ok(()),
     }
 }
@@ -183,6 +183,6 @@ fn fault(path: &Path, cause: packline_verity::Error) -> Error {
         Verity::Scratch(cause) => scratch_fault(&path, cause),
         Verity::Memory(shortage) => Error::memory(shortage, "a hash tree".to_string()),
         Verity::Superblock { what, expected } => Error::Target { path, what, expected },
-        cause => Error::Stream { path, cause: Box::new(cause) },
+        cause => Error::stream(path, cause),
     }
 }

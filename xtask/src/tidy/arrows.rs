@@ -1,6 +1,11 @@
-//! The layers: which crate may depend on which, checked in the manifests.
+//! The layers: which crate may depend on which, checked in the manifests, and the layers of files within the command.
 
 use std::path::Path;
+
+use super::imports::{self, Imports};
+
+/// Folders and files of `crates/cli/src`, from the lowest layer. A file imports from its own layer and from lower ones; tests import from all.
+const CLI_LAYERS: [&str; 6] = ["host", "ui", "args", "commands", "compat", "dispatch"];
 
 /// Each crate with the workspace crates that it may depend on.
 const MAY_USE: [(&str, &[&str]); 21] = [
@@ -71,8 +76,13 @@ pub fn check(root: &Path) -> Result<Vec<String>, String> {
         let manifest = directory.join("Cargo.toml");
         let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Ok(text) = std::fs::read_to_string(&manifest) else { continue };
-        violations
-            .extend(violations_of(&name, &text).into_iter().map(|violation| format!("crates/{name}: {violation}")));
+        let imports = imports::below(&directory.join("src"))?;
+        let mut found = violations_of(&name, &text);
+        found.extend(imports::large_circle(&name, &imports));
+        if name == "cli" {
+            found.extend(upward(&imports));
+        }
+        violations.extend(found.into_iter().map(|violation| format!("crates/{name}: {violation}")));
     }
     violations.sort();
     Ok(violations)
@@ -98,6 +108,19 @@ fn violations_of(name: &str, manifest: &str) -> Vec<String> {
     violations
 }
 
+/// Imports from a higher layer of the command.
+fn upward(imports: &Imports) -> Vec<String> {
+    let layer = |module: &str| {
+        let first = module.split("::").next();
+        CLI_LAYERS.iter().position(|known| Some(*known) == first).unwrap_or(CLI_LAYERS.len())
+    };
+    let pairs = imports.iter().flat_map(|(from, targets)| targets.iter().map(move |target| (from, target)));
+    let upward = pairs.filter(|(from, target)| layer(from) < layer(target));
+    upward
+        .map(|(from, target)| format!("{from} imports {target}, which is a layer above (layers: {CLI_LAYERS:?})"))
+        .collect()
+}
+
 /// The directory of the workspace crate that a dependency's line names.
 fn own_crate(line: &str) -> Option<&str> {
     let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
@@ -107,6 +130,16 @@ fn own_crate(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn layers_of_the_command_point_down() {
+        let imports = |from: &str, target: &str| Imports::from([(from.to_owned(), [target.to_owned()].into())]);
+        assert!(upward(&imports("commands::pack", "ui::io")).is_empty());
+        assert!(upward(&imports("compat::lrzip", "commands::info")).is_empty());
+        assert!(upward(&imports("tests::pack", "dispatch::table")).is_empty());
+        assert_eq!(upward(&imports("ui::io", "args")).len(), 1);
+        assert_eq!(upward(&imports("args::value", "dispatch::table")).len(), 1);
+    }
 
     #[test]
     fn arrows_point_down() {

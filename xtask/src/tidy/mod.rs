@@ -3,6 +3,7 @@
 mod arrows;
 mod documents;
 mod files;
+mod imports;
 mod words;
 
 use crate::shell;

@@ -3,21 +3,21 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use packline::requests::ImagePlace;
 use packline::requests::{Archive, ArchiveOptions};
 use packline::{Input, Resources};
-use packline_image::ImagePlace;
 
 #[cfg(feature = "pln")]
 use super::keys::{OPENING, OpeningKeys};
 use super::value::size;
 #[cfg(feature = "pln")]
 use super::{Invocation, wrong};
-#[cfg(feature = "lrz")]
-use crate::compat::lrzip::{password, wants_password};
 use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Io, take_stdin};
+#[cfg(feature = "lrz")]
+use crate::ui::password::{self, wants_password};
 use crate::ui::target::is_pipe;
 
 /// Refuses keys for what is no .pln file.

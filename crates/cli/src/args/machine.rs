@@ -3,7 +3,7 @@
 use packline::Resources;
 
 use super::value::{number, size};
-use crate::ui::io::Host;
+use crate::host::Host;
 
 /// `--jobs` and `--mem`.
 #[derive(Debug, clap::Args)]

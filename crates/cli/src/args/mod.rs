@@ -8,7 +8,7 @@
 //!    `default_value`. [`parser`] appends ranges, choices and defaults to the help, so a doc comment names none; only a
 //!    default that is found at run time is written there, at its end: `[default: number of CPUs]`.
 //! 3. Implement [`Command`]: its name, what follows the options in the help, and `run`, which takes the arguments by value.
-//! 4. Add `Entry::of::<Pack>()` to the list in `dispatch.rs`. Help, manual page and completions follow from there.
+//! 4. Add `Entry::of::<Pack>()` to the list in `dispatch/table.rs`. Help, manual page and completions follow from there.
 //!
 //! An option that `run` does not read is a field that is never read: the compiler finds it. clap refuses
 //! options that contradict each other (`conflicts_with`, `requires`); [`Invocation`] has the options that were given, for other checks.
@@ -19,11 +19,13 @@ use std::ffi::{OsStr, OsString};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
+pub use crate::ui::exit_status::Compat;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
 pub mod cache;
 mod cache_server;
+pub mod help_options;
 pub mod image;
 #[cfg(feature = "encryption")]
 pub mod keys;
@@ -42,38 +44,6 @@ pub mod value;
 pub mod verity;
 #[cfg(any(feature = "delta", feature = "recovery", feature = "verity"))]
 pub mod work;
-
-/// Whose conventions a command follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compat {
-    /// Ours: wrong usage exits with 2.
-    Packline,
-    /// Those of squashfs-tools-ng (GNU getopt): wrong usage exits with 1, long names may be abbreviated, the last of several values
-    /// wins, a value may begin with a dash. The command is also found by the name that the binary is called by.
-    ToolsNg,
-    /// As [`Compat::ToolsNg`], but wrong usage exits with 2, as that of lrzip(1) and of diff(1), where 1 means that something differs.
-    ExitTwo,
-    /// Those of squashfs-tools: long options have one hyphen, the last of several values wins, wrong usage exits with 1.
-    SquashfsTools,
-    /// As [`Compat::ToolsNg`], but wrong usage exits with 254, as that of squashfuse.
-    Squashfuse,
-}
-
-impl Compat {
-    /// Whether the command replaces another program.
-    pub fn is_drop_in(self) -> bool {
-        self != Compat::Packline
-    }
-
-    /// Exit status of wrong usage.
-    pub fn usage_status(self) -> u8 {
-        match self {
-            Compat::ToolsNg | Compat::SquashfsTools => 1,
-            Compat::Packline | Compat::ExitTwo => 2,
-            Compat::Squashfuse => 254,
-        }
-    }
-}
 
 /// A command: its arguments, as clap derives them, and what it does.
 pub trait Command: clap::Args + FromArgMatches {

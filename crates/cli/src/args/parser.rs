@@ -5,8 +5,7 @@ use std::ffi::OsString;
 use clap::{Arg, ArgAction, Command};
 
 use super::value::range_of;
-use super::{Compat, Entry};
-use crate::compat::squashfs_tools::partial_help;
+use super::{Compat, Entry, help_options};
 use crate::ui::exit_status;
 use crate::ui::wrap::wrap;
 
@@ -46,7 +45,7 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
             });
             let compresses = command.get_arguments().any(|argument| argument.get_id() == "comp");
             let command = command.next_help_heading("Help");
-            command.args(partial_help::arguments()).args(compresses.then(partial_help::codec_argument))
+            command.args(help_options::arguments()).args(compresses.then(help_options::codec_argument))
         }
         _ => command,
     }

@@ -12,11 +12,12 @@ use serde_json::{Value, json};
 
 use super::value::one_of;
 use super::{Invocation, wrong};
+use crate::host::Host;
 use crate::ui::counters;
 use crate::ui::elapsed::Started;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::{Host, Io};
+use crate::ui::io::Io;
 use crate::ui::trace::Recorder;
 
 /// Options for tuning; no byte of a result depends on them.
@@ -161,7 +162,7 @@ impl RunOptions {
     /// Writes the trace after the output has its name: an error is a warning.
     pub fn write_trace_or_warn(&self, invocation: &Invocation, io: &mut Io) {
         if let Err(Failure::Failed(what)) = self.write_trace(invocation, io) {
-            io.warn(&what);
+            io.warn(&what.to_string());
         }
     }
 

@@ -11,7 +11,6 @@ use clap::{Arg, Command, Error};
 use packline_runtime::escape;
 use packline_squashfs::BlockSize;
 
-use crate::dispatch::COMMANDS;
 use crate::ui::size::{parse_number, parse_size, show_size};
 
 type Parse<T> = dyn Fn(&OsStr) -> Result<T, String> + Send + Sync;
@@ -124,11 +123,6 @@ impl TextOrHelp {
 /// Text, unless `help` answers it (`CODEC:help`).
 pub fn text_or_help(help: fn(&str) -> Option<Result<String, String>>) -> TextOrHelp {
     TextOrHelp { help, words: Vec::new }
-}
-
-/// The name of a command; completions know all of them.
-pub fn command_name() -> TextOrHelp {
-    text_or_help(|_| None).words(|| COMMANDS.iter().map(|command| command.name.to_string()).collect())
 }
 
 /// The answer to `--codec help`.

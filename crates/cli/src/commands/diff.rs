@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use packline_image::{Compared, DiffPlace, DiffRequest, Difference, What, diff};
+use packline_image::{Compared, DIFF_METADATA, DiffPlace, DiffRequest, Difference, What, diff};
 use packline_runtime::escape;
 use packline_squashfs::Superblock;
 use serde_json::{Map, Value, json};
@@ -200,7 +200,7 @@ impl Printer<'_> {
 
 fn tree(path: &Path, offset: Option<u64>, long: &str, io: &mut Io) -> Result<DiffPlace, Failure> {
     match (path.is_dir(), offset) {
-        (false, offset) => Ok(DiffPlace::Image(place(path, offset, io)?)),
+        (false, offset) => Ok(DiffPlace::Image(place(path, offset, io)?.open(DIFF_METADATA)?)),
         (true, None) => Ok(DiffPlace::Directory(path.to_path_buf())),
         (true, Some(_)) => Err(wrong(long, format!("{} is a directory", path.escaped()))),
     }

@@ -4,16 +4,13 @@
 pub mod bench;
 pub mod cache;
 pub mod cat;
-pub mod completions;
 #[cfg(feature = "pln")]
 pub mod compress;
 #[cfg(feature = "delta")]
 pub mod delta;
 pub mod diff;
 pub mod info;
-pub mod links;
 pub mod list;
-pub mod man;
 #[cfg(feature = "mount")]
 pub mod mount;
 pub mod pack;

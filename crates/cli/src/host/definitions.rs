@@ -10,9 +10,8 @@ use std::process::{Command, Stdio};
 use packline_runtime::unnamed_temp_file;
 use packline_tree::PseudoHost;
 
-use super::date;
 use super::names::Names;
-use crate::ui::io::Host;
+use super::{Host, date};
 
 /// The machine, as definitions may use it.
 pub struct DefinitionHost {

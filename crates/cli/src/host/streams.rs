@@ -7,12 +7,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use packline_runtime::FileIdentity;
 
 use crate::host::closed_streams;
-use crate::ui::wrap;
 
 /// The name of standard output in messages.
 pub const STDOUT: &str = "standard output";
 /// The name of standard input in messages.
 pub const STDIN: &str = "standard input";
+/// Columns of a terminal where the width is not known.
+const COLUMNS: usize = 80;
 /// Size of the output buffer without a terminal, bytes.
 const BUFFER: usize = 64 << 10;
 
@@ -53,7 +54,7 @@ fn stdin_path() -> Option<&'static str> {
 /// Columns of the terminal that shows what is printed.
 pub fn columns() -> usize {
     let of = |descriptor: BorrowedFd<'_>| rustix::termios::tcgetwinsize(descriptor).ok().filter(|size| size.ws_col > 0);
-    of(stdout().as_fd()).or_else(|| of(stderr().as_fd())).map_or(wrap::COLUMNS, |size| usize::from(size.ws_col))
+    of(stdout().as_fd()).or_else(|| of(stderr().as_fd())).map_or(COLUMNS, |size| usize::from(size.ws_col))
 }
 
 /// Standard input, unless it was closed: without the lock and the small buffer of the standard library, which cost time for a tar of

@@ -5,7 +5,7 @@ use std::fs;
 use packline_testkit::Sandbox;
 
 use super::harness::{Ran, host, run, run_on, sandbox};
-use crate::ui::io::Host;
+use crate::host::Host;
 
 /// A host whose packline is this script.
 fn host_with(sandbox: &Sandbox, script: &str) -> Host {

@@ -12,7 +12,7 @@ use super::harness::run;
 use crate::args::parser::{full_name, parser_of};
 use crate::args::{Compat, Entry};
 use crate::compat::squashfuse::words::{WORDS, Word};
-use crate::dispatch::COMMANDS;
+use crate::dispatch::table::COMMANDS;
 
 /// How the help of an option begins that changes nothing, before the reason.
 const WITHOUT_EFFECT: &str = "Accepted without effect: ";

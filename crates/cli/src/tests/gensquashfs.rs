@@ -4,7 +4,7 @@ use packline_testkit::model::Node;
 use packline_testkit::{Sandbox, reader, tools};
 
 use super::harness::{Ran, assert_options_are, host, run_on, sandbox};
-use crate::ui::io::Host;
+use crate::host::Host;
 
 /// Options that change the image: what is given, and what it must differ from. `@NAME` is the path of a file of the sandbox.
 const CHANGING: &[(&str, &[&str], &[&str])] = &[

@@ -14,10 +14,11 @@ use packline_testkit::model::{Content, Node, NodeKind};
 use crate::args::parser::parser_of;
 use crate::args::{Command, Entry, Invocation};
 use crate::dispatch::{self, with_name};
+use crate::host::Host;
 use crate::host::names::Names;
 use crate::host::signals::ShutdownHook;
 use crate::host::streams::Streams;
-use crate::ui::io::{Host, Io};
+use crate::ui::io::Io;
 use crate::ui::progress::DrawnBar;
 
 /// Outcome of a command.
@@ -177,7 +178,7 @@ pub fn parse<C: Command>(words: &[&str]) -> (C, Invocation) {
 
 /// Long names of a command's own options.
 pub fn options_of(name: &str) -> Vec<String> {
-    let parser = parser_of(dispatch::find(name.as_ref()).unwrap());
+    let parser = parser_of(dispatch::table::find(name.as_ref()).unwrap());
     let longs = parser.get_arguments().filter_map(|argument| argument.get_long());
     longs.filter(|long| !["help", "help-advanced", "version"].contains(long)).map(str::to_string).collect()
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::harness::{Gone, Kept, Ran, assert_options_are, host, io, parse, run, run_on, sample, sample_tar, sandbox};
 use crate::commands::pack::Pack;
 use crate::dispatch;
-use crate::ui::io::Host;
+use crate::host::Host;
 
 /// Options that change the image: what is given, and what it must differ from.
 const CHANGING: &[(&str, &[&str], &[&str])] = &[

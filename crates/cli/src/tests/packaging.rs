@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::harness::{host, run, run_on};
-use crate::dispatch::COMMANDS;
-use crate::ui::io::Host;
+use crate::dispatch::table::COMMANDS;
+use crate::host::Host;
 
 fn drop_ins() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().filter(|command| command.compat.is_drop_in()).map(|command| command.name)

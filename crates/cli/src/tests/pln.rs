@@ -84,7 +84,7 @@ fn what_contradicts_itself_is_refused() {
 
 #[test]
 fn a_dash_and_a_number_is_a_level() {
-    let parser = bare_parser_of(dispatch::find("compress".as_ref()).unwrap());
+    let parser = bare_parser_of(dispatch::table::find("compress".as_ref()).unwrap());
     let words = |words: &[&str]| {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();
         without_digits(Some("level"), &parser, &words)

@@ -7,7 +7,7 @@ use packline_testkit::Sandbox;
 use serde_json::Value;
 
 use super::harness::{Ran, assert_misuse, host, run_on, sample_tar, sandbox};
-use crate::ui::io::Host;
+use crate::host::Host;
 
 /// A machine of two caches, so that queues can be shared in more than one way.
 fn two_caches() -> Host {

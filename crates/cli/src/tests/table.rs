@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::harness::{Gone, host, io, options_of, run, run_on, sample_tar, sandbox};
 use crate::args::Compat;
 use crate::args::parser::parser_of;
-use crate::dispatch::{self, COMMANDS, parser_of_all};
+use crate::dispatch;
+use crate::dispatch::table::{COMMANDS, parser_of_all};
 use crate::ui::exit_status;
 
 /// Defaults are within their ranges too: clap parses them.

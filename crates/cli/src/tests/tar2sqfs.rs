@@ -8,7 +8,7 @@ use packline_testkit::{Sandbox, reader, snapshot, tar, views};
 use super::harness::{Gone, Kept, Ran, assert_options_are, host, io, parse, run_on, sample, sample_tar, sandbox};
 use crate::compat::tools_ng::tar2sqfs::Tar2Sqfs;
 use crate::dispatch;
-use crate::ui::io::Host;
+use crate::host::Host;
 
 /// Options that change the image: what is given, and what it must differ from.
 const CHANGING: &[(&str, &[&str], &[&str])] = &[

@@ -4,8 +4,8 @@ use packline_testkit::Sandbox;
 
 use super::harness::{host, parse, run, run_on, sample_tar, sandbox};
 use crate::commands::unpack::Unpack;
+use crate::host::Host;
 use crate::host::fake_root::FakeRoot;
-use crate::ui::io::Host;
 
 fn packed(sandbox: &Sandbox) -> String {
     let image = sandbox.arg("image.sqfs");

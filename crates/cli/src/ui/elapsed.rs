@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::ui::io::Host;
+use crate::host::Host;
 
 /// Bytes of which a rate means something: less is done before all workers have begun.
 const RATE_LEAST: u64 = 1 << 20;

@@ -1,6 +1,36 @@
-//! Exit statuses: one table for the help, the manual pages and the documents.
+//! Whose conventions a command follows, and its exit statuses: one table for the help, the manual pages and the documents.
 
-use crate::args::Compat;
+/// Whose conventions a command follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compat {
+    /// Ours: wrong usage exits with 2.
+    Packline,
+    /// Those of squashfs-tools-ng (GNU getopt): wrong usage exits with 1, long names may be abbreviated, the last of several values
+    /// wins, a value may begin with a dash. The command is also found by the name that the binary is called by.
+    ToolsNg,
+    /// As [`Compat::ToolsNg`], but wrong usage exits with 2, as that of lrzip(1) and of diff(1), where 1 means that something differs.
+    ExitTwo,
+    /// Those of squashfs-tools: long options have one hyphen, the last of several values wins, wrong usage exits with 1.
+    SquashfsTools,
+    /// As [`Compat::ToolsNg`], but wrong usage exits with 254, as that of squashfuse.
+    Squashfuse,
+}
+
+impl Compat {
+    /// Whether the command replaces another program.
+    pub fn is_drop_in(self) -> bool {
+        self != Compat::Packline
+    }
+
+    /// Exit status of wrong usage.
+    pub fn usage_status(self) -> u8 {
+        match self {
+            Compat::ToolsNg | Compat::SquashfsTools => 1,
+            Compat::Packline | Compat::ExitTwo => 2,
+            Compat::Squashfuse => 254,
+        }
+    }
+}
 
 /// Statuses with what they mean, for each command.
 const TABLE: [(&str, &str); 5] = [

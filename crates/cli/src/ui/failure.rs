@@ -1,11 +1,12 @@
 //! How a command ends when it does not succeed.
 
+use std::fmt;
 use std::io;
 use std::path::Path;
-#[cfg(feature = "pln")]
-use std::sync::Arc;
 
-use packline_image::ContentKind;
+#[cfg(feature = "encryption")]
+use packline::StreamError;
+use packline::requests::ContentKind;
 use packline_runtime::{Exists, ScratchError};
 use packline_squashfs::BaseError;
 
@@ -17,10 +18,10 @@ use crate::ui::escape::Escape;
 pub enum Failure {
     /// Wrong usage: the message, without the program's name.
     Usage(String),
-    /// The work failed: the message, without the program's name.
-    Failed(String),
-    /// More memory is needed than was allowed: the message, without the program's name.
-    Memory(String),
+    /// The work failed.
+    Failed(Reason),
+    /// More memory is needed than was allowed.
+    Memory(Reason),
     /// The reader of standard output is gone: the command ends without a message, with status 0.
     BrokenPipe,
     /// Any of these, where 1 means something else: exits with this status.
@@ -29,12 +30,56 @@ pub enum Failure {
     AlreadyReported(u8),
 }
 
+/// Why the work failed. As text it is the message, without the program's name: what went wrong, and the options and commands that help.
+#[derive(Debug)]
+pub struct Reason {
+    cause: Cause,
+    /// What else can be done, after the message.
+    way_out: String,
+}
+
+#[derive(Debug)]
+enum Cause {
+    /// The command itself found out.
+    Words(String),
+    /// The library did.
+    Error(Box<packline::Error>),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cause {
+            Cause::Words(words) => f.write_str(words)?,
+            Cause::Error(error) => f.write_str(&message_of(error))?,
+        }
+        f.write_str(&self.way_out)
+    }
+}
+
+impl Reason {
+    fn of_words(words: String) -> Reason {
+        Reason { cause: Cause::Words(words), way_out: String::new() }
+    }
+
+    fn of_error(error: packline::Error) -> Reason {
+        Reason { cause: Cause::Error(Box::new(error)), way_out: String::new() }
+    }
+
+    /// Adds what can be done.
+    #[must_use]
+    pub fn with_way_out(mut self, way_out: &str) -> Reason {
+        self.way_out.push_str("; ");
+        self.way_out.push_str(way_out);
+        self
+    }
+}
+
 impl Failure {
     /// Failure of writing to standard output or standard error.
     pub fn printing(cause: io::Error) -> Failure {
         match cause.kind() {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
-            _ => Failure::Failed(format!("cannot write to {STDOUT}: {cause}")),
+            _ => Failure::failed(format!("cannot write to {STDOUT}: {cause}")),
         }
     }
 
@@ -45,15 +90,17 @@ impl Failure {
     /// Adds the long option that allows more memory, if the command has one.
     pub fn advised(self, memory: Option<&str>) -> Failure {
         match (self, memory) {
-            (Failure::Memory(message), Some(long)) => Failure::Failed(format!("{message}; --{long} allows more")),
-            (Failure::Memory(message), None) => Failure::Failed(message),
+            (Failure::Memory(reason), Some(long)) => {
+                Failure::Failed(reason.with_way_out(&format!("--{long} allows more")))
+            }
+            (Failure::Memory(reason), None) => Failure::Failed(reason),
             (Failure::Exit(status, failure), _) => Failure::Exit(status, Box::new(failure.advised(memory))),
             (other, _) => other,
         }
     }
 
     pub fn failed(message: impl ToString) -> Failure {
-        Failure::Failed(message.to_string())
+        Failure::Failed(Reason::of_words(message.to_string()))
     }
 }
 
@@ -84,12 +131,14 @@ fn readers_of(container: ContentKind) -> &'static str {
 
 /// The options that open a file, if it cannot be read for want of its key.
 #[cfg(feature = "encryption")]
-fn key_of(error: &packline_encryption::Error) -> Option<&'static str> {
+fn key_of(error: &StreamError) -> Option<&'static str> {
     use packline_encryption::Error::{NoKey, WrongKey};
     let made_for = match error {
-        NoKey(made_for) => made_for,
-        WrongKey(made_for) if made_for.passphrases == 0 => return Some("the --identity FILE of one of them"),
-        WrongKey(_) => {
+        StreamError::Encryption(NoKey(made_for)) => made_for,
+        StreamError::Encryption(WrongKey(made_for)) if made_for.passphrases == 0 => {
+            return Some("the --identity FILE of one of them");
+        }
+        StreamError::Encryption(WrongKey(_)) => {
             return Some("another --identity or --passphrase-file, or neither, to be asked for the passphrase");
         }
         _ => return None,
@@ -111,29 +160,46 @@ fn repaired_by(error: &packline::Error) -> Option<String> {
         | packline::Error::Tree(packline_tree::Error::Io { path, .. }) => path,
         _ => return None,
     };
-    let is_repairable = is_damage(error) && packline::requests::sidecar_of(path).is_file();
+    let is_repairable = error.is_pln_damage() && packline::requests::sidecar_of(path).is_file();
     is_repairable.then(|| format!("'packline repair {}' repairs it", path.escaped()))
 }
 
-/// Whether an error is about damage to a .pln file, or is caused by it.
-#[cfg(feature = "pln")]
-fn is_damage(error: &(dyn std::error::Error + 'static)) -> bool {
-    let shared = error.downcast_ref::<Arc<io::Error>>().map(Arc::as_ref);
-    let inner = error.downcast_ref::<io::Error>().or(shared).and_then(io::Error::get_ref);
-    let damaged = match inner {
-        Some(inner) => is_damaged(inner),
-        None => is_damaged(error),
-    };
-    damaged || error.source().is_some_and(is_damage)
-}
-
-#[cfg(feature = "pln")]
-fn is_damaged(error: &(dyn std::error::Error + 'static)) -> bool {
-    #[cfg(feature = "encryption")]
-    if error.downcast_ref().is_some_and(packline_encryption::Error::is_of_file) {
-        return true;
+/// The message for an error of the library, with the options and commands that help.
+fn message_of(error: &packline::Error) -> String {
+    #[cfg(feature = "pln")]
+    if let Some(repair) = repaired_by(error) {
+        return format!("{error}; {repair}");
     }
-    error.downcast_ref().is_some_and(packline_pln::Error::is_of_file)
+    match error {
+        _ if ScratchError::is_cause_of(error) => {
+            format!("{error} (TMPDIR names another directory, with room for all of it)")
+        }
+        packline::Error::Container { found: ContentKind::Foreign(_), .. } => error.to_string(),
+        packline::Error::Container { path, found, expected } => {
+            let readers = readers_of(*found);
+            format!("{}: {found} (expected {expected}; {readers})", path.escaped())
+        }
+        packline::Error::Exists(Exists::File(path)) => {
+            format!("{}: exists already (expected --force to replace it)", path.escaped())
+        }
+        packline::Error::Exists(Exists::Directory(path)) => {
+            let expected = "an empty directory, or --force to replace files in it";
+            format!("{}: is not empty (expected {expected})", path.escaped())
+        }
+        packline::Error::Base { path, cause } => match &**cause {
+            BaseError::Foreign { what, expected } => {
+                let any = "--base-any takes such blocks too, and the image may then have other bytes";
+                format!("{}: {what} (expected {expected}; {any})", path.escaped())
+            }
+            _ => error.to_string(),
+        },
+        #[cfg(feature = "encryption")]
+        packline::Error::Stream { cause, .. } => match key_of(cause) {
+            Some(expected) => format!("{error} (expected {expected})"),
+            None => error.to_string(),
+        },
+        _ => error.to_string(),
+    }
 }
 
 impl From<packline_runtime::Error> for Failure {
@@ -142,47 +208,22 @@ impl From<packline_runtime::Error> for Failure {
     }
 }
 
+impl From<packline_image::Error> for Failure {
+    fn from(error: packline_image::Error) -> Failure {
+        packline::Error::from(error).into()
+    }
+}
+
 impl From<packline::Error> for Failure {
     fn from(error: packline::Error) -> Failure {
-        #[cfg(feature = "pln")]
-        if let Some(repair) = repaired_by(&error) {
-            return Failure::Failed(format!("{error}; {repair}"));
-        }
         match &error {
-            _ if ScratchError::is_cause_of(&error) => {
-                Failure::Failed(format!("{error} (TMPDIR names another directory, with room for all of it)"))
+            packline::Error::Output { path, cause, .. }
+                if path == Path::new(STDOUT) && cause.kind() == io::ErrorKind::BrokenPipe =>
+            {
+                Failure::BrokenPipe
             }
-            packline::Error::Output { path, cause, .. } if path == Path::new(STDOUT) => match cause.kind() {
-                io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
-                _ => Failure::Failed(error.to_string()),
-            },
-            packline::Error::Container { found: ContentKind::Foreign(_), .. } => Failure::Failed(error.to_string()),
-            packline::Error::Container { path, found, expected } => {
-                let (path, use_) = (path.escaped(), readers_of(*found));
-                Failure::Failed(format!("{path}: {found} (expected {expected}; {use_})"))
-            }
-            packline::Error::Exists(exists) => Failure::Failed(match exists {
-                Exists::File(path) => format!("{}: exists already (expected --force to replace it)", path.escaped()),
-                Exists::Directory(path) => {
-                    let expected = "an empty directory, or --force to replace files in it";
-                    format!("{}: is not empty (expected {expected})", path.escaped())
-                }
-            }),
-            packline::Error::Base { path, cause } => match &**cause {
-                BaseError::Foreign { what, expected } => {
-                    let path = path.escaped();
-                    let any = "--base-any takes such blocks too, and the image may then have other bytes";
-                    Failure::Failed(format!("{path}: {what} (expected {expected}; {any})"))
-                }
-                _ => Failure::Failed(error.to_string()),
-            },
-            #[cfg(feature = "encryption")]
-            packline::Error::Stream { cause, .. } => Failure::Failed(match cause.downcast_ref().and_then(key_of) {
-                Some(expected) => format!("{error} (expected {expected})"),
-                None => error.to_string(),
-            }),
-            packline::Error::Memory { .. } => Failure::Memory(error.to_string()),
-            _ => Failure::Failed(error.to_string()),
+            packline::Error::Memory { .. } => Failure::Memory(Reason::of_error(error)),
+            _ => Failure::Failed(Reason::of_error(error)),
         }
     }
 }

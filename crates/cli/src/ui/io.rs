@@ -1,87 +1,20 @@
 //! The streams, the machine and the environment of a command, passed by `main` so that tests can replace them.
 
 use std::cell::RefCell;
-use std::ffi::OsString;
 use std::io::{self, IoSlice, Read, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::Duration;
 
-use packline::{Output, Resources};
-use packline_engine::Topology;
+use packline::Output;
 use packline_runtime::escape::{self, Escape};
 use packline_runtime::{FileIdentity, Temporaries};
 
-use crate::host::fake_root::FakeRoot;
-use crate::host::names::Names;
+use crate::host::Host;
 use crate::host::signals::ShutdownHook;
 use crate::host::streams::{STDIN, STDOUT, Streams};
 use crate::ui::failure::Failure;
 use crate::ui::progress::DrawnBar;
 use crate::ui::target::is_stdout;
-
-/// Returns an answer to a prompt, without echo; `None` without a terminal or an answer.
-#[cfg(feature = "encryption")]
-pub type AskHidden = fn(&str, &ShutdownHook) -> Option<packline_encryption::Zeroizing<Vec<u8>>>;
-
-/// The machine and the environment, read once by `main`.
-#[derive(Debug, Clone)]
-pub struct Host {
-    /// Processors this process may use: scheduling affinity and cgroup quota counted.
-    pub processors: usize,
-    /// Their cores, caches and packages.
-    pub topology: Topology,
-    /// Memory this process may use, bytes, where a cgroup limits it.
-    pub memory_limit: Option<u64>,
-    /// Memory of the machine, bytes, where that is known.
-    pub machine_memory: Option<u64>,
-    /// `SOURCE_DATE_EPOCH`, as text.
-    pub source_date_epoch: Option<String>,
-    /// Directory for temporary files.
-    pub scratch: PathBuf,
-    /// `PACKLINE_CACHE`: where the cache of compressed blocks is.
-    pub cache: Option<OsString>,
-    /// Directory of the user's settings.
-    pub home: Option<PathBuf>,
-    /// `lrzip.conf` is ignored.
-    pub no_lrzip_conf: bool,
-    /// Whether this program is statically linked.
-    pub is_static: bool,
-    /// fakeroot or pseudo, if this process runs under it.
-    pub fake_root: Option<FakeRoot>,
-    /// Now, seconds since 1970.
-    pub now: u32,
-    /// Returns the seconds that local time is ahead of UTC at a time, seconds since 1970.
-    pub utc_offset: fn(i64) -> i64,
-    /// Columns of the terminal, for help.
-    pub columns: usize,
-    /// Returns the names of users and groups.
-    pub names: fn() -> Names,
-    /// The file of this program, to start it again.
-    pub program: Option<PathBuf>,
-    /// Returns the time by a monotonic clock, since an arbitrary start.
-    pub wall_time: fn() -> Duration,
-    /// Returns the peak resident memory of this process so far, bytes.
-    pub peak_memory: fn() -> Option<u64>,
-    /// Asks on the terminal for what must not be seen.
-    #[cfg(feature = "encryption")]
-    pub ask_hidden: AskHidden,
-}
-
-impl Host {
-    /// A third of the memory available to this process, lrzip's default.
-    pub fn third_of_memory(&self) -> Option<u64> {
-        let all = self.memory_limit.into_iter().chain(self.machine_memory).min();
-        all.map(|bytes| bytes / 3)
-    }
-
-    /// Resources of a command without options for them.
-    pub fn resources(&self) -> Resources {
-        let mut resources = Resources::new(self.processors).memory_limit(self.memory_limit);
-        resources.scratch = Some(self.scratch.clone());
-        resources
-    }
-}
 
 /// Standard streams, the machine, and the files to remove when the process is stopped by a signal.
 pub struct Io {
@@ -202,7 +135,7 @@ impl Io {
         let Err(failure) = printed else { return };
         self.stdout = Box::new(io::sink());
         if let Failure::Failed(what) = failure {
-            self.warn(&what);
+            self.warn(&what.to_string());
         }
     }
 

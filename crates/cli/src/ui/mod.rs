@@ -13,6 +13,8 @@ pub mod io;
 pub mod listings;
 pub mod mode;
 pub mod observer;
+#[cfg(feature = "lrz")]
+pub mod password;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 pub mod place;
 pub mod progress;

@@ -3,11 +3,10 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use packline::requests::{DryRun, PackRequest, PackSummary};
+use packline::requests::{DryRun, ImageSummary, PackRequest, PackSummary};
 use packline::{EntryInfo, EntryKind, Observer, Progress, StoredData};
 use packline_runtime::FileStamp;
 
-use crate::compat::{squashfs_tools, tools_ng};
 use crate::ui::elapsed::{Elapsed, Started};
 use crate::ui::escape::{Escape, escaped_path};
 use crate::ui::failure::Failure;
@@ -17,8 +16,11 @@ use crate::ui::progress::{Bar, Percentage};
 use crate::ui::report;
 use crate::ui::target::without_stream;
 
+/// Formats the summary of an image.
+pub type Statistics = fn(&ImageSummary) -> String;
+
 /// What a command prints, and in which style.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum OutputStyle {
     /// Ours: a progress bar on a terminal, a summary at the end.
     Packline {
@@ -37,6 +39,7 @@ pub enum OutputStyle {
     ToolsNg {
         /// Print nothing but warnings and errors.
         quiet: bool,
+        statistics: Statistics,
     },
     /// As squashfs-tools: statistics on standard output.
     SquashfsTools {
@@ -48,6 +51,7 @@ pub enum OutputStyle {
         bar: bool,
         /// Print the percentage of the content that is packed, a line each.
         percentage: bool,
+        statistics: Statistics,
     },
 }
 
@@ -91,16 +95,13 @@ pub fn run_pack_listing(
     let (peak, elapsed) = ((io.host.peak_memory)(), started.elapsed(summary.image.content_bytes));
     match style {
         // Statistics are only for people.
-        OutputStyle::ToolsNg { quiet: false } | OutputStyle::SquashfsTools { quiet: false, .. }
+        OutputStyle::ToolsNg { quiet: false, .. } | OutputStyle::SquashfsTools { quiet: false, .. }
             if io.streams.stdout_closed => {}
-        OutputStyle::ToolsNg { quiet: false } | OutputStyle::SquashfsTools { quiet: false, .. } => {
+        OutputStyle::ToolsNg { quiet: false, statistics }
+        | OutputStyle::SquashfsTools { quiet: false, statistics, .. } => {
             let more = [report::read_back(summary, verified), report::cached(summary)];
             let more: String = more.into_iter().flatten().map(|line| line + "\n").collect();
-            let own = match style {
-                OutputStyle::SquashfsTools { .. } => squashfs_tools::summary::statistics(summary),
-                _ => tools_ng::statistics(summary),
-            };
-            io.report_as(false, &(own + &more))
+            io.report_as(false, &(statistics(summary) + &more))
         }
         OutputStyle::Packline { json: true, stats, .. } => {
             io.report_as(true, &report::json(summary, peak, (elapsed, verified), stats))
@@ -198,7 +199,7 @@ enum Names {
 impl Names {
     fn of(style: OutputStyle) -> Names {
         match style {
-            OutputStyle::ToolsNg { quiet: false } => Names::ToolsNg,
+            OutputStyle::ToolsNg { quiet: false, .. } => Names::ToolsNg,
             OutputStyle::Packline { verbose: true, json, .. } => Names::Listed { to_stderr: json },
             OutputStyle::SquashfsTools { info: true, .. } => Names::Rooted,
             _ => Names::None,
@@ -236,7 +237,7 @@ impl<'a> Watcher<'a> {
         let Err(cause) = printed else { return };
         let listed = std::mem::replace(&mut self.names, Names::None) != Names::ToolsNg;
         if let (true, Failure::Failed(what)) = (listed, Failure::printing(cause)) {
-            self.warning(&what);
+            self.warning(&what.to_string());
         }
     }
 

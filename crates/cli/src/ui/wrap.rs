@@ -1,7 +1,6 @@
 //! Breaks lines of help for the width of a terminal.
 
-/// Columns where the width is not known, and the fewest that text is wrapped for.
-pub const COLUMNS: usize = 80;
+/// The fewest columns that text is wrapped for.
 const FEWEST: usize = 30;
 
 /// Breaks each line between words so that it fits into so many columns. Continued lines are indented as the second column of their line,

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use packline::Resources;
-use packline_image::{DiffPlace, DiffRequest, ImagePlace, diff};
+use packline::requests::ImagePlace;
+use packline_image::{DIFF_METADATA, DiffPlace, DiffRequest, diff};
 use packline_testkit::model::Node;
 use packline_testkit::snapshot::{self, Except, Snapshot};
 use packline_testkit::{Ran, Sandbox};
@@ -126,7 +127,7 @@ fn a_comparison_decodes_each_block_once_too() {
     let sandbox = with_image();
     sandbox.good(&["pack", "source.tar", "other", "-c", "zstd", "-b", "128K", "-q"]);
     let compare = |memory, scratch| {
-        let side = |name| DiffPlace::Image(ImagePlace::new(sandbox.at(name)));
+        let side = |name| DiffPlace::Image(ImagePlace::new(sandbox.at(name)).open(DIFF_METADATA).unwrap());
         let mut request = DiffRequest::new(side("image"), side("other"));
         request.resources = Resources::new(2).memory_limit(memory);
         request.resources.scratch = scratch;

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use packline_runtime::memory::BASE;
 use packline_squashfs::read::{FragmentUses, ReadSettings};
 
+use super::DIFF_METADATA;
 use super::difference::{Difference, What};
 use super::extract::Extraction;
 use super::merge::Pair;
 use super::planner::{Item, LINKS_PART, Planner, QUEUE, SharedPlanner, Which, links_share};
-use super::side::{METADATA, Side};
+use super::side::Side;
 use super::stream::{Piece, Stream};
 use super::{DiffRequest, DiffSummary};
 use crate::read_plan::read_settings;
@@ -168,7 +169,7 @@ impl Share {
     fn new(side: &Side, resources: &Resources, limit: Option<u64>) -> Result<Option<Share>, Error> {
         let Some(opened) = side.image() else { return Ok(None) };
         let superblock = opened.image.superblock();
-        let settings = |noted| read_settings(&opened.image, resources, METADATA as u64 + noted);
+        let settings = |noted| read_settings(&opened.image, resources, DIFF_METADATA as u64 + noted);
         let plain = settings(0).map_err(|error| for_both(error, limit))?;
         let blocks = u64::from(superblock.fragments) * u64::from(superblock.block_size);
         if blocks <= plain.fragments as u64 {

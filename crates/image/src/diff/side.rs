@@ -13,8 +13,6 @@ use packline_tree::{Bytes, Device, Meta, Xattr};
 use super::{DiffPlace, DiffRequest};
 use crate::{Error, OpenedImage};
 
-/// Size of each image's cache of decompressed metadata, bytes.
-pub(super) const METADATA: usize = 4 << 20;
 /// Longest list of names of attributes, and longest value, that Linux supports, bytes.
 const XATTR_MOST: usize = 64 << 10;
 
@@ -56,13 +54,11 @@ pub(super) enum Handle {
 }
 
 impl Side {
-    pub(super) fn open(place: &DiffPlace, request: &DiffRequest) -> Result<Side, Error> {
+    pub(super) fn of(place: &DiffPlace, request: &DiffRequest) -> Side {
         match place {
-            DiffPlace::Image(place) => {
-                let image = place.open(METADATA)?;
-                Ok(Side::Image(if request.compared.contents { image.checked(CheckScope::Everything) } else { image }))
-            }
-            DiffPlace::Directory(path) => Ok(Side::Directory(path.clone())),
+            DiffPlace::Image(image) if request.compared.contents => Side::Image(image.checked(CheckScope::Everything)),
+            DiffPlace::Image(image) => Side::Image(image.clone()),
+            DiffPlace::Directory(path) => Side::Directory(path.clone()),
         }
     }
 

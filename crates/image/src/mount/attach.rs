@@ -42,8 +42,8 @@ struct Shared {
     _guard: Option<UnixStream>,
 }
 
-/// Mounts. `answer`: most bytes of a read request.
-pub(super) fn attach(request: &MountRequest, answer: u64) -> Result<Attached, Error> {
+/// Mounts. `source`: the source that mount(8) shows; `answer`: most bytes of a read request.
+pub(super) fn attach(request: &MountRequest, source: &[u8], answer: u64) -> Result<Attached, Error> {
     if let Some(device) = &request.device {
         let device = device.try_clone().map_err(|cause| refused(&request.point, cause))?;
         return attached(request, None, (device, None));
@@ -51,9 +51,9 @@ pub(super) fn attach(request: &MountRequest, answer: u64) -> Result<Attached, Er
     let point = mount_point(&request.point)?;
     check_access(request)?;
     let taken = if request.auto_unmount {
-        through_helper(request, &point, answer)
+        through_helper(request, &point, source, answer)
     } else {
-        by_any_means(request, &point, answer)
+        by_any_means(request, &point, source, answer)
     };
     let taken = taken.map_err(|cause| refused(&request.point, cause))?;
     attached(request, Some(point), taken)
@@ -123,16 +123,16 @@ fn mount_point(path: &Path) -> Result<PathBuf, Error> {
 
 type Taken = (OwnedFd, Option<UnixStream>);
 
-fn by_any_means(request: &MountRequest, point: &Path, answer: u64) -> io::Result<Taken> {
-    match directly(request, point, answer) {
+fn by_any_means(request: &MountRequest, point: &Path, source: &[u8], answer: u64) -> io::Result<Taken> {
+    match directly(request, point, source, answer) {
         Ok(device) => Ok((device, None)),
         // A user who may not mount may use the helper, and so may one who may not open the device.
-        Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => through_helper(request, point, answer),
+        Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => through_helper(request, point, source, answer),
         Err(cause) => Err(cause),
     }
 }
 
-fn directly(request: &MountRequest, point: &Path, answer: u64) -> io::Result<OwnedFd> {
+fn directly(request: &MountRequest, point: &Path, source: &[u8], answer: u64) -> io::Result<OwnedFd> {
     let open = File::options().read(true).write(true).open(DEVICE);
     let device = open.map_err(|cause| io::Error::new(cause.kind(), format!("{DEVICE}: {cause}")))?;
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
@@ -140,14 +140,14 @@ fn directly(request: &MountRequest, point: &Path, answer: u64) -> io::Result<Own
     let words = [(request.check_permissions, ",default_permissions"), (lets_others_in(request), ",allow_other")];
     words.into_iter().filter(|(wanted, _)| *wanted).for_each(|(_, word)| data.push_str(word));
     let data = CString::new(data)?;
-    let (source, kind) = (source_name(request), type_name(&request.subtype));
-    rustix::mount::mount(source.as_slice(), point, kind.as_slice(), request.flags.kernel(), data.as_c_str())?;
+    let kind = type_name(&request.subtype);
+    rustix::mount::mount(source, point, kind.as_slice(), request.flags.kernel(), data.as_c_str())?;
     Ok(device.into())
 }
 
-fn through_helper(request: &MountRequest, point: &Path, answer: u64) -> io::Result<Taken> {
+fn through_helper(request: &MountRequest, point: &Path, source: &[u8], answer: u64) -> io::Result<Taken> {
     let mut options = format!("{},max_read={answer},fsname=", request.flags.words()).into_bytes();
-    options.extend_from_slice(&helper::escaped(&source_name(request)));
+    options.extend_from_slice(&helper::escaped(source));
     if !request.subtype.is_empty() {
         options.extend_from_slice(b",subtype=");
         options.extend_from_slice(&helper::escaped(&request.subtype));
@@ -167,12 +167,9 @@ pub(super) fn type_name(subtype: &[u8]) -> Vec<u8> {
     if subtype.is_empty() { b"fuse".to_vec() } else { [b"fuse.", subtype].concat() }
 }
 
-/// The source that mount(8) shows.
-fn source_name(request: &MountRequest) -> Vec<u8> {
-    if let Some(name) = &request.source_name {
-        return name.clone();
-    }
-    let path = fs::canonicalize(&request.image.path).unwrap_or_else(|_| request.image.path.clone());
+/// The source that mount(8) shows by default.
+pub(super) fn source_name(image: &Path) -> Vec<u8> {
+    let path = fs::canonicalize(image).unwrap_or_else(|_| image.to_path_buf());
     path.as_os_str().as_bytes().to_vec()
 }
 

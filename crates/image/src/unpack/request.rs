@@ -6,7 +6,7 @@ use std::sync::Arc;
 use packline_squashfs::read::{FragmentCounts, NodeType};
 use packline_tree::Meta;
 
-use crate::{ImagePlace, Resources, Selection, Temporaries};
+use crate::{Resources, Selection, Temporaries};
 
 /// How files with equal content in the image are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,8 +69,6 @@ pub trait AttributeRules: fmt::Debug + Send + Sync {
 /// Which part of an image is unpacked, and how.
 #[non_exhaustive]
 pub struct UnpackRequest {
-    /// The image.
-    pub image: ImagePlace,
     /// Whether an existing destination may have entries: files are then replaced, directories kept.
     pub force: bool,
     /// Without `force`: whether an existing destination may have entries that are not in the image; no entry is replaced.
@@ -103,11 +101,10 @@ pub struct UnpackRequest {
     pub temporaries: Temporaries,
 }
 
-impl UnpackRequest {
+impl Default for UnpackRequest {
     /// Unpacks everything with all attributes; with all processors, no memory limit.
-    pub fn new(image: ImagePlace) -> UnpackRequest {
+    fn default() -> UnpackRequest {
         UnpackRequest {
-            image,
             force: false,
             merge: false,
             subdirectory: Vec::new(),

@@ -8,7 +8,7 @@ use packline_tree::pipe::{PipeReader, PipeWriter, pipe};
 
 use super::tree::{TREE_BYTES, decompress, internal, tar_from};
 use super::{OpenedLrz, PIPE_CHUNKS, needing_more, tar_limits, with_less};
-use crate::archive::TarWork;
+use crate::container::archive::TarWork;
 use crate::{Error, Resources, Unobserved};
 
 /// Passes the tar in a .lrz file to `work`, which need not read it to its end. Returns the warnings of the tar.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use packline_cache::KnownBlocks;
 use packline_engine::Config;
-use packline_image::{ImagePlace, OpenedImage, ReadDemand, metadata_cache};
+use packline_image::{OpenedImage, ReadDemand, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
 use packline_runtime::{Observer, OutputFile, must_differ};
@@ -13,7 +13,7 @@ use packline_squashfs::read::{CheckScope, DecodedBlocks, Image};
 use packline_squashfs::{Base, BaseCounts, BaseError, BaseSettings, Options};
 
 use crate::sources::{AppendedImage, PlannedSource};
-use crate::{Error, Resources};
+use crate::{Error, ImagePlace, Resources};
 
 /// An earlier image whose blocks are taken as they are, where the content is the same.
 #[derive(Debug, Clone)]
@@ -161,7 +161,7 @@ impl Bases {
     /// # Errors
     /// [`Error::Read`] for an image with other data, and if the rest of the data cannot be read.
     pub(crate) fn compare_checked(&self, resources: &Resources) -> Result<(), Error> {
-        self.checked.iter().try_for_each(|image| image.compare_data(resources))
+        Ok(self.checked.iter().try_for_each(|image| image.compare_data(resources))?)
     }
 
     /// Most bytes of the next index.
@@ -214,7 +214,7 @@ fn open(
     let engine = engine(&opened.image, resources, memory.unwrap_or(0))?;
     let settings = BaseSettings { any: blocks == BaseBlocks::Any, memory, engine };
     Base::open(&opened.image, options, &settings).map_err(|cause| match cause {
-        BaseError::Read(cause) => opened.fault(cause),
+        BaseError::Read(cause) => opened.fault(cause).into(),
         BaseError::Memory { blocks, allowed, needed } => {
             let limit = resources.memory.unwrap_or(u64::MAX);
             // More than a third of what the limit has more is for the index, if an image is a source, and half if none is.

@@ -6,7 +6,7 @@ use packline_runtime::{FileStamp, must_differ};
 use packline_tree::{KeepRule, Patterns, keep_all};
 
 use super::request::ImageRequest;
-use crate::{Changes, Error, FileIdentity, Image, Output, Resources, Source, Unsupported};
+use crate::{Changes, Error, FileIdentity, OpenedImage, Output, Resources, Source, Unsupported};
 
 /// Whether a pack stores contents, or only lists entries.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -98,15 +98,15 @@ fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
 fn replaced_input(source: &Source, request: &ImageRequest, output: &Path) -> Option<FileStamp> {
     let target = FileIdentity::of_path(output)?;
     let is_target = |path: &Path| FileIdentity::of_path(path) == Some(target);
-    let mut images: Vec<&Image> = request.append_to.iter().map(|before| &before.image).collect();
+    let mut images: Vec<&OpenedImage> = request.append_to.iter().map(|before| &before.image).collect();
     add_images(source, &mut images);
-    let opened = images.into_iter().find(|image| is_target(&image.display_path)).and_then(Image::stamp);
+    let opened = images.into_iter().find(|image| is_target(&image.display_path)).and_then(OpenedImage::stamp);
     // A base is opened later.
     let is_base = request.base.iter().any(|base| is_target(&base.place.path));
     if opened.is_none() && is_base { FileStamp::of_path(output).ok() } else { opened }
 }
 
-fn add_images<'s>(source: &'s Source, images: &mut Vec<&'s Image>) {
+fn add_images<'s>(source: &'s Source, images: &mut Vec<&'s OpenedImage>) {
     match source {
         Source::Image(image) => images.push(image),
         Source::Stack(stack) => stack.layers.iter().for_each(|layer| add_images(layer, images)),

@@ -8,7 +8,7 @@ use packline_squashfs::Summary;
 use super::bases::check_output;
 use super::describe::Setup;
 use super::image::ImageJob;
-use crate::archive::scratch_for;
+use crate::container::scratch_for;
 use crate::sources::ObservedSource;
 #[cfg(feature = "verity")]
 use crate::verity::{Packing, VeritySummary};

@@ -6,13 +6,13 @@ use packline_tree::{Bytes, Entry, Error, Extent, Kind, Source, keep_all};
 use super::image::ImagePlan;
 use super::{OpenSource, Opening, PlannedSource, Share, Watch};
 use crate::memory::Demand;
-use crate::{DEFAULT_META, EntryEdit, Image};
+use crate::{DEFAULT_META, EntryEdit, OpenedImage};
 
 /// An image whose entries are packed before those of the source. Changes of the entries of the source do not apply to them.
 #[derive(Debug, Clone)]
 pub struct AppendTo {
     /// The image. The output may replace it.
-    pub image: Image,
+    pub image: OpenedImage,
     /// Canonical path of the directory that the root of the image becomes, with all that is in the image; empty for the root itself,
     /// which then has the attributes that the source gives it. The source must have no other entry at the path of one of the image's.
     pub directory: Bytes,
@@ -47,7 +47,7 @@ impl PlannedSource for AppendedImage {
         true
     }
 
-    fn each_image(&mut self, work: &mut dyn FnMut(&mut Image, &mut Watch)) {
+    fn each_image(&mut self, work: &mut dyn FnMut(&mut OpenedImage, &mut Watch)) {
         self.image.each_image(work);
     }
 

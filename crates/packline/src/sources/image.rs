@@ -5,10 +5,10 @@ use packline_runtime::escape::Escape;
 
 use super::{OpenSource, Opening, PLAIN, PlannedSource, Share, Watch};
 use crate::memory::Demand;
-use crate::{Error, Image};
+use crate::{Error, OpenedImage};
 
 pub(super) struct ImagePlan {
-    pub(super) image: Image,
+    pub(super) image: OpenedImage,
     pub(super) watch: Watch,
 }
 
@@ -32,7 +32,7 @@ impl PlannedSource for ImagePlan {
         true
     }
 
-    fn each_image(&mut self, work: &mut dyn FnMut(&mut Image, &mut Watch)) {
+    fn each_image(&mut self, work: &mut dyn FnMut(&mut OpenedImage, &mut Watch)) {
         work(&mut self.image, &mut self.watch);
     }
 

@@ -44,7 +44,7 @@ pub(crate) use observed::ObservedSource;
 pub(crate) use recognise::{foreign_in, head_of, is_compressed, peeked, refuse_container};
 
 use crate::memory::Demand;
-use crate::{Error, Image, Resources};
+use crate::{Error, OpenedImage, Resources};
 use directory::{DirectoriesPlan, DirectoryPlan};
 use image::ImagePlan;
 use stack::StackPlan;
@@ -79,7 +79,7 @@ pub(crate) trait PlannedSource {
     }
 
     /// Calls `work` for each image that is read, with what the image reports its decoded blocks to.
-    fn each_image(&mut self, _work: &mut dyn FnMut(&mut Image, &mut Watch)) {}
+    fn each_image(&mut self, _work: &mut dyn FnMut(&mut OpenedImage, &mut Watch)) {}
 
     /// Calls `work` for each directory that is read.
     fn each_directory(&mut self, _work: &mut dyn FnMut(&Path, &mut DirectoryOptions)) {}

@@ -3,12 +3,13 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use packline_image::{ImagePlace, metadata_cache};
+use packline_image::metadata_cache;
 use packline_runtime::FileInput;
 use packline_tree::decompress::{self, Limits};
 
 use super::recognise::{has_tar_magic, head_of};
-use crate::file_kind::FileKind;
+use crate::container::file_kind::FileKind;
+use crate::container::image_place::ImagePlace;
 use crate::{ContentKind, Error, Source};
 
 impl Source {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use packline_tree::decompress;
 
-use crate::file_kind::FileKind;
+use crate::container::file_kind::FileKind;
 use crate::{ContentKind, Error};
 
 /// The start of an input that may be the end of a tar.

@@ -5,15 +5,15 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use packline_image::{ImagePlace, metadata_cache};
+use packline_image::metadata_cache;
 use packline_runtime::escape::Escape;
 #[cfg(feature = "oci")]
 use packline_tree::oci::OciImage;
 use packline_tree::{ContentOrder, DirectoryOptions, Meta, Patterns, Whiteouts};
 
 use super::{Part, joined, peeked};
-use crate::archive::scratch_for;
-use crate::{ContentKind, Error, Image, Resources};
+use crate::container::scratch_for;
+use crate::{ContentKind, Error, Image, ImagePlace, OpenedImage, Resources};
 
 /// Where the entries of a pack come from.
 pub enum Source {
@@ -44,7 +44,7 @@ pub enum Source {
         stream: Box<dyn Read + Send>,
     },
     /// An image.
-    Image(Image),
+    Image(OpenedImage),
     /// Sources that lie over each other.
     Stack(Stack),
     /// The layers of an image of containers.
@@ -96,7 +96,7 @@ impl Source {
 
     /// An image.
     pub fn image(image: Image) -> Source {
-        Source::Image(image)
+        Source::Image(image.into())
     }
 
     /// Sources that lie over each other, the lowest first; whiteouts hide what lower ones have. A compressed tar is stored first, in

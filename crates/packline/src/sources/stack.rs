@@ -16,7 +16,7 @@ use super::{
     DirectoriesPlan, OpenSource, Opening, PlannedSource, Share, Source, Stack, TreeMemory, Watch, examine, joined,
 };
 use crate::memory::Demand;
-use crate::{DEFAULT_META, Error, Image, Resources};
+use crate::{DEFAULT_META, Error, OpenedImage, Resources};
 
 /// Most layers: each has an open file.
 const LAYERS_MOST: usize = 1_000;
@@ -170,7 +170,7 @@ impl PlannedSource for StackPlan {
         self.in_place().any(PlannedSource::shares_workers)
     }
 
-    fn each_image(&mut self, work: &mut dyn FnMut(&mut Image, &mut Watch)) {
+    fn each_image(&mut self, work: &mut dyn FnMut(&mut OpenedImage, &mut Watch)) {
         for layer in &mut self.layers {
             if let LayerPlan::InPlace(source) = layer {
                 source.each_image(work);

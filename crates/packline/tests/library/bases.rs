@@ -4,9 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use packline::requests::{AppendTo, BaseBlocks, BaseImage, ImageRequest, ImageSummary, PackRequest, PackSummary, pack};
+use packline::requests::{
+    AppendTo, BaseBlocks, BaseImage, ImagePlace, ImageRequest, ImageSummary, PackRequest, PackSummary, pack,
+};
 use packline::{Error, Image, Output, Resources, Source, Unobserved};
-use packline_image::ImagePlace;
 use packline_squashfs::BlockSize;
 use packline_testkit::Random;
 
@@ -75,7 +76,7 @@ fn a_limit_of_memory_does_not_change_what_is_appended_to() {
     let appended = |old: &str, memory| {
         let mut new = image("gzip")?;
         let old = Image::open(at(old))?;
-        new.append_to = Some(AppendTo { image: old, directory: b"before".to_vec(), edit: None });
+        new.append_to = Some(AppendTo { image: old.into(), directory: b"before".to_vec(), edit: None });
         let mut request = request(&tree, &at("new"), new);
         request.resources.memory = memory;
         summary(request).map(|summary| summary.base)

@@ -56,7 +56,7 @@ fn finds_each_damaged_byte_of_the_data() {
             };
             failed(unpack(&image).to_directory(at("unpacked")).map(drop), "unpacked");
             failed(unpack(&image).to_tar(at("a.tar")).map(drop), "a.tar");
-            let source = || Source::Image(Image::open(&image).unwrap());
+            let source = || Source::image(Image::open(&image).unwrap());
             let packer = |codec: &str| Packer::new(source()).codec(codec).block_size(4096).resources(Resources::new(0));
             failed(packer(codec).write_to(at("same.sqfs")).map(drop), "same.sqfs");
             failed(packer("gzip").write_to(at("other.sqfs")).map(drop), "other.sqfs");

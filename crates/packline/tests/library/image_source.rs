@@ -30,7 +30,7 @@ fn open(image: &Image, workers: usize) -> ImageSource {
     let resources = Resources::new(workers);
     let plan = SourceDemand::new(image, None).plan(workers, u64::MAX);
     let rule = |path: &[u8], _| if path == b"33" { Keep::Prune } else { Keep::Yes };
-    ImageSource::new(image.clone(), &plan, &resources, Rc::new(rule))
+    ImageSource::new(image.clone().into(), &plan, &resources, Rc::new(rule))
 }
 
 fn content(source: &mut ImageSource) -> Vec<u8> {

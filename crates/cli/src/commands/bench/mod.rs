@@ -17,9 +17,10 @@ use packline_squashfs::BlockSize;
 
 use crate::args::value::{List, list, number, one_of, size};
 use crate::args::{Command, Invocation};
+use crate::host::Host;
 use crate::host::{clock, machine};
 use crate::ui::failure::Failure;
-use crate::ui::io::{Host, Io};
+use crate::ui::io::Io;
 use crate::ui::time::Moment;
 use outputs::Outputs;
 use settings::What;
@@ -201,25 +202,25 @@ fn finish(outcome: Outcome, outputs: &Outputs, interruption: &Interruption, io: 
     }
     let written = if outcome.has_results() { outputs.write(&outcome.report, io) } else { Ok(()) };
     if let (true, Err(Failure::Failed(message))) = (interruption.is_requested(), &written) {
-        io.eprintln(message);
+        io.eprintln(&message.to_string());
     }
     interruption.finish();
     let Outcome { mut failures, ended, .. } = outcome;
     for end in [ended.map_err(Failure::from), written] {
         match end {
-            Err(Failure::Failed(message)) => failures.push(message),
+            Err(Failure::Failed(message)) => failures.push(message.to_string()),
             Err(other) if failures.is_empty() => return Err(other),
             _ => {}
         }
     }
-    if failures.is_empty() { Ok(()) } else { Err(Failure::Failed(failures.join("\n"))) }
+    if failures.is_empty() { Ok(()) } else { Err(Failure::failed(failures.join("\n"))) }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         match error {
             Error::Setting { setting, reason } => Failure::Usage(format!("--{}: {reason}", option_of(setting))),
-            Error::Failed(message) => Failure::Failed(message),
+            Error::Failed(message) => Failure::failed(message),
             Error::Stopped => Failure::AlreadyReported(1),
         }
     }

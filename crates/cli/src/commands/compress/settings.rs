@@ -15,9 +15,10 @@ use super::{Compression, Shared};
 use crate::args::keys::{OPENING, RECIPIENTS};
 use crate::args::run_options::RunOptions;
 use crate::args::{Invocation, wrong};
+use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::{Host, Io};
+use crate::ui::io::Io;
 use crate::ui::place::Place;
 
 /// The operation on files.

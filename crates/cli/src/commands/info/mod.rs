@@ -2,6 +2,8 @@
 
 #[cfg(feature = "delta")]
 mod delta;
+#[cfg(feature = "lrz")]
+pub(crate) mod lrz;
 #[cfg(feature = "pln")]
 pub(crate) mod pln;
 #[cfg(feature = "recovery")]
@@ -10,8 +12,8 @@ mod tar;
 #[cfg(feature = "verity")]
 mod verity;
 
-use packline::requests::Archive;
-use packline_image::{ContentKind, ImageInfo, OpenedImage, TreeCounts};
+use packline::requests::{Archive, ContentKind};
+use packline_image::{ImageInfo, OpenedImage, TreeCounts};
 use packline_squashfs::flags;
 use serde_json::{Map, Value, json};
 
@@ -19,10 +21,10 @@ use crate::args::image::ArchiveArgs;
 #[cfg(feature = "pln")]
 use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::{Command, Invocation, wrong};
-#[cfg(feature = "lrz")]
-use crate::compat::lrzip::{info as lrz, wants_password};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+#[cfg(feature = "lrz")]
+use crate::ui::password::wants_password;
 use crate::ui::report;
 use crate::ui::size::{both, show_bytes};
 use crate::ui::time::Moment;

@@ -26,7 +26,7 @@ pub fn run(input: Input, keys: &OpeningKeys, json: bool, io: &mut Io) -> Result<
     let read = packline::requests::pln_info(input, identities.as_deref(), &io.host.resources());
     let PlnInfo { info, encryption, .. } = read.map_err(|error| match Failure::from(error) {
         Failure::Failed(what) if recovery.is_some() => {
-            Failure::Failed(format!("{what}; it has recovery data, with which 'packline repair' may repair it"))
+            Failure::Failed(what.with_way_out("it has recovery data, with which 'packline repair' may repair it"))
         }
         other => other,
     })?;

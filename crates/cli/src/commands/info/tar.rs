@@ -1,7 +1,8 @@
 //! `packline info` of a tar: its compression, and the numbers of its entries.
 
 use packline::requests::Archive;
-use packline_image::{ContentKind, TreeCounts};
+use packline::requests::ContentKind;
+use packline_image::TreeCounts;
 use packline_tree::tar::TarOptions;
 use packline_tree::{Entry, Kind};
 use serde_json::json;

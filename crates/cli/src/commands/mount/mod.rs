@@ -7,7 +7,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use packline::Resources;
-use packline_image::{MountRequest, Mounted};
+use packline::requests::ImagePlace;
+use packline_image::{MountRequest, Mounted, metadata_cache};
 
 use crate::args::image::ImageArgs;
 use crate::args::value::{number, size};
@@ -71,12 +72,13 @@ impl Command for Mount {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let request = self.request(io)?;
+        let mut image = self.place.place();
+        let request = self.request(&mut image, io)?;
         if !self.foreground {
             let first = ["mount", "--foreground", "--announce"].map(OsString::from);
             return daemon::start("packline", &[&first, &invocation.words], io);
         }
-        let mounted = packline_image::mount(&request)?;
+        let mounted = packline_image::mount(image.open(metadata_cache(request.resources.memory))?, &request)?;
         serve(mounted, "packline", self.announce, io)
     }
 }
@@ -92,13 +94,13 @@ pub fn serve(mounted: Mounted, called: &str, announce: bool, io: &mut Io) -> Res
 }
 
 impl Mount {
-    fn request(&self, io: &Io) -> Result<MountRequest, Failure> {
-        let mut request = MountRequest::new(self.place.place(), self.dir.clone());
+    fn request(&self, image: &mut ImagePlace, io: &Io) -> Result<MountRequest, Failure> {
+        let mut request = MountRequest::new(self.dir.clone());
         let workers = self.jobs.unwrap_or(io.host.processors);
         request.resources = Resources::new(workers).memory_limit(self.mem.or(io.host.memory_limit));
         (request.allow_other, request.auto_unmount) = (self.allow_other, self.auto_unmount);
         for word in self.options.iter().flat_map(|words| words.split(',')) {
-            words::apply(word, &mut request).map_err(|what| wrong("options", what))?;
+            words::apply(word, &mut request, image).map_err(|what| wrong("options", what))?;
         }
         Ok(request)
     }

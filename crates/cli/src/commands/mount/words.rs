@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
+use packline::requests::ImagePlace;
 use packline_image::{MountFlag, MountRequest};
 
 use crate::ui::size::parse_size;
@@ -52,7 +53,7 @@ pub fn help() -> String {
 }
 
 /// Applies a word. One that cannot be applied here is refused.
-pub fn apply(word: &str, request: &mut MountRequest) -> Result<(), String> {
+pub fn apply(word: &str, request: &mut MountRequest, image: &mut ImagePlace) -> Result<(), String> {
     if let Some((name, value)) = word.split_once('=') {
         let number = || value.parse().map_err(|_| format!("{name}={value}: not a number (expected 0 to 4294967295)"));
         match name {
@@ -60,9 +61,7 @@ pub fn apply(word: &str, request: &mut MountRequest) -> Result<(), String> {
             "timeout" => request.idle = Some(u64::from(number()?)).filter(|&time| time > 0).map(Duration::from_secs),
             "uid" => request.uid = Some(number()?),
             "gid" => request.gid = Some(number()?),
-            "offset" => {
-                request.image.offset = Some(parse_size(OsStr::new(value)).map_err(|what| format!("offset: {what}"))?)
-            }
+            "offset" => image.offset = Some(parse_size(OsStr::new(value)).map_err(|what| format!("offset: {what}"))?),
             "fsname" => request.source_name = Some(value.as_bytes().to_vec()),
             _ => return ignore(word),
         }

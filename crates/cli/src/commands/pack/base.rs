@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use packline::requests::{BaseBlocks, BaseImage};
-use packline_image::ImagePlace;
+use packline::requests::{BaseBlocks, BaseImage, ImagePlace};
 
 /// `--base` and `--base-any`.
 #[derive(Debug, clap::Args)]

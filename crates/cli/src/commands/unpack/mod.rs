@@ -6,9 +6,9 @@ pub mod tar;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{Destination, FileKind, UnpackRequest};
+use packline::requests::{ContentKind, Destination, FileKind, UnpackRequest};
 use packline::{Error, RestoreAttributes};
-use packline_image::{ContentKind, Duplicates, ImagePlace};
+use packline_image::Duplicates;
 use packline_tree::destination::{DeviceRefused, OwnerRefused};
 
 use crate::args::image::StreamArgs;
@@ -19,12 +19,12 @@ use crate::args::run_options::{NAMES, SchedulingOptions};
 use crate::args::text_list::Ending;
 use crate::args::value::one_of;
 use crate::args::{Command, Invocation, wrong};
-#[cfg(feature = "lrz")]
-use crate::compat::lrzip::password_of;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
+#[cfg(feature = "lrz")]
+use crate::ui::password::password_of;
 use crate::ui::target::target;
 
 /// Unpack an image, or a tar in a .lrz file, to a directory or a tar
@@ -170,7 +170,7 @@ impl Command for Unpack {
         }
         let operands = [&*self.place.image, &*destination];
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
-        let mut request = self.request(place, io)?;
+        let mut request = self.request(io)?;
         let resources = if is_lrz { self.machine.lrz_resources(&io.host) } else { self.machine.resources(&io.host) };
         request.resources = options.apply(resources);
         let to = match to_tar {
@@ -186,9 +186,9 @@ impl Command for Unpack {
         #[cfg(not(feature = "lrz"))]
         let password: Option<Vec<u8>> = None;
         #[cfg(feature = "lrz")]
-        let password = if is_lrz && !request.image.is_stored() { password_of(&request.image.path, io)? } else { None };
+        let password = if is_lrz && !place.is_stored() { password_of(&place.path, io)? } else { None };
         let unpacked = watched(io, self.reporting.bar(), |observer| {
-            packline::requests::unpack(request, to, password.as_deref(), observer)
+            packline::requests::unpack(&place, request, to, password.as_deref(), observer)
         });
         let peak = (io.host.peak_memory)();
         let (object, text, bytes, failed) = report::of(&unpacked.map_err(explain)?, peak);
@@ -259,8 +259,8 @@ impl Unpack {
         }
     }
 
-    fn request(&self, place: ImagePlace, io: &mut Io) -> Result<UnpackRequest, Failure> {
-        let mut request = UnpackRequest::new(place);
+    fn request(&self, io: &mut Io) -> Result<UnpackRequest, Failure> {
+        let mut request = UnpackRequest::default();
         (request.force, request.sync) = (self.output.force, self.output.sync);
         request.subdirectory = self.entries.subdirectory()?;
         request.selection = self.entries.exclude.selection(&self.patterns, Ending::of(self.entries.null), io)?;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use packline::Error;
 use packline::requests::{LrzUnpackRequest, OpenedLrz};
+use packline::{Error, StreamError};
 use packline_lrz::{Error as LrzError, Unpacked};
 use serde_json::{Value, json};
 
@@ -44,7 +44,10 @@ pub fn run(verify: &Verify, opened: &OpenedLrz, options: &RunOptions, io: &mut I
 /// The fault in the content of the file, if that is the error.
 fn corruption(error: &Error) -> Option<&LrzError> {
     let Error::Stream { cause, .. } = error else { return None };
-    cause.downcast_ref().filter(|cause| matches!(cause, LrzError::Corrupt { .. }))
+    match &**cause {
+        StreamError::Lrz(corrupt @ LrzError::Corrupt { .. }) => Some(corrupt),
+        _ => None,
+    }
 }
 
 fn object(cause: &LrzError) -> Value {

@@ -15,9 +15,9 @@ mod verity;
 use std::path::{Path, PathBuf};
 
 use packline::requests::Archive;
-use packline::{Progress, Resources};
 #[cfg(feature = "recovery")]
-use packline_image::ContentKind;
+use packline::requests::ContentKind;
+use packline::{Progress, Resources};
 use packline_image::OpenedImage;
 use packline_squashfs::verify::{Examiner, Finding, Severity, Verified};
 use serde_json::{Map, Value, json};

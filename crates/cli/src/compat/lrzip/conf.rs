@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use packline_lrz::BackEnd;
 use packline_runtime::open_regular;
 
+use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::Host;
 
 /// A configuration file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -177,7 +177,8 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_its_line() {
         for line in ["WINDOW", "WINDOW = 0", "NICE = 20", "COMPRESSIONMETHOD = zip", "COLOUR = red", "UNLIMITED = 1"] {
-            let Err(Failure::Failed(message)) = parse(&format!("\n{line}")) else { panic!("{line}") };
+            let Err(Failure::Failed(reason)) = parse(&format!("\n{line}")) else { panic!("{line}") };
+            let message = reason.to_string();
             assert!(message.starts_with("lrzip.conf: line 2: "), "{message}");
         }
     }

@@ -2,19 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+use packline::Output;
 use packline::requests::{CompressRequest, LrzUnpackRequest, OpenedLrz};
-use packline::{Error, Output};
-use packline_lrz::{Error as LrzError, Unpacked, Written};
+use packline_lrz::{Unpacked, Written};
 
-use super::password::{self, Secret};
+use super::names;
 use super::settings::{Mode, Settings};
-use super::{info, names};
+use crate::commands::info::lrz as info;
 use crate::host::streams::STDIN;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::io::take_stdin;
 use crate::ui::observer::{ReadSource, remove_source, watched_and_synced};
+use crate::ui::password::{self, Secret, wants_password};
 use crate::ui::place::Place;
 use crate::ui::size::show_bytes;
 
@@ -195,19 +196,6 @@ pub fn open_asking(path: &Path, secret: &Secret, io: &mut Io) -> Result<OpenedLr
         }
         opened => Ok(opened?),
     }
-}
-
-/// Asks for the password of a file that is encrypted.
-pub fn password_of(path: &Path, io: &mut Io) -> Result<Option<Vec<u8>>, Failure> {
-    match packline::requests::lrz_open(path, None) {
-        Err(error) if wants_password(&error) => password::ask(io, false).map(Some),
-        opened => Ok(opened.map(|_| None)?),
-    }
-}
-
-/// Whether a file was not opened because a password is missing.
-pub fn wants_password(error: &Error) -> bool {
-    matches!(error, Error::Stream { cause, .. } if matches!(cause.downcast_ref(), Some(LrzError::Password(_))))
 }
 
 /// The output's name; none for standard output.

@@ -2,10 +2,8 @@
 
 mod conf;
 mod file;
-pub(crate) mod info;
 mod names;
 mod options;
-pub(crate) mod password;
 mod settings;
 pub mod tar;
 
@@ -17,7 +15,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::place::Place;
 use conf::Conf;
-pub(crate) use file::{open_asking, password_of, wants_password};
+use file::open_asking;
 use options::Options;
 use settings::{Mode, Settings};
 

@@ -7,10 +7,10 @@ use packline_lrz::{BackEnd, WindowSize, WriteOptions};
 
 use super::conf::Conf;
 use super::options::{Options, TuningOptions};
-use super::password::{Secret, check};
 use crate::args::wrong;
+use crate::host::Host;
 use crate::ui::failure::Failure;
-use crate::ui::io::Host;
+use crate::ui::password::{Secret, check};
 
 /// Unit of the sizes on the command line and in `lrzip.conf`, bytes.
 const UNIT: u64 = 100 << 20;

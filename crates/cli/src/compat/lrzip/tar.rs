@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{LrzRequest, PackRequest, PackSummary, UnpackRequest, lrz_unpack_tree};
 use packline::{Output, RestoreAttributes, Source};
-use packline_image::ImagePlace;
 use packline_lrz::{WriteOptions, Written};
 use packline_tree::DirectoryOptions;
 use packline_tree::path::canonical;
@@ -14,13 +13,13 @@ use packline_tree::path::canonical;
 use super::conf::Conf;
 use super::open_asking;
 use super::options::Options;
-use super::password::{self, Secret};
 use super::settings::{Mode, Settings};
 use crate::args::{Command, Compat, Invocation, wrong};
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
+use crate::ui::password::{self, Secret};
 use crate::ui::size::show_bytes;
 
 /// Pack a directory into a .tar.lrz file, or unpack one (drop-in for lrztar)
@@ -162,7 +161,7 @@ fn unpack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> 
     }
     let opened = open_asking(path, &settings.secret, io)?;
     let root = rustix::process::geteuid().is_root();
-    let mut request = UnpackRequest::new(ImagePlace::new(path));
+    let mut request = UnpackRequest::default();
     request.force = true;
     request.restore = RestoreAttributes { owners: root, destination: false, ..RestoreAttributes::ALL };
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());

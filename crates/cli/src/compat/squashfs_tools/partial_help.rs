@@ -1,43 +1,19 @@
-//! Options that all programs of squashfs-tools have for parts of their help, and for the default limit on memory.
+//! What the programs of squashfs-tools print of their help, and the default limit on memory.
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgAction};
+use clap::Arg;
 
 use super::{mksquashfs, posix_regex};
 use crate::args::Entry;
+use crate::args::help_options::columns;
 use crate::args::parser::parser_of;
-use crate::args::value::number;
+use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::Host;
 
 const ALL_SECTIONS: &str = "list";
 const MISCELLANEOUS: &str = "Options";
-
-/// The options, for a parser.
-pub fn arguments() -> [Arg; 5] {
-    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
-    let option = |name: &'static str, value: &'static str| Arg::new(name).long(name).value_name(value);
-    [
-        option("help-option", "REGEX")
-            .visible_alias("ho")
-            .help("Print the help of the options whose names match a POSIX extended regular expression, and exit"),
-        option("help-section", "REGEX")
-            .visible_alias("hs")
-            .help("Print the help of the sections whose names match, and exit; 'list' for their names"),
-        option("cols", "N")
-            .value_parser(number::<usize>(0..=i64::from(i32::MAX)))
-            .help("Columns of the help, 80 at least [default: width of the terminal]"),
-        flag("no-pager").help("Accepted without effect: there is no pager"),
-        flag("mem-default").help("Print the default of -mem in MiB and exit; 0 is no limit"),
-    ]
-}
-
-/// `-Xhelp`, for a parser with compressors.
-pub fn codec_argument() -> Arg {
-    Arg::new("Xhelp").long("Xhelp").action(ArgAction::SetTrue).help("Print the options of the compressor and exit")
-}
 
 /// What these options among the arguments print, if there is one; then nothing else is done. `arguments` have two hyphens, and each value
 /// is joined to its option.
@@ -61,12 +37,6 @@ pub fn asked(entry: &Entry, arguments: &[OsString], host: &Host) -> Result<Optio
         };
     }
     Ok(None)
-}
-
-/// Width of the help: that of the terminal, unless `-cols` is given.
-pub fn columns(arguments: &[OsString], host: &Host) -> usize {
-    let given = arguments.iter().rev().find_map(|word| word.to_str()?.strip_prefix("--cols=")?.parse::<usize>().ok());
-    given.map_or(host.columns, |columns| columns.max(80))
 }
 
 fn options_matching(entry: &Entry, expression: &str, columns: usize) -> Result<String, Failure> {

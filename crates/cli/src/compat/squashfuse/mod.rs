@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use packline::Error;
-use packline_image::Mounted;
+use packline_image::{Mounted, metadata_cache};
 
 use crate::args::{Command, Compat, Invocation};
 use crate::commands::mount::{daemon, serve};
@@ -167,7 +167,8 @@ impl Options {
         if settings.debug {
             debug_log::start(program.name);
         }
-        let mounted = packline_image::mount(&settings.request);
+        let opened = settings.image.open(metadata_cache(settings.request.resources.memory));
+        let mounted = opened.and_then(|image| Ok(packline_image::mount(image, &settings.request)?));
         Ok(Some(mounted.map_err(|error| program.refuse(error, &self.mountpoint))?))
     }
 }

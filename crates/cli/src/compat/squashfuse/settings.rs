@@ -6,17 +6,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use packline::Resources;
-use packline_image::{ImagePlace, MountRequest};
+use packline::requests::ImagePlace;
+use packline_image::MountRequest;
 
 use super::{Options, Program, words};
 use crate::args::wrong;
+use crate::host::Host;
 use crate::host::descriptors;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::Host;
 
 /// A mount as the command line requests it.
 pub struct Settings {
+    pub image: ImagePlace,
     pub request: MountRequest,
     /// Whether each request of the kernel is printed.
     pub debug: bool,
@@ -32,12 +34,12 @@ impl Settings {
         host: &Host,
     ) -> Result<Settings, Failure> {
         let image = ImagePlace::new(&options.archive).at(0);
-        let mut request = MountRequest::new(image, options.mountpoint.clone());
+        let mut request = MountRequest::new(options.mountpoint.clone());
         let workers = if options.single_thread { 1 } else { host.processors };
         request.resources = Resources::new(workers).memory_limit(host.memory_limit);
         request.check_permissions = false;
         request.subtype = program.name.as_bytes().to_vec();
-        let mut settings = Settings { request, debug: options.debug };
+        let mut settings = Settings { image, request, debug: options.debug };
         for word in words {
             words::apply(word, program, &mut settings).map_err(|what| wrong("options", what))?;
         }

@@ -176,7 +176,7 @@ pub(super) fn apply(word: &str, program: &Program, settings: &mut Settings) -> R
             let number: usize = value.parse().map_err(|_| format!("{word}: not a number"))?;
             request.resources.workers = request.resources.workers.min(number.max(1));
         }
-        _ => return mount::words::apply(word, request),
+        _ => return mount::words::apply(word, request, &mut settings.image),
     }
     Ok(())
 }

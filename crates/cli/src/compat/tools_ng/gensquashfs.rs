@@ -11,6 +11,7 @@ use packline::requests::{AttributeOverrides, Changes, Hints, ImageRequest, List,
 use packline_tree::{DirectoryOptions, FileContexts, Meta, MountPoints, SortFile, XattrFile};
 
 use super::options::{self, ImageOptions, OutputOptions};
+use super::statistics;
 use crate::args::value::number;
 use crate::args::{Command, Compat, Invocation};
 use crate::ui::escape::Escape;
@@ -126,7 +127,7 @@ impl Command for GenSquashFs {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let (request, overrides) = self.request(invocation, io)?;
-        run_pack(request, OutputStyle::ToolsNg { quiet: self.output.quiet }, io)?;
+        run_pack(request, OutputStyle::ToolsNg { quiet: self.output.quiet, statistics }, io)?;
         overrides.borrow().unused().iter().for_each(|what| io.eprintln(&format!("WARNING: {what}")));
         Ok(())
     }

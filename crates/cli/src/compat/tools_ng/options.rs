@@ -11,8 +11,9 @@ use packline_tree::Meta;
 use crate::args::cache::CacheOptions;
 use crate::args::value::{block_size, number, one_of, size, text_or_help};
 use crate::args::wrong;
+use crate::host::Host;
 use crate::ui::failure::Failure;
-use crate::ui::io::{Host, Io};
+use crate::ui::io::Io;
 use crate::ui::size::parse_number;
 use crate::ui::target;
 

@@ -3,18 +3,19 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use packline::{Error, Resources, Selection};
+use packline::{Resources, Selection};
 use packline_codec::{StreamFormat, StreamSpec};
-use packline_image::{TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
+use packline_image::{TarOutRequest, TarRoot, TarScope, TarSummary, metadata_cache, tar_out};
 use packline_tree::path::canonical;
 
 use crate::args::image::place;
 use crate::args::machine::Memory;
 use crate::args::value::{number, one_of};
 use crate::args::{Command, Compat, Invocation, wrong};
+use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::{Host, Io};
+use crate::ui::io::Io;
 use crate::ui::observer::watched;
 
 /// Turn a SquashFS image into a tar on standard output (drop-in for squashfs-tools-ng)
@@ -82,8 +83,8 @@ impl Command for Sqfs2Tar {
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let request = self.request(io)?;
-        let made: Result<TarSummary, Error> = watched(io, false, |observer| tar_out(request, observer));
-        match made?.damaged {
+        let made: TarSummary = watched(io, false, |observer| tar_out(request, observer))?;
+        match made.damaged {
             0 => Ok(()),
             _ => Err(Failure::AlreadyReported(2)),
         }
@@ -98,6 +99,7 @@ impl Sqfs2Tar {
         }
         io.refuse_input(&self.image)?;
         let image = place(&self.image, Some(0), io)?;
+        let image = image.open(metadata_cache(resources.memory))?;
         let mut request = TarOutRequest::new(image, io.stdout_target());
         request.compression = self.compressor.map(StreamSpec::new);
         (request.scope, request.root) = (scope, root);

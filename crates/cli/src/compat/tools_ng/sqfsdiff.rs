@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use packline_image::{Compared, DiffOrder, DiffPlace, DiffRequest, Difference, What, diff};
+use packline_image::{Compared, DIFF_METADATA, DiffOrder, DiffPlace, DiffRequest, Difference, What, diff};
 use packline_squashfs::{Superblock, flags};
 
 use crate::args::image::place;
@@ -112,7 +112,8 @@ impl SqfsDiff {
             forms: true,
         };
         let (old, new) = (place(&self.old, None, io)?, place(&self.new, None, io)?);
-        let mut request = DiffRequest::new(DiffPlace::Image(old), DiffPlace::Image(new));
+        let mut request =
+            DiffRequest::new(DiffPlace::Image(old.open(DIFF_METADATA)?), DiffPlace::Image(new.open(DIFF_METADATA)?));
         (request.compared, request.order) = (compared, DiffOrder::MissingFirst);
         (request.extract, request.resources) = (self.extract.clone(), io.host.resources());
         Ok(request)

@@ -9,6 +9,7 @@ use packline_tree::path::canonical;
 use packline_tree::{Glob, Slash};
 
 use super::options::{self, ImageOptions, OutputOptions};
+use super::statistics;
 use crate::args::{Command, Compat, Invocation, wrong};
 use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
@@ -68,7 +69,7 @@ impl Command for Tar2Sqfs {
     }
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let style = OutputStyle::ToolsNg { quiet: self.output.quiet };
+        let style = OutputStyle::ToolsNg { quiet: self.output.quiet, statistics };
         let request = self.request(io)?;
         run_pack(request, style, io).map(drop)
     }

@@ -7,9 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use packline::Image;
-use packline::requests::AppendTo;
-use packline_image::{ContentKind, ImagePlace, metadata_cache};
+use packline::requests::{AppendTo, ContentKind, ImagePlace};
+use packline_image::{OpenedImage, metadata_cache};
 use packline_squashfs::{Fragments, Options, Stored, flags};
 use packline_tree::Bytes;
 
@@ -26,7 +25,7 @@ const INSTEAD: &str = "expected -noappend to replace it, or another name";
 /// An image that is appended to.
 #[derive(Clone)]
 pub struct Appending {
-    image: Image,
+    image: OpenedImage,
     /// The name that its root gets; empty for none.
     directory: Bytes,
 }
@@ -47,13 +46,14 @@ impl Appending {
             let what = "neither a file nor a block device (expected one of them)";
             return Err(Failure::failed(format!("{}: {what}", path.escaped())));
         }
-        if ContentKind::of_file(path) != Some(ContentKind::SquashFs) {
+        let place = ImagePlace::new(path);
+        if place.content_kind() != Some(ContentKind::SquashFs) {
             return refused("not a SquashFS image, will not be overwritten");
         }
         if !found.is_file() {
             return refused("a block device is not appended to");
         }
-        let image = ImagePlace::new(path).at(0).open(metadata_cache(memory))?;
+        let image = place.at(0).open(metadata_cache(memory))?;
         let directory = root_becomes.map(root_name).transpose()?.unwrap_or_default();
         Ok(Some(Appending { image, directory }))
     }

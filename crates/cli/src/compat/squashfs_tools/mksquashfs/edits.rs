@@ -1,10 +1,10 @@
 //! What the options change of an entry: owner, permissions, times, extended attributes.
 
 use packline::requests::EntryEdit;
-use packline_tree::{Entry, Error, Kind, Meta, Xattr};
+use packline_tree::{Entry, Error, Kind, Meta, ModeChange, Xattr};
 
 use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
-use packline_tree::ModeChange;
+use crate::host::Host;
 
 /// What becomes of the times of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,6 +15,12 @@ pub enum TimeRule {
     Set(i64),
     /// Later ones become this one.
     AtMost(i64),
+}
+
+/// Attributes of a root that no source describes.
+pub fn own_root(host: &Host) -> Meta {
+    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    Meta { mode: 0o777, uid, gid, mtime: host.now.into() }
 }
 
 #[derive(Debug, Clone, Default)]

@@ -7,15 +7,16 @@ use packline_codec::Spec;
 use packline_squashfs::{BlockSize, Fragments, Options};
 use packline_tree::{Meta, Xattr};
 
-use super::edits::{Edits, RootEdit, TimeRule, XattrEdit};
+use super::edits::{Edits, RootEdit, TimeRule, XattrEdit, own_root};
 use super::values::{self, COMPRESSORS, Owner, Time};
 use crate::args::Invocation;
 use crate::args::value::{number, one_of, text, text_or_help};
-use crate::compat::squashfs_tools::posix_regex;
 use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
+use crate::compat::squashfs_tools::{posix_regex, summary};
+use crate::host::Host;
 use crate::host::names::Names;
 use crate::ui::failure::Failure;
-use crate::ui::io::{Host, Io};
+use crate::ui::io::Io;
 use crate::ui::observer::OutputStyle;
 use packline_tree::ModeChange;
 
@@ -475,12 +476,6 @@ impl TarOptions {
     }
 }
 
-/// Attributes of a root that no source describes.
-pub fn own_root(host: &Host) -> Meta {
-    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    Meta { mode: 0o777, uid, gid, mtime: host.now.into() }
-}
-
 impl Running {
     /// Workers and memory.
     pub fn resources(&self, host: &Host) -> packline::Resources {
@@ -494,6 +489,7 @@ impl Running {
     pub fn style(&self) -> OutputStyle {
         let bar = !self.no_progress && !self.percentage && !self.quiet && (!self.info || self.progress);
         let info = self.info || self.info_file.is_some();
-        OutputStyle::SquashfsTools { quiet: self.quiet, info, bar, percentage: self.percentage }
+        let statistics = summary::statistics;
+        OutputStyle::SquashfsTools { quiet: self.quiet, info, bar, percentage: self.percentage, statistics }
     }
 }

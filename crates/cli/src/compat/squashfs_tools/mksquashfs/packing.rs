@@ -11,10 +11,10 @@ use packline_squashfs::{BlockSize, Options};
 use packline_tree::{Bytes, Meta, PathFilter, PseudoFile, PseudoSource, Symlinks};
 
 use super::appending::Appending;
-use super::edits::Edits;
+use super::edits::{Edits, own_root};
 use super::exclude::{Excludes, lines_of};
 use super::named::NamedEntries;
-use super::options::{Compression, Layout, Owners, Running, TarOptions, Times, Xattrs, own_root};
+use super::options::{Compression, Layout, Owners, Running, TarOptions, Times, Xattrs};
 use super::pseudo::Pseudo;
 use super::sources::{Reading, latest_time};
 use super::streaming::Streaming;

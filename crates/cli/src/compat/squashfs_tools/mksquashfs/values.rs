@@ -5,8 +5,8 @@ use packline_squashfs::BlockSize;
 use packline_tree::{Xattr, attribute_value};
 
 use crate::args::value::codecs_help;
+use crate::host::Host;
 use crate::ui::escape::Escape;
-use crate::ui::io::Host;
 use crate::ui::size::parse_size;
 
 /// Compressors of mksquashfs; the first is the default.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use packline::{Error, Observer, Progress, Resources, RestoreAttributes, Selection};
-use packline_image::{ImagePlace, OpenedImage, SelectedWalk, UnpackCounts, UnpackRequest, unpack};
+use packline::{Observer, Progress, Resources, RestoreAttributes, Selection};
+use packline_image::{Error, OpenedImage, SelectedWalk, UnpackCounts, UnpackRequest, unpack};
 use packline_runtime::escape::Escape;
 use packline_squashfs::read::Node;
 
@@ -19,9 +19,9 @@ impl Unsquashfs {
     /// Extracts the selected entries, and prints the counts.
     pub(super) fn extract(
         &self,
-        place: ImagePlace,
         image: &OpenedImage,
-        (selection, resources): (Selection, Resources),
+        selection: Selection,
+        resources: Resources,
         io: &mut Io,
     ) -> Result<(), Failure> {
         let root = rustix::process::geteuid().is_root();
@@ -37,7 +37,7 @@ impl Unsquashfs {
             }
         }
         let xattrs = !self.attributes.no_xattrs;
-        let mut request = UnpackRequest::new(place);
+        let mut request = UnpackRequest::default();
         (request.selection, request.resources) = (selection, resources);
         (request.force, request.merge) = (self.filter.force, true);
         request.continue_on_error = self.errors.ignore_errors;
@@ -47,7 +47,7 @@ impl Unsquashfs {
         request.temporaries = io.temporaries.clone();
         let wants_percentage = self.listing.percentage && !self.listing.no_progress && !self.listing.shows_names();
         let mut messages = Messages { io, percentage: wants_percentage.then_some(u64::MAX) };
-        let summary = unpack(request, self.filter.dest.clone(), &mut messages);
+        let summary = unpack(image, request, self.filter.dest.clone(), &mut messages);
         let counts = summary.map_err(explained)?.counts;
         messages.print_percentage(100);
         if !self.listing.quiet {
@@ -99,7 +99,7 @@ fn in_words(error: &Error) -> Option<String> {
 }
 
 fn explained(error: Error) -> Failure {
-    in_words(&error).map_or_else(|| error.into(), Failure::Failed)
+    in_words(&error).map_or_else(|| error.into(), Failure::failed)
 }
 
 /// Prints errors that do not stop the extraction, warnings, and the percentage.

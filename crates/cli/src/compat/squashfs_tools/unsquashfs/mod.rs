@@ -14,8 +14,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use packline::requests::ImagePlace;
 use packline::{Resources, Selection};
-use packline_image::{ImagePlace, OpenedImage, metadata_cache};
+use packline_image::{OpenedImage, metadata_cache};
 
 use crate::args::image::place;
 use crate::args::text_list::{Ending, TextList};
@@ -24,9 +25,10 @@ use crate::args::{Command, Compat, Invocation};
 use crate::compat::squashfs_tools::date;
 use crate::compat::squashfs_tools::name_pattern::Language;
 use crate::compat::squashfs_tools::posix_regex;
+use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::{Host, Io};
+use crate::ui::io::Io;
 use listing::{Form, Long};
 use packline_tree::ModeChange;
 use resolve::Resolver;
@@ -282,7 +284,7 @@ impl Command for Unsquashfs {
         if self.filter.dest.as_os_str().is_empty() {
             return Err(Failure::usage("-dest: the directory has no name (expected '.' for the current directory)"));
         }
-        self.extract(place, &image, (selection, resources), io)
+        self.extract(&image, selection, resources, io)
     }
 }
 

@@ -7,9 +7,9 @@ use packline_tree::Meta;
 use super::Attributes;
 use crate::compat::squashfs_tools::posix_regex;
 use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
+use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::Host;
 use packline_tree::ModeChange;
 
 /// Owner, group, time and permissions of everything, and which extended attributes are set.

@@ -8,8 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use packline::requests::ImagePlace;
 use packline::{EntryInfo, EntryKind, Observer, Progress, RestoreAttributes, Selection};
-use packline_image::{ImagePlace, Omit, OpenedImage, UnpackRequest, metadata_cache, unpack};
+use packline_image::{Omit, OpenedImage, UnpackRequest, metadata_cache, unpack};
 use packline_squashfs::read::{Node, NodeType};
 use packline_tree::Patterns;
 use packline_tree::path::{PathFault, canonical};
@@ -149,19 +150,19 @@ impl RdSquashFs {
     }
 
     fn unpack(&self, path: Vec<u8>, omit: Omit, io: &mut Io) -> Result<(), Failure> {
-        let place = self.place(io)?;
-        let directory = show::find(&place.open(metadata_cache(None))?, &path)?.node_type() == NodeType::Directory;
+        let image = self.open(io)?;
+        let directory = show::find(&image, &path)?.node_type() == NodeType::Directory;
         // A file is unpacked as the only entry of its directory.
         let (subdirectory, include) = if directory { (path, Patterns::new()) } else { parted(&path)? };
         let destination = self.unpack_root.clone().unwrap_or_else(|| PathBuf::from("."));
         std::fs::create_dir_all(&destination)
             .map_err(|cause| Failure::failed(format!("{}: cannot create: {cause}", destination.escaped())))?;
-        let mut request = UnpackRequest::new(place);
+        let mut request = UnpackRequest::default();
         (request.force, request.subdirectory) = (true, subdirectory);
         request.selection = Selection { include, omit, ..Selection::all() };
         (request.restore, request.sparse) = (self.unpacking.kept(), !self.unpacking.no_sparse);
         (request.resources, request.temporaries) = (io.host.resources(), io.temporaries.clone());
-        unpack(request, destination, &mut Names { io, quiet: self.unpacking.quiet })?;
+        unpack(&image, request, destination, &mut Names { io, quiet: self.unpacking.quiet })?;
         let printed = io.stdout.flush().map_err(Failure::printing);
         io.excuse(printed);
         Ok(())

@@ -1,4 +1,4 @@
-//! `lrzip -i`: what is in a .lrz file, in lrzip's words, or as JSON.
+//! `packline info` and `lrzip -i` of a .lrz file, in lrzip's words, or as JSON.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use packline_lrz::format::Record;
 use packline_lrz::{BackEnd, BlockInfo, ChunkInfo, Error as LrzError};
 use serde_json::json;
 
-use super::file::wants_password;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use crate::ui::password::wants_password;
 
 /// Sums over the chunks.
 #[derive(Debug, Default)]
@@ -93,7 +93,7 @@ impl InfoPrinter<'_> {
     }
 
     fn fault(&self, cause: LrzError) -> Failure {
-        packline::Error::Stream { path: self.opened.display_path.clone(), cause: Box::new(cause) }.into()
+        packline::Error::stream(&self.opened.display_path, cause).into()
     }
 
     fn chunk(&mut self, chunk: &ChunkInfo, number: u64) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use packline_runtime::Input;
@@ -15,13 +15,13 @@ use crate::Error;
 /// Number of bytes at the start of a file that are examined.
 const HEAD: usize = 512;
 /// The first bytes of a .lrz file.
-pub const LRZ_MAGIC: &[u8] = b"LRZI";
+const LRZ_MAGIC: &[u8] = b"LRZI";
 /// The first bytes of a .pln file.
-pub const PLN_MAGIC: &[u8] = b"\x8bPLN\r\n\x1a\n";
+const PLN_MAGIC: &[u8] = b"\x8bPLN\r\n\x1a\n";
 /// The first bytes of an encrypted .pln file.
-pub const ENCRYPTED_MAGIC: &[u8] = b"\x8bPLE\r\n\x1a\n";
+const ENCRYPTED_MAGIC: &[u8] = b"\x8bPLE\r\n\x1a\n";
 /// The first bytes of a delta.
-pub const DELTA_MAGIC: &[u8] = b"\x8bPLD\r\n\x1a\n";
+const DELTA_MAGIC: &[u8] = b"\x8bPLD\r\n\x1a\n";
 
 /// Container of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,12 +77,6 @@ impl ContentKind {
         let again = kind.is_file() || kind.is_block_device();
         let head = again.then(|| File::open(path).and_then(|mut file| read_head(&mut file)))?;
         ContentKind::of_head(&head.ok()?)
-    }
-
-    /// The container of an open file, which stays at its position.
-    pub(crate) fn of_stored(file: &File) -> Option<ContentKind> {
-        let size = file.metadata().ok()?.len();
-        ContentKind::of_input(size, |head| file.read_exact_at(head, 0))
     }
 
     /// The container of an input of `size` bytes that `read` reads from its start.

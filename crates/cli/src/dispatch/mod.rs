@@ -1,158 +1,27 @@
-//! The list of commands, and how one is found and run.
+//! How a command is found and run. The commands that are about all commands are here too, because they need the list of them.
 
-use std::ffi::{OsStr, OsString};
+mod completions;
+mod links;
+mod man;
+pub mod table;
+
+use std::ffi::OsString;
 use std::path::Path;
 
-use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use packline_codec::{LIBRARIES, Spec};
 use packline_runtime::escape;
 
-use crate::args::parser::{
-    bare_parser_of, full_name, help_parser_of, parser_of, with_help_and_version, without_digits,
-};
+use crate::args::help_options;
+use crate::args::parser::{bare_parser_of, full_name, help_parser_of, parser_of, without_digits};
 use crate::args::single_dash::with_two_hyphens;
 use crate::args::{Compat, Entry, Invocation};
-#[cfg(feature = "bench")]
-use crate::commands::bench;
-#[cfg(feature = "pln")]
-use crate::commands::compress;
-#[cfg(feature = "delta")]
-use crate::commands::delta;
-#[cfg(feature = "recovery")]
-use crate::commands::recovery;
-#[cfg(feature = "verity")]
-use crate::commands::verity;
-use crate::commands::{cache, cat, completions, diff, info, links, list, man, pack, unpack, verify};
-#[cfg(feature = "mount")]
-use crate::commands::{mount, umount};
-#[cfg(feature = "lrz")]
-use crate::compat::lrzip;
-use crate::compat::squashfs_tools::sqfscat::Sqfscat;
-use crate::compat::squashfs_tools::sqfstar::Sqfstar;
-use crate::compat::squashfs_tools::unsquashfs::Unsquashfs;
 use crate::compat::squashfs_tools::{mksquashfs, partial_help};
-#[cfg(feature = "mount")]
-use crate::compat::squashfuse;
-use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
 use crate::host::fake_root;
 use crate::host::streams::STDOUT;
-use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-
-/// Every command, in the order of the help.
-pub static COMMANDS: &[Entry] = &[
-    Entry::of::<pack::Pack>(),
-    Entry::of::<unpack::Unpack>(),
-    Entry::of::<list::List>(),
-    Entry::of::<cat::Cat>(),
-    Entry::of::<info::Info>(),
-    Entry::of::<diff::Diff>(),
-    Entry::of::<verify::Verify>(),
-    #[cfg(feature = "pln")]
-    Entry::of::<compress::Compress>(),
-    #[cfg(feature = "pln")]
-    Entry::of::<compress::Decompress>(),
-    #[cfg(feature = "delta")]
-    Entry::of::<delta::Delta>(),
-    #[cfg(feature = "delta")]
-    Entry::of::<delta::Patch>(),
-    #[cfg(feature = "recovery")]
-    Entry::of::<recovery::Protect>(),
-    #[cfg(feature = "recovery")]
-    Entry::of::<recovery::Repair>(),
-    #[cfg(feature = "verity")]
-    Entry::of::<verity::Verity>(),
-    Entry::of::<mksquashfs::MkSquashFs>(),
-    Entry::of::<Sqfstar>(),
-    Entry::of::<Unsquashfs>(),
-    Entry::of::<Sqfscat>(),
-    Entry::of::<tar2sqfs::Tar2Sqfs>(),
-    Entry::of::<gensquashfs::GenSquashFs>(),
-    Entry::of::<sqfs2tar::Sqfs2Tar>(),
-    Entry::of::<rdsquashfs::RdSquashFs>(),
-    Entry::of::<sqfsdiff::SqfsDiff>(),
-    #[cfg(feature = "lrz")]
-    Entry::of::<lrzip::Lrzip>(),
-    #[cfg(feature = "lrz")]
-    Entry::of::<lrzip::Lrunzip>(),
-    #[cfg(feature = "lrz")]
-    Entry::of::<lrzip::Lrzcat>(),
-    #[cfg(feature = "lrz")]
-    Entry::of::<lrzip::tar::Lrztar>(),
-    #[cfg(feature = "lrz")]
-    Entry::of::<lrzip::tar::Lrzuntar>(),
-    #[cfg(feature = "mount")]
-    Entry::of::<squashfuse::Squashfuse>(),
-    #[cfg(feature = "mount")]
-    Entry::of::<squashfuse::SquashfuseLl>(),
-    #[cfg(feature = "mount")]
-    Entry::of::<mount::Mount>(),
-    #[cfg(feature = "mount")]
-    Entry::of::<umount::Umount>(),
-    #[cfg(feature = "bench")]
-    Entry::of::<bench::Bench>(),
-    Entry::of::<cache::Cache>(),
-    Entry::of::<links::Links>(),
-    Entry::of::<completions::Completions>(),
-    Entry::of::<man::ManPage>(),
-];
-
-/// Commands that this build leaves out, each with the feature of the crate that it needs.
-const LEFT_OUT: &[(&str, &str)] = &[
-    #[cfg(not(feature = "mount"))]
-    ("mount", "mount"),
-    #[cfg(not(feature = "mount"))]
-    ("umount", "mount"),
-    #[cfg(not(feature = "mount"))]
-    ("squashfuse", "mount"),
-    #[cfg(not(feature = "mount"))]
-    ("squashfuse_ll", "mount"),
-    #[cfg(not(feature = "bench"))]
-    ("bench", "bench"),
-    #[cfg(not(feature = "pln"))]
-    ("compress", "pln"),
-    #[cfg(not(feature = "pln"))]
-    ("decompress", "pln"),
-    #[cfg(not(feature = "delta"))]
-    ("delta", "delta"),
-    #[cfg(not(feature = "delta"))]
-    ("patch", "delta"),
-    #[cfg(not(feature = "recovery"))]
-    ("protect", "recovery"),
-    #[cfg(not(feature = "recovery"))]
-    ("repair", "recovery"),
-    #[cfg(not(feature = "verity"))]
-    ("verity", "verity"),
-    #[cfg(not(feature = "lrz"))]
-    ("lrzip", "lrz"),
-    #[cfg(not(feature = "lrz"))]
-    ("lrunzip", "lrz"),
-    #[cfg(not(feature = "lrz"))]
-    ("lrzcat", "lrz"),
-    #[cfg(not(feature = "lrz"))]
-    ("lrztar", "lrz"),
-    #[cfg(not(feature = "lrz"))]
-    ("lrzuntar", "lrz"),
-];
-
-pub fn find(name: &OsStr) -> Option<&'static Entry> {
-    let is = |known: &str| OsStr::new(known) == name;
-    COMMANDS.iter().find(|command| is(command.name) || command.aliases.iter().any(|alias| is(alias)))
-}
-
-/// The parser of the whole binary, with every command below it.
-pub fn parser_of_all() -> Command {
-    let command = Command::new("packline")
-        .about("Packs directories, tar files and streams into compressed images")
-        .version(env!("CARGO_PKG_VERSION"))
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .disable_help_subcommand(true)
-        .subcommands(COMMANDS.iter().map(|entry| parser_of(entry).bin_name(format!("packline {}", entry.name))));
-    with_help_and_version(command)
-}
+use table::{find, is_near, left_out, parser_of_all, unknown_command};
 
 /// Runs the command that `arguments` (the program's name first) ask for and returns the exit status.
 pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
@@ -217,26 +86,6 @@ fn print_versions(io: &mut Io) -> u8 {
     }
 }
 
-/// The error for the name of a command that this build leaves out.
-fn left_out(name: &OsStr) -> Option<Failure> {
-    let (name, feature) = LEFT_OUT.iter().find(|(known, _)| name == *known)?;
-    Some(Failure::failed(format!("this build has no '{name}' (expected one with the feature '{feature}')")))
-}
-
-/// The error for a command that does not exist, with the nearest one that does.
-pub fn unknown_command(name: &OsStr) -> Failure {
-    if let Some(failure) = left_out(name) {
-        return failure;
-    }
-    let text = name.to_string_lossy();
-    let known = || COMMANDS.iter().flat_map(|command| [&[command.name], command.aliases].concat());
-    let hint = match known().filter(|known| is_near(&text, known)).min_by_key(|known| distance(&text, known)) {
-        Some(near) => format!("did you mean '{near}'? 'packline --help' lists the commands"),
-        None => format!("commands: {}", COMMANDS.iter().map(|command| command.name).collect::<Vec<_>>().join(", ")),
-    };
-    Failure::usage(format!("unknown command '{}' ({hint})", name.escaped()))
-}
-
 /// Without a command: `--help`, `--version`, or wrong usage.
 fn run_bare(arguments: &[OsString], io: &mut Io) -> u8 {
     let called = Called { by: "packline", command: None };
@@ -276,7 +125,7 @@ fn run_command(command: &'static Entry, called: &'static str, words: &[OsString]
     let typed = with_name(command.name, &arguments);
     // Help, and errors that quote it, come from the whole parser.
     let columns = match command.compat {
-        Compat::SquashfsTools => partial_help::columns(&typed, &io.host),
+        Compat::SquashfsTools => help_options::columns(&typed, &io.host),
         _ => io.host.columns,
     };
     let for_help = |_| help_parser_of(command, columns).try_get_matches_from(&typed);
@@ -426,25 +275,6 @@ fn has_option(command: &Entry, long: &str) -> bool {
     parser_of(command).get_arguments().any(|argument| argument.get_long() == Some(long))
 }
 
-/// Whether one name is likely to be a misspelling of the other.
-fn is_near(name: &str, known: &str) -> bool {
-    distance(name, known) <= name.len().min(known.len()).div_ceil(3)
-}
-
-/// Levenshtein distance.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (column, against) in other.bytes().enumerate() {
-            let replaced = diagonal + usize::from(letter != against);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
-}
-
 /// The error with each argument in it escaped to one line, because arguments may hold line feeds, and without suggestions of options that
 /// are not near.
 fn tame(mut error: clap::Error) -> clap::Error {
@@ -481,7 +311,7 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
             usage_status
         }
         Failure::Failed(message) | Failure::Memory(message) => {
-            io.eprint_lines(&format!("{called}: {}", indented(message)));
+            io.eprint_lines(&format!("{called}: {}", indented(&message.to_string())));
             1
         }
         // The reader wants no more; ripgrep exits with 0 too.

@@ -1,21 +1,25 @@
 //! A file or stream of any container, recognised by its first bytes.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_image::{ImagePlace, metadata_cache};
+use packline_image::{OpenedImage, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::{FileInput, InputStream, store_stream};
 use packline_tree::keep_all;
 use packline_tree::tar::TarOptions;
 
+use crate::container::OpenedFile;
+use crate::container::image_place::ImagePlace;
+#[cfg(feature = "pln")]
+use crate::container::in_pln;
 #[cfg(feature = "lrz")]
 use crate::lrzip::{self, OpenedLrz, lrz_open, lrz_open_input};
 use crate::sources::{Opening, Share, examine, foreign_in, peeked};
-use crate::{ContentKind, DEFAULT_META, Error, Image, Input, Resources, Source};
+use crate::{ContentKind, DEFAULT_META, Error, Input, Resources, Source};
 
 /// What reads a tar.
 pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), Error> + 'w;
@@ -24,7 +28,7 @@ pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), E
 #[non_exhaustive]
 pub enum Archive {
     /// A SquashFS image, or a file that is taken for one.
-    SquashFs(Image),
+    SquashFs(OpenedImage),
     /// A .lrz file.
     #[cfg(feature = "lrz")]
     Lrz(OpenedLrz),
@@ -77,11 +81,6 @@ impl Archive {
     /// [`Error`], with the name of the file; [`Error::Target`] for a stream of an unknown format.
     pub fn open(input: Input, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
         match input {
-            Input::File(path) if is_stream(&path) => {
-                let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
-                let stream = File::open(&path).map_err(refused)?;
-                open_stream(path.escaped(), Box::new(stream), options)
-            }
             Input::File(path) => open_file(path, options),
             Input::Stream(name, stream) => open_stream(name, stream, options),
         }
@@ -98,7 +97,7 @@ impl Archive {
         identities: Option<Arc<crate::Identities>>,
         options: &ArchiveOptions<'_>,
     ) -> Result<Archive, Error> {
-        crate::in_pln::open(file, identities, options)
+        in_pln::open(file, identities, options)
     }
 
     /// Its name in messages.
@@ -168,53 +167,58 @@ impl OpenedTar {
     }
 }
 
-/// Whether a file is read from front to back: a pipe or a character device.
-fn is_stream(path: &Path) -> bool {
-    path.metadata().is_ok_and(|about| about.file_type().is_fifo() || about.file_type().is_char_device())
-}
-
+/// Opens a file once, whatever is in it. A pipe and a character device are read from front to back.
 fn open_file(path: PathBuf, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
-    let place = ImagePlace::new(path).at(options.offset);
-    match place.content_kind().or_else(|| kind_by_end(&place.path, options)) {
+    let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
+    let file = File::open(&path).map_err(refused)?;
+    let about = file.metadata().map_err(refused)?;
+    let is_stream = about.file_type().is_fifo() || about.file_type().is_char_device();
+    if is_stream {
+        return open_stream(path.escaped(), Box::new(file), options);
+    }
+    let input = if about.is_file() { Ok(FileInput::described(file, &about)) } else { FileInput::new(file) };
+    let place = ImagePlace::of_file(path.clone(), OpenedFile::described(input.map_err(refused)?)).at(options.offset);
+    let input = place.input()?;
+    match place.content_kind().or_else(|| kind_by_end(&input, &about, options)) {
         #[cfg(feature = "lrz")]
-        Some(ContentKind::Lrz) => lrz_open(&place.path, options.password).map(Archive::Lrz),
+        Some(ContentKind::Lrz) => lrz_open(&path, options.password).map(Archive::Lrz),
         #[cfg(feature = "pln")]
-        Some(ContentKind::Pln | ContentKind::Encrypted) => Ok(Archive::Pln(Input::File(place.path))),
+        Some(ContentKind::Pln | ContentKind::Encrypted) => Ok(Archive::Pln(Input::File(path))),
         Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => {
-            Ok(Archive::Tar(OpenedTar { display_path: place.path, kind, content: Content::File }))
+            Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::File }))
         }
         _ => match place.open(metadata_cache(options.resources.memory)) {
-            Err(_) if options.offset.is_none() && begins_with_zeros(&place.path) => {
+            Err(_) if options.offset.is_none() && about.is_file() && is_empty_tar(input.as_ref()) => {
                 let kind = ContentKind::Tar;
-                Ok(Archive::Tar(OpenedTar { display_path: place.path, kind, content: Content::File }))
+                Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::File }))
             }
             opened => opened.map(Archive::SquashFs),
         },
     }
 }
 
-/// Whether a regular file begins with a block of zeros, and is of no known format: it can only be an empty tar.
-fn begins_with_zeros(path: &Path) -> bool {
+/// Whether an input begins with a block of zeros, and is of no known format: it can only be an empty tar.
+fn is_empty_tar(input: &dyn packline_runtime::Input) -> bool {
     let mut head = [1; 512];
-    let about = path.metadata();
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    about.is_ok_and(|about| about.is_file()) && read.is_ok() && head == [0; 512] && !is_foreign(path)
-}
-
-fn is_foreign(path: &Path) -> bool {
-    File::open(path).and_then(FileInput::new).is_ok_and(|input| ContentKind::foreign(&input).is_some())
+    input.read_at(0, &mut head).is_ok() && head == [0; 512] && ContentKind::foreign(input).is_none()
 }
 
 /// The container of a file whose first bytes are damaged: one with recovery data behind it, which .pln files can have.
 #[cfg(feature = "pln")]
-fn kind_by_end(path: &Path, options: &ArchiveOptions<'_>) -> Option<ContentKind> {
-    let searched = options.offset.is_none() && path.is_file();
-    let recovery = searched.then(|| crate::recovery::recovery_behind(path).ok().flatten());
-    recovery.flatten().map(|_| ContentKind::Pln)
+fn kind_by_end(
+    input: &Arc<dyn packline_runtime::Input>,
+    about: &Metadata,
+    options: &ArchiveOptions<'_>,
+) -> Option<ContentKind> {
+    if options.offset.is_some() || !about.is_file() {
+        return None;
+    }
+    let stripped = packline_recovery::strip(Arc::clone(input)).ok()?;
+    stripped.recovery.map(|_| ContentKind::Pln)
 }
 
 #[cfg(not(feature = "pln"))]
-fn kind_by_end(_: &Path, _: &ArchiveOptions<'_>) -> Option<ContentKind> {
+fn kind_by_end(_: &Arc<dyn packline_runtime::Input>, _: &Metadata, _: &ArchiveOptions<'_>) -> Option<ContentKind> {
     None
 }
 

@@ -3,9 +3,9 @@
 use clap_complete::{Shell, generate};
 
 use crate::args::parser::parser_of;
-use crate::args::value::{command_name, one_of};
+use crate::args::value::one_of;
 use crate::args::{Command, Invocation};
-use crate::dispatch::{find, parser_of_all, unknown_command};
+use crate::dispatch::table::{command_name, find, parser_of_all, unknown_command};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_runtime::Input as _;
 
-use crate::archive::{Archive, ArchiveOptions, of_stored};
+use crate::container::archive::{Archive, ArchiveOptions, of_stored};
 use crate::opened_input::OpenedInput;
 use crate::{ContentKind, Error, Identities, Input, PlnReader, StreamOptions};
 
@@ -33,7 +33,7 @@ impl packline_runtime::Input for Content {
 fn unnamed(error: io::Error) -> io::Error {
     let kind = error.kind();
     match error.downcast::<Error>() {
-        Ok(Error::Stream { cause, .. }) => io::Error::new(kind, cause),
+        Ok(Error::Stream { cause, .. }) => io::Error::new(kind, *cause),
         Ok(other) => io::Error::new(kind, other),
         Err(error) => error,
     }

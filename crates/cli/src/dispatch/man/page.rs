@@ -6,7 +6,7 @@ use roff::{Inline, Roff, bold, italic, roman};
 use super::name_of;
 use crate::args::parser::parser_of;
 use crate::args::{Compat, Entry};
-use crate::dispatch::{COMMANDS, parser_of_all};
+use crate::dispatch::table::{COMMANDS, parser_of_all};
 use crate::ui::exit_status;
 use crate::ui::wrap::wrap;
 

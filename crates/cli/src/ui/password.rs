@@ -1,9 +1,11 @@
-//! Passwords, from the command line or from standard input, without echo if that is a terminal.
+//! Passwords of .lrz files, from the command line or from standard input, without echo if that is a terminal.
 
 use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 
-use packline_lrz::{Password, Randomness};
+use packline::{Error, StreamError};
+use packline_lrz::{Error as LrzError, Password, Randomness};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::ui::failure::Failure;
@@ -61,6 +63,19 @@ pub fn check(password: &[u8]) -> Result<(), Failure> {
         1..=LONGEST => Ok(()),
         length => Err(Failure::failed(format!("a password of {length} bytes (expected at most {LONGEST})"))),
     }
+}
+
+/// Asks for the password of a file that is encrypted.
+pub fn password_of(path: &Path, io: &mut Io) -> Result<Option<Vec<u8>>, Failure> {
+    match packline::requests::lrz_open(path, None) {
+        Err(error) if wants_password(&error) => ask(io, false).map(Some),
+        opened => Ok(opened.map(|_| None)?),
+    }
+}
+
+/// Whether a file was not opened because a password is missing.
+pub fn wants_password(error: &Error) -> bool {
+    matches!(error, Error::Stream { cause, .. } if matches!(&**cause, StreamError::Lrz(LrzError::Password(_))))
 }
 
 fn line(prompt: &str, input: &mut dyn Read, io: &mut Io) -> Result<Vec<u8>, Failure> {

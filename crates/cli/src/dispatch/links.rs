@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::args::{Command, Invocation};
-use crate::dispatch::COMMANDS;
+use crate::dispatch::table::COMMANDS;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;

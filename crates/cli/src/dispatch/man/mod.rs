@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::args::value::command_name;
 use crate::args::{Command, Entry, Invocation};
-use crate::dispatch::{COMMANDS, find, unknown_command};
+use crate::dispatch::table::{COMMANDS, command_name, find, unknown_command};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;

@@ -1,0 +1,128 @@
+//! Which container an output gets: by its name, or as asked.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use packline_runtime::escape::Escape;
+
+use crate::{Error, FileKind};
+
+/// A container that is written and read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Container {
+    /// SquashFS 4.0, a file system that Linux mounts.
+    SquashFs,
+    /// lrzip's format: one file or stream, or a tree as a tar.
+    Lrz,
+    /// The record container: one file or stream, any part of which can be read by itself.
+    Pln,
+}
+
+/// Containers of trees, for messages.
+const OF_TREES: &str = "squashfs (.sqfs, .squashfs, .sqsh, .sqs, .sfs, .snap, .img), lrz (.lrz)";
+
+impl Container {
+    /// The name that [`Container::for_tree`] takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Container::SquashFs => "squashfs",
+            Container::Lrz => "lrz",
+            Container::Pln => "pln",
+        }
+    }
+
+    /// The container of trees with this name.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for an unknown name, or that of a container that holds no trees.
+    pub fn for_tree(name: &str) -> Result<Container, Error> {
+        match name {
+            "squashfs" => Ok(Container::SquashFs),
+            "lrz" => Ok(Container::Lrz),
+            "pln" => Err(Container::no_tree(name)),
+            _ => Err(Error::Request { what: format!("unknown container '{name}'"), expected: OF_TREES.to_string() }),
+        }
+    }
+
+    /// The container for a tree that is packed into this file, by the ending of its name. A name without an ending is that of a
+    /// SquashFS image, as is a block device.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for an unknown ending, or that of a format that trees are not packed into.
+    pub fn for_tree_at(path: &Path) -> Result<Container, Error> {
+        match FileKind::of_path(path) {
+            Some(FileKind::SquashFs) => Ok(Container::SquashFs),
+            Some(FileKind::Lrz) => Ok(Container::Lrz),
+            Some(FileKind::Pln) => Err(Container::no_tree("pln")),
+            Some(kind) => Err(Error::Request {
+                what: format!("{}: the name is that of {kind}, which trees are not packed into", path.escaped()),
+                expected: OF_TREES.to_string(),
+            }),
+            None => match path.extension().filter(|_| !is_block_device(path)) {
+                None => Ok(Container::SquashFs),
+                Some(ending) => Err(Error::Request {
+                    what: format!("{}: no container has the ending '.{}'", path.escaped(), ending.escaped()),
+                    expected: format!("{OF_TREES}, or no ending for squashfs"),
+                }),
+            },
+        }
+    }
+
+    /// The error for a container that this build leaves out.
+    #[cfg(not(all(feature = "lrz", feature = "pln")))]
+    pub(crate) fn left_out(self) -> Error {
+        Error::Request {
+            what: format!("this build has no .{} files", self.name()),
+            expected: format!("one with the feature '{}' of the crate packline", self.name()),
+        }
+    }
+
+    /// The error for a container that holds no trees.
+    pub(crate) fn no_tree(name: &str) -> Error {
+        Error::Request {
+            what: format!("the container '{name}' holds one file or stream, not a tree"),
+            expected: format!("{OF_TREES}; packline compress makes .pln files, of a tar too"),
+        }
+    }
+}
+
+fn is_block_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ContentKind;
+
+    #[test]
+    fn containers_are_recognised_by_what_their_writers_write() {
+        assert_eq!(ContentKind::of_head(packline_lrz::format::MARK), Some(ContentKind::Lrz));
+        assert_eq!(ContentKind::of_head(&packline_pln::MAGIC), Some(ContentKind::Pln));
+        #[cfg(feature = "encryption")]
+        assert_eq!(ContentKind::of_head(&packline_encryption::MAGIC), Some(ContentKind::Encrypted));
+        assert_eq!(ContentKind::of_head(&packline_delta::MAGIC), Some(ContentKind::Delta));
+    }
+
+    #[test]
+    fn the_name_decides() {
+        for name in ["a.sqfs", "a.SquashFS", "a.sfs", "a.sqsh", "a.sqs", "a.img", "a", "/dev/loop0", "lrz"] {
+            assert_eq!(Container::for_tree_at(Path::new(name)).unwrap(), Container::SquashFs, "{name}");
+        }
+        assert_eq!(Container::for_tree_at(Path::new("a.Lrz")).unwrap(), Container::Lrz);
+        let message = Container::for_tree_at(Path::new("a.PLN")).unwrap_err().to_string();
+        assert!(message.contains("not a tree") && message.contains("squashfs"), "{message}");
+        for name in ["a.tar", "a.tar.zst", "a.tgz", "a.ZIP", "a.gz", "a.iso", "a.tar.lz4"] {
+            let message = Container::for_tree_at(Path::new(name)).unwrap_err().to_string();
+            assert!(message.starts_with(&format!("{name}: the name is that of a")), "{message}");
+        }
+        let message = Container::for_tree_at(Path::new("a.xyz")).unwrap_err().to_string();
+        assert!(message.starts_with("a.xyz: no container has the ending '.xyz' (expected squashfs"), "{message}");
+        for format in [Container::SquashFs, Container::Lrz] {
+            assert_eq!(Container::for_tree(format.name()).unwrap(), format);
+        }
+        assert!(Container::for_tree("pln").is_err() && Container::for_tree("").is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! An open image, as programs that use the library see it.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Deref;
+use std::path::PathBuf;
+
+use packline_image::{OpenedImage, metadata_cache};
+use packline_squashfs::read::Visit;
+use packline_squashfs::verify::Finding;
+
+use crate::container::image_place::ImagePlace;
+use crate::{Error, Resources, Selection};
+
+/// An open image and its name in messages. Operations besides these are in `packline_image`.
+#[derive(Debug, Clone)]
+pub struct Image(OpenedImage);
+
+impl Image {
+    /// Opens an image at the start of a file or a block device, or after other data in it.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if the file cannot be opened, [`Error::Container`] if it is another container, [`Error::Read`] if it contains no sound
+    /// image.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Image, Error> {
+        ImagePlace::new(path).open(metadata_cache(None)).map(Image)
+    }
+
+    /// The entries that a selection names, in the order of their paths. An error concerns one entry; the others follow.
+    pub fn entries<'s>(&'s self, selection: &'s Selection) -> impl Iterator<Item = Result<Visit, Error>> + 's {
+        self.0.entries(selection).map(|entry| entry.map_err(Error::from))
+    }
+
+    /// Writes the content of a regular file to `out`. Symbolic links are followed inside the image.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for a path that leads to no regular file, [`Error::Read`] for content that cannot be read,
+    /// [`Error::Output`] if `out` refuses.
+    pub fn read(&self, path: impl AsRef<[u8]>, out: &mut dyn Write) -> Result<(), Error> {
+        Ok(self.0.read(path, out)?)
+    }
+
+    /// Opens a regular file for reading at any position. Symbolic links are followed inside the image. Content is read when it
+    /// is asked for.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for a path that leads to no regular file, [`Error::Read`] for metadata that cannot be read and for
+    /// lack of memory for a decoder.
+    pub fn open_file(&self, path: impl AsRef<[u8]>) -> Result<ImageFile, Error> {
+        Ok(ImageFile(self.0.open_file(path)?))
+    }
+
+    /// Reads every byte and checks every rule of the format. Returns the findings, in the order in which they were made.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is not enough for so many inodes, [`Error::Read`] if cancelled.
+    pub fn verify(&self, resources: &Resources) -> Result<Vec<Finding>, Error> {
+        Ok(self.0.verify(resources)?)
+    }
+}
+
+impl Deref for Image {
+    type Target = OpenedImage;
+
+    fn deref(&self) -> &OpenedImage {
+        &self.0
+    }
+}
+
+impl From<OpenedImage> for Image {
+    fn from(opened: OpenedImage) -> Image {
+        Image(opened)
+    }
+}
+
+impl From<Image> for OpenedImage {
+    fn from(image: Image) -> OpenedImage {
+        image.0
+    }
+}
+
+/// A regular file of an image, open for reading at any position, by [`Image::open_file`].
+///
+/// It owns what it needs, and may be used by another thread than the image. Holes are read as zeros. A read returns bytes of one
+/// block at most, and may be of any size: two decoded blocks (of 4 KiB to 1 MiB) are kept besides a decoder, so that a block that
+/// is read in small parts is decoded once. A seek reads nothing, and may lead beyond the end, where nothing is read.
+///
+/// # Errors
+/// Those of [`Read`] hold an [`Error::Read`] with the image, the path and the offset ([`io::Error::get_ref`]). They are of the
+/// kind [`io::ErrorKind::InvalidData`] for a malformed image, and of the kind of the operating system's answer where it refuses.
+/// The position then stays. A seek to before the start is an [`io::ErrorKind::InvalidInput`].
+#[derive(Debug)]
+pub struct ImageFile(packline_image::ImageFile);
+
+impl ImageFile {
+    /// Size, bytes, holes included.
+    pub fn size(&self) -> u64 {
+        self.0.size()
+    }
+}
+
+impl Read for ImageFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read_next(buffer).map_err(|cause| io::Error::new(cause.io_kind(), Error::from(cause)))
+    }
+}
+
+impl Seek for ImageFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}

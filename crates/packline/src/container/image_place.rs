@@ -1,0 +1,152 @@
+//! Where an image is: in a file, at an offset or wherever it is found, or in a stream that was stored.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use packline_image::OpenedImage;
+use packline_runtime::{Input, store_stream};
+use packline_squashfs::read::{Origin, ReadError};
+use packline_tree::decompress::read_head;
+
+use crate::container::OpenedFile;
+use crate::{ContentKind, Error};
+
+/// Expected content, for messages.
+const EXPECTED: &str = "a SquashFS image";
+/// A file that begins as none of ours, and in which no image was found.
+const UNKNOWN: &str = "not an image, .lrz, .pln or tar file: no magic number at byte 0 and no superblock after it";
+
+/// Location of an image. The file is opened, and its start read, when it is first needed, and never again; clones share the open file.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ImagePlace {
+    /// A file or a block device; of a stream that was stored, its name in messages.
+    pub path: PathBuf,
+    /// Byte at which the image starts; `None` to search for it.
+    pub offset: Option<u64>,
+    file: Arc<OnceLock<Arc<OpenedFile>>>,
+    is_stored: bool,
+}
+
+impl ImagePlace {
+    /// An image at the start of a file, or after other data in it.
+    pub fn new(path: impl Into<PathBuf>) -> ImagePlace {
+        ImagePlace { path: path.into(), offset: None, file: Arc::default(), is_stored: false }
+    }
+
+    /// The same, with the image at byte `offset` of the file.
+    #[must_use]
+    pub fn at(self, offset: impl Into<Option<u64>>) -> ImagePlace {
+        ImagePlace { offset: offset.into(), ..self }
+    }
+
+    /// An image in a file that is open already; `path` is its name in messages.
+    pub(crate) fn of_file(path: PathBuf, file: OpenedFile) -> ImagePlace {
+        ImagePlace { file: Arc::new(OnceLock::from(Arc::new(file))), ..ImagePlace::new(path) }
+    }
+
+    /// An image or a .lrz file that comes through a stream, which is stored in an unnamed file in `directory`; `name` is for messages. A
+    /// stream of another format, where an image should start at its first byte, is not stored.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if it cannot be read or stored, [`Error::Container`] and [`Error::Target`] for another format.
+    pub fn of_stream(
+        name: &Path,
+        offset: Option<u64>,
+        mut stream: &mut dyn Read,
+        directory: &Path,
+    ) -> Result<ImagePlace, Error> {
+        let refused = |action| move |cause| Error::Source { path: name.to_path_buf(), action, cause };
+        let mut head = read_head(&mut stream).map_err(refused("cannot read"))?;
+        match ContentKind::of_head(&head) {
+            Some(ContentKind::SquashFs | ContentKind::Lrz) => {}
+            _ if offset.unwrap_or(0) > 0 => {}
+            Some(other) => return Err(other.instead_of(name, EXPECTED)),
+            None => {
+                if let Some(found) = ContentKind::foreign_stream(&mut head, stream).map_err(refused("cannot read"))? {
+                    return Err(found.instead_of(name, EXPECTED));
+                }
+                let what = if head.is_empty() {
+                    "is empty"
+                } else {
+                    "a stream of an unknown format: no magic number at byte 0"
+                };
+                return Err(Error::Target { path: name.to_path_buf(), what: what.into(), expected: EXPECTED.into() });
+            }
+        }
+        let stored: File = store_stream(&mut head.chain(stream), directory).map_err(refused("cannot store"))?;
+        let file = OpenedFile::of(name, Ok(stored))?;
+        Ok(ImagePlace { offset, is_stored: true, ..ImagePlace::of_file(name.to_path_buf(), file) })
+    }
+
+    /// Whether it came through a stream.
+    pub fn is_stored(&self) -> bool {
+        self.is_stored
+    }
+
+    /// The open file.
+    fn file(&self) -> Result<&Arc<OpenedFile>, Error> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let opened = Arc::new(OpenedFile::open(&self.path)?);
+        Ok(self.file.get_or_init(|| opened))
+    }
+
+    /// Opens the file, unless it is open.
+    ///
+    /// # Errors
+    /// [`Error::Source`].
+    pub fn input(&self) -> Result<Arc<dyn Input>, Error> {
+        Ok(Arc::clone(self.file()?) as Arc<dyn Input>)
+    }
+
+    /// Content of the file by its first bytes, unless an image at an offset in it is meant. `None` for unknown content, and for a file that
+    /// cannot be opened or read.
+    pub fn content_kind(&self) -> Option<ContentKind> {
+        // All of a .pln file is compressed: there is no byte at which an image could start.
+        let found = self.file().ok().and_then(|file| file.content_kind());
+        found.filter(|&found| matches!(found, ContentKind::Pln | ContentKind::Encrypted) || self.offset.is_none())
+    }
+
+    /// Opens the image; `metadata_cache` is in bytes.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if the file cannot be opened, [`Error::Container`] if it is another container, [`Error::Read`] if it contains no sound
+    /// image.
+    pub fn open(&self, metadata_cache: usize) -> Result<OpenedImage, Error> {
+        self.open_input(self.input()?, metadata_cache)
+    }
+
+    /// Opens the image in an input that is read instead of the file; the path is its name in messages.
+    ///
+    /// # Errors
+    /// As [`ImagePlace::open`].
+    pub fn open_input(&self, input: Arc<dyn Input>, metadata_cache: usize) -> Result<OpenedImage, Error> {
+        let origin = self.offset.map_or(Origin::Find, Origin::At);
+        let found = ContentKind::of_input(input.size(), |head| input.read_at(0, head));
+        use ContentKind::{Delta, Encrypted, Lrz, Pln};
+        if let (None, Some(found @ (Lrz | Pln | Encrypted | Delta))) = (self.offset, found) {
+            // Data stored in it may look like an image.
+            return Err(found.instead_of(&self.path, EXPECTED));
+        }
+        let opened = OpenedImage::new(self.path.clone(), Arc::clone(&input), origin, metadata_cache);
+        opened.map_err(|cause| self.fault(cause, found, input.as_ref()))
+    }
+
+    /// Names the container of a file that has no image at its start or elsewhere.
+    fn fault(&self, cause: ReadError, found: Option<ContentKind>, input: &dyn Input) -> Error {
+        let nothing_at_start = matches!(cause, ReadError::Corrupt { offset: 0, .. }) && self.offset.unwrap_or(0) == 0;
+        match found.or_else(|| ContentKind::foreign(input)) {
+            Some(found) if nothing_at_start && found != ContentKind::SquashFs => found.instead_of(&self.path, EXPECTED),
+            None if nothing_at_start && self.offset.is_none() => Error::Target {
+                path: self.path.clone(),
+                what: if input.size() == 0 { "is empty".to_string() } else { UNKNOWN.to_string() },
+                expected: EXPECTED.to_string(),
+            },
+            _ => Error::Read { path: self.path.clone(), entry: None, cause: Box::new(cause) },
+        }
+    }
+}

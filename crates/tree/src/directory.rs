@@ -8,7 +8,7 @@
 //! A file that changes between being listed and being read gets a warning, and is stored as it is then: `change.rs` has the rules. A file
 //! with several names must not be replaced by another one, which is an error.
 //!
-//! With [`DirectoryOptions::continue_on_error`] what cannot be read is left out and reported ([`Source::take_problems`]): the same, in the
+//! With [`ReadErrors::LeaveOut`] what cannot be read is left out and reported ([`Source::take_problems`]): the same, in the
 //! same order, with any number of readers. Small files are read before their entry is given, also without readers: its size may be another
 //! one then.
 
@@ -51,6 +51,20 @@ pub enum MountPoints {
     Empty,
     /// They are left out.
     Skip,
+}
+
+/// What becomes of an entry that cannot be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ReadErrors {
+    /// It ends the reading.
+    #[default]
+    Fail,
+    /// The entry is left out, and the error is reported. A directory stays and is empty; an entry of which an extended attribute cannot
+    /// be read stays, without any. An error in a file of more than 128 KiB that has been opened ends the reading all the same.
+    LeaveOut,
+    /// As [`ReadErrors::LeaveOut`], but a file is stored as an empty file, and a directory that cannot be opened is left out. This is
+    /// what mksquashfs does.
+    EmptyFile,
 }
 
 /// What symbolic links are.
@@ -101,10 +115,9 @@ pub struct DirectoryOptions {
     pub below: Bytes,
     /// The entries that are found, if not all: of a file with other names, only the names among them count.
     pub only: Option<Names>,
-    /// Whether what cannot be read is left out: a directory stays and is empty; an entry of which an extended attribute cannot be read stays,
-    /// without any. An error in a file of more than 128 KiB that has been opened is final all the same.
-    pub continue_on_error: bool,
-    /// Whether only entries are wanted: files are opened, and read only with `continue_on_error`.
+    /// What becomes of an entry that cannot be read.
+    pub errors: ReadErrors,
+    /// Whether only entries are wanted: files are opened, and read only if reading continues after errors.
     pub entries_only: bool,
     /// How many threads read small files ahead of the caller; with 0 the caller reads everything. Changes no result.
     pub readers: usize,
@@ -142,7 +155,7 @@ impl Default for DirectoryOptions {
             filter: None,
             below: Bytes::new(),
             only: None,
-            continue_on_error: false,
+            errors: ReadErrors::Fail,
             entries_only: false,
             readers: 0,
             ahead_bytes: AHEAD_BYTES,
@@ -192,13 +205,13 @@ impl DirectorySource {
     pub fn open(root: &Path, options: DirectoryOptions) -> Result<Self, Error> {
         let readers = options.readers;
         let ahead = options.ahead_bytes;
-        let go_on = options.continue_on_error;
+        let errors = options.errors;
         let directories = options.ahead_directories;
         let hard_links = options.hard_links;
-        let unread = options.entries_only && !go_on;
+        let unread = options.entries_only && errors == ReadErrors::Fail;
         let feed = Feed::new(Scanner::open(root, options)?, root, readers, ahead).keeping_open(directories);
         let feed = if unread { feed.leaving_unread() } else { feed };
-        Ok(Self { feed: if go_on { feed.continuing() } else { feed }, hard_links })
+        Ok(Self { feed: feed.with_errors(errors), hard_links })
     }
 }
 

@@ -46,7 +46,8 @@ mod xattr_file;
 pub use content_order::{ContentOrder, FileList, RestOrder};
 pub use contents::{Contents, Copied, CopyReader, Held};
 pub use directory::{
-    AHEAD_BYTES, DirectoryOptions, DirectorySource, FOLLOWED_MOST, ListedDirectory, MountPoints, NotFollowed, Symlinks,
+    AHEAD_BYTES, DirectoryOptions, DirectorySource, FOLLOWED_MOST, ListedDirectory, MountPoints, NotFollowed,
+    ReadErrors, Symlinks,
 };
 pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
 pub use error::Error;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::directory::{Feed, FileId, Finder, Found, Place, Scanner};
-use crate::{DirectoryOptions, Entry, Error, Extent, Source};
+use crate::{DirectoryOptions, Entry, Error, Extent, ReadErrors, Source};
 
 /// A local regular file. Created from a path, it is the file found there when it is read, symbolic links followed; one from [`scan`] must
 /// still be the same file.
@@ -102,7 +102,7 @@ pub fn scan(
     mut options: DirectoryOptions,
     warn: &mut dyn FnMut(String),
 ) -> Result<Vec<(Entry, Option<HostFile>)>, Error> {
-    options.continue_on_error = false;
+    options.errors = ReadErrors::Fail;
     let mut scanner = Scanner::open(root, options)?;
     let mut entries = Vec::new();
     while let Some(found) = scanner.next_complete()? {

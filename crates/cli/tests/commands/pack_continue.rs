@@ -122,3 +122,31 @@ fn files_with_less_content_than_their_size_are_stored_with_warnings() {
     assert_eq!(sandbox.good(&["cat", "i.sqfs", "enabled"]).stdout, fs::read(source.join("enabled")).unwrap());
     sandbox.good(&["verify", "-q", "i.sqfs"]);
 }
+
+/// As squashfs-tools. snapd's tests of its container checks rely on it (snap/squashfs and snap of snapcore/snapd): an unreadable file is
+/// reported for its mode there, not as a missing file.
+#[test]
+fn mksquashfs_stores_unreadable_files_as_empty_files() {
+    if !tools::need(&["setpriv", "mksquashfs", "unsquashfs"]) || !tools::root() {
+        return;
+    }
+    let sandbox = tree();
+    let user = ["--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+    let pack = |program: &[&str], image: &str| {
+        let words = ["tree", image, "-noappend", "-no-progress", "-quiet", "-comp", "gzip"];
+        let ran = Ran::of(&mut sandbox.program("setpriv", &[&user[..], program, &words].concat()));
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let listed = Ran::of(&mut sandbox.program("unsquashfs", &["-lln", image]));
+        (ran.stderr, listed.text().to_string())
+    };
+    let (stderr, ours) = pack(&["./packline", "mksquashfs"], "ours");
+    let (_, theirs) = pack(&["mksquashfs"], "theirs");
+    assert_eq!(ours, theirs);
+    for name in ["a/large", "a/secret"] {
+        let expected = format!("tree/{name}: stored as an empty file, since it cannot be read: Permission denied");
+        assert!(stderr.contains(&expected), "{stderr}");
+    }
+    let words = ["./packline", "mksquashfs", "tree", "none", "-exit-on-error", "-no-progress", "-quiet"];
+    let ran = Ran::of(&mut sandbox.program("setpriv", &[&user[..], &words].concat()));
+    assert!(ran.status == 1 && !sandbox.at("none").exists(), "{ran:?}");
+}

@@ -8,7 +8,9 @@ use std::rc::Rc;
 
 use packline_runtime::escape::Escape;
 use packline_tree::tar::{TarOptions, TarSource};
-use packline_tree::{DirectoryOptions, Keep, KeepRule, Layer, Patterns, StackOptions, StackSource, Whiteouts};
+use packline_tree::{
+    DirectoryOptions, Keep, KeepRule, Layer, Patterns, ReadErrors, StackOptions, StackSource, Whiteouts,
+};
 
 use super::store::{StoreShare, StoredTar, UnreadContent, UnreadTar, store};
 use super::tar::{DECOMPRESSOR_LEAST, LAYER, TarPlan};
@@ -125,7 +127,7 @@ fn add_layers(source: Source, layers: &mut Vec<LayerPlan>) -> Result<(), Error> 
             }
             return Ok(());
         }
-        Source::Directory { path, options } if options.continue_on_error => {
+        Source::Directory { path, options } if options.errors != ReadErrors::Fail => {
             let what = format!("{}: continuing after errors in a layer", path.escaped());
             return Err(refused(what, "a directory that is packed alone"));
         }

@@ -4,7 +4,7 @@ use std::fs;
 
 use packline::requests::{ImageRequest, PackRequest, pack};
 use packline::{Image, Observer, Output, Packer, Pass, Progress, Resources, Selection, Source, Unobserved};
-use packline_tree::{ContentOrder, DirectoryOptions, DirectorySource, FileList, RestOrder};
+use packline_tree::{ContentOrder, DirectoryOptions, DirectorySource, FileList, ReadErrors, RestOrder};
 
 fn directory() -> tempfile::TempDir {
     let top = tempfile::tempdir().unwrap();
@@ -61,7 +61,7 @@ fn what_no_stack_can_have_is_refused() {
     };
     assert_eq!(refused(Source::stack([])), "a stack without layers (expected one at least)");
     let mut options = DirectoryOptions::default();
-    options.continue_on_error = true;
+    options.errors = ReadErrors::LeaveOut;
     let source = Source::Directory { path: top.path().join("a"), options };
     let message = refused(Source::stack([source]));
     assert!(

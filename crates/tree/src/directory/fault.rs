@@ -41,6 +41,15 @@ impl Fault {
 }
 
 impl Fault {
+    /// The fault of a file that is stored as an empty file.
+    pub fn of_empty_file(self) -> Fault {
+        if let Self::Os(_, errno) = self {
+            Self::Os("stored as an empty file, since it cannot be read", errno)
+        } else {
+            self
+        }
+    }
+
     /// The change of kind, if `now` is of another kind than was listed and so is the cause; otherwise this fault.
     pub fn unless_turned(self, was: FileType, now: rustix::io::Result<Stat>) -> Fault {
         match now.map(|stat| FileType::from_raw_mode(stat.st_mode)) {

@@ -18,7 +18,7 @@ use super::found::{Found, Place};
 use super::readers::Readers;
 use super::stat::FileId;
 use super::xattr::{XattrReader, join};
-use crate::{Bytes, Entry, Error, Extent, Kind};
+use crate::{Bytes, Entry, Error, Extent, Kind, ReadErrors};
 
 /// Lists entries in order.
 pub(crate) trait Finder {
@@ -60,6 +60,8 @@ pub(crate) struct Feed<F> {
 
 #[derive(Default)]
 struct LeftOut {
+    /// Whether files that cannot be read are stored as empty files.
+    keeps_files: bool,
     problems: Vec<Error>,
     /// First names of files with several: the others are links to nothing.
     names: BTreeSet<Bytes>,
@@ -107,9 +109,11 @@ impl<F: Finder> Feed<F> {
         Self { unread: true, ..self }
     }
 
-    /// Leaves out what cannot be read, see [`Feed::take_problems`].
-    pub fn continuing(self) -> Self {
-        Self { left_out: Some(LeftOut::default()), ..self }
+    /// Decides what becomes of entries that cannot be read, see [`Feed::take_problems`].
+    pub fn with_errors(self, errors: ReadErrors) -> Self {
+        let keeps_files = errors == ReadErrors::EmptyFile;
+        let left_out = (errors != ReadErrors::Fail).then(|| LeftOut { keeps_files, ..LeftOut::default() });
+        Self { left_out, ..self }
     }
 
     /// The errors so far after which reading continued.
@@ -212,7 +216,7 @@ impl<F: Finder> Feed<F> {
     fn start(&mut self, mut found: Found) -> Result<Option<Entry>, Error> {
         self.note(&found);
         if self.leads_to_nothing(&found) {
-            return self.pass(Fault::Link, &found).map(|()| None);
+            return self.pass(Fault::Link, found);
         }
         let attributes = match found.size() {
             Some(0) if found.is_nowhere() => Ok(()),
@@ -226,7 +230,7 @@ impl<F: Finder> Feed<F> {
                         self.current = Current::Open(file);
                         attributes
                     }
-                    Err(fault) => return self.pass(fault, &found).map(|()| None),
+                    Err(fault) => return self.pass(fault, found),
                 }
             }
             None => found.read_xattrs(&mut self.xattrs, &self.root),
@@ -246,7 +250,7 @@ impl<F: Finder> Feed<F> {
         }
         let unread = item.reading.filter(|_| self.left_out.is_some());
         if let Some(fault) = item.opening.or(unread) {
-            return self.pass(fault, &item.found).map(|()| None);
+            return self.pass(fault, item.found);
         }
         if let Some(fault) = item.attributes {
             self.problem(self.fault(fault))?;
@@ -262,13 +266,19 @@ impl<F: Finder> Feed<F> {
         self.left_out.as_ref().is_some_and(|left_out| left_out.names.contains(target))
     }
 
-    /// Leaves an entry out.
-    fn pass(&mut self, fault: Fault, found: &Found) -> Result<(), Error> {
+    /// Leaves an entry out, or returns it as an empty file.
+    fn pass(&mut self, fault: Fault, mut found: Found) -> Result<Option<Entry>, Error> {
+        let keeps_files = self.left_out.as_ref().is_some_and(|left_out| left_out.keeps_files);
+        if keeps_files && let Kind::File { size } = &mut found.entry.kind {
+            *size = 0;
+            self.problem(self.fault(fault.of_empty_file()))?;
+            return Ok(Some(found.entry));
+        }
         self.problem(self.fault(fault))?;
         if let (true, Some(left_out)) = (found.shared, &mut self.left_out) {
-            left_out.names.insert(found.entry.path.clone());
+            left_out.names.insert(found.entry.path);
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Notes an error, if reading continues after errors.

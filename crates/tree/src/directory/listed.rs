@@ -18,10 +18,10 @@ use super::frame::{open_directory, open_root};
 use super::places::{Listed, Places};
 use super::scan::Scanner;
 use super::xattr::join;
-use super::{DirectoryOptions, OPEN_DIRECTORIES};
+use super::{DirectoryOptions, OPEN_DIRECTORIES, ReadErrors};
 use crate::{Bookmark, Bytes, Entry, Error, Extent, Kind, Meta, Source};
 
-/// A directory that is listed before it is read. [`DirectoryOptions::continue_on_error`] does not hold for it.
+/// A directory that is listed before it is read. [`DirectoryOptions::errors`] does not hold for it.
 pub struct ListedDirectory {
     scanner: Scanner,
     root: Arc<Path>,
@@ -40,7 +40,7 @@ pub struct ListedDirectory {
 impl ListedDirectory {
     /// Opens the directory `root`, which may be given as a symbolic link to one. Fails if it cannot be opened.
     pub fn open(root: &Path, mut options: DirectoryOptions) -> Result<Self, Error> {
-        options.continue_on_error = false;
+        options.errors = ReadErrors::Fail;
         Ok(Self {
             root: root.into(),
             readers: options.readers,

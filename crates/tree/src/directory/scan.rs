@@ -19,7 +19,7 @@ use super::frame::{Frame, open_directory, open_root};
 use super::links::Links;
 use super::stat;
 use super::xattr::{XattrReader, join};
-use super::{DirectoryOptions, MountPoints, NotFollowed, OPEN_DIRECTORIES, Symlinks};
+use super::{DirectoryOptions, MountPoints, NotFollowed, OPEN_DIRECTORIES, ReadErrors, Symlinks};
 use crate::{Bytes, Entry, Error, Kind, PATH_MAX};
 
 /// An entry before it is visited.
@@ -133,7 +133,7 @@ impl Scanner {
 
     /// Notes a fault with the entry at `path`, if the walk is to continue after faults.
     fn pass(&mut self, fault: Fault) -> Result<(), Fault> {
-        if !self.options.continue_on_error {
+        if self.options.errors == ReadErrors::Fail {
             return Err(fault);
         }
         self.problems.push(fault.at(&join(&self.root, &self.path)));
@@ -199,6 +199,7 @@ impl Scanner {
             let opened = open_directory(directory, name, *followed);
             match opened.map_err(|fault| turned(fault, directory, name, *followed, stat)) {
                 Ok(opened) => return self.enter_found(opened, stat, *followed).map(Some),
+                Err(fault) if self.options.errors == ReadErrors::EmptyFile => return self.pass(fault).map(|()| None),
                 // It stays, without what is in it.
                 Err(fault @ Fault::Os(_, errno)) if errno != Errno::NOENT => self.pass(fault)?,
                 Err(fault) => return Err(fault),

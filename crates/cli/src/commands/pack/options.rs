@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use packline::requests::{Changes, NewRoot};
 use packline_squashfs::{BlockSize, CODECS, Fragments, Options, Stored, codec_help};
 use packline_tree::tar::TarOptions;
-use packline_tree::{DirectoryOptions, MountPoints, Names, NotFollowed, Patterns, Symlinks};
+use packline_tree::{DirectoryOptions, MountPoints, Names, NotFollowed, Patterns, ReadErrors, Symlinks};
 
 use crate::args::patterns::Exclude;
 use crate::args::text_list::{Ending, TextList};
@@ -259,7 +259,9 @@ impl Entries {
     pub fn directory_options(&self, layout: &Layout) -> DirectoryOptions {
         let mut options = DirectoryOptions::default();
         (options.xattrs, options.hard_links) = (!layout.no_xattrs, !self.no_hard_links);
-        options.continue_on_error = self.continue_on_error;
+        if self.continue_on_error {
+            options.errors = ReadErrors::LeaveOut;
+        }
         options.mount_points = if self.one_file_system { MountPoints::Empty } else { MountPoints::Enter };
         options.symlinks = if self.dereference { Symlinks::Followed(NotFollowed::Kept) } else { Symlinks::Kept };
         options

@@ -19,7 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use packline_tree::actions::Actions;
-use packline_tree::{MountPoints, NotFollowed, Symlinks};
+use packline_tree::{MountPoints, NotFollowed, ReadErrors, Symlinks};
 
 use super::name_pattern::Language;
 use super::posix_regex;
@@ -131,7 +131,6 @@ impl Command for MkSquashFs {
          the first lines nor the lists of uids and gids. -info prints paths alone: no kinds, no sizes and no DUPLICATE.",
         "Files whose size changes while they are packed are stored with a warning, and not read again each time that they grow.",
         "A file that two sources have without a hard link, because one source is in the other one, is packed twice; its content is stored once.",
-        "A file that cannot be read is left out, not stored as an empty one.",
         "Names of users and groups in a tar are not looked up.",
         "An entry of a tar for the root itself (./) gives the root its attributes; there it is passed over.",
         "A definition whose command fails is an error.",
@@ -278,7 +277,7 @@ impl MkSquashFs {
                 () => MountPoints::Enter,
             },
             symlinks: self.symlinks(),
-            continue_on_error: true,
+            errors: ReadErrors::EmptyFile,
             excludes,
             appending: None,
             keep_as_directory: self.keep_as_directory,

@@ -256,7 +256,7 @@ pub struct Running {
     /// Print the percentage of the content that is packed, a line each
     #[arg(long)]
     percentage: bool,
-    /// End with the first file that cannot be read; without it, it is reported and left out
+    /// End with the first file that cannot be read; by default such a file is reported and stored as an empty file
     #[arg(long)]
     pub exit_on_error: bool,
     /// Read the image back before it gets its name, decode each block, and compare it with the content that was packed

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use packline::Source;
 use packline::requests::{ImageRequest, PackRequest, Part};
 use packline_squashfs::{BlockSize, Options};
-use packline_tree::{Bytes, Meta, PathFilter, PseudoFile, PseudoSource, Symlinks};
+use packline_tree::{Bytes, Meta, PathFilter, PseudoFile, PseudoSource, ReadErrors, Symlinks};
 
 use super::appending::Appending;
 use super::edits::{Edits, own_root};
@@ -229,7 +229,9 @@ impl Packing {
             Input::Paths(paths, mut reading) => {
                 reading.hard_links = !self.layout.no_hardlinks;
                 reading.xattrs = options.xattrs;
-                reading.continue_on_error = !self.running.exit_on_error;
+                if self.running.exit_on_error {
+                    reading.errors = ReadErrors::Fail;
+                }
                 reading.appending = target.appending.clone();
                 let source = match paths {
                     Paths::Stripped(paths) => reading.source(&paths, io)?,

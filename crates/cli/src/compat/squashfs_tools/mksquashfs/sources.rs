@@ -12,7 +12,7 @@ use packline::Source;
 use packline::requests::{Hints, Part};
 use packline_squashfs::BlockSize;
 use packline_tree::actions::{ActionSettings, Actions};
-use packline_tree::{Bytes, DirectoryOptions, Meta, MountPoints, Names, PathFilter, Symlinks, scan};
+use packline_tree::{Bytes, DirectoryOptions, Meta, MountPoints, Names, PathFilter, ReadErrors, Symlinks, scan};
 
 use super::actions;
 use super::appending::Appending;
@@ -32,7 +32,7 @@ pub struct Reading {
     pub xattrs: bool,
     pub mount_points: MountPoints,
     pub symlinks: Symlinks,
-    pub continue_on_error: bool,
+    pub errors: ReadErrors,
     pub excludes: Excludes,
     /// The image that is appended to: the sources take none of its names.
     pub appending: Option<Appending>,
@@ -192,7 +192,8 @@ impl Reading {
     fn options(&self, prefix: &[u8]) -> DirectoryOptions {
         let mut options = DirectoryOptions::new(READERS);
         (options.hard_links, options.xattrs) = (self.hard_links, self.xattrs);
-        (options.mount_points, options.continue_on_error) = (self.mount_points, self.continue_on_error);
+        options.mount_points = self.mount_points;
+        options.errors = self.errors;
         options.symlinks = self.symlinks;
         (options.without_inodes, options.filter) = (self.excludes.inodes.clone(), self.excludes.filter(prefix));
         options

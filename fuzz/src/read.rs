@@ -69,7 +69,7 @@ fn blocks(image: &Image, files: &[FileData]) {
     for file in files {
         for block in image.blocks(file).take(BLOCKS) {
             let Some(block) = no_bug(block) else { break };
-            assert!(block.length <= image.superblock().block_size.into());
+            assert!(block.length <= u32::from(image.superblock().block_size));
             let Some(place) = block.place.filter(|_| left > 0) else { continue };
             if no_bug(decoder.data(place, block.length, &mut out)).is_some() {
                 assert_eq!(out.len(), block.length as usize);

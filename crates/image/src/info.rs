@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use packline_runtime::Unsupported;
 use packline_squashfs::Superblock;
 use packline_squashfs::read::{InodeRef, Node, ReadError, TablePlace, Walk};
 
@@ -78,7 +79,7 @@ impl TreeCounts {
             if shared.len() > SHARED_MOST {
                 let what = format!("more than {SHARED_MOST} files with several names");
                 let expected = format!("{SHARED_MOST} at most, to count each once");
-                return Err(image.fault_at(&visit.path, ReadError::Unsupported { what, expected }));
+                return Err(image.fault_at(&visit.path, ReadError::Unsupported(Unsupported { what, expected })));
             }
         }
         Ok(counts)

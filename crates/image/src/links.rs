@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use packline_runtime::Unsupported;
 use packline_squashfs::read::{Inode, InodeRef, Node, ReadError};
 use packline_tree::Bytes;
 
@@ -52,7 +53,7 @@ impl Links {
         let Some(left) = self.left.checked_sub(cost(path)) else {
             let what = "more files with several names than there is memory to remember their names".to_string();
             let expected = "more memory allowed, or hard links written as files".to_string();
-            return Err(ReadError::Unsupported { what, expected });
+            return Err(ReadError::Unsupported(Unsupported { what, expected }));
         };
         self.left = left;
         self.names.insert(inode.at, (path.to_vec(), inode.links - 1));

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use packline_runtime::zeros;
+use packline_runtime::{Unsupported, zeros};
 use packline_squashfs::read::{CheckScope, Event, FragmentUses, Inode, Node, ReadError, Reading, Request, Visit};
 use packline_tree::{Bytes, Entry, PSEUDO_DATA_HEAD, PseudoData, Xattr, pseudo_definition};
 
@@ -123,7 +123,7 @@ impl EmptyXattrs {
 }
 
 fn unsupported(what: &str, expected: &str) -> ReadError {
-    ReadError::Unsupported { what: what.to_string(), expected: expected.to_string() }
+    Unsupported::new(what, expected).into()
 }
 
 /// The files under the first of their names.

@@ -12,6 +12,7 @@ mod order;
 use std::sync::Arc;
 
 use packline_runtime::escape::Escape;
+use packline_runtime::{FormatFault, TaskError, Unsupported};
 use packline_squashfs::read::{
     DecodedBlocks, FileData, FragmentUses, InodeRef, ReadError, ReadSettings, Reading, Request,
 };
@@ -110,7 +111,7 @@ impl ImageSource {
             }
             Entries::Read(reading) => match begin(reading).map_err(at_end)? {
                 Some(Tag::Next(named)) => named.map(Some),
-                Some(Tag::Started) => Err(at_end(ReadError::Internal("a file began twice".to_string()))),
+                Some(Tag::Started) => Err(at_end(ReadError::internal("a file began twice".to_string()))),
                 None => Ok(None),
             },
             Entries::Ended => Ok(None),
@@ -248,14 +249,16 @@ impl Source for ImageSource {
 fn fault(image: &OpenedImage, path: &[u8], error: ReadError) -> Error {
     let (input, entry) = (image.display_path.escaped(), path.to_vec());
     match error {
-        ReadError::Corrupt { offset, what, expected } => Error::Malformed { input, entry, offset, what, expected },
-        ReadError::Unsupported { what, expected } => Error::Entry { input, entry, what, expected },
+        ReadError::Corrupt(FormatFault { offset, what, expected }) => {
+            Error::Malformed { input, entry, offset, what, expected }
+        }
+        ReadError::Unsupported(Unsupported { what, expected }) => Error::Entry { input, entry, what, expected },
         ReadError::Input { offset, cause } => Error::Io {
             path: image.display_path.clone(),
             action: "cannot read",
             cause: std::io::Error::new(cause.kind(), format!("{cause} at byte {offset}")),
         },
-        other @ (ReadError::Cancelled | ReadError::Internal(_)) => {
+        other @ ReadError::Work(_) => {
             Error::Entry { input, entry, what: other.to_string(), expected: "no error".to_string() }
         }
     }

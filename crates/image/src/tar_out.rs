@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use packline_codec::StreamSpec;
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::fewer_workers;
-use packline_runtime::not_started;
+use packline_runtime::{TaskError, WorkFault};
 use packline_squashfs::read::{CheckScope, FragmentCounts, FragmentUses, ReadError, Reading};
 use packline_tree::Bytes;
 use packline_tree::path::canonical;
@@ -189,7 +189,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     let (destination, out) = Destination::open(target, &temporaries)?;
     let mut settings = plan.read.settings(&resources);
     // One pool for both, so that no more threads run than were asked for.
-    let pool = settings.engine.pool().map_err(|cause| opened.fault(not_started(cause)))?;
+    let pool = settings.engine.pool().map_err(|cause| opened.fault(WorkFault::workers(cause).into()))?;
     settings.engine.pool = Some(pool.clone());
     let sink = Sink::new(&destination, out, compression, &pool, plan, &resources)?;
     let mut content = Content::new(&opened, &asked, sink, observer, total);
@@ -297,7 +297,7 @@ fn survey(opened: &OpenedImage, asked: &Asked, resources: &Resources) -> Result<
     let (mut uses, mut total) = (FragmentUses::new(), 0u64);
     for found in Items::new(&opened.image, asked) {
         if resources.cancel.is_cancelled() {
-            return Err(opened.fault(ReadError::Cancelled));
+            return Err(opened.fault(ReadError::cancelled()));
         }
         uses.note(found.content());
         total = total.saturating_add(found.content().map_or(0, |data| data.size));

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use packline_engine::{Fault, OrderedMap};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::fewer_workers;
-use packline_runtime::not_started;
+use packline_runtime::{TaskError, WorkFault};
 use packline_squashfs::read::{CheckScope, Inode, Node, ReadError, Scratch};
 use packline_tree::destination::FileId;
 
@@ -136,7 +136,7 @@ fn check_patterns(request: &UnpackRequest, opened: &OpenedImage, root: &Inode) -
     let mut fault = None;
     for visited in SelectedWalk::below(&opened.image, root.at, selection) {
         if request.resources.cancel.is_cancelled() {
-            return Err(opened.fault(ReadError::Cancelled));
+            return Err(opened.fault(ReadError::cancelled()));
         }
         if selection.include.all_matched() {
             return Ok(());
@@ -202,7 +202,7 @@ impl<'r> Run<'r> {
         let work = Unpacking { context: self.context.clone() };
         let resources = &self.request.resources;
         let config = resources.engine.sized(plan.workers, plan.window, &resources.cancel);
-        OrderedMap::new(work, config).map_err(|cause| self.context.opened.fault(not_started(cause)))
+        OrderedMap::new(work, config).map_err(|cause| self.context.opened.fault(WorkFault::workers(cause).into()))
     }
 
     /// Walks the tree, and writes the planned files whenever they fill the plan's memory, and at the end.
@@ -216,7 +216,7 @@ impl<'r> Run<'r> {
         let mut met = 0;
         loop {
             if self.request.resources.cancel.is_cancelled() {
-                return Err(self.context.opened.fault(ReadError::Cancelled));
+                return Err(self.context.opened.fault(ReadError::cancelled()));
             }
             let mut outcome = Outcome::new(self.context.continue_on_error);
             let Some(visited) = walk.next() else { return self.flush(planner, map, collector) };
@@ -306,8 +306,8 @@ impl<'r> Run<'r> {
     fn stopped(&self, stop: Fault<Error>) -> Error {
         let cause = match stop {
             Fault::Work(error) => return error,
-            Fault::Cancelled => ReadError::Cancelled,
-            other => ReadError::Internal(other.to_string()),
+            Fault::Cancelled => ReadError::cancelled(),
+            other => ReadError::internal(other.to_string()),
         };
         self.context.opened.fault(cause)
     }

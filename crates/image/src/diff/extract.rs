@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use packline_runtime::FormatFault;
 use packline_runtime::escape::Escape;
 use packline_squashfs::read::{BlockDecoder, FileData};
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -125,11 +126,11 @@ impl Copier {
         decoder.fragment(stored, &mut self.buffer).map_err(fault)?;
         let (from, length) = (tail.offset as usize, (content.size - at) as usize);
         let bytes = from.checked_add(length).and_then(|to| self.buffer.get(from..to)).ok_or_else(|| {
-            fault(packline_squashfs::read::ReadError::Corrupt {
+            fault(packline_squashfs::read::ReadError::Corrupt(FormatFault {
                 offset: stored.offset,
                 what: format!("a fragment block of {} bytes", self.buffer.len()),
                 expected: format!("a tail end of {length} bytes at {from} in it"),
-            })
+            }))
         })?;
         write_at(file, at, bytes).map_err(|cause| refused(display_path, cause))
     }

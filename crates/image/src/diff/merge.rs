@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use packline_runtime::escape::Escape;
+use packline_runtime::{FormatFault, Unsupported};
 use packline_squashfs::read::{InodeRef, MOST_DIRECTORIES, NodeType, ReadError};
 use packline_tree::{Bytes, path::MAX_PATH};
 
@@ -200,7 +201,7 @@ fn note_entered(side: &Side, seen: &mut BTreeSet<InodeRef>, path: &[u8], node: O
         (Side::Image(image), _) if seen.len() > MOST_DIRECTORIES => {
             let what = format!("an image of more than {MOST_DIRECTORIES} directories");
             let expected = format!("{MOST_DIRECTORIES} at most");
-            Err(image.fault_at(path, ReadError::Unsupported { what, expected }))
+            Err(image.fault_at(path, ReadError::Unsupported(Unsupported { what, expected })))
         }
         _ => Ok(()),
     }
@@ -209,5 +210,8 @@ fn note_entered(side: &Side, seen: &mut BTreeSet<InodeRef>, path: &[u8], node: O
 fn found_again(image: &OpenedImage, path: &[u8], at: InodeRef) -> Error {
     let offset = image.image.superblock().inode_table.saturating_add(at.0 >> 16);
     let what = "the directory has been met before, under another path".to_string();
-    image.fault_at(path, ReadError::Corrupt { offset, what, expected: "one path for each directory".to_string() })
+    image.fault_at(
+        path,
+        ReadError::Corrupt(FormatFault { offset, what, expected: "one path for each directory".to_string() }),
+    )
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
+use packline_runtime::TaskError;
 use packline_squashfs::read::{Chunk, Event, FragmentCounts, FragmentUses, ReadSettings, Reading, Request};
 
 use super::planner::{SharedPlanner, Which};
@@ -159,7 +160,7 @@ impl ImageStream<'_> {
 
     /// The error of a reader that returned too little content.
     fn lost(&self, path: &[u8]) -> Error {
-        let cause = packline_squashfs::read::ReadError::Internal("contents ended too early".to_string());
+        let cause = packline_squashfs::read::ReadError::internal("contents ended too early".to_string());
         self.image.fault_at(path, cause)
     }
 

@@ -1,5 +1,6 @@
 //! Content of one file after the other, from a reading that decodes ahead.
 
+use packline_runtime::TaskError;
 use packline_squashfs::read::{Chunk, Event, ReadError, Reading};
 use packline_tree::Extent;
 
@@ -53,7 +54,7 @@ impl Content {
     }
 
     fn internal(&self, came: &str) -> ReadError {
-        ReadError::Internal(format!("{came} content where {} bytes of a file are left", self.left))
+        ReadError::internal(format!("{came} content where {} bytes of a file are left", self.left))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use packline_runtime::TaskError;
 use packline_squashfs::read::{
     FileData, FragmentUses, Image, InodeRef, Node, ReadError, ReadSettings, Reading, Request,
 };
@@ -22,7 +23,7 @@ pub(super) struct Order {
 
 impl Order {
     /// # Errors
-    /// [`ReadError::Internal`] if the system refuses to start threads.
+    /// [`ReadError::Work`] if the system refuses to start threads.
     pub(super) fn new(image: &Image, files: Vec<InodeRef>, settings: &ReadSettings) -> Result<Order, ReadError> {
         let mut uses = FragmentUses::new();
         files.iter().for_each(|at| uses.note(file(image, *at).as_ref().ok()));
@@ -44,7 +45,7 @@ impl Order {
             self.left.pop_front();
             found = begin(&mut self.reading)?;
         }
-        let size = found.unwrap_or_else(|| Err(ReadError::Internal("the order ended early".to_string())))?;
+        let size = found.unwrap_or_else(|| Err(ReadError::internal("the order ended early".to_string())))?;
         self.content = Content::new(size);
         Ok(true)
     }
@@ -60,6 +61,6 @@ pub(super) fn file(image: &Image, at: InodeRef) -> Result<FileData, ReadError> {
     let inode = image.inode(at)?;
     match inode.node {
         Node::File(data) => Ok(data),
-        _ => Err(ReadError::Internal(format!("content of inode {}, which is not a file", inode.number))),
+        _ => Err(ReadError::internal(format!("content of inode {}, which is not a file", inode.number))),
     }
 }

@@ -1,5 +1,6 @@
 //! Turns what is read into the bytes of the tar: headers, maps, content, padding, the end.
 
+use packline_runtime::TaskError;
 use packline_runtime::escape::Escape;
 use packline_squashfs::read::{Blocks, Event, FileData, ReadError};
 use packline_tree::tar::{MapSegment, TarWriter, end_of_archive, is_xattr_name, padding};
@@ -221,7 +222,7 @@ impl<'a> Content<'a> {
         let Some(file) = self.file.take() else { return Ok(()) };
         if file.at != file.size {
             let what = format!("{} bytes of content came for a file of {}", file.at, file.size);
-            return Err(self.opened.fault_at(&file.path, ReadError::Internal(what)));
+            return Err(self.opened.fault_at(&file.path, ReadError::internal(what)));
         }
         self.summary.damaged += u64::from(file.damaged);
         self.sink.zeros(file.padding as u64)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use packline_engine::{Fault, OrderedMap};
+use packline_runtime::TaskError;
 use packline_squashfs::BlockSize;
 use packline_squashfs::read::{Block, Blocks, FileData, Inode, Node, ReadError};
 
@@ -132,7 +133,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
     fn data(&self, file: &PlannedFile) -> Result<FileData, Error> {
         match self.context.opened.image.inode(file.inode) {
             Ok(Inode { node: Node::File(data), .. }) => Ok(data),
-            Ok(_) => Err(self.fault(file, ReadError::Internal("the inode is not a file any more".to_string()))),
+            Ok(_) => Err(self.fault(file, ReadError::internal("the inode is not a file any more".to_string()))),
             Err(cause) => Err(self.fault(file, cause)),
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use packline_engine::Task as EngineTask;
-use packline_runtime::zeros;
+use packline_runtime::{FormatFault, zeros};
 use packline_squashfs::read::{Block, BlockDecoder, Inode, ReadError};
 use packline_tree::destination::DestinationFile;
 
@@ -197,7 +197,7 @@ impl JobRunner<'_> {
                     file.fragment
                 );
                 let expected = format!("no more than the {bytes} bytes of that block");
-                ReadError::Corrupt { offset: self.fragment_offset(file.fragment), what, expected }
+                ReadError::Corrupt(FormatFault { offset: self.fragment_offset(file.fragment), what, expected })
             }
         })
     }

@@ -1,6 +1,7 @@
 //! Data and fragment blocks: their positions, and decoding of single ones.
 
 use packline_codec::{CodecError, Decoder};
+use packline_runtime::{TaskError, Unsupported};
 
 use super::metadata::Cursor;
 use super::{FileData, Image, ReadError};
@@ -148,10 +149,10 @@ impl BlockDecoder {
     pub fn new(image: &Image) -> Result<BlockDecoder, ReadError> {
         let block_size = image.superblock().block_size.bytes();
         let limit = 2 * image.codec().footprint(block_size).decoder + DECODER_SLACK;
-        let decoder = image.codec().decoder(block_size, limit).map_err(|error| ReadError::Unsupported {
-            what: error.to_string(),
-            expected: "a decoder for the image's compressor".into(),
-        })?;
+        let decoder = image
+            .codec()
+            .decoder(block_size, limit)
+            .map_err(|error| Unsupported::new(error.to_string(), "a decoder for the image's compressor"))?;
         Ok(BlockDecoder { image: image.clone(), decoder, stored: Vec::new() })
     }
 
@@ -178,10 +179,10 @@ impl BlockDecoder {
     /// Reads a part of a stored block, from byte `start` of it on.
     ///
     /// # Errors
-    /// [`ReadError::Input`]; [`ReadError::Internal`] if it is compressed or has no such part.
+    /// [`ReadError::Input`]; [`ReadError::Work`] if it is compressed or has no such part.
     pub fn stored_part(&self, place: BlockPlace, start: usize, out: &mut [u8]) -> Result<(), ReadError> {
         if place.compressed || start.saturating_add(out.len()) > place.stored as usize {
-            return Err(ReadError::Internal(format!(
+            return Err(ReadError::internal(format!(
                 "byte {start} is not in the stored block at byte {}",
                 place.offset
             )));
@@ -254,6 +255,6 @@ fn malformed(place: BlockPlace, space: usize, error: &CodecError) -> ReadError {
         CodecError::Malformed { .. } | CodecError::TooLong { .. } | CodecError::Memory { .. } => {
             ReadError::corrupt(place.offset, error.to_string(), format!("a compressed block of {space} bytes at most"))
         }
-        other => ReadError::Internal(other.to_string()),
+        other => ReadError::internal(other.to_string()),
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crc32fast::Hasher;
 use packline_engine::CancelToken;
+use packline_runtime::unless_cancelled;
 
 use super::metadata::Store;
 use super::{Image, ReadError};
@@ -141,9 +142,7 @@ fn read_to(end: u64, mut range: Range, store: &Store, cancel: &CancelToken) -> R
     let mut checksum = Hasher::new_with_initial_len(range.crc, range.end - range.start);
     let mut piece = vec![0; (end - range.end).min(PIECE) as usize];
     while range.end < end {
-        if cancel.is_cancelled() {
-            return Err(ReadError::Cancelled);
-        }
+        unless_cancelled(cancel)?;
         let bytes = &mut piece[..(end - range.end).min(PIECE) as usize];
         store.read(range.end, bytes)?;
         checksum.update(bytes);
@@ -155,7 +154,7 @@ fn read_to(end: u64, mut range: Range, store: &Store, cancel: &CancelToken) -> R
 /// The CRC-32 of an image's data area.
 ///
 /// # Errors
-/// [`ReadError::Input`], [`ReadError::Cancelled`].
+/// [`ReadError::Input`], [`ReadError::Work`].
 pub(crate) fn data_checksum(image: &Image, cancel: &CancelToken) -> Result<u32, ReadError> {
     let start = image.data_start();
     let none = Range { start, end: start, crc: 0 };
@@ -164,6 +163,8 @@ pub(crate) fn data_checksum(image: &Image, cancel: &CancelToken) -> Result<u32, 
 
 #[cfg(test)]
 mod tests {
+    use packline_runtime::FormatFault;
+
     use super::*;
     use crate::read::{Opening, Origin};
     use crate::test_image::{file, image};
@@ -228,7 +229,10 @@ mod tests {
         block[4999] ^= 1;
         check.add(start, &block);
         let error = compare(&check, &image).unwrap_err();
-        assert!(matches!(error, ReadError::Corrupt { offset, .. } if offset == check.area.start), "{error}");
+        assert!(
+            matches!(error, ReadError::Corrupt(FormatFault { offset, .. }) if offset == check.area.start),
+            "{error}"
+        );
     }
 
     #[test]

@@ -161,7 +161,7 @@ impl Image {
     /// not been read through this image or a clone of it, for [`CheckScope::Everything`]. Without a record, or if this is not an image of [`Image::checked`], nothing is compared.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if the data has another checksum, [`ReadError::Input`], [`ReadError::Cancelled`].
+    /// [`ReadError::Corrupt`] if the data has another checksum, [`ReadError::Input`], [`ReadError::Work`].
     pub fn compare_data(&self, cancel: &CancelToken) -> Result<(), ReadError> {
         self.check.as_ref().map_or(Ok(()), |check| check.compare(&self.inner.store, cancel))
     }

@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use packline_engine::{CancelToken, Config, Consumer, OrderedMap, StatsSink};
-use packline_runtime::{not_started, of_fault};
+use packline_runtime::{WorkFault, of_fault, unless_cancelled};
 
 use self::plan::{Order, Plan, Step};
 use self::slot::{Decoded, Product, Slot, Stage};
@@ -143,7 +143,7 @@ impl<'r, T> Reading<'r, T> {
     /// Starts to read. `requests` is consumed a window ahead of the results.
     ///
     /// # Errors
-    /// [`ReadError::Internal`] if the system refuses to start threads.
+    /// [`ReadError::Work`] if the system refuses to start threads.
     pub fn new(
         image: &Image,
         requests: Box<dyn Iterator<Item = Result<Request<T>, ReadError>> + 'r>,
@@ -164,13 +164,11 @@ impl<'r, T> Reading<'r, T> {
     /// The next event; `None` after the last.
     ///
     /// # Errors
-    /// An error of `requests`, in its place, after which reading may continue; [`ReadError::Cancelled`]. Content that cannot be decoded is
+    /// An error of `requests`, in its place, after which reading may continue; [`ReadError::Work`]. Content that cannot be decoded is
     /// [`Event::Failed`], not an error.
     pub fn next_event(&mut self) -> Result<Option<Event<T>>, ReadError> {
         loop {
-            if self.cancel.is_cancelled() {
-                return Err(ReadError::Cancelled);
-            }
+            unless_cancelled(&self.cancel)?;
             self.plan_ahead()?;
             match self.front() {
                 Front::Ready => {
@@ -287,5 +285,5 @@ fn map(image: &Image, settings: &ReadSettings) -> Result<OrderedMap<DecodeTask>,
     let task = DecodeTask { image: image.clone(), watch: settings.watch.clone() };
     // Memory is reserved from the plan's own budget before a job is created; the map need not count it again.
     let map = OrderedMap::new(task, Config { budget: usize::MAX, ..settings.engine.clone() });
-    map.map_err(not_started)
+    Ok(map.map_err(WorkFault::workers)?)
 }

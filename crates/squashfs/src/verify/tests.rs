@@ -5,6 +5,8 @@ use std::sync::Arc;
 use packline_engine::Config;
 use packline_tree::{Entry, Kind, Xattr};
 
+use packline_runtime::WorkFault;
+
 use super::*;
 use crate::read::metadata::{Area, MetaPlace};
 use crate::read::{InodeRef, Node, Opening, Origin, Walk};
@@ -218,7 +220,7 @@ fn what_a_broken_listing_hides_is_counted_not_listed() {
 fn more_inodes_than_there_is_memory_for_are_refused() {
     let image = open(&image("gzip")).unwrap();
     let short = VerifySettings { records: 700 * 16, ..settings(0) };
-    assert!(matches!(verify(&image, &short, &mut Notes::default()), Err(ReadError::Unsupported { .. })));
+    assert!(matches!(verify(&image, &short, &mut Notes::default()), Err(ReadError::Unsupported(_))));
 }
 
 #[test]
@@ -226,5 +228,5 @@ fn a_cancelled_verification_stops() {
     let settings = settings(2);
     settings.reading.engine.cancel.cancel();
     let image = open(&image("gzip")).unwrap();
-    assert!(matches!(verify(&image, &settings, &mut Notes::default()), Err(ReadError::Cancelled)));
+    assert!(matches!(verify(&image, &settings, &mut Notes::default()), Err(ReadError::Work(WorkFault::Cancelled))));
 }

@@ -36,7 +36,7 @@ impl Found {
 }
 
 fn describe(path: &[u8], error: &ReadError) -> String {
-    assert!(!matches!(error, ReadError::Internal(_) | ReadError::Cancelled), "{error}");
+    assert!(!matches!(error, ReadError::Work(_)), "{error}");
     format!("{}: {error}", path.escape_ascii())
 }
 

@@ -9,6 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use hashbrown::HashTable;
 
+use packline_runtime::TaskError;
+
 use super::Core;
 use super::decoder_pool::{Decoded, lock};
 use crate::read::metadata_cache::hash;
@@ -126,7 +128,7 @@ impl Cache {
                 state.touch(at);
                 Found::Here(outcome)
             }
-            None => Found::Here(Err(ReadError::Internal("an empty slot in the table".into()))),
+            None => Found::Here(Err(ReadError::internal("an empty slot in the table".into()))),
         }
     }
 
@@ -325,7 +327,7 @@ struct Duty<'c> {
 
 impl Drop for Duty<'_> {
     fn drop(&mut self) {
-        let lost = || Err(ReadError::Internal("the thread that decoded a block is gone".into()));
+        let lost = || Err(ReadError::internal("the thread that decoded a block is gone".into()));
         let outcome = self.outcome.take().unwrap_or_else(lost);
         self.core.cache.deliver(self.wanted, &self.in_flight, &outcome);
     }

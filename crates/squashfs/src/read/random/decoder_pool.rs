@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packline_codec::{SlabBuffer, Slabs};
+use packline_runtime::TaskError;
 
 use super::cache::Wanted;
 use crate::read::{BlockDecoder, Image, ReadError};
@@ -68,7 +69,7 @@ impl DecoderPool {
 
     fn make(&self, decoder: &mut BlockDecoder, wanted: Wanted) -> Result<Decoded, ReadError> {
         let buffer = self.buffers.take();
-        let mut buffer = buffer.map_err(|cause| ReadError::Internal(format!("no memory for a block: {cause}")))?;
+        let mut buffer = buffer.map_err(|cause| ReadError::internal(format!("no memory for a block: {cause}")))?;
         let length = match wanted.length {
             Some(length) => {
                 decoder.data_into(wanted.place, &mut buffer[..length as usize]).map(|()| length as usize)?

@@ -1,5 +1,7 @@
 //! Access to a file's block list by number: positions in it are recorded, a bounded number for a list of any length.
 
+use packline_runtime::TaskError;
+
 use crate::read::{Block, Blocks, ReadError};
 
 /// Maximum number of marks; when it is reached, every other one is dropped.
@@ -64,5 +66,5 @@ impl BlockIndex {
 }
 
 fn short(number: u64, length: u64) -> ReadError {
-    ReadError::Internal(format!("block {number} of a list of {length}"))
+    ReadError::internal(format!("block {number} of a list of {length}"))
 }

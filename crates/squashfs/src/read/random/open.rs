@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use packline_runtime::{FormatFault, TaskError};
+
 use super::ahead::Pattern;
 use super::cache::Wanted;
 use super::decoder_pool::lock;
@@ -39,11 +41,11 @@ impl Piece {
 
     /// The fault of a block too short for this piece.
     pub(super) fn outside(&self, found: usize) -> ReadError {
-        ReadError::Corrupt {
+        ReadError::Corrupt(FormatFault {
             offset: self.wanted.map_or(0, |wanted| wanted.place.offset),
             what: format!("block of {found} bytes"),
             expected: format!("at least {} bytes, which a file's content needs", self.range.end),
-        }
+        })
     }
 }
 
@@ -109,7 +111,7 @@ impl OpenFile {
     }
 
     fn no_tail(&self) -> ReadError {
-        ReadError::Internal(format!(
+        ReadError::internal(format!(
             "file of {} bytes with {} blocks and no tail end",
             self.file.size, self.file.blocks
         ))

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_engine::{Budget, Permit};
+use packline_runtime::TaskError;
 
 use crate::buffer::Buffer;
 use crate::read::{BlockPlace, Image, ReadError, Scratch, SpilledBlock};
@@ -205,7 +206,7 @@ impl Slot {
             State::SpilledBlock(spilled) => Ok(spilled.length()),
             State::Stored(block) => Ok(block.stored as usize),
             State::Broken(error) => Err((**error).clone()),
-            State::Promised | State::Lost => Err(ReadError::Internal("a block is asked for too early".into())),
+            State::Promised | State::Lost => Err(ReadError::internal("a block is asked for too early".into())),
         }
     }
 

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
+use packline_runtime::FormatFault;
+
 use super::*;
 use crate::read::{Input, Opening, Origin, Walk};
 use crate::test_image::{self, BLOCK};
@@ -247,7 +249,7 @@ fn an_error_of_the_requests_comes_in_its_place() {
         events.push(match reading.next_event() {
             Ok(Some(Event::Begin(()))) => 'b',
             Ok(Some(Event::Data(_))) => 'd',
-            Err(ReadError::Corrupt { offset: 77, .. }) => 'e',
+            Err(ReadError::Corrupt(FormatFault { offset: 77, .. })) => 'e',
             Ok(None) => break,
             other => panic!("{other:?}"),
         });
@@ -303,7 +305,7 @@ fn a_cancelled_reading_stops() {
         let mut reading = Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings).unwrap();
         assert!(reading.next_event().unwrap().is_some());
         settings.engine.cancel.cancel();
-        assert!(matches!(reading.next_event(), Err(ReadError::Cancelled)));
+        assert!(matches!(reading.next_event(), Err(ReadError::Work(WorkFault::Cancelled))));
     }
 }
 

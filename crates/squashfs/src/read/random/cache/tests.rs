@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use packline_runtime::FormatFault;
+
 use super::*;
 
 const BLOCK: usize = 1000;
@@ -12,7 +14,7 @@ fn wanted(number: u64) -> Wanted {
 }
 
 fn corrupt() -> ReadError {
-    ReadError::Corrupt { offset: 3, what: "wrong".into(), expected: "right".into() }
+    ReadError::Corrupt(FormatFault { offset: 3, what: "wrong".into(), expected: "right".into() })
 }
 
 /// Asks for a block and delivers it at once if it is not there. Whether it was.
@@ -85,7 +87,7 @@ fn faults_of_the_image_are_remembered_and_those_of_the_device_are_not() {
     let cache = Cache::new(2 * BLOCK, BLOCK);
     let Found::Yours(in_flight) = cache.ask(wanted(0)) else { panic!("never asked for") };
     cache.deliver(wanted(0), &in_flight, &Err(corrupt()));
-    assert!(matches!(cache.ask(wanted(0)), Found::Here(Err(ReadError::Corrupt { offset: 3, .. }))));
+    assert!(matches!(cache.ask(wanted(0)), Found::Here(Err(ReadError::Corrupt(FormatFault { offset: 3, .. })))));
     let Found::Yours(in_flight) = cache.ask(wanted(1)) else { panic!("never asked for") };
     let cause = Arc::new(std::io::Error::other("unplugged"));
     cache.deliver(wanted(1), &in_flight, &Err(ReadError::Input { offset: 0, cause }));

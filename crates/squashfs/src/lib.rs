@@ -2,7 +2,6 @@
 
 mod base;
 mod block_size;
-mod buffer;
 mod error;
 mod format;
 mod options;

@@ -1,8 +1,8 @@
 //! Content of one file after the other, from a reading that decodes ahead.
 
 use packline_runtime::TaskError;
-use packline_squashfs::read::{Chunk, Event, ReadError, Reading};
 use packline_tree::Extent;
+use packline_volume::{Chunk, Event, ReadError, Reading};
 
 /// The part of a file's content that has not been returned.
 #[derive(Default)]

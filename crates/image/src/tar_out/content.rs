@@ -2,9 +2,9 @@
 
 use packline_runtime::TaskError;
 use packline_runtime::escape::Escape;
-use packline_squashfs::read::{Blocks, Event, FileData, ReadError};
 use packline_tree::tar::{MapSegment, TarWriter, end_of_archive, is_xattr_name, padding};
 use packline_tree::{Bytes, Entry, Kind};
+use packline_volume::{Event, FileData, Pieces, ReadError};
 
 use super::items::Tag;
 use super::sink::Sink;
@@ -42,7 +42,7 @@ struct OpenFile {
 
 /// Which bytes of a sparse file are written.
 struct Holes {
-    segments: Segments<Blocks>,
+    segments: Segments<Box<dyn Pieces>>,
     /// The segment at or after the current place.
     current: Option<MapSegment>,
 }
@@ -167,10 +167,10 @@ impl<'a> Content<'a> {
 
     /// Writes the map of a sparse file.
     fn map(&mut self, sparse: SparseFile, data: &FileData) -> Result<Holes, Error> {
-        let image = &self.opened.image;
+        let volume = &self.opened.volume;
         self.scratch.clear();
         sparse.shape.head(&mut self.scratch);
-        for segment in sparse.segments(image, data) {
+        for segment in sparse.segments(volume, data) {
             sparse.shape.line(&mut self.scratch, segment);
             if self.scratch.len() >= MAP_PIECE {
                 self.sink.put(&self.scratch)?;
@@ -179,7 +179,7 @@ impl<'a> Content<'a> {
         }
         sparse.shape.tail(&mut self.scratch);
         self.sink.put(&self.scratch)?;
-        let mut segments = sparse.segments(image, data);
+        let mut segments = sparse.segments(volume, data);
         let current = segments.next();
         Ok(Holes { segments, current })
     }

@@ -7,8 +7,8 @@ use packline_runtime::{WorkFault, of_fault};
 use super::index::Entry;
 use super::places::Places;
 use crate::Options;
-use crate::buffer::{Buffer, Pool};
 use crate::read::{BlockPlace, Image, ReadError};
+use packline_volume::{Buffer, Pool};
 
 /// Bytes that are read at a time, at least.
 const SEGMENT: usize = 256 << 10;

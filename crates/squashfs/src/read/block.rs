@@ -2,13 +2,17 @@
 
 use packline_codec::{CodecError, Decoder};
 use packline_runtime::{TaskError, Unsupported};
+use packline_volume::{Missing, PLAIN, Piece, Pieces, SharedPlace, Unit, UnitDecoder};
 
 use super::metadata::Cursor;
 use super::{FileData, Image, ReadError};
-use crate::STORED_BLOCK;
+use crate::{STORED_BLOCK, TailPlace};
 
 /// Memory of a decoder besides twice the need of this image's blocks: legacy lzma streams may declare dictionaries larger than their block.
 const DECODER_SLACK: usize = 8 << 20;
+
+/// The form of a compressed unit.
+const COMPRESSED: u16 = 1;
 
 /// Position of a stored block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +26,21 @@ pub struct BlockPlace {
 }
 
 impl BlockPlace {
+    /// The position of the decoder's unit.
+    pub(crate) fn of(unit: Unit) -> BlockPlace {
+        BlockPlace { offset: unit.offset, stored: unit.stored, compressed: !unit.is_plain() }
+    }
+
+    /// As a unit of `length` bytes.
+    pub(super) fn unit(self, length: u32) -> Unit {
+        Unit {
+            offset: self.offset,
+            stored: self.stored,
+            length,
+            form: if self.compressed { COMPRESSED } else { PLAIN },
+        }
+    }
+
     /// The position given by a size word and an offset: bit 24 of the word is set for a stored block, the bits below are the bytes stored.
     /// Checked to be within the image; `what` names the block in messages.
     pub(crate) fn of_word(image: &Image, offset: u64, word: u32, what: &str) -> Result<BlockPlace, ReadError> {
@@ -115,6 +134,63 @@ impl Iterator for Blocks {
         let block = self.read_block();
         self.failed = block.is_err();
         Some(block)
+    }
+}
+
+/// The content of a file: its blocks, then its tail end.
+#[derive(Debug, Clone)]
+pub(super) struct FilePieces {
+    /// `None` if only the tail end is left.
+    blocks: Option<Blocks>,
+    /// The tail end and its length, until it has been returned.
+    tail: Option<(TailPlace, u32)>,
+    /// Offset in the file of the next piece, bytes.
+    position: u64,
+}
+
+impl FilePieces {
+    /// From the start, or from the tail end if byte `from` is in it.
+    pub(super) fn new(image: &Image, file: &FileData, from: u64) -> FilePieces {
+        let blocks = Blocks::new(image, file);
+        let in_blocks = blocks.remaining();
+        let tail = file.tail.map(|tail| (tail, (file.size - in_blocks) as u32)).filter(|(_, length)| *length > 0);
+        if from < in_blocks || tail.is_none() {
+            return FilePieces { blocks: Some(blocks), tail, position: 0 };
+        }
+        FilePieces { blocks: None, tail, position: in_blocks }
+    }
+
+    fn block(&mut self) -> Option<Result<Piece, Missing>> {
+        let blocks = self.blocks.as_mut()?;
+        let piece = match blocks.next()? {
+            Ok(Block { place: None, length }) => Ok(Piece::Hole { length: length.into() }),
+            Ok(Block { place: Some(place), length }) => Ok(Piece::Own { unit: place.unit(length), start: 0, length }),
+            // The list ends with an error: the rest of it is missing.
+            Err(error) => Err(Missing { length: blocks.remaining(), error }),
+        };
+        Some(piece)
+    }
+}
+
+impl Pieces for FilePieces {
+    fn next_piece(&mut self) -> Option<Result<Piece, Missing>> {
+        let piece = match self.block() {
+            Some(piece) => piece,
+            None => {
+                let (TailPlace { fragment, offset }, length) = self.tail.take()?;
+                Ok(Piece::Shared { place: SharedPlace { unit: fragment, offset }, length })
+            }
+        };
+        self.position += piece.as_ref().map_or_else(|missing| missing.length, Piece::length);
+        Some(piece)
+    }
+
+    fn offset(&self) -> u64 {
+        self.position
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Pieces> {
+        Box::new(self.clone())
     }
 }
 
@@ -223,12 +299,6 @@ impl BlockDecoder {
         }
     }
 
-    /// The stored bytes of a block at index `at` of the loaded bytes; fewer if they were not loaded.
-    pub(super) fn loaded(&self, at: usize, place: BlockPlace) -> &[u8] {
-        let end = (at + place.stored as usize).min(self.stored.len());
-        &self.stored[at.min(end)..end]
-    }
-
     /// Decodes the block at index `at` of the loaded bytes; returns its length.
     pub(super) fn unpack(&mut self, place: BlockPlace, at: usize, out: &mut [u8]) -> Result<usize, ReadError> {
         let stored = &self.stored[at..at + place.stored as usize];
@@ -256,5 +326,28 @@ fn malformed(place: BlockPlace, space: usize, error: &CodecError) -> ReadError {
             ReadError::corrupt(place.offset, error.to_string(), format!("a compressed block of {space} bytes at most"))
         }
         other => ReadError::internal(other.to_string()),
+    }
+}
+
+impl UnitDecoder for BlockDecoder {
+    fn decode(&mut self, unit: Unit, out: &mut [u8]) -> Result<usize, ReadError> {
+        self.fragment_into(BlockPlace::of(unit), out)
+    }
+
+    fn load(&mut self, offset: u64, length: usize) -> Result<(), ReadError> {
+        BlockDecoder::load(self, offset, length)
+    }
+
+    fn loaded(&self, at: usize, unit: Unit) -> &[u8] {
+        let end = (at + unit.stored as usize).min(self.stored.len());
+        &self.stored[at.min(end)..end]
+    }
+
+    fn decode_loaded(&mut self, unit: Unit, at: usize, out: &mut [u8]) -> Result<usize, ReadError> {
+        self.unpack(BlockPlace::of(unit), at, out)
+    }
+
+    fn plain_part(&mut self, unit: Unit, start: usize, out: &mut [u8]) -> Result<(), ReadError> {
+        self.stored_part(BlockPlace::of(unit), start, out)
     }
 }

@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crc32fast::Hasher;
 use packline_engine::CancelToken;
 use packline_runtime::unless_cancelled;
+use packline_volume::CheckScope;
 
 use super::metadata::Store;
 use super::{Image, ReadError};
@@ -20,22 +21,6 @@ use crate::format::record::Record;
 const PIECE: u64 = 256 << 10;
 /// Ranges that are kept, about 1 MB: a block that joins none of so many is read again at the end.
 const RANGES_MOST: usize = 1 << 14;
-
-/// Which bytes of the data area are compared with its checksum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CheckScope {
-    /// All of them: at the end, those that were not read are read.
-    Everything,
-    /// All of them, if the caller has read all of them; otherwise nothing is compared.
-    IfAllWasRead,
-}
-
-impl CheckScope {
-    /// Returns the scope for a selection of files; `everything` says whether it has all of them.
-    pub fn of_selection(everything: bool) -> CheckScope {
-        if everything { CheckScope::Everything } else { CheckScope::IfAllWasRead }
-    }
-}
 
 /// The expected checksum of a data area, and those of the ranges that have been read.
 #[derive(Debug)]

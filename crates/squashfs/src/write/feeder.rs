@@ -6,12 +6,12 @@ use packline_engine::Fault;
 use packline_runtime::{TaskError, of_fault};
 use packline_tree::{Extent, Source};
 
-use crate::buffer::Pool;
 use crate::write::data_writer::DataWriter;
 use crate::write::decision::reserved;
 use crate::write::slab::{Item, Piece, Rules, Slab};
 use crate::write::work::BlockPipeline;
 use crate::{BlockSize, Error, Fragments, Options};
+use packline_volume::Pool;
 
 /// Minimum size of a slab, so that small files share one.
 const MIN_SLAB: usize = 256 * 1024;

@@ -19,7 +19,6 @@ use packline_engine::{Outbox, Sequencer};
 use packline_runtime::{TaskError, of_fault};
 use packline_tree::{Content, Tree};
 
-use crate::buffer::{Buffer, Pool};
 use crate::format::superblock::SUPERBLOCK_BYTES;
 use crate::format::wire::STORED;
 use crate::write::data_writer::{sink_error, write};
@@ -29,6 +28,7 @@ use crate::write::numbering::display_path;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed};
 use crate::write::written::{Form, Part, Written};
 use crate::{BlockSize, DataLayout, Error, ImageEnd, STORED_BLOCK, Sink};
+use packline_volume::{Buffer, Pool};
 
 /// What was read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

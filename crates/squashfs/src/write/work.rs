@@ -7,7 +7,6 @@ use packline_cache::{BlockEncoder, Lookup};
 use packline_codec::{Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
 use packline_engine::{Permit, Pipeline, Task};
 
-use crate::buffer::{Buffer, Pool};
 use crate::format::layout::STORED_BLOCK;
 use crate::format::wire::encode_metadata;
 use crate::write::batch::JOB_BYTES;
@@ -17,6 +16,7 @@ use crate::write::recent_tails::{Anchor, anchors};
 use crate::write::slab::{Item, Piece, Slab};
 use crate::write::written::Hashes;
 use crate::{BlockSize, Error, Options, Start};
+use packline_volume::{Buffer, Pool};
 
 /// Packing an image: slabs are hashed, then blocks are compressed.
 pub(crate) type BlockPipeline = Pipeline<HashTask, CompressTask>;

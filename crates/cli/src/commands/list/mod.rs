@@ -10,8 +10,8 @@ use packline::Selection;
 use packline::requests::Archive;
 use packline_image::{ImageEntries, OpenedImage};
 use packline_runtime::escape;
-use packline_squashfs::read::{Inode, Node, Visit};
 use packline_tree::Meta;
+use packline_volume::{Inode, Node, Visit};
 use serde_json::{Map, Value, json};
 
 use crate::args::image::ArchiveArgs;
@@ -182,7 +182,7 @@ fn line(image: &OpenedImage, visit: &Visit, form: &Form) -> Result<Vec<u8>, Fail
         Form::Short => format!("{}\n", escaped(path)).into_bytes(),
         Form::Long(columns) => long(&visit.path, &visit.inode, columns).into_bytes(),
         Form::Json => {
-            let xattrs = image.image.xattrs(&visit.inode).map_err(|cause| image.fault_at(&visit.path, cause))?;
+            let xattrs = image.volume.xattrs(&visit.inode).map_err(|cause| image.fault_at(&visit.path, cause))?;
             format!("{}\n", escape::json(&object(path, &visit.inode, &xattrs).to_string())).into_bytes()
         }
     })
@@ -234,7 +234,7 @@ pub fn size(node: &Node) -> u64 {
         Node::File(file) => file.size,
         Node::Symlink(target) => target.len() as u64,
         // The kernel counts the entries `.` and `..` that are not stored.
-        Node::Directory(directory) => u64::from(directory.length) + 3,
+        Node::Directory(directory) => directory.size,
         _ => 0,
     }
 }

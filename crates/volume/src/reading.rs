@@ -1,14 +1,13 @@
 //! Contents of many files, decoded ahead on workers and returned in the order of requests.
 
-mod fragment_cache;
 mod plan;
+mod shared_cache;
 mod slot;
 mod tail;
+#[cfg(feature = "testing")]
+mod testing;
 mod uses;
 mod work;
-
-#[cfg(test)]
-mod tests;
 
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
@@ -21,23 +20,23 @@ use packline_runtime::{WorkFault, of_fault, unless_cancelled};
 
 use self::plan::{Order, Plan, Step};
 use self::slot::{Decoded, Product, Slot, Stage};
-pub use self::uses::FragmentUses;
+pub use self::uses::SharedUses;
 use self::work::DecodeTask;
 pub use self::work::DecodedBlocks;
-use super::{FileData, Image, ReadError};
+use crate::{FileData, ReadError, SharedVolume, ToVolume};
 
 /// Resources for reading; they do not affect the result.
 #[derive(Debug, Clone, Default)]
 pub struct ReadSettings {
-    /// Memory of fragment blocks cached for later files, bytes.
-    pub fragments: usize,
-    /// Directory of a file without a name for decoded fragment blocks that are needed again and exceed the memory. It never holds more than
-    /// the blocks that are decoded and still needed, nor more than 64 MiB or 64 times the image's size. Without a directory, or if the file
-    /// fails, such a block is decoded again.
+    /// Memory of shared units cached for later files, bytes.
+    pub shared: usize,
+    /// Directory of an unnamed temporary file for decoded shared units that are needed again and exceed the memory. It never holds more than
+    /// the units that are decoded and still needed, nor more than 64 MiB or 64 times the image's size. Without a directory, or if the file
+    /// fails, such a unit is decoded again.
     pub scratch: Option<PathBuf>,
     /// Workers, cancellation and scheduling; the budget limits decoded bytes in flight.
     pub engine: Config,
-    /// Receives each block that is decoded.
+    /// Receives each unit that is decoded.
     pub watch: Option<Arc<dyn DecodedBlocks>>,
 }
 
@@ -84,9 +83,9 @@ impl Deref for Chunk {
     }
 }
 
-/// Counters of fragment blocks.
+/// Counters of shared units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FragmentCounts {
+pub struct SharedCounts {
     /// Decoded, or in flight.
     pub decoded: u64,
     /// Written to the scratch file.
@@ -133,7 +132,7 @@ enum Front {
     Open,
     /// It waits for a job in flight.
     Waiting,
-    /// Its fragment block was spilled and cannot be read back.
+    /// Its shared unit was spilled and cannot be read back.
     Lost,
     /// Its result is available.
     Ready,
@@ -145,14 +144,15 @@ impl<'r, T> Reading<'r, T> {
     /// # Errors
     /// [`ReadError::Work`] if the system refuses to start threads.
     pub fn new(
-        image: &Image,
+        volume: &impl ToVolume,
         requests: Box<dyn Iterator<Item = Result<Request<T>, ReadError>> + 'r>,
-        uses: FragmentUses,
+        uses: SharedUses,
         settings: &ReadSettings,
     ) -> Result<Reading<'r, T>, ReadError> {
-        let map = map(image, settings)?;
+        let volume = &volume.to_volume();
+        let map = map(volume, settings)?;
         Ok(Reading {
-            plan: Plan::new(image, requests, uses, settings),
+            plan: Plan::new(volume, requests, uses, settings),
             ahead: map.workers() > 0,
             map,
             promises: Promises::default(),
@@ -199,7 +199,7 @@ impl<'r, T> Reading<'r, T> {
         Ok(())
     }
 
-    /// Adds blocks to the run that is waited for, or submits it.
+    /// Adds units to the run that is waited for, or submits it.
     fn fill_run(&mut self) -> Result<(), ReadError> {
         if !self.plan.is_ended() && self.plan.has_space() {
             return self.plan_one();
@@ -222,7 +222,7 @@ impl<'r, T> Reading<'r, T> {
     fn front(&self) -> Front {
         let slot = match self.plan.steps.front() {
             None => return Front::Nothing,
-            Some(Step::Blocks { run, .. }) => run,
+            Some(Step::Units { run, .. }) => run,
             Some(Step::Tail(tail)) => &tail.slot,
             Some(_) => return Front::Ready,
         };
@@ -237,14 +237,14 @@ impl<'r, T> Reading<'r, T> {
     /// Takes the next step, or a part of it; `None` if it is lost.
     fn take(&mut self) -> Option<Result<Event<T>, ReadError>> {
         let event = match self.plan.steps.front_mut()? {
-            Step::Blocks { run, pieces } => {
-                let event = blocks_event(&*run.product()?, pieces);
+            Step::Units { run, pieces } => {
+                let event = units_event(&*run.product()?, pieces);
                 if pieces.start < pieces.end {
                     return Some(Ok(event));
                 }
                 Some(event)
             }
-            Step::Tail(tail) => Some(tail.event(&self.plan.image, &self.plan.budget)?),
+            Step::Tail(tail) => Some(tail.event(self.plan.volume.as_ref(), &self.plan.budget)?),
             _ => None,
         };
         let step = self.plan.steps.pop_front()?;
@@ -253,7 +253,7 @@ impl<'r, T> Reading<'r, T> {
             Step::Hole(length) => Ok(Event::Hole(length)),
             Step::Failed { length, error } => Ok(Event::Failed { length, error }),
             Step::Refused(error) => Err(error),
-            Step::Blocks { .. } | Step::Tail(_) => Ok(event?),
+            Step::Units { .. } | Step::Tail(_) => Ok(event?),
         })
     }
 
@@ -262,16 +262,22 @@ impl<'r, T> Reading<'r, T> {
         self.map.workers()
     }
 
-    /// Fragment blocks decoded and spilled so far.
-    pub fn fragment_counts(&self) -> FragmentCounts {
-        FragmentCounts { decoded: self.plan.decoded, spilled: self.plan.scratch.written() }
+    /// Shared units decoded and spilled so far.
+    pub fn shared_counts(&self) -> SharedCounts {
+        SharedCounts { decoded: self.plan.decoded, spilled: self.plan.scratch.written() }
     }
 }
 
-/// The blocks of a run up to the first that failed, or that one.
-fn blocks_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
+/// The pieces of a run up to the first that failed, or that does not follow in the buffer; or the one that failed.
+fn units_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
     let all = &product.pieces[pieces.clone()];
-    let sound = all.iter().take_while(|piece| piece.error.is_none()).count();
+    let mut end = all[0].range.start;
+    let follows = |piece: &&slot::Piece| {
+        let follows = piece.error.is_none() && piece.range.start == end;
+        end = piece.range.end;
+        follows
+    };
+    let sound = all.iter().take_while(follows).count();
     if let (0, Some(error)) = (sound, &all[0].error) {
         pieces.start += 1;
         return Event::Failed { length: all[0].range.len() as u64, error: error.clone() };
@@ -281,8 +287,8 @@ fn blocks_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
     Event::Data(Chunk { decoded: Arc::clone(&product.decoded), range })
 }
 
-fn map(image: &Image, settings: &ReadSettings) -> Result<OrderedMap<DecodeTask>, ReadError> {
-    let task = DecodeTask { image: image.clone(), watch: settings.watch.clone() };
+fn map(volume: &SharedVolume, settings: &ReadSettings) -> Result<OrderedMap<DecodeTask>, ReadError> {
+    let task = DecodeTask { volume: SharedVolume::clone(volume), watch: settings.watch.clone() };
     // Memory is reserved from the plan's own budget before a job is created; the map need not count it again.
     let map = OrderedMap::new(task, Config { budget: usize::MAX, ..settings.engine.clone() });
     Ok(map.map_err(WorkFault::workers)?)

@@ -1,14 +1,16 @@
 //! Reading as a whole: the same content in the same order whoever decodes, and nothing decoded twice.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use packline_engine::Config;
+use packline_volume::{Event, FileData, Node, Reading, Request, SharedUses, Volume, Walk};
 use proptest::prelude::*;
 
-use packline_runtime::FormatFault;
+use packline_runtime::{FormatFault, WorkFault};
 
-use super::*;
-use crate::read::{Input, Opening, Origin, Walk};
+use super::{FileData as BlockList, Image, Input, Opening, Origin, ReadError, ReadSettings};
 use crate::test_image::{self, BLOCK};
 
 fn image(files: &[Vec<u8>], codec: &str) -> Vec<u8> {
@@ -53,13 +55,16 @@ fn open(input: Arc<dyn Input>) -> Image {
 
 fn files(image: &Image) -> Vec<FileData> {
     let visits = Walk::new(image, image.root(), Vec::new()).map(Result::unwrap);
-    visits
-        .filter_map(|visit| if let super::super::Node::File(file) = visit.inode.node { Some(file) } else { None })
-        .collect()
+    visits.filter_map(|visit| if let Node::File(file) = visit.inode.node { Some(file) } else { None }).collect()
+}
+
+/// The fragment block of a file's tail end.
+fn fragment_of(file: &FileData) -> u32 {
+    BlockList::of(file).tail.unwrap().fragment
 }
 
 fn settings(workers: usize, window: usize, fragments: usize) -> ReadSettings {
-    ReadSettings { fragments, scratch: None, engine: Config::new(workers, window), watch: None }
+    ReadSettings { shared: fragments, scratch: None, engine: Config::new(workers, window), watch: None }
 }
 
 /// The content read of a file: its bytes, and the spans that failed.
@@ -87,8 +92,8 @@ fn reading<'r>(
     noted: bool,
     settings: &ReadSettings,
 ) -> Reading<'r, Option<usize>> {
-    let mut uses = FragmentUses::new();
-    order.iter().filter(|_| noted).for_each(|file| uses.note(Some(file)));
+    let mut uses = SharedUses::new();
+    order.iter().filter(|_| noted).for_each(|file| uses.note(image.content_place(file)));
     Reading::new(image, Box::new(requests(order)), uses, settings).unwrap()
 }
 
@@ -177,7 +182,7 @@ fn nothing_is_decoded_twice_whatever_the_order() {
             assert_eq!(input.times(place.offset) - before, 1, "fragment block {fragment}");
         }
         for file in &order {
-            for block in image.blocks(file) {
+            for block in image.blocks(&BlockList::of(file)) {
                 assert_eq!(input.times(block.unwrap().place.unwrap().offset) - before, 1);
             }
         }
@@ -191,10 +196,10 @@ fn small_blocks_share_jobs() {
     let order = files(&image);
     for workers in [0, 1] {
         let mut reading =
-            Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings(workers, 8 << 20, 0))
+            Reading::new(&image, Box::new(requests(&order)), SharedUses::new(), &settings(workers, 8 << 20, 0))
                 .unwrap();
         while reading.next_event().unwrap().is_some() {}
-        let jobs = reading.map.stats().fed;
+        let jobs = reading.jobs();
         assert!((12..=20).contains(&jobs), "{jobs} jobs for 3.2 MB");
     }
 }
@@ -205,8 +210,8 @@ fn what_cannot_be_decoded_is_missing_in_its_place_alone() {
     let mut bytes = image(&content, "zstd");
     let sound = open(Arc::new(bytes.clone()));
     let order = files(&sound);
-    let broken = sound.blocks(&order[7]).nth(1).unwrap().unwrap().place.unwrap();
-    let tails = order[20].tail.unwrap().fragment;
+    let broken = sound.blocks(&BlockList::of(&order[7])).nth(1).unwrap().unwrap().place.unwrap();
+    let tails = fragment_of(&order[20]);
     let fragment = sound.fragment(tails).unwrap();
     for place in [broken, fragment] {
         // No frame of zstd begins so.
@@ -220,7 +225,7 @@ fn what_cannot_be_decoded_is_missing_in_its_place_alone() {
             if number == 7 {
                 missing.push((BLOCK, BLOCK as u64, broken.offset));
             }
-            if order[number].tail.unwrap().fragment == tails {
+            if fragment_of(&order[number]) == tails {
                 missing.push((3 * BLOCK, 1000, fragment.offset));
             }
             let found: Vec<(usize, u64)> = got.failed.iter().map(|(at, length, _)| (*at, *length)).collect();
@@ -243,7 +248,7 @@ fn an_error_of_the_requests_comes_in_its_place() {
     let wanted = || Ok(Request { tag: (), file: Some(file.clone()), weight: 0 });
     let requests = vec![wanted(), Err(fault), wanted()];
     let mut reading =
-        Reading::new(&image, Box::new(requests.into_iter()), FragmentUses::new(), &settings(2, 0, 0)).unwrap();
+        Reading::new(&image, Box::new(requests.into_iter()), SharedUses::new(), &settings(2, 0, 0)).unwrap();
     let mut events = String::new();
     loop {
         events.push(match reading.next_event() {
@@ -262,8 +267,8 @@ fn chunks_outlive_the_reading_and_give_their_memory_back() {
     let content: Vec<Vec<u8>> = (0..50).map(|seed| text(seed, 2 * BLOCK + 77)).collect();
     let image = open(Arc::new(image(&content, "gzip")));
     let order = files(&image);
-    let mut uses = FragmentUses::new();
-    order.iter().for_each(|file| uses.note(Some(file)));
+    let mut uses = SharedUses::new();
+    order.iter().for_each(|file| uses.note(image.content_place(file)));
     let mut reading = Reading::new(&image, Box::new(requests(&order)), uses, &settings(2, 40_000, 1 << 20)).unwrap();
     let mut chunks = Vec::new();
     while let Some(event) = reading.next_event().unwrap() {
@@ -271,7 +276,7 @@ fn chunks_outlive_the_reading_and_give_their_memory_back() {
             chunks.push(chunk);
         }
     }
-    let budget = reading.plan.budget.clone();
+    let budget = reading.budget();
     drop(reading);
     assert!(budget.used() >= 50 * 2 * BLOCK, "what is held is counted");
     assert_eq!(chunks.iter().map(|chunk| chunk.len()).sum::<usize>(), 50 * (2 * BLOCK + 77));
@@ -288,10 +293,10 @@ fn the_window_bounds_what_is_on_its_way() {
     let window = 64 << 10;
     for workers in [0, 3] {
         let mut reading =
-            Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings(workers, window, BLOCK))
+            Reading::new(&image, Box::new(requests(&order)), SharedUses::new(), &settings(workers, window, BLOCK))
                 .unwrap();
         while reading.next_event().unwrap().is_some() {}
-        let peak = reading.plan.budget.peak();
+        let peak = reading.budget().peak();
         assert!((1..window + 3 * BLOCK).contains(&peak), "{peak} bytes with {workers} workers");
     }
 }
@@ -302,7 +307,7 @@ fn a_cancelled_reading_stops() {
     let order = files(&image);
     for workers in [0, 2] {
         let settings = settings(workers, 1 << 20, 0);
-        let mut reading = Reading::new(&image, Box::new(requests(&order)), FragmentUses::new(), &settings).unwrap();
+        let mut reading = Reading::new(&image, Box::new(requests(&order)), SharedUses::new(), &settings).unwrap();
         assert!(reading.next_event().unwrap().is_some());
         settings.engine.cancel.cancel();
         assert!(matches!(reading.next_event(), Err(ReadError::Work(WorkFault::Cancelled))));
@@ -350,11 +355,11 @@ fn memory_for_one_block_is_enough_to_decode_each_once() {
         for (workers, fragments) in [(0, 0), (0, 3 * BLOCK), (1, 0), (2, 10 * BLOCK), (7, 1)] {
             let mut reading = reading(&image, &order, true, &with_scratch(&place, workers, fragments));
             assert!(all_of(&mut reading, |_, _| {}) == expected, "{workers} workers, {fragments} bytes");
-            let counts = reading.fragment_counts();
+            let counts = reading.shared_counts();
             assert_eq!(counts.decoded, blocks, "{workers} workers, {fragments} bytes");
             assert_eq!(counts.spilled > 0, codec == "gzip", "what stands in the image is read there");
-            assert!(counts.spilled <= blocks && reading.plan.scratch.bytes() <= blocks * BLOCK as u64);
-            let budget = reading.plan.budget.clone();
+            assert!(counts.spilled <= blocks && reading.scratch().bytes() <= blocks * BLOCK as u64);
+            let budget = reading.budget();
             drop(reading);
             assert_eq!(budget.used(), 0);
         }
@@ -372,18 +377,18 @@ fn a_scratch_file_that_fails_costs_time_and_nothing_else() {
         assert!(read(&image, &order, true, &nowhere) == expected, "it cannot be made");
 
         let mut refused = reading(&image, &order, true, &settings);
-        refused.plan.scratch.break_writing();
+        refused.scratch().break_writing();
         assert!(all_of(&mut refused, |_, _| {}) == expected, "it cannot be written");
-        assert!(refused.fragment_counts().decoded > blocks);
+        assert!(refused.shared_counts().decoded > blocks);
 
         let mut gone = reading(&image, &order, true, &settings);
         let got = all_of(&mut gone, |reading, number| {
             if number == 100 {
-                reading.plan.scratch.break_reading();
+                reading.scratch().break_reading();
             }
         });
         assert!(got == expected, "it cannot be read");
-        assert!(gone.fragment_counts().decoded > blocks);
+        assert!(gone.shared_counts().decoded > blocks);
     }
 }
 
@@ -399,11 +404,11 @@ fn a_broken_block_is_broken_for_all_its_files_wherever_it_is() {
     let order: Vec<FileData> = (0..200).map(|at| sound[at * 77 % 200].clone()).collect();
     let expected = read(&image, &order, true, &settings(0, 1 << 20, 1 << 20));
     let failed = expected.iter().filter(|got| !got.failed.is_empty()).count();
-    assert_eq!(failed, order.iter().filter(|file| file.tail.unwrap().fragment == 3).count());
+    assert_eq!(failed, order.iter().filter(|file| fragment_of(file) == 3).count());
     for workers in [0, 2] {
         let mut reading = reading(&image, &order, true, &with_scratch(&place, workers, BLOCK));
         assert!(all_of(&mut reading, |_, _| {}) == expected);
-        assert_eq!(reading.fragment_counts().decoded, u64::from(image.superblock().fragments));
+        assert_eq!(reading.shared_counts().decoded, u64::from(image.superblock().fragments));
     }
 }
 
@@ -420,16 +425,16 @@ proptest! {
         let (image, files, content) = tail_ends("lz4");
         let order: Vec<(FileData, &Got)> = order.into_iter().map(|at| (files[at].clone(), &content[at])).collect();
         let (order, expected): (Vec<FileData>, Vec<&Got>) = order.into_iter().unzip();
-        let blocks: std::collections::BTreeSet<u32> = order.iter().map(|file| file.tail.unwrap().fragment).collect();
+        let blocks: std::collections::BTreeSet<u32> = order.iter().map(fragment_of).collect();
         let mut reading = reading(&image, &order, true, &with_scratch(&place, workers, fragments * BLOCK));
         let got = all_of(&mut reading, |reading, number| {
-            if number == broken_after && reading.plan.scratch.written() > 0 {
-                reading.plan.scratch.break_reading();
+            if number == broken_after && reading.scratch().written() > 0 {
+                reading.scratch().break_reading();
             }
         });
         prop_assert!(got.iter().eq(expected));
         if broken_after >= order.len() {
-            prop_assert_eq!(reading.fragment_counts().decoded, blocks.len() as u64);
+            prop_assert_eq!(reading.shared_counts().decoded, blocks.len() as u64);
         }
     }
 }

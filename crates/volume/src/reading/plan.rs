@@ -1,4 +1,4 @@
-//! The plan: requests become steps to return in order, and jobs for blocks to decode.
+//! The plan: requests become steps to return in order, and jobs for units to decode.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,19 +7,17 @@ use std::sync::Arc;
 
 use packline_engine::{Budget, Permit};
 
-use super::fragment_cache::{Dropped, FragmentCache};
+use super::shared_cache::{Dropped, SharedCache};
 use super::slot::Slot;
 use super::tail::Tail;
 use super::work::{Job, Wanted};
-use super::{FragmentUses, ReadSettings, Request};
-use crate::TailPlace;
-use crate::buffer::Pool;
-use crate::read::{Block, BlockPlace, Blocks, Image, ReadError, Scratch};
+use super::{ReadSettings, Request, SharedUses};
+use crate::{Missing, Piece, Pieces, Pool, ReadError, Scratch, SharedPlace, SharedVolume, Unit};
 
-/// Decoded bytes of small blocks per job.
+/// Decoded bytes of small units per job.
 const RUN_BYTES: usize = 256 << 10;
-/// Maximum number of blocks per job.
-const RUN_BLOCKS: usize = 256;
+/// Maximum number of units per job.
+const RUN_UNITS: usize = 256;
 /// Maximum number of holes joined in one step.
 const HOLES_AT_ONCE: usize = 4096;
 /// Memory of a job besides the bytes it decodes.
@@ -45,29 +43,22 @@ pub(super) enum Step<T> {
     },
     /// The requests failed here.
     Refused(ReadError),
-    /// Consecutive blocks of one file, from a run.
-    Blocks {
+    /// Consecutive own units of one file, from a run.
+    Units {
         run: Rc<Slot>,
         pieces: Range<usize>,
     },
-    /// A tail end, from a fragment block.
+    /// A piece of a shared unit.
     Tail(Tail),
 }
 
 /// A job and the destination of its result.
 pub(super) type Order = (Job, Rc<Slot>);
 
-/// The part of the current file that is not planned yet.
-struct Present {
-    blocks: Blocks,
-    tail: Option<TailPlace>,
-    tail_length: usize,
-}
-
-/// Blocks collected for one job.
+/// Units collected for one job.
 struct Run {
     slot: Rc<Slot>,
-    blocks: Vec<Wanted>,
+    units: Vec<Wanted>,
     bytes: usize,
     stored: usize,
     permit: Permit,
@@ -75,37 +66,44 @@ struct Run {
 
 /// Plans ahead. Each call of [`Plan::advance`] plans a little, and uses at most one [`Plan::job_bytes`] of memory.
 pub(super) struct Plan<'r, T> {
-    pub(super) image: Image,
+    pub(super) volume: SharedVolume,
     requests: Requests<'r, T>,
-    cache: FragmentCache,
+    cache: SharedCache,
     pub(super) scratch: Arc<Scratch>,
     pub(super) budget: Budget,
     pub(super) steps: VecDeque<Step<T>>,
-    present: Option<Present>,
+    /// The pieces of the current file that are not planned yet.
+    present: Option<Box<dyn Pieces>>,
     run: Option<Run>,
     /// Memory reserved for the next job.
     spare: Permit,
     run_limit: usize,
     runs: Arc<Pool>,
-    fragments: Arc<Pool>,
-    /// Fragment blocks submitted for decoding.
+    shared: Arc<Pool>,
+    /// Shared units submitted for decoding.
     pub(super) decoded: u64,
     ended: bool,
 }
 
 impl<'r, T> Plan<'r, T> {
-    pub(super) fn new(image: &Image, requests: Requests<'r, T>, uses: FragmentUses, settings: &ReadSettings) -> Self {
-        let block = image.superblock().block_size.bytes();
+    pub(super) fn new(
+        volume: &SharedVolume,
+        requests: Requests<'r, T>,
+        uses: SharedUses,
+        settings: &ReadSettings,
+    ) -> Self {
+        let facts = volume.facts();
+        let largest = facts.largest_unit as usize;
         let window = settings.engine.budget;
-        let run_limit = RUN_BYTES.min(window / 16).max(block);
+        let run_limit = RUN_BYTES.min(window / 16).max(largest);
         let runs = Pool::new(run_limit, window / 2);
-        let one_size = run_limit == block;
-        let fragments = if one_size { Arc::clone(&runs) } else { Pool::new(block, window / 2) };
-        let scratch = Scratch::new(settings.scratch.clone(), image);
+        let one_size = run_limit == largest;
+        let shared = if one_size { Arc::clone(&runs) } else { Pool::new(largest, window / 2) };
+        let scratch = Scratch::new(settings.scratch.clone(), facts);
         Plan {
-            image: image.clone(),
+            volume: SharedVolume::clone(volume),
             requests,
-            cache: FragmentCache::new(settings.fragments, block, uses, Arc::clone(&scratch)),
+            cache: SharedCache::new(settings.shared, largest, uses, Arc::clone(&scratch)),
             scratch,
             budget: Budget::new(window),
             steps: VecDeque::new(),
@@ -114,7 +112,7 @@ impl<'r, T> Plan<'r, T> {
             spare: Permit::detached(0),
             run_limit,
             runs,
-            fragments,
+            shared,
             decoded: 0,
             ended: false,
         }
@@ -150,29 +148,33 @@ impl<'r, T> Plan<'r, T> {
         self.spare.merge(self.budget.take(missing));
     }
 
-    /// Plans the next block, holes, tail end or request; returns a job if that completed one.
+    /// Plans the next unit, holes, missing content or request; returns a job if that completed one.
     pub(super) fn advance(&mut self) -> Option<Order> {
         let Some(mut present) = self.present.take() else {
             self.begin_next();
             return None;
         };
+        let mut order = None;
         for _ in 0..HOLES_AT_ONCE {
-            match present.blocks.next() {
-                Some(Ok(Block { place: None, length })) => self.hole(u64::from(length)),
-                Some(Ok(Block { place: Some(place), length })) => {
-                    self.present = Some(present);
-                    return self.stored(place, length as usize);
+            match present.next_piece() {
+                Some(Ok(Piece::Hole { length })) => self.hole(length),
+                Some(Ok(Piece::Own { unit, start, length })) => {
+                    order = self.own(unit, start as usize..(start + length) as usize);
+                    break;
                 }
-                Some(Err(error)) => {
-                    // The block list ended with an error: the rest of it is missing.
-                    self.steps.push_back(Step::Failed { length: present.blocks.remaining(), error });
-                    return self.tail(&present);
+                Some(Ok(Piece::Shared { place, length })) => {
+                    order = self.shared(place, length as usize);
+                    break;
                 }
-                None => return self.tail(&present),
+                Some(Err(Missing { length, error })) => {
+                    self.steps.push_back(Step::Failed { length, error });
+                    break;
+                }
+                None => return None,
             }
         }
         self.present = Some(present);
-        None
+        order
     }
 
     fn begin_next(&mut self) {
@@ -182,11 +184,7 @@ impl<'r, T> Plan<'r, T> {
             Some(Ok(request)) => {
                 let permit = self.budget.take(request.weight);
                 self.steps.push_back(Step::Begin { tag: request.tag, _permit: permit });
-                self.present = request.file.map(|file| {
-                    let blocks = self.image.blocks(&file);
-                    let tail_length = (file.size - blocks.remaining()) as usize;
-                    Present { blocks, tail: file.tail, tail_length }
-                });
+                self.present = request.file.map(|file| self.volume.pieces(&file, 0));
             }
         }
     }
@@ -198,19 +196,21 @@ impl<'r, T> Plan<'r, T> {
         }
     }
 
-    /// Adds a stored block to the run, or starts the next one.
-    fn stored(&mut self, place: BlockPlace, length: usize) -> Option<Order> {
-        let full = self.run.as_ref().is_some_and(|run| !run.takes(length, place.stored as usize, self.run_limit));
+    /// Adds a part of an own unit to the run, or starts the next one.
+    fn own(&mut self, unit: Unit, part: Range<usize>) -> Option<Order> {
+        let length = unit.length as usize;
+        let full = self.run.as_ref().is_some_and(|run| !run.takes(length, unit.stored as usize, self.run_limit));
         let order = if full { self.close_run() } else { None };
         let (bytes, spare) = (self.run_limit + JOB_OVERHEAD, &mut self.spare);
         let run = self.run.get_or_insert_with(|| Run::new(spare.split(bytes)));
         let range = run.bytes..run.bytes + length;
-        run.blocks.push(Wanted { place, range, exact: true });
-        (run.bytes, run.stored) = (run.bytes + length, run.stored + place.stored as usize);
-        let (slot, number) = (Rc::clone(&run.slot), run.blocks.len() - 1);
+        run.units.push(Wanted { unit, range, part: Some(part) });
+        run.bytes += length;
+        run.stored += unit.stored as usize;
+        let (slot, number) = (Rc::clone(&run.slot), run.units.len() - 1);
         match self.steps.back_mut() {
-            Some(Step::Blocks { run, pieces }) if Rc::ptr_eq(run, &slot) => pieces.end = number + 1,
-            _ => self.steps.push_back(Step::Blocks { run: slot, pieces: number..number + 1 }),
+            Some(Step::Units { run, pieces }) if Rc::ptr_eq(run, &slot) => pieces.end = number + 1,
+            _ => self.steps.push_back(Step::Units { run: slot, pieces: number..number + 1 }),
         }
         order
     }
@@ -218,7 +218,7 @@ impl<'r, T> Plan<'r, T> {
     /// Submits the current run.
     pub(super) fn close_run(&mut self) -> Option<Order> {
         let run = self.run.take()?;
-        Some((Job { blocks: run.blocks, permit: run.permit, pool: Arc::clone(&self.runs) }, run.slot))
+        Some((Job { units: run.units, permit: run.permit, pool: Arc::clone(&self.runs) }, run.slot))
     }
 
     /// Whether `slot` is that of the current run.
@@ -226,61 +226,59 @@ impl<'r, T> Plan<'r, T> {
         self.run.as_ref().is_some_and(|run| Rc::ptr_eq(&run.slot, slot))
     }
 
-    fn tail(&mut self, present: &Present) -> Option<Order> {
-        let place = present.tail.filter(|_| present.tail_length > 0)?;
-        let length = present.tail_length;
-        let block = self.image.fragment(place.fragment);
-        // A use of a block that the image does not have counts too, as it did in the first pass.
-        let taken = self.cache.take(place.fragment, block.as_ref().ok().copied());
+    fn shared(&mut self, place: SharedPlace, length: usize) -> Option<Order> {
+        let unit = self.volume.shared_unit(place.unit);
+        // A use of a unit that the image does not have counts too, as it did in the first pass.
+        let taken = self.cache.take(place.unit, unit.as_ref().ok().copied());
         for dropped in taken.dropped {
-            self.drop_block(dropped);
+            self.drop_unit(dropped);
         }
-        match block {
+        match unit {
             Err(error) => {
                 self.steps.push_back(Step::Failed { length: length as u64, error });
                 None
             }
-            Ok(block) => {
+            Ok(unit) => {
                 let slot = Rc::clone(&taken.slot);
-                self.steps.push_back(Step::Tail(Tail { slot, place, block, length }));
-                taken.missing.then(|| self.fragment_job(block, taken.slot))
+                self.steps.push_back(Step::Tail(Tail { slot, place, unit, length }));
+                taken.missing.then(|| self.shared_job(unit, taken.slot))
             }
         }
     }
 
-    fn drop_block(&self, dropped: Dropped) {
-        let bytes = self.fragments.buffer_size();
+    fn drop_unit(&self, dropped: Dropped) {
+        let bytes = self.shared.buffer_size();
         match dropped.spilled {
             true => dropped.slot.stow(&self.scratch, &self.budget, bytes),
             false => dropped.slot.let_go(&self.budget, bytes),
         }
     }
 
-    fn fragment_job(&mut self, place: BlockPlace, slot: Rc<Slot>) -> Order {
+    fn shared_job(&mut self, unit: Unit, slot: Rc<Slot>) -> Order {
         self.decoded += 1;
-        let range = 0..self.fragments.buffer_size();
+        let range = 0..self.shared.buffer_size();
         let permit = self.spare.split(range.len() + JOB_OVERHEAD);
-        let blocks = vec![Wanted { place, range, exact: false }];
-        (Job { blocks, permit, pool: Arc::clone(&self.fragments) }, slot)
+        let units = vec![Wanted { unit, range, part: None }];
+        (Job { units, permit, pool: Arc::clone(&self.shared) }, slot)
     }
 
-    /// A job that decodes the fragment block of the first step again: it was spilled and cannot be read back.
+    /// A job that decodes the shared unit of the first step again: it was spilled and cannot be read back.
     pub(super) fn decode_again(&mut self) -> Option<Order> {
         let Some(Step::Tail(tail)) = self.steps.front() else { return None };
-        let (slot, block) = (Rc::clone(&tail.slot), tail.block);
-        self.cache.forget(tail.place.fragment, &slot);
+        let (slot, unit) = (Rc::clone(&tail.slot), tail.unit);
+        self.cache.forget(tail.place.unit, &slot);
         slot.promise_again();
         self.force_space();
-        Some(self.fragment_job(block, slot))
+        Some(self.shared_job(unit, slot))
     }
 }
 
 impl Run {
     fn new(permit: Permit) -> Run {
-        Run { slot: Rc::new(Slot::default()), blocks: Vec::new(), bytes: 0, stored: 0, permit }
+        Run { slot: Rc::new(Slot::default()), units: Vec::new(), bytes: 0, stored: 0, permit }
     }
 
     fn takes(&self, length: usize, stored: usize, limit: usize) -> bool {
-        self.blocks.len() < RUN_BLOCKS && self.bytes + length <= limit && self.stored + stored <= limit
+        self.units.len() < RUN_UNITS && self.bytes + length <= limit && self.stored + stored <= limit
     }
 }

@@ -15,12 +15,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use packline_codec::Slabs;
 
-use super::{FileData, Image, ReadError};
+use crate::{FileData, ReadError, SharedVolume, ToVolume};
 use ahead::Ahead;
 use cache::Cache;
 use decoder_pool::{Decoded, DecoderPool};
+use open::Located;
 pub use open::OpenFile;
-use open::Piece;
 
 /// Maximum number of free buffers; their memory is a part of the cache's, at most a quarter of it.
 const SPARE: usize = 8;
@@ -38,7 +38,7 @@ pub struct RandomSettings {
 
 /// The contents of an image's files, for any number of threads.
 pub struct Files {
-    image: Image,
+    volume: SharedVolume,
     core: Arc<Core>,
     ahead: Ahead,
     /// Requests in progress.
@@ -52,19 +52,20 @@ struct Core {
 }
 
 impl Files {
-    /// Access to the files of `image`.
+    /// Access to the files of a volume.
     ///
     /// # Errors
     /// [`ReadError::Unsupported`] if there is no decoder.
-    pub fn new(image: &Image, settings: RandomSettings) -> Result<Files, ReadError> {
-        let block_size = image.superblock().block_size.bytes();
-        let spare = (settings.cache / block_size / 4).min(SPARE);
-        let capacity = (settings.cache - spare * block_size).max(2 * block_size);
-        let decoders = DecoderPool::new(image, Slabs::new(block_size, spare))?;
-        let core = Arc::new(Core { cache: Cache::new(capacity, block_size), decoders });
-        let blocks = settings.ahead.min(capacity / 2) / block_size;
+    pub fn new(volume: &impl ToVolume, settings: RandomSettings) -> Result<Files, ReadError> {
+        let volume = &volume.to_volume();
+        let largest = volume.facts().largest_unit as usize;
+        let spare = (settings.cache / largest / 4).min(SPARE);
+        let capacity = (settings.cache - spare * largest).max(2 * largest);
+        let decoders = DecoderPool::new(volume, Slabs::new(largest, spare))?;
+        let core = Arc::new(Core { cache: Cache::new(capacity, largest), decoders });
+        let blocks = settings.ahead.min(capacity / 2) / largest;
         let ahead = Ahead::start(&core, settings.workers, blocks);
-        Ok(Files { image: image.clone(), core, ahead, busy: AtomicUsize::new(0) })
+        Ok(Files { volume: SharedVolume::clone(volume), core, ahead, busy: AtomicUsize::new(0) })
     }
 
     /// Turns read-ahead on or off; it is on at first. Turn it off when callers already issue one request per CPU: decoding on
@@ -75,7 +76,7 @@ impl Files {
 
     /// A file to read from. Opening reads nothing.
     pub fn open(&self, file: &FileData) -> OpenFile {
-        OpenFile::new(&self.image, file)
+        OpenFile::new(&self.volume, file)
     }
 
     /// Reads `length` bytes at `offset`, fewer at the end of the file, into `out`, which is cleared first.
@@ -115,7 +116,7 @@ impl Files {
             self.ahead.help(file, file.block_of(offset) + 1..last + 1);
         }
         self.ahead.follow(file, offset, length);
-        let piece = file.piece(offset, length)?;
+        let piece = file.locate(offset, length)?;
         if piece.length() == length
             && let Some(wanted) = piece.wanted
         {
@@ -130,7 +131,7 @@ impl Files {
         out.clear();
         out.reserve(length);
         while out.len() < length {
-            let piece = file.piece(offset + out.len() as u64, length - out.len())?;
+            let piece = file.locate(offset + out.len() as u64, length - out.len())?;
             match piece.wanted {
                 Some(wanted) => {
                     let block = self.core.block(wanted)?;
@@ -143,9 +144,10 @@ impl Files {
     }
 
     /// The bytes of a piece in its block. Releases a block that a sequential reader has read to its end: it will not be asked for again.
-    fn bytes_of<'b>(&self, block: &'b Decoded, piece: &Piece, file: &OpenFile) -> Result<&'b [u8], ReadError> {
+    fn bytes_of<'b>(&self, block: &'b Decoded, piece: &Located, file: &OpenFile) -> Result<&'b [u8], ReadError> {
         if let Some(wanted) = piece.wanted
-            && wanted.length == Some(piece.range.end as u32)
+            && wanted.exact
+            && wanted.unit.length as usize == piece.range.end
             && file.is_sequential()
         {
             file.pass(piece.block);
@@ -174,6 +176,20 @@ impl Drop for Busy<'_> {
     }
 }
 
-#[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
-mod tests;
+#[cfg(feature = "testing")]
+impl Files {
+    /// Bytes of decoded units, cached or in flight.
+    pub fn cached(&self) -> usize {
+        self.core.cache.used()
+    }
+
+    /// Units decoded so far.
+    pub fn decoded(&self) -> u64 {
+        self.core.decoders.decoded.load(Ordering::Relaxed)
+    }
+
+    /// The block up to which workers have been asked.
+    pub fn ahead_of(&self, file: &OpenFile) -> u64 {
+        decoder_pool::lock(&file.pattern).asked()
+    }
+}

@@ -6,23 +6,23 @@ use packline_engine::Permit;
 
 /// A buffer that returns to its pool, and its memory to the budget, when dropped.
 #[derive(Debug)]
-pub(crate) struct Buffer {
+pub struct Buffer {
     bytes: Vec<u8>,
     pool: Arc<Pool>,
     permit: Permit,
 }
 
 impl Buffer {
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
 
     /// Adds a permit for more of its bytes.
-    pub(crate) fn add_permit(&mut self, permit: Permit) {
+    pub fn add_permit(&mut self, permit: Permit) {
         self.permit.merge(permit);
     }
 }
@@ -35,7 +35,7 @@ impl Drop for Buffer {
 
 /// Caches buffers of one size for reuse.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub struct Pool {
     size: usize,
     keep: usize,
     free: Mutex<Vec<Vec<u8>>>,
@@ -43,17 +43,17 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// A pool of buffers of `size` bytes that caches at most a quarter of `budget` bytes, but at least two buffers.
-    pub(crate) fn new(size: usize, budget: usize) -> Arc<Pool> {
+    pub fn new(size: usize, budget: usize) -> Arc<Pool> {
         let keep = (budget / 4 / size).clamp(2, 64);
         Arc::new(Pool { size, keep, free: Mutex::new(Vec::new()) })
     }
 
-    pub(crate) fn buffer_size(&self) -> usize {
+    pub fn buffer_size(&self) -> usize {
         self.size
     }
 
     /// A buffer with unspecified content, covered by `permit`.
-    pub(crate) fn take(self: &Arc<Pool>, permit: Permit) -> Buffer {
+    pub fn take(self: &Arc<Pool>, permit: Permit) -> Buffer {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let bytes = free.unwrap_or_else(|| vec![0; self.size]);
         Buffer { bytes, pool: Arc::clone(self), permit }

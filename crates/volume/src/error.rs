@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use packline_runtime::{FormatFault, Unsupported, WorkFault};
 
-/// Why an image, or a part of it, could not be read. Offsets count from the first byte of the image (its superblock).
+/// Why an image, or a part of it, could not be read. Offsets count from the first byte of the image.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ReadError {
     /// The image breaks a rule of the format.
@@ -26,15 +26,18 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    pub(crate) fn corrupt(offset: u64, what: impl Into<String>, expected: impl Into<String>) -> ReadError {
+    /// The image breaks a rule at `offset`.
+    pub fn corrupt(offset: u64, what: impl Into<String>, expected: impl Into<String>) -> ReadError {
         FormatFault::new(offset, what, expected).into()
     }
 
-    pub(crate) fn unsupported(what: impl Into<String>, expected: impl Into<String>) -> ReadError {
+    /// The image uses something that is not supported.
+    pub fn unsupported(what: impl Into<String>, expected: impl Into<String>) -> ReadError {
         Unsupported::new(what, expected).into()
     }
 
-    pub(crate) fn input(offset: u64, cause: std::io::Error) -> ReadError {
+    /// The system refused to read at `offset`.
+    pub fn input(offset: u64, cause: std::io::Error) -> ReadError {
         ReadError::Input { offset, cause: Arc::new(cause) }
     }
 }

@@ -10,7 +10,7 @@ use super::*;
 const BLOCK: usize = 1000;
 
 fn wanted(number: u64) -> Wanted {
-    Wanted { place: BlockPlace { offset: number * 7, stored: 5, compressed: true }, length: Some(BLOCK as u32) }
+    Wanted { unit: Unit { offset: number * 7, stored: 5, length: BLOCK as u32, form: 1 }, exact: true }
 }
 
 fn corrupt() -> ReadError {
@@ -101,9 +101,9 @@ fn blocks_at_one_place_that_are_asked_for_differently_are_different() {
     touch(&cache, 4);
     let whole = wanted(4);
     assert!(cache.knows(whole));
-    assert!(!cache.knows(Wanted { length: None, ..whole }));
-    assert!(!cache.knows(Wanted { length: Some(1), ..whole }));
-    assert!(!cache.knows(Wanted { place: BlockPlace { stored: 6, ..whole.place }, ..whole }));
+    assert!(!cache.knows(Wanted { exact: false, ..whole }));
+    assert!(!cache.knows(Wanted { unit: Unit { length: 1, ..whole.unit }, ..whole }));
+    assert!(!cache.knows(Wanted { unit: Unit { stored: 6, ..whole.unit }, ..whole }));
 }
 
 #[test]

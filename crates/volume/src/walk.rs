@@ -1,12 +1,9 @@
 //! A walk over a tree: parents before children, children in the order of their names, each directory once.
 
+use hashbrown::HashTable;
 use packline_tree::path::MAX_PATH;
 
-use super::metadata::Cursor;
-use super::metadata_cache::hash;
-use super::{DirData, Image, Inode, InodeRef, Listing, Node, ReadError};
-use crate::format::directory::listing::Listed;
-use hashbrown::HashTable;
+use crate::{Inode, InodeReader, Listed, Listing, Node, NodeId, ReadError, SharedVolume, ToVolume, spread};
 
 /// Maximum number of directories of a walk: 57 MB of references when their table last grows. Tens of millions of directories fit into a few
 /// megabytes, compressed, and would exhaust memory.
@@ -26,15 +23,15 @@ pub struct Visit {
 /// Holds a reference of 8 bytes for each directory found so far (12 to 20 MB for a million), and some 200 bytes for each level.
 #[derive(Debug)]
 pub struct Walk {
-    image: Image,
-    inodes: Cursor,
+    volume: SharedVolume,
+    inodes: Box<dyn InodeReader>,
     /// Path of the last entry returned.
     path: Vec<u8>,
     levels: Vec<Level>,
     /// The start, until the first entry is returned.
-    start: Option<InodeRef>,
+    start: Option<NodeId>,
     /// The last directory returned, which is entered next.
-    ahead: Option<DirData>,
+    ahead: Option<Inode>,
     found: HashTable<u64>,
 }
 
@@ -50,10 +47,17 @@ type Fault = (Vec<u8>, ReadError);
 
 impl Walk {
     /// A walk that starts with the inode at `from`, with the path `path`, and continues below it.
-    pub fn new(image: &Image, from: InodeRef, path: Vec<u8>) -> Walk {
-        let inodes = image.inode_cursor(image.tables().inodes.place(from.0));
-        let (levels, found) = (Vec::new(), HashTable::new());
-        Walk { image: image.clone(), inodes, path, levels, start: Some(from), ahead: None, found }
+    pub fn new(volume: &impl ToVolume, from: NodeId, path: Vec<u8>) -> Walk {
+        let volume = volume.to_volume();
+        Walk {
+            inodes: volume.inodes(),
+            volume,
+            path,
+            levels: Vec::new(),
+            start: Some(from),
+            ahead: None,
+            found: HashTable::new(),
+        }
     }
 
     /// Skips the content of the last directory returned.
@@ -61,11 +65,13 @@ impl Walk {
         self.ahead = None;
     }
 
-    fn enter(&mut self, directory: &DirData) {
+    fn enter(&mut self, directory: &Inode) -> Result<(), ReadError> {
         if let Some(above) = self.levels.last_mut() {
-            above.listing.release();
+            above.listing.0.release();
         }
-        self.levels.push(Level { listing: self.image.listing(directory), length: self.path.len() });
+        let listing = self.volume.entries(directory)?;
+        self.levels.push(Level { listing, length: self.path.len() });
+        Ok(())
     }
 
     /// The next entry of the innermost directory that has one.
@@ -73,14 +79,14 @@ impl Walk {
         loop {
             let level = self.levels.last_mut()?;
             self.path.truncate(level.length);
-            match level.listing.step() {
+            match level.listing.0.step() {
                 None => self.levels.pop(),
                 Some(Err(fault)) => return Some(Err((self.path.clone(), fault))),
                 Some(Ok(listed)) => {
                     if !self.path.is_empty() {
                         self.path.push(b'/');
                     }
-                    self.path.extend_from_slice(level.listing.name());
+                    self.path.extend_from_slice(level.listing.0.name());
                     return Some(Ok(listed));
                 }
             };
@@ -88,19 +94,20 @@ impl Walk {
     }
 
     fn visit(&mut self, listed: &Listed) -> Result<Inode, ReadError> {
-        let inode = self.image.inode_with(&mut self.inodes, listed.inode)?;
-        check_kind(listed, &inode)?;
+        let inode = self.inodes.inode(listed.inode)?;
+        self.volume.check_type(listed.kind, &inode)?;
         self.note(&inode)?;
         Ok(inode)
     }
 
     /// Records a directory, to be entered next.
     fn note(&mut self, inode: &Inode) -> Result<(), ReadError> {
-        let Node::Directory(directory) = &inode.node else { return Ok(()) };
-        let offset = self.inodes.area().place(inode.at.0).block;
+        if !matches!(inode.node, Node::Directory(_)) {
+            return Ok(());
+        }
         if self.path.len() > MAX_PATH {
             let what = format!("path of {} bytes", self.path.len());
-            return Err(ReadError::corrupt(offset, what, "at most 65535 bytes"));
+            return Err(ReadError::corrupt(self.volume.offset_of(inode.at), what, "at most 65535 bytes"));
         }
         if self.found.len() >= MOST_DIRECTORIES {
             self.levels.clear();
@@ -108,18 +115,18 @@ impl Walk {
             return Err(ReadError::unsupported(what, format!("{MOST_DIRECTORIES} at most")));
         }
         let reference = inode.at.0;
-        let entry = self.found.entry(hash(reference), |other| *other == reference, |other| hash(*other));
+        let entry = self.found.entry(spread(reference), |other| *other == reference, |other| spread(*other));
         let hashbrown::hash_table::Entry::Vacant(place) = entry else {
             let what = format!("directory, inode {}, under a second name or inside itself", inode.number);
-            return Err(ReadError::corrupt(offset, what, "one name for each directory"));
+            return Err(ReadError::corrupt(self.volume.offset_of(inode.at), what, "one name for each directory"));
         };
         place.insert(reference);
-        self.ahead = Some(directory.clone());
+        self.ahead = Some(inode.clone());
         Ok(())
     }
 
-    fn begin(&mut self, from: InodeRef) -> Result<Inode, ReadError> {
-        let inode = self.image.inode_with(&mut self.inodes, from)?;
+    fn begin(&mut self, from: NodeId) -> Result<Inode, ReadError> {
+        let inode = self.inodes.inode(from)?;
         self.note(&inode)?;
         Ok(inode)
     }
@@ -142,8 +149,10 @@ impl Iterator for Walk {
             let inode = self.begin(from);
             return Some(self.returned(inode));
         }
-        if let Some(directory) = self.ahead.take() {
-            self.enter(&directory);
+        if let Some(directory) = self.ahead.take()
+            && let Err(fault) = self.enter(&directory)
+        {
+            return Some(Err((self.path.clone(), fault)));
         }
         let visited = match self.entry()? {
             Ok(listed) => self.visit(&listed),
@@ -151,13 +160,4 @@ impl Iterator for Walk {
         };
         Some(self.returned(visited))
     }
-}
-
-/// Checks that an entry's type is that of its inode.
-pub(super) fn check_kind(listed: &Listed, inode: &Inode) -> Result<(), ReadError> {
-    if inode.node_type() == listed.kind {
-        return Ok(());
-    }
-    let what = format!("inode {}, a {:?}, listed as a {:?}", inode.number, inode.node_type(), listed.kind);
-    Err(ReadError::corrupt(inode.at.0 >> 16, what, "the same type in both"))
 }

@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use packline_engine::{Budget, Permit};
 use packline_runtime::TaskError;
 
-use crate::buffer::Buffer;
-use crate::read::{BlockPlace, Image, ReadError, Scratch, SpilledBlock};
+use crate::{Buffer, ReadError, Scratch, SpilledBlock, Unit, Volume};
 
 /// Decoded bytes with their memory, shared by all steps that need them.
 #[derive(Debug)]
@@ -48,7 +47,7 @@ impl Decoded {
     }
 }
 
-/// Result of decoding one block.
+/// Result of decoding one unit.
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) range: Range<usize>,
@@ -60,7 +59,7 @@ pub(super) struct Piece {
 #[derive(Debug)]
 pub(super) struct Product {
     pub(super) decoded: Arc<Decoded>,
-    /// Its blocks, in the order of the job; adjacent unless one failed.
+    /// What is wanted of its units, in the order of the job.
     pub(super) pieces: Vec<Piece>,
 }
 
@@ -72,8 +71,8 @@ pub(super) struct Slot {
     kept: Cell<bool>,
     /// Spill file that the product goes to when it is ready; none if it stays in memory.
     spill_to: RefCell<Option<Arc<Scratch>>>,
-    /// The fragment block it is of.
-    block: Option<BlockPlace>,
+    /// The shared unit it is of.
+    unit: Option<Unit>,
 }
 
 #[derive(Debug, Default)]
@@ -85,8 +84,8 @@ enum State {
     Here(Product),
     /// The block is in the scratch file.
     SpilledBlock(SpilledBlock),
-    /// The block is stored in the image.
-    Stored(BlockPlace),
+    /// The unit is plain: its content is in the image.
+    Plain(Unit),
     /// The block was spilled, and is broken.
     Broken(Box<ReadError>),
     /// The block was spilled and cannot be read back.
@@ -108,9 +107,9 @@ pub(super) enum Stage {
 }
 
 impl Slot {
-    /// A slot for a fragment block, if the image has it.
-    pub(super) fn of_fragment(block: Option<BlockPlace>) -> Slot {
-        Slot { block, ..Slot::default() }
+    /// A slot for a shared unit, if the image has it.
+    pub(super) fn of_shared(unit: Option<Unit>) -> Slot {
+        Slot { unit, ..Slot::default() }
     }
 
     pub(super) fn stage(&self) -> Stage {
@@ -158,8 +157,8 @@ impl Slot {
     }
 
     /// Whether spilling it needs no space.
-    pub(super) fn is_stored(&self) -> bool {
-        self.block.is_some_and(|block| !block.compressed)
+    pub(super) fn is_plain(&self) -> bool {
+        self.unit.is_some_and(Unit::is_plain)
     }
 
     /// Spills it, now or when the result arrives; it uses no more memory except for bytes that others hold.
@@ -182,8 +181,8 @@ impl Slot {
         if let Some(error) = &piece.error {
             return State::Broken(Box::new(error.clone()));
         }
-        if let Some(block) = self.block.filter(|_| self.is_stored()) {
-            return State::Stored(block);
+        if let Some(unit) = self.unit.filter(|unit| unit.is_plain()) {
+            return State::Plain(unit);
         }
         scratch.put(&product.decoded.bytes()[piece.range.clone()]).map_or(State::Lost, State::SpilledBlock)
     }
@@ -193,7 +192,7 @@ impl Slot {
         *self.state.borrow_mut() = State::Promised;
     }
 
-    /// Size of its fragment block.
+    /// Size of its unit, bytes.
     ///
     /// # Errors
     /// Why it has none.
@@ -204,23 +203,23 @@ impl Slot {
                 Piece { range, .. } => Ok(range.len()),
             },
             State::SpilledBlock(spilled) => Ok(spilled.length()),
-            State::Stored(block) => Ok(block.stored as usize),
+            State::Plain(unit) => Ok(unit.stored as usize),
             State::Broken(error) => Err((**error).clone()),
             State::Promised | State::Lost => Err(ReadError::internal("a block is asked for too early".into())),
         }
     }
 
-    /// Bytes that contain `range` of the fragment block, and the range in them. `None` if they cannot be read back: then it is lost.
+    /// Bytes that contain `range` of the unit, and the range in them. `None` if they cannot be read back: then it is lost.
     pub(super) fn bytes(
         &self,
         range: Range<usize>,
-        image: &Image,
+        volume: &dyn Volume,
         budget: &Budget,
     ) -> Option<(Arc<Decoded>, Range<usize>)> {
         if let Some(product) = self.product() {
             return Some((Arc::clone(&product.decoded), range));
         }
-        let own = Decoded::own(self.fetch(range.clone(), image), budget.take(range.len()));
+        let own = Decoded::own(self.fetch(range.clone(), volume), budget.take(range.len()));
         if own.bytes().len() < range.len() {
             *self.state.borrow_mut() = State::Lost;
             return None;
@@ -229,11 +228,11 @@ impl Slot {
     }
 
     /// Reads a spilled block; empty if that fails.
-    fn fetch(&self, range: Range<usize>, image: &Image) -> Vec<u8> {
+    fn fetch(&self, range: Range<usize>, volume: &dyn Volume) -> Vec<u8> {
         let mut bytes = vec![0; range.len()];
         let read = match &*self.state.borrow() {
             State::SpilledBlock(spilled) => spilled.read(range.start, &mut bytes).is_ok(),
-            State::Stored(block) => image.store().read(block.offset + range.start as u64, &mut bytes).is_ok(),
+            State::Plain(unit) => volume.stored(unit.offset + range.start as u64, &mut bytes).is_ok(),
             _ => false,
         };
         if read { bytes } else { Vec::new() }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::thread;
 
+use packline_volume::{FileData, Files, Node, OpenFile, RandomSettings, Walk};
 use proptest::prelude::*;
 
-use super::*;
-use crate::read::{Node, Opening, Origin, Walk};
+use super::{FileData as BlockList, Image, Opening, Origin, ReadError};
 use crate::test_image::{self, BLOCK};
 
 fn image(files: &[Vec<u8>], codec: &str) -> Vec<u8> {
@@ -39,22 +39,6 @@ fn contents() -> Vec<Vec<u8>> {
         vec![holes, empty_end, Vec::new(), vec![0; 3 * BLOCK], prose(3, 40 * BLOCK), prose(4, 33 * BLOCK + 1)];
     files.extend((0..20).map(|number| prose(10 + number, 200 * number as usize)));
     files
-}
-
-impl Files {
-    /// Bytes of decoded blocks, cached or in flight.
-    fn cached(&self) -> usize {
-        self.core.cache.used()
-    }
-
-    fn decoded(&self) -> u64 {
-        self.core.decoders.decoded.load(Ordering::Relaxed)
-    }
-
-    /// The block up to which workers have been asked.
-    fn ahead_of(&self, file: &OpenFile) -> u64 {
-        decoder_pool::lock(&file.pattern).asked()
-    }
 }
 
 fn settings(workers: usize, cache: usize) -> RandomSettings {
@@ -169,7 +153,7 @@ fn a_damaged_block_fails_alone_and_is_tried_once() {
     let content = prose(7, 10 * BLOCK);
     let mut bytes = image(std::slice::from_ref(&content), "zstd");
     let (pristine, files) = open(bytes.clone());
-    let place = pristine.blocks(&files[0]).nth(4).unwrap().unwrap().place.unwrap();
+    let place = pristine.blocks(&BlockList::of(&files[0])).nth(4).unwrap().unwrap().place.unwrap();
     bytes[place.offset as usize..][..place.stored as usize].fill(0xa5);
     let (image, files) = open(bytes);
     // Reading the same place again looks like reading on: a worker would decode what follows.

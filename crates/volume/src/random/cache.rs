@@ -13,8 +13,7 @@ use packline_runtime::TaskError;
 
 use super::Core;
 use super::decoder_pool::{Decoded, lock};
-use crate::read::metadata_cache::hash;
-use crate::read::{BlockPlace, ReadError};
+use crate::{ReadError, Unit, spread};
 
 /// Bytes that a cached error counts as.
 const FAULT: usize = 512;
@@ -23,17 +22,17 @@ const RELEASED: usize = 8;
 /// No neighbour.
 const NONE: u32 = u32::MAX;
 
-/// A block as it is asked for. Blocks of an image may overlap, so the position alone does not identify one.
+/// A unit as it is asked for. Units of an image may overlap, so the position alone does not identify one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wanted {
-    pub(super) place: BlockPlace,
-    /// Its decoded length, bytes; `None` for a fragment block.
-    pub(super) length: Option<u32>,
+    pub(super) unit: Unit,
+    /// Whether it has exactly the length that is stated: an own unit.
+    pub(super) exact: bool,
 }
 
 impl Wanted {
     fn hash(&self) -> u64 {
-        hash(self.place.offset)
+        spread(self.unit.offset)
     }
 }
 
@@ -112,7 +111,7 @@ impl Cache {
         Cache { capacity, block_size, state: Mutex::new(state) }
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub(super) fn used(&self) -> usize {
         lock(&self.state).used
     }

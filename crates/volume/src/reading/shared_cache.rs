@@ -1,12 +1,12 @@
-//! Cache of fragment blocks for later files; its decisions depend on the order of the files alone.
+//! Cache of shared units for later files; its decisions depend on the order of the files alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::slot::{Slot, Stage};
-use super::uses::{Distance, FragmentUses, NextUses};
-use crate::read::{BlockPlace, Scratch};
+use super::uses::{Distance, NextUses, SharedUses};
+use crate::{Scratch, Unit};
 
 /// Bytes of memory of a spilled block, rounded up.
 const SPILLED_BYTES: usize = 160;
@@ -15,7 +15,7 @@ const MIN_SPILLED_BYTES: usize = 64 << 10;
 
 /// Keeps the blocks that are needed soonest (Belady's rule), and spills evicted blocks that are needed again. Decided when a use
 /// is planned, so independent of when a block is decoded.
-pub(super) struct FragmentCache {
+pub(super) struct SharedCache {
     /// Most bytes of cached blocks and of the records of spilled ones; one block is cached in any case.
     limit: usize,
     block_size: usize,
@@ -28,7 +28,7 @@ pub(super) struct FragmentCache {
     scratch: Arc<Scratch>,
 }
 
-/// Result of planning a use of a fragment block.
+/// Result of planning a use of a shared unit.
 pub(super) struct Use {
     pub(super) slot: Rc<Slot>,
     /// Whether it has to be decoded.
@@ -44,45 +44,45 @@ pub(super) struct Dropped {
     pub(super) spilled: bool,
 }
 
-impl FragmentCache {
+impl SharedCache {
     /// An empty cache. `limit`: bytes of blocks to keep.
-    pub(super) fn new(limit: usize, block_size: usize, uses: FragmentUses, scratch: Arc<Scratch>) -> FragmentCache {
+    pub(super) fn new(limit: usize, block_size: usize, uses: SharedUses, scratch: Arc<Scratch>) -> SharedCache {
         let (blocks, order, spilled) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        FragmentCache { limit, block_size, uses: uses.into_next(), blocks, order, spilled, scratch }
+        SharedCache { limit, block_size, uses: uses.into_next(), blocks, order, spilled, scratch }
     }
 
-    /// Plans the next use, in the order of the files. `place`: the block's position, if the image has it.
-    pub(super) fn take(&mut self, fragment: u32, place: Option<BlockPlace>) -> Use {
+    /// Plans the next use, in the order of the files. `unit`: the unit, if the image has it.
+    pub(super) fn take(&mut self, key: u32, unit: Option<Unit>) -> Use {
         let next = self.uses.advance();
-        if let Some(slot) = self.take_spilled(fragment, next) {
+        if let Some(slot) = self.take_spilled(key, next) {
             return Use { slot, missing: false, dropped: Vec::new() };
         }
-        let found = self.blocks.remove(&fragment);
+        let found = self.blocks.remove(&key);
         if let Some((distance, _)) = &found {
-            self.order.remove(&(*distance, fragment));
+            self.order.remove(&(*distance, key));
         }
         let missing = found.is_none();
-        let slot = found.map_or_else(|| Rc::new(Slot::of_fragment(place)), |(_, slot)| slot);
+        let slot = found.map_or_else(|| Rc::new(Slot::of_shared(unit)), |(_, slot)| slot);
         let dropped = match next {
-            Some(distance) => self.keep(fragment, distance, &slot),
+            Some(distance) => self.keep(key, distance, &slot),
             None => vec![Dropped { slot: Rc::clone(&slot), spilled: false }],
         };
         Use { slot, missing, dropped }
     }
 
     /// The block, if it was spilled and can be read back.
-    fn take_spilled(&mut self, fragment: u32, next: Option<Distance>) -> Option<Rc<Slot>> {
-        let slot = Rc::clone(self.spilled.get(&fragment)?);
+    fn take_spilled(&mut self, key: u32, next: Option<Distance>) -> Option<Rc<Slot>> {
+        let slot = Rc::clone(self.spilled.get(&key)?);
         let lost = slot.stage() == Stage::Lost;
         if lost || next.is_none() {
-            self.spilled.remove(&fragment);
+            self.spilled.remove(&key);
         }
         (!lost).then_some(slot)
     }
 
-    fn keep(&mut self, fragment: u32, distance: Distance, slot: &Rc<Slot>) -> Vec<Dropped> {
-        self.blocks.insert(fragment, (distance, Rc::clone(slot)));
-        self.order.insert((distance, fragment));
+    fn keep(&mut self, key: u32, distance: Distance, slot: &Rc<Slot>) -> Vec<Dropped> {
+        self.blocks.insert(key, (distance, Rc::clone(slot)));
+        self.order.insert((distance, key));
         slot.set_kept(true);
         let mut dropped = Vec::new();
         while self.blocks.len() > self.capacity() {
@@ -110,13 +110,13 @@ impl FragmentCache {
     fn is_spilled(&self, distance: Distance, slot: &Slot) -> bool {
         let most = (self.limit / 2).max(MIN_SPILLED_BYTES);
         let fits = (self.spilled.len() + 1) * SPILLED_BYTES <= most;
-        fits && distance.is_known() && (slot.is_stored() || self.scratch.has_space())
+        fits && distance.is_known() && (slot.is_plain() || self.scratch.has_space())
     }
 
     /// `slot` is no longer spilled.
-    pub(super) fn forget(&mut self, fragment: u32, slot: &Rc<Slot>) {
-        if self.spilled.get(&fragment).is_some_and(|spilled| Rc::ptr_eq(spilled, slot)) {
-            self.spilled.remove(&fragment);
+    pub(super) fn forget(&mut self, key: u32, slot: &Rc<Slot>) {
+        if self.spilled.get(&key).is_some_and(|spilled| Rc::ptr_eq(spilled, slot)) {
+            self.spilled.remove(&key);
         }
     }
 }
@@ -124,37 +124,34 @@ impl FragmentCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TailPlace;
-    use crate::read::FileData;
-    use crate::read::metadata::MetaPlace;
+    use crate::{ContentPlace, SharedPlace};
     use proptest::prelude::*;
 
-    fn uses(order: &[u32]) -> FragmentUses {
-        let mut uses = FragmentUses::new();
-        for &fragment in order {
-            let tail = Some(TailPlace { fragment, offset: 0 });
-            let words = MetaPlace { block: 0, offset: 0 };
-            uses.note(Some(&FileData { size: 1, sparse: 0, start: 0, blocks: 0, tail, words }));
-            uses.note(None);
+    fn uses(order: &[u32]) -> SharedUses {
+        let mut uses = SharedUses::new();
+        for &unit in order {
+            let tail = Some(SharedPlace { unit, offset: 0 });
+            uses.note(ContentPlace { start: None, blocks: 0, tail });
+            uses.note(ContentPlace { start: None, blocks: 0, tail: None });
         }
         uses
     }
 
     /// Keeps `limit` blocks, without a spill file.
-    fn keeping(limit: usize, uses: FragmentUses) -> FragmentCache {
-        FragmentCache::new(limit * 1000, 1000, uses, Scratch::sized(None, 1000, 1 << 20))
+    fn keeping(limit: usize, uses: SharedUses) -> SharedCache {
+        SharedCache::new(limit * 1000, 1000, uses, Scratch::sized(None, 1000, 1 << 20))
     }
 
-    fn decoded(limit: usize, uses: FragmentUses, order: &[u32]) -> usize {
+    fn decoded(limit: usize, uses: SharedUses, order: &[u32]) -> usize {
         let mut cache = keeping(limit, uses);
-        order.iter().filter(|&&fragment| cache.take(fragment, None).missing).count()
+        order.iter().filter(|&&key| cache.take(key, None).missing).count()
     }
 
     /// The same with a spill file.
-    fn decoded_with_scratch(limit: usize, uses: FragmentUses, order: &[u32]) -> usize {
+    fn decoded_with_scratch(limit: usize, uses: SharedUses, order: &[u32]) -> usize {
         let scratch = Scratch::sized(Some("/nowhere".into()), 1000, 1 << 20);
-        let mut cache = FragmentCache::new(limit * 1000, 1000, uses, scratch);
-        order.iter().filter(|&&fragment| cache.take(fragment, None).missing).count()
+        let mut cache = SharedCache::new(limit * 1000, 1000, uses, scratch);
+        order.iter().filter(|&&key| cache.take(key, None).missing).count()
     }
 
     #[test]
@@ -164,7 +161,7 @@ mod tests {
         // 3 is evicted for 1 and 2, and decoded again once.
         assert_eq!(decoded(2, uses(&order), &order), 4);
         // Evicting the least recently used one would always be wrong.
-        assert_eq!(decoded(2, FragmentUses::new(), &order), 7);
+        assert_eq!(decoded(2, SharedUses::new(), &order), 7);
     }
 
     #[test]
@@ -181,7 +178,7 @@ mod tests {
         let order = [1, 2, 3, 1, 2, 3];
         assert_eq!(decoded_with_scratch(1, uses(&order), &order), 3);
         // It is unknown whether an evicted block is needed again.
-        assert_eq!(decoded_with_scratch(1, FragmentUses::new(), &order), 6);
+        assert_eq!(decoded_with_scratch(1, SharedUses::new(), &order), 6);
         // Records of spilled blocks take memory from the cached ones, and at most half.
         let order: Vec<u32> = (0..2000).chain(0..2000).collect();
         let most = MIN_SPILLED_BYTES / SPILLED_BYTES;
@@ -192,7 +189,7 @@ mod tests {
     fn a_spilled_block_is_forgotten_with_its_last_use() {
         let order = [1, 2, 1, 2];
         let scratch = Scratch::sized(Some("/nowhere".into()), 1000, 1 << 20);
-        let mut cache = FragmentCache::new(1000, 1000, uses(&order), scratch);
+        let mut cache = SharedCache::new(1000, 1000, uses(&order), scratch);
         assert!(cache.take(1, None).missing);
         let second = cache.take(2, None);
         assert!(second.missing && second.dropped[0].spilled && Rc::ptr_eq(&second.dropped[0].slot, &second.slot));

@@ -1,4 +1,4 @@
-//! A file without a name for decoded fragment blocks that exceed the memory.
+//! An unnamed temporary file for decoded shared units that exceed the memory.
 //!
 //! An evicted block that later files need is written once, decoded; each of those files reads its own bytes from here. The file is created
 //! with the first block, and holds no more blocks than are still needed: a slot is reused after the last file of its block. It only saves
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use packline_runtime::unnamed_temp_file;
 
-use super::Image;
+use crate::Facts;
 
 /// Limit of the file relative to the image: larger content compresses so well that decoding it again is cheap, and no small image can fill
 /// a disk.
@@ -65,14 +65,13 @@ pub struct SpilledBlock {
 }
 
 impl Scratch {
-    /// A file in `directory` for blocks of this image, not yet made; without a directory nothing is ever spilled.
-    pub fn new(directory: Option<PathBuf>, image: &Image) -> Arc<Scratch> {
-        let superblock = image.superblock();
-        Scratch::sized(directory, superblock.block_size.bytes(), superblock.bytes_used)
+    /// A file in `directory` for units of this volume, not yet made; without a directory nothing is ever spilled.
+    pub fn new(directory: Option<PathBuf>, facts: &Facts) -> Arc<Scratch> {
+        Scratch::sized(directory, facts.largest_unit as usize, facts.bytes)
     }
 
     /// `block`: maximum size of a block; `image`: size of the image, bytes.
-    pub(super) fn sized(directory: Option<PathBuf>, block: usize, image: u64) -> Arc<Scratch> {
+    pub(crate) fn sized(directory: Option<PathBuf>, block: usize, image: u64) -> Arc<Scratch> {
         let bytes = image.saturating_mul(IMAGES_MOST).max(BYTES_LEAST);
         let most = u32::try_from(bytes / block as u64).unwrap_or(u32::MAX);
         Arc::new(Scratch {
@@ -159,22 +158,23 @@ impl Drop for SpilledBlock {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
+#[allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "for tests")]
 impl Scratch {
     /// Makes further writes fail.
-    pub(super) fn break_writing(&self) {
+    pub fn break_writing(&self) {
         let read_only = File::open("/dev/null").unwrap();
         assert!(self.file.set(Some(read_only)).is_ok(), "nothing has been written yet");
     }
 
     /// Makes reads fail, and leaves no space.
-    pub(super) fn break_reading(&self) {
+    pub fn break_reading(&self) {
         self.file().unwrap().set_len(0).unwrap();
         self.sound.store(false, Ordering::Relaxed);
     }
 
     /// Bytes of the file.
-    pub(super) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.file.get().map_or(0, |file| file.as_ref().map_or(0, |file| file.metadata().unwrap().len()))
     }
 }

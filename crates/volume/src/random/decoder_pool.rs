@@ -7,7 +7,7 @@ use packline_codec::{SlabBuffer, Slabs};
 use packline_runtime::TaskError;
 
 use super::cache::Wanted;
-use crate::read::{BlockDecoder, Image, ReadError};
+use crate::{ReadError, SharedVolume, UnitDecoder, check_length};
 
 /// Locks. A panic elsewhere leaves what these locks guard in a consistent state.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -38,10 +38,10 @@ impl Decoded {
     }
 }
 
-/// Decoders and buffers of one image.
+/// Decoders and buffers of one volume.
 pub(super) struct DecoderPool {
-    image: Image,
-    decoders: Mutex<Vec<BlockDecoder>>,
+    volume: SharedVolume,
+    decoders: Mutex<Vec<Box<dyn UnitDecoder>>>,
     buffers: Arc<Slabs>,
     /// Blocks decoded so far; read by tests.
     pub(super) decoded: AtomicU64,
@@ -49,10 +49,10 @@ pub(super) struct DecoderPool {
 
 impl DecoderPool {
     /// Makes one decoder, to report an error early; others are made on demand.
-    pub(super) fn new(image: &Image, buffers: Arc<Slabs>) -> Result<DecoderPool, ReadError> {
+    pub(super) fn new(volume: &SharedVolume, buffers: Arc<Slabs>) -> Result<DecoderPool, ReadError> {
         Ok(DecoderPool {
-            image: image.clone(),
-            decoders: Mutex::new(vec![BlockDecoder::new(image)?]),
+            volume: SharedVolume::clone(volume),
+            decoders: Mutex::new(vec![volume.decoder()?]),
             buffers,
             decoded: AtomicU64::new(0),
         })
@@ -61,21 +61,20 @@ impl DecoderPool {
     pub(super) fn decode(&self, wanted: Wanted) -> Result<Decoded, ReadError> {
         self.decoded.fetch_add(1, Ordering::Relaxed);
         let idle = lock(&self.decoders).pop();
-        let mut decoder = idle.map_or_else(|| BlockDecoder::new(&self.image), Ok)?;
-        let outcome = self.make(&mut decoder, wanted);
+        let mut decoder = idle.map_or_else(|| self.volume.decoder(), Ok)?;
+        let outcome = self.make(decoder.as_mut(), wanted);
         lock(&self.decoders).push(decoder);
         outcome
     }
 
-    fn make(&self, decoder: &mut BlockDecoder, wanted: Wanted) -> Result<Decoded, ReadError> {
+    fn make(&self, decoder: &mut dyn UnitDecoder, wanted: Wanted) -> Result<Decoded, ReadError> {
         let buffer = self.buffers.take();
         let mut buffer = buffer.map_err(|cause| ReadError::internal(format!("no memory for a block: {cause}")))?;
-        let length = match wanted.length {
-            Some(length) => {
-                decoder.data_into(wanted.place, &mut buffer[..length as usize]).map(|()| length as usize)?
-            }
-            None => decoder.fragment_into(wanted.place, &mut buffer)?,
-        };
+        let most = wanted.unit.length as usize;
+        let length = decoder.decode(wanted.unit, &mut buffer[..most])?;
+        if wanted.exact {
+            check_length(wanted.unit, length, most)?;
+        }
         if length > buffer.len() / 2 {
             return Ok(Decoded::Large(buffer, length));
         }

@@ -51,7 +51,7 @@ impl Pattern {
         self.streak >= SEQUENTIAL_FROM
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub(super) fn asked(&self) -> u64 {
         self.asked
     }

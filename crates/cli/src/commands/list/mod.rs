@@ -14,12 +14,11 @@ use packline_tree::Meta;
 use packline_volume::{Inode, Node, Visit};
 use serde_json::{Map, Value, json};
 
-use crate::args::image::ArchiveArgs;
+use crate::args::image::{ArchiveArgs, refuse_keys};
+use crate::args::keys::OpeningKeys;
 use crate::args::patterns::{self, Exclude};
 use crate::args::text_list::Ending;
 use crate::args::{Command, Invocation};
-#[cfg(feature = "pln")]
-use crate::args::{image::refuse_keys, keys::OpeningKeys};
 use crate::host::names::Names;
 use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
@@ -53,7 +52,6 @@ pub struct List {
     null: bool,
     #[command(flatten)]
     exclude: Exclude,
-    #[cfg(feature = "pln")]
     #[command(flatten)]
     keys: OpeningKeys,
 }
@@ -106,12 +104,8 @@ impl Command for List {
         let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
         let (form, resources) = (self.form(io), io.host.resources());
         let archive = self.place.offset.open(&self.place.image, false, &resources, io)?;
-        #[cfg(feature = "pln")]
         refuse_keys(&archive, invocation)?;
-        #[cfg(not(feature = "pln"))]
-        let _ = invocation;
         let archive = match archive {
-            #[cfg(feature = "pln")]
             Archive::Pln(file) => self.place.offset.open_in_pln(file, &self.keys, &resources, io)?,
             archive => archive,
         };

@@ -12,6 +12,7 @@ pub mod list;
 pub mod mount;
 pub mod pack;
 pub mod recovery;
+pub mod streams;
 #[cfg(feature = "mount")]
 pub mod umount;
 pub mod unpack;

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use libfuzzer_sys::fuzz_target;
 use packline_delta::{DeltaOptions, Error, delta, patch};
 use packline_engine::CancelToken;
-use packline_runtime::{Input, Resources, Sink, Unobserved};
+use packline_runtime::{Input, Resources, Sink, Unobserved, WorkFault};
 use packline_testkit::{Random, hostile};
 
 /// Limit of what a delta makes, bytes.
@@ -43,7 +43,7 @@ fn applied(old: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
             assert_eq!(patched.head.new.hash, *blake3::hash(&out.0).as_bytes());
             Some(out.0)
         }
-        Err(Error::Internal(bug)) => panic!("{bug}"),
+        Err(Error::Work(WorkFault::Internal(bug))) => panic!("{bug}"),
         Err(error) => {
             assert!(!error.to_string().is_empty());
             None

@@ -13,6 +13,7 @@ use packline_pln::{
     Error, Input, Reader, RecordSize, Resources, Sink, Source, Span, Unobserved, Unpacked, WriteOptions, compress,
     decompress, verify,
 };
+use packline_runtime::WorkFault;
 
 /// Limit of content, bytes.
 const ENOUGH: usize = 4 << 20;
@@ -73,7 +74,8 @@ fn as_file(bytes: &[u8]) {
     let input: Arc<dyn Input> = Arc::new(bytes.to_vec());
     let (by_index, read_by_index) = read(Source::At(Arc::clone(&input)));
     let (onwards, read_onwards) = read(Source::Stream(&mut &*bytes));
-    if matches!(read_by_index, Err(Error::Cancelled)) || matches!(read_onwards, Err(Error::Cancelled)) {
+    let cancelled = |read: &Result<Unpacked, Error>| matches!(read, Err(Error::Work(WorkFault::Cancelled)));
+    if cancelled(&read_by_index) || cancelled(&read_onwards) {
         return;
     }
     let by = no_bug(read_by_index);

@@ -6,10 +6,10 @@ use packline_cache::{ContentDigest, KnownBlocks};
 use packline_codec::Outcome;
 use packline_engine::Config;
 use packline_squashfs::read::{
-    BlockDecoder, Event, FileData, FragmentUses, Image, Inode, Node, Opening, Origin, ReadSettings, Reading, Request,
-    Visit, Walk,
+    BlockDecoder, FileData as BlockList, Image, Opening, Origin, ReadSettings,
 };
 use packline_squashfs::{Base, BaseError, BaseSettings, Options};
+use packline_volume::{Event, FileData, Inode, Node, Reading, Request, SharedUses, Visit, Volume, Walk};
 
 use crate::no_bug;
 
@@ -53,12 +53,12 @@ fn promises(visit: &Visit, last: Option<&[u8]>) {
 
 fn entry(image: &Image, visit: &Visit, files: &mut Vec<FileData>) {
     let inode: &Inode = &visit.inode;
-    no_bug(image.xattrs(inode));
-    no_bug(image.export(inode.number));
+    no_bug(Volume::xattrs(image, inode));
+    no_bug(image.numbered(inode.number));
     no_bug(image.resolve(&visit.path));
     match &inode.node {
         Node::File(file) => files.push(file.clone()),
-        Node::Directory(_) => drop(no_bug(image.lookup(inode, b"file"))),
+        Node::Directory(_) => drop(no_bug(Volume::lookup(image, inode, b"file"))),
         _ => {}
     }
 }
@@ -69,9 +69,10 @@ fn blocks(image: &Image, files: &[FileData]) {
     let mut left = BYTES;
     let base = base(image);
     for file in files {
-        for block in image.blocks(file).take(BLOCKS) {
+        let file = BlockList::of(file);
+        for block in image.blocks(&file).take(BLOCKS) {
             let Some(block) = no_bug(block) else { break };
-            assert!(block.length <= image.superblock().block_size.into());
+            assert!(block.length <= u32::from(image.superblock().block_size));
             let Some(place) = block.place.filter(|_| left > 0) else { continue };
             if no_bug(decoder.data(place, block.length, &mut out)).is_some() {
                 assert_eq!(out.len(), block.length as usize);
@@ -110,10 +111,10 @@ fn as_base(image: &Image, base: &Base, content: &[u8]) {
 
 /// Reads ahead without threads; the bytes of a file add up to its size.
 fn in_order(image: &Image, files: Vec<FileData>) {
-    let mut uses = FragmentUses::new();
-    files.iter().for_each(|file| uses.note(Some(file)));
+    let mut uses = SharedUses::new();
+    files.iter().for_each(|file| uses.note(image.content_place(file)));
     let requests = files.into_iter().map(|file| Ok(Request { tag: file.size, weight: 0, file: Some(file) }));
-    let settings = ReadSettings { fragments: 1 << 20, scratch: None, engine: Config::new(0, 1 << 20), watch: None };
+    let settings = ReadSettings { shared: 1 << 20, scratch: None, engine: Config::new(0, 1 << 20), watch: None };
     let Some(mut reading) = no_bug(Reading::new(image, Box::new(requests), uses, &settings)) else { return };
     let mut missing = 0u64;
     let mut left = BYTES;

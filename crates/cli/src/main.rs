@@ -1,16 +1,11 @@
 //! The packline command, and the drop-ins it answers to under their own names.
-#![cfg_attr(
-    not(all(feature = "mount", feature = "bench", feature = "lrz", feature = "pln")),
-    allow(unused, irrefutable_let_patterns, reason = "commands that are left out leave what only they use")
-)]
 
 mod args;
 mod commands;
 mod compat;
 mod dispatch;
 mod host;
-#[cfg(test)]
-#[cfg(all(feature = "mount", feature = "bench", feature = "lrz", feature = "pln"))]
+#[cfg(all(test, feature = "mount"))]
 mod tests;
 mod ui;
 

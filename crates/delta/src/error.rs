@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use packline_runtime::TaskError;
+use packline_runtime::{FormatFault, MemoryFault, Unsupported, WorkFault};
 
 /// One of the files that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,23 +31,10 @@ impl fmt::Display for Side {
 #[non_exhaustive]
 pub enum Error {
     /// The delta is damaged.
-    #[error("at byte {offset}: {what} (expected {expected})")]
-    Corrupt {
-        /// Offset of the faulty part in the delta, bytes.
-        offset: u64,
-        /// Description of the fault.
-        what: String,
-        /// Description of valid content.
-        expected: String,
-    },
-    /// The delta needs something that this program does not have.
-    #[error("{what} (expected {expected})")]
-    Unsupported {
-        /// The feature.
-        what: String,
-        /// Supported values.
-        expected: String,
-    },
+    #[error("{0:#}")]
+    Corrupt(#[from] FormatFault),
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
     /// The old file is not the one that the delta was made for.
     #[error("the delta was made for another file: {what} (expected {expected})")]
     OtherOld {
@@ -74,48 +61,27 @@ pub enum Error {
     /// A temporary file cannot be made, written or read.
     #[error("cannot use a temporary file: {0}")]
     Scratch(#[source] io::Error),
-    /// The memory limit is too low.
-    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
-    Memory {
-        /// Bytes allowed.
-        allowed: u64,
-        /// Minimum that suffices, bytes.
-        needed: u64,
-        /// What needs it.
-        what: String,
-    },
+    #[error(transparent)]
+    Memory(#[from] MemoryFault),
     /// A codec cannot be made or cannot compress.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),
-    /// The cancel token was set.
-    #[error("stopped")]
-    Cancelled,
-    /// A bug in this program.
-    #[error("internal error: {0}")]
-    Internal(String),
+    /// Cancelled, or a bug in this program.
+    #[error(transparent)]
+    Work(#[from] WorkFault),
 }
 
 impl Error {
     pub(crate) fn corrupt(offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
-        Error::Corrupt { offset, what: what.into(), expected: expected.into() }
+        FormatFault::new(offset, what, expected).into()
     }
 
     pub(crate) fn unsupported(what: impl Into<String>, expected: impl Into<String>) -> Error {
-        Error::Unsupported { what: what.into(), expected: expected.into() }
+        Unsupported::new(what, expected).into()
     }
 
     /// The error of reading a file, for `map_err`.
     pub(crate) fn input(side: Side) -> impl Fn(io::Error) -> Error {
         move |cause| Error::Input { side, cause }
-    }
-}
-
-impl TaskError for Error {
-    fn cancelled() -> Error {
-        Error::Cancelled
-    }
-
-    fn internal(what: String) -> Error {
-        Error::Internal(what)
     }
 }

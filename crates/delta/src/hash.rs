@@ -1,7 +1,7 @@
 //! BLAKE3 of whole files.
 
 use packline_engine::CancelToken;
-use packline_runtime::{Input, hex};
+use packline_runtime::{Input, hex, unless_cancelled};
 
 use crate::passes::Passes;
 use crate::{Error, Side};
@@ -12,7 +12,7 @@ const STEP: u64 = 1 << 20;
 /// The hash of a file, in a pass of its own.
 ///
 /// # Errors
-/// [`Error::Input`], [`Error::Cancelled`].
+/// [`Error::Input`], [`Error::Work`].
 pub(crate) fn of_file(
     side: Side,
     input: &dyn Input,
@@ -22,9 +22,7 @@ pub(crate) fn of_file(
     passes.begin("hashing", input.size());
     let (mut hasher, mut bytes, mut at) = (blake3::Hasher::new(), Vec::new(), 0);
     while at < input.size() {
-        if cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
+        unless_cancelled(cancel)?;
         bytes.resize((input.size() - at).min(STEP) as usize, 0);
         input.read_at(at, &mut bytes).map_err(Error::input(side))?;
         hasher.update(&bytes);

@@ -1,6 +1,6 @@
 //! Progress: each pass over a file is counted by itself.
 
-use packline_runtime::memory::{MapPlan, MemoryPlan, Shortage};
+use packline_runtime::memory::{MapPlan, MemoryPlan};
 use packline_runtime::{Observer, Pass, Progress, Resources};
 
 use crate::Error;
@@ -28,12 +28,7 @@ impl<'o> Passes<'o> {
         what: &str,
         resources: &Resources,
     ) -> Result<MapPlan, Error> {
-        let granted = resources.grant(demand, self.observer);
-        let granted = granted.map_err(|Shortage { allowed, needed }| Error::Memory {
-            allowed,
-            needed,
-            what: what.to_string(),
-        })?;
+        let granted = resources.grant(demand, self.observer).map_err(|shortage| shortage.of(what))?;
         Ok(granted.in_flight(window.saturating_mul(granted.workers.max(1) as u64)))
     }
 

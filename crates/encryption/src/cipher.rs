@@ -7,6 +7,8 @@ use aes_gcm::aead::AeadInOut;
 use aes_gcm::{Aes256Gcm, KeyInit};
 use zeroize::{Zeroize, Zeroizing};
 
+use packline_runtime::TaskError;
+
 use crate::Error;
 use crate::format::{ChunkSize, HEADER, KEY_CHECK, TAG};
 
@@ -109,14 +111,14 @@ impl PayloadKey {
     /// Seals a chunk in place: the content stands between room for the header and room for the tag.
     ///
     /// # Errors
-    /// [`Error::Internal`].
+    /// [`Error::Work`].
     pub(crate) fn seal(&self, number: u64, last: bool, chunk: &mut [u8]) -> Result<(), Error> {
         let length = chunk.len() - HEADER - TAG;
         chunk[..HEADER].copy_from_slice(&header(length, last));
         let (header, rest) = chunk.split_at_mut(HEADER);
         let (content, place) = rest.split_at_mut(length);
         let sealed = self.0.encrypt_inout_detached((&nonce(number, last)).into(), header, content.into());
-        place.copy_from_slice(&sealed.map_err(|_| Error::Internal("a chunk that cannot be sealed".into()))?);
+        place.copy_from_slice(&sealed.map_err(|_| Error::internal("a chunk that cannot be sealed".into()))?);
         Ok(())
     }
 

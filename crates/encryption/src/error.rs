@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use packline_runtime::TaskError;
+use packline_runtime::{FormatFault, MemoryFault, Unsupported, WorkFault};
 
 use crate::MadeFor;
 
@@ -38,25 +38,15 @@ impl fmt::Display for Part {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A part of the file is invalid: damaged, or not what was written.
-    #[error("{part}, at byte {offset}: {what} (expected {expected})")]
+    #[error("{part}, {fault:#}")]
     Corrupt {
         /// Which part.
         part: Part,
-        /// Its offset in the file, bytes.
-        offset: u64,
-        /// The fault.
-        what: String,
-        /// Valid content.
-        expected: String,
+        /// The fault, with the part's offset in the file.
+        fault: FormatFault,
     },
-    /// A feature of the file is not supported.
-    #[error("{what} (expected {expected})")]
-    Unsupported {
-        /// The feature.
-        what: String,
-        /// Supported values.
-        expected: String,
-    },
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
     /// No key was given.
     #[error("encrypted for {0}, and no key was given")]
     NoKey(MadeFor),
@@ -71,7 +61,7 @@ pub enum Error {
     WrongPassphraseOf(String),
     /// A passphrase of the file costs more than is allowed.
     #[error("a passphrase that takes scrypt with 2^{found} (expected up to 2^{most})")]
-    Work {
+    WorkFactor {
         /// Binary logarithm of the work factor.
         found: u8,
         /// Its limit.
@@ -91,30 +81,19 @@ pub enum Error {
     /// The output could not be written.
     #[error("cannot write: {0}")]
     Output(#[source] io::Error),
-    /// The memory limit is too low.
-    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
-    Memory {
-        /// Bytes allowed.
-        allowed: u64,
-        /// Minimum that suffices, bytes.
-        needed: u64,
-        /// What needs it.
-        what: String,
-    },
+    #[error(transparent)]
+    Memory(#[from] MemoryFault),
     /// The system has no randomness.
     #[error("no random bytes for a key: {0}")]
     Randomness(String),
-    /// The cancel token was set.
-    #[error("stopped")]
-    Cancelled,
-    /// A bug in this program.
-    #[error("internal error: {0}")]
-    Internal(String),
+    /// Cancelled, or a bug in this program.
+    #[error(transparent)]
+    Work(#[from] WorkFault),
 }
 
 impl Error {
     pub(crate) fn corrupt(part: Part, offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
-        Error::Corrupt { part, offset, what: what.into(), expected: expected.into() }
+        Error::Corrupt { part, fault: FormatFault::new(offset, what, expected) }
     }
 
     pub(crate) fn key(what: impl Into<String>, expected: impl Into<String>) -> Error {
@@ -149,15 +128,5 @@ impl Error {
             Some(Err(other)) => Err(io::Error::new(kind, other)),
             None => Err(kind.into()),
         }
-    }
-}
-
-impl TaskError for Error {
-    fn cancelled() -> Error {
-        Error::Cancelled
-    }
-
-    fn internal(what: String) -> Error {
-        Error::Internal(what)
     }
 }

@@ -36,14 +36,14 @@ fn workers(resources: &Resources, chunk: ChunkSize) -> usize {
 /// The map that seals or opens batches.
 ///
 /// # Errors
-/// [`Error::Internal`] if threads cannot be started.
+/// [`Error::Work`] if threads cannot be started.
 pub(crate) fn start<T: Task<Error = Error>>(
     task: T,
     resources: &Resources,
     chunk: ChunkSize,
 ) -> Result<OrderedMap<T>, Error> {
     let workers = workers(resources, chunk);
-    resources.map(task, MapPlan { workers, window: window(workers, chunk) })
+    Ok(resources.map(task, MapPlan { workers, window: window(workers, chunk) })?)
 }
 
 /// Bytes that sealing, or opening, takes beside what makes or reads the content.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use packline_runtime::zeros;
-use packline_squashfs::read::{CheckScope, Event, FileData, FragmentUses, Reading, Request};
+use packline_volume::{CheckScope, Event, FileData, Reading, Request, SharedUses};
 
 use crate::follow::regular_file;
 use crate::read_plan::read_settings;
@@ -25,11 +25,11 @@ pub fn cat(
 ) -> Result<(), Error> {
     let image = &image.checked(CheckScope::IfAllWasRead);
     let files: Vec<FileData> = paths.iter().map(|path| regular_file(image, path)).collect::<Result<_, _>>()?;
-    let mut uses = FragmentUses::new();
-    files.iter().for_each(|file| uses.note(Some(file)));
+    let mut uses = SharedUses::new();
+    files.iter().for_each(|file| uses.note(image.volume.content_place(file)));
     let requests = files.into_iter().enumerate().map(|(tag, file)| Ok(Request { tag, file: Some(file), weight: 0 }));
-    let settings = read_settings(&image.image, resources, 0)?;
-    let reading = Reading::new(&image.image, Box::new(requests), uses, &settings);
+    let settings = read_settings(&image.volume, resources, 0)?;
+    let reading = Reading::new(&image.volume, Box::new(requests), uses, &settings);
     let mut writing = Writing { image, paths, at: 0, out, display_path };
     writing.all(reading.map_err(|cause| image.fault(cause))?)?;
     image.compare_data(resources)
@@ -64,7 +64,7 @@ impl Writing<'_> {
         self.out.flush().map_err(|cause| self.refused(cause))
     }
 
-    fn fault(&self, cause: packline_squashfs::read::ReadError) -> Error {
+    fn fault(&self, cause: packline_volume::ReadError) -> Error {
         self.image.fault_at(self.paths.get(self.at).map_or(b"", Vec::as_slice), cause)
     }
 

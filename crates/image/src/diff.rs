@@ -19,8 +19,7 @@ mod stream;
 use std::io;
 use std::path::PathBuf;
 
-use packline_squashfs::Superblock;
-use packline_squashfs::read::FragmentCounts;
+use packline_volume::SharedCounts;
 
 pub use difference::{Difference, What};
 
@@ -122,10 +121,8 @@ pub struct DiffSummary {
     pub common: u64,
     /// Bytes of content compared, holes included, of one side.
     pub compared_bytes: u64,
-    /// The superblocks, if both trees are in images.
-    pub superblocks: Option<(Superblock, Superblock)>,
-    /// Fragment blocks decoded, of the old and of the new tree.
-    pub fragments: [FragmentCounts; 2],
+    /// Shared units decoded, of the old and of the new tree.
+    pub fragments: [SharedCounts; 2],
 }
 
 /// Compares two trees and passes each difference to `found`, which returns whether to continue.
@@ -145,8 +142,6 @@ pub fn diff(
             expected: "two images".to_string(),
         });
     }
-    let superblocks = old.image().zip(new.image());
-    let superblocks = superblocks.map(|(old, new)| (old.image.superblock().clone(), new.image.superblock().clone()));
     let planner = Planner::new(&old, &new, request)?;
     let comparison = Comparison::new(&old, &new, request, planner)?;
     let mut stopped = false;
@@ -161,5 +156,5 @@ pub fn diff(
             .filter_map(Side::image)
             .try_for_each(|image| image.compare_data(&request.resources))?;
     }
-    Ok(DiffSummary { superblocks, ..summary })
+    Ok(summary)
 }

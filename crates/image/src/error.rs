@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
-use packline_squashfs::read::ReadError;
+use packline_volume::ReadError;
 
 /// Why an operation failed. Under the name of an output there is then what was there before.
 #[derive(Debug, thiserror::Error)]

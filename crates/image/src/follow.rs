@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use packline_runtime::escape::Escape;
-use packline_squashfs::read::{FileData, Image, Inode, Node, ReadError};
+use packline_volume::{FileData, Inode, Node, ReadError, SharedVolume};
 
 use crate::{Error, OpenedImage};
 
@@ -19,7 +19,7 @@ pub(crate) fn regular_file(image: &OpenedImage, path: &[u8]) -> Result<FileData,
         what: format!("{}: {}: {what}", image.display_path.escaped(), path.escaped()),
         expected: "the path of a regular file in the image".to_string(),
     };
-    match follow(&image.image, path).map_err(|cause| image.fault_at(path, cause))? {
+    match follow(&image.volume, path).map_err(|cause| image.fault_at(path, cause))? {
         Followed::Missing => Err(refused("there is no such entry")),
         Followed::TooManyLinks => Err(refused("too many symbolic links on the way")),
         Followed::Found(inode) => match inode.node {
@@ -45,8 +45,8 @@ pub(crate) enum Followed {
 ///
 /// # Errors
 /// A directory or inode cannot be read.
-pub(crate) fn follow(image: &Image, path: &[u8]) -> Result<Followed, ReadError> {
-    let mut way = Way { image, above: Vec::new(), at: image.inode(image.root())?, links: 0, rest: VecDeque::new() };
+pub(crate) fn follow(volume: &SharedVolume, path: &[u8]) -> Result<Followed, ReadError> {
+    let mut way = Way { volume, above: Vec::new(), at: volume.inode(volume.root())?, links: 0, rest: VecDeque::new() };
     way.put(path);
     while let Some(name) = way.rest.pop_front() {
         match way.step(&name)? {
@@ -65,7 +65,7 @@ enum Step {
 }
 
 struct Way<'i> {
-    image: &'i Image,
+    volume: &'i SharedVolume,
     /// The directories above the current one.
     above: Vec<Inode>,
     at: Inode,
@@ -94,8 +94,8 @@ impl Way<'_> {
             }
             return Ok(Step::Went);
         }
-        let Some(entry) = self.image.lookup(&self.at, name)? else { return Ok(Step::Nowhere) };
-        let found = self.image.entry_inode(&entry)?;
+        let Some(entry) = self.volume.lookup(&self.at, name)? else { return Ok(Step::Nowhere) };
+        let found = self.volume.entry_inode(&entry)?;
         match &found.node {
             Node::Symlink(target) => Ok(self.go(target)),
             _ => {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Seek, SeekFrom};
 
 use packline_runtime::seek_position;
-use packline_squashfs::read::{Files, OpenFile, RandomSettings};
+use packline_volume::{Files, OpenFile, RandomSettings};
 
 use crate::follow::regular_file;
 use crate::{Error, OpenedImage};
@@ -27,8 +27,8 @@ impl ImageFile {
         let data = regular_file(image, path)?;
         // Two blocks are kept in any case: of data and of tail ends.
         let settings = RandomSettings { workers: 0, cache: 0, ahead: 0 };
-        let files = Files::new(&image.image, settings).map_err(|cause| image.fault_at(path, cause))?;
-        let (file, block_size) = (files.open(&data), u64::from(image.image.superblock().block_size));
+        let files = Files::new(&image.volume, settings).map_err(|cause| image.fault_at(path, cause))?;
+        let (file, block_size) = (files.open(&data), u64::from(image.volume.facts().block_size));
         let (image, path) = (image.clone(), path.to_vec());
         Ok(ImageFile { files, file, block_size, position: 0, scratch: Vec::new(), image, path })
     }

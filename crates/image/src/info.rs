@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use packline_runtime::Unsupported;
 use packline_squashfs::Superblock;
-use packline_squashfs::read::{InodeRef, Node, ReadError, TablePlace, Walk};
+use packline_squashfs::read::TablePlace;
+use packline_volume::{Inode, Node, NodeId, ReadError, SharedVolume, Walk};
 
 use crate::{Error, OpenedImage};
 
@@ -46,9 +48,9 @@ pub struct TreeCounts {
     pub content_bytes: u64,
     /// Bytes in holes, by the inodes.
     pub sparse_bytes: u64,
-    /// Data blocks, holes included, referenced by files.
+    /// Blocks of files of their own, holes included.
     pub blocks: u64,
-    /// Files whose tail end is in a fragment block.
+    /// Files that end in a unit shared with other files.
     pub tail_ends: u64,
 }
 
@@ -57,8 +59,8 @@ impl ImageInfo {
     pub fn of(image: &OpenedImage) -> ImageInfo {
         ImageInfo {
             superblock: image.image.superblock().clone(),
-            codec: image.image.codec().to_string(),
-            origin: image.image.origin(),
+            codec: image.volume.facts().codec.clone(),
+            origin: image.volume.facts().origin,
             tables: image.image.table_places(),
         }
     }
@@ -72,19 +74,19 @@ impl TreeCounts {
     pub fn of(image: &OpenedImage) -> Result<TreeCounts, Error> {
         let mut counts = TreeCounts::default();
         let mut shared = BTreeSet::new();
-        for visit in Walk::new(&image.image, image.image.root(), Vec::new()) {
+        for visit in Walk::new(&image.volume, image.volume.root(), Vec::new()) {
             let visit = visit.map_err(|(path, cause)| image.fault_at(&path, cause))?;
-            counts.add(&visit.inode, &mut shared);
+            counts.add(&image.volume, &visit.inode, &mut shared);
             if shared.len() > SHARED_MOST {
                 let what = format!("more than {SHARED_MOST} files with several names");
                 let expected = format!("{SHARED_MOST} at most, to count each once");
-                return Err(image.fault_at(&visit.path, ReadError::Unsupported { what, expected }));
+                return Err(image.fault_at(&visit.path, ReadError::Unsupported(Unsupported { what, expected })));
             }
         }
         Ok(counts)
     }
 
-    fn add(&mut self, inode: &packline_squashfs::read::Inode, shared: &mut BTreeSet<InodeRef>) {
+    fn add(&mut self, volume: &SharedVolume, inode: &Inode, shared: &mut BTreeSet<NodeId>) {
         let directory = matches!(inode.node, Node::Directory(_));
         if inode.links > 1 && !directory && !shared.insert(inode.at) {
             self.hard_links += 1;
@@ -97,8 +99,9 @@ impl TreeCounts {
                 self.files += 1;
                 self.content_bytes = self.content_bytes.saturating_add(file.size);
                 self.sparse_bytes = self.sparse_bytes.saturating_add(file.sparse);
-                self.blocks = self.blocks.saturating_add(file.blocks);
-                self.tail_ends += u64::from(file.tail.is_some());
+                let place = volume.content_place(file);
+                self.blocks = self.blocks.saturating_add(place.blocks);
+                self.tail_ends += u64::from(place.tail.is_some());
             }
             Node::Symlink(_) => self.symlinks += 1,
             Node::BlockDevice(_) | Node::CharDevice(_) => self.devices += 1,

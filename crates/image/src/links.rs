@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use packline_squashfs::read::{Inode, InodeRef, Node, ReadError};
+use packline_runtime::Unsupported;
 use packline_tree::Bytes;
+use packline_volume::{Inode, Node, NodeId, ReadError};
 
 /// Memory for names of files with several names, if memory is not limited, bytes: a few bytes of an image can cause any amount.
 const LINKS: u64 = 128 << 20;
@@ -17,7 +18,7 @@ pub fn link_bytes(limit: Option<u64>) -> u64 {
 
 /// The first names of inodes with several, until all have been met: some 100 bytes and the path for each.
 pub struct Links {
-    names: BTreeMap<InodeRef, (Bytes, u32)>,
+    names: BTreeMap<NodeId, (Bytes, u32)>,
     /// Memory left for names, bytes.
     left: u64,
 }
@@ -52,7 +53,7 @@ impl Links {
         let Some(left) = self.left.checked_sub(cost(path)) else {
             let what = "more files with several names than there is memory to remember their names".to_string();
             let expected = "more memory allowed, or hard links written as files".to_string();
-            return Err(ReadError::Unsupported { what, expected });
+            return Err(ReadError::Unsupported(Unsupported { what, expected }));
         };
         self.left = left;
         self.names.insert(inode.at, (path.to_vec(), inode.links - 1));

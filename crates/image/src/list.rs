@@ -1,6 +1,6 @@
 //! The selected entries of an image, with all attributes of a listing.
 
-use packline_squashfs::read::Visit;
+use packline_volume::Visit;
 
 use crate::{Error, OpenedImage, SelectedWalk, Selection};
 
@@ -15,7 +15,7 @@ pub struct ImageEntries<'s> {
 impl<'s> ImageEntries<'s> {
     /// The entries of `image` in `selection`.
     pub fn new(image: &'s OpenedImage, selection: &'s Selection) -> ImageEntries<'s> {
-        ImageEntries { image, walk: SelectedWalk::new(&image.image, selection).without_leading() }
+        ImageEntries { image, walk: SelectedWalk::new(&image.volume, selection).without_leading() }
     }
 }
 

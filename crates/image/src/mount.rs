@@ -23,9 +23,8 @@ use std::time::Duration;
 
 use fuser::{BackgroundSession, Config, Session, SessionACL};
 use packline_runtime::escape::Escape;
-use packline_squashfs::BlockSize;
-use packline_squashfs::read::{Files, Inode, Node, RandomSettings};
 use packline_tree::threads::{refused as no_thread, startable};
+use packline_volume::{Files, Inode, Node, RandomSettings};
 use rustix::io::Errno;
 
 pub use attach::Unmounter;
@@ -130,9 +129,9 @@ pub struct Mounted {
 pub fn mount(image: OpenedImage, request: &MountRequest) -> Result<Mounted, Error> {
     let plan = plan(&image, request)?;
     let source = request.source_name.clone().unwrap_or_else(|| attach::source_name(&image.display_path));
-    let block_size = image.image.superblock().block_size;
+    let block_size = image.volume.facts().block_size;
     let answer = u64::from(block_size).clamp(ANSWERS.0, ANSWERS.1);
-    let files = Files::new(&image.image, settings(request, &plan, block_size)).map_err(|cause| image.fault(cause))?;
+    let files = Files::new(&image.volume, settings(request, &plan, block_size)).map_err(|cause| image.fault(cause))?;
     let (teller, faults) = sync_channel(FAULTS);
     let files = Arc::new(files);
     let root = root_of(&image, &request.subdir)?;
@@ -173,7 +172,7 @@ fn root_of(image: &OpenedImage, subdir: &[u8]) -> Result<Inode, Error> {
         what: format!("{}: {what}", subdir.escaped()),
         expected: "the path of a directory in the image".to_string(),
     };
-    match follow(&image.image, subdir).map_err(|cause| image.fault_at(subdir, cause))? {
+    match follow(&image.volume, subdir).map_err(|cause| image.fault_at(subdir, cause))? {
         Followed::Missing => Err(refused("there is no such entry")),
         Followed::TooManyLinks => Err(refused("too many symbolic links on the way")),
         Followed::Found(inode) => match inode.node {
@@ -187,9 +186,9 @@ fn root_of(image: &OpenedImage, subdir: &[u8]) -> Result<Inode, Error> {
 fn plan(image: &OpenedImage, request: &MountRequest) -> Result<ReadPlan, Error> {
     // Each thread decodes; those that answer gather at most one answer besides.
     let threads = 2 * request.resources.workers.max(1);
-    let numbers = request.resources.memory.map_or(0, |limit| numbers::memory(&image.image, limit));
+    let numbers = request.resources.memory.map_or(0, |limit| numbers::memory(&image.volume, limit));
     let besides = threads as u64 / 2 * ANSWERS.1 + numbers;
-    let mut plan = ReadDemand::new(&image.image, threads, request.resources.memory, besides).plan()?;
+    let mut plan = ReadDemand::new(&image.volume, threads, request.resources.memory, besides).plan()?;
     // The session itself has a thread too, and one answers at least.
     let Some(startable @ 1..) = startable(plan.workers.max(1) + 1).checked_sub(1) else {
         return Err(refused(&request.point, no_thread(&std::io::ErrorKind::WouldBlock.into())));
@@ -203,12 +202,12 @@ fn answering(plan: &ReadPlan) -> usize {
     plan.workers.div_ceil(2).max(1)
 }
 
-fn settings(request: &MountRequest, plan: &ReadPlan, block_size: BlockSize) -> RandomSettings {
+fn settings(request: &MountRequest, plan: &ReadPlan, block_size: u32) -> RandomSettings {
     let workers = plan.workers - answering(plan).min(plan.workers);
     let cache = plan.window + plan.fragments;
     // Without a limit a mount, which stays, takes less than a command that ends.
     let cache = if request.resources.memory.is_some() { cache } else { cache.min(CACHE) };
-    let ahead = AHEAD.max(BLOCKS_AHEAD * request.resources.workers * block_size.bytes());
+    let ahead = AHEAD.max(BLOCKS_AHEAD * request.resources.workers * block_size as usize);
     RandomSettings { workers, cache, ahead: ahead.min(cache / 2) }
 }
 

@@ -4,16 +4,19 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use packline_runtime::FileStamp;
-use packline_squashfs::read::{CheckScope, Image, Input, Opening, Origin, ReadError};
+use packline_runtime::{FileStamp, Input};
+use packline_squashfs::read::{Image, Opening, Origin};
 use packline_squashfs::verify::{Examiner, Finding};
+use packline_volume::{CheckScope, ReadError, SharedVolume, ToVolume};
 
 use crate::{Error, FileIdentity, ImageEntries, ImageFile, ImageInfo, Resources, Selection, cat, verify};
 
 /// An open image and its name in messages.
 #[derive(Debug, Clone)]
 pub struct OpenedImage {
-    /// The image.
+    /// What all operations read the image through.
+    pub volume: SharedVolume,
+    /// The tables of the container, for what shows them.
     pub image: Image,
     /// Its path as the user gave it.
     pub display_path: PathBuf,
@@ -34,7 +37,7 @@ impl OpenedImage {
     ) -> Result<OpenedImage, ReadError> {
         let stamp = input.stamp();
         let image = Image::open(input, Opening { origin, metadata_cache })?;
-        Ok(OpenedImage { image, display_path, stamp })
+        Ok(OpenedImage { volume: image.to_volume(), image, display_path, stamp })
     }
 
     /// The entries that a selection names, in the order of their paths. An error concerns one entry; the others follow.
@@ -74,15 +77,16 @@ impl OpenedImage {
     /// The same image, for [`OpenedImage::compare_data`] after its contents have been read.
     #[must_use]
     pub fn checked(&self, scope: CheckScope) -> OpenedImage {
-        OpenedImage { image: self.image.checked(scope), ..self.clone() }
+        let image = self.image.checked(scope);
+        OpenedImage { volume: image.to_volume(), image, ..self.clone() }
     }
 
-    /// Compares the data with the checksum in the record of the image: see [`Image::compare_data`].
+    /// Compares the data with the checksum in the record of the image: see [`Volume::compare_data`](packline_volume::Volume::compare_data).
     ///
     /// # Errors
     /// [`Error::Read`] if the data is damaged or cannot be read, or if cancelled.
     pub fn compare_data(&self, resources: &Resources) -> Result<(), Error> {
-        self.image.compare_data(&resources.cancel).map_err(|cause| self.fault(cause))
+        self.volume.compare_data(&resources.cancel).map_err(|cause| self.fault(cause))
     }
 
     /// Superblock, codec and tables.

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use packline_runtime::zeros;
-use packline_squashfs::read::{CheckScope, Event, FragmentUses, Inode, Node, ReadError, Reading, Request, Visit};
+use packline_runtime::{Unsupported, zeros};
 use packline_tree::{Bytes, Entry, PSEUDO_DATA_HEAD, PseudoData, Xattr, pseudo_definition};
+use packline_volume::{CheckScope, Event, Inode, Node, ReadError, Reading, Request, SharedUses, Visit};
 
 use crate::links::{Links, link_bytes};
 use crate::read_plan::read_settings;
@@ -49,16 +49,16 @@ pub fn pseudo_out(
     let links = link_bytes(request.resources.memory);
     let mut definitions =
         Definitions { image, request, links: Links::new(links), offset: 0, empty: EmptyXattrs::default() };
-    let mut uses = FragmentUses::new();
-    for visit in SelectedWalk::new(&image.image, request.selection) {
+    let mut uses = SharedUses::new();
+    for visit in SelectedWalk::new(&image.volume, request.selection) {
         let visit = visit.map_err(|(path, cause)| image.fault_at(&path, cause))?;
         let lines = definitions.lines(&visit, &mut uses).map_err(|cause| image.fault_at(&visit.path, cause))?;
         out.write_all(&lines).map_err(refused)?;
     }
     out.write_all(PSEUDO_DATA_HEAD).map_err(refused)?;
-    let settings = read_settings(&image.image, request.resources, links)?;
-    let files = Files { walk: SelectedWalk::new(&image.image, request.selection), links: Links::new(links) };
-    let reading = Reading::new(&image.image, Box::new(files), uses, &settings);
+    let settings = read_settings(&image.volume, request.resources, links)?;
+    let files = Files { walk: SelectedWalk::new(&image.volume, request.selection), links: Links::new(links) };
+    let reading = Reading::new(&image.volume, Box::new(files), uses, &settings);
     let mut reading = reading.map_err(|cause| image.fault(cause))?;
     let mut path = Bytes::new();
     while let Some(event) = reading.next_event().map_err(|cause| image.fault_at(&path, cause))? {
@@ -88,14 +88,14 @@ struct Definitions<'d> {
 }
 
 impl Definitions<'_> {
-    fn lines(&mut self, Visit { path, inode }: &Visit, uses: &mut FragmentUses) -> Result<Bytes, ReadError> {
+    fn lines(&mut self, Visit { path, inode }: &Visit, uses: &mut SharedUses) -> Result<Bytes, ReadError> {
         let link = self.links.earlier(inode, path)?;
-        let xattrs = if link.is_none() { self.image.image.xattrs(inode)? } else { Vec::new() };
+        let xattrs = if link.is_none() { self.image.volume.xattrs(inode)? } else { Vec::new() };
         let kept = xattrs.into_iter().filter(|xattr| (self.request.keeps_xattr)(&xattr.name));
         let xattrs = kept.filter(|xattr| !self.empty.take(path, xattr)).collect();
         let mut data = PseudoData { offset: self.offset, sparse: false };
         if let (Node::File(file), None) = (&inode.node, &link) {
-            uses.note(Some(file));
+            uses.note(self.image.volume.content_place(file));
             data.sparse = file.sparse > 0;
             let end = self.offset.checked_add(file.size).filter(|end| i64::try_from(*end).is_ok());
             self.offset =
@@ -123,7 +123,7 @@ impl EmptyXattrs {
 }
 
 fn unsupported(what: &str, expected: &str) -> ReadError {
-    ReadError::Unsupported { what: what.to_string(), expected: expected.to_string() }
+    Unsupported::new(what, expected).into()
 }
 
 /// The files under the first of their names.

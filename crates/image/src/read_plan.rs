@@ -2,8 +2,7 @@
 
 use packline_engine::Config;
 use packline_runtime::memory::{Grant, MemoryPlan, Shortage};
-use packline_squashfs::BlockSize;
-use packline_squashfs::read::{Image, ReadSettings};
+use packline_volume::{ReadSettings, SharedVolume};
 
 use crate::{Error, Resources};
 
@@ -33,8 +32,8 @@ pub struct ReadDemand {
     pub workers: usize,
     /// Bytes that the process may have resident, at most; `None` for no limit.
     pub limit: Option<u64>,
-    /// Block size, bytes.
-    pub block_size: BlockSize,
+    /// Size of the largest unit, bytes.
+    pub block_size: u32,
     /// Bytes that the decoder of one worker takes.
     pub decoder: u64,
     /// Bytes that the command holds besides (a plan of the tree, output buffers).
@@ -55,11 +54,10 @@ pub struct ReadPlan {
 }
 
 impl ReadDemand {
-    /// What reading this image takes. `besides`: bytes that the command holds itself.
-    pub fn new(image: &Image, workers: usize, limit: Option<u64>, besides: u64) -> ReadDemand {
-        let block_size = image.superblock().block_size;
-        let decoder = image.codec().footprint(block_size.bytes()).decoder as u64;
-        ReadDemand { workers, limit, block_size, decoder, besides }
+    /// What reading this volume takes. `besides`: bytes that the command holds itself.
+    pub fn new(volume: &SharedVolume, workers: usize, limit: Option<u64>, besides: u64) -> ReadDemand {
+        let facts = volume.facts();
+        ReadDemand { workers, limit, block_size: facts.largest_unit, decoder: facts.decoder, besides }
     }
 
     /// The same where the caller decodes too instead of waiting, if `engine` says so, and has a decoder as well.
@@ -133,11 +131,11 @@ impl ReadDemand {
 }
 
 impl ReadPlan {
-    /// Settings of a [`Reading`](packline_squashfs::read::Reading); a requested window is an upper bound.
+    /// Settings of a [`Reading`](packline_volume::Reading); a requested window is an upper bound.
     pub(crate) fn settings(&self, resources: &Resources) -> ReadSettings {
         let asked = resources.window.map_or(usize::MAX, |window| usize::try_from(window).unwrap_or(usize::MAX));
         ReadSettings {
-            fragments: self.fragments,
+            shared: self.fragments,
             scratch: resources.scratch.clone(),
             engine: resources.engine.sized(self.workers, self.window.min(asked), &resources.cancel),
             watch: None,
@@ -149,8 +147,8 @@ impl ReadPlan {
 ///
 /// # Errors
 /// [`Error::Memory`] if the limit is too small.
-pub(crate) fn read_settings(image: &Image, resources: &Resources, besides: u64) -> Result<ReadSettings, Error> {
-    let demand = ReadDemand::new(image, resources.workers, resources.memory, besides);
+pub(crate) fn read_settings(volume: &SharedVolume, resources: &Resources, besides: u64) -> Result<ReadSettings, Error> {
+    let demand = ReadDemand::new(volume, resources.workers, resources.memory, besides);
     Ok(demand.helped(&resources.engine).plan()?.settings(resources))
 }
 
@@ -171,7 +169,7 @@ mod tests {
     use super::*;
 
     fn demand(workers: usize, limit: Option<u64>) -> ReadDemand {
-        ReadDemand { workers, limit, block_size: BlockSize::default(), decoder: 1 << 20, besides: 1 << 20 }
+        ReadDemand { workers, limit, block_size: 128 << 10, decoder: 1 << 20, besides: 1 << 20 }
     }
 
     #[test]

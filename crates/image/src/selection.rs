@@ -1,8 +1,8 @@
 //! Selects entries of an image by patterns to include and to exclude.
 
 use packline_runtime::escape::Escape;
-use packline_squashfs::read::{Image, InodeRef, NodeType, ReadError, Visit, Walk};
 use packline_tree::{Bytes, PathFilter, Pattern, Patterns};
+use packline_volume::{NodeId, NodeType, ReadError, SharedVolume, Visit, Walk};
 
 use crate::Error;
 
@@ -128,14 +128,14 @@ pub struct SelectedWalk<'s> {
 }
 
 impl<'s> SelectedWalk<'s> {
-    /// Walks an image from its root.
-    pub fn new(image: &Image, selection: &'s Selection) -> SelectedWalk<'s> {
-        SelectedWalk::below(image, image.root(), selection)
+    /// Walks a volume from its root.
+    pub fn new(volume: &SharedVolume, selection: &'s Selection) -> SelectedWalk<'s> {
+        SelectedWalk::below(volume, volume.root(), selection)
     }
 
     /// Walks the content of one directory, as if it were the root.
-    pub fn below(image: &Image, directory: InodeRef, selection: &'s Selection) -> SelectedWalk<'s> {
-        let walk = Walk::new(image, directory, Vec::new());
+    pub fn below(volume: &SharedVolume, directory: NodeId, selection: &'s Selection) -> SelectedWalk<'s> {
+        let walk = Walk::new(volume, directory, Vec::new());
         SelectedWalk { walk, selection, waiting: Vec::new(), held: Vec::new(), leading: true, inside: None }
     }
 

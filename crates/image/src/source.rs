@@ -12,10 +12,11 @@ mod order;
 use std::sync::Arc;
 
 use packline_runtime::escape::Escape;
-use packline_squashfs::read::{
-    DecodedBlocks, FileData, FragmentUses, InodeRef, ReadError, ReadSettings, Reading, Request,
-};
+use packline_runtime::{FormatFault, TaskError, Unsupported};
 use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, KeepRule, Source};
+use packline_volume::{
+    DecodedBlocks, FileData, NodeId, ReadError, ReadSettings, Reading, Request, SharedUses, SharedVolume,
+};
 
 use crate::links::link_bytes;
 use crate::{OpenedImage, Resources};
@@ -66,9 +67,9 @@ enum Current {
     /// There is none.
     Nothing,
     /// Nothing of it has been read.
-    Unread { at: InodeRef, file: FileData },
+    Unread { at: NodeId, file: FileData },
     /// In the reading of the entries.
-    InEntries { at: InodeRef, content: Content },
+    InEntries { at: NodeId, content: Content },
     /// In the announced order.
     InOrder,
     /// On its own.
@@ -81,7 +82,7 @@ impl ImageSource {
         let link_bytes = link_bytes(resources.memory);
         ImageSource {
             settings: plan.settings(resources),
-            entries: Entries::Listed(Box::new(Names::new(&image.image, link_bytes, &rule))),
+            entries: Entries::Listed(Box::new(Names::new(&image.volume, link_bytes, &rule))),
             image,
             link_bytes,
             rule,
@@ -106,11 +107,11 @@ impl ImageSource {
         match &mut self.entries {
             Entries::Listed(names) => {
                 let Some(name) = names.next() else { return Ok(None) };
-                name.and_then(|name| name.into_named(&self.image.image)).map(Some)
+                name.and_then(|name| name.into_named(&self.image.volume)).map(Some)
             }
             Entries::Read(reading) => match begin(reading).map_err(at_end)? {
                 Some(Tag::Next(named)) => named.map(Some),
-                Some(Tag::Started) => Err(at_end(ReadError::Internal("a file began twice".to_string()))),
+                Some(Tag::Started) => Err(at_end(ReadError::internal("a file began twice".to_string()))),
                 None => Ok(None),
             },
             Entries::Ended => Ok(None),
@@ -118,7 +119,7 @@ impl ImageSource {
     }
 
     /// Starts to read the content of the current file, and of all that follow.
-    fn start(&mut self, at: InodeRef, file: &FileData) -> Result<Current, ReadError> {
+    fn start(&mut self, at: NodeId, file: &FileData) -> Result<Current, ReadError> {
         if !matches!(self.entries, Entries::Listed(_)) {
             return self.alone(file);
         }
@@ -127,27 +128,29 @@ impl ImageSource {
             return self.alone(file);
         };
         let first = Request { tag: Tag::Started, file: Some(file.clone()), weight: 0 };
-        let image = self.image.image.clone();
+        let volume = SharedVolume::clone(&self.image.volume);
         let next = names.map(move |name| {
-            let named = name.and_then(|name| name.into_named(&image));
+            let named = name.and_then(|name| name.into_named(&volume));
             let file = named.as_ref().ok().and_then(|named| named.file.clone());
             let weight = bytes_of(&named);
             Request { tag: Tag::Next(Box::new(named)), file, weight }
         });
         let requests = Box::new(std::iter::once(first).chain(next).map(Ok));
-        let mut reading = Reading::new(&self.image.image, requests, uses, &self.settings[0])?;
+        let mut reading = Reading::new(&self.image.volume, requests, uses, &self.settings[0])?;
         begin(&mut reading)?;
         self.entries = Entries::Read(Box::new(reading));
         Ok(Current::InEntries { at, content: Content::new(file.size) })
     }
 
-    /// When each fragment block is needed, from the current file on; and how much there is to read.
-    fn survey(&mut self, file: &FileData) -> FragmentUses {
-        let (mut uses, mut total) = (FragmentUses::new(), self.done.saturating_add(file.size));
-        uses.note(Some(file));
-        for name in Names::new(&self.image.image, self.link_bytes, &self.rule).skip(self.returned).flatten() {
-            uses.note(name.file());
-            total = total.saturating_add(name.file().map_or(0, |file| file.size));
+    /// When each shared unit is needed, from the current file on; and how much there is to read.
+    fn survey(&mut self, file: &FileData) -> SharedUses {
+        let (mut uses, mut total) = (SharedUses::new(), self.done.saturating_add(file.size));
+        uses.note(self.image.volume.content_place(file));
+        for name in Names::new(&self.image.volume, self.link_bytes, &self.rule).skip(self.returned).flatten() {
+            if let Some(file) = name.file() {
+                uses.note(self.image.volume.content_place(file));
+                total = total.saturating_add(file.size);
+            }
         }
         self.total = Some(total);
         uses
@@ -155,18 +158,18 @@ impl ImageSource {
 
     fn alone(&self, file: &FileData) -> Result<Current, ReadError> {
         let requests = std::iter::once(Ok(Request { tag: (), file: Some(file.clone()), weight: 0 }));
-        let mut reading = Reading::new(&self.image.image, Box::new(requests), FragmentUses::new(), &self.settings[1])?;
+        let mut reading = Reading::new(&self.image.volume, Box::new(requests), SharedUses::new(), &self.settings[1])?;
         begin(&mut reading)?;
         Ok(Current::Alone { reading: Box::new(reading), content: Content::new(file.size) })
     }
 
-    fn go_to(&mut self, at: InodeRef) -> Result<Current, ReadError> {
+    fn go_to(&mut self, at: NodeId) -> Result<Current, ReadError> {
         if let Some(order) = &mut self.order
             && order.go_to(at)?
         {
             return Ok(Current::InOrder);
         }
-        self.alone(&order::file(&self.image.image, at)?)
+        self.alone(&order::file(&self.image.volume, at)?)
     }
 
     fn extent(&mut self, buffer: &mut [u8]) -> Result<Extent, ReadError> {
@@ -228,15 +231,15 @@ impl Source for ImageSource {
         let Bookmark::Number(at) = bookmark else {
             return Err(Bookmark::foreign(&self.image.display_path.escaped(), path));
         };
-        self.file = self.go_to(InodeRef(*at)).map_err(|error| self.fault(error))?;
+        self.file = self.go_to(NodeId(*at)).map_err(|error| self.fault(error))?;
         Ok(())
     }
 
     fn expect(&mut self, order: &mut dyn Iterator<Item = Bookmark>) {
-        let number = |bookmark| if let Bookmark::Number(at) = bookmark { Some(InodeRef(at)) } else { None };
+        let number = |bookmark| if let Bookmark::Number(at) = bookmark { Some(NodeId(at)) } else { None };
         let files = order.filter_map(number).collect();
         // Without it, which is a hint, each file is read on its own.
-        self.order = Order::new(&self.image.image, files, &self.settings[0]).ok();
+        self.order = Order::new(&self.image.volume, files, &self.settings[0]).ok();
     }
 
     fn progress(&self) -> (u64, Option<u64>) {
@@ -248,14 +251,16 @@ impl Source for ImageSource {
 fn fault(image: &OpenedImage, path: &[u8], error: ReadError) -> Error {
     let (input, entry) = (image.display_path.escaped(), path.to_vec());
     match error {
-        ReadError::Corrupt { offset, what, expected } => Error::Malformed { input, entry, offset, what, expected },
-        ReadError::Unsupported { what, expected } => Error::Entry { input, entry, what, expected },
+        ReadError::Corrupt(FormatFault { offset, what, expected }) => {
+            Error::Malformed { input, entry, offset, what, expected }
+        }
+        ReadError::Unsupported(Unsupported { what, expected }) => Error::Entry { input, entry, what, expected },
         ReadError::Input { offset, cause } => Error::Io {
             path: image.display_path.clone(),
             action: "cannot read",
             cause: std::io::Error::new(cause.kind(), format!("{cause} at byte {offset}")),
         },
-        other @ (ReadError::Cancelled | ReadError::Internal(_)) => {
+        other @ ReadError::Work(_) => {
             Error::Entry { input, entry, what: other.to_string(), expected: "no error".to_string() }
         }
     }

@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use packline_runtime::FormatFault;
 use packline_squashfs::read::{ReadError, STREAMED_MAGIC, SUPERBLOCK_BYTES, Superblock};
 
 use crate::{Error, FileIdentity};
@@ -81,7 +82,7 @@ fn neither(path: &Path, what: String) -> Error {
 
 fn at_end(path: &Path, at: u64, cause: ReadError) -> Error {
     let cause = match cause {
-        ReadError::Corrupt { offset, what, expected } => ReadError::Corrupt { offset: at + offset, what, expected },
+        ReadError::Corrupt(fault) => ReadError::Corrupt(FormatFault { offset: at + fault.offset, ..fault }),
         other => other,
     };
     Error::Read { path: path.to_path_buf(), entry: None, cause: Box::new(cause) }

@@ -1,6 +1,6 @@
 //! Converts an image to a tar.
 //!
-//! The tree is walked twice: once to learn when each fragment block is needed and how much there is, once to write. Entries come
+//! The tree is walked twice: once to learn when each shared unit is needed and how much there is, once to write. Entries come
 //! in the order of the image's directories, depth first. Whatever the workers and the memory, the bytes are the same.
 
 mod compress;
@@ -18,10 +18,10 @@ use std::path::PathBuf;
 use packline_codec::StreamSpec;
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::fewer_workers;
-use packline_runtime::not_started;
-use packline_squashfs::read::{CheckScope, FragmentCounts, FragmentUses, ReadError, Reading};
+use packline_runtime::{TaskError, WorkFault};
 use packline_tree::Bytes;
 use packline_tree::path::canonical;
+use packline_volume::{CheckScope, ReadError, Reading, SharedCounts, SharedUses};
 
 use crate::links::link_bytes;
 use crate::unpack::find_root;
@@ -156,8 +156,8 @@ pub struct TarSummary {
     pub workers_wanted: usize,
     /// Workers that the memory and the system's limit of threads allowed.
     pub workers: usize,
-    /// How often fragment blocks were decoded.
-    pub fragments: FragmentCounts,
+    /// How often shared units were decoded.
+    pub fragments: SharedCounts,
 }
 
 /// Makes a tar of an image. Progress counts content as the source and the tar, before compression, as the image.
@@ -182,24 +182,24 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
         must_differ(&image.display_path, path)?;
     }
     let opened = image.checked(CheckScope::of_selection(asked.is_whole()));
-    let plan = Plan::new(&opened.image, compression, &resources)?;
+    let plan = Plan::new(&opened.volume, compression, &resources)?;
     warn(&asked, plan, &opened, &resources, observer)?;
     let (uses, total) = survey(&opened, &asked, &resources)?;
     let unmatched = check_patterns(&opened, &asked, observer)?;
     let (destination, out) = Destination::open(target, &temporaries)?;
     let mut settings = plan.read.settings(&resources);
     // One pool for both, so that no more threads run than were asked for.
-    let pool = settings.engine.pool().map_err(|cause| opened.fault(not_started(cause)))?;
+    let pool = settings.engine.pool().map_err(|cause| opened.fault(WorkFault::workers(cause).into()))?;
     settings.engine.pool = Some(pool.clone());
     let sink = Sink::new(&destination, out, compression, &pool, plan, &resources)?;
     let mut content = Content::new(&opened, &asked, sink, observer, total);
-    let requests = Items::new(&opened.image, &asked).map(|found| Ok(found.into_request(&opened.image, &asked)));
-    let reading = Reading::new(&opened.image, Box::new(requests), uses, &settings);
+    let requests = Items::new(&opened.volume, &asked).map(|found| Ok(found.into_request(&opened.volume, &asked)));
+    let reading = Reading::new(&opened.volume, Box::new(requests), uses, &settings);
     let mut reading = reading.map_err(|cause| opened.fault(cause))?;
     while let Some(event) = reading.next_event().map_err(|cause| opened.fault(cause))? {
         content.take(event)?;
     }
-    let (fragments, workers) = (reading.fragment_counts(), reading.workers().min(plan.read.workers));
+    let (fragments, workers) = (reading.shared_counts(), reading.workers().min(plan.read.workers));
     drop(reading);
     content.compare_data(&resources)?;
     let summary = content.finish()?;
@@ -267,7 +267,7 @@ fn warn(
     for directory in directories {
         if asked.refuse_missing {
             find_root(opened, directory)?;
-        } else if opened.image.resolve(directory).map_err(|cause| opened.fault_at(directory, cause))?.is_none() {
+        } else if opened.volume.resolve(directory).map_err(|cause| opened.fault_at(directory, cause))?.is_none() {
             observer.warning(&format!("there is no {} in the image", directory.escaped()));
         }
     }
@@ -291,16 +291,18 @@ fn check_patterns(opened: &OpenedImage, asked: &Asked, observer: &mut dyn Observ
     }
 }
 
-/// The first walk: when each fragment block is needed, and bytes of content in all. Finds what is wrong with the tree before
+/// The first walk: when each shared unit is needed, and bytes of content in all. Finds what is wrong with the tree before
 /// anything is written.
-fn survey(opened: &OpenedImage, asked: &Asked, resources: &Resources) -> Result<(FragmentUses, u64), Error> {
-    let (mut uses, mut total) = (FragmentUses::new(), 0u64);
-    for found in Items::new(&opened.image, asked) {
+fn survey(opened: &OpenedImage, asked: &Asked, resources: &Resources) -> Result<(SharedUses, u64), Error> {
+    let (mut uses, mut total) = (SharedUses::new(), 0u64);
+    for found in Items::new(&opened.volume, asked) {
         if resources.cancel.is_cancelled() {
-            return Err(opened.fault(ReadError::Cancelled));
+            return Err(opened.fault(ReadError::cancelled()));
         }
-        uses.note(found.content());
-        total = total.saturating_add(found.content().map_or(0, |data| data.size));
+        if let Some(data) = found.content() {
+            uses.note(opened.volume.content_place(data));
+            total = total.saturating_add(data.size);
+        }
         if let Found::Fault { path, error } = found
             && !asked.continue_on_error
         {

@@ -8,16 +8,16 @@ mod collector;
 mod context;
 mod dir_table;
 mod feeder;
-mod fragment;
-mod fragment_uses;
 mod names;
 mod outcome;
 mod part;
 mod planner;
 mod request;
 mod share;
+mod shared_unit;
 mod staging_dir;
 mod task;
+mod unit_uses;
 mod window;
 mod work;
 
@@ -27,9 +27,9 @@ use std::sync::Arc;
 use packline_engine::{Fault, OrderedMap};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::fewer_workers;
-use packline_runtime::not_started;
-use packline_squashfs::read::{CheckScope, Inode, Node, ReadError, Scratch};
+use packline_runtime::{TaskError, WorkFault};
 use packline_tree::destination::FileId;
+use packline_volume::{CheckScope, Inode, Node, ReadError, Scratch};
 
 pub use outcome::{Topic, Warning};
 pub use request::{AttributeRules, Duplicates, RestoreAttributes, UnpackCounts, UnpackRequest, UnpackSummary};
@@ -40,15 +40,15 @@ use collector::ResultCollector;
 use context::UnpackContext;
 use dir_table::DirTable;
 use feeder::{ENDED_BYTES, Feeder};
-use fragment_uses::FragmentUseCounts;
 use outcome::Outcome;
 use planner::Planner;
+use unit_uses::UnitUseCounts;
 use work::Unpacking;
 
 /// Limits of the memory for planned files, bytes: the minimum, and the most that is added to it.
 const PLAN_MOST: u64 = 64 << 20;
 const PLAN_LEAST: u64 = 1 << 20;
-/// The share of that for [`FragmentUseCounts`].
+/// The share of that for [`UnitUseCounts`].
 const USE_COUNTS_SHARE: usize = 4;
 /// Memory for data kept to the end if memory is not limited, bytes: a few bytes of an image can cause any amount.
 const RETAINED_MAX: usize = 160 << 20;
@@ -69,11 +69,11 @@ pub fn unpack(
     let (memory, wanted) = (request.resources.memory, request.resources.workers);
     let opened = image.checked(CheckScope::of_selection(request.is_whole()));
     let root = find_root(&opened, &request.subdirectory)?;
-    let demand = ReadDemand::new(&opened.image, wanted, memory, PLAN_LEAST);
+    let demand = ReadDemand::new(&opened.volume, wanted, memory, PLAN_LEAST);
     let plan = demand.helped(&request.resources.engine).plan()?;
-    // Fragment blocks are not cached in memory here: their share goes to the plan.
+    // Shared units are not cached in memory here: their share goes to the plan.
     let plan_bytes = PLAN_LEAST + (plan.fragments as u64).min(PLAN_MOST);
-    let mut collector = ResultCollector::new(&mut *observer, opened.image.superblock().bytes_used);
+    let mut collector = ResultCollector::new(&mut *observer, opened.volume.facts().bytes);
     if let Some(message) = fewer_workers(plan.workers, wanted, memory) {
         collector.warn(&message);
     }
@@ -82,9 +82,9 @@ pub fn unpack(
     collector.take(outcome);
     let staging_dir = StagingDir::open(&destination, request.force || request.merge, &request.temporaries)?;
     let context = Arc::new(context(&request, destination, opened, &staging_dir, &root)?);
-    let scratch = Scratch::new(request.resources.scratch.clone(), &context.opened.image);
+    let scratch = Scratch::new(request.resources.scratch.clone(), context.opened.volume.facts());
     let plan_bytes = plan_bytes as usize;
-    let uses = FragmentUseCounts::new(scratch, &context.opened.image, plan_bytes / USE_COUNTS_SHARE);
+    let uses = UnitUseCounts::new(scratch, &context.opened.volume, plan_bytes / USE_COUNTS_SHARE);
     let mut run = Run { request: &request, context: &context, staging_dir: &staging_dir, root, plan_bytes, uses };
     let workers = run.unpack(plan, &mut collector)?;
     if let Some(warning) = request.selection.unmatched_exclude(&place_of(&context.opened, &request.subdirectory)) {
@@ -106,7 +106,7 @@ pub fn unpack(
 /// # Errors
 /// [`Error::Request`] if there is not a directory at `path`.
 pub(crate) fn find_root(opened: &OpenedImage, path: &[u8]) -> Result<Inode, Error> {
-    let found = opened.image.resolve(path).map_err(|cause| opened.fault_at(path, cause))?;
+    let found = opened.volume.resolve(path).map_err(|cause| opened.fault_at(path, cause))?;
     let display_path = place_of(opened, path);
     match found {
         Some(inode) if matches!(inode.node, Node::Directory(_)) => Ok(inode),
@@ -134,9 +134,9 @@ fn check_patterns(request: &UnpackRequest, opened: &OpenedImage, root: &Inode) -
         return Ok(());
     }
     let mut fault = None;
-    for visited in SelectedWalk::below(&opened.image, root.at, selection) {
+    for visited in SelectedWalk::below(&opened.volume, root.at, selection) {
         if request.resources.cancel.is_cancelled() {
-            return Err(opened.fault(ReadError::Cancelled));
+            return Err(opened.fault(ReadError::cancelled()));
         }
         if selection.include.all_matched() {
             return Ok(());
@@ -176,9 +176,9 @@ struct Run<'r> {
     context: &'r Arc<UnpackContext>,
     staging_dir: &'r StagingDir,
     root: Inode,
-    /// Memory limit of the plan with the fragment use counts, bytes.
+    /// Memory limit of the plan with the counts of uses, bytes.
     plan_bytes: usize,
-    uses: FragmentUseCounts,
+    uses: UnitUseCounts,
 }
 
 impl<'r> Run<'r> {
@@ -202,7 +202,7 @@ impl<'r> Run<'r> {
         let work = Unpacking { context: self.context.clone() };
         let resources = &self.request.resources;
         let config = resources.engine.sized(plan.workers, plan.window, &resources.cancel);
-        OrderedMap::new(work, config).map_err(|cause| self.context.opened.fault(not_started(cause)))
+        OrderedMap::new(work, config).map_err(|cause| self.context.opened.fault(WorkFault::workers(cause).into()))
     }
 
     /// Walks the tree, and writes the planned files whenever they fill the plan's memory, and at the end.
@@ -216,7 +216,7 @@ impl<'r> Run<'r> {
         let mut met = 0;
         loop {
             if self.request.resources.cancel.is_cancelled() {
-                return Err(self.context.opened.fault(ReadError::Cancelled));
+                return Err(self.context.opened.fault(ReadError::cancelled()));
             }
             let mut outcome = Outcome::new(self.context.continue_on_error);
             let Some(visited) = walk.next() else { return self.flush(planner, map, collector) };
@@ -243,13 +243,13 @@ impl<'r> Run<'r> {
     }
 
     fn entries(&self) -> SelectedWalk<'r> {
-        SelectedWalk::below(&self.context.opened.image, self.root.at, &self.request.selection)
+        SelectedWalk::below(&self.context.opened.volume, self.root.at, &self.request.selection)
     }
 
     /// Whether the planned files must be written before more are planned.
     fn is_full(&self, planner: &Planner<'_>) -> Result<bool, Error> {
         let (kept, planned) = (planner.retained_memory(), planner.window.memory());
-        // Every file is counted as one with blocks and a tail end.
+        // Every file is counted as one with own units and a piece of a shared one.
         let pending = planner.window.files().len() * ENDED_BYTES;
         let all = kept.saturating_add(planned).saturating_add(pending).saturating_add(self.uses.memory());
         if all <= self.plan_bytes {
@@ -263,7 +263,7 @@ impl<'r> Run<'r> {
         Ok(planned.saturating_add(pending) >= self.plan_bytes / 4)
     }
 
-    /// Counts the fragment uses of the entries after the first `met` ones, once.
+    /// Counts the uses of shared units of the entries after the first `met` ones, once.
     fn count_rest(&mut self, met: usize) {
         let cancel = &self.request.resources.cancel;
         // Errors are reported when the entry is met again.
@@ -306,8 +306,8 @@ impl<'r> Run<'r> {
     fn stopped(&self, stop: Fault<Error>) -> Error {
         let cause = match stop {
             Fault::Work(error) => return error,
-            Fault::Cancelled => ReadError::Cancelled,
-            other => ReadError::Internal(other.to_string()),
+            Fault::Cancelled => ReadError::cancelled(),
+            other => ReadError::internal(other.to_string()),
         };
         self.context.opened.fault(cause)
     }

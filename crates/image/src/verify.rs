@@ -17,10 +17,10 @@ const RECORDS_LEAST: u64 = 1 << 20;
 /// # Errors
 /// Not for faults of the image: [`Error::Memory`] if there is too little for the number of inodes, [`Error::Read`] if cancelled.
 pub fn verify(image: &OpenedImage, resources: &Resources, examiner: &mut dyn Examiner) -> Result<Verified, Error> {
-    let superblock = image.image.superblock();
-    // Bounds the inode count in the superblock by the image's size before memory is allocated for it.
-    let inodes = u64::from(superblock.inodes).min(superblock.bytes_used);
-    let reading = read_settings(&image.image, resources, inodes * (NOTED + WALKED))?;
+    let facts = image.volume.facts();
+    // Bounds the stated number of inodes by the image's size before memory is allocated for it.
+    let inodes = facts.inodes.min(facts.bytes);
+    let reading = read_settings(&image.volume, resources, inodes * (NOTED + WALKED))?;
     let records = (inodes * NOTED).max(RECORDS_LEAST) as usize;
     let settings = VerifySettings { reading, records };
     packline_squashfs::verify::verify(&image.image, &settings, examiner).map_err(|cause| image.fault(cause))

@@ -16,8 +16,8 @@ pub enum FindError<E> {
         source: io::Error,
     },
     /// `stop` returned true.
-    #[error("stopped before the search was over")]
-    Stopped,
+    #[error("cancelled")]
+    Cancelled,
     /// The window is longer than [`WINDOW_MOST`](crate::WINDOW_MOST): the caller must divide it.
     #[error("a window of {length} bytes is too long (at most {most} are searched at once)")]
     TooLong {
@@ -41,7 +41,7 @@ impl<E> From<Broken> for FindError<E> {
     fn from(broken: Broken) -> Self {
         match broken {
             Broken::Read { at, length, source } => Self::Read { at, length, source },
-            Broken::Stopped => Self::Stopped,
+            Broken::Stopped => Self::Cancelled,
         }
     }
 }

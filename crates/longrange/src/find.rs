@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex};
 ///
 /// # Errors
 ///
-/// [`FindError::Read`] if the window cannot be read, [`FindError::Stopped`] if `stop` returns true, [`FindError::Taken`] with the first error
+/// [`FindError::Read`] if the window cannot be read, [`FindError::Cancelled`] if `stop` returns true, [`FindError::Taken`] with the first error
 /// of `each`, [`FindError::TooLong`] for more than [`WINDOW_MOST`] bytes. All threads have ended then.
 pub fn find<E>(
     window: Arc<dyn Window>,

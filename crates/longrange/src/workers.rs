@@ -208,7 +208,7 @@ mod tests {
             assert!(matches!(workers.each(1_000_000_000, || (), |(), _| Ok(())), Err(Broken::Stopped)));
             asked.store(0, Ordering::SeqCst);
             let end = workers.ordered(1_000_000_000, || (), |(), _| Ok(()), Ok::<_, FindError<()>>);
-            assert!(matches!(end, Err(FindError::Stopped)));
+            assert!(matches!(end, Err(FindError::Cancelled)));
         }
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use packline_runtime::unnamed_temp_file;
+use packline_runtime::{MemoryFault, TaskError, unnamed_temp_file};
 
 use crate::{Error, Input};
 
@@ -43,7 +43,7 @@ impl Spool {
             return Ok(());
         }
         self.settle_in_file(bytes.len())?;
-        let file = self.file.as_ref().ok_or_else(|| Error::Internal("a temporary file is missing".into()))?;
+        let file = self.file.as_ref().ok_or_else(|| Error::internal("a temporary file is missing".into()))?;
         file.write_all_at(bytes, self.in_file).map_err(Error::Scratch)?;
         self.in_file += bytes.len() as u64;
         Ok(())
@@ -75,7 +75,7 @@ impl Spool {
     fn no_place(&self, more: usize) -> Error {
         let needed = self.memory.len().saturating_add(more) as u64;
         let what = "what has to be kept, without a directory for a temporary file".into();
-        Error::Memory { allowed: self.limit as u64, needed, what }
+        Error::Memory(MemoryFault { allowed: self.limit as u64, needed, what })
     }
 
     /// Removes all bytes but keeps the memory or the file.
@@ -135,7 +135,7 @@ mod tests {
     fn without_a_directory_memory_is_all_there_is() {
         let mut spool = Spool::new(3, None);
         spool.append(b"abc").unwrap();
-        assert!(matches!(spool.append(b"d"), Err(Error::Memory { needed: 4, .. })));
+        assert!(matches!(spool.append(b"d"), Err(Error::Memory(MemoryFault { needed: 4, .. }))));
         assert_eq!(all(&spool), b"abc");
     }
 }

@@ -12,7 +12,7 @@ use packline_lrz::{
     BackEnd, Error, Input, Observer, Password, Progress, Resources, Sink, Source, Unobserved, WindowSize, WriteOptions,
     Written, compress,
 };
-use packline_runtime::hex;
+use packline_runtime::{MemoryFault, WorkFault, hex};
 use packline_testkit::Random;
 use packline_testkit::tools::need;
 
@@ -310,7 +310,7 @@ fn the_memory_that_is_asked_for_is_enough() {
         // Finding and compressing are asked for one by one.
         for _ in 0..3 {
             match run(needed, 7) {
-                (Err(Error::Memory { needed: more, allowed, .. }), _) => {
+                (Err(Error::Memory(MemoryFault { needed: more, allowed, .. })), _) => {
                     assert!(more > needed && allowed == needed);
                     needed = more;
                 }
@@ -373,7 +373,7 @@ fn a_file_that_changes_is_stored_up_to_its_size_at_the_start() {
     let mut least = 1;
     let (read_again, out) = loop {
         match run(Some(least)) {
-            Err(Error::Memory { needed, .. }) => least = needed,
+            Err(Error::Memory(MemoryFault { needed, .. })) => least = needed,
             made => break made.unwrap(),
         }
     };
@@ -398,7 +398,7 @@ fn failures_are_reported_as_what_they_are() {
     let stopped = resources(2);
     stopped.cancel.cancel();
     let made = compress(at(&plain), &mut Vec::new(), &options, &stopped, &mut Unobserved);
-    assert!(matches!(made, Err(Error::Cancelled)), "{made:?}");
+    assert!(matches!(made, Err(Error::Work(WorkFault::Cancelled))), "{made:?}");
     let nowhere = Resources::new(2).memory_limit(40 << 20);
     let long = vec![1; 60 << 20];
     let made = compress(Source::Stream(&mut &*long), &mut Vec::new(), &options, &nowhere, &mut Unobserved);

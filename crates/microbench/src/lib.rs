@@ -78,8 +78,8 @@ pub fn open(image: Vec<u8>) -> Result<Image, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packline_squashfs::read::Walk;
     use packline_testkit::generate;
+    use packline_volume::Walk;
 
     #[test]
     fn blocks_are_as_long_as_asked_and_unlike() {

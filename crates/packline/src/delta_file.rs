@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_delta::{DeltaOptions, Head, Made, Patched, Side};
-use packline_runtime::{FileAttributes, Input, OutputFile};
+use packline_runtime::{FileAttributes, Input, MemoryFault, OutputFile};
 
 use crate::container::stored;
 use crate::input::{attributes_of, open_input};
@@ -183,7 +183,7 @@ fn fault(read: &Path, delta: &Path, output: &Path, cause: packline_delta::Error)
     match cause {
         Delta::Input { cause, .. } => Error::Source { path: read.to_path_buf(), action: "cannot read", cause },
         Delta::Output(cause) => Error::Output { path: output.to_path_buf(), action: "cannot write", cause },
-        Delta::Memory { allowed, needed, what } => Error::Memory { allowed, needed, what },
+        Delta::Memory(MemoryFault { allowed, needed, what }) => Error::Memory { allowed, needed, what },
         Delta::Codec(cause) => Error::Codec(cause),
         Delta::OtherOld { what, expected } => {
             let what = format!("is not the file that the delta was made for: {what}");

@@ -14,9 +14,9 @@ pub use packline_encryption::{Identities, Recipients};
 use packline_pln::{Error as PlnError, Verified, Written};
 #[cfg(feature = "encryption")]
 use packline_runtime::InputStream;
-use packline_runtime::Sink;
 #[cfg(feature = "encryption")]
 use packline_runtime::escape::Escape;
+use packline_runtime::{MemoryFault, Sink};
 
 #[cfg(feature = "encryption")]
 use crate::opened_input::Bytes;
@@ -75,8 +75,8 @@ impl Share {
     ) -> Result<T, PlnError> {
         let rest = resources.memory.map(|limit| limit.saturating_sub(self.now));
         work(&resources.clone().memory_limit(rest)).map_err(|error| match error {
-            PlnError::Memory { allowed, needed, what } => {
-                PlnError::Memory { allowed: allowed + self.now, needed: needed + self.most, what }
+            PlnError::Memory(MemoryFault { allowed, needed, what }) => {
+                PlnError::Memory(MemoryFault { allowed: allowed + self.now, needed: needed + self.most, what })
             }
             error => error,
         })
@@ -362,7 +362,7 @@ pub(crate) fn sealed(
 #[cfg(feature = "encryption")]
 fn refused(path: &Path, cause: packline_encryption::Error) -> Error {
     match cause {
-        packline_encryption::Error::Memory { allowed, needed, what } => {
+        packline_encryption::Error::Memory(MemoryFault { allowed, needed, what }) => {
             Error::Memory { allowed, needed, what: format!("{what}, in {}", path.escaped()) }
         }
         packline_encryption::Error::Input(cause) => {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use packline_image::idle_exclude;
 use packline_lrz::{Archive, ReadOptions, Unpacked, WriteOptions, Written};
 use packline_runtime::escape::Escape;
-use packline_runtime::{FileAttributes, FileInput, Sink};
+use packline_runtime::{FileAttributes, FileInput, MemoryFault, Sink};
 use packline_tree::decompress::{self, Limits};
 use packline_tree::destination::FileId;
 use packline_tree::pipe::pipe_bytes;
@@ -361,7 +361,7 @@ pub(crate) fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> 
     match cause {
         Lrz::Input(cause) => Error::Source { path: input.to_path_buf(), action: "cannot read", cause },
         Lrz::Output(cause) => Error::Output { path: output.to_path_buf(), action: "cannot write", cause },
-        Lrz::Memory { allowed, needed, what } => {
+        Lrz::Memory(MemoryFault { allowed, needed, what }) => {
             Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
         }
         cause => Error::stream(input, cause),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use packline_cache::Lookup;
 use packline_pln::{Info, Reader, Sink, Source, Span, Unpacked, Verified, WriteOptions, Written};
 use packline_runtime::escape::Escape;
+use packline_runtime::{MemoryFault, TaskError};
 
 use crate::container::stored;
 use crate::encrypted::{self, Encryption, Identities, OpenedHead};
@@ -135,7 +136,7 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
         sink.start_again();
         read = decompress(&mut repaired, span, &mut sink, &resources, observer);
         if read.is_ok() && !sink.is_caught_up() {
-            read = Err(packline_pln::Error::Internal("more was written than a repaired copy has".into()));
+            read = Err(packline_pln::Error::internal("more was written than a repaired copy has".into()));
         }
         check |= span == Span::ALL && !is_stream;
     }
@@ -367,7 +368,7 @@ pub(crate) fn fault(input: &Path, output: &Path, cause: packline_pln::Error) -> 
             action: "cannot write",
             cause,
         }),
-        Pln::Memory { allowed, needed, what } => {
+        Pln::Memory(MemoryFault { allowed, needed, what }) => {
             Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
         }
         cause => Error::stream(input, cause),

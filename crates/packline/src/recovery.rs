@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_recovery::{Error as Fault, Examined, Place, Protected, RecoverySet, Redundancy, Shape, Summary};
-use packline_runtime::{FileInput, Input, OutputFile, WriteBehind};
+use packline_runtime::{FileInput, Input, MemoryFault, OutputFile, WriteBehind};
 #[cfg(feature = "pln")]
 use packline_runtime::{ScratchError, escape::Escape, unnamed_temp_file};
 
@@ -357,7 +357,7 @@ impl<'n> Names<'n> {
             Fault::Input(cause) => refused(self.source, "cannot read", cause),
             Fault::Packets(cause) => refused(self.recovery, "cannot read", cause),
             Fault::Output(cause) => Error::Output { path: self.output.to_path_buf(), action: "cannot write", cause },
-            Fault::Memory { allowed, needed, what } => Error::Memory { allowed, needed, what: what.to_string() },
+            Fault::Memory(MemoryFault { allowed, needed, what }) => Error::Memory { allowed, needed, what },
             Fault::NoData | Fault::TableLost { .. } => Error::stream(self.recovery, cause),
             cause => Error::stream(self.source, cause),
         }

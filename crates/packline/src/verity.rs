@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use packline_image::metadata_cache;
 use packline_runtime::hex;
-use packline_runtime::{unnamed_temp_file, warn_of_stale};
+use packline_runtime::{MemoryFault, unnamed_temp_file, warn_of_stale};
 use packline_squashfs::read::CheckScope;
 use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of, refuse_incomplete};
 
@@ -181,7 +181,7 @@ fn fault(path: &Path, cause: packline_verity::Error) -> Error {
         Verity::Image(cause) | Verity::Tree(cause) => Error::Source { path, action: "cannot read", cause },
         Verity::Output(cause) => Error::Output { path, action: "cannot write", cause },
         Verity::Scratch(cause) => scratch_fault(&path, cause),
-        Verity::Memory(shortage) => Error::memory(shortage, "a hash tree".to_string()),
+        Verity::Memory(MemoryFault { allowed, needed, what }) => Error::Memory { allowed, needed, what },
         Verity::Superblock { what, expected } => Error::Target { path, what, expected },
         cause => Error::stream(path, cause),
     }

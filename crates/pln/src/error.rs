@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use packline_runtime::TaskError;
+use packline_runtime::{FormatFault, MemoryFault, Unsupported, WorkFault};
 
 /// A part of a .pln file. Numbers count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,16 +39,12 @@ impl fmt::Display for Part {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A part of the file is invalid.
-    #[error("{part}, at byte {offset}: {what} (expected {expected})")]
+    #[error("{part}, {fault:#}")]
     Corrupt {
         /// Which part.
         part: Part,
-        /// Its offset in the file, bytes.
-        offset: u64,
-        /// Description of the fault.
-        what: String,
-        /// Description of valid content.
-        expected: String,
+        /// The fault, with the part's offset in the file.
+        fault: FormatFault,
     },
     /// The file ends too early. Complete records before that have been written.
     #[error(
@@ -69,14 +65,8 @@ pub enum Error {
         /// Bytes of their content.
         bytes: u64,
     },
-    /// A feature of the file, or an option, is not supported.
-    #[error("{what} (expected {expected})")]
-    Unsupported {
-        /// The feature.
-        what: String,
-        /// Supported values.
-        expected: String,
-    },
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
     /// The requested range is not within the content.
     #[error("there are no bytes {start} to {end} of the content (expected a range within its {size} bytes)")]
     Range {
@@ -93,45 +83,24 @@ pub enum Error {
     /// The output could not be written.
     #[error("cannot write: {0}")]
     Output(#[source] io::Error),
-    /// The memory limit is too low.
-    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
-    Memory {
-        /// Bytes allowed.
-        allowed: u64,
-        /// Minimum that suffices, bytes.
-        needed: u64,
-        /// What needs it.
-        what: String,
-    },
+    #[error(transparent)]
+    Memory(#[from] MemoryFault),
     /// A codec cannot be created or cannot compress: invalid parameters, a bug, or out of memory.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),
-    /// The cancel token was set.
-    #[error("stopped")]
-    Cancelled,
-    /// A bug in this program.
-    #[error("internal error: {0}")]
-    Internal(String),
+    /// Cancelled, or a bug in this program.
+    #[error(transparent)]
+    Work(#[from] WorkFault),
 }
 
 impl Error {
     /// A part at byte `offset` is malformed.
     pub(crate) fn corrupt(part: Part, offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
-        Error::Corrupt { part, offset, what: what.into(), expected: expected.into() }
+        Error::Corrupt { part, fault: FormatFault::new(offset, what, expected) }
     }
 
     /// Whether the file is at fault, rather than a limit or the system.
     pub fn is_of_file(&self) -> bool {
         matches!(self, Error::Corrupt { .. } | Error::Cut { .. })
-    }
-}
-
-impl TaskError for Error {
-    fn cancelled() -> Error {
-        Error::Cancelled
-    }
-
-    fn internal(what: String) -> Error {
-        Error::Internal(what)
     }
 }

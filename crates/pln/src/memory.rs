@@ -1,6 +1,6 @@
 //! Distributes a limit on the whole process's memory among workers and records in flight. It does not affect the output.
 
-use packline_runtime::memory::{MapPlan, MemoryPlan, Shortage};
+use packline_runtime::memory::{MapPlan, MemoryPlan};
 
 use crate::{Error, Observer, Resources};
 
@@ -28,10 +28,8 @@ impl Demand {
     /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
     pub(crate) fn plan(&self, resources: &Resources, observer: &mut dyn Observer) -> Result<MapPlan, Error> {
         let granted = resources.grant(&self.memory(resources), observer);
-        let granted = granted.map_err(|Shortage { allowed, needed }| {
-            let what = format!("{} with {} worker", self.what, resources.workers.min(1));
-            Error::Memory { allowed, needed, what }
-        })?;
+        let granted = granted
+            .map_err(|shortage| shortage.of(format!("{} with {} worker", self.what, resources.workers.min(1))))?;
         Ok(granted.in_flight(self.record.saturating_mul(4 * granted.workers as u64 + 1).max(WINDOW_LEAST)))
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use packline_codec::{SlabBuffer, Slabs};
+use packline_runtime::TaskError;
 
 use crate::format::PIECE_BYTES;
 use crate::{Error, RecordSize};
@@ -32,9 +33,9 @@ impl RecordPool {
     /// A buffer with unspecified content.
     ///
     /// # Errors
-    /// [`Error::Internal`] if the system has no memory.
+    /// [`Error::Work`] if the system has no memory.
     pub(crate) fn take(&self) -> Result<RecordBuffer, Error> {
-        let slab = self.0.take().map_err(|cause| Error::Internal(format!("no memory for a record: {cause}")))?;
+        let slab = self.0.take().map_err(|cause| Error::internal(format!("no memory for a record: {cause}")))?;
         Ok(RecordBuffer(slab))
     }
 }

@@ -8,6 +8,8 @@ use std::ops::Range;
 use reed_solomon_simd::engine::{DefaultEngine, Engine, ShardsRefMut, utils::xor};
 use reed_solomon_simd::rate::{HighRateDecoder, RateDecoder};
 
+use packline_runtime::TaskError;
+
 use crate::Error;
 use crate::shape::UNIT;
 
@@ -187,7 +189,7 @@ impl Decoder {
             let found = self.decoder.decode()?;
             for (&index, column) in erasures.lost.iter().zip(columns.chunks_mut(width)) {
                 let shard = found.restored_original(index);
-                let shard = shard.ok_or_else(|| Error::Internal(format!("shard {index} was not decoded")))?;
+                let shard = shard.ok_or_else(|| Error::internal(format!("shard {index} was not decoded")))?;
                 column[bytes.clone()].copy_from_slice(shard);
             }
         }

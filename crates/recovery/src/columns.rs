@@ -1,7 +1,7 @@
 //! Columns of shards, as a pass makes them: the same few bytes of each of several shards.
 
 use packline_engine::Permit;
-use packline_runtime::Sink;
+use packline_runtime::{Sink, TaskError};
 
 use crate::{Error, Shape};
 
@@ -34,7 +34,7 @@ pub(crate) fn ranges(shape: &Shape, width: u64) -> impl Iterator<Item = (u64, u6
 pub(crate) fn put(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<(), Error> {
     match sink.write_at(offset, bytes) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Error::Internal("recovery data needs an output that is written at any offset".into())),
+        Ok(false) => Err(Error::internal("recovery data needs an output that is written at any offset".into())),
         Err(cause) => Err(Error::Output(cause)),
     }
 }

@@ -2,19 +2,13 @@
 
 use std::io;
 
-use packline_runtime::TaskError;
+use packline_runtime::{MemoryFault, TaskError, Unsupported, WorkFault};
 
 /// Why a file cannot be protected or repaired.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An option, or the size of the file, is not possible.
-    #[error("{what} (expected {expected})")]
-    Unsupported {
-        /// What was asked for.
-        what: String,
-        /// The possible ones.
-        expected: String,
-    },
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
     /// There is no whole packet of recovery data.
     #[error(
         "there is no recovery data in it, or none that is whole (expected it behind a .pln file, or in a file of its own: FILE.recovery)"
@@ -64,37 +58,16 @@ pub enum Error {
     /// The output could not be written.
     #[error("cannot write: {0}")]
     Output(#[source] io::Error),
-    /// The memory limit is too low.
-    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
-    Memory {
-        /// Bytes allowed.
-        allowed: u64,
-        /// Minimum that suffices, bytes.
-        needed: u64,
-        /// What needs it.
-        what: &'static str,
-    },
-    /// The cancel token was set.
-    #[error("stopped")]
-    Cancelled,
-    /// A bug in this program.
-    #[error("internal error: {0}")]
-    Internal(String),
-}
-
-impl TaskError for Error {
-    fn cancelled() -> Error {
-        Error::Cancelled
-    }
-
-    fn internal(what: String) -> Error {
-        Error::Internal(what)
-    }
+    #[error(transparent)]
+    Memory(#[from] MemoryFault),
+    /// Cancelled, or a bug in this program.
+    #[error(transparent)]
+    Work(#[from] WorkFault),
 }
 
 /// The code's library refuses what it was given: a bug, since all counts were checked before.
 impl From<reed_solomon_simd::Error> for Error {
     fn from(cause: reed_solomon_simd::Error) -> Error {
-        Error::Internal(format!("Reed-Solomon: {cause}"))
+        Error::internal(format!("Reed-Solomon: {cause}"))
     }
 }

@@ -41,7 +41,7 @@ impl Examined {
 /// system cannot read of it counts as damaged.
 ///
 /// # Errors
-/// [`Error::Memory`], [`Error::Cancelled`], [`Error::Input`].
+/// [`Error::Memory`], [`Error::Work`], [`Error::Input`].
 pub fn examine(
     file: &Arc<dyn Input>,
     set: &RecoverySet,

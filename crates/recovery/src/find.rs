@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use packline_engine::CancelToken;
-use packline_runtime::Input;
+use packline_runtime::{Input, unless_cancelled};
 
 use crate::readable::{STEP, read_damaged};
 use crate::rolling::{Rolling, appended};
@@ -16,7 +16,7 @@ const FILTER_LOG: u32 = 20;
 /// Sets the places of shards that are missing, where they are found.
 ///
 /// # Errors
-/// [`Error::Cancelled`].
+/// [`Error::Work`].
 pub(crate) fn find(
     input: &dyn Input,
     set: &RecoverySet,
@@ -153,7 +153,7 @@ impl Finder<'_> {
     }
 
     fn check_cancelled(&self) -> Result<(), Error> {
-        if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+        Ok(unless_cancelled(&self.cancel)?)
     }
 
     fn sum_at(&mut self, at: u64) -> Result<u64, Error> {

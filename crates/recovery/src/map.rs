@@ -10,7 +10,7 @@ use crate::memory::Plan;
 /// is submitted until its [`Permit`] is dropped.
 ///
 /// # Errors
-/// Those of the task and of `consume`; [`Error::Internal`] if threads cannot be started.
+/// Those of the task and of `consume`; [`Error::Work`] if threads cannot be started.
 pub(crate) fn for_each<I, T: Task<In = (I, Permit), Error = Error>>(
     task: T,
     plan: &Plan,

@@ -66,7 +66,7 @@ pub(crate) fn plan(
                 return Ok(Plan { map: granted.in_flight(window), width });
             }
             Err(shortage) if width == UNIT => {
-                return Err(Error::Memory { allowed: shortage.allowed, needed: shortage.needed, what });
+                return Err(shortage.of(what).into());
             }
             _ => width = (width / 2).next_multiple_of(UNIT),
         }

@@ -47,7 +47,7 @@ pub struct Protected {
 ///
 /// # Errors
 /// [`Error::Unsupported`] for an empty input, [`Error::Input`], [`Error::Output`], [`Error::Memory`], [`Error::Changed`],
-/// [`Error::Cancelled`].
+/// [`Error::Work`].
 pub fn protect(
     input: &Arc<dyn Input>,
     redundancy: Redundancy,

@@ -21,7 +21,7 @@ const KNOWN_MOST: u64 = 64 << 20;
 /// Calculates the shards that are lost, and writes them to their places in `sink`.
 ///
 /// # Errors
-/// [`Error::Memory`], [`Error::Cancelled`], [`Error::Input`], [`Error::Packets`], [`Error::Output`].
+/// [`Error::Memory`], [`Error::Work`], [`Error::Input`], [`Error::Packets`], [`Error::Output`].
 pub(crate) fn rebuild(
     file: &Arc<dyn Input>,
     set: &RecoverySet,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use packline_runtime::{Input, Observer, Resources, Sink};
+use packline_runtime::{Input, Observer, Resources, Sink, unless_cancelled};
 
 use crate::columns::put;
 use crate::examine::Examined;
@@ -16,7 +16,7 @@ use crate::{Error, RecoverySet};
 ///
 /// # Errors
 /// [`Error::Beyond`] if more shards are lost than can be repaired, before anything is written; [`Error::Input`], [`Error::Packets`],
-/// [`Error::Output`], [`Error::Memory`], [`Error::Cancelled`].
+/// [`Error::Output`], [`Error::Memory`], [`Error::Work`].
 pub fn repair(
     file: &Arc<dyn Input>,
     set: &RecoverySet,
@@ -34,9 +34,7 @@ pub fn repair(
     let mut buffer = vec![0; STEP];
     for (index, place) in examined.places.iter().enumerate() {
         let Some(place) = *place else { continue };
-        if resources.cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
+        unless_cancelled(&resources.cancel)?;
         for (offset, length) in steps(0, shape.bytes(index)) {
             protected.read_at(place + offset, &mut buffer[..length]).map_err(Error::Input)?;
             put(sink, shape.start(index) + offset, &buffer[..length])?;
@@ -48,7 +46,7 @@ pub fn repair(
 /// Compares repaired bytes with the hash of the protected ones.
 ///
 /// # Errors
-/// [`Error::Unproven`] if they are not the same; [`Error::Input`], [`Error::Memory`], [`Error::Cancelled`].
+/// [`Error::Unproven`] if they are not the same; [`Error::Input`], [`Error::Memory`], [`Error::Work`].
 pub fn prove(
     repaired: &Arc<dyn Input>,
     set: &RecoverySet,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use memchr::memmem::Finder;
 use packline_engine::CancelToken;
-use packline_runtime::Input;
+use packline_runtime::{Input, unless_cancelled};
 
 use crate::packet::{HEAD_BYTES, Head, Kind, Params};
 use crate::readable::{STEP, read_damaged};
@@ -35,16 +35,14 @@ impl Packets {
 /// that of the file is behind any in its content.
 ///
 /// # Errors
-/// [`Error::Cancelled`].
+/// [`Error::Work`].
 pub(crate) fn scan(input: &dyn Input, from: u64, cancel: &CancelToken) -> Result<Option<Packets>, Error> {
     let spare = 2 * (input.size() - from.min(input.size()));
     let mut scanner = Scanner { input, cancel, sets: Vec::new(), spare };
     let (mut at, mut block) = (from, vec![0; STEP]);
     let finder = Finder::new(&MAGIC);
     while at < input.size() {
-        if cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
+        unless_cancelled(cancel)?;
         let length = (input.size() - at).min(STEP as u64) as usize;
         let bytes = &mut block[..length];
         read_damaged(input, at, bytes);

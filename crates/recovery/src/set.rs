@@ -26,7 +26,7 @@ impl RecoverySet {
     /// Finds recovery data in a file of its own.
     ///
     /// # Errors
-    /// [`Error::NoData`], [`Error::TableLost`], [`Error::Packets`], [`Error::Cancelled`].
+    /// [`Error::NoData`], [`Error::TableLost`], [`Error::Packets`], [`Error::Work`].
     pub fn sidecar(input: Arc<dyn Input>, resources: &Resources) -> Result<RecoverySet, Error> {
         let packets = scan(&*input, 0, &resources.cancel)?.ok_or(Error::NoData)?;
         RecoverySet::new(packets, input, Place::Sidecar)

@@ -1,5 +1,7 @@
 //! How a file is cut into shards, and which packets protect it.
 
+use packline_runtime::Unsupported;
+
 use crate::packet::HEAD_BYTES;
 use crate::table::ENTRY_BYTES;
 use crate::{Error, FOOTER_BYTES, Place, Redundancy};
@@ -36,8 +38,8 @@ impl Shape {
     /// [`Error::Unsupported`] for an empty file, or one of more than 2^62 bytes.
     pub fn new(length: u64, redundancy: Redundancy) -> Result<Shape, Error> {
         if length == 0 {
-            let what = "the file is empty: there is nothing to protect".to_string();
-            return Err(Error::Unsupported { what, expected: "a file of at least one byte".to_string() });
+            let what = "the file is empty: there is nothing to protect";
+            return Err(Unsupported::new(what, "a file of at least one byte").into());
         }
         let fits = |log: u8| {
             let square = 1u128 << (2 * log);
@@ -47,10 +49,7 @@ impl Shape {
             let shape = Shape { length, shard_log, recovery: 1 };
             Shape { recovery: redundancy.shards(shape.shards() as u32), ..shape }
         });
-        shape.ok_or_else(|| Error::Unsupported {
-            what: format!("a file of {length} bytes"),
-            expected: "2^62 bytes at most".to_string(),
-        })
+        shape.ok_or_else(|| Unsupported::new(format!("a file of {length} bytes"), "2^62 bytes at most").into())
     }
 
     /// The shape that a packet states, if it is possible.

@@ -65,7 +65,7 @@ pub(crate) fn sums_at(
 /// Hashes all shards of a file at their places. With `rolls`, their rolling checksums too.
 ///
 /// # Errors
-/// [`Error::Input`], [`Error::Memory`], [`Error::Cancelled`].
+/// [`Error::Input`], [`Error::Memory`], [`Error::Work`].
 pub(crate) fn survey(
     input: &Arc<dyn Input>,
     shape: &Shape,

@@ -1,20 +1,120 @@
-//! Faults of the engine as errors of the code that uses it.
+//! Faults that all formats share. The error of a format embeds them, and adds the part or the file that is concerned.
 
+use std::fmt;
 use std::io;
+use std::sync::Arc;
 
-use packline_engine::Fault;
+use packline_engine::{CancelToken, Fault};
 
-/// An error type that can represent the engine's own faults.
-pub trait TaskError {
-    /// The cancel token was set.
-    fn cancelled() -> Self;
-    /// A bug of this program.
-    fn internal(what: String) -> Self;
+use crate::memory::Shortage;
+
+/// A part of a file breaks a rule of its format. The alternate form (`{:#}`) begins with the offset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormatFault {
+    /// Offset of the faulty part in the file, bytes.
+    pub offset: u64,
+    /// Description of the fault, with the value found.
+    pub what: String,
+    /// Description of valid content.
+    pub expected: String,
 }
 
-/// The system has refused to start the workers.
-pub fn not_started<E: TaskError>(cause: io::Error) -> E {
-    E::internal(format!("cannot start the workers: {cause}"))
+impl FormatFault {
+    /// A fault of the part at byte `offset`.
+    pub fn new(offset: u64, what: impl Into<String>, expected: impl Into<String>) -> FormatFault {
+        FormatFault { offset, what: what.into(), expected: expected.into() }
+    }
+}
+
+impl fmt::Display for FormatFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FormatFault { offset, what, expected } = self;
+        if f.alternate() {
+            write!(f, "at byte {offset}: {what} (expected {expected})")
+        } else {
+            write!(f, "{what} at byte {offset} (expected {expected})")
+        }
+    }
+}
+
+impl std::error::Error for FormatFault {}
+
+/// A feature of a file, or an option, is not supported.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} (expected {expected})")]
+pub struct Unsupported {
+    /// The feature or the option.
+    pub what: String,
+    /// Supported values.
+    pub expected: String,
+}
+
+impl Unsupported {
+    /// The fault, and the values that are supported instead.
+    pub fn new(what: impl Into<String>, expected: impl Into<String>) -> Unsupported {
+        Unsupported { what: what.into(), expected: expected.into() }
+    }
+}
+
+/// The memory limit is too low.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
+pub struct MemoryFault {
+    /// Bytes allowed.
+    pub allowed: u64,
+    /// Minimum that suffices, bytes.
+    pub needed: u64,
+    /// What needs it.
+    pub what: String,
+}
+
+impl Shortage {
+    /// The fault of work that lacks the memory.
+    pub fn of(self, what: impl Into<String>) -> MemoryFault {
+        MemoryFault { allowed: self.allowed, needed: self.needed, what: what.into() }
+    }
+}
+
+/// Work ended early, and no file is at fault.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum WorkFault {
+    /// The cancel token was set.
+    #[error("cancelled")]
+    Cancelled,
+    /// The system refused to start threads.
+    #[error("cannot start the workers: {0}")]
+    Workers(#[source] Arc<io::Error>),
+    /// A bug in this program.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl WorkFault {
+    /// The system refused to start threads.
+    pub fn workers(cause: io::Error) -> WorkFault {
+        WorkFault::Workers(Arc::new(cause))
+    }
+}
+
+/// An error type that can represent faults of the work.
+pub trait TaskError: From<WorkFault> {
+    /// [`WorkFault::Cancelled`].
+    fn cancelled() -> Self {
+        WorkFault::Cancelled.into()
+    }
+
+    /// [`WorkFault::Internal`].
+    fn internal(what: String) -> Self {
+        WorkFault::Internal(what).into()
+    }
+}
+
+impl<E: From<WorkFault>> TaskError for E {}
+
+/// # Errors
+/// [`WorkFault::Cancelled`] if the token is set.
+pub fn unless_cancelled(cancel: &CancelToken) -> Result<(), WorkFault> {
+    if cancel.is_cancelled() { Err(WorkFault::Cancelled) } else { Ok(()) }
 }
 
 /// The error behind a fault.

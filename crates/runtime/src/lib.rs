@@ -23,7 +23,7 @@ mod zeros;
 
 pub use blake3_tree::Blake3Tree;
 pub use error::{Error, Exists, ScratchError};
-pub use fault::{TaskError, not_started, of_fault};
+pub use fault::{FormatFault, MemoryFault, TaskError, Unsupported, WorkFault, of_fault, unless_cancelled};
 pub use hex::{from_hex, hex, nibble};
 pub use identity::{FileIdentity, FileStamp, all_must_differ, must_differ};
 pub use input::{FileInput, Input, Source, open_regular};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use packline_engine::{CancelToken, Config, OrderedMap, Pool, Task};
 
 use crate::memory::{Grant, MapPlan, MemoryPlan, Shortage, fewer_workers};
-use crate::{Observer, TaskError, not_started};
+use crate::{Observer, WorkFault};
 
 /// Limits on what the process may use, cancellation and scheduling. They change no byte of an output.
 ///
@@ -63,20 +63,17 @@ impl Resources {
     /// Workers that several maps share.
     ///
     /// # Errors
-    /// [`not_started`].
-    pub fn pool<E: TaskError>(&self, workers: usize) -> Result<Pool, E> {
-        self.engine.sized(workers, 0, &self.cancel).pool().map_err(not_started)
+    /// [`WorkFault::Workers`].
+    pub fn pool(&self, workers: usize) -> Result<Pool, WorkFault> {
+        self.engine.sized(workers, 0, &self.cancel).pool().map_err(WorkFault::workers)
     }
 
     /// A parallel map with workers of its own.
     ///
     /// # Errors
-    /// [`not_started`].
-    pub fn map<T: Task>(&self, task: T, plan: MapPlan) -> Result<OrderedMap<T>, T::Error>
-    where
-        T::Error: TaskError,
-    {
-        OrderedMap::new(task, self.engine.sized(plan.workers, plan.window, &self.cancel)).map_err(not_started)
+    /// [`WorkFault::Workers`].
+    pub fn map<T: Task>(&self, task: T, plan: MapPlan) -> Result<OrderedMap<T>, WorkFault> {
+        OrderedMap::new(task, self.engine.sized(plan.workers, plan.window, &self.cancel)).map_err(WorkFault::workers)
     }
 
     /// A parallel map on `pool`, with `window` bytes in flight.

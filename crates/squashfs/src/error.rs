@@ -1,6 +1,6 @@
 //! Errors of writing an image.
 
-use packline_runtime::TaskError;
+use packline_runtime::WorkFault;
 
 /// Why an image could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -37,19 +37,7 @@ pub enum Error {
         /// The format's limit.
         expected: String,
     },
-    #[error("cancelled")]
-    Cancelled,
-    /// A bug in this program.
-    #[error("internal error: {0}")]
-    Internal(String),
-}
-
-impl TaskError for Error {
-    fn cancelled() -> Error {
-        Error::Cancelled
-    }
-
-    fn internal(what: String) -> Error {
-        Error::Internal(what)
-    }
+    /// Cancelled, or a bug in this program.
+    #[error(transparent)]
+    Work(#[from] WorkFault),
 }

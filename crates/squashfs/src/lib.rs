@@ -2,7 +2,6 @@
 
 mod base;
 mod block_size;
-mod buffer;
 mod error;
 mod format;
 mod options;
@@ -19,6 +18,7 @@ pub use format::compressor::{CODECS, check_codec, codec_help, data_start, parse_
 pub use format::inode::device_number;
 pub use format::layout::{DataLayout, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace};
 pub use format::superblock::{MAGIC_BYTES, Superblock, flags};
+pub use format::wire::{METADATA_HEADER, encode_metadata};
 pub use format::xattr::XattrTable;
 pub use options::{DirectoryLinks, FileHints, Fragments, Layout, Options, Stored};
 pub use packline_runtime::Sink;

@@ -3,8 +3,7 @@
 use std::io;
 
 use packline_engine::Fault;
-use packline_runtime::memory::Shortage;
-use packline_runtime::{TaskError, of_fault};
+use packline_runtime::{MemoryFault, WorkFault, of_fault};
 
 /// Why a tree could not be made, checked or signed.
 #[derive(Debug, thiserror::Error)]
@@ -51,25 +50,12 @@ pub enum Error {
         /// The kind that is needed.
         expected: &'static str,
     },
-    /// Too little memory was allowed.
-    #[error("{} bytes of memory are not enough for a hash tree (expected at least {} bytes)", .0.allowed, .0.needed)]
-    Memory(Shortage),
-    /// The work was cancelled.
-    #[error("cancelled")]
-    Cancelled,
-    /// A bug of this program.
-    #[error("internal error: {0}")]
-    Internal(String),
-}
-
-impl TaskError for Error {
-    fn cancelled() -> Error {
-        Error::Cancelled
-    }
-
-    fn internal(what: String) -> Error {
-        Error::Internal(what)
-    }
+    /// The memory limit is too low.
+    #[error(transparent)]
+    Memory(#[from] MemoryFault),
+    /// Cancelled, or a bug in this program.
+    #[error(transparent)]
+    Work(#[from] WorkFault),
 }
 
 impl From<Fault<Error>> for Error {

@@ -109,7 +109,7 @@ pub(crate) fn hash_input(
     observer: &mut dyn Observer,
     consume: &mut dyn FnMut(&[Digest]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let workers = resources.grant(&memory_plan(), observer).map_err(Error::Memory)?.workers;
+    let workers = resources.grant(&memory_plan(), observer).map_err(|shortage| shortage.of("a hash tree"))?.workers;
     let mut map = resources.map(HashTask(salted), MapPlan { workers, window: AHEAD * IN_FLIGHT * workers.max(1) })?;
     let mut done = 0;
     let end = blocks * BLOCK_BYTES;

@@ -8,7 +8,7 @@ use cms::cert::IssuerAndSerialNumber;
 use cms::content_info::{CmsVersion, ContentInfo};
 use cms::signed_data::{EncapsulatedContentInfo, SignedData, SignerIdentifier, SignerInfo, SignerInfos};
 use p256::ecdsa::signature::hazmat::PrehashSigner as _;
-use packline_runtime::hex;
+use packline_runtime::{TaskError, hex};
 use rsa::pkcs8::{DecodePublicKey as _, PrivateKeyInfo};
 use rsa::rand_core::OsRng;
 use rsa::{Pkcs1v15Sign, RsaPrivateKey, RsaPublicKey, pkcs1, signature};
@@ -98,7 +98,7 @@ impl Key {
                 key.sign_prehash(digest).map(|signature: p384::ecdsa::DerSignature| signature.as_bytes().to_vec())
             }
         };
-        signature.map_err(|cause: signature::Error| Error::Internal(format!("ECDSA: {cause}")))
+        signature.map_err(|cause: signature::Error| Error::internal(format!("ECDSA: {cause}")))
     }
 }
 
@@ -125,7 +125,7 @@ impl Signer {
     /// [`Error::Key`] if an RSA key is too short, or the machine has no random numbers.
     pub fn sign(&self, root_hash: &Digest) -> Result<Vec<u8>, Error> {
         let signature = self.key.sign(&Sha256::digest(hex(root_hash)))?;
-        self.signed_data(signature).map_err(|cause| Error::Internal(format!("DER: {cause}")))
+        self.signed_data(signature).map_err(|cause| Error::internal(format!("DER: {cause}")))
     }
 
     fn signed_data(&self, signature: Vec<u8>) -> x509_cert::der::Result<Vec<u8>> {

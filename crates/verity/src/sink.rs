@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 
 use packline_engine::{Class, Config, OrderedMap};
-use packline_runtime::{Sink, not_started, zeros};
+use packline_runtime::{Sink, TaskError, WorkFault, zeros};
 
 use crate::hashing::{Content, HashTask, Hashed, PIECE, Piece, pass_window};
 use crate::layout::{BLOCK, BLOCK_BYTES};
@@ -68,7 +68,7 @@ impl<S: Sink> HashingSink<S> {
         if !self.piece.is_empty() {
             self.submit()?;
         }
-        let mut map = self.map.take().ok_or_else(|| Error::Internal("nothing was hashed".into()))?;
+        let mut map = self.map.take().ok_or_else(|| Error::internal("nothing was hashed".into()))?;
         map.drain(&mut |hashed| self.results.take(hashed))?;
         self.rehash()?;
         Ok(self.results.leaves)
@@ -109,7 +109,7 @@ impl<S: Sink> HashingSink<S> {
         let salt = self.salt.bytes(&self.piece[..self.piece.len().min(BLOCK)]);
         let salted = Salted::new(&salt);
         self.results.leaves.set_salt(salt);
-        OrderedMap::new(HashTask(salted), self.config.clone()).map_err(not_started)
+        Ok(OrderedMap::new(HashTask(salted), self.config.clone()).map_err(WorkFault::workers)?)
     }
 
     /// Takes what was written at the end.

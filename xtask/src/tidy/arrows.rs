@@ -8,7 +8,7 @@ use super::imports::{self, Imports};
 const CLI_LAYERS: [&str; 6] = ["host", "ui", "args", "commands", "compat", "dispatch"];
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 21] = [
+const MAY_USE: [(&str, &[&str]); 22] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
@@ -18,11 +18,12 @@ const MAY_USE: [(&str, &[&str]); 21] = [
     ("remote", &["runtime", "codec", "cache"]),
     ("encryption", &["engine", "runtime"]),
     ("recovery", &["engine", "runtime"]),
-    ("squashfs", &["engine", "runtime", "codec", "tree", "cache"]),
+    ("volume", &["engine", "runtime", "codec", "tree"]),
+    ("squashfs", &["engine", "runtime", "codec", "tree", "cache", "volume"]),
     ("lrz", &["engine", "runtime", "codec", "longrange"]),
     ("pln", &["engine", "runtime", "codec", "cache", "recovery"]),
     ("verity", &["engine", "runtime"]),
-    ("image", &["engine", "runtime", "codec", "tree", "squashfs"]),
+    ("image", &["engine", "runtime", "codec", "tree", "volume", "squashfs"]),
     ("delta", &["engine", "runtime", "codec", "tree", "longrange", "cache", "squashfs"]),
     (
         "packline",
@@ -33,6 +34,7 @@ const MAY_USE: [(&str, &[&str]); 21] = [
             "tree",
             "cache",
             "encryption",
+            "volume",
             "squashfs",
             "lrz",
             "pln",
@@ -55,6 +57,7 @@ const MAY_USE: [(&str, &[&str]); 21] = [
             "cache",
             "remote",
             "encryption",
+            "volume",
             "squashfs",
             "lrz",
             "pln",
@@ -66,7 +69,10 @@ const MAY_USE: [(&str, &[&str]); 21] = [
     ("testkit", &["codec"]),
     ("simulate", &["testkit"]),
     ("bench", &["packline", "runtime", "codec", "tree"]),
-    ("microbench", &["testkit", "packline", "engine", "codec", "tree", "squashfs", "lrz", "pln", "longrange"]),
+    (
+        "microbench",
+        &["testkit", "packline", "engine", "codec", "tree", "volume", "squashfs", "lrz", "pln", "longrange"],
+    ),
 ];
 
 pub fn check(root: &Path) -> Result<Vec<String>, String> {

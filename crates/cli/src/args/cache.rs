@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use packline_cache::{BlockCache, Error, Store};
+use packline_cache::{BlockCache, Error, Remote, Store};
+use packline_remote::{Server, Url};
 
-use super::cache_server::CacheServer;
 use super::value::size;
 use super::wrong;
 use crate::ui::failure::Failure;
@@ -65,7 +65,8 @@ impl CacheOptions {
         let Some(Places { directory, server }) = self.place.given(io).filter(|_| !self.no_cache) else {
             return Ok(None);
         };
-        let remote = server.map(|url| self.place.server(&url)).transpose()?.map(|server| server.open(threads, io));
+        let server = server.map(|url| self.place.server(&url)).transpose()?;
+        let remote = server.map(|url| Box::new(Server::new(url, threads, io.host.wall_time)) as Box<dyn Remote>);
         let local = directory.map(|directory| self.place.open_directory(&directory, io)).transpose()?.flatten();
         let cache = match (local, remote) {
             (Some(local), Some(remote)) => local.with_remote(remote),
@@ -101,8 +102,8 @@ impl CachePlace {
 
     /// # Errors
     /// [`Failure::Usage`] for a URL that is wrong.
-    pub fn server(&self, url: &OsStr) -> Result<CacheServer, Failure> {
-        CacheServer::parse(&url.to_string_lossy()).map_err(|error| match &self.cache {
+    pub fn server(&self, url: &OsStr) -> Result<Url, Failure> {
+        Url::parse(&url.to_string_lossy()).map_err(|error| match &self.cache {
             Some(_) => wrong("cache", error),
             None => Failure::usage(format!("PACKLINE_CACHE: {error}")),
         })

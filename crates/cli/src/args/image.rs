@@ -7,16 +7,13 @@ use packline::requests::ImagePlace;
 use packline::requests::{Archive, ArchiveOptions};
 use packline::{Input, Resources};
 
-#[cfg(feature = "pln")]
 use super::keys::{OPENING, OpeningKeys};
 use super::value::size;
-#[cfg(feature = "pln")]
 use super::{Invocation, wrong};
 use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Io, take_stdin};
-#[cfg(feature = "lrz")]
 use crate::ui::password::{self, wants_password};
 use crate::ui::target::is_pipe;
 
@@ -24,7 +21,6 @@ use crate::ui::target::is_pipe;
 ///
 /// # Errors
 /// [`Failure::Usage`].
-#[cfg(feature = "pln")]
 pub fn refuse_keys(archive: &Archive, invocation: &Invocation) -> Result<(), Failure> {
     match OPENING.iter().find(|long| invocation.has(long)) {
         Some(long) if !matches!(archive, Archive::Pln(_)) => {
@@ -96,7 +92,6 @@ impl Offset {
     /// Those of opening it.
     pub fn open(self, path: &Path, again: bool, resources: &Resources, io: &mut Io) -> Result<Archive, Failure> {
         let opened = self.open_with(path, again, resources, None, io)?;
-        #[cfg(feature = "lrz")]
         if opened.as_ref().is_err_and(wants_password) {
             if path.as_os_str() == "-" {
                 let what = "standard input cannot give content and a password (expected a file's name)";
@@ -112,7 +107,6 @@ impl Offset {
     ///
     /// # Errors
     /// Those of the keys, and of opening it.
-    #[cfg(feature = "pln")]
     pub fn open_in_pln(
         self,
         file: Input,

@@ -24,13 +24,9 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
 pub mod cache;
-mod cache_server;
 pub mod help_options;
 pub mod image;
-#[cfg(feature = "encryption")]
-pub mod keys;
-#[cfg(all(feature = "pln", not(feature = "encryption")))]
-#[path = "no_keys.rs"]
+#[cfg_attr(not(feature = "encryption"), path = "no_keys.rs")]
 pub mod keys;
 pub mod machine;
 pub mod parser;
@@ -40,9 +36,7 @@ pub mod run_options;
 pub mod single_dash;
 pub mod text_list;
 pub mod value;
-#[cfg(feature = "verity")]
 pub mod verity;
-#[cfg(any(feature = "delta", feature = "recovery", feature = "verity"))]
 pub mod work;
 
 /// A command: its arguments, as clap derives them, and what it does.

@@ -1,4 +1,4 @@
-//! The options of keys in a build without encryption: none.
+//! The options of keys in a build without encryption: there are none.
 
 use std::sync::Arc;
 
@@ -17,29 +17,17 @@ pub struct OpeningKeys {}
 pub struct RecipientOptions {}
 
 impl OpeningKeys {
-    /// None.
-    ///
-    /// # Errors
-    /// None.
-    pub fn identities(&self, _io: &Io) -> Result<Option<Arc<Identities>>, Failure> {
+    pub fn identities(&self, _: &Io) -> Result<Option<Arc<Identities>>, Failure> {
         Ok(None)
     }
 
-    /// None.
-    ///
-    /// # Errors
-    /// None.
-    pub fn given(&self, io: &Io) -> Result<Option<Arc<Identities>>, Failure> {
-        self.identities(io)
+    pub fn given(&self, _: &Io) -> Result<Option<Arc<Identities>>, Failure> {
+        Ok(None)
     }
 }
 
 impl RecipientOptions {
-    /// None.
-    ///
-    /// # Errors
-    /// None.
-    pub fn recipients(&self, _keys: &OpeningKeys, _io: &Io) -> Result<Option<Arc<Recipients>>, Failure> {
+    pub fn recipients(&self, _: &OpeningKeys, _: &Io) -> Result<Option<Arc<Recipients>>, Failure> {
         Ok(None)
     }
 }

@@ -99,6 +99,16 @@ pub fn ended(equal: Result<bool, Failure>) -> Result<(), Failure> {
     }
 }
 
+/// The superblocks of two images; `None` if one side is a directory.
+pub fn superblocks(request: &DiffRequest) -> Option<(Superblock, Superblock)> {
+    match (&request.old, &request.new) {
+        (DiffPlace::Image(old), DiffPlace::Image(new)) => {
+            Some((old.image.superblock().clone(), new.image.superblock().clone()))
+        }
+        _ => None,
+    }
+}
+
 impl Diff {
     /// Whether the trees are equal.
     fn compare(&self, invocation: &Invocation, io: &mut Io) -> Result<bool, Failure> {
@@ -117,7 +127,7 @@ impl Diff {
         })?;
         let mut equal = summary.differences == 0;
         if self.superblock && (equal || !self.quiet) {
-            let both = summary.superblocks.ok_or_else(|| wrong("super", "a directory has no superblock"))?;
+            let both = superblocks(&request).ok_or_else(|| wrong("super", "a directory has no superblock"))?;
             equal &= self.compare_superblocks(both, &mut printer)?;
         }
         printer.flush().map_err(Failure::printing)?;

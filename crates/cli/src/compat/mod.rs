@@ -1,6 +1,5 @@
 //! Drop-ins: commands under the names, and with the options, output and exit codes, of other programs.
 
-#[cfg(feature = "lrz")]
 pub mod lrzip;
 pub mod squashfs_tools;
 #[cfg(feature = "mount")]

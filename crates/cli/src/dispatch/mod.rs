@@ -21,7 +21,7 @@ use crate::host::fake_root;
 use crate::host::streams::STDOUT;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use table::{find, is_near, left_out, parser_of_all, unknown_command};
+use table::{find, is_near, parser_of_all, unknown_command};
 
 /// Runs the command that `arguments` (the program's name first) ask for and returns the exit status.
 pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
@@ -33,10 +33,7 @@ pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
         Some(command) => run_command(command, command.name, rest, io),
         // mount(8) runs this for the type packline.
         None if called_as == "mount.packline" => run_named(&with_name("mount", rest), io),
-        None => match left_out(&called_as) {
-            Some(failure) => report(&failure, "packline", 2, io),
-            None => run_named(rest, io),
-        },
+        None => run_named(rest, io),
     }
 }
 
@@ -61,22 +58,12 @@ fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
     }
 }
 
-/// Containers of this build.
-const CONTAINERS: &[&str] = &[
-    "SquashFS 4.0",
-    #[cfg(feature = "lrz")]
-    "lrzip 0.6 (reads 0.4 to 0.7)",
-    #[cfg(feature = "pln")]
-    ".pln",
-];
-
-/// `--version --verbose`: what may make a difference to the bytes of an output, and the containers.
+/// `--version --verbose`: the containers, and what may make a difference to the bytes of an output.
 fn print_versions(io: &mut Io) -> u8 {
     let libraries: Vec<String> = LIBRARIES.iter().map(|(name, version)| format!("{name} {version}")).collect();
     let text = format!(
-        "packline {}\nContainers: {}\nCodecs: {}\nLibraries: {}\n",
+        "packline {}\nContainers: SquashFS 4.0, lrzip 0.6 (reads 0.4 to 0.7), .pln\nCodecs: {}\nLibraries: {}\n",
         env!("CARGO_PKG_VERSION"),
-        CONTAINERS.join(", "),
         Spec::names().join(", "),
         libraries.join(", ")
     );

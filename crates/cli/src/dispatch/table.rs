@@ -8,20 +8,14 @@ use super::{completions, links, man};
 use crate::args::Entry;
 use crate::args::parser::{parser_of, with_help_and_version};
 use crate::args::value::{TextOrHelp, text_or_help};
-#[cfg(feature = "bench")]
 use crate::commands::bench;
-#[cfg(feature = "pln")]
 use crate::commands::compress;
-#[cfg(feature = "delta")]
 use crate::commands::delta;
-#[cfg(feature = "recovery")]
 use crate::commands::recovery;
-#[cfg(feature = "verity")]
 use crate::commands::verity;
 use crate::commands::{cache, cat, diff, info, list, pack, unpack, verify};
 #[cfg(feature = "mount")]
 use crate::commands::{mount, umount};
-#[cfg(feature = "lrz")]
 use crate::compat::lrzip;
 use crate::compat::squashfs_tools::mksquashfs;
 use crate::compat::squashfs_tools::sqfscat::Sqfscat;
@@ -42,19 +36,12 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<info::Info>(),
     Entry::of::<diff::Diff>(),
     Entry::of::<verify::Verify>(),
-    #[cfg(feature = "pln")]
     Entry::of::<compress::Compress>(),
-    #[cfg(feature = "pln")]
     Entry::of::<compress::Decompress>(),
-    #[cfg(feature = "delta")]
     Entry::of::<delta::Delta>(),
-    #[cfg(feature = "delta")]
     Entry::of::<delta::Patch>(),
-    #[cfg(feature = "recovery")]
     Entry::of::<recovery::Protect>(),
-    #[cfg(feature = "recovery")]
     Entry::of::<recovery::Repair>(),
-    #[cfg(feature = "verity")]
     Entry::of::<verity::Verity>(),
     Entry::of::<mksquashfs::MkSquashFs>(),
     Entry::of::<Sqfstar>(),
@@ -65,15 +52,10 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<sqfs2tar::Sqfs2Tar>(),
     Entry::of::<rdsquashfs::RdSquashFs>(),
     Entry::of::<sqfsdiff::SqfsDiff>(),
-    #[cfg(feature = "lrz")]
     Entry::of::<lrzip::Lrzip>(),
-    #[cfg(feature = "lrz")]
     Entry::of::<lrzip::Lrunzip>(),
-    #[cfg(feature = "lrz")]
     Entry::of::<lrzip::Lrzcat>(),
-    #[cfg(feature = "lrz")]
     Entry::of::<lrzip::tar::Lrztar>(),
-    #[cfg(feature = "lrz")]
     Entry::of::<lrzip::tar::Lrzuntar>(),
     #[cfg(feature = "mount")]
     Entry::of::<squashfuse::Squashfuse>(),
@@ -83,50 +65,11 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<mount::Mount>(),
     #[cfg(feature = "mount")]
     Entry::of::<umount::Umount>(),
-    #[cfg(feature = "bench")]
     Entry::of::<bench::Bench>(),
     Entry::of::<cache::Cache>(),
     Entry::of::<links::Links>(),
     Entry::of::<completions::Completions>(),
     Entry::of::<man::ManPage>(),
-];
-
-/// Commands that this build leaves out, each with the feature of the crate that it needs.
-const LEFT_OUT: &[(&str, &str)] = &[
-    #[cfg(not(feature = "mount"))]
-    ("mount", "mount"),
-    #[cfg(not(feature = "mount"))]
-    ("umount", "mount"),
-    #[cfg(not(feature = "mount"))]
-    ("squashfuse", "mount"),
-    #[cfg(not(feature = "mount"))]
-    ("squashfuse_ll", "mount"),
-    #[cfg(not(feature = "bench"))]
-    ("bench", "bench"),
-    #[cfg(not(feature = "pln"))]
-    ("compress", "pln"),
-    #[cfg(not(feature = "pln"))]
-    ("decompress", "pln"),
-    #[cfg(not(feature = "delta"))]
-    ("delta", "delta"),
-    #[cfg(not(feature = "delta"))]
-    ("patch", "delta"),
-    #[cfg(not(feature = "recovery"))]
-    ("protect", "recovery"),
-    #[cfg(not(feature = "recovery"))]
-    ("repair", "recovery"),
-    #[cfg(not(feature = "verity"))]
-    ("verity", "verity"),
-    #[cfg(not(feature = "lrz"))]
-    ("lrzip", "lrz"),
-    #[cfg(not(feature = "lrz"))]
-    ("lrunzip", "lrz"),
-    #[cfg(not(feature = "lrz"))]
-    ("lrzcat", "lrz"),
-    #[cfg(not(feature = "lrz"))]
-    ("lrztar", "lrz"),
-    #[cfg(not(feature = "lrz"))]
-    ("lrzuntar", "lrz"),
 ];
 
 pub fn find(name: &OsStr) -> Option<&'static Entry> {
@@ -151,17 +94,8 @@ pub fn command_name() -> TextOrHelp {
     text_or_help(|_| None).words(|| COMMANDS.iter().map(|command| command.name.to_string()).collect())
 }
 
-/// The error for the name of a command that this build leaves out.
-pub fn left_out(name: &OsStr) -> Option<Failure> {
-    let (name, feature) = LEFT_OUT.iter().find(|(known, _)| name == *known)?;
-    Some(Failure::failed(format!("this build has no '{name}' (expected one with the feature '{feature}')")))
-}
-
 /// The error for a command that does not exist, with the nearest one that does.
 pub fn unknown_command(name: &OsStr) -> Failure {
-    if let Some(failure) = left_out(name) {
-        return failure;
-    }
     let text = name.to_string_lossy();
     let known = || COMMANDS.iter().flat_map(|command| [&[command.name], command.aliases].concat());
     let hint = match known().filter(|known| is_near(&text, known)).min_by_key(|known| distance(&text, known)) {

@@ -1,32 +1,70 @@
 //! Regular files in a directory and below, for commands that take directories.
 
+use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 
-/// Wanted regular files below a directory in the order of their paths. No link is followed. What cannot be read is reported.
-pub fn files_below(top: &Path, is_wanted: &dyn Fn(&Path) -> bool, failed: &mut dyn FnMut(String)) -> Vec<PathBuf> {
-    let (mut files, mut waiting) = (Vec::new(), vec![top.to_path_buf()]);
-    while let Some(directory) = waiting.pop() {
-        let read = fs::read_dir(&directory).and_then(|entries| {
+/// Returns the regular files below a directory in the order of their paths. Links are not followed. A directory is read when its first file
+/// is asked for; one that cannot be read is an error, after which the others follow.
+pub fn files_below(top: &Path) -> FilesBelow {
+    FilesBelow { waiting: vec![(top.to_path_buf(), true)] }
+}
+
+pub struct FilesBelow {
+    /// What is yet to come, with whether it is a directory; the next one is the last.
+    waiting: Vec<(PathBuf, bool)>,
+}
+
+/// A directory that cannot be read.
+#[derive(Debug)]
+pub struct Unreadable {
+    pub directory: PathBuf,
+    pub cause: io::Error,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: cannot read: {}", self.directory.escaped(), self.cause)
+    }
+}
+
+impl Iterator for FilesBelow {
+    type Item = Result<PathBuf, Unreadable>;
+
+    fn next(&mut self) -> Option<Result<PathBuf, Unreadable>> {
+        loop {
+            let (path, is_directory) = self.waiting.pop()?;
+            if !is_directory {
+                return Some(Ok(path));
+            }
+            if let Err(cause) = self.enter(&path) {
+                return Some(Err(Unreadable { directory: path, cause }));
+            }
+        }
+    }
+}
+
+impl FilesBelow {
+    /// Adds what is in a directory, as far as it can be read.
+    fn enter(&mut self, directory: &Path) -> io::Result<()> {
+        let mut found = Vec::new();
+        let read = fs::read_dir(directory).and_then(|entries| {
             for entry in entries {
                 let entry = entry?;
-                let (kind, path) = (entry.file_type()?, entry.path());
-                if kind.is_dir() {
-                    waiting.push(path);
-                } else if kind.is_file() && is_wanted(&path) {
-                    files.push(path);
+                let kind = entry.file_type()?;
+                if kind.is_dir() || kind.is_file() {
+                    found.push((entry.path(), kind.is_dir()));
                 }
             }
             Ok(())
         });
-        if let Err(cause) = read {
-            failed(format!("{}: cannot read: {cause}", directory.escaped()));
-        }
+        found.sort_unstable_by(|one, other| other.cmp(one));
+        self.waiting.append(&mut found);
+        read
     }
-    files.sort();
-    files
 }
 
 #[cfg(test)]
@@ -44,14 +82,14 @@ mod tests {
         std::os::unix::fs::symlink("a", top.at("link")).unwrap();
         std::os::unix::fs::symlink("b", top.at("link.pln")).unwrap();
         let found = |pln_only: bool| {
-            let is_wanted = |path: &Path| !pln_only || path.extension().is_some_and(|ending| ending == "pln");
-            let found = files_below(top.path(), &is_wanted, &mut |what| panic!("{what}"));
-            found.iter().map(|path| path.strip_prefix(top.path()).unwrap().display().to_string()).collect::<Vec<_>>()
+            let is_wanted = |path: &PathBuf| !pln_only || path.extension().is_some_and(|ending| ending == "pln");
+            let found = files_below(top.path()).map(Result::unwrap).filter(is_wanted);
+            found.map(|path| path.strip_prefix(top.path()).unwrap().display().to_string()).collect::<Vec<_>>()
         };
         assert_eq!(found(false), [".pln", "a/b/c", "a/z.pln", "a.pln", "b"]);
         assert_eq!(found(true), ["a/z.pln", "a.pln"]);
-        let mut failed = Vec::new();
-        assert_eq!(files_below(&top.at("none"), &|_| true, &mut |what| failed.push(what)), Vec::<PathBuf>::new());
-        assert!(failed[0].contains("none: cannot read: "), "{failed:?}");
+        let found: Vec<_> = files_below(&top.at("none")).collect();
+        let failed = found[0].as_ref().unwrap_err().to_string();
+        assert!(found.len() == 1 && failed.contains("none: cannot read: "), "{failed}");
     }
 }

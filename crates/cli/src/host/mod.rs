@@ -5,16 +5,15 @@ pub mod closed_streams;
 pub mod commands;
 pub mod date;
 pub mod definitions;
+#[cfg(feature = "mount")]
 pub mod descriptors;
 pub mod environment;
 pub mod fake_root;
-#[cfg(any(feature = "pln", feature = "recovery"))]
 pub mod files_below;
 pub mod machine;
 pub mod names;
 pub mod signals;
 pub mod streams;
-#[cfg(feature = "encryption")]
 pub mod terminal;
 pub mod time_zone;
 pub mod topology;
@@ -25,15 +24,14 @@ use std::time::Duration;
 
 use packline::Resources;
 use packline_engine::Topology;
+use zeroize::Zeroizing;
 
 use fake_root::FakeRoot;
 use names::Names;
-#[cfg(feature = "encryption")]
 use signals::ShutdownHook;
 
 /// Returns an answer to a prompt, without echo; `None` without a terminal or an answer.
-#[cfg(feature = "encryption")]
-pub type AskHidden = fn(&str, &ShutdownHook) -> Option<packline_encryption::Zeroizing<Vec<u8>>>;
+pub type AskHidden = fn(&str, &ShutdownHook) -> Option<Zeroizing<Vec<u8>>>;
 
 /// The machine and the environment, read once by `main`.
 #[derive(Debug, Clone)]
@@ -75,7 +73,6 @@ pub struct Host {
     /// Returns the peak resident memory of this process so far, bytes.
     pub peak_memory: fn() -> Option<u64>,
     /// Asks on the terminal for what must not be seen.
-    #[cfg(feature = "encryption")]
     pub ask_hidden: AskHidden,
 }
 
@@ -101,7 +98,6 @@ impl Host {
             program: environment::program(),
             wall_time: clock::wall_time,
             peak_memory: machine::peak_memory,
-            #[cfg(feature = "encryption")]
             ask_hidden: terminal::ask_hidden,
         }
     }

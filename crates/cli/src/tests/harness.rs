@@ -97,7 +97,6 @@ pub fn host() -> Host {
         program: None,
         wall_time,
         peak_memory: || Some(12_345),
-        #[cfg(feature = "encryption")]
         ask_hidden: |_, _| None,
     }
 }

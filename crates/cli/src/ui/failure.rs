@@ -107,21 +107,12 @@ impl Failure {
 /// Commands that read a container.
 fn readers_of(container: ContentKind) -> &'static str {
     match container {
-        #[cfg(not(feature = "lrz"))]
-        ContentKind::Lrz => "this build does not read it, one with the feature 'lrz' does",
-        #[cfg(feature = "lrz")]
         ContentKind::Lrz => "packline unpack, list, cat, info and verify read it",
-        #[cfg(not(feature = "pln"))]
-        ContentKind::Pln => "this build does not read it, one with the feature 'pln' does",
-        #[cfg(feature = "pln")]
         ContentKind::Pln => "packline decompress, list, cat, info and verify read it",
-        #[cfg(not(feature = "encryption"))]
+        ContentKind::Encrypted if cfg!(feature = "encryption") => {
+            "packline decompress, list, cat, info and verify read it with a key"
+        }
         ContentKind::Encrypted => "this build does not read it, one with the feature 'encryption' does",
-        #[cfg(feature = "encryption")]
-        ContentKind::Encrypted => "packline decompress, list, cat, info and verify read it with a key",
-        #[cfg(not(feature = "delta"))]
-        ContentKind::Delta => "this build does not read it, one with the feature 'delta' does",
-        #[cfg(feature = "delta")]
         ContentKind::Delta => "packline patch applies it, info describes it",
         ContentKind::Tar => "packline pack, list, cat, info and verify read it, tar -xf unpacks it",
         ContentKind::Compressed(_) => "packline pack, list, cat, info and verify read it if it is a tar",
@@ -151,7 +142,6 @@ fn key_of(error: &StreamError) -> Option<&'static str> {
 }
 
 /// The command that repairs the file of an error, if damage to a .pln file is the cause and its recovery data lies beside it.
-#[cfg(feature = "pln")]
 fn repaired_by(error: &packline::Error) -> Option<String> {
     let path = match error {
         packline::Error::Stream { path, .. }
@@ -166,7 +156,6 @@ fn repaired_by(error: &packline::Error) -> Option<String> {
 
 /// The message for an error of the library, with the options and commands that help.
 fn message_of(error: &packline::Error) -> String {
-    #[cfg(feature = "pln")]
     if let Some(repair) = repaired_by(error) {
         return format!("{error}; {repair}");
     }

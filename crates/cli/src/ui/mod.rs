@@ -7,15 +7,12 @@ pub mod elapsed;
 pub mod escape;
 pub mod exit_status;
 pub mod failure;
-#[cfg(feature = "verity")]
 pub mod hash_tree;
 pub mod io;
 pub mod listings;
 pub mod mode;
 pub mod observer;
-#[cfg(feature = "lrz")]
 pub mod password;
-#[cfg(any(feature = "lrz", feature = "pln"))]
 pub mod place;
 pub mod progress;
 pub mod report;

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::ui::counters;
 use crate::ui::elapsed::{Elapsed, show_time};
 use crate::ui::escape::escaped_path;
-#[cfg(feature = "verity")]
 use crate::ui::hash_tree;
 use crate::ui::size::{count, show_bytes, show_ratio};
 
@@ -57,7 +56,6 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
     if let Some(line) = based(summary) {
         lines.insert(lines.len() - 1, line);
     }
-    #[cfg(feature = "verity")]
     if let Some(made) = &summary.verity {
         let line = format!("verity: {}\n{}", hash_tree::root_hash(made), hash_tree::tree(made));
         lines.insert(lines.len() - 1, line);
@@ -212,7 +210,6 @@ pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
             "exact": counts.exact,
         })
     });
-    #[cfg(feature = "verity")]
     if let Some(made) = &summary.verity {
         object["verity"] = hash_tree::object(made);
     }

@@ -151,7 +151,7 @@ impl<'p> Patch<'p> {
         let (demand, share) = (opened.demand(resources), LITERALS_MOST as u64 + 2 * piece);
         let granted = passes.plan(&demand, share, "applying a delta with one worker", resources)?;
         let Opened { head, old, plain, codec, parts } = opened;
-        let pool = resources.pool::<Error>(granted.workers)?;
+        let pool = resources.pool(granted.workers)?;
         plain.keep_for(pool.workers());
         let window = (granted.window / 2).max(piece as usize);
         let groups = Groups::new(&pool, &plain, granted.window - window.min(granted.window), resources);

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use packline_codec::{Encoder, Outcome, ReferenceDecoder};
 use packline_engine::{Permit, Task};
-use packline_runtime::Input;
+use packline_runtime::{Input, TaskError};
+use packline_squashfs::encode_metadata;
 
 use super::codec::BlockCodec;
 use super::source::{DecodedGroup, Source};
 use crate::format::group::Group;
 use crate::format::part::Part;
 use crate::format::recipe::BlockKind;
-use crate::plain::encode_metadata;
 use crate::{Error, Side};
 
 /// A group as the delta has it.
@@ -113,7 +113,7 @@ impl PieceTask {
     }
 
     fn encode(&self, encoders: &mut Encoders, kind: BlockKind, plain: Vec<u8>) -> Result<Vec<u8>, Error> {
-        let missing = || Error::Internal("a block without a codec".into());
+        let missing = || Error::internal("a block without a codec".into());
         let BlockCodec { spec, block_size } = self.codec.as_ref().ok_or_else(missing)?;
         match kind {
             BlockKind::Data => {

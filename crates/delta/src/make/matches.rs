@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use packline_engine::CancelToken;
 use packline_longrange::{FindError, Match, Settings, find};
-use packline_runtime::Input;
+use packline_runtime::{Input, TaskError};
 
 use super::groups::{GroupBuilder, PlannedGroup};
 use super::window::{Both, slice};
@@ -86,11 +86,11 @@ impl Search<'_> {
     fn fault(&self, error: FindError<Error>, old: u64) -> Error {
         match error {
             FindError::Taken(error) => error,
-            FindError::Stopped => Error::Cancelled,
+            FindError::Cancelled => Error::cancelled(),
             FindError::Read { at, source, .. } => {
                 Error::Input { side: if at < old { Side::Old } else { Side::New }, cause: source }
             }
-            FindError::TooLong { .. } => Error::Internal(error.to_string()),
+            FindError::TooLong { .. } => Error::internal(error.to_string()),
         }
     }
 }

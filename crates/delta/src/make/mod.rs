@@ -131,7 +131,7 @@ fn write(
         "finding matches and compressing with one worker",
         resources,
     )?;
-    let pool = resources.pool::<Error>(granted.workers)?;
+    let pool = resources.pool(granted.workers)?;
     [&old.plain, &new.plain].iter().for_each(|plain| plain.keep_for(pool.workers()));
     let (old_plain, new_plain) = (Arc::clone(&old.plain.input), Arc::clone(&new.plain.input));
     let task = GroupTask { old: Arc::clone(&old_plain), new: Arc::clone(&new_plain), lzma };

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use packline_codec::{Encoder, GzipParams, Outcome, Spec, ZstdParams};
 use packline_engine::CancelToken;
-use packline_runtime::Input;
-use packline_squashfs::BlockSize;
+use packline_runtime::{Input, unless_cancelled};
+use packline_squashfs::{BlockSize, encode_metadata};
 
-use crate::plain::{Block, BlockDecoder, FoundImage, encode_metadata};
+use crate::plain::{Block, BlockDecoder, FoundImage};
 use crate::{Error, Side};
 
 /// Data blocks, and metadata blocks, that are tried.
@@ -17,7 +17,7 @@ const METADATA_BLOCKS: usize = 2;
 /// The first of the candidates that reproduces most of a few blocks; `None` if none reproduces any.
 ///
 /// # Errors
-/// [`Error::Input`], [`Error::Cancelled`], lack of memory.
+/// [`Error::Input`], [`Error::Work`], lack of memory.
 pub(super) fn codec(
     input: &Arc<dyn Input>,
     image: &FoundImage,
@@ -27,9 +27,7 @@ pub(super) fn codec(
     let samples = Samples::read(input.as_ref(), image)?;
     let mut best: Option<(usize, &Spec)> = None;
     for candidate in candidates {
-        if cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
+        unless_cancelled(cancel)?;
         let count = samples.reproduced(candidate, image.block_size)?;
         if count > best.map_or(0, |(most, _)| most) {
             best = Some((count, candidate));

@@ -6,7 +6,7 @@ use packline_cache::ContentDigest;
 use packline_codec::Spec;
 use packline_engine::{CancelToken, Consumer, OrderedMap};
 use packline_runtime::memory::MemoryPlan;
-use packline_runtime::{Input, Resources, of_fault};
+use packline_runtime::{Input, Resources, TaskError, of_fault};
 use packline_squashfs::BlockSize;
 
 use super::probe;
@@ -229,7 +229,7 @@ impl NewScan<'_, '_> {
         }
         self.counts.kept += 1;
         let found = self.known.as_ref().and_then(|known| known.find(digest, plain, self.next));
-        let first = found.ok_or_else(|| Error::Internal("a block of the old image is gone".into()))?;
+        let first = found.ok_or_else(|| Error::internal("a block of the old image is gone".into()))?;
         self.next = first + 1;
         join(&mut self.steps, Step::Keep { first, count: 1 });
         Ok(())

@@ -2,7 +2,7 @@
 
 use packline_codec::{ReferenceEncoder, ReferenceLzma, Spec};
 use packline_engine::Consumer;
-use packline_runtime::Sink;
+use packline_runtime::{Sink, TaskError};
 
 use super::compress::{GroupTask, PackedGroup};
 use crate::Error;
@@ -60,7 +60,7 @@ impl<'w> Writer<'w> {
         for _ in 0..STEPS_MOST {
             let Some(step) = self.steps.pop() else { break };
             self.coder.put(&mut numbers, &step);
-            let missing = || Error::Internal("a block that the old image lacks".into());
+            let missing = || Error::internal("a block that the old image lacks".into());
             self.ready += self.old.used(step).ok_or_else(missing)?;
         }
         self.part(PartKind::Recipe, &numbers)

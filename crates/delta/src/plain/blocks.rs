@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use packline_codec::Spec;
+use packline_runtime::memory::Shortage;
 use packline_runtime::{Input, Resources};
 use packline_squashfs::BlockSize;
 use packline_squashfs::read::{Image, Opening, Origin, ReadError, StoredBlock, StoredKind};
@@ -27,7 +28,6 @@ const LIST_MEMORY: u64 = 2 * BLOCKS_MOST as u64 * ENTRY_MEMORY;
 pub(crate) struct FoundImage {
     /// Its codec with the parameters that it states.
     pub(crate) codec: Spec,
-    /// Its block size, bytes.
     pub(crate) block_size: BlockSize,
     /// Its compressed blocks in the order of the file, apart from each other, none of no bytes.
     pub(crate) blocks: Vec<Block>,
@@ -36,7 +36,7 @@ pub(crate) struct FoundImage {
 /// The first image in a file; `None` if there is none, or it has too many blocks.
 ///
 /// # Errors
-/// [`Error::Input`], [`Error::Cancelled`], [`Error::Memory`].
+/// [`Error::Input`], [`Error::Work`], [`Error::Memory`].
 pub(crate) fn find(side: Side, input: &Arc<dyn Input>, resources: &Resources) -> Result<Option<FoundImage>, Error> {
     let opening = Opening { origin: Origin::Find, metadata_cache: CACHE };
     let Some(image) = sound(side, Image::open(Arc::clone(input), opening))? else { return Ok(None) };
@@ -44,8 +44,7 @@ pub(crate) fn find(side: Side, input: &Arc<dyn Input>, resources: &Resources) ->
     let mut list = List { origin, size, most, ..List::default() };
     let listed = image.each_stored_block(BLOCKS_MOST as u32, &resources.cancel, &mut |block| list.add(block));
     if let (true, Some(allowed)) = (list.no_memory, resources.memory) {
-        let (needed, what) = (LIST_MEMORY, "the list of an image's blocks".to_string());
-        return Err(Error::Memory { allowed, needed, what });
+        return Err(Shortage { allowed, needed: LIST_MEMORY }.of("the list of an image's blocks").into());
     }
     if sound(side, listed)?.is_none() || list.sort().is_none() {
         return Ok(None);
@@ -63,12 +62,11 @@ fn in_memory(memory: Option<u64>) -> usize {
 fn sound<T>(side: Side, read: Result<T, ReadError>) -> Result<Option<T>, Error> {
     match read {
         Ok(value) => Ok(Some(value)),
-        Err(ReadError::Corrupt { .. } | ReadError::Unsupported { .. }) => Ok(None),
+        Err(ReadError::Corrupt(_) | ReadError::Unsupported(_)) => Ok(None),
         Err(ReadError::Input { cause, .. }) => {
             Err(Error::Input { side, cause: std::io::Error::new(cause.kind(), cause.to_string()) })
         }
-        Err(ReadError::Cancelled) => Err(Error::Cancelled),
-        Err(ReadError::Internal(what)) => Err(Error::Internal(what)),
+        Err(ReadError::Work(fault)) => Err(fault.into()),
     }
 }
 

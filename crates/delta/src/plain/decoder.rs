@@ -1,14 +1,12 @@
 //! Decodes the blocks of one image.
 
-use packline_codec::{CodecError, Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
-use packline_squashfs::BlockSize;
+use packline_codec::{CodecError, Decoder, METADATA_BLOCK_SIZE, Spec};
+use packline_squashfs::{BlockSize, METADATA_HEADER};
 
 use super::form::Block;
 
 /// Memory of a decoder besides that for blocks of our encoder, bytes: others may state larger dictionaries.
 const DECODER_SLACK: usize = 8 << 20;
-/// Bytes of the header of a metadata block.
-pub(crate) const HEADER: usize = 2;
 
 /// Decoders for data and for metadata.
 pub(crate) struct BlockDecoder {
@@ -32,7 +30,7 @@ impl BlockDecoder {
     /// Decodes the stored bytes of a block into `out`, whose content it replaces; `None` if they cannot be decoded.
     pub(crate) fn decode(&mut self, block: &Block, stored: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let (decoder, most, payload) = match block.is_metadata() {
-            true => (&mut self.metadata, METADATA_BLOCK_SIZE, stored.get(HEADER..)?),
+            true => (&mut self.metadata, METADATA_BLOCK_SIZE, stored.get(METADATA_HEADER..)?),
             false => (&mut self.data, self.block_size.bytes(), stored),
         };
         out.resize(most, 0);
@@ -45,21 +43,3 @@ impl BlockDecoder {
 fn decoder_memory(codec: &Spec, most: usize) -> usize {
     2 * codec.footprint(most).decoder + DECODER_SLACK
 }
-
-/// A metadata block with its header, compressed if that makes it smaller.
-pub(crate) fn encode_metadata(encoder: &mut dyn Encoder, plain: &[u8]) -> Result<Vec<u8>, CodecError> {
-    let mut out = vec![0; HEADER + plain.len()];
-    let (size, stored) = match encoder.compress(plain, &mut out[HEADER..])? {
-        Outcome::Smaller(size) => (size, 0),
-        Outcome::NotSmaller => {
-            out[HEADER..].copy_from_slice(plain);
-            (plain.len(), STORED)
-        }
-    };
-    out.truncate(HEADER + size);
-    out[..HEADER].copy_from_slice(&(size as u16 | stored).to_le_bytes());
-    Ok(out)
-}
-
-/// Set in the header of a stored metadata block.
-const STORED: u16 = 1 << 15;

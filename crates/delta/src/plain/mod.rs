@@ -17,7 +17,7 @@ use packline_squashfs::BlockSize;
 
 pub(crate) use self::blocks::{FoundImage, find};
 pub(crate) use self::decoded::DecodedInput;
-pub(crate) use self::decoder::{BlockDecoder, encode_metadata};
+pub(crate) use self::decoder::BlockDecoder;
 pub(crate) use self::form::{Block, Form};
 pub(crate) use self::known::Known;
 pub(crate) use self::lengths::{apply_lengths, lengths_of};

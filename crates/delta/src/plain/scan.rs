@@ -9,11 +9,10 @@ use std::sync::Arc;
 use packline_cache::ContentDigest;
 use packline_codec::{Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
 use packline_engine::{CancelToken, Consumer, OrderedMap, Permit, Task};
-use packline_runtime::{FileInput, Input, ScratchError, of_fault, unnamed_temp_file};
-use packline_squashfs::BlockSize;
+use packline_runtime::{FileInput, Input, ScratchError, of_fault, unless_cancelled, unnamed_temp_file};
+use packline_squashfs::{BlockSize, encode_metadata};
 
 use super::decoder::BlockDecoder;
-use super::encode_metadata;
 use super::form::Block;
 use super::known::Known;
 use crate::{Error, Side};
@@ -111,9 +110,7 @@ impl ScanTask {
     ) -> Result<(), Error> {
         let mut spans = Spans { size, block_size: block_size.into(), at: 0, next: 0 };
         while let Some((bytes, numbers, memory)) = spans.next(blocks) {
-            if cancel.is_cancelled() {
-                return Err(Error::Cancelled);
-            }
+            unless_cancelled(cancel)?;
             let permit = map.reserve(memory as usize, consumer).map_err(of_fault)?;
             map.submit(Span { bytes, blocks: numbers, _permit: permit }, consumer).map_err(of_fault)?;
         }

@@ -1,6 +1,7 @@
 //! SquashFS images.
 
 use packline_delta::{DeltaOptions, Error, Made};
+use packline_runtime::MemoryFault;
 use packline_testkit::{Random, hostile};
 
 use super::support::{applied, image, made, resources, round_trip};
@@ -110,12 +111,13 @@ fn memory_changes_no_byte() {
     let mut limit = 1 << 20;
     let small = loop {
         match made(&old, &new, &options, &resources(7).memory_limit(limit)) {
-            Err(Error::Memory { needed, .. }) => limit = needed,
+            Err(Error::Memory(MemoryFault { needed, .. })) => limit = needed,
             made => break made.unwrap().0,
         }
     };
     assert!(small == whole && limit < 300 << 20, "{limit} bytes of memory");
-    let Err(Error::Memory { needed, .. }) = applied(&old, &whole, &resources(7).memory_limit(1 << 20)) else {
+    let Err(Error::Memory(MemoryFault { needed, .. })) = applied(&old, &whole, &resources(7).memory_limit(1 << 20))
+    else {
         panic!("1 MiB suffices");
     };
     assert!(applied(&old, &whole, &resources(7).memory_limit(needed)).unwrap() == new);

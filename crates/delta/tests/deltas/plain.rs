@@ -1,6 +1,7 @@
 //! Files that are their own plain form.
 
 use packline_delta::{DeltaOptions, Error};
+use packline_runtime::MemoryFault;
 use packline_testkit::Random;
 
 use super::support::{applied, made, resources, round_trip};
@@ -103,12 +104,15 @@ fn memory_changes_no_byte_and_too_little_is_an_error() {
     let new = [&random.prose(5 << 20)[..], &old].concat();
     let options = DeltaOptions::default();
     let (whole, _) = made(&old, &new, &options, &resources(2)).unwrap();
-    let Err(Error::Memory { needed, .. }) = made(&old, &new, &options, &resources(2).memory_limit(1 << 20)) else {
+    let Err(Error::Memory(MemoryFault { needed, .. })) =
+        made(&old, &new, &options, &resources(2).memory_limit(1 << 20))
+    else {
         panic!("1 MiB suffices");
     };
     assert!(needed < 256 << 20, "{needed}");
     assert!(made(&old, &new, &options, &resources(2).memory_limit(needed)).unwrap().0 == whole);
-    let Err(Error::Memory { needed, .. }) = applied(&old, &whole, &resources(2).memory_limit(1 << 20)) else {
+    let Err(Error::Memory(MemoryFault { needed, .. })) = applied(&old, &whole, &resources(2).memory_limit(1 << 20))
+    else {
         panic!("1 MiB suffices");
     };
     assert!(needed < 64 << 20, "{needed}");

@@ -3,6 +3,8 @@
 use std::io::Read;
 use std::ops::Range;
 
+use packline_runtime::Unsupported;
+
 use super::{ChunkSize, MadeFor, Stanza, stanzas};
 use crate::{Error, Part};
 
@@ -123,7 +125,7 @@ fn fixed(bytes: &[u8]) -> Result<(ChunkSize, usize, usize), Error> {
     if bytes[CHECKED..] != sum(&bytes[..CHECKED]) {
         return Err(wrong("its check differs", "the check of its first 24 bytes"));
     }
-    let unsupported = |what: String, expected: String| Err(Error::Unsupported { what, expected });
+    let unsupported = |what: String, expected: String| Err(Error::Unsupported(Unsupported { what, expected }));
     if bytes[8] != VERSION {
         return unsupported(format!("version {} of the encryption", bytes[8]), format!("version {VERSION}"));
     }

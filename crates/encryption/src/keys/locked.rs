@@ -62,7 +62,7 @@ impl Locked {
     /// The keys, by one of the passphrases that were given, or one that is asked for.
     ///
     /// # Errors
-    /// [`Error::Key`] and [`Error::WrongPassphraseOf`] without the right passphrase; [`Error::Work`] and [`Error::Memory`] if it costs too much.
+    /// [`Error::Key`] and [`Error::WrongPassphraseOf`] without the right passphrase; [`Error::WorkFactor`] and [`Error::Memory`] if it costs too much.
     pub(super) fn keys(&self, identities: &Identities, limit: Option<u64>) -> Result<&[Key], Error> {
         if let Some(keys) = self.keys.get() {
             return Ok(keys);

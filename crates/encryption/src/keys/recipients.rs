@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::Write;
 
 use age::secrecy::SecretString;
+use packline_runtime::MemoryFault;
 use packline_runtime::memory::BASE;
 
 use super::{WORK, scrypt_memory};
@@ -123,7 +124,7 @@ impl Recipients {
 pub(super) fn check_memory(work: u8, limit: Option<u64>) -> Result<(), Error> {
     let needed = BASE + scrypt_memory(work);
     match limit.filter(|&allowed| allowed < needed) {
-        Some(allowed) => Err(Error::Memory { allowed, needed, what: "a passphrase (scrypt)".into() }),
+        Some(allowed) => Err(Error::Memory(MemoryFault { allowed, needed, what: "a passphrase (scrypt)".into() })),
         None => Ok(()),
     }
 }

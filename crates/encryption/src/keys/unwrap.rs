@@ -25,7 +25,7 @@ struct Wrap<'a> {
 /// The key of a file by the first identity that is one of its recipients.
 ///
 /// # Errors
-/// [`Error::NoKey`], [`Error::WrongKey`] and [`Error::WrongPassphrase`]; [`Error::Corrupt`] for a wrap that is malformed; [`Error::Work`] and [`Error::Memory`] for
+/// [`Error::NoKey`], [`Error::WrongKey`] and [`Error::WrongPassphrase`]; [`Error::Corrupt`] for a wrap that is malformed; [`Error::WorkFactor`] and [`Error::Memory`] for
 /// a passphrase that costs too much.
 pub(crate) fn unwrap(head: &Head, identities: &Identities, limit: Option<u64>) -> Result<FileKey, Error> {
     let wraps = head.wraps().enumerate().zip(head.stanzas()?);
@@ -93,7 +93,7 @@ pub(super) fn scrypt_identity(
     limit: Option<u64>,
 ) -> Result<age::scrypt::Identity, Error> {
     if work > WORK_MOST {
-        return Err(Error::Work { found: work, most: WORK_MOST });
+        return Err(Error::WorkFactor { found: work, most: WORK_MOST });
     }
     check_memory(work, limit)?;
     let mut identity = age::scrypt::Identity::new(passphrase.clone());

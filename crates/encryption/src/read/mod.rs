@@ -68,7 +68,7 @@ impl SealedHead {
     ///
     /// # Errors
     /// [`Error::NoKey`], [`Error::WrongKey`] and [`Error::WrongPassphrase`]; [`Error::Corrupt`] if the head is not that which the key was wrapped in;
-    /// [`Error::Work`] and [`Error::Memory`] for passphrases.
+    /// [`Error::WorkFactor`] and [`Error::Memory`] for passphrases.
     pub fn open(self, identities: &Identities, limit: Option<u64>) -> Result<OpenedHead, Error> {
         let key = unwrap(&self.0, identities, limit)?;
         if !key.is_checked_by(&self.0.bound, self.0.key_check) {

@@ -52,7 +52,7 @@ impl OpenedHead {
     /// chunk: it is read over.
     ///
     /// # Errors
-    /// [`Error::Internal`] if threads cannot be started.
+    /// [`Error::Work`] if threads cannot be started.
     pub fn stream<R: Read + Send>(
         self,
         file: R,

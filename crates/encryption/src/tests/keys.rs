@@ -154,8 +154,8 @@ fn a_passphrase_that_costs_too_much_is_refused_before_the_work() {
         identities.add_passphrase(passphrase("x"));
         at_offsets(&head, &identities).unwrap_err()
     };
-    assert!(matches!(hostile("21"), Error::Work { found: 21, most: 20 }));
-    assert!(matches!(hostile("63"), Error::Work { found: 63, .. }));
+    assert!(matches!(hostile("21"), Error::WorkFactor { found: 21, most: 20 }));
+    assert!(matches!(hostile("63"), Error::WorkFactor { found: 63, .. }));
     assert!(hostile("256").is_of_file() && hostile("-1").is_of_file());
     let limited = recipients.wrap(&crate::cipher::FileKey::random().unwrap(), Some(1 << 20));
     assert!(matches!(limited, Err(Error::Memory { .. })));
@@ -254,7 +254,7 @@ fn an_identity_file_with_a_passphrase_opens_with_it() {
     assert!(refused(&whole[..60]).to_string().starts_with("an encrypted identity that is malformed"));
     let work = String::from_utf8_lossy(&whole).find(" 2\n").unwrap();
     let costly = [&whole[..work], b" 21\n", &whole[work + 3..]].concat();
-    assert!(matches!(refused(&costly), Error::Work { found: 21, .. }));
+    assert!(matches!(refused(&costly), Error::WorkFactor { found: 21, .. }));
     for wrong in [&b" \n"[..], b" 256\n", b" two\n", b"\n"] {
         let without = [&whole[..work], wrong, &whole[work + 3..]].concat();
         let error = refused(&without).to_string();

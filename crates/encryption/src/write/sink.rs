@@ -53,7 +53,7 @@ impl<'a> SealingSink<'a> {
     /// Writes the head to `sink`.
     ///
     /// # Errors
-    /// [`Error::Output`]; [`Error::Internal`] if threads cannot be started.
+    /// [`Error::Output`]; [`Error::Work`] if threads cannot be started.
     pub fn new(sealing: Sealing, sink: &'a mut dyn Sink, resources: &Resources) -> Result<SealingSink<'a>, Error> {
         let Sealing { head, key, chunk, pads } = sealing;
         let map = memory::start(SealTask { key, chunk }, resources, chunk)?;
@@ -65,7 +65,7 @@ impl<'a> SealingSink<'a> {
     /// Seals what is left, with the last chunk. Returns the bytes of the whole file.
     ///
     /// # Errors
-    /// [`Error::Output`], [`Error::Cancelled`].
+    /// [`Error::Output`], [`Error::Work`].
     pub fn finish(mut self) -> Result<u64, Error> {
         if self.pads {
             self.pad()?;

@@ -1,7 +1,7 @@
 //! Differences between two entries of one path, except their contents.
 
-use packline_squashfs::read::Inode;
 use packline_tree::{Bytes, Xattr};
+use packline_volume::Inode;
 
 use super::side::Node;
 use super::{Compared, What};

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use packline_runtime::memory::BASE;
-use packline_squashfs::read::{FragmentUses, ReadSettings};
+use packline_volume::{ReadSettings, SharedUses};
 
 use super::DIFF_METADATA;
 use super::difference::{Difference, What};
@@ -17,7 +17,7 @@ use super::{DiffRequest, DiffSummary};
 use crate::read_plan::read_settings;
 use crate::{Error, Resources};
 
-/// Memory of a recorded use of a fragment block, bytes.
+/// Memory of a recorded use of a shared unit, bytes.
 const USE: u64 = 4;
 
 type Found<'f> = &'f mut dyn FnMut(&Difference) -> io::Result<bool>;
@@ -48,13 +48,7 @@ impl<'p> Comparison<'p> {
             new: Stream::new(new, Which::New, &planner, for_new.map(|share| (share.settings, new_uses)))?,
             planner,
             extraction,
-            summary: DiffSummary {
-                differences: 0,
-                common: 0,
-                compared_bytes: 0,
-                superblocks: None,
-                fragments: Default::default(),
-            },
+            summary: DiffSummary { differences: 0, common: 0, compared_bytes: 0, fragments: Default::default() },
         })
     }
 
@@ -74,7 +68,7 @@ impl<'p> Comparison<'p> {
                 Item::Contents(pair) => self.contents(&pair, found)?,
             };
         }
-        self.summary.fragments = [self.old.fragment_counts(), self.new.fragment_counts()];
+        self.summary.fragments = [self.old.shared_counts(), self.new.shared_counts()];
         let mut planner = self.planner.borrow_mut();
         self.summary.common = planner.common;
         match planner.failed.take().filter(|_| more) {
@@ -161,22 +155,22 @@ fn planning(limit: u64) -> u64 {
 /// Resources for reading one side.
 struct Share {
     settings: ReadSettings,
-    /// Whether a first pass should find out when each fragment block is needed: they do not all fit.
+    /// Whether a first pass should find out when each shared unit is needed: they do not all fit.
     surveyed: bool,
 }
 
 impl Share {
     fn new(side: &Side, resources: &Resources, limit: Option<u64>) -> Result<Option<Share>, Error> {
         let Some(opened) = side.image() else { return Ok(None) };
-        let superblock = opened.image.superblock();
-        let settings = |noted| read_settings(&opened.image, resources, DIFF_METADATA as u64 + noted);
+        let facts = opened.volume.facts();
+        let settings = |noted| read_settings(&opened.volume, resources, DIFF_METADATA as u64 + noted);
         let plain = settings(0).map_err(|error| for_both(error, limit))?;
-        let blocks = u64::from(superblock.fragments) * u64::from(superblock.block_size);
-        if blocks <= plain.fragments as u64 {
+        let all = facts.shared_units.saturating_mul(facts.largest_unit.into());
+        if all <= plain.shared as u64 {
             return Ok(Some(Share { settings: plain, surveyed: false }));
         }
-        // Bounds the inode count in the superblock by the image's size, so that a wrong count does not disable caching.
-        let noted = u64::from(superblock.inodes).min(superblock.bytes_used) * USE;
+        // Bounds the stated number of inodes by the image's size, so that a wrong count does not disable caching.
+        let noted = facts.inodes.min(facts.bytes) * USE;
         Ok(Some(match settings(noted) {
             Ok(settings) => Share { settings, surveyed: true },
             Err(_) => Share { settings: plain, surveyed: false },
@@ -184,13 +178,8 @@ impl Share {
     }
 }
 
-/// When each fragment block will be needed, for the sides that need to know.
-fn uses(
-    old: &Side,
-    new: &Side,
-    request: &DiffRequest,
-    shares: [&Option<Share>; 2],
-) -> Result<[FragmentUses; 2], Error> {
+/// When each shared unit will be needed, for the sides that need to know.
+fn uses(old: &Side, new: &Side, request: &DiffRequest, shares: [&Option<Share>; 2]) -> Result<[SharedUses; 2], Error> {
     let wanted = shares.map(|share| share.as_ref().is_some_and(|share| share.surveyed));
     if !request.compared.contents || !wanted.contains(&true) {
         return Ok(Default::default());

@@ -1,7 +1,7 @@
 //! One difference between two trees.
 
-use packline_squashfs::read::NodeType;
 use packline_tree::{Bytes, Device};
+use packline_volume::NodeType;
 
 /// A difference at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum What {
     /// Modification time, seconds since 1970.
     Time(i64, i64),
     /// Inode number.
-    Number(u32, u32),
+    Number(u64, u64),
     /// Target of a symbolic link.
     Target(Bytes, Bytes),
     /// Device number.

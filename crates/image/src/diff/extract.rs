@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
-use packline_squashfs::read::{BlockDecoder, FileData};
+use packline_volume::{FileData, Missing, Piece, UnitDecoder};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -28,7 +28,7 @@ pub(super) struct Extraction {
 /// Copies files of one tree.
 struct Copier {
     side: Side,
-    decoder: Option<BlockDecoder>,
+    decoder: Option<Box<dyn UnitDecoder>>,
     /// `old` or `new`.
     name: &'static str,
     top: OwnedFd,
@@ -85,7 +85,7 @@ fn refused(place: &Path, cause: io::Error) -> Error {
 
 impl Copier {
     fn new(side: &Side, name: &'static str, top: OwnedFd, kept: Vec<FileIdentity>) -> Result<Copier, Error> {
-        let decoder = side.image().map(|image| BlockDecoder::new(&image.image).map_err(|cause| image.fault(cause)));
+        let decoder = side.image().map(|image| image.volume.decoder().map_err(|cause| image.fault(cause)));
         Ok(Copier { side: side.clone(), decoder: decoder.transpose()?, name, top, kept, buffer: Vec::new() })
     }
 
@@ -112,26 +112,31 @@ impl Copier {
         let fault = |cause| image.fault_at(path, cause);
         let Some(decoder) = &mut self.decoder else { return Ok(()) };
         let mut at = 0;
-        for block in image.image.blocks(content) {
-            let block = block.map_err(fault)?;
-            if let Some(stored) = block.place {
-                decoder.data(stored, block.length, &mut self.buffer).map_err(fault)?;
-                write_at(file, at, &self.buffer).map_err(|cause| refused(display_path, cause))?;
+        for piece in image.volume.pieces(content, 0) {
+            let piece = piece.map_err(|Missing { error, .. }| fault(error))?;
+            let start = match piece {
+                Piece::Hole { .. } => None,
+                Piece::Own { unit, start, .. } => {
+                    decoder.own(unit, &mut self.buffer).map_err(fault)?;
+                    Some(start as usize)
+                }
+                Piece::Shared { place, length } => {
+                    let unit = image.volume.shared_unit(place.unit).map_err(fault)?;
+                    decoder.shared(unit, &mut self.buffer).map_err(fault)?;
+                    let (start, found) = (place.offset as usize, self.buffer.len());
+                    if start.saturating_add(length as usize) > found {
+                        return Err(fault(image.volume.shared_fault(unit, place, length as usize, found)));
+                    }
+                    Some(start)
+                }
+            };
+            if let Some(start) = start {
+                let bytes = &self.buffer[start..start + piece.length() as usize];
+                write_at(file, at, bytes).map_err(|cause| refused(display_path, cause))?;
             }
-            at += u64::from(block.length);
+            at += piece.length();
         }
-        let Some(tail) = content.tail.filter(|_| at < content.size) else { return Ok(()) };
-        let stored = image.image.fragment(tail.fragment).map_err(fault)?;
-        decoder.fragment(stored, &mut self.buffer).map_err(fault)?;
-        let (from, length) = (tail.offset as usize, (content.size - at) as usize);
-        let bytes = from.checked_add(length).and_then(|to| self.buffer.get(from..to)).ok_or_else(|| {
-            fault(packline_squashfs::read::ReadError::Corrupt {
-                offset: stored.offset,
-                what: format!("a fragment block of {} bytes", self.buffer.len()),
-                expected: format!("a tail end of {length} bytes at {from} in it"),
-            })
-        })?;
-        write_at(file, at, bytes).map_err(|cause| refused(display_path, cause))
+        Ok(())
     }
 
     fn copy_host(&mut self, path: &[u8], node: &Node, out: &mut File) -> io::Result<()> {

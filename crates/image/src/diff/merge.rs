@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use packline_runtime::escape::Escape;
-use packline_squashfs::read::{InodeRef, MOST_DIRECTORIES, NodeType, ReadError};
+use packline_runtime::{FormatFault, Unsupported};
 use packline_tree::{Bytes, path::MAX_PATH};
+use packline_volume::{MOST_DIRECTORIES, NodeId, NodeType, ReadError};
 
 use super::DiffOrder;
 use super::side::{Children, Handle, Node, Side};
@@ -51,7 +52,7 @@ pub(super) struct Merge {
     path: Bytes,
     stack: Vec<Frame>,
     /// Directories entered, of each side: one that is entered again is a loop.
-    seen: [BTreeSet<InodeRef>; 2],
+    seen: [BTreeSet<NodeId>; 2],
     begun: bool,
 }
 
@@ -194,20 +195,23 @@ impl Frame {
 }
 
 /// Rejects a directory that was entered before: no sound image has one, and a loop would never end.
-fn note_entered(side: &Side, seen: &mut BTreeSet<InodeRef>, path: &[u8], node: Option<&Node>) -> Result<(), Error> {
+fn note_entered(side: &Side, seen: &mut BTreeSet<NodeId>, path: &[u8], node: Option<&Node>) -> Result<(), Error> {
     match (side, node.and_then(|node| node.inode.as_ref())) {
         (Side::Image(image), Some(inode)) if !seen.insert(inode.at) => Err(found_again(image, path, inode.at)),
         (Side::Image(image), _) if seen.len() > MOST_DIRECTORIES => {
             let what = format!("an image of more than {MOST_DIRECTORIES} directories");
             let expected = format!("{MOST_DIRECTORIES} at most");
-            Err(image.fault_at(path, ReadError::Unsupported { what, expected }))
+            Err(image.fault_at(path, ReadError::Unsupported(Unsupported { what, expected })))
         }
         _ => Ok(()),
     }
 }
 
-fn found_again(image: &OpenedImage, path: &[u8], at: InodeRef) -> Error {
-    let offset = image.image.superblock().inode_table.saturating_add(at.0 >> 16);
+fn found_again(image: &OpenedImage, path: &[u8], at: NodeId) -> Error {
+    let offset = image.volume.offset_of(at);
     let what = "the directory has been met before, under another path".to_string();
-    image.fault_at(path, ReadError::Corrupt { offset, what, expected: "one path for each directory".to_string() })
+    image.fault_at(
+        path,
+        ReadError::Corrupt(FormatFault { offset, what, expected: "one path for each directory".to_string() }),
+    )
 }

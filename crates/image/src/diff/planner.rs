@@ -6,8 +6,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 
-use packline_squashfs::read::{FileData, FragmentUses, Node as InodeNode, NodeType};
 use packline_tree::Bytes;
+use packline_volume::{FileData, Node as InodeNode, NodeType, SharedUses};
 
 use super::attributes::{differences, differing_xattrs};
 use super::links::Links;
@@ -68,22 +68,28 @@ pub(super) struct Planner {
 }
 
 impl Planner {
-    /// Walks both trees once in advance: the order in which fragment blocks will be needed, of the sides wanted. Faults are reported when
+    /// Walks both trees once in advance: the order in which shared units will be needed, of the sides wanted. Faults are reported when
     /// the trees are compared.
     pub(super) fn survey(
         old: &Side,
         new: &Side,
         request: &DiffRequest,
         wanted: [bool; 2],
-    ) -> Result<[FragmentUses; 2], Error> {
-        let mut uses: [FragmentUses; 2] = Default::default();
+    ) -> Result<[SharedUses; 2], Error> {
+        let mut uses: [SharedUses; 2] = Default::default();
         let planner = Planner::new(old, new, request)?;
         let mut planner = planner.borrow_mut();
         while !planner.ended && !request.resources.cancel.is_cancelled() {
             planner.advance();
             planner.items.clear();
-            for ((files, uses), wanted) in planner.files.iter_mut().zip(&mut uses).zip(wanted) {
-                files.drain(..).filter(|_| wanted).for_each(|file| uses.note(Some(&file)));
+            let sides = planner.files.iter_mut().zip([old, new]).zip(uses.iter_mut().zip(wanted));
+            for ((files, side), (uses, wanted)) in sides {
+                let image = side.image().filter(|_| wanted);
+                for file in files.drain(..) {
+                    if let Some(image) = image {
+                        uses.note(image.volume.content_place(&file));
+                    }
+                }
             }
         }
         Ok(uses)
@@ -221,12 +227,12 @@ impl Planner {
     /// Whether both contents are the same bytes of the same image.
     fn at_one_place(&self, old: &Node, new: &Node) -> bool {
         let (Some(image), Some(old), Some(new)) = (self.old.image(), file_of(old), file_of(new)) else { return false };
-        let same_place = old.start == new.start && old.tail == new.tail && old.blocks == new.blocks;
-        if !self.same_image || !same_place {
+        let volume = &image.volume;
+        if !self.same_image || volume.content_place(old) != volume.content_place(new) {
             return false;
         }
-        let (old, new) = (image.image.blocks(old), image.image.blocks(new));
-        old.zip(new).all(|(old, new)| matches!((old, new), (Ok(old), Ok(new)) if old == new))
+        let pieces = volume.pieces(old, 0).zip(volume.pieces(new, 0));
+        pieces.into_iter().all(|(old, new)| matches!((old, new), (Ok(old), Ok(new)) if old == new))
     }
 
     fn found(&mut self, path: &[u8], what: What, extracted: Extracted) {
@@ -251,5 +257,5 @@ fn same_image(old: &Side, new: &Side) -> bool {
     let (Some(old), Some(new)) = (old.image(), new.image()) else { return false };
     let file =
         |image: &crate::OpenedImage| fs::metadata(&image.display_path).ok().map(|found| (found.dev(), found.ino()));
-    old.image.origin() == new.image.origin() && file(old).is_some() && file(old) == file(new)
+    old.volume.facts().origin == new.volume.facts().origin && file(old).is_some() && file(old) == file(new)
 }

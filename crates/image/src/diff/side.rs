@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use packline_squashfs::read::{CheckScope, DirEntry, Inode, Listing, Node as InodeNode, NodeType};
 use packline_tree::{Bytes, Device, Meta, Xattr};
+use packline_volume::{CheckScope, DirEntry, Inode, Listing, Node as InodeNode, NodeType};
 
 use super::{DiffPlace, DiffRequest};
 use crate::{Error, OpenedImage};
@@ -84,10 +84,10 @@ impl Side {
     pub(super) fn node(&self, path: &[u8], handle: &Handle) -> Result<Node, Error> {
         match (self, handle) {
             (Side::Image(image), Handle::Root) => {
-                image.image.inode(image.image.root()).map(of_inode).map_err(|cause| image.fault_at(path, cause))
+                image.volume.inode(image.volume.root()).map(of_inode).map_err(|cause| image.fault_at(path, cause))
             }
             (Side::Image(image), Handle::Entry(entry)) => {
-                image.image.entry_inode(entry).map(of_inode).map_err(|cause| image.fault_at(path, cause))
+                image.volume.entry_inode(entry).map(of_inode).map_err(|cause| image.fault_at(path, cause))
             }
             _ => {
                 let place = self.host_path(path);
@@ -100,7 +100,7 @@ impl Side {
     pub(super) fn children(&self, path: &[u8], directory: &Node) -> Result<Children, Error> {
         match (self, &directory.inode) {
             (Side::Image(image), Some(inode)) => {
-                let listing = image.image.entries(inode).map_err(|cause| image.fault_at(path, cause))?;
+                let listing = image.volume.entries(inode).map_err(|cause| image.fault_at(path, cause))?;
                 Ok(Children::Image(Box::new(listing)))
             }
             _ => names_in(&self.host_path(path)).map(|names| Children::Names(names.into_iter())),
@@ -123,7 +123,7 @@ impl Side {
     pub(super) fn xattrs(&self, path: &[u8], node: &Node) -> Result<Vec<Xattr>, Error> {
         let mut xattrs = match (self, &node.inode) {
             (Side::Image(image), Some(inode)) => {
-                image.image.xattrs(inode).map_err(|cause| image.fault_at(path, cause))?
+                image.volume.xattrs(inode).map_err(|cause| image.fault_at(path, cause))?
             }
             _ => {
                 let place = self.host_path(path);

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
-use packline_squashfs::read::{Chunk, Event, FragmentCounts, FragmentUses, ReadSettings, Reading, Request};
+use packline_runtime::TaskError;
+use packline_volume::{Chunk, Event, ReadSettings, Reading, Request, SharedCounts, SharedUses};
 
 use super::planner::{SharedPlanner, Which};
 use super::side::{Node, Side, refused};
@@ -62,7 +63,7 @@ impl<'p> Stream<'p> {
         side: &Side,
         which: Which,
         planner: &SharedPlanner,
-        reading: Option<(ReadSettings, FragmentUses)>,
+        reading: Option<(ReadSettings, SharedUses)>,
     ) -> Result<Stream<'p>, Error> {
         let (Side::Image(image), Some((settings, uses))) = (side, reading) else {
             return Ok(Stream::Host(Box::new(HostStream::new(side))));
@@ -72,16 +73,16 @@ impl<'p> Stream<'p> {
             let file = planner.borrow_mut().next_file(which)?;
             Some(Ok(Request { tag: file.is_some(), file, weight: 0 }))
         });
-        let reading = Reading::new(&image.image, Box::new(requests), uses, &settings);
+        let reading = Reading::new(&image.volume, Box::new(requests), uses, &settings);
         let reading = reading.map_err(|cause| image.fault(cause))?;
         Ok(Stream::Image(Box::new(ImageStream { image: image.clone(), reading, chunk: None, held: Held::default() })))
     }
 
-    /// Fragment blocks decoded so far.
-    pub(super) fn fragment_counts(&self) -> FragmentCounts {
+    /// Shared units decoded so far.
+    pub(super) fn shared_counts(&self) -> SharedCounts {
         match self {
-            Stream::Image(stream) => stream.reading.fragment_counts(),
-            Stream::Host(_) => FragmentCounts::default(),
+            Stream::Image(stream) => stream.reading.shared_counts(),
+            Stream::Host(_) => SharedCounts::default(),
         }
     }
 
@@ -159,7 +160,7 @@ impl ImageStream<'_> {
 
     /// The error of a reader that returned too little content.
     fn lost(&self, path: &[u8]) -> Error {
-        let cause = packline_squashfs::read::ReadError::Internal("contents ended too early".to_string());
+        let cause = packline_volume::ReadError::internal("contents ended too early".to_string());
         self.image.fault_at(path, cause)
     }
 

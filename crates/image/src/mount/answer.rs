@@ -13,7 +13,7 @@ use fuser::{
     OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen,
     ReplyStatfs, ReplyXattr, Request,
 };
-use packline_squashfs::read::{DirEntry, Files, Image, Inode, Node, NodeType, OpenFile, ReadError};
+use packline_volume::{DirEntry, Files, Inode, Node, NodeType, OpenFile, ReadError, SharedVolume};
 
 use super::MountRequest;
 use super::activity::Activity;
@@ -74,10 +74,10 @@ impl Answers {
         request: &MountRequest,
         faults: SyncSender<String>,
     ) -> Result<Answers, Error> {
-        if let Err(cause) = image.image.entries(root) {
+        if let Err(cause) = image.volume.entries(root) {
             return Err(image.fault(cause));
         }
-        let numbers = Numbers::new(&image.image, root, request.resources.memory);
+        let numbers = Numbers::new(&image.volume, root, request.resources.memory);
         let (files, directories) = (Handles::new(), Handles::new());
         let (activity, owner) = (Arc::default(), (request.uid, request.gid));
         Ok(Answers { image, numbers, contents, files, directories, faults, activity, owner })
@@ -88,18 +88,18 @@ impl Answers {
         Arc::clone(&self.activity)
     }
 
-    fn image(&self) -> &Image {
-        &self.image.image
+    fn volume(&self) -> &SharedVolume {
+        &self.image.volume
     }
 
     fn inode(&self, node: INodeNo) -> Result<Inode, Refusal> {
         self.activity.asked();
-        let place = self.numbers.place(self.image(), node)?.ok_or(Refusal::Wrong(Errno::ESTALE))?;
-        Ok(self.image().inode(place)?)
+        let place = self.numbers.place(self.volume(), node)?.ok_or(Refusal::Wrong(Errno::ESTALE))?;
+        Ok(self.volume().inode(place)?)
     }
 
     fn named(&self, inode: &Inode) -> Named {
-        self.numbers.named(self.image(), inode.at, inode.number)
+        self.numbers.named(self.volume(), inode.at, inode.number)
     }
 
     /// Reports a fault, unless the receiver is full or gone.
@@ -119,8 +119,8 @@ impl Answers {
         if parent.node_type() != NodeType::Directory {
             return Err(Refusal::Wrong(Errno::ENOTDIR));
         }
-        let entry = self.image().lookup(&parent, name.as_bytes())?;
-        Ok(entry.map(|entry| self.image().inode(entry.inode)).transpose()?)
+        let entry = self.volume().lookup(&parent, name.as_bytes())?;
+        Ok(entry.map(|entry| self.volume().inode(entry.inode)).transpose()?)
     }
 
     fn opened(&self, number: INodeNo, flags: OpenFlags) -> Result<u64, Refusal> {
@@ -161,7 +161,7 @@ impl Answers {
             given = take(number + 1 + DOTS, Listed::Entry(entry));
             given
         };
-        match directory.entries(self.image(), offset.saturating_sub(DOTS), &mut fits) {
+        match directory.entries(self.volume(), offset.saturating_sub(DOTS), &mut fits) {
             // Entries read before the fault are returned; the next request meets it again.
             Err(_) if given => Ok(()),
             outcome => Ok(outcome?),
@@ -172,7 +172,7 @@ impl Answers {
     fn dot(&self, directory: &Inode, name: &str) -> INodeNo {
         match &directory.node {
             Node::Directory(data) if name == ".." && !self.numbers.is_root(directory.at) => {
-                INodeNo(u64::from(data.parent.max(1)))
+                INodeNo(data.parent.unwrap_or(0).max(1))
             }
             _ => self.named(directory).display_path,
         }
@@ -181,11 +181,11 @@ impl Answers {
     /// The attributes of an entry, with its node, and how long they hold. An entry whose inode cannot be read is listed all the
     /// same: only requests for more than its name fail.
     fn listed(&self, entry: &DirEntry) -> (fuser::FileAttr, Duration) {
-        match self.image().inode(entry.inode) {
+        match self.volume().inode(entry.inode) {
             Ok(inode) => self.entered(&inode),
             Err(_) => {
                 let named = self.numbers.by_place(entry.inode);
-                (unreadable(self.image(), named.node, entry.kind), Duration::ZERO)
+                (unreadable(self.volume(), named.node, entry.kind), Duration::ZERO)
             }
         }
     }
@@ -199,13 +199,13 @@ impl Answers {
 
     /// All attributes of an inode that shows this number.
     fn attributes(&self, number: INodeNo, inode: &Inode) -> fuser::FileAttr {
-        let own = attributes(self.image(), number, inode);
+        let own = attributes(self.volume(), number, inode);
         fuser::FileAttr { uid: self.owner.0.unwrap_or(own.uid), gid: self.owner.1.unwrap_or(own.gid), ..own }
     }
 
     fn xattrs(&self, number: INodeNo) -> Result<Vec<packline_tree::Xattr>, Refusal> {
         let inode = self.inode(number)?;
-        Ok(self.image().xattrs(&inode)?)
+        Ok(self.volume().xattrs(&inode)?)
     }
 }
 
@@ -252,7 +252,7 @@ impl Filesystem for Answers {
                 let (attributes, holds) = self.entered(&inode);
                 reply.entry_with_ttls(&holds, &ALWAYS, &attributes, ONLY);
             }
-            Ok(None) => reply.entry(&ALWAYS, &absent(self.image()), ONLY),
+            Ok(None) => reply.entry(&ALWAYS, &absent(self.volume()), ONLY),
             Err(refusal) => reply.error(self.refuse(refusal)),
         }
     }
@@ -332,7 +332,7 @@ impl Filesystem for Answers {
             let full = match listed {
                 Listed::Dot(inode, name) => reply.add(self.dot(inode, name), next, fuser::FileType::Directory, name),
                 Listed::Entry(entry) => {
-                    let number = self.numbers.named(self.image(), entry.inode, entry.number).display_path;
+                    let number = self.numbers.named(self.volume(), entry.inode, entry.number).display_path;
                     reply.add(number, next, file_type(entry.kind), OsStr::from_bytes(&entry.name))
                 }
             };
@@ -373,10 +373,10 @@ impl Filesystem for Answers {
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
-        let superblock = self.image().superblock();
-        let block = u32::from(superblock.block_size);
-        let blocks = superblock.bytes_used.div_ceil(u64::from(block));
-        reply.statfs(blocks, 0, 0, u64::from(superblock.inodes), 0, block, NAME, block);
+        let facts = self.volume().facts();
+        let block = facts.block_size;
+        let blocks = facts.bytes.div_ceil(u64::from(block));
+        reply.statfs(blocks, 0, 0, facts.inodes, 0, block, NAME, block);
     }
 
     fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {

@@ -1,10 +1,10 @@
 //! Inodes as the kernel wants them.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{FileAttr, FileType, INodeNo};
-use packline_squashfs::read::{Image, Inode, Node, NodeType};
 use packline_tree::Device;
+use packline_volume::{Inode, Node, NodeType, SharedVolume};
 
 /// Bytes that `st_blocks` counts in.
 const SECTOR: u64 = 512;
@@ -23,7 +23,7 @@ pub(super) fn file_type(kind: NodeType) -> FileType {
 }
 
 /// All attributes of an inode that shows this number.
-pub(super) fn attributes(image: &Image, number: INodeNo, inode: &Inode) -> FileAttr {
+pub(super) fn attributes(volume: &SharedVolume, number: INodeNo, inode: &Inode) -> FileAttr {
     let (size, rdev) = size_and_device(&inode.node);
     let holes = if let Node::File(file) = &inode.node { file.sparse.min(size) } else { 0 };
     FileAttr {
@@ -34,22 +34,29 @@ pub(super) fn attributes(image: &Image, number: INodeNo, inode: &Inode) -> FileA
         uid: inode.meta.uid,
         gid: inode.meta.gid,
         rdev,
-        ..blank(number, file_type(inode.node_type()), inode.meta.mtime, image)
+        ..blank(number, file_type(inode.node_type()), time_of(inode), volume)
     }
 }
 
 /// The attributes of an inode that cannot be read: it exists.
-pub(super) fn unreadable(image: &Image, number: INodeNo, kind: NodeType) -> FileAttr {
-    blank(number, file_type(kind), 0, image)
+pub(super) fn unreadable(volume: &SharedVolume, number: INodeNo, kind: NodeType) -> FileAttr {
+    blank(number, file_type(kind), UNIX_EPOCH, volume)
 }
 
 /// The reply for an absent entry, which the kernel caches.
-pub(super) fn absent(image: &Image) -> FileAttr {
-    blank(INodeNo(0), FileType::RegularFile, 0, image)
+pub(super) fn absent(volume: &SharedVolume) -> FileAttr {
+    blank(INodeNo(0), FileType::RegularFile, UNIX_EPOCH, volume)
 }
 
-fn blank(ino: INodeNo, kind: FileType, mtime: i64, image: &Image) -> FileAttr {
-    let time = UNIX_EPOCH + Duration::from_secs(mtime.max(0) as u64);
+/// Times before 1970 are shown as its beginning.
+fn time_of(inode: &Inode) -> SystemTime {
+    match u64::try_from(inode.meta.mtime) {
+        Ok(seconds) => UNIX_EPOCH + Duration::new(seconds, inode.nanoseconds),
+        Err(_) => UNIX_EPOCH,
+    }
+}
+
+fn blank(ino: INodeNo, kind: FileType, time: SystemTime, volume: &SharedVolume) -> FileAttr {
     FileAttr {
         ino,
         size: 0,
@@ -64,16 +71,15 @@ fn blank(ino: INodeNo, kind: FileType, mtime: i64, image: &Image) -> FileAttr {
         uid: 0,
         gid: 0,
         rdev: 0,
-        blksize: image.superblock().block_size.into(),
+        blksize: volume.facts().block_size,
         flags: 0,
     }
 }
 
-/// The size of a directory is that of its listing, as the kernel's SquashFS shows it.
 fn size_and_device(node: &Node) -> (u64, u32) {
     match node {
         Node::File(file) => (file.size, 0),
-        Node::Directory(directory) => (u64::from(directory.length) + 3, 0),
+        Node::Directory(directory) => (directory.size, 0),
         Node::Symlink(target) => (target.len() as u64, 0),
         Node::BlockDevice(device) | Node::CharDevice(device) => (0, device_number(*device)),
         Node::Fifo | Node::Socket => (0, 0),

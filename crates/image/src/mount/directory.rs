@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use packline_squashfs::read::{DirEntry, Image, Inode, Listing, ReadError};
+use packline_volume::{DirEntry, Inode, Listing, ReadError, SharedVolume};
 
 /// Offsets 1 and 2 are after `.` and `..`; the image's entries follow.
 pub(super) const DOTS: u64 = 2;
@@ -30,14 +30,14 @@ impl Directory {
     /// Passes the entries from the `first` on to `take`, each with its number, until it has no space, or the end.
     pub(super) fn entries(
         &self,
-        image: &Image,
+        volume: &SharedVolume,
         first: u64,
         take: &mut dyn FnMut(u64, &DirEntry) -> bool,
     ) -> Result<(), ReadError> {
         let mut held = self.cursor.lock().unwrap_or_else(PoisonError::into_inner);
         let mut cursor = match held.take() {
             Some(cursor) if cursor.taken == first => cursor,
-            _ => Cursor::at(image.entries(&self.inode)?, first)?,
+            _ => Cursor::at(volume.entries(&self.inode)?, first)?,
         };
         while let Some(entry) = cursor.next().transpose()? {
             if !take(cursor.taken, &entry) {

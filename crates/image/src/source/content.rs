@@ -1,7 +1,8 @@
 //! Content of one file after the other, from a reading that decodes ahead.
 
-use packline_squashfs::read::{Chunk, Event, ReadError, Reading};
+use packline_runtime::TaskError;
 use packline_tree::Extent;
+use packline_volume::{Chunk, Event, ReadError, Reading};
 
 /// The part of a file's content that has not been returned.
 #[derive(Default)]
@@ -53,7 +54,7 @@ impl Content {
     }
 
     fn internal(&self, came: &str) -> ReadError {
-        ReadError::Internal(format!("{came} content where {} bytes of a file are left", self.left))
+        ReadError::internal(format!("{came} content where {} bytes of a file are left", self.left))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Memory of an image as a source.
 
 use packline_engine::CancelToken;
-use packline_squashfs::read::ReadSettings;
+use packline_volume::ReadSettings;
 
 use crate::links::link_bytes;
 use crate::{OpenedImage, ReadDemand, ReadPlan, Resources, metadata_cache};
@@ -17,7 +17,7 @@ impl SourceDemand {
     /// Of an image, if `limit` bytes are allowed in all.
     pub fn new(image: &OpenedImage, limit: Option<u64>) -> SourceDemand {
         let links = limit.map_or(0, |limit| link_bytes(Some(limit)));
-        SourceDemand { read: ReadDemand::new(&image.image, 0, limit, 0), links }
+        SourceDemand { read: ReadDemand::new(&image.volume, 0, limit, 0), links }
     }
 
     /// Bytes that each worker takes to decode.

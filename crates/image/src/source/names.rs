@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use packline_squashfs::read::{FileData, Image, Inode, InodeRef, Node, ReadError, Visit, Walk};
 use packline_tree::{Bytes, Entry, Keep, KeepRule};
+use packline_volume::{FileData, Inode, Node, NodeId, ReadError, SharedVolume, Visit, Walk};
 
 use crate::links::Links;
 use crate::tar_out::{kind_of, weight};
@@ -21,7 +21,7 @@ pub(super) struct Name {
 /// An entry and the place of its content.
 pub(super) struct Named {
     pub(super) entry: Entry,
-    pub(super) at: InodeRef,
+    pub(super) at: NodeId,
     /// The content, if it is a file.
     pub(super) file: Option<FileData>,
 }
@@ -35,8 +35,8 @@ pub(super) struct Names {
 
 impl Names {
     /// All of an image; `link_bytes` are for the first names of files with several.
-    pub(super) fn new(image: &Image, link_bytes: u64, rule: &KeepRule) -> Names {
-        let walk = Walk::new(image, image.root(), Bytes::new());
+    pub(super) fn new(volume: &SharedVolume, link_bytes: u64, rule: &KeepRule) -> Names {
+        let walk = Walk::new(volume, volume.root(), Bytes::new());
         Names { walk, links: Links::new(link_bytes), rule: Rc::clone(rule) }
     }
 
@@ -80,9 +80,9 @@ impl Name {
     }
 
     /// The entry, with its extended attributes.
-    pub(super) fn into_named(self, image: &Image) -> Result<Named, Fault> {
+    pub(super) fn into_named(self, volume: &SharedVolume) -> Result<Named, Fault> {
         let (file, at, meta) = (self.file().cloned(), self.inode.at, self.inode.meta);
-        let xattrs = if self.link.is_some() { Ok(Vec::new()) } else { image.xattrs(&self.inode) };
+        let xattrs = if self.link.is_some() { Ok(Vec::new()) } else { volume.xattrs(&self.inode) };
         match xattrs {
             Ok(xattrs) => {
                 let kind = kind_of(self.inode, self.link);

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use packline_squashfs::read::{
-    FileData, FragmentUses, Image, InodeRef, Node, ReadError, ReadSettings, Reading, Request,
-};
+use packline_runtime::TaskError;
 use packline_tree::Extent;
+use packline_volume::{FileData, Node, NodeId, ReadError, ReadSettings, Reading, Request, SharedUses, SharedVolume};
 
 use super::content::{Content, begin};
 
@@ -16,35 +15,39 @@ type Found = Result<u64, ReadError>;
 pub(super) struct Order {
     reading: Reading<'static, Found>,
     /// Those that have not begun.
-    left: VecDeque<InodeRef>,
+    left: VecDeque<NodeId>,
     content: Content,
 }
 
 impl Order {
     /// # Errors
-    /// [`ReadError::Internal`] if the system refuses to start threads.
-    pub(super) fn new(image: &Image, files: Vec<InodeRef>, settings: &ReadSettings) -> Result<Order, ReadError> {
-        let mut uses = FragmentUses::new();
-        files.iter().for_each(|at| uses.note(file(image, *at).as_ref().ok()));
+    /// [`ReadError::Work`] if the system refuses to start threads.
+    pub(super) fn new(volume: &SharedVolume, files: Vec<NodeId>, settings: &ReadSettings) -> Result<Order, ReadError> {
+        let mut uses = SharedUses::new();
+        for at in &files {
+            if let Ok(file) = file(volume, *at) {
+                uses.note(volume.content_place(&file));
+            }
+        }
         let requests = files.clone().into_iter();
-        let of = image.clone();
+        let of = SharedVolume::clone(volume);
         let requests = requests.map(move |at| {
             let file = file(&of, at);
             Ok(Request { tag: file.clone().map(|file| file.size), file: file.ok(), weight: 0 })
         });
-        let reading = Reading::new(image, Box::new(requests), uses, settings)?;
+        let reading = Reading::new(volume, Box::new(requests), uses, settings)?;
         Ok(Order { reading, left: files.into(), content: Content::default() })
     }
 
     /// Goes to a file; false if it is not in the rest of the order.
-    pub(super) fn go_to(&mut self, at: InodeRef) -> Result<bool, ReadError> {
+    pub(super) fn go_to(&mut self, at: NodeId) -> Result<bool, ReadError> {
         let Some(passed) = self.left.iter().position(|other| *other == at) else { return Ok(false) };
         let mut found = None;
         for _ in 0..=passed {
             self.left.pop_front();
             found = begin(&mut self.reading)?;
         }
-        let size = found.unwrap_or_else(|| Err(ReadError::Internal("the order ended early".to_string())))?;
+        let size = found.unwrap_or_else(|| Err(ReadError::internal("the order ended early".to_string())))?;
         self.content = Content::new(size);
         Ok(true)
     }
@@ -56,10 +59,10 @@ impl Order {
 }
 
 /// The file whose inode is at this place.
-pub(super) fn file(image: &Image, at: InodeRef) -> Result<FileData, ReadError> {
-    let inode = image.inode(at)?;
+pub(super) fn file(volume: &SharedVolume, at: NodeId) -> Result<FileData, ReadError> {
+    let inode = volume.inode(at)?;
     match inode.node {
         Node::File(data) => Ok(data),
-        _ => Err(ReadError::Internal(format!("content of inode {}, which is not a file", inode.number))),
+        _ => Err(ReadError::internal(format!("content of inode {}, which is not a file", inode.number))),
     }
 }

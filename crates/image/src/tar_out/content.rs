@@ -1,9 +1,10 @@
 //! Turns what is read into the bytes of the tar: headers, maps, content, padding, the end.
 
+use packline_runtime::TaskError;
 use packline_runtime::escape::Escape;
-use packline_squashfs::read::{Blocks, Event, FileData, ReadError};
 use packline_tree::tar::{MapSegment, TarWriter, end_of_archive, is_xattr_name, padding};
 use packline_tree::{Bytes, Entry, Kind};
+use packline_volume::{Event, FileData, Pieces, ReadError};
 
 use super::items::Tag;
 use super::sink::Sink;
@@ -41,7 +42,7 @@ struct OpenFile {
 
 /// Which bytes of a sparse file are written.
 struct Holes {
-    segments: Segments<Blocks>,
+    segments: Segments<Box<dyn Pieces>>,
     /// The segment at or after the current place.
     current: Option<MapSegment>,
 }
@@ -166,10 +167,10 @@ impl<'a> Content<'a> {
 
     /// Writes the map of a sparse file.
     fn map(&mut self, sparse: SparseFile, data: &FileData) -> Result<Holes, Error> {
-        let image = &self.opened.image;
+        let volume = &self.opened.volume;
         self.scratch.clear();
         sparse.shape.head(&mut self.scratch);
-        for segment in sparse.segments(image, data) {
+        for segment in sparse.segments(volume, data) {
             sparse.shape.line(&mut self.scratch, segment);
             if self.scratch.len() >= MAP_PIECE {
                 self.sink.put(&self.scratch)?;
@@ -178,7 +179,7 @@ impl<'a> Content<'a> {
         }
         sparse.shape.tail(&mut self.scratch);
         self.sink.put(&self.scratch)?;
-        let mut segments = sparse.segments(image, data);
+        let mut segments = sparse.segments(volume, data);
         let current = segments.next();
         Ok(Holes { segments, current })
     }
@@ -221,7 +222,7 @@ impl<'a> Content<'a> {
         let Some(file) = self.file.take() else { return Ok(()) };
         if file.at != file.size {
             let what = format!("{} bytes of content came for a file of {}", file.at, file.size);
-            return Err(self.opened.fault_at(&file.path, ReadError::Internal(what)));
+            return Err(self.opened.fault_at(&file.path, ReadError::internal(what)));
         }
         self.summary.damaged += u64::from(file.damaged);
         self.sink.zeros(file.padding as u64)

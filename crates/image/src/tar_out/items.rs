@@ -1,7 +1,7 @@
 //! The entries of the tar, in order: each name of the scope, as a file, a link to an earlier name, or a fault.
 
-use packline_squashfs::read::{FileData, Image, Inode, Node, ReadError, Request, Visit, Walk};
 use packline_tree::{Bytes, Entry, Kind, Xattr};
+use packline_volume::{FileData, Inode, Node, ReadError, Request, SharedVolume, Visit, Walk};
 
 use super::sparse::{self, SparseFile};
 use super::{Asked, TarRoot, TarScope};
@@ -46,7 +46,7 @@ impl Found {
     }
 
     /// Reads what else belongs to the entry.
-    pub(super) fn into_request(self, image: &Image, asked: &Asked) -> Request<Tag> {
+    pub(super) fn into_request(self, volume: &SharedVolume, asked: &Asked) -> Request<Tag> {
         let file = self.content().cloned();
         let (path, inode, link) = match self {
             Found::Name { path, inode, link } => (path, inode, link),
@@ -55,13 +55,13 @@ impl Found {
             }
         };
         let wanted = asked.xattrs && link.is_none();
-        let (xattrs, fault) = match image.xattrs(&inode) {
+        let (xattrs, fault) = match volume.xattrs(&inode) {
             _ if !wanted => (Vec::new(), None),
             Ok(xattrs) => (xattrs, None),
             Err(error) => (Vec::new(), Some(error)),
         };
         let shape = file.clone().filter(|_| asked.sparse);
-        let sparse = shape.and_then(|data| sparse::survey(image, &data).map(|sparse| Box::new((sparse, data))));
+        let sparse = shape.and_then(|data| sparse::survey(volume, &data).map(|sparse| Box::new((sparse, data))));
         let entry = Entry { path, meta: inode.meta, kind: kind_of(*inode, link), xattrs };
         Request { weight: weight(&entry), tag: Tag::Entry { entry, sparse, fault }, file }
     }
@@ -106,12 +106,14 @@ enum Source<'a> {
 }
 
 impl<'a> Items<'a> {
-    pub(super) fn new(image: &Image, asked: &'a Asked) -> Items<'a> {
+    pub(super) fn new(volume: &SharedVolume, asked: &'a Asked) -> Items<'a> {
         let walk = match &asked.scope {
-            TarScope::Selected(selection) => Source::Selected(Box::new(SelectedWalk::new(image, selection))),
-            TarScope::Below { directories, keep } => {
-                Source::Below { walk: Box::new(Walk::new(image, image.root(), Bytes::new())), directories, keep: *keep }
-            }
+            TarScope::Selected(selection) => Source::Selected(Box::new(SelectedWalk::new(volume, selection))),
+            TarScope::Below { directories, keep } => Source::Below {
+                walk: Box::new(Walk::new(volume, volume.root(), Bytes::new())),
+                directories,
+                keep: *keep,
+            },
         };
         let links = asked.hard_links.then(|| Links::new(asked.link_bytes));
         Items { walk, root: asked.root != TarRoot::Nothing, links }

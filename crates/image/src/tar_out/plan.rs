@@ -2,7 +2,7 @@
 
 use packline_codec::StreamSpec;
 use packline_runtime::memory::most_workers;
-use packline_squashfs::read::Image;
+use packline_volume::SharedVolume;
 
 use super::sink::BATCH;
 use crate::links::link_bytes;
@@ -23,11 +23,15 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Memory`] if the minimum exceeds the limit.
-    pub(super) fn new(image: &Image, compression: Option<StreamSpec>, resources: &Resources) -> Result<Plan, Error> {
+    pub(super) fn new(
+        volume: &SharedVolume,
+        compression: Option<StreamSpec>,
+        resources: &Resources,
+    ) -> Result<Plan, Error> {
         let links = resources.memory.map_or(0, |limit| link_bytes(Some(limit)));
         let plan = |workers| {
             let besides = compress_bytes(compression, workers, resources) + BATCH as u64 + links;
-            ReadDemand::new(image, workers, resources.memory, besides).helped(&resources.engine).plan()
+            ReadDemand::new(volume, workers, resources.memory, besides).helped(&resources.engine).plan()
         };
         let most = compress_workers(compression, resources);
         let fewest = most.min(1);

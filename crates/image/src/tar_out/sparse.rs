@@ -1,10 +1,10 @@
-//! The holes of a file, from its block list alone, and the segments of data between them.
+//! The holes of a file, from the places of its pieces alone, and the segments of data between them.
 //!
-//! A list of blocks is read again whenever its segments are needed, so a file of any size takes no memory. Readers hold
+//! The places are read again whenever segments are needed, so a file of any size takes no memory. Readers hold
 //! the whole map, though; so a file of more than [`SEGMENTS_MAX`] segments has its shortest holes written as zeros.
 
-use packline_squashfs::read::{Block, Blocks, FileData, Image};
 use packline_tree::tar::{MapSegment, MapShape};
+use packline_volume::{FileData, Missing, Piece, Pieces, SharedVolume};
 
 /// Most segments of a map. GNU tar takes 16 bytes for each, and our own reader refuses 4 Mi.
 const SEGMENTS_MAX: u64 = 65_536;
@@ -21,9 +21,9 @@ pub(super) struct SparseFile {
 }
 
 /// Looks for holes; `None` if the file is to be written whole.
-pub(super) fn survey(image: &Image, data: &FileData) -> Option<SparseFile> {
+pub(super) fn survey(volume: &SharedVolume, data: &FileData) -> Option<SparseFile> {
     let (mut holes, mut classes) = (0, [0u64; 64]);
-    for run in Runs::new(image.blocks(data), data).filter(|run| run.hole && run.length > 0) {
+    for run in Runs::new(volume.pieces(data, 0), data).filter(|run| run.hole && run.length > 0) {
         holes += run.length;
         classes[run.length.ilog2() as usize] += 1;
     }
@@ -32,7 +32,7 @@ pub(super) fn survey(image: &Image, data: &FileData) -> Option<SparseFile> {
     }
     let least = least_hole(&classes);
     let mut shape = MapShape::default();
-    Segments::new(image, data, least).for_each(|segment| shape.add(segment));
+    Segments::new(volume, data, least).for_each(|segment| shape.add(segment));
     shape.close(data.size);
     Some(SparseFile { shape, least })
 }
@@ -52,8 +52,8 @@ fn least_hole(classes: &[u64; 64]) -> u64 {
 
 impl SparseFile {
     /// The segments of the file.
-    pub(super) fn segments(&self, image: &Image, data: &FileData) -> Segments<Blocks> {
-        Segments::new(image, data, self.least)
+    pub(super) fn segments(&self, volume: &SharedVolume, data: &FileData) -> Segments<Box<dyn Pieces>> {
+        Segments::new(volume, data, self.least)
     }
 }
 
@@ -64,31 +64,29 @@ struct Run {
     length: u64,
 }
 
-/// Blocks as runs, and the tail end. What cannot be read of a list is a hole: nothing of it can be read from the image either.
+/// Pieces as runs. From a place that cannot be read on, all is a hole: nothing of it can be read from the image either.
 #[derive(Debug)]
-struct Runs<B> {
-    blocks: Option<B>,
+struct Runs<P> {
+    pieces: P,
     left: u64,
-    tail: bool,
 }
 
-impl<B> Runs<B> {
-    fn new(blocks: B, data: &FileData) -> Runs<B> {
-        Runs { blocks: Some(blocks), left: data.size, tail: data.tail.is_some() }
+impl<P> Runs<P> {
+    fn new(pieces: P, data: &FileData) -> Runs<P> {
+        Runs { pieces, left: data.size }
     }
 }
 
-impl<E, B: Iterator<Item = Result<Block, E>>> Iterator for Runs<B> {
+impl<P: Iterator<Item = Result<Piece, Missing>>> Iterator for Runs<P> {
     type Item = Run;
 
     fn next(&mut self) -> Option<Run> {
         if self.left == 0 {
             return None;
         }
-        let (hole, length) = match self.blocks.as_mut().and_then(Iterator::next) {
-            Some(Ok(block)) => (block.place.is_none(), u64::from(block.length).min(self.left)),
-            Some(Err(_)) => (true, self.left),
-            None => (!self.tail, self.left),
+        let (hole, length) = match self.pieces.next() {
+            Some(Ok(piece)) => (matches!(piece, Piece::Hole { .. }), piece.length().min(self.left)),
+            Some(Err(_)) | None => (true, self.left),
         };
         self.left -= length;
         Some(Run { hole, length })
@@ -97,26 +95,26 @@ impl<E, B: Iterator<Item = Result<Block, E>>> Iterator for Runs<B> {
 
 /// Segments of data.
 #[derive(Debug)]
-pub(super) struct Segments<B> {
-    runs: Runs<B>,
+pub(super) struct Segments<P> {
+    runs: Runs<P>,
     least: u64,
     at: u64,
     /// A run that was met and belongs to the next segment.
     ahead: Option<Run>,
 }
 
-impl Segments<Blocks> {
-    fn new(image: &Image, data: &FileData, least: u64) -> Segments<Blocks> {
-        Segments::over(Runs::new(image.blocks(data), data), least)
+impl Segments<Box<dyn Pieces>> {
+    fn new(volume: &SharedVolume, data: &FileData, least: u64) -> Segments<Box<dyn Pieces>> {
+        Segments::over(Runs::new(volume.pieces(data, 0), data), least)
     }
 }
 
-impl<E, B: Iterator<Item = Result<Block, E>>> Segments<B> {
-    fn over(runs: Runs<B>, least: u64) -> Segments<B> {
+impl<P: Iterator<Item = Result<Piece, Missing>>> Segments<P> {
+    fn over(runs: Runs<P>, least: u64) -> Segments<P> {
         Segments { runs, least, at: 0, ahead: None }
     }
 
-    /// The next run, blocks of one kind that touch joined.
+    /// The next run, those of one kind that touch joined.
     fn run(&mut self) -> Option<Run> {
         let mut run = self.ahead.take().or_else(|| self.runs.next())?;
         for next in self.runs.by_ref() {
@@ -134,7 +132,7 @@ impl<E, B: Iterator<Item = Result<Block, E>>> Segments<B> {
     }
 }
 
-impl<E, B: Iterator<Item = Result<Block, E>>> Iterator for Segments<B> {
+impl<P: Iterator<Item = Result<Piece, Missing>>> Iterator for Segments<P> {
     type Item = MapSegment;
 
     fn next(&mut self) -> Option<MapSegment> {
@@ -154,18 +152,23 @@ impl<E, B: Iterator<Item = Result<Block, E>>> Iterator for Segments<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packline_squashfs::read::BlockPlace;
+    use packline_volume::{PLAIN, ReadError, SharedPlace, Unit};
 
-    const PLACE: BlockPlace = BlockPlace { offset: 96, stored: 1, compressed: false };
+    const UNIT: Unit = Unit { offset: 96, stored: 1, length: 4096, form: PLAIN };
 
-    /// A list as text: `d` and `h` are blocks of 4096 bytes, `x` is one that cannot be read.
-    fn runs(list: &str, size: u64, tail: bool) -> Runs<std::vec::IntoIter<Result<Block, ()>>> {
-        let block = |kind: char| match kind {
-            'x' => Err(()),
-            _ => Ok(Block { place: (kind == 'd').then_some(PLACE), length: 4096 }),
+    /// Pieces as text: `d` and `h` are of 4096 bytes, `x` is missing. What follows is the tail end, or missing too.
+    fn runs(list: &str, size: u64, tail: bool) -> Runs<std::vec::IntoIter<Result<Piece, Missing>>> {
+        let missing = |length| Err(Missing { length, error: ReadError::unsupported("a test", "none") });
+        let piece = |kind: char| match kind {
+            'x' => missing(size),
+            'h' => Ok(Piece::Hole { length: 4096 }),
+            _ => Ok(Piece::Own { unit: UNIT, start: 0, length: 4096 }),
         };
-        let blocks: Vec<_> = list.chars().map(block).collect();
-        Runs { blocks: Some(blocks.into_iter()), left: size, tail }
+        let mut pieces: Vec<_> = list.chars().map(piece).collect();
+        let place = SharedPlace { unit: 0, offset: 0 };
+        let rest = size.saturating_sub(4096 * pieces.len() as u64);
+        pieces.push(if tail { Ok(Piece::Shared { place, length: rest as u32 }) } else { missing(rest) });
+        Runs { pieces: pieces.into_iter(), left: size }
     }
 
     fn segments(list: &str, size: u64, tail: bool, least: u64) -> Vec<(u64, u64)> {

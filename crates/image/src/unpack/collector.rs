@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use packline_engine::Consumer;
-use packline_squashfs::read::{Node, Visit};
+use packline_volume::{Node, Visit};
 
 use super::outcome::{Outcome, Topic, Written};
 use super::request::UnpackCounts;

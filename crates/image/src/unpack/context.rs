@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use packline_squashfs::read::{Inode, NodeType, ReadError};
 use packline_tree::Xattr;
 use packline_tree::destination::{Attributes, Directory, Refusal, XattrRefusal};
+use packline_volume::{Inode, NodeType, ReadError};
 use rustix::io::Errno;
 
 use super::dir_table::{DirTable, ROOT, below};
@@ -183,7 +183,7 @@ impl UnpackContext {
         attributes: Attributes<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), Error> {
-        let image = &self.opened.image;
+        let image = &self.opened.volume;
         let xattrs = image.xattrs(inode).map_err(|cause| self.fault(directory, name, cause))?;
         let kept = |xattr: &&Xattr| self.rules.as_ref().is_none_or(|rules| rules.keeps_xattr(&xattr.name));
         for xattr in xattrs.iter().filter(kept) {

@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use packline_squashfs::read::InodeRef;
 use packline_tree::destination::{Directory, Refusal};
+use packline_volume::NodeId;
 
 use super::names::{NameRef, Names};
 use crate::Error;
@@ -39,7 +39,7 @@ struct Table {
 struct Node {
     parent: u32,
     name: NameRef,
-    inode: InodeRef,
+    inode: NodeId,
     /// Index of its handle, if cached.
     slot: u16,
     /// Files cannot be moved there from the staging directory.
@@ -58,7 +58,7 @@ const NO_SLOT: u16 = u16::MAX;
 
 impl DirTable {
     /// A table with the root only.
-    pub fn new(root: Directory, inode: InodeRef) -> DirTable {
+    pub fn new(root: Directory, inode: NodeId) -> DirTable {
         let nodes = vec![Node { parent: ROOT, name: NameRef::NONE, inode, slot: NO_SLOT, apart: false }];
         let table = Table { nodes, names: Names::default(), slots: Vec::new(), clock: 0 };
         DirTable { root: Arc::new(root), table: Mutex::new(table) }
@@ -66,7 +66,7 @@ impl DirTable {
 
     /// Adds a directory that was just created or opened; returns its number. `None` if there are too many. It is on the mount of its parent
     /// until [`DirTable::set_apart`] says otherwise.
-    pub fn add(&self, parent: u32, name: &[u8], inode: InodeRef, handle: Directory) -> Option<(u32, Arc<Directory>)> {
+    pub fn add(&self, parent: u32, name: &[u8], inode: NodeId, handle: Directory) -> Option<(u32, Arc<Directory>)> {
         let mut table = self.lock();
         let name = table.names.add(name)?;
         let number = u32::try_from(table.nodes.len()).ok()?;
@@ -101,7 +101,7 @@ impl DirTable {
     }
 
     /// The inode of a directory in the image.
-    pub fn inode(&self, number: u32) -> InodeRef {
+    pub fn inode(&self, number: u32) -> NodeId {
         self.lock().nodes[number as usize].inode
     }
 
@@ -222,12 +222,12 @@ mod tests {
     #[test]
     fn more_directories_than_handles() {
         let top = tempfile::tempdir().unwrap();
-        let dirs = DirTable::new(Directory::root(top.path()).unwrap(), InodeRef(1));
+        let dirs = DirTable::new(Directory::root(top.path()).unwrap(), NodeId(1));
         let mut parent = (ROOT, dirs.open(ROOT).unwrap());
         for level in 0..5000u32 {
             let name = format!("d{level}");
             let made = parent.1.make(name.as_bytes()).unwrap();
-            parent = dirs.add(parent.0, name.as_bytes(), InodeRef(u64::from(level)), made).unwrap();
+            parent = dirs.add(parent.0, name.as_bytes(), NodeId(u64::from(level)), made).unwrap();
         }
         assert_eq!(dirs.count(), 5001);
         for number in [600, 1, 300, 599, 2, 0, 150, 151] {
@@ -243,7 +243,7 @@ mod tests {
             let found = dirs.open(number).unwrap();
             assert_eq!(found.open(below.as_bytes()).is_ok(), number < 5000, "{number}");
         }
-        assert_eq!(dirs.inode(600), InodeRef(599));
+        assert_eq!(dirs.inode(600), NodeId(599));
         assert_eq!(dirs.path(2, b""), b"d0/d1");
         assert_eq!(dirs.path(ROOT, b""), b"");
         assert!(dirs.lock().slots.len() <= HANDLES);

@@ -1,31 +1,31 @@
-//! Submits a window's files: large ones in pieces, tail ends by fragment block, so that each block is decoded once.
+//! Submits a window's files: large ones in parts, pieces of shared units by unit, so that each unit is decoded once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use packline_engine::{Fault, OrderedMap};
-use packline_squashfs::BlockSize;
-use packline_squashfs::read::{Block, Blocks, FileData, Inode, Node, ReadError};
+use packline_runtime::TaskError;
+use packline_volume::{FileData, Inode, Missing, Node, Piece, Pieces, ReadError};
 
 use super::collector::ResultCollector;
 use super::context::UnpackContext;
-use super::fragment::Fragment;
-use super::fragment_uses::FragmentUseCounts;
 use super::outcome::Outcome;
 use super::part::Part;
 use super::request::Duplicates;
-use super::task::{Job, Tail, Task};
-use super::window::{Kind, NO_FRAGMENT, PlannedFile, Window};
+use super::shared_unit::SharedUnit;
+use super::task::{End, Job, Tail, Task};
+use super::unit_uses::UnitUseCounts;
+use super::window::{Kind, PlannedFile, Window};
 use super::work::{JOB_BYTES, Unpacking};
 use crate::Error;
 
 /// Approximate bytes of a file per job.
-const PIECE: u64 = 1 << 20;
-/// Files with equal blocks that are written together; each needs a handle.
+const JOB: u64 = 1 << 20;
+/// Files with equal pieces that are written together; each needs a handle.
 const AT_ONCE: u32 = 16;
-/// Approximate number of files per job of tail ends or of empty files.
+/// Approximate number of files per job of small or of empty files.
 const SMALL_FILES: u32 = 64;
-/// Memory of a file with blocks and a tail end until its tail end is written, bytes.
+/// Memory of a file with own units and a piece of a shared one until that is written, bytes.
 pub const ENDED_BYTES: usize = 160;
 
 /// Submits one window.
@@ -34,10 +34,9 @@ pub struct Feeder<'f, 'o> {
     window: Arc<Window>,
     map: &'f mut OrderedMap<Unpacking>,
     collector: &'f mut ResultCollector<'o>,
-    uses: &'f mut FragmentUseCounts,
-    block_size: BlockSize,
-    /// Files with blocks whose tail ends are not yet written, by fragment block.
-    ends: BTreeMap<u32, Vec<Arc<Part>>>,
+    uses: &'f mut UnitUseCounts,
+    /// Pieces of shared units that are not yet written, of files with own units, by unit.
+    ends: BTreeMap<u32, Vec<End>>,
 }
 
 pub type Stop = Fault<Error>;
@@ -52,20 +51,19 @@ impl<'f, 'o> Feeder<'f, 'o> {
         mut window: Window,
         map: &'f mut OrderedMap<Unpacking>,
         collector: &'f mut ResultCollector<'o>,
-        uses: &'f mut FragmentUseCounts,
+        uses: &'f mut UnitUseCounts,
     ) -> Result<(), Stop> {
-        let block_size = context.opened.image.superblock().block_size;
-        window.sort(block_size);
+        window.sort();
         let window = Arc::new(window);
-        let mut feeder = Feeder { context, window, map, collector, uses, block_size, ends: BTreeMap::new() };
+        let mut feeder = Feeder { context, window, map, collector, uses, ends: BTreeMap::new() };
         feeder.feed_all()?;
         feeder.map.drain(feeder.collector)
     }
 
     fn feed_all(&mut self) -> Result<(), Stop> {
         let total = self.window.files().len();
-        let kinds = self.window.files().partition_point(|file| file.kind(self.block_size) == Kind::Blocks);
-        let tails = self.window.files().partition_point(|file| file.kind(self.block_size) <= Kind::Tail);
+        let kinds = self.window.files().partition_point(|file| file.kind() == Kind::Units);
+        let tails = self.window.files().partition_point(|file| file.kind() <= Kind::Shared);
         let mut at = 0;
         while at < kinds {
             at += self.feed_file(at)?;
@@ -104,7 +102,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         self.context.fault(file.directory, self.window.name(file), cause)
     }
 
-    /// Submits a file with blocks and those with the same content; returns their number.
+    /// Submits a file with own units and those with the same content; returns their number.
     fn feed_file(&mut self, first: usize) -> Result<usize, Stop> {
         let file = self.window.files()[first];
         let data = match self.data(&file) {
@@ -113,13 +111,13 @@ impl<'f, 'o> Feeder<'f, 'o> {
         };
         let alike = match self.window.alike(first) {
             1 => 1,
-            resembling => self.same_blocks(first, resembling, &data),
+            resembling => self.same_pieces(first, resembling, &data),
         };
         let (written, sharing) = self.divide(alike as u32);
         for start in (0..written).step_by(AT_ONCE as usize) {
             let count = AT_ONCE.min(written - start);
             let part = Arc::new(Part::new(first as u32 + start, count, sharing));
-            self.feed_blocks(&file, &part, self.context.opened.image.blocks(&data))?;
+            self.feed_pieces(&part, self.context.opened.volume.pieces(&data, 0))?;
         }
         Ok(alike)
     }
@@ -130,81 +128,99 @@ impl<'f, 'o> Feeder<'f, 'o> {
     }
 
     fn data(&self, file: &PlannedFile) -> Result<FileData, Error> {
-        match self.context.opened.image.inode(file.inode) {
+        match self.context.opened.volume.inode(file.inode) {
             Ok(Inode { node: Node::File(data), .. }) => Ok(data),
-            Ok(_) => Err(self.fault(file, ReadError::Internal("the inode is not a file any more".to_string()))),
+            Ok(_) => Err(self.fault(file, ReadError::internal("the inode is not a file any more".to_string()))),
             Err(cause) => Err(self.fault(file, cause)),
         }
     }
 
-    /// How many of the files with the same position as the first also have its block list. They must be consecutive: at the first mismatch
+    /// How many of the files with the same position as the first also have its pieces. They must be consecutive: at the first mismatch
     /// the rest is treated as different.
-    fn same_blocks(&self, first: usize, resembling: usize, data: &FileData) -> usize {
-        let image = &self.context.opened.image;
+    fn same_pieces(&self, first: usize, resembling: usize, data: &FileData) -> usize {
+        let volume = &self.context.opened.volume;
         let same = |number: &usize| {
             let file = self.window.files()[first + number];
-            self.data(&file).is_ok_and(|other| equal(image.blocks(data), image.blocks(&other)))
+            self.data(&file).is_ok_and(|other| equal(volume.pieces(data, 0), volume.pieces(&other, 0)))
         };
         (1..resembling).take_while(same).count() + 1
     }
 
     /// Cuts a file into jobs. The part's count is one higher than the number of jobs until the last is submitted.
-    fn feed_blocks(&mut self, file: &PlannedFile, part: &Arc<Part>, blocks: Blocks) -> Result<(), Stop> {
-        let mut piece = Piece::default();
-        for block in blocks {
-            let block = match block {
-                Ok(block) => block,
-                Err(cause) => {
-                    part.mark_damaged();
-                    for number in part.files() {
-                        let file = self.window.files()[number as usize];
-                        let error = self.fault(&file, cause.clone());
-                        self.failed(&file, error)?;
-                    }
-                    break;
+    fn feed_pieces(&mut self, part: &Arc<Part>, pieces: Box<dyn Pieces>) -> Result<(), Stop> {
+        let mut batch = PieceBatch::default();
+        for piece in pieces {
+            let piece = match piece {
+                Ok(piece) => piece,
+                Err(Missing { length, error }) => {
+                    batch.position += length;
+                    self.report_missing(part, &error)?;
+                    continue;
                 }
             };
-            if piece.is_full() {
+            if let Piece::Shared { place, length } = piece {
                 part.add_job();
-                self.feed_piece(part, &mut piece)?;
+                let end = End { part: part.clone(), place, length, position: batch.position };
+                self.ends.entry(place.unit).or_default().push(end);
+                batch.position += u64::from(length);
+                continue;
             }
-            piece.add(block, self.context.sparse);
+            if batch.is_full() {
+                part.add_job();
+                self.feed_batch_of(part, &mut batch)?;
+            }
+            batch.add(piece, self.context.sparse);
         }
-        if file.fragment != NO_FRAGMENT {
-            part.add_job();
-            self.ends.entry(file.fragment).or_default().push(part.clone());
-        }
-        self.feed_piece(part, &mut piece)
+        self.feed_batch_of(part, &mut batch)
     }
 
-    fn feed_piece(&mut self, part: &Arc<Part>, piece: &mut Piece) -> Result<(), Stop> {
-        let blocks = piece.take();
-        let bytes = blocks.capacity() * size_of::<(u64, Block)>();
-        self.feed(Job::Blocks { part: part.clone(), blocks }, bytes)
+    /// Reports, or returns, that pieces of files that are written together cannot be located.
+    fn report_missing(&mut self, part: &Part, cause: &ReadError) -> Result<(), Stop> {
+        part.mark_damaged();
+        for number in part.files() {
+            let file = self.window.files()[number as usize];
+            let error = self.fault(&file, cause.clone());
+            self.failed(&file, error)?;
+        }
+        Ok(())
     }
 
-    /// Submits the tail ends of the files `at..end` and those of files with blocks, ordered by fragment block.
+    fn feed_batch_of(&mut self, part: &Arc<Part>, batch: &mut PieceBatch) -> Result<(), Stop> {
+        let pieces = batch.take();
+        let bytes = pieces.capacity() * size_of::<(u64, Piece)>();
+        self.feed(Job::Pieces { part: part.clone(), pieces }, bytes)
+    }
+
+    /// Submits the files `at..end`, which are pieces of shared units, and such pieces of files with own units, ordered by unit.
     fn feed_tails(&mut self, mut at: usize, end: usize) -> Result<(), Stop> {
         loop {
-            let whole = (at < end).then(|| self.window.files()[at].fragment);
-            let ended = self.ends.first_key_value().map(|(&index, _)| index);
-            let Some(index) = whole.into_iter().chain(ended).min() else { return Ok(()) };
-            let parts = self.ends.remove(&index).unwrap_or_default();
-            let mut batch = Batch { fragment: self.fragment(index)?, tails: Vec::new(), files: 0 };
-            for part in parts {
-                let count = part.count;
-                self.add_tail(&mut batch, Tail::EndOf(part), count)?;
+            let whole = if at < end { self.unit_of(at) } else { None };
+            let ended = self.ends.first_key_value().map(|(&unit, _)| unit);
+            let Some(unit) = whole.into_iter().chain(ended).min() else { return Ok(()) };
+            let ends = self.ends.remove(&unit).unwrap_or_default();
+            let mut batch = Batch { unit: self.shared_unit(unit)?, tails: Vec::new(), files: 0 };
+            for end in ends {
+                let count = end.part.count;
+                self.add_tail(&mut batch, Tail::EndOf(end), count)?;
             }
-            while at < end && self.window.files()[at].fragment == index {
+            while at < end && self.unit_of(at) == Some(unit) {
                 at += self.add_whole(&mut batch, at)?;
             }
             self.feed_batch(&mut batch)?;
         }
     }
 
-    fn fragment(&mut self, index: u32) -> Result<Arc<Fragment>, Stop> {
-        let permit = self.map.reserve(self.block_size.bytes(), self.collector)?;
-        Ok(Arc::new(Fragment::new(self.context.opened.image.fragment(index), self.uses.share(index), permit)))
+    /// The shared unit that a file of the window ends in.
+    fn unit_of(&self, number: usize) -> Option<u32> {
+        self.window.files()[number].tail().map(|tail| tail.unit)
+    }
+
+    fn shared_unit(&mut self, key: u32) -> Result<Arc<SharedUnit>, Stop> {
+        let volume = &self.context.opened.volume;
+        let unit = volume.shared_unit(key);
+        let most = unit.as_ref().map_or(volume.facts().largest_unit, |unit| unit.length);
+        let permit = self.map.reserve(most as usize, self.collector)?;
+        Ok(Arc::new(SharedUnit::new(unit, self.uses.share(key), permit)))
     }
 
     fn add_whole(&mut self, batch: &mut Batch, first: usize) -> Result<usize, Stop> {
@@ -230,50 +246,51 @@ impl<'f, 'o> Feeder<'f, 'o> {
             return Ok(());
         }
         let bytes = tails.len() * size_of::<Tail>();
-        self.feed(Job::Tails { fragment: batch.fragment.clone(), tails }, bytes)
+        self.feed(Job::Tails { unit: batch.unit.clone(), tails }, bytes)
     }
 }
 
-/// Blocks collected for a job, each with its offset in the file, bytes.
+/// Pieces collected for a job, each with its offset in the file, bytes.
 #[derive(Default)]
-struct Piece {
-    blocks: Vec<(u64, Block)>,
+struct PieceBatch {
+    pieces: Vec<(u64, Piece)>,
     /// Bytes to write.
     data: u64,
-    /// Offset of the next block in the file, bytes.
+    /// Offset of the next piece in the file, bytes.
     position: u64,
 }
 
-impl Piece {
+impl PieceBatch {
     fn is_full(&self) -> bool {
-        self.data >= PIECE
+        self.data >= JOB
     }
 
     /// Holes that stay holes are skipped: a hole of a terabyte takes no memory.
-    fn add(&mut self, block: Block, sparse: bool) {
-        if block.place.is_some() || !sparse {
-            self.blocks.push((self.position, block));
-            self.data += u64::from(block.length);
+    fn add(&mut self, piece: Piece, sparse: bool) {
+        let stays_hole = sparse && matches!(piece, Piece::Hole { .. });
+        if !stays_hole {
+            self.pieces.push((self.position, piece));
+            self.data += piece.length();
         }
-        self.position += u64::from(block.length);
+        self.position += piece.length();
     }
 
-    fn take(&mut self) -> Vec<(u64, Block)> {
+    fn take(&mut self) -> Vec<(u64, Piece)> {
         self.data = 0;
-        std::mem::take(&mut self.blocks)
+        std::mem::take(&mut self.pieces)
     }
 }
 
-/// Tail ends of one fragment block collected for a job.
+/// Pieces of one shared unit collected for a job.
 struct Batch {
-    fragment: Arc<Fragment>,
+    unit: Arc<SharedUnit>,
     tails: Vec<Tail>,
     files: u32,
 }
 
-fn equal(one: Blocks, mut other: Blocks) -> bool {
-    for block in one {
-        match (block, other.next()) {
+fn equal(one: Box<dyn Pieces>, mut other: Box<dyn Pieces>) -> bool {
+    for piece in one {
+        match (piece, other.next()) {
             (Ok(one), Some(Ok(other))) if one == other => {}
             _ => return false,
         }

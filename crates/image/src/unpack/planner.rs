@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use packline_squashfs::read::{FileData, Inode, InodeRef, Node, Visit};
 use packline_tree::Kind;
 use packline_tree::destination::{DestinationNode, Directory, Refusal, WritableDirectory};
+use packline_volume::{FileData, Inode, Node, NodeId, Visit};
 use rustix::io::Errno;
 
 use super::context::{StagedEntry, UnpackContext};
@@ -29,12 +29,12 @@ pub struct Planner<'p> {
     path: Vec<u8>,
     /// Planned files that are not written.
     pub window: Window,
-    firsts: BTreeMap<InodeRef, First>,
+    firsts: BTreeMap<NodeId, First>,
     first_names: Names,
     /// Further names of planned files.
     links: Vec<Link>,
     /// First names among the planned files, if errors do not stop the rest.
-    planned: Vec<(InodeRef, FileKey)>,
+    planned: Vec<(NodeId, FileKey)>,
     /// Existing directories whose permissions were extended, with those before.
     extended: Vec<(u32, u16)>,
     made: u64,
@@ -80,7 +80,7 @@ struct NewDirectory {
 
 /// A further name of a file.
 struct Link {
-    inode: InodeRef,
+    inode: NodeId,
     first: First,
     file: FileKey,
     directory: u32,
@@ -271,8 +271,10 @@ impl<'p> Planner<'p> {
         Ok(())
     }
 
-    fn plan(&mut self, at: InodeRef, file: &FileData, directory: u32, name: &[u8]) -> Result<FileKey, Error> {
-        self.window.add(at, file, directory, name).ok_or_else(|| self.refused(directory, name, TOO_MANY))
+    fn plan(&mut self, at: NodeId, file: &FileData, directory: u32, name: &[u8]) -> Result<FileKey, Error> {
+        self.window
+            .add(&self.context.opened.volume, at, file, directory, name)
+            .ok_or_else(|| self.refused(directory, name, TOO_MANY))
     }
 
     /// Creates or plans the first name of an inode, or the only one.
@@ -344,7 +346,7 @@ impl<'p> Planner<'p> {
     fn failed_firsts(&mut self, written: &Written) -> BTreeMap<FileKey, Failed> {
         let planned = std::mem::take(&mut self.planned);
         let failed = planned.into_iter().filter(|(_, file)| !written.made.contains(file));
-        let forget = |(inode, file): (InodeRef, FileKey)| {
+        let forget = |(inode, file): (NodeId, FileKey)| {
             let present = self.firsts.get(&inode).filter(|first| first.file == Some(file));
             let left = present.map_or(0, |first| first.left);
             if present.is_some() {
@@ -389,7 +391,7 @@ impl<'p> Planner<'p> {
 
     /// Plans a further name as a file of its own.
     fn plan_again(&mut self, link: &Link, name: &[u8]) -> Result<FileKey, Error> {
-        let inode = self.context.opened.image.inode(link.inode);
+        let inode = self.context.opened.volume.inode(link.inode);
         let inode = inode.map_err(|cause| self.context.fault(link.directory, name, cause))?;
         let Node::File(data) = &inode.node else { return Err(self.unreadable(link)) };
         self.plan(inode.at, data, link.directory, name)
@@ -421,7 +423,7 @@ impl<'p> Planner<'p> {
     /// Sets the attributes of all directories except the root, children before parents, whose modes may deny access.
     pub fn set_directory_attributes(&self, outcome: &mut Outcome) -> Result<(), Error> {
         for number in (ROOT + 1..self.context.dirs.count()).rev() {
-            let image = &self.context.opened.image;
+            let image = &self.context.opened.volume;
             let inode = image.inode(self.context.dirs.inode(number));
             let inode = inode.map_err(|cause| self.context.fault(number, b"", cause));
             let applied = inode.and_then(|inode| self.set_attributes_of(number, &inode, outcome));
@@ -452,7 +454,7 @@ impl<'p> Planner<'p> {
     /// Memory needed to the end: directories and the names of links, bytes.
     pub fn retained_memory(&self) -> usize {
         let links = self.links.capacity() * size_of::<Link>();
-        let planned = self.planned.capacity() * size_of::<(InodeRef, FileKey)>();
+        let planned = self.planned.capacity() * size_of::<(NodeId, FileKey)>();
         let extended = self.extended.capacity() * size_of::<(u32, u16)>();
         let firsts = self.firsts.len() * LINK_BYTES;
         self.context.dirs.memory() + firsts + self.first_names.memory() + links + planned + extended

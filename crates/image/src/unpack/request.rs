@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use packline_squashfs::read::{FragmentCounts, NodeType};
 use packline_tree::Meta;
+use packline_volume::{NodeType, SharedCounts};
 
 use crate::{Resources, Selection, Temporaries};
 
@@ -162,7 +162,7 @@ pub struct UnpackCounts {
     /// Stored bytes of the blocks read.
     pub read_bytes: u64,
     /// Fragment blocks decoded, and spilled for later files.
-    pub fragments: FragmentCounts,
+    pub fragments: SharedCounts,
     /// Errors that did not stop the rest.
     pub errors: u64,
     /// Files that have zeros in place of content that could not be read.

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use packline_squashfs::read::Inode;
 use packline_tree::destination::Refusal;
+use packline_volume::Inode;
 use rustix::io::Errno;
 
 use super::outcome::Warning;

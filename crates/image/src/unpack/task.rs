@@ -1,13 +1,13 @@
-//! Input of workers: blocks of a file, tail ends of a fragment block, empty files.
+//! Input of workers: own units of a file, pieces of a shared unit, empty files.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use packline_engine::Permit;
-use packline_squashfs::read::Block;
+use packline_volume::{Piece, SharedPlace};
 
-use super::fragment::Fragment;
 use super::part::Part;
+use super::shared_unit::SharedUnit;
 use super::window::Window;
 
 /// A job, with a permit for its memory.
@@ -18,20 +18,20 @@ pub struct Task {
 }
 
 pub enum Job {
-    /// Blocks of a file, in order.
-    Blocks {
+    /// Pieces of a file, in order: of own units, and holes.
+    Pieces {
         /// The file or files.
         part: Arc<Part>,
-        /// Blocks with their offsets in the file, bytes.
-        blocks: Vec<(u64, Block)>,
+        /// Pieces with their offsets in the file, bytes.
+        pieces: Vec<(u64, Piece)>,
     },
-    /// Tail ends in one fragment block.
-    Tails { fragment: Arc<Fragment>, tails: Vec<Tail> },
+    /// Pieces of one shared unit.
+    Tails { unit: Arc<SharedUnit>, tails: Vec<Tail> },
     /// Files without content.
     Empty(Range<u32>),
 }
 
-/// A tail end and its files.
+/// A piece of a shared unit and its files.
 pub enum Tail {
     /// The whole content of `count` files from `first` on; `sharing` more files share it.
     Whole {
@@ -42,6 +42,17 @@ pub enum Tail {
         /// Number of files that share it when it is done.
         sharing: u32,
     },
-    /// The end of files that have blocks.
-    EndOf(Arc<Part>),
+    /// A part of files that have own units.
+    EndOf(End),
+}
+
+/// A piece of a shared unit in files that have own units.
+pub struct End {
+    pub part: Arc<Part>,
+    /// Its place in the unit.
+    pub place: SharedPlace,
+    /// Bytes.
+    pub length: u32,
+    /// Its offset in the files, bytes.
+    pub position: u64,
 }

@@ -1,28 +1,27 @@
 //! Planned files that are not yet written, sorted by the position of their content.
 //!
-//! A file takes 40 bytes and its name. Files with blocks come first, by offset in the image; then those that are only a tail end, by
-//! fragment block; then empty ones. Files with the same content are adjacent.
+//! A file takes 40 bytes and its name. Files with own units come first, by offset in the image; then those that are only a piece of a
+//! shared unit, by unit; then empty ones. Files with the same content are adjacent.
 
-use packline_squashfs::BlockSize;
-use packline_squashfs::read::{FileData, InodeRef};
+use packline_volume::{ContentPlace, FileData, NodeId, SharedPlace, SharedVolume};
 
 use super::names::{NameRef, Names};
 
-/// Marks a file without a tail end.
-pub const NO_FRAGMENT: u32 = u32::MAX;
+/// Marks a file without a piece of a shared unit.
+const NO_UNIT: SharedPlace = SharedPlace { unit: u32::MAX, offset: 0 };
+/// Marks a file without own units and holes.
+const NO_START: u64 = u64::MAX;
 
 /// A file to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedFile {
-    pub inode: InodeRef,
-    /// Offset of its first data block, bytes; 0 if it has no blocks.
-    pub start: u64,
+    pub inode: NodeId,
+    /// Offset of its first own unit, bytes; `NO_START` if it is a piece of a shared unit, or empty.
+    start: u64,
     /// Size, bytes.
     pub size: u64,
-    /// Fragment block of its tail end.
-    pub fragment: u32,
-    /// Offset of its tail end in that, bytes.
-    pub offset: u32,
+    /// Place of its end in a shared unit.
+    tail: SharedPlace,
     /// Number of its directory.
     pub directory: u32,
     pub name: NameRef,
@@ -38,10 +37,10 @@ pub struct FileKey {
 /// The first sort key of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Has data blocks, or holes.
-    Blocks,
-    /// Consists of a tail end.
-    Tail,
+    /// Has own units, or holes.
+    Units,
+    /// Consists of a piece of a shared unit.
+    Shared,
     Empty,
 }
 
@@ -55,18 +54,22 @@ pub struct Window {
 }
 
 impl PlannedFile {
-    /// Its kind, for this block size.
-    pub fn kind(&self, block_size: BlockSize) -> Kind {
+    pub fn kind(&self) -> Kind {
         match self.size {
             0 => Kind::Empty,
-            size if size < u64::from(block_size) && self.fragment != NO_FRAGMENT => Kind::Tail,
-            _ => Kind::Blocks,
+            _ if self.start == NO_START => Kind::Shared,
+            _ => Kind::Units,
         }
     }
 
-    /// Whether the content may be the same: for files with blocks the block lists must be compared too.
+    /// The place of its end, if that is in a shared unit.
+    pub fn tail(&self) -> Option<SharedPlace> {
+        Some(self.tail).filter(|tail| *tail != NO_UNIT)
+    }
+
+    /// Whether the content may be the same: for files with own units the pieces must be compared too.
     pub fn resembles(&self, other: &PlannedFile) -> bool {
-        let place = |file: &PlannedFile| (file.size, file.start, file.fragment, file.offset);
+        let place = |file: &PlannedFile| (file.size, file.start, file.tail);
         self.size > 0 && place(self) == place(other)
     }
 }
@@ -77,11 +80,18 @@ impl Window {
     }
 
     /// Plans a file; `None` if the window can hold no more names.
-    pub fn add(&mut self, inode: InodeRef, file: &FileData, directory: u32, name: &[u8]) -> Option<FileKey> {
+    pub fn add(
+        &mut self,
+        volume: &SharedVolume,
+        inode: NodeId,
+        file: &FileData,
+        directory: u32,
+        name: &[u8],
+    ) -> Option<FileKey> {
         let name = self.names.add(name)?;
-        let (fragment, offset) = file.tail.map_or((NO_FRAGMENT, 0), |tail| (tail.fragment, tail.offset));
-        let start = if file.blocks > 0 { file.start } else { 0 };
-        let planned = PlannedFile { inode, start, size: file.size, fragment, offset, directory, name };
+        let ContentPlace { start, tail, .. } = volume.content_place(file);
+        let (start, tail) = (start.unwrap_or(NO_START), tail.unwrap_or(NO_UNIT));
+        let planned = PlannedFile { inode, start, size: file.size, tail, directory, name };
         self.files.push(planned);
         Some(self.key(&planned))
     }
@@ -100,12 +110,13 @@ impl Window {
     }
 
     /// Sorts the files in the order of writing.
-    pub fn sort(&mut self, block_size: BlockSize) {
-        self.files.sort_unstable_by_key(|file| match file.kind(block_size) {
-            Kind::Blocks => {
-                (Kind::Blocks, file.start, file.size, file.fragment, file.offset, file.directory, file.name.0)
+    pub fn sort(&mut self) {
+        self.files.sort_unstable_by_key(|file| {
+            let SharedPlace { unit, offset } = file.tail;
+            match file.kind() {
+                Kind::Units => (Kind::Units, file.start, file.size, unit, offset, file.directory, file.name.0),
+                kind => (kind, u64::from(unit), file.size, offset, 0, file.directory, file.name.0),
             }
-            kind => (kind, u64::from(file.fragment), file.size, file.offset, 0, file.directory, file.name.0),
         });
     }
 

@@ -1,30 +1,30 @@
-//! The workers' task: decodes blocks, creates files, writes them and sets their attributes.
+//! The workers' task: decodes units, creates files, writes them and sets their attributes.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use packline_engine::Task as EngineTask;
-use packline_runtime::zeros;
-use packline_squashfs::read::{Block, BlockDecoder, Inode, ReadError};
+use packline_runtime::{TaskError, zeros};
 use packline_tree::destination::DestinationFile;
+use packline_volume::{Inode, Piece, ReadError, SharedPlace, UnitDecoder};
 
 use super::context::{StagedEntry, UnpackContext};
-use super::fragment::{Fragment, FragmentTool, NoTail, TailBytes};
 use super::outcome::Outcome;
 use super::part::{Part, Target};
-use super::task::{Job, Tail, Task};
+use super::shared_unit::{DecodingTool, NoTail, SharedUnit, TailBytes};
+use super::task::{End, Job, Tail, Task};
 use super::window::{PlannedFile, Window};
 use super::{share, task};
 use crate::Error;
 
-/// Decodes blocks and writes files.
+/// Decodes units and writes files.
 pub struct Unpacking {
     pub context: Arc<UnpackContext>,
 }
 
 /// State of a worker.
 pub struct Tool {
-    decoder: Result<BlockDecoder, ReadError>,
+    decoder: Result<Box<dyn UnitDecoder>, ReadError>,
     bytes: Vec<u8>,
 }
 
@@ -43,15 +43,15 @@ impl EngineTask for Unpacking {
     type Tool = Tool;
 
     fn tool(&self) -> Tool {
-        Tool { decoder: BlockDecoder::new(&self.context.opened.image), bytes: Vec::new() }
+        Tool { decoder: self.context.opened.volume.decoder(), bytes: Vec::new() }
     }
 
     fn run(&self, tool: &mut Tool, task: Task) -> Result<Outcome, Error> {
         let outcome = Outcome::new(self.context.continue_on_error);
         let mut runner = JobRunner { context: &self.context, window: &task.window, outcome, tool };
         match &task.work {
-            Job::Blocks { part, blocks } => runner.write_blocks(part, blocks)?,
-            Job::Tails { fragment, tails } => runner.write_tails(fragment, tails)?,
+            Job::Pieces { part, pieces } => runner.write_pieces(part, pieces)?,
+            Job::Tails { unit, tails } => runner.write_tails(unit, tails)?,
             Job::Empty(range) => runner.write_empty(range.clone())?,
         }
         Ok(runner.outcome)
@@ -59,16 +59,22 @@ impl EngineTask for Unpacking {
 
     fn bytes_in(&self, task: &Task) -> u64 {
         match &task.work {
-            Job::Blocks { blocks, .. } => {
-                blocks.iter().filter_map(|(_, block)| Some(u64::from(block.place?.stored))).sum()
-            }
-            Job::Tails { fragment, .. } => fragment.stored_bytes(),
+            Job::Pieces { pieces, .. } => pieces.iter().map(|(_, piece)| stored_bytes(piece)).sum(),
+            Job::Tails { unit, .. } => unit.stored_bytes(),
             Job::Empty(_) => 0,
         }
     }
 
     fn bytes_out(&self, outcome: &Outcome) -> u64 {
         outcome.counts.written_bytes
+    }
+}
+
+/// Bytes that are read for a piece of an own unit, or for a hole.
+fn stored_bytes(piece: &Piece) -> u64 {
+    match piece {
+        Piece::Own { unit, .. } => unit.stored.into(),
+        Piece::Hole { .. } | Piece::Shared { .. } => 0,
     }
 }
 
@@ -107,12 +113,15 @@ impl JobRunner<'_> {
     }
 
     pub(super) fn inode(&self, number: u32) -> Result<Inode, Error> {
-        let inode = self.context.opened.image.inode(self.planned(number).inode);
+        let inode = self.context.opened.volume.inode(self.planned(number).inode);
         inode.map_err(|cause| self.fault(number, cause))
     }
 
-    fn decoder(&mut self) -> Result<&mut BlockDecoder, ReadError> {
-        self.tool.decoder.as_mut().map_err(|cause| cause.clone())
+    fn decoder(&mut self) -> Result<&mut dyn UnitDecoder, ReadError> {
+        match &mut self.tool.decoder {
+            Ok(decoder) => Ok(decoder.as_mut()),
+            Err(cause) => Err(cause.clone()),
+        }
     }
 
     pub(super) fn staged(&self, number: u32) -> Result<StagedEntry, Error> {
@@ -169,46 +178,32 @@ impl JobRunner<'_> {
         Ok(())
     }
 
-    // Tail ends.
+    // Pieces of shared units.
 
-    fn write_tails(&mut self, fragment: &Fragment, tails: &[Tail]) -> Result<(), Error> {
+    fn write_tails(&mut self, unit: &SharedUnit, tails: &[Tail]) -> Result<(), Error> {
         for tail in tails {
             match tail {
-                Tail::Whole { first, count, sharing } => self.write_whole(*first, *count, *sharing, fragment)?,
-                Tail::EndOf(part) => self.write_end(part, fragment)?,
+                Tail::Whole { first, count, sharing } => self.write_whole(*first, *count, *sharing, unit)?,
+                Tail::EndOf(end) => self.write_end(end, unit)?,
             }
         }
         Ok(())
     }
 
-    /// The tail end of a file in its fragment block.
-    fn tail(&mut self, number: u32, fragment: &Fragment) -> Result<TailBytes, ReadError> {
-        let file = self.planned(number);
-        let length = file.size % u64::from(self.context.opened.image.superblock().block_size);
-        let start = file.offset as usize;
-        let tool = FragmentTool { decoder: &mut self.tool.decoder, counts: &mut self.outcome.counts };
-        fragment.tail(start..start.saturating_add(length as usize), tool).map_err(|why| match why {
-            NoTail::Block(cause) => cause,
-            NoTail::Beyond(bytes) => {
-                let inode = file.inode.0;
-                let what = format!(
-                    "the tail end of inode {inode:#x} is bytes {start} to {} of fragment block {}",
-                    start as u64 + length,
-                    file.fragment
-                );
-                let expected = format!("no more than the {bytes} bytes of that block");
-                ReadError::Corrupt { offset: self.fragment_offset(file.fragment), what, expected }
-            }
+    /// The bytes at a place in a shared unit.
+    fn tail(&mut self, place: SharedPlace, length: usize, unit: &SharedUnit) -> Result<TailBytes, ReadError> {
+        let start = place.offset as usize;
+        let tool = DecodingTool { decoder: &mut self.tool.decoder, counts: &mut self.outcome.counts };
+        unit.tail(start..start.saturating_add(length), tool).map_err(|why| match (why, unit.unit()) {
+            (NoTail::Unit(cause), _) => cause,
+            (NoTail::Beyond(bytes), Some(unit)) => self.context.opened.volume.shared_fault(unit, place, length, bytes),
+            (NoTail::Beyond(_), None) => ReadError::internal("a unit that is not there was decoded".to_string()),
         })
     }
 
-    fn fragment_offset(&self, index: u32) -> u64 {
-        self.context.opened.image.fragment(index).map_or(0, |place| place.offset)
-    }
-
-    fn write_whole(&mut self, first: u32, count: u32, sharing: u32, fragment: &Fragment) -> Result<(), Error> {
+    fn write_whole(&mut self, first: u32, count: u32, sharing: u32, unit: &SharedUnit) -> Result<(), Error> {
         for number in first..first + count {
-            match self.write_one(number, sharing, fragment)? {
+            match self.write_one(number, sharing, unit)? {
                 Some(opened) => share::others(self, &opened, sharing)?,
                 None => share::none(self, number, sharing)?,
             }
@@ -216,9 +211,11 @@ impl JobRunner<'_> {
         Ok(())
     }
 
-    /// Writes a file that consists of a tail end, which `sharing` more files share; `None` if that failed and unpacking continues.
-    fn write_one(&mut self, number: u32, sharing: u32, fragment: &Fragment) -> Result<Option<Opened>, Error> {
-        let tail = self.tail(number, fragment);
+    /// Writes a file that consists of a piece of a shared unit, which `sharing` more files share; `None` if that failed and unpacking continues.
+    fn write_one(&mut self, number: u32, sharing: u32, unit: &SharedUnit) -> Result<Option<Opened>, Error> {
+        let planned = self.planned(number);
+        let place = planned.tail().ok_or_else(|| ReadError::internal("a small file has no place".to_string()));
+        let tail = place.and_then(|place| self.tail(place, planned.size as usize, unit));
         if let Err(cause) = &tail {
             self.damaged(number..number + 1 + sharing, cause)?;
         }
@@ -243,52 +240,57 @@ impl JobRunner<'_> {
         Ok(self.outcome.keep(written)?.is_some())
     }
 
-    fn write_end(&mut self, part: &Part, fragment: &Fragment) -> Result<(), Error> {
-        let tail = self.tail(part.first, fragment);
+    fn write_end(&mut self, end: &End, unit: &SharedUnit) -> Result<(), Error> {
+        let tail = self.tail(end.place, end.length as usize, unit);
+        let part = end.part.as_ref();
         let mut opened = self.open_all(part)?;
         match tail {
-            Ok(tail) => {
-                let offset = self.planned(part.first).size - tail.len() as u64;
-                self.write_all(part, &mut opened, &tail, offset)?;
-            }
+            Ok(tail) => self.write_all(part, &mut opened, &tail, end.position)?,
             Err(cause) => self.part_damaged(part, &cause)?,
         }
         self.end_job(part, opened)
     }
 
-    // Blocks.
+    // Pieces of own units, and holes.
 
-    fn write_blocks(&mut self, part: &Part, blocks: &[(u64, Block)]) -> Result<(), Error> {
+    fn write_pieces(&mut self, part: &Part, pieces: &[(u64, Piece)]) -> Result<(), Error> {
         let mut opened = self.open_all(part)?;
-        for (offset, block) in blocks {
-            self.write_block(part, &mut opened, *offset, block)?;
+        for (offset, piece) in pieces {
+            self.write_piece(part, &mut opened, *offset, piece)?;
         }
         self.end_job(part, opened)
     }
 
-    fn write_block(&mut self, part: &Part, opened: &mut Vec<Opened>, offset: u64, block: &Block) -> Result<(), Error> {
-        let Some(place) = block.place else { return self.write_zeros(part, opened, offset, block.length) };
+    fn write_piece(&mut self, part: &Part, opened: &mut Vec<Opened>, offset: u64, piece: &Piece) -> Result<(), Error> {
+        let (unit, start, length) = match *piece {
+            Piece::Own { unit, start, length } => (unit, start as usize, length as usize),
+            Piece::Hole { length } => return self.write_zeros(part, opened, offset, length),
+            Piece::Shared { place, .. } => {
+                let what = format!("a piece of shared unit {} among own units", place.unit);
+                return self.part_damaged(part, &ReadError::internal(what));
+            }
+        };
         let mut bytes = std::mem::take(&mut self.tool.bytes);
-        let decoded = self.decoder().and_then(|decoder| decoder.data(place, block.length, &mut bytes));
-        self.outcome.counts.read_bytes += u64::from(place.stored);
+        let decoded = self.decoder().and_then(|decoder| decoder.own(unit, &mut bytes));
+        self.outcome.counts.read_bytes += u64::from(unit.stored);
         let done = match decoded {
-            Ok(()) => self.write_all(part, opened, &bytes, offset),
+            Ok(()) => self.write_all(part, opened, &bytes[start..start + length], offset),
             Err(cause) => self.part_damaged(part, &cause),
         };
         self.tool.bytes = bytes;
         done
     }
 
-    /// Reports, or returns, a fault of the content of files that are written together. Unreadable blocks stay holes.
+    /// Reports, or returns, a fault of the content of files that are written together. Unreadable pieces stay holes.
     fn part_damaged(&mut self, part: &Part, cause: &ReadError) -> Result<(), Error> {
         part.mark_damaged();
         self.damaged(part.files(), cause)
     }
 
     /// Writes zeros instead of a hole.
-    fn write_zeros(&mut self, part: &Part, opened: &mut Vec<Opened>, offset: u64, length: u32) -> Result<(), Error> {
+    fn write_zeros(&mut self, part: &Part, opened: &mut Vec<Opened>, offset: u64, length: u64) -> Result<(), Error> {
         let mut at = offset;
-        for piece in zeros(u64::from(length)) {
+        for piece in zeros(length) {
             self.write_all(part, opened, piece, at)?;
             at += piece.len() as u64;
         }

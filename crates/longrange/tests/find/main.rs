@@ -188,7 +188,7 @@ fn the_taker_and_the_stop_end_it() {
             let asked = AtomicUsize::new(0);
             let stop = || asked.fetch_add(1, Ordering::SeqCst) >= after;
             let end = find::<()>(bytes.clone(), &settings, workers, &stop, &mut |_| Ok(()));
-            assert!(matches!(end, Err(FindError::Stopped)), "{workers} workers, stopped after {after}");
+            assert!(matches!(end, Err(FindError::Cancelled)), "{workers} workers, stopped after {after}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The first 24 bytes of a file.
 
+use packline_runtime::Unsupported;
+
 use crate::Error;
 
 /// Size of a magic, bytes.
@@ -117,11 +119,8 @@ fn is_upstream(bytes: &[u8; MAGIC_SIZE]) -> bool {
 
 /// The error for version 0.7 of lrzip's fork, which has its own layout under the same number.
 pub(crate) fn ambiguous() -> Error {
-    Error::Unsupported {
-        what: "version 0.7 in a layout that lrzip never wrote; lrzip-next, another program, has one under this number"
-            .into(),
-        expected: "lrzip's 0.4 to 0.7; decompress it with lrzip-next, or it is damaged".into(),
-    }
+    let what = "version 0.7 in a layout that lrzip never wrote; lrzip-next, another program, has one under this number";
+    Unsupported::new(what, "lrzip's 0.4 to 0.7; decompress it with lrzip-next, or it is damaged").into()
 }
 
 impl Dialect {
@@ -141,14 +140,12 @@ impl Dialect {
             (0, 5) => Ok(Dialect::V5),
             (0, 6) => Ok(Dialect::V6),
             (0, 7) => Ok(Dialect::V7),
-            (0, 8..=14) => Err(Error::Unsupported {
-                what: format!("version 0.{minor}, written by lrzip-next, another program with a format of its own"),
-                expected: "lrzip's 0.4 to 0.7; decompress it with lrzip-next".into(),
-            }),
-            (major, minor) => Err(Error::Unsupported {
-                what: format!("version {major}.{minor}"),
-                expected: "lrzip's 0.4 to 0.7".into(),
-            }),
+            (0, 8..=14) => {
+                let what =
+                    format!("version 0.{minor}, written by lrzip-next, another program with a format of its own");
+                Err(Unsupported::new(what, "lrzip's 0.4 to 0.7; decompress it with lrzip-next").into())
+            }
+            (major, minor) => Err(Unsupported::new(format!("version {major}.{minor}"), "lrzip's 0.4 to 0.7").into()),
         }
     }
 }

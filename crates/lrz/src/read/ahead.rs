@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use packline_engine::{Budget, CancelToken, Consumer, OrderedMap, Permit, StatsSink, Task};
 use packline_runtime::memory::MapPlan;
-use packline_runtime::of_fault;
+use packline_runtime::{of_fault, unless_cancelled};
 
 use super::bytes::Bytes;
 use super::decode::{self, Tools};
@@ -250,7 +250,7 @@ impl Ahead {
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
-        if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+        Ok(unless_cancelled(&self.cancel)?)
     }
 
     fn wait(&mut self, slot: &Slot) -> Product {
@@ -324,5 +324,5 @@ pub(super) fn cost(bytes: &Bytes, block: &BlockInfo) -> u64 {
 fn map(bytes: &Arc<Bytes>, resources: &Resources) -> Result<OrderedMap<DecodeTask>, Error> {
     let task = DecodeTask { bytes: Arc::clone(bytes), cancel: resources.cancel.clone() };
     // Memory is reserved from the streams' own budgets before a job is created; the map need not count it again.
-    resources.map(task, MapPlan { workers: resources.workers, window: usize::MAX })
+    Ok(resources.map(task, MapPlan { workers: resources.workers, window: usize::MAX })?)
 }

@@ -59,7 +59,7 @@ impl Archive {
     ///
     /// # Errors
     /// Faults of the file: [`Error::Corrupt`], [`Error::Password`]; refusals of the system: [`Error::Input`],
-    /// [`Error::Output`], [`Error::Scratch`], [`Error::Memory`]; [`Error::Cancelled`]. What was written until then is not the
+    /// [`Error::Output`], [`Error::Scratch`], [`Error::Memory`]; [`Error::Work`]. What was written until then is not the
     /// whole, and not checked.
     pub fn decompress(
         &self,

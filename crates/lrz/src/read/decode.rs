@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use packline_codec::{CodecError, Decoder, RawLzmaReader, Spec, ZpaqReader};
 use packline_engine::CancelToken;
+use packline_runtime::{MemoryFault, unless_cancelled};
 
 use super::bytes::Bytes;
 use super::stored::Stored;
@@ -124,7 +125,7 @@ fn empty_buffer(block: &BlockInfo, size: u64) -> Result<Vec<u8>, Error> {
 
 fn too_large(block: &BlockInfo, needed: u64) -> Error {
     let what = format!("the block of {} bytes at byte {}", block.plain, block.offset);
-    Error::Memory { allowed: needed.saturating_sub(1), needed, what }
+    Error::Memory(MemoryFault { allowed: needed.saturating_sub(1), needed, what })
 }
 
 fn at_once(
@@ -145,9 +146,7 @@ fn gather(block: &BlockInfo, reader: &mut dyn Read, cancel: &CancelToken) -> Res
     let mut plain = Vec::new();
     let size = usize::try_from(block.plain).map_err(|_| too_large(block, block.plain))?;
     while plain.len() < size {
-        if cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
+        unless_cancelled(cancel)?;
         let begin = plain.len();
         let end = (begin + begin.max(STEP)).min(size);
         plain.try_reserve_exact(end - begin).map_err(|_| too_large(block, end as u64))?;
@@ -190,7 +189,7 @@ fn from_reader(block: &BlockInfo, error: io::Error) -> Error {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<CodecError>()) {
         Some(&CodecError::Memory { needed, limit, .. }) if needed <= ZPAQ_MEMORY => {
             let what = format!("the model of the block at byte {}", block.offset);
-            Error::Memory { allowed: limit, needed, what }
+            Error::Memory(MemoryFault { allowed: limit, needed, what })
         }
         Some(error @ CodecError::OutOfMemory { .. }) => Error::Codec(error.clone()),
         _ => wrong(block, &error),
@@ -227,7 +226,7 @@ pub(super) fn piece_memory(bytes: &Arc<Bytes>, block: &BlockInfo) -> Result<u64,
         return Ok(decoder_memory(bytes, block));
     }
     match fill(block, &mut pieces(bytes, block, 0)?, &mut [0]) {
-        Err(Error::Memory { needed, .. }) => Ok(needed),
+        Err(Error::Memory(MemoryFault { needed, .. })) => Ok(needed),
         read => read.map(|()| 0),
     }
 }

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use packline_engine::CancelToken;
+use packline_runtime::unless_cancelled;
 
 use super::ChunkInfo;
 use super::plan::{HISTORY_LEAST, Plan, SLAB};
@@ -190,7 +191,7 @@ impl<'t> Plain<'t> {
 
     /// Fails if the cancel token is set.
     pub(super) fn check(&self) -> Result<(), Error> {
-        if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+        Ok(unless_cancelled(&self.cancel)?)
     }
 
     /// Writes the current slab.

@@ -1,5 +1,7 @@
 //! Division of the memory limit.
 
+use packline_runtime::MemoryFault;
+
 use crate::{Error, Resources};
 
 /// Bytes of plain data that are written at a time.
@@ -38,7 +40,7 @@ impl Plan {
         match resources.memory {
             None => Ok(Plan { allowed: u64::MAX, blocks: [BLOCKS_FREELY as usize; 2], history: usize::MAX }),
             Some(allowed) if allowed < LEAST => {
-                Err(Error::Memory { allowed, needed: LEAST, what: "decompressing anything".into() })
+                Err(Error::Memory(MemoryFault { allowed, needed: LEAST, what: "decompressing anything".into() }))
             }
             Some(allowed) => Ok(Plan::of(allowed)),
         }
@@ -81,7 +83,9 @@ mod tests {
 
     #[test]
     fn less_than_the_least_is_refused() {
-        assert!(matches!(plan(LEAST - 1), Err(Error::Memory { allowed, needed: LEAST, .. }) if allowed == LEAST - 1));
+        assert!(
+            matches!(plan(LEAST - 1), Err(Error::Memory(MemoryFault { allowed, needed: LEAST, .. })) if allowed == LEAST - 1)
+        );
         let plan = plan(LEAST).unwrap();
         let sum = FIXED + (plan.blocks[0] + plan.blocks[1] + plan.history * SLAB) as u64;
         assert_eq!(sum, LEAST);

@@ -5,6 +5,8 @@ use aes_gcm::{Aes256Gcm, Tag};
 use hmac::{Hmac, Mac};
 use sha2::Sha512;
 
+use packline_runtime::TaskError;
+
 use crate::crypt::{CIPHER_BLOCK, Decryption, Key, SALT_SIZE};
 use crate::format::{MAGIC_SIZE, Magic, Protection};
 use crate::{Error, Input};
@@ -237,7 +239,7 @@ impl Gcm {
 
 /// The key for a purpose: the first step of HKDF's expansion (RFC 5869).
 fn cipher(master: &[u8], purpose: &[u8]) -> Result<Aes256Gcm, Error> {
-    let internal = |_| Error::Internal("a key of the wrong length".into());
+    let internal = |_| Error::internal("a key of the wrong length".into());
     let mut mac = <Hmac<Sha512> as hmac::KeyInit>::new_from_slice(master).map_err(internal)?;
     mac.update(purpose);
     mac.update(&[1]);

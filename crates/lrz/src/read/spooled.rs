@@ -2,6 +2,8 @@
 
 use std::io::{ErrorKind, Read};
 
+use packline_runtime::unless_cancelled;
+
 use crate::spool::Spool;
 use crate::{Error, Input, Resources};
 
@@ -13,15 +15,13 @@ const SHARE: u64 = 4;
 /// Reads the whole input, since .lrz files need random access: into a quarter of the memory, or a file without a name.
 ///
 /// # Errors
-/// [`Error::Input`], [`Error::Scratch`], [`Error::Cancelled`]; [`Error::Memory`] if there is no directory for such a file.
+/// [`Error::Input`], [`Error::Scratch`], [`Error::Work`]; [`Error::Memory`] if there is no directory for such a file.
 pub fn spooled(from: &mut dyn Read, resources: &Resources) -> Result<impl Input + 'static, Error> {
     let limit = resources.memory.map_or(u64::MAX, |bytes| bytes / SHARE);
     let mut spool = Spool::new(limit, resources.scratch.as_deref());
     let mut piece = vec![0; STEP];
     loop {
-        if resources.cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
+        unless_cancelled(&resources.cancel)?;
         match from.read(&mut piece) {
             Ok(0) => return Ok(spool),
             Ok(size) => spool.append(&piece[..size])?,

@@ -3,6 +3,8 @@
 use std::io::Read;
 use std::sync::Arc;
 
+use packline_runtime::MemoryFault;
+
 use super::BlockInfo;
 use super::ahead::{Ahead, Decoded, Piece, cost};
 use super::bytes::Bytes;
@@ -95,7 +97,7 @@ impl Stream {
         if wanted > most {
             let what = format!("the {} block of {} bytes at byte {}", block.back_end.name(), block.plain, block.offset);
             let needed = Plan::allowed_for(self.index, wanted, self.of_other(plain.given()));
-            return Err(Error::Memory { allowed: self.plan.allowed, needed, what });
+            return Err(Error::Memory(MemoryFault { allowed: self.plan.allowed, needed, what }));
         }
         let given = wanted.saturating_sub(share) as usize;
         plain.give_way(given)?;
@@ -142,9 +144,9 @@ impl Stream {
 
     /// Converts the memory needed by a decoder to a memory limit, where the other stream was lent `given` bytes.
     fn of_all_memory(&self, error: Error, given: usize) -> Error {
-        let Error::Memory { needed, what, .. } = error else { return error };
+        let Error::Memory(MemoryFault { needed, what, .. }) = error else { return error };
         let needed = Plan::allowed_for(self.index, needed + PIECE_BUFFERS, self.of_other(given));
-        Error::Memory { allowed: self.plan.allowed, needed, what }
+        Error::Memory(MemoryFault { allowed: self.plan.allowed, needed, what })
     }
 
     /// The last buffer, for reuse.

@@ -6,6 +6,8 @@ use std::thread::{Builder, JoinHandle};
 
 use md5::{Digest, Md5};
 
+use packline_runtime::TaskError;
+
 use super::plan::SUMS_AHEAD;
 use crate::Error;
 
@@ -134,11 +136,11 @@ impl Summing {
 }
 
 fn join(thread: JoinHandle<Result<Option<[u8; 16]>, Error>>) -> Result<Option<[u8; 16]>, Error> {
-    thread.join().unwrap_or_else(|_| Err(Error::Internal("the thread for sums panicked".into())))
+    thread.join().unwrap_or_else(|_| Err(Error::internal("the thread for sums panicked".into())))
 }
 
 fn over() -> Error {
-    Error::Internal("sums went on after an error".into())
+    Error::internal("sums went on after an error".into())
 }
 
 #[cfg(test)]

@@ -127,5 +127,5 @@ pub(super) fn map(
     window: usize,
     resources: &Resources,
 ) -> Result<OrderedMap<CompressTask>, Error> {
-    resources.map(task, MapPlan { workers, window })
+    Ok(resources.map(task, MapPlan { workers, window })?)
 }

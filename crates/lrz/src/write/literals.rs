@@ -1,5 +1,7 @@
 //! Generates stream 1: the literal bytes of the opcodes, block by block.
 
+use packline_runtime::TaskError;
+
 use super::view::View;
 use crate::format::OpcodeForm;
 use crate::spool::Spool;
@@ -42,7 +44,7 @@ impl<'a> Literals<'a> {
     /// Advances to the next opcode.
     fn step(&mut self) -> Result<(), Error> {
         match self.opcodes.next()? {
-            (0, false) => return Err(Error::Internal("the opcodes end before the literals".into())),
+            (0, false) => return Err(Error::internal("the opcodes end before the literals".into())),
             (length, false) => self.pending = length,
             (length, true) => self.position += length,
         }
@@ -88,7 +90,7 @@ impl<'a> Opcodes<'a> {
         let start = self.at;
         self.at += bytes;
         if self.at > self.buffer.len() {
-            return Err(Error::Internal("the opcodes have no end".into()));
+            return Err(Error::internal("the opcodes have no end".into()));
         }
         Ok(start)
     }

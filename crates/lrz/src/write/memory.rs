@@ -4,7 +4,7 @@
 
 use packline_engine::Config;
 use packline_longrange::Settings;
-use packline_runtime::memory::{BASE, Shortage, THREAD, most_workers};
+use packline_runtime::memory::{BASE, THREAD, most_workers};
 
 use super::policy::Policy;
 use crate::{Error, Resources};
@@ -135,9 +135,8 @@ impl<'a> Memory<'a> {
         need: impl Fn(&Self, u64, usize) -> u64,
     ) -> Result<usize, Error> {
         let needs = |workers| need(self, length, workers).saturating_add(held);
-        most_workers(self.limit, wanted, needs).map_err(|Shortage { allowed, needed }| {
-            let what = format!("{what} in {length} bytes at a time with {} worker", wanted.min(1));
-            Error::Memory { allowed, needed, what }
+        most_workers(self.limit, wanted, needs).map_err(|shortage| {
+            shortage.of(format!("{what} in {length} bytes at a time with {} worker", wanted.min(1))).into()
         })
     }
 

@@ -37,7 +37,7 @@ use crate::{Error, Observer, Resources, Sink, Source};
 /// # Errors
 /// [`Error::Unsupported`] for invalid options; [`Error::Input`], [`Error::Changed`], [`Error::Output`],
 /// [`Error::Scratch`] and [`Error::Random`] as they say; [`Error::Memory`] if not even one worker fits;
-/// [`Error::Cancelled`]. The output is then not a whole file.
+/// [`Error::Work`]. The output is then not a whole file.
 pub fn compress(
     source: Source<'_>,
     sink: &mut dyn Sink,

@@ -1,6 +1,7 @@
 //! Generates stream 0: converts matches to opcodes.
 
 use packline_longrange::Match;
+use packline_runtime::TaskError;
 
 use crate::Error;
 use crate::format::{LONGEST, Opcode, OpcodeForm};
@@ -37,7 +38,7 @@ impl<'a> Recorder<'a> {
     /// Adds the next match: none begins before the end of the previous one.
     pub(super) fn take(&mut self, found: Match) -> Result<(), Error> {
         if found.at < self.position || found.distance == 0 || found.distance > found.at {
-            return Err(Error::Internal(format!("{found:?} at byte {} of a chunk", self.position)));
+            return Err(Error::internal(format!("{found:?} at byte {} of a chunk", self.position)));
         }
         self.literal(found.at - self.position)?;
         self.counts.matches += 1;
@@ -75,7 +76,7 @@ impl<'a> Recorder<'a> {
     /// Ends the stream of a chunk of `length` bytes with its CRC.
     pub(super) fn finish(mut self, length: u64, crc: u32) -> Result<Counts, Error> {
         let rest = length.checked_sub(self.position);
-        self.literal(rest.ok_or_else(|| Error::Internal("a match goes past the end of its chunk".into()))?)?;
+        self.literal(rest.ok_or_else(|| Error::internal("a match goes past the end of its chunk".into()))?)?;
         self.form.encode(Opcode::End, &mut self.buffer);
         self.buffer.extend(crc.to_le_bytes());
         self.flush()?;

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use packline_longrange::WINDOW_MOST;
+use packline_runtime::Unsupported;
 
 use crate::{BackEnd, Error};
 
@@ -64,9 +65,7 @@ impl WindowSize {
     pub(super) fn bytes(self) -> Result<u64, Error> {
         match self {
             WindowSize::Default => Ok((4 << 30) - (64 << 10)),
-            WindowSize::Bytes(0) => {
-                Err(Error::Unsupported { what: "a window of 0 bytes".into(), expected: "1 byte at least".into() })
-            }
+            WindowSize::Bytes(0) => Err(Unsupported::new("a window of 0 bytes", "1 byte at least").into()),
             WindowSize::Bytes(bytes) => Ok(bytes.min(WINDOW_MOST)),
             WindowSize::Whole => Ok(WINDOW_MOST),
         }

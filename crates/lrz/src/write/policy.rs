@@ -2,6 +2,7 @@
 
 use packline_codec::{CodecError, GzipParams, LzoAlgorithm, LzoParams, RawLzma, Spec, StreamSpec};
 use packline_longrange::Match;
+use packline_runtime::Unsupported;
 
 use super::coder::Coder;
 use crate::format::LzmaProps;
@@ -50,7 +51,7 @@ impl Policy {
     pub(super) fn new(options: &WriteOptions) -> Result<Policy, Error> {
         let level = options.level;
         if !LEVELS.contains(&level) {
-            return Err(Error::Unsupported { what: format!("level {level}"), expected: "1 to 9".into() });
+            return Err(Unsupported::new(format!("level {level}"), "1 to 9").into());
         }
         let (coder, block) = coder(options.back_end, level)?;
         let weak = matches!(options.back_end, BackEnd::None | BackEnd::Lzo | BackEnd::Gzip);

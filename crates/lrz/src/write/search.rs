@@ -7,6 +7,7 @@ use std::thread;
 
 use packline_engine::CancelToken;
 use packline_longrange::{FindError, Settings, Window, find};
+use packline_runtime::{TaskError, WorkFault};
 
 use super::digest::Sums;
 use super::opcodes::{Counts, Recorder};
@@ -59,10 +60,10 @@ impl Search<'_> {
             };
             let found = self.find(&stop, recorder);
             over.fetch_or(found.is_err(), Ordering::Relaxed);
-            let summed = thread.join().map_err(|_| Error::Internal("a thread panicked".into()))?;
+            let summed = thread.join().map_err(|_| Error::internal("a thread panicked".into()))?;
             match (found, summed) {
                 // Cancelled because of the other's error.
-                (Err(Error::Cancelled), Err(cause)) => Err(view.failed(cause)),
+                (Err(Error::Work(WorkFault::Cancelled)), Err(cause)) => Err(view.failed(cause)),
                 (found, summed) => found.and_then(|()| summed_up(view, summed)).map(Some),
             }
         })
@@ -83,9 +84,9 @@ impl Search<'_> {
         };
         find(Arc::new(view.clone()), settings, workers, stop, &mut each).map_err(|error| match error {
             FindError::Read { source, .. } => view.failed(source),
-            FindError::Stopped => Error::Cancelled,
+            FindError::Cancelled => Error::cancelled(),
             FindError::Taken(error) => error,
-            FindError::TooLong { .. } => Error::Internal(error.to_string()),
+            FindError::TooLong { .. } => Error::internal(error.to_string()),
         })
     }
 }
@@ -94,5 +95,5 @@ impl Search<'_> {
 const PROGRESS_STEP: u64 = 1 << 20;
 
 fn summed_up(view: &View, summed: io::Result<Option<u32>>) -> Result<u32, Error> {
-    summed.map_err(|cause| view.failed(cause))?.ok_or(Error::Cancelled)
+    summed.map_err(|cause| view.failed(cause))?.ok_or_else(Error::cancelled)
 }

@@ -3,6 +3,8 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use packline_runtime::{TaskError, unless_cancelled};
+
 use super::view::View;
 use super::writer::Writer;
 use crate::spool::Spool;
@@ -50,7 +52,7 @@ fn read(
     bytes: &mut Arc<Vec<u8>>,
     resources: &Resources,
 ) -> Result<(), Error> {
-    let length = usize::try_from(length).map_err(|_| Error::Internal("a chunk larger than memory".into()))?;
+    let length = usize::try_from(length).map_err(|_| Error::internal("a chunk larger than memory".into()))?;
     if bytes.is_empty() {
         *bytes = Arc::new(vec![0; length]);
     }
@@ -67,7 +69,7 @@ fn read(
 
 /// The search has ended with its threads, so only this thread refers to the last chunk.
 fn in_use() -> Error {
-    Error::Internal("the last chunk is still in use".into())
+    Error::internal("the last chunk is still in use".into())
 }
 
 /// Writes a whole pipe, in chunks of `window` bytes.
@@ -145,5 +147,5 @@ fn read_some(stream: &mut dyn Read, into: &mut [u8]) -> Result<usize, Error> {
 }
 
 fn check(resources: &Resources) -> Result<(), Error> {
-    if resources.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    Ok(unless_cancelled(&resources.cancel)?)
 }

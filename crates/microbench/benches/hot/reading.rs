@@ -3,8 +3,9 @@
 use criterion::{Criterion, Throughput};
 use packline_microbench::{open, pack};
 use packline_squashfs::Options;
-use packline_squashfs::read::{Image, Walk};
+use packline_squashfs::read::Image;
 use packline_testkit::generate;
+use packline_volume::Walk;
 use std::hint::black_box;
 
 const FILES: u64 = 20_000;

@@ -5,8 +5,8 @@ use std::ops::Deref;
 use std::path::PathBuf;
 
 use packline_image::{OpenedImage, metadata_cache};
-use packline_squashfs::read::Visit;
 use packline_squashfs::verify::Finding;
+use packline_volume::Visit;
 
 use crate::container::image_place::ImagePlace;
 use crate::{Error, Resources, Selection};

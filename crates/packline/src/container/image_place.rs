@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use packline_image::OpenedImage;
-use packline_runtime::{Input, store_stream};
+use packline_runtime::{FormatFault, Input, store_stream};
 use packline_squashfs::read::{Origin, ReadError};
 use packline_tree::decompress::read_head;
 
@@ -138,7 +138,8 @@ impl ImagePlace {
 
     /// Names the container of a file that has no image at its start or elsewhere.
     fn fault(&self, cause: ReadError, found: Option<ContentKind>, input: &dyn Input) -> Error {
-        let nothing_at_start = matches!(cause, ReadError::Corrupt { offset: 0, .. }) && self.offset.unwrap_or(0) == 0;
+        let nothing_at_start =
+            matches!(cause, ReadError::Corrupt(FormatFault { offset: 0, .. })) && self.offset.unwrap_or(0) == 0;
         match found.or_else(|| ContentKind::foreign(input)) {
             Some(found) if nothing_at_start && found != ContentKind::SquashFs => found.instead_of(&self.path, EXPECTED),
             None if nothing_at_start && self.offset.is_none() => Error::Target {

@@ -9,7 +9,7 @@ use packline_image::{OpenedImage, ReadDemand, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
 use packline_runtime::{Observer, OutputFile, must_differ};
-use packline_squashfs::read::{CheckScope, DecodedBlocks, Image};
+use packline_squashfs::read::{CheckScope, DecodedBlocks};
 use packline_squashfs::{Base, BaseCounts, BaseError, BaseSettings, Options};
 
 use crate::sources::{AppendedImage, PlannedSource};
@@ -211,7 +211,7 @@ fn open(
     resources: &Resources,
     memory: Option<u64>,
 ) -> Result<Base, Error> {
-    let engine = engine(&opened.image, resources, memory.unwrap_or(0))?;
+    let engine = engine(opened, resources, memory.unwrap_or(0))?;
     let settings = BaseSettings { any: blocks == BaseBlocks::Any, memory, engine };
     Base::open(&opened.image, options, &settings).map_err(|cause| match cause {
         BaseError::Read(cause) => opened.fault(cause).into(),
@@ -227,8 +227,8 @@ fn open(
 }
 
 /// Workers and window for reading a base; `besides`: bytes of its index.
-fn engine(image: &Image, resources: &Resources, besides: u64) -> Result<Config, Error> {
-    let demand = ReadDemand::new(image, resources.workers, resources.memory, besides).helped(&resources.engine);
+fn engine(image: &OpenedImage, resources: &Resources, besides: u64) -> Result<Config, Error> {
+    let demand = ReadDemand::new(&image.volume, resources.workers, resources.memory, besides).helped(&resources.engine);
     let plan = demand.plan()?;
     let asked = resources.window.map_or(usize::MAX, |window| usize::try_from(window).unwrap_or(usize::MAX));
     let engine = resources.engine.sized(plan.workers, plan.window.min(asked), &resources.cancel);

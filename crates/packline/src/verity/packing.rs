@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use packline_runtime::{OutputFile, WriteBehind};
+use packline_runtime::{OutputFile, TaskError, WriteBehind};
 use packline_squashfs::Summary;
 use packline_verity::{BLOCK, HashingSink, Leaves, write_tree};
 
@@ -63,7 +63,7 @@ impl Packing {
 
     /// Gives the files beside the image their names; they lose them again unless [`Finished::keep`] follows.
     pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<Finished, Error> {
-        let internal = packline_verity::Error::Internal("the image was not completed".into());
+        let internal = packline_verity::Error::internal("the image was not completed".into());
         let made = self.made.ok_or_else(|| fault(Path::new(""), internal))?;
         Ok(Finished { named: self.sidecars.finish(observer)?, made })
     }

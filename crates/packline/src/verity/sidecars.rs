@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use packline_runtime::beside_image as beside;
 use packline_runtime::hex;
-use packline_runtime::{OutputFile, Revocable, Sink as _, open_regular};
+use packline_runtime::{OutputFile, Revocable, Sink as _, TaskError, open_regular};
 use packline_verity::{Leaves, Tree, Uuid, write_tree};
 
 use super::{VerityOptions, VerityPlace, fault};
@@ -93,7 +93,7 @@ impl Sidecars {
 
     /// Writes the tree to its file.
     pub(crate) fn write_tree(&mut self, leaves: &mut Leaves, uuid: Option<Uuid>) -> Result<Tree, Error> {
-        let internal = || fault(&self.root_hash.path, packline_verity::Error::Internal("no file for a tree".into()));
+        let internal = || fault(&self.root_hash.path, packline_verity::Error::internal("no file for a tree".into()));
         let sidecar = self.tree.as_ref().ok_or_else(internal)?;
         let mut sink = sidecar.output.sink()?;
         let tree = write_tree(leaves, uuid, &mut sink, 0).map_err(|cause| fault(&sidecar.path, cause))?;

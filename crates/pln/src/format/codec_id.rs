@@ -1,6 +1,7 @@
 //! The numbers of the codecs, fixed for all time.
 
 use packline_codec::Spec;
+use packline_runtime::Unsupported;
 
 use crate::Error;
 
@@ -57,9 +58,9 @@ impl CodecId {
     pub(crate) fn of(spec: &Spec) -> Result<CodecId, Error> {
         // One decoder for all encoders of LZ4.
         let name = if spec.name() == "lz4hc" { "lz4" } else { spec.name() };
-        Self::ALL.into_iter().find(|id| id.name() == name).ok_or_else(|| Error::Unsupported {
-            what: format!("records compressed with {name}"),
-            expected: Self::ALL.map(CodecId::name).join(", "),
+        Self::ALL.into_iter().find(|id| id.name() == name).ok_or_else(|| {
+            let known = Self::ALL.map(CodecId::name).join(", ");
+            Unsupported::new(format!("records compressed with {name}"), known).into()
         })
     }
 

@@ -1,6 +1,6 @@
 //! The header of a file.
 
-use packline_runtime::hex;
+use packline_runtime::{Unsupported, hex};
 
 use super::{RecordSize, sum};
 use crate::{Error, Part};
@@ -73,7 +73,7 @@ fn wrong(what: String, expected: String) -> Error {
 }
 
 fn unsupported(what: String, expected: String) -> Error {
-    Error::Unsupported { what, expected }
+    Unsupported { what, expected }.into()
 }
 
 /// A little-endian number of up to eight bytes.

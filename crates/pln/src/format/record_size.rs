@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use packline_runtime::Unsupported;
+
 use crate::Error;
 
 /// Bytes of content in a record, except the last of a file: a power of two from 4 KiB to 16 MiB.
@@ -22,9 +24,8 @@ impl RecordSize {
     /// [`Error::Unsupported`] for anything but a power of two from 4 KiB to 16 MiB.
     pub fn new(bytes: u64) -> Result<RecordSize, Error> {
         let log = bytes.is_power_of_two().then(|| bytes.ilog2() as u8);
-        log.and_then(RecordSize::from_log).ok_or_else(|| Error::Unsupported {
-            what: format!("records of {bytes} bytes"),
-            expected: "a power of two from 4096 to 16777216".to_owned(),
+        log.and_then(RecordSize::from_log).ok_or_else(|| {
+            Unsupported::new(format!("records of {bytes} bytes"), "a power of two from 4096 to 16777216").into()
         })
     }
 

@@ -2,7 +2,7 @@
 
 use blake3::Hasher;
 use blake3::hazmat::HasherExt;
-use packline_runtime::Blake3Tree;
+use packline_runtime::{Blake3Tree, TaskError};
 
 use super::RecordSize;
 use crate::Error;
@@ -29,12 +29,12 @@ pub(crate) fn cut<const N: usize>(hash: &[u8; 32]) -> [u8; N] {
 /// The root of the content of all records, whose nodes are in `tree`. `alone`: the root of the last record, if it is the first.
 ///
 /// # Errors
-/// [`Error::Internal`] if that is unknown although there is one record.
+/// [`Error::Work`] if that is unknown although there is one record.
 pub(crate) fn root_of(tree: &Blake3Tree, alone: Option<Root>) -> Result<Root, Error> {
     match tree.count() {
         0 => Ok(*blake3::hash(b"").as_bytes()),
-        1 => alone.ok_or_else(|| Error::Internal("the hash of the only record is not known".to_owned())),
-        _ => tree.root().ok_or_else(|| Error::Internal("the tree of the records has no root".to_owned())),
+        1 => alone.ok_or_else(|| Error::internal("the hash of the only record is not known".to_owned())),
+        _ => tree.root().ok_or_else(|| Error::internal("the tree of the records has no root".to_owned())),
     }
 }
 

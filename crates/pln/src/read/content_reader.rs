@@ -1,5 +1,7 @@
 //! The content of a file, read at any position by one thread.
 
+use packline_runtime::TaskError;
+
 use super::Reader;
 use super::decode::{DecodeTask, Good, Place, Tools};
 use super::reader::Group;
@@ -71,7 +73,7 @@ impl ContentReader {
         let (group, table) = self.table.insert((group, table));
         let within = (number - group.first) as usize;
         let (before, from) = table.entries.split_at_checked(within).unwrap_or_default();
-        let entry = *from.first().ok_or_else(|| Error::Internal(format!("there is no record {number}")))?;
+        let entry = *from.first().ok_or_else(|| Error::internal(format!("there is no record {number}")))?;
         let offset = before.iter().fold(group.start, |at, entry| at + entry.physical());
         let place = Place::There(self.reader.input.clone(), entry);
         let good = self.task.record(&mut self.tools, (number, offset, self.reader.shape.length(number)), place)?;

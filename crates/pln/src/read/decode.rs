@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use packline_codec::CodecError;
 use packline_engine::Permit;
+use packline_runtime::TaskError;
 
 use super::decoders::Decoders;
 use crate::format::{Digest, Entry, Kind, PIECE_BYTES, Piece, Stored, sum};
@@ -117,7 +118,7 @@ impl Check<'_> {
 
     /// The header of a record, which must agree with its table.
     fn head(&self, bytes: &[u8], entry: Entry) -> Result<Piece, Error> {
-        let bytes = bytes.try_into().map_err(|_| Error::Internal("a head is not whole".to_owned()))?;
+        let bytes = bytes.try_into().map_err(|_| Error::internal("a head is not whole".to_owned()))?;
         let piece = Piece::parse(bytes, (Kind::Record, self.number), self.part(), self.offset)?;
         let stored = piece.stored(self.work.record_size.bytes(), self.part(), self.offset)?;
         if stored == entry.stored && piece.logical as usize == self.length {

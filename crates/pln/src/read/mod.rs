@@ -44,7 +44,7 @@ const TABLES: u64 = 256 << 10;
 ///
 /// # Errors
 /// [`Error::Corrupt`] and [`Error::Cut`] with the part and its offset, [`Error::Unsupported`], [`Error::Range`] for a span that is not within
-/// the content, [`Error::Input`], [`Error::Output`], [`Error::Memory`] if not even one worker fits, [`Error::Cancelled`].
+/// the content, [`Error::Input`], [`Error::Output`], [`Error::Memory`] if not even one worker fits, [`Error::Work`].
 pub fn decompress(
     source: Source<'_>,
     span: Span,

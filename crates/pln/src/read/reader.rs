@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use packline_runtime::{Blake3Tree, InputStream};
+use packline_runtime::{Blake3Tree, InputStream, TaskError};
 
 use super::{Info, Kind as RecordKind};
 use crate::format::{
@@ -83,7 +83,7 @@ impl Reader {
     pub(super) fn group(&self, number: u64) -> Result<Group, Error> {
         let (first, count) = self.shape.group(number);
         let place = self.index.places.get(number as usize);
-        let table = place.ok_or_else(|| Error::Internal(format!("there is no group {number}")))?.table;
+        let table = place.ok_or_else(|| Error::internal(format!("there is no group {number}")))?.table;
         Ok(Group { number, first, count, start: self.index.start(number, self.shape), table })
     }
 

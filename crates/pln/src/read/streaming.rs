@@ -1,7 +1,7 @@
 //! Reads a file from a stream, from front to back.
 
 use packline_engine::{CancelToken, OrderedMap};
-use packline_runtime::{Blake3Tree, of_fault};
+use packline_runtime::{Blake3Tree, of_fault, unless_cancelled};
 
 use super::consumer::RecordConsumer;
 use super::decode::{DecodeTask, Place as RecordPlace, Task};
@@ -90,7 +90,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
     }
 
     fn check_cancelled(&self) -> Result<(), Error> {
-        if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+        Ok(unless_cancelled(&self.cancel)?)
     }
 
     /// The next part, if only one kind is possible.

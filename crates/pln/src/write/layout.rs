@@ -1,7 +1,7 @@
 //! The order of a file: records, a table after each group, the index, the trailer.
 
 use packline_engine::Consumer;
-use packline_runtime::Blake3Tree;
+use packline_runtime::{Blake3Tree, Unsupported};
 
 use super::Written;
 use super::compress::{CompressTask, CompressedRecord};
@@ -53,7 +53,7 @@ impl<'a> Layout<'a> {
         let number = self.written.records;
         if number == RECORDS_MOST {
             let expected = format!("up to {RECORDS_MOST}, so larger records");
-            return Err(Error::Unsupported { what: format!("more than {number} records"), expected });
+            return Err(Error::Unsupported(Unsupported { what: format!("more than {number} records"), expected }));
         }
         self.write(compressed.bytes())?;
         self.written.records += 1;

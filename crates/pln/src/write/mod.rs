@@ -34,7 +34,7 @@ use layout::Layout;
 ///
 /// # Errors
 /// [`Error::Unsupported`] and [`Error::Codec`] for invalid options; [`Error::Input`] and [`Error::Output`];
-/// [`Error::Memory`] if not even one worker fits; [`Error::Cancelled`]. The output is then not a whole file.
+/// [`Error::Memory`] if not even one worker fits; [`Error::Work`]. The output is then not a whole file.
 pub fn compress(
     source: Source<'_>,
     sink: &mut dyn Sink,

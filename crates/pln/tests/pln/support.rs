@@ -118,9 +118,7 @@ pub fn verified(file: &[u8], piped: bool) -> (Vec<Error>, Verified) {
 
 fn copy(error: &Error) -> Error {
     match error {
-        Error::Corrupt { part, offset, what, expected } => {
-            Error::Corrupt { part: *part, offset: *offset, what: what.clone(), expected: expected.clone() }
-        }
+        Error::Corrupt { part, fault } => Error::Corrupt { part: *part, fault: fault.clone() },
         &Error::Cut { length, part, offset, missing, records, bytes } => {
             Error::Cut { length, part, offset, missing, records, bytes }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use packline_cache::{BlockCache, Lookup};
 use packline_codec::Coding;
 use packline_pln::{CodecId, Error, Reader, RecordSize, Source, Unobserved, WriteOptions, compress, compress_with};
-use packline_runtime::hex;
+use packline_runtime::{WorkFault, hex};
 use packline_testkit::Random;
 use packline_testkit::tools::need;
 
@@ -204,7 +204,7 @@ fn sinks_that_fail_are_reported() {
         let options = options(&["lz4"], 4096);
         let source = Source::Stream(&mut &content[..]);
         let outcome = compress(source, &mut Vec::new(), &options, &resources, &mut Unobserved).unwrap_err();
-        assert!(matches!(outcome, Error::Cancelled), "{outcome}");
+        assert!(matches!(outcome, Error::Work(WorkFault::Cancelled)), "{outcome}");
     }
 }
 

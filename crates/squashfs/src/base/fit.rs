@@ -1,6 +1,7 @@
 //! Whether blocks of an image fit into another, and whether they are of the same encoder.
 
 use packline_codec::{Spec, XzParams};
+use packline_runtime::FormatFault;
 
 use crate::format::compressor::compressor_id;
 use crate::format::record::Record;
@@ -56,7 +57,7 @@ pub(super) fn own_record(image: &Image, options: &Options) -> Result<Record, Bas
         Ok(Some(record)) if record.is_of(options) => Ok(record),
         Ok(Some(_)) => Err(BaseError::foreign("is of another version, or its codec has other parameters", expected())),
         Ok(None) => Err(BaseError::foreign("does not say which encoder packed it", expected())),
-        Err(ReadError::Corrupt { what, expected, .. }) => Err(BaseError::foreign(what, expected)),
+        Err(ReadError::Corrupt(FormatFault { what, expected, .. })) => Err(BaseError::foreign(what, expected)),
         Err(error) => Err(error.into()),
     }
 }

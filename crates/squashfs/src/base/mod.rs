@@ -26,6 +26,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use packline_cache::{ContentDigest, KnownBlocks};
 use packline_codec::{Outcome, Spec};
 use packline_engine::Config;
+use packline_volume::Unit;
 
 pub use self::error::BaseError;
 use self::fit::{check_fit, own_record};
@@ -209,7 +210,8 @@ impl KnownBlocks for Base {
 }
 
 impl DecodedBlocks for Base {
-    fn decoded(&self, place: BlockPlace, stored: &[u8], content: &[u8]) {
+    fn decoded(&self, unit: Unit, stored: &[u8], content: &[u8]) {
+        let place = BlockPlace::of(unit);
         if self.is_asked_for(place, stored) {
             self.add(Entry::of(place, stored, content));
         }

@@ -1,6 +1,7 @@
 //! The positions of all blocks of an image, each once.
 
 use packline_engine::CancelToken;
+use packline_runtime::unless_cancelled;
 
 use super::{BaseError, BaseSettings, Entry};
 use crate::read::inode_table::each_inode;
@@ -35,9 +36,7 @@ impl Places {
             }
         })?;
         for index in 0..image.superblock().fragments {
-            if cancel.is_cancelled() {
-                return Err(ReadError::Cancelled.into());
-            }
+            unless_cancelled(cancel).map_err(ReadError::from)?;
             places.add(image.fragment(index)?);
         }
         places.sort();

@@ -2,13 +2,13 @@
 
 use packline_codec::{Decoder, Spec};
 use packline_engine::{Config, Consumer, OrderedMap, Task};
-use packline_runtime::{not_started, of_fault};
+use packline_runtime::{WorkFault, of_fault};
 
 use super::index::Entry;
 use super::places::Places;
 use crate::Options;
-use crate::buffer::{Buffer, Pool};
 use crate::read::{BlockPlace, Image, ReadError};
+use packline_volume::{Buffer, Pool};
 
 /// Bytes that are read at a time, at least.
 const SEGMENT: usize = 256 << 10;
@@ -29,7 +29,7 @@ pub(super) struct Scanned {
 /// Reads the data area with blocks at `places`.
 pub(super) fn scan(image: &Image, options: &Options, places: &Places, engine: &Config) -> Result<Scanned, ReadError> {
     let task = DecodeTask { codec: options.codec.clone(), block_size: options.block_size.bytes() };
-    let mut map = OrderedMap::new(task, engine.clone()).map_err(not_started::<ReadError>)?;
+    let mut map = OrderedMap::new(task, engine.clone()).map_err(WorkFault::workers)?;
     let mut scanned = Scanned { entries: Vec::with_capacity(places.list().len()), ..Scanned::default() };
     let pool = Pool::new(SEGMENT.max(options.block_size.bytes()), engine.budget);
     let (mut at, end, mut rest) = (image.data_start(), image.superblock().inode_table, places.list());

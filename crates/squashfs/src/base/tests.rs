@@ -9,10 +9,11 @@ use std::sync::atomic::AtomicU64;
 use packline_cache::Lookup;
 use packline_testkit::{Random, hostile};
 use packline_tree::Entry as TreeEntry;
+use packline_volume::{Node, Walk};
 
 use super::*;
 use crate::BlockSize;
-use crate::read::{BlockDecoder, FileData, Input, Node, Opening, Origin, ReadSettings, Walk};
+use crate::read::{BlockDecoder, FileData, Input, Opening, Origin, ReadSettings};
 use crate::test_image::{BLOCK, file, image_with, options};
 use crate::verify::{Examiner, Finding, VerifySettings, verify};
 
@@ -70,7 +71,7 @@ fn contents(bytes: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut decoder = BlockDecoder::new(&image).unwrap();
     let files = Walk::new(&image, image.root(), Vec::new()).map(Result::unwrap);
     let files = files.filter_map(|visit| match visit.inode.node {
-        Node::File(file) => Some((visit.path, file)),
+        Node::File(file) => Some((visit.path, FileData::of(&file))),
         _ => None,
     });
     files.map(|(path, file)| (path, content(&image, &mut decoder, &file))).collect()

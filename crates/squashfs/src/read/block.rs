@@ -1,13 +1,18 @@
 //! Data and fragment blocks: their positions, and decoding of single ones.
 
 use packline_codec::{CodecError, Decoder};
+use packline_runtime::{TaskError, Unsupported};
+use packline_volume::{Missing, PLAIN, Piece, Pieces, SharedPlace, Unit, UnitDecoder};
 
 use super::metadata::Cursor;
 use super::{FileData, Image, ReadError};
-use crate::STORED_BLOCK;
+use crate::{STORED_BLOCK, TailPlace};
 
 /// Memory of a decoder besides twice the need of this image's blocks: legacy lzma streams may declare dictionaries larger than their block.
 const DECODER_SLACK: usize = 8 << 20;
+
+/// The form of a compressed unit.
+const COMPRESSED: u16 = 1;
 
 /// Position of a stored block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +26,21 @@ pub struct BlockPlace {
 }
 
 impl BlockPlace {
+    /// The position of the decoder's unit.
+    pub(crate) fn of(unit: Unit) -> BlockPlace {
+        BlockPlace { offset: unit.offset, stored: unit.stored, compressed: !unit.is_plain() }
+    }
+
+    /// As a unit of `length` bytes.
+    pub(super) fn unit(self, length: u32) -> Unit {
+        Unit {
+            offset: self.offset,
+            stored: self.stored,
+            length,
+            form: if self.compressed { COMPRESSED } else { PLAIN },
+        }
+    }
+
     /// The position given by a size word and an offset: bit 24 of the word is set for a stored block, the bits below are the bytes stored.
     /// Checked to be within the image; `what` names the block in messages.
     pub(crate) fn of_word(image: &Image, offset: u64, word: u32, what: &str) -> Result<BlockPlace, ReadError> {
@@ -117,6 +137,63 @@ impl Iterator for Blocks {
     }
 }
 
+/// The content of a file: its blocks, then its tail end.
+#[derive(Debug, Clone)]
+pub(super) struct FilePieces {
+    /// `None` if only the tail end is left.
+    blocks: Option<Blocks>,
+    /// The tail end and its length, until it has been returned.
+    tail: Option<(TailPlace, u32)>,
+    /// Offset in the file of the next piece, bytes.
+    position: u64,
+}
+
+impl FilePieces {
+    /// From the start, or from the tail end if byte `from` is in it.
+    pub(super) fn new(image: &Image, file: &FileData, from: u64) -> FilePieces {
+        let blocks = Blocks::new(image, file);
+        let in_blocks = blocks.remaining();
+        let tail = file.tail.map(|tail| (tail, (file.size - in_blocks) as u32)).filter(|(_, length)| *length > 0);
+        if from < in_blocks || tail.is_none() {
+            return FilePieces { blocks: Some(blocks), tail, position: 0 };
+        }
+        FilePieces { blocks: None, tail, position: in_blocks }
+    }
+
+    fn block(&mut self) -> Option<Result<Piece, Missing>> {
+        let blocks = self.blocks.as_mut()?;
+        let piece = match blocks.next()? {
+            Ok(Block { place: None, length }) => Ok(Piece::Hole { length: length.into() }),
+            Ok(Block { place: Some(place), length }) => Ok(Piece::Own { unit: place.unit(length), start: 0, length }),
+            // The list ends with an error: the rest of it is missing.
+            Err(error) => Err(Missing { length: blocks.remaining(), error }),
+        };
+        Some(piece)
+    }
+}
+
+impl Pieces for FilePieces {
+    fn next_piece(&mut self) -> Option<Result<Piece, Missing>> {
+        let piece = match self.block() {
+            Some(piece) => piece,
+            None => {
+                let (TailPlace { fragment, offset }, length) = self.tail.take()?;
+                Ok(Piece::Shared { place: SharedPlace { unit: fragment, offset }, length })
+            }
+        };
+        self.position += piece.as_ref().map_or_else(|missing| missing.length, Piece::length);
+        Some(piece)
+    }
+
+    fn offset(&self) -> u64 {
+        self.position
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Pieces> {
+        Box::new(self.clone())
+    }
+}
+
 /// A stored block has the length of its part of the file.
 fn check_stored(place: BlockPlace, length: u32) -> Result<(), ReadError> {
     if place.compressed || place.stored == length {
@@ -148,10 +225,10 @@ impl BlockDecoder {
     pub fn new(image: &Image) -> Result<BlockDecoder, ReadError> {
         let block_size = image.superblock().block_size.bytes();
         let limit = 2 * image.codec().footprint(block_size).decoder + DECODER_SLACK;
-        let decoder = image.codec().decoder(block_size, limit).map_err(|error| ReadError::Unsupported {
-            what: error.to_string(),
-            expected: "a decoder for the image's compressor".into(),
-        })?;
+        let decoder = image
+            .codec()
+            .decoder(block_size, limit)
+            .map_err(|error| Unsupported::new(error.to_string(), "a decoder for the image's compressor"))?;
         Ok(BlockDecoder { image: image.clone(), decoder, stored: Vec::new() })
     }
 
@@ -178,10 +255,10 @@ impl BlockDecoder {
     /// Reads a part of a stored block, from byte `start` of it on.
     ///
     /// # Errors
-    /// [`ReadError::Input`]; [`ReadError::Internal`] if it is compressed or has no such part.
+    /// [`ReadError::Input`]; [`ReadError::Work`] if it is compressed or has no such part.
     pub fn stored_part(&self, place: BlockPlace, start: usize, out: &mut [u8]) -> Result<(), ReadError> {
         if place.compressed || start.saturating_add(out.len()) > place.stored as usize {
-            return Err(ReadError::Internal(format!(
+            return Err(ReadError::internal(format!(
                 "byte {start} is not in the stored block at byte {}",
                 place.offset
             )));
@@ -222,12 +299,6 @@ impl BlockDecoder {
         }
     }
 
-    /// The stored bytes of a block at index `at` of the loaded bytes; fewer if they were not loaded.
-    pub(super) fn loaded(&self, at: usize, place: BlockPlace) -> &[u8] {
-        let end = (at + place.stored as usize).min(self.stored.len());
-        &self.stored[at.min(end)..end]
-    }
-
     /// Decodes the block at index `at` of the loaded bytes; returns its length.
     pub(super) fn unpack(&mut self, place: BlockPlace, at: usize, out: &mut [u8]) -> Result<usize, ReadError> {
         let stored = &self.stored[at..at + place.stored as usize];
@@ -254,6 +325,29 @@ fn malformed(place: BlockPlace, space: usize, error: &CodecError) -> ReadError {
         CodecError::Malformed { .. } | CodecError::TooLong { .. } | CodecError::Memory { .. } => {
             ReadError::corrupt(place.offset, error.to_string(), format!("a compressed block of {space} bytes at most"))
         }
-        other => ReadError::Internal(other.to_string()),
+        other => ReadError::internal(other.to_string()),
+    }
+}
+
+impl UnitDecoder for BlockDecoder {
+    fn decode(&mut self, unit: Unit, out: &mut [u8]) -> Result<usize, ReadError> {
+        self.fragment_into(BlockPlace::of(unit), out)
+    }
+
+    fn load(&mut self, offset: u64, length: usize) -> Result<(), ReadError> {
+        BlockDecoder::load(self, offset, length)
+    }
+
+    fn loaded(&self, at: usize, unit: Unit) -> &[u8] {
+        let end = (at + unit.stored as usize).min(self.stored.len());
+        &self.stored[at.min(end)..end]
+    }
+
+    fn decode_loaded(&mut self, unit: Unit, at: usize, out: &mut [u8]) -> Result<usize, ReadError> {
+        self.unpack(BlockPlace::of(unit), at, out)
+    }
+
+    fn plain_part(&mut self, unit: Unit, start: usize, out: &mut [u8]) -> Result<(), ReadError> {
+        self.stored_part(BlockPlace::of(unit), start, out)
     }
 }

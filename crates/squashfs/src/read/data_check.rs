@@ -10,6 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crc32fast::Hasher;
 use packline_engine::CancelToken;
+use packline_runtime::unless_cancelled;
+use packline_volume::CheckScope;
 
 use super::metadata::Store;
 use super::{Image, ReadError};
@@ -19,22 +21,6 @@ use crate::format::record::Record;
 const PIECE: u64 = 256 << 10;
 /// Ranges that are kept, about 1 MB: a block that joins none of so many is read again at the end.
 const RANGES_MOST: usize = 1 << 14;
-
-/// Which bytes of the data area are compared with its checksum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CheckScope {
-    /// All of them: at the end, those that were not read are read.
-    Everything,
-    /// All of them, if the caller has read all of them; otherwise nothing is compared.
-    IfAllWasRead,
-}
-
-impl CheckScope {
-    /// Returns the scope for a selection of files; `everything` says whether it has all of them.
-    pub fn of_selection(everything: bool) -> CheckScope {
-        if everything { CheckScope::Everything } else { CheckScope::IfAllWasRead }
-    }
-}
 
 /// The expected checksum of a data area, and those of the ranges that have been read.
 #[derive(Debug)]
@@ -141,9 +127,7 @@ fn read_to(end: u64, mut range: Range, store: &Store, cancel: &CancelToken) -> R
     let mut checksum = Hasher::new_with_initial_len(range.crc, range.end - range.start);
     let mut piece = vec![0; (end - range.end).min(PIECE) as usize];
     while range.end < end {
-        if cancel.is_cancelled() {
-            return Err(ReadError::Cancelled);
-        }
+        unless_cancelled(cancel)?;
         let bytes = &mut piece[..(end - range.end).min(PIECE) as usize];
         store.read(range.end, bytes)?;
         checksum.update(bytes);
@@ -155,7 +139,7 @@ fn read_to(end: u64, mut range: Range, store: &Store, cancel: &CancelToken) -> R
 /// The CRC-32 of an image's data area.
 ///
 /// # Errors
-/// [`ReadError::Input`], [`ReadError::Cancelled`].
+/// [`ReadError::Input`], [`ReadError::Work`].
 pub(crate) fn data_checksum(image: &Image, cancel: &CancelToken) -> Result<u32, ReadError> {
     let start = image.data_start();
     let none = Range { start, end: start, crc: 0 };
@@ -164,6 +148,8 @@ pub(crate) fn data_checksum(image: &Image, cancel: &CancelToken) -> Result<u32, 
 
 #[cfg(test)]
 mod tests {
+    use packline_runtime::FormatFault;
+
     use super::*;
     use crate::read::{Opening, Origin};
     use crate::test_image::{file, image};
@@ -228,7 +214,10 @@ mod tests {
         block[4999] ^= 1;
         check.add(start, &block);
         let error = compare(&check, &image).unwrap_err();
-        assert!(matches!(error, ReadError::Corrupt { offset, .. } if offset == check.area.start), "{error}");
+        assert!(
+            matches!(error, ReadError::Corrupt(FormatFault { offset, .. }) if offset == check.area.start),
+            "{error}"
+        );
     }
 
     #[test]

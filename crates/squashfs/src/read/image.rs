@@ -3,14 +3,14 @@
 use packline_codec::{CodecError, Spec};
 use packline_engine::CancelToken;
 use packline_tree::Xattr;
+use packline_volume::{CheckScope, Facts};
 
-use super::data_check::{CheckScope, DataCheck};
+use super::data_check::DataCheck;
 use super::find_superblock;
 use super::metadata::{Cursor, MetaPlace, Store};
-use super::walk::check_kind;
 use super::{BlockPlace, Blocks, DirData, DirEntry, FileData, Inode, InodeRef, Input, Listing, Node, ReadError};
 use crate::format::compressor;
-use crate::format::directory::listing::{self as directory, Listed};
+use crate::format::directory::listing as directory;
 use crate::format::inode::decode::{self as inode_decode, Rules};
 use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock};
 use crate::format::tables::decode::Tables;
@@ -55,6 +55,7 @@ struct Inner {
     tables: Tables,
     ids: Vec<u32>,
     data_start: u64,
+    facts: Facts,
 }
 
 impl fmt::Debug for Image {
@@ -127,8 +128,9 @@ impl Image {
         let store = Arc::new(Store::new(input, origin, codec, metadata_cache));
         let tables = Tables::read(&store, &superblock)?;
         let ids = read_ids(&store, &tables)?;
-        let image =
-            Image { inner: Arc::new(Inner { superblock, store, tables, ids, data_start }), check: None, strict: false };
+        let facts = facts(&superblock, &store);
+        let inner = Inner { superblock, store, tables, ids, data_start, facts };
+        let image = Image { inner: Arc::new(inner), check: None, strict: false };
         image.check_root()?;
         Ok(image)
     }
@@ -161,7 +163,7 @@ impl Image {
     /// not been read through this image or a clone of it, for [`CheckScope::Everything`]. Without a record, or if this is not an image of [`Image::checked`], nothing is compared.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if the data has another checksum, [`ReadError::Input`], [`ReadError::Cancelled`].
+    /// [`ReadError::Corrupt`] if the data has another checksum, [`ReadError::Input`], [`ReadError::Work`].
     pub fn compare_data(&self, cancel: &CancelToken) -> Result<(), ReadError> {
         self.check.as_ref().map_or(Ok(()), |check| check.compare(&self.inner.store, cancel))
     }
@@ -225,7 +227,10 @@ impl Image {
     /// # Errors
     /// [`ReadError::Corrupt`] if `directory` is not a directory, or its listing breaks a rule before the name; [`ReadError::Input`].
     pub fn lookup(&self, directory: &Inode, name: &[u8]) -> Result<Option<DirEntry>, ReadError> {
-        let data = self.directory(directory)?;
+        self.lookup_in(self.directory(directory)?, name)
+    }
+
+    pub(super) fn lookup_in(&self, data: &DirData, name: &[u8]) -> Result<Option<DirEntry>, ReadError> {
         let mut listing = self.listing(data);
         if data.indices == 0 {
             return listing.find(name);
@@ -254,10 +259,12 @@ impl Image {
     /// # Errors
     /// As [`Image::inode`]; [`ReadError::Corrupt`] if the inode's type differs from the entry's.
     pub fn entry_inode(&self, entry: &DirEntry) -> Result<Inode, ReadError> {
-        let DirEntry { inode, number, kind, .. } = *entry;
-        let found = self.inode(inode)?;
-        check_kind(&Listed { inode, number, kind }, &found)?;
-        Ok(found)
+        let found = self.inode(entry.inode)?;
+        if found.node_type() == entry.kind {
+            return Ok(found);
+        }
+        let what = format!("inode {}, a {:?}, listed as a {:?}", found.number, found.node_type(), entry.kind);
+        Err(ReadError::corrupt(self.inner.tables.inodes.place(found.at.0).block, what, "the same type in both"))
     }
 
     /// The extended attributes of an inode, in the order of the image, full names.
@@ -265,7 +272,11 @@ impl Image {
     /// # Errors
     /// [`ReadError::Corrupt`] if the set breaks a rule or takes more than 16 MiB, [`ReadError::Input`].
     pub fn xattrs(&self, inode: &Inode) -> Result<Vec<Xattr>, ReadError> {
-        match (inode.xattr, &self.inner.tables.xattrs) {
+        self.xattr_set(inode.xattr)
+    }
+
+    pub(super) fn xattr_set(&self, index: Option<u32>) -> Result<Vec<Xattr>, ReadError> {
+        match (index, &self.inner.tables.xattrs) {
             (Some(index), Some(tables)) => xattr::read_set(&self.inner.store, tables, index),
             _ => Ok(Vec::new()),
         }
@@ -307,6 +318,10 @@ impl Image {
         }
         let mut entry = table.at(&self.inner.store, u64::from(number) - 1)?;
         entry.read_u64().map(|reference| Some(InodeRef(reference)))
+    }
+
+    pub(super) fn known(&self) -> &Facts {
+        &self.inner.facts
     }
 
     pub(crate) fn data_start(&self) -> u64 {
@@ -357,6 +372,20 @@ impl Image {
     fn check_root(&self) -> Result<(), ReadError> {
         let root = self.inode(self.root())?;
         self.directory(&root).map(drop)
+    }
+}
+
+fn facts(superblock: &Superblock, store: &Store) -> Facts {
+    let codec = store.codec();
+    Facts {
+        codec: codec.to_string(),
+        block_size: superblock.block_size.into(),
+        largest_unit: superblock.block_size.into(),
+        decoder: codec.footprint(superblock.block_size.bytes()).decoder as u64,
+        bytes: superblock.bytes_used,
+        inodes: superblock.inodes.into(),
+        shared_units: superblock.fragments.into(),
+        origin: store.origin(),
     }
 }
 

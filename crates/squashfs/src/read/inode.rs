@@ -1,34 +1,24 @@
 //! Inodes returned by the reader.
 
 use packline_tree::{Device, Meta};
+use packline_volume as volume;
+use packline_volume::{NodeType, Place};
 
 use super::metadata::MetaPlace;
 use crate::TailPlace;
 
 /// Position of an inode: start of its metadata block in the inode table << 16, and offset in the decompressed block. Two names of one inode
 /// have the same reference: this, not the number, identifies an inode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct InodeRef(pub u64);
+pub use packline_volume::NodeId as InodeRef;
 
-/// Basic type, also used in directory entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NodeType {
-    Directory,
-    File,
-    Symlink,
-    BlockDevice,
-    CharDevice,
-    Fifo,
-    Socket,
-}
+/// A tail end that a file does not have, in a [`Place`].
+const NO_TAIL: u64 = u64::MAX;
 
-impl NodeType {
-    /// The type of a number in inodes and directory entries: 1 to 7.
-    pub(crate) fn of(number: u16) -> Option<NodeType> {
-        use NodeType::{BlockDevice, CharDevice, Directory, Fifo, File, Socket, Symlink};
-        let all = [Directory, File, Symlink, BlockDevice, CharDevice, Fifo, Socket];
-        all.get(usize::from(number).checked_sub(1)?).copied()
-    }
+/// The type of a number in inodes and directory entries: 1 to 7.
+pub(crate) fn node_type(number: u16) -> Option<NodeType> {
+    use NodeType::{BlockDevice, CharDevice, Directory, Fifo, File, Socket, Symlink};
+    let all = [Directory, File, Symlink, BlockDevice, CharDevice, Fifo, Socket];
+    all.get(usize::from(number).checked_sub(1)?).copied()
 }
 
 #[derive(Debug, Clone)]
@@ -105,5 +95,68 @@ impl Inode {
             Node::Fifo => NodeType::Fifo,
             Node::Socket => NodeType::Socket,
         }
+    }
+}
+
+impl FileData {
+    /// The position in an opaque place.
+    pub fn of(file: &volume::FileData) -> FileData {
+        let Place([start, blocks, tail, block, offset]) = file.place;
+        let tail = (tail != NO_TAIL).then_some(TailPlace { fragment: (tail >> 32) as u32, offset: tail as u32 });
+        let words = MetaPlace { block, offset: offset as u16 };
+        FileData { size: file.size, sparse: file.sparse, start, blocks, tail, words }
+    }
+}
+
+impl DirData {
+    /// The position in an opaque place.
+    pub fn of(directory: &volume::Directory) -> DirData {
+        let Place([lengths, listing, offsets, index, parent]) = directory.place;
+        DirData {
+            length: lengths as u32,
+            parent: parent as u32,
+            indices: (lengths >> 32) as u16,
+            listing: MetaPlace { block: listing, offset: offsets as u16 },
+            index: MetaPlace { block: index, offset: (offsets >> 16) as u16 },
+        }
+    }
+}
+
+impl From<FileData> for volume::FileData {
+    fn from(file: FileData) -> volume::FileData {
+        let FileData { size, sparse, start, blocks, tail, words } = file;
+        let tail = tail.map_or(NO_TAIL, |tail| u64::from(tail.fragment) << 32 | u64::from(tail.offset));
+        volume::FileData { size, sparse, place: Place([start, blocks, tail, words.block, words.offset.into()]) }
+    }
+}
+
+impl From<DirData> for volume::Directory {
+    fn from(directory: DirData) -> volume::Directory {
+        let DirData { length, parent, indices, listing, index } = directory;
+        let lengths = u64::from(indices) << 32 | u64::from(length);
+        let offsets = u64::from(index.offset) << 16 | u64::from(listing.offset);
+        volume::Directory {
+            // What the kernel shows: the listing, and three bytes for `.` and `..`.
+            size: u64::from(length) + 3,
+            parent: Some(parent.into()),
+            place: Place([lengths, listing.block, offsets, index.block, parent.into()]),
+        }
+    }
+}
+
+impl From<Inode> for volume::Inode {
+    fn from(inode: Inode) -> volume::Inode {
+        let Inode { at, meta, number, links, xattr, extended, node } = inode;
+        let node = match node {
+            Node::Directory(directory) => volume::Node::Directory(directory.into()),
+            Node::File(file) => volume::Node::File(file.into()),
+            Node::Symlink(target) => volume::Node::Symlink(target),
+            Node::BlockDevice(device) => volume::Node::BlockDevice(device),
+            Node::CharDevice(device) => volume::Node::CharDevice(device),
+            Node::Fifo => volume::Node::Fifo,
+            Node::Socket => volume::Node::Socket,
+        };
+        let (number, xattr) = (number.into(), xattr.map(u64::from));
+        volume::Inode { at, meta, nanoseconds: 0, number, links, xattr, extended, node }
     }
 }

@@ -1,6 +1,7 @@
 //! All inodes of an image in the order of the inode table, whether a directory lists them or not.
 
 use packline_engine::CancelToken;
+use packline_runtime::unless_cancelled;
 
 use super::metadata::{Cursor, MetaPlace};
 use super::{Image, Inode, InodeRef, Node, ReadError};
@@ -12,7 +13,7 @@ const LOOK: u64 = 1 << 12;
 ///
 /// # Errors
 /// [`ReadError::Corrupt`] and [`ReadError::Input`] for the first inode that cannot be read: those behind it cannot be found;
-/// [`ReadError::Cancelled`].
+/// [`ReadError::Work`].
 pub(crate) fn each_inode(
     image: &Image,
     cancel: &CancelToken,
@@ -29,8 +30,8 @@ pub(crate) fn each_inode(
         visit(&inode, place.block);
         place = cursor.place();
         number += 1;
-        if number.is_multiple_of(LOOK) && cancel.is_cancelled() {
-            return Err(ReadError::Cancelled);
+        if number.is_multiple_of(LOOK) {
+            unless_cancelled(cancel)?;
         }
     }
     Ok(())

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashTable;
 use packline_codec::METADATA_BLOCK_SIZE;
+use packline_volume::spread;
 
 use super::metadata::MetaBlock;
 
@@ -52,7 +53,7 @@ impl Cache {
     }
 
     fn shard(&self, offset: u64) -> &Mutex<Shard> {
-        &self.shards[(hash(offset) >> 32) as usize % self.shards.len()]
+        &self.shards[(spread(offset) >> 32) as usize % self.shards.len()]
     }
 }
 
@@ -63,7 +64,7 @@ impl Shard {
 
     fn get(&mut self, offset: u64) -> Option<Arc<MetaBlock>> {
         let Shard { slots, places, .. } = self;
-        let place = *places.find(hash(offset), |place| slots[*place].offset == offset)?;
+        let place = *places.find(spread(offset), |place| slots[*place].offset == offset)?;
         slots[place].asked = true;
         Some(Arc::clone(&slots[place].block))
     }
@@ -80,7 +81,7 @@ impl Shard {
             self.slots[place] = slot;
         }
         let slots = &self.slots;
-        self.places.insert_unique(hash(offset), place, |place| hash(slots[*place].offset));
+        self.places.insert_unique(spread(offset), place, |place| spread(slots[*place].offset));
     }
 
     /// The slot that a block may take: a new one, or one whose block is forgotten.
@@ -93,7 +94,7 @@ impl Shard {
         }
         let place = self.candidate;
         self.step();
-        if let Ok(entry) = self.places.find_entry(hash(self.slots[place].offset), |other| *other == place) {
+        if let Ok(entry) = self.places.find_entry(spread(self.slots[place].offset), |other| *other == place) {
             entry.remove();
         }
         place
@@ -102,12 +103,6 @@ impl Shard {
     fn step(&mut self) {
         self.candidate = (self.candidate + 1) % self.slots.len();
     }
-}
-
-/// Spreads a number over all bits (Fibonacci hashing, Knuth, The Art of Computer Programming 3, section 6.4).
-pub(super) fn hash(number: u64) -> u64 {
-    let product = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    product ^ product >> 29
 }
 
 #[cfg(test)]

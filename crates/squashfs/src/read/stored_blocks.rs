@@ -1,6 +1,7 @@
 //! All compressed blocks of an image, of data and of metadata.
 
 use packline_engine::CancelToken;
+use packline_runtime::unless_cancelled;
 
 use super::inode_table::each_inode;
 use super::metadata::Area;
@@ -36,7 +37,7 @@ impl Image {
     /// table, ends at its first fault. No data block is read.
     ///
     /// # Errors
-    /// [`ReadError::Unsupported`] for more than `fragments_most` fragment blocks, [`ReadError::Input`], [`ReadError::Cancelled`].
+    /// [`ReadError::Unsupported`] for more than `fragments_most` fragment blocks, [`ReadError::Input`], [`ReadError::Work`].
     pub fn each_stored_block(
         &self,
         fragments_most: u32,
@@ -124,7 +125,7 @@ impl Image {
 }
 
 fn check(cancel: &CancelToken) -> Result<(), ReadError> {
-    if cancel.is_cancelled() { Err(ReadError::Cancelled) } else { Ok(()) }
+    Ok(unless_cancelled(cancel)?)
 }
 
 /// Lets faults of the image pass.

@@ -2,10 +2,12 @@
 
 use std::cell::Cell;
 
+use packline_volume::{Event, FileData, Node, Reading, Request, SharedUses, Volume, Walk};
+
 use super::finding::Report;
 use super::inodes::Inodes;
 use super::{VerifySettings, check_cancelled, record};
-use crate::read::{Event, FileData, FragmentUses, Image, Node, ReadError, Reading, Request, Walk};
+use crate::read::{FileData as BlockList, Image, ReadError};
 
 /// Reads all files in the order of the tree, each inode once.
 pub(super) fn check(
@@ -15,14 +17,15 @@ pub(super) fn check(
     report: &mut Report<'_>,
 ) -> Result<(), ReadError> {
     let total = Cell::new(0u64);
-    let mut uses = FragmentUses::new();
+    let mut uses = SharedUses::new();
     for file in files(image, inodes) {
         check_cancelled(settings)?;
         match file {
             Ok((path, file)) => {
-                uses.note(Some(&file));
+                uses.note(image.content_place(&file));
                 total.set(total.get().saturating_add(file.size));
-                let mut stored = image.blocks(&file).flatten().filter_map(|block| block.place).peekable();
+                let mut stored =
+                    image.blocks(&BlockList::of(&file)).flatten().filter_map(|block| block.place).peekable();
                 if let Some(early) = stored.peek().filter(|place| place.offset < image.data_start()) {
                     let expected = format!("byte {} at least, behind the superblock", image.data_start());
                     report.unread(Some(&path), ReadError::corrupt(early.offset, "a data block", expected))?;
@@ -73,7 +76,7 @@ fn files<'f>(image: &'f Image, inodes: &'f Inodes) -> impl Iterator<Item = Found
         let Node::File(file) = visit.inode.node else { return None };
         let number = visit.inode.number as usize;
         let (word, bit) = (number / 64, 1 << (number % 64));
-        if let Some(seen) = seen.get_mut(word).filter(|_| inodes.get(visit.inode.number).is_some()) {
+        if let Some(seen) = seen.get_mut(word).filter(|_| inodes.get(visit.inode.number as u32).is_some()) {
             if *seen & bit != 0 {
                 return None;
             }

@@ -1,5 +1,7 @@
 //! Findings of verification, and their receiver.
 
+use packline_runtime::FormatFault;
+
 use crate::read::ReadError;
 
 /// How much a finding matters.
@@ -82,7 +84,7 @@ impl Report<'_> {
     /// Reports something unreadable; returns errors that are not faults of the image.
     pub(super) fn unread(&mut self, path: Option<&[u8]>, error: ReadError) -> Result<(), ReadError> {
         let (offset, what, expected) = match error {
-            ReadError::Corrupt { offset, what, expected } => (offset, what, expected),
+            ReadError::Corrupt(FormatFault { offset, what, expected }) => (offset, what, expected),
             ReadError::Input { offset, cause } => (offset, format!("unreadable data ({cause})"), "data".to_string()),
             other => return Err(other),
         };

@@ -1,5 +1,7 @@
 //! All inodes of the inode table: each is valid, and each number occurs once.
 
+use packline_runtime::WorkFault;
+
 use super::finding::Report;
 use super::{VerifySettings, fields};
 use crate::read::inode_table::each_inode;
@@ -85,8 +87,8 @@ impl Inodes {
                 failed = fields::check(image, inode, offset, report);
             }
         });
-        if let Err(ReadError::Cancelled) = again {
-            return Err(ReadError::Cancelled);
+        if let Err(cancelled @ ReadError::Work(WorkFault::Cancelled)) = again {
+            return Err(cancelled);
         }
         failed?;
         Ok(inodes)

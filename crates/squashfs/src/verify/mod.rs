@@ -17,6 +17,8 @@ mod tests;
 
 pub use finding::{Examiner, Finding, Severity, Verified};
 
+use packline_runtime::unless_cancelled;
+
 use self::finding::Report;
 use self::inodes::Inodes;
 use crate::read::{CheckScope, Image, ReadError, ReadSettings};
@@ -33,8 +35,8 @@ pub struct VerifySettings {
 /// Reads all of an image and reports faults to `examiner`.
 ///
 /// # Errors
-/// Those that are not faults of the image: [`ReadError::Cancelled`], [`ReadError::Unsupported`] if there is no decoder or the image has
-/// more inodes than `settings` allow, [`ReadError::Internal`].
+/// Those that are not faults of the image: [`ReadError::Work`], [`ReadError::Unsupported`] if there is no decoder or the image has
+/// more inodes than `settings` allow, [`ReadError::Work`].
 pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Examiner) -> Result<Verified, ReadError> {
     let image = &image.checked(CheckScope::Everything).strict();
     let mut report = Report { totals: Verified::default(), examiner };
@@ -56,5 +58,5 @@ pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Exami
 
 /// Fails if the cancel token is set.
 fn check_cancelled(settings: &VerifySettings) -> Result<(), ReadError> {
-    if settings.reading.engine.cancel.is_cancelled() { Err(ReadError::Cancelled) } else { Ok(()) }
+    Ok(unless_cancelled(&settings.reading.engine.cancel)?)
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use packline_engine::Config;
 use packline_tree::{Entry, Kind, Xattr};
 
+use packline_runtime::WorkFault;
+
 use super::*;
 use crate::read::metadata::{Area, MetaPlace};
-use crate::read::{InodeRef, Node, Opening, Origin, Walk};
+use crate::read::{FileData, InodeRef, Node, Opening, Origin};
 use crate::test_image::{self, BLOCK};
 
 #[derive(Default)]
@@ -24,8 +26,7 @@ fn open(bytes: &[u8]) -> Result<Image, ReadError> {
 }
 
 fn settings(workers: usize) -> VerifySettings {
-    let reading =
-        ReadSettings { fragments: 1 << 20, scratch: None, engine: Config::new(workers, 1 << 20), watch: None };
+    let reading = ReadSettings { shared: 1 << 20, scratch: None, engine: Config::new(workers, 1 << 20), watch: None };
     VerifySettings { reading, records: 1 << 20 }
 }
 
@@ -103,8 +104,11 @@ fn damage_to_any_block_is_found() {
         let mut places: Vec<u64> = blocks.iter().filter(compressed).map(|(start, end)| (start + 2 + end) / 2).collect();
         assert!(places.len() > 8, "{places:?}");
         let fragments = (0..opened.superblock().fragments).map(|index| opened.fragment(index).unwrap());
-        let files = Walk::new(&opened, opened.root(), Vec::new()).map(|visit| visit.unwrap().inode.node);
-        let files = files.filter_map(|node| if let Node::File(file) = node { Some(file) } else { None });
+        let files =
+            packline_volume::Walk::new(&opened, opened.root(), Vec::new()).map(|visit| visit.unwrap().inode.node);
+        let files = files.filter_map(|node| {
+            if let packline_volume::Node::File(file) = node { Some(FileData::of(&file)) } else { None }
+        });
         let blocks: Vec<_> =
             files.flat_map(|file| opened.blocks(&file)).filter_map(|block| block.unwrap().place).collect();
         let data = fragments.chain(blocks.into_iter().step_by(40));
@@ -218,7 +222,7 @@ fn what_a_broken_listing_hides_is_counted_not_listed() {
 fn more_inodes_than_there_is_memory_for_are_refused() {
     let image = open(&image("gzip")).unwrap();
     let short = VerifySettings { records: 700 * 16, ..settings(0) };
-    assert!(matches!(verify(&image, &short, &mut Notes::default()), Err(ReadError::Unsupported { .. })));
+    assert!(matches!(verify(&image, &short, &mut Notes::default()), Err(ReadError::Unsupported(_))));
 }
 
 #[test]
@@ -226,5 +230,5 @@ fn a_cancelled_verification_stops() {
     let settings = settings(2);
     settings.reading.engine.cancel.cancel();
     let image = open(&image("gzip")).unwrap();
-    assert!(matches!(verify(&image, &settings, &mut Notes::default()), Err(ReadError::Cancelled)));
+    assert!(matches!(verify(&image, &settings, &mut Notes::default()), Err(ReadError::Work(WorkFault::Cancelled))));
 }

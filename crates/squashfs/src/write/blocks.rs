@@ -10,6 +10,8 @@
 
 use hashbrown::HashTable;
 
+use packline_runtime::TaskError;
+
 use crate::Error;
 use crate::write::digest::Digest;
 
@@ -102,7 +104,7 @@ impl Blocks {
     /// Records the position of the next block in the order of commits.
     pub(crate) fn committed(&mut self, number: u32, place: Place) -> Result<(), Error> {
         if number as usize != self.starts.len() {
-            return Err(Error::Internal(format!("block {number} was committed after {} blocks", self.starts.len())));
+            return Err(Error::internal(format!("block {number} was committed after {} blocks", self.starts.len())));
         }
         self.starts.push(place.start);
         self.size_words.push(place.size_word);

@@ -1,7 +1,7 @@
 //! Writes the data area in order, and records where each block lies.
 
 use packline_engine::{Outbox, Sequencer};
-use packline_runtime::zeros;
+use packline_runtime::{TaskError, zeros};
 
 use crate::Sink;
 use crate::format::layout::FragmentBlock;
@@ -89,7 +89,7 @@ impl<'s> DataWriter<'s> {
     fn copy(&mut self, from: u32, to: u32, count: u32) -> Result<(), Error> {
         for step in 0..count {
             let Some(place) = self.decisions.blocks.place(from + step) else {
-                return Err(Error::Internal(format!("block {} is copied before it is written", from + step)));
+                return Err(Error::internal(format!("block {} is copied before it is written", from + step)));
             };
             let size = (place.size_word & !STORED_BLOCK) as usize;
             let mut bytes = std::mem::take(&mut self.scratch);
@@ -150,7 +150,7 @@ impl Sequencer<HashTask, CompressTask> for DataWriter<'_> {
                 self.spacing.demand(bytes);
                 Ok(())
             }
-            Packed::Metadata(_) | Packed::Checked(_) => Err(Error::Internal("metadata in the data area".into())),
+            Packed::Metadata(_) | Packed::Checked(_) => Err(Error::internal("metadata in the data area".into())),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use packline_codec::Spec;
 use packline_engine::Outbox;
+use packline_runtime::TaskError;
 
 use crate::format::layout::{DataLayout, FileLayout};
 use crate::write::batch::Batch;
@@ -169,7 +170,7 @@ impl Decisions {
 
     fn block(&mut self, item: &Item, digest: Option<Digest>, batch: &mut Batch<'_>) -> Result<(), Error> {
         let Some(current) = &mut self.current else {
-            return Err(Error::Internal("a block without a file".into()));
+            return Err(Error::internal("a block without a file".into()));
         };
         if let (Some(bytes), false) = (item.rules.align, current.matcher.has_own_run()) {
             batch.pass(Packed::Align { bytes });
@@ -266,7 +267,7 @@ fn settle(file: &mut FileLayout, sizes: &mut [u32], blocks: &Blocks) -> Result<(
     let Some(run) = file.start.checked_sub(1) else { return Ok(()) };
     let place = |number: u64| {
         let found = u32::try_from(number).ok().and_then(|number| blocks.place(number));
-        found.ok_or_else(|| Error::Internal(format!("block {number} was never written")))
+        found.ok_or_else(|| Error::internal(format!("block {number} was never written")))
     };
     let first = file.first_block as usize;
     let stored = sizes[first..first + file.blocks as usize].iter_mut().filter(|size| **size != 0);

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use packline_engine::Fault;
-use packline_runtime::of_fault;
+use packline_runtime::{TaskError, of_fault};
 use packline_tree::{Extent, Source};
 
-use crate::buffer::Pool;
 use crate::write::data_writer::DataWriter;
 use crate::write::decision::reserved;
 use crate::write::slab::{Item, Piece, Rules, Slab};
 use crate::write::work::BlockPipeline;
 use crate::{BlockSize, Error, Fragments, Options};
+use packline_volume::Pool;
 
 /// Minimum size of a slab, so that small files share one.
 const MIN_SLAB: usize = 256 * 1024;
@@ -84,7 +84,7 @@ impl Feeder {
         // Asked for its end, a source checks that the file still has the size of its entry: one that grew is found here.
         match source.read(&mut [0])? {
             Extent::End => Ok(()),
-            other => Err(Error::Internal(format!("a source gave {other:?} with 0 bytes left"))),
+            other => Err(Error::internal(format!("a source gave {other:?} with 0 bytes left"))),
         }
     }
 
@@ -177,7 +177,7 @@ impl Feeder {
             Extent::Hole(bytes) if bytes >= 1 && bytes <= at.left - at.loose as u64 => at.hole = bytes,
             other => {
                 let left = at.left - at.loose as u64;
-                return Err(Error::Internal(format!("a source gave {other:?} with {left} bytes left")));
+                return Err(Error::internal(format!("a source gave {other:?} with {left} bytes left")));
             }
         }
         Ok(())
@@ -228,5 +228,5 @@ fn send(mut slab: Slab, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>)
 }
 
 fn no_slab() -> Error {
-    Error::Internal("no slab is open".into())
+    Error::internal("no slab is open".into())
 }

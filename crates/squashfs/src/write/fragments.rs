@@ -8,12 +8,12 @@ use hashbrown::HashTable;
 use packline_engine::{Outbox, Permit};
 
 use crate::Error;
-use crate::buffer::{Buffer, Pool};
 use crate::format::layout::{FragmentBlock, TailPlace};
 use crate::write::digest::Digest;
 use crate::write::recent_tails::{Anchor, RecentTails};
 use crate::write::slab::Rules;
 use crate::write::work::{CompressTask, Job, Packed};
+use packline_volume::{Buffer, Pool};
 
 /// A tail end in a fragment block, by content.
 #[derive(Debug)]

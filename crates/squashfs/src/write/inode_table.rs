@@ -1,5 +1,6 @@
 //! The inode and directory tables, written together: level by level, the inodes of entries and then their listings.
 
+use packline_runtime::TaskError;
 use packline_tree::{Content, NodeId};
 
 use crate::format::directory::{InodePlaces, Listings, table_offset};
@@ -221,7 +222,7 @@ impl Writer<'_> {
     }
 
     fn dangling(&self, node: NodeId, what: &str, index: u64) -> Error {
-        Error::Internal(format!("{} names {what} {index}, which is not there", display_path(self.source.tree, node)))
+        Error::internal(format!("{} names {what} {index}, which is not there", display_path(self.source.tree, node)))
     }
 }
 

@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 
 use packline_codec::METADATA_BLOCK_SIZE;
+use packline_runtime::TaskError;
 
 use crate::write::data_writer::write;
 use crate::write::digest::hash;
@@ -209,7 +210,7 @@ impl<'a> Metadata<'a> {
     fn settle_one(&mut self) -> Result<(), Error> {
         let (id, content, block) = match (self.in_flight.pop_front(), self.compressor.next()?) {
             (Some((id, content)), Some(block)) => (id, content, block),
-            _ => return Err(Error::Internal("a metadata block that was submitted never came back".into())),
+            _ => return Err(Error::internal("a metadata block that was submitted never came back".into())),
         };
         check(&block)?;
         let stream = &mut self.streams[id.0];
@@ -240,7 +241,7 @@ fn check(block: &[u8]) -> Result<(), Error> {
     };
     if stated == 0 || block.len() != stated + 2 || block.len() > LONGEST {
         let found = format!("a metadata block of {} bytes whose header says {stated}", block.len());
-        return Err(Error::Internal(found));
+        return Err(Error::internal(found));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! the sink as they are finished; the directory table grows at the same time, so it is kept in memory, compressed, until the inode table
 //! has ended.
 
-use packline_runtime::zeros;
+use packline_runtime::{TaskError, zeros};
 use packline_tree::{Content, Tree};
 
 use crate::format::compressor::{compressor_id, options_block};
@@ -46,7 +46,7 @@ pub struct ImageEnd {
 ///
 /// # Errors
 /// [`Error::Limit`] if the tree exceeds the format, with the entry's path: too many ids, a device number or a directory too large,
-/// tables of 4 GiB or more. [`Error::Sink`] if the sink fails, and errors of `press`. [`Error::Internal`] if the tree refers to a
+/// tables of 4 GiB or more. [`Error::Sink`] if the sink fails, and errors of `press`. [`Error::Work`] if the tree refers to a
 /// missing file or set.
 pub fn write_metadata(
     compressor: &mut dyn MetadataCompressor,
@@ -156,7 +156,7 @@ fn base_superblock(source: &Source<'_>, tables: &InodeTables) -> Result<Superblo
         inodes: source.numbering.count(),
         created: options.created,
         block_size: options.block_size,
-        fragments: fragments.map_err(|_| Error::Internal("2^32 fragment blocks or more".into()))?,
+        fragments: fragments.map_err(|_| Error::internal("2^32 fragment blocks or more".into()))?,
         compressor: compressor_id(&options.codec)?,
         flags: option_flags(options) | more,
         ids: tables.ids.count(),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use packline_engine::{Outbox, Sequencer};
-use packline_runtime::of_fault;
+use packline_runtime::{TaskError, of_fault};
 
 use crate::format::wire::metadata_block;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed};
@@ -55,13 +55,13 @@ impl MetadataCompressor for PipelineCompressor<'_> {
 
 impl Sequencer<HashTask, CompressTask> for Done {
     fn decide(&mut self, _: Hashed, _: &mut Outbox<CompressTask>) -> Result<(), Error> {
-        Err(Error::Internal("content after the end of the data area".into()))
+        Err(Error::internal("content after the end of the data area".into()))
     }
 
     fn commit(&mut self, packed: Packed) -> Result<(), Error> {
         match packed {
             Packed::Metadata(block) => self.0.push_back(block),
-            _ => return Err(Error::Internal("data after the end of the data area".into())),
+            _ => return Err(Error::internal("data after the end of the data area".into())),
         }
         Ok(())
     }

@@ -16,10 +16,9 @@ use std::sync::Arc;
 
 use packline_codec::{Decoder, METADATA_BLOCK_SIZE};
 use packline_engine::{Outbox, Sequencer};
-use packline_runtime::of_fault;
+use packline_runtime::{TaskError, of_fault};
 use packline_tree::{Content, Tree};
 
-use crate::buffer::{Buffer, Pool};
 use crate::format::superblock::SUPERBLOCK_BYTES;
 use crate::format::wire::STORED;
 use crate::write::data_writer::{sink_error, write};
@@ -29,6 +28,7 @@ use crate::write::numbering::display_path;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed};
 use crate::write::written::{Form, Part, Written};
 use crate::{BlockSize, DataLayout, Error, ImageEnd, STORED_BLOCK, Sink};
+use packline_volume::{Buffer, Pool};
 
 /// What was read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -103,7 +103,7 @@ impl Unfinished<'_> {
         let start = parts[0].start;
         let length = (parts[parts.len() - 1].end() - start) as usize;
         if length > pool.buffer_size() {
-            return Err(Error::Internal(format!("a part of {length} bytes at byte {start}")));
+            return Err(Error::internal(format!("a part of {length} bytes at byte {start}")));
         }
         let permit = self.pipeline.reserve(pool.buffer_size(), &mut Checking).map_err(of_fault)?;
         let mut buffer = pool.take(permit);
@@ -135,7 +135,7 @@ fn check_coverage(parts: &[Part]) -> Result<u64, Error> {
     let mut at = SUPERBLOCK_BYTES;
     for part in parts {
         if part.start != at {
-            return Err(Error::Internal(format!("a part was recorded at byte {} after byte {at}", part.start)));
+            return Err(Error::internal(format!("a part was recorded at byte {} after byte {at}", part.start)));
         }
         at = part.end();
     }
@@ -185,13 +185,13 @@ struct Checking;
 
 impl Sequencer<HashTask, CompressTask> for Checking {
     fn decide(&mut self, _: Hashed, _: &mut Outbox<CompressTask>) -> Result<(), Error> {
-        Err(Error::Internal("content after the end of the image".into()))
+        Err(Error::internal("content after the end of the image".into()))
     }
 
     fn commit(&mut self, packed: Packed) -> Result<(), Error> {
         match packed {
             Packed::Checked(_) => Ok(()),
-            _ => Err(Error::Internal("data after the end of the image".into())),
+            _ => Err(Error::internal("data after the end of the image".into())),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use packline_engine::Permit;
 
-use crate::buffer::Buffer;
+use packline_volume::Buffer;
 
 /// Kind of a piece of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

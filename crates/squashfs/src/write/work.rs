@@ -7,9 +7,8 @@ use packline_cache::{BlockEncoder, Lookup};
 use packline_codec::{Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
 use packline_engine::{Permit, Pipeline, Task};
 
-use crate::buffer::{Buffer, Pool};
 use crate::format::layout::STORED_BLOCK;
-use crate::format::wire::metadata_block;
+use crate::format::wire::encode_metadata;
 use crate::write::batch::JOB_BYTES;
 use crate::write::digest::{Digest, hash, is_zero};
 use crate::write::read_back::{self, Chunk};
@@ -17,6 +16,7 @@ use crate::write::recent_tails::{Anchor, anchors};
 use crate::write::slab::{Item, Piece, Slab};
 use crate::write::written::Hashes;
 use crate::{BlockSize, Error, Options, Start};
+use packline_volume::{Buffer, Pool};
 
 /// Packing an image: slabs are hashed, then blocks are compressed.
 pub(crate) type BlockPipeline = Pipeline<HashTask, CompressTask>;
@@ -125,7 +125,7 @@ pub(crate) enum Packed {
     Checked(u64),
 }
 
-/// State of one worker: encoders or a decoder, created on first use, and a buffer for compressed metadata or decoded blocks.
+/// State of one worker: encoders or a decoder, created on first use, and a buffer for decoded blocks.
 #[derive(Default)]
 pub(crate) struct Tool {
     data: Option<BlockEncoder>,
@@ -292,11 +292,7 @@ impl CompressTask {
             Some(encoder) => encoder,
             none => none.insert(self.codec.metadata_encoder()?),
         };
-        tool.scratch.resize(METADATA_BLOCK_SIZE, 0);
-        Ok(match encoder.compress(raw, &mut tool.scratch[..raw.len()])? {
-            Outcome::Smaller(size) => metadata_block(&tool.scratch[..size], false),
-            Outcome::NotSmaller => metadata_block(raw, true),
-        })
+        Ok(encode_metadata(encoder.as_mut(), raw)?)
     }
 
     /// Checks parts of the image. Encoders are no longer needed then, and leave their memory to the decoder.

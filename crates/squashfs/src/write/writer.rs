@@ -3,7 +3,7 @@
 use packline_cache::Lookup;
 use packline_codec::Spec;
 use packline_engine::{Config, Fault, Permit, Pipeline, QueueStats, Stats, WorkerStats};
-use packline_runtime::{Observer, Unobserved, not_started, of_fault};
+use packline_runtime::{Observer, Unobserved, WorkFault, of_fault};
 
 use packline_tree::{Content, Entry, Kind, Meta, Namespace, Source, Tree};
 
@@ -145,7 +145,7 @@ impl<'s> Writer<'s> {
     /// less, one slab at a time is processed.
     ///
     /// # Errors
-    /// [`Error::Codec`] if SquashFS does not have the codec or it cannot take its parameters with it, [`Error::Internal`] if threads cannot be
+    /// [`Error::Codec`] if SquashFS does not have the codec or it cannot take its parameters with it, [`Error::Work`] if threads cannot be
     /// started.
     pub fn new(sink: &'s mut dyn Sink, options: Options, config: Config, start: Start) -> Result<Writer<'s>, Error> {
         check_codec(&options.codec)?;
@@ -341,7 +341,7 @@ fn pipeline(options: &Options, config: Config, start: &Start) -> Result<BlockPip
     let compress = CompressTask::new(options, config.budget, start);
     // Blocks are looked up by digests.
     let all = start.verify || !start.lookup.is_empty() && !is_none(&options.codec);
-    Pipeline::new(HashTask { all }, compress, config).map_err(not_started)
+    Ok(Pipeline::new(HashTask { all }, compress, config).map_err(WorkFault::workers)?)
 }
 
 fn is_none(codec: &Spec) -> bool {

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use packline_engine::Config;
-use packline_squashfs::read::{
-    BlockDecoder, Event, FileData, FragmentUses, Image, Inode, Node, Opening, Origin, ReadError, ReadSettings, Reading,
-    Request, Visit, Walk,
-};
+use packline_squashfs::read::{BlockDecoder, FileData as BlockList, Image, Opening, Origin, ReadError, ReadSettings};
 use packline_testkit::hostile::{self, Expect};
+use packline_volume::{Event, FileData, Inode, Node, Reading, Request, SharedUses, Visit, Volume, Walk};
 
 /// Bytes of contents that are read of one image, at most: some claim to have very many.
 const ENOUGH: u64 = 8 << 20;
@@ -36,7 +34,7 @@ impl Found {
 }
 
 fn describe(path: &[u8], error: &ReadError) -> String {
-    assert!(!matches!(error, ReadError::Internal(_) | ReadError::Cancelled), "{error}");
+    assert!(!matches!(error, ReadError::Work(_)), "{error}");
     format!("{}: {error}", path.escape_ascii())
 }
 
@@ -58,7 +56,7 @@ fn read(image: &Image) -> Found {
 }
 
 fn entry(image: &Image, visit: Visit, files: &mut Vec<(Vec<u8>, FileData)>, found: &mut Found) {
-    if let Err(error) = image.xattrs(&visit.inode) {
+    if let Err(error) = Volume::xattrs(image, &visit.inode) {
         found.attributes.push(describe(&visit.path, &error));
     }
     if let Node::File(file) = &visit.inode.node {
@@ -73,7 +71,7 @@ fn entry(image: &Image, visit: Visit, files: &mut Vec<(Vec<u8>, FileData)>, foun
 /// Finds an entry by its path and its number: any answer, or an error, but no panic.
 fn again(image: &Image, path: &[u8], inode: &Inode) {
     let _ = image.resolve(path).map_err(|error| describe(path, &error));
-    let _ = image.export(inode.number).map_err(|error| describe(path, &error));
+    let _ = image.numbered(inode.number).map_err(|error| describe(path, &error));
 }
 
 /// Decodes block by block.
@@ -82,7 +80,8 @@ fn one_by_one(image: &Image, files: &[(Vec<u8>, FileData)], found: &mut Found) {
     let (mut out, mut left) = (Vec::new(), ENOUGH);
     for (path, file) in files.iter().take(SAMPLE) {
         let mut fault = |error: ReadError| found.contents.push(describe(path, &error));
-        for block in image.blocks(file).take(5000) {
+        let file = BlockList::of(file);
+        for block in image.blocks(&file).take(5000) {
             let decoded = block.and_then(|block| match block.place {
                 Some(place) if left > 0 => decoder.data(place, block.length, &mut out).map(|()| block.length),
                 _ => Ok(0),
@@ -102,13 +101,12 @@ fn one_by_one(image: &Image, files: &[(Vec<u8>, FileData)], found: &mut Found) {
 
 /// Reads ahead, in order; the faults.
 fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Vec<String> {
-    let mut uses = FragmentUses::new();
-    files.iter().for_each(|(_, file)| uses.note(Some(file)));
+    let mut uses = SharedUses::new();
+    files.iter().for_each(|(_, file)| uses.note(image.content_place(file)));
     let requests = files
         .iter()
         .map(|(path, file)| Ok(Request { tag: path.clone(), file: Some(file.clone()), weight: path.len() }));
-    let settings =
-        ReadSettings { fragments: 2 << 20, scratch: None, engine: Config::new(workers, 4 << 20), watch: None };
+    let settings = ReadSettings { shared: 2 << 20, scratch: None, engine: Config::new(workers, 4 << 20), watch: None };
     let mut reading = Reading::new(image, Box::new(requests), uses, &settings).unwrap();
     let (mut faults, mut path, mut left, mut events) = (Vec::new(), Vec::new(), ENOUGH, 200_000);
     while let Some(event) = reading.next_event().unwrap() {

@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::metadata_support::{InlineCompressor, Source, When, options, source, try_image};
+use packline_runtime::{TaskError, WorkFault};
 use packline_squashfs::{Error, MetadataCompressor, Options, Sink, TailPlace, write_metadata};
 use packline_testkit::model::{Node, NodeKind};
 
@@ -101,7 +102,7 @@ struct Broken(InlineCompressor, usize, bool);
 impl MetadataCompressor for Broken {
     fn submit(&mut self, raw: Vec<u8>, stored: bool) -> Result<(), Error> {
         if self.0.blocks == self.1 && !self.2 {
-            return Err(Error::Cancelled);
+            return Err(Error::cancelled());
         }
         self.0.submit(raw, stored)
     }
@@ -124,8 +125,8 @@ fn a_compressor_that_fails_ends_it() {
         let mut compressor = Broken(InlineCompressor::new(&options.codec, When::Early), at, silent);
         let mut sink = Vec::new();
         let result = write_metadata(&mut compressor, &mut sink, &source.tree, &source.data, &source.xattrs, &options);
-        let found =
-            matches!(result, Err(Error::Cancelled) if !silent) || matches!(result, Err(Error::Internal(_)) if silent);
+        let found = matches!(result, Err(Error::Work(WorkFault::Cancelled)) if !silent)
+            || matches!(result, Err(Error::Work(WorkFault::Internal(_))) if silent);
         assert!(found, "{result:?}");
     }
 }

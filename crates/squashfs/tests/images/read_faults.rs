@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::metadata_support::{image, options};
-use packline_squashfs::read::{Image, Node as Found, Opening, Origin, ReadError, Walk};
+use packline_squashfs::read::{FileData, Image, Opening, Origin, ReadError};
 use packline_testkit::model::{Node, NodeKind};
+use packline_volume::{Node as Found, Volume, Walk};
 use proptest::prelude::{any, prop, proptest};
 
 /// Changes bytes of an image.
@@ -70,10 +71,11 @@ fn read_all(image: &Image, most: usize) -> Result<usize, ReadError> {
         match visit {
             Err((_, fault)) => keep(Err(fault)),
             Ok(visit) => {
-                keep(image.xattrs(&visit.inode).map(drop));
+                keep(Volume::xattrs(image, &visit.inode).map(drop));
                 keep(image.resolve(&visit.path).map(drop));
                 if let Found::File(file) = &visit.inode.node {
-                    image.blocks(file).take(1000).for_each(|block| keep(block.map(drop)));
+                    let file = FileData::of(file);
+                    image.blocks(&file).take(1000).for_each(|block| keep(block.map(drop)));
                     file.tail.iter().for_each(|tail| keep(image.fragment(tail.fragment).map(drop)));
                 }
             }

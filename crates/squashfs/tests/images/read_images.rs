@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use crate::metadata_support::{image, options, zoo};
 use crate::others;
-use packline_squashfs::read::{
-    FileInput, Image, Inode, InodeRef, Input, Node as Found, NodeType, Opening, Origin, Walk,
-};
+use packline_squashfs::read::{FileInput, Image, InodeRef, Input, NodeType, Opening, Origin};
 use packline_testkit::model::Node;
 use packline_testkit::reader;
 use packline_testkit::snapshot::{self, Attributes, Except, Kind, Snapshot};
+use packline_volume::{Inode, Node as Found, Volume, Walk};
 
 fn open(input: impl Input + 'static, metadata_cache: usize) -> Image {
     Image::open(Arc::new(input), Opening { origin: Origin::Find, metadata_cache }).unwrap()
@@ -50,7 +49,7 @@ fn attributes(image: &Image, inode: &Inode, first_name: Vec<u8>, expected: Optio
         Found::Socket => Kind::Socket,
     };
     let links = if kind == Kind::Dir { 1 } else { inode.links };
-    let xattrs = image.xattrs(inode).unwrap().into_iter().map(|xattr| (xattr.name, xattr.value)).collect();
+    let xattrs = Volume::xattrs(image, inode).unwrap().into_iter().map(|xattr| (xattr.name, xattr.value)).collect();
     let meta = inode.meta;
     Attributes { kind, mode: meta.mode, uid: meta.uid, gid: meta.gid, mtime: meta.mtime, first_name, links, xattrs }
 }
@@ -94,7 +93,7 @@ fn every_name_is_found_and_no_other() {
     let nodes = flat(5000);
     let image = open(image(&nodes, &options("gzip")).bytes, 1 << 20);
     let directory = image.resolve(b"d").unwrap().unwrap();
-    let Found::Directory(data) = &directory.node else { panic!("no directory") };
+    let packline_squashfs::read::Node::Directory(data) = &directory.node else { panic!("no directory") };
     assert!(data.indices > 10, "{} index entries", data.indices);
     for node in nodes.iter().skip(2) {
         let name = &node.path[2..];

@@ -1,29 +1,22 @@
 //! `packline cat`: contents of files of an image or a tar, or of a .lrz or .pln file, to standard output.
 
-#[cfg(feature = "pln")]
 mod pln;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-use packline::requests::{Archive, tar_cat};
-#[cfg(feature = "lrz")]
-use packline::requests::{LrzUnpackRequest, lrz_unpack};
-#[cfg(feature = "pln")]
+use packline::requests::{Archive, LrzUnpackRequest, lrz_unpack, tar_cat};
 use packline_pln::Span;
 
-use crate::args::image::ArchiveArgs;
+use crate::args::image::{ArchiveArgs, refuse_keys};
+use crate::args::keys::OpeningKeys;
 use crate::args::machine::Machine;
 use crate::args::run_options::{SchedulingOptions, Stats};
-use crate::args::{Command, Invocation};
-#[cfg(feature = "pln")]
-use crate::args::{image::refuse_keys, keys::OpeningKeys};
-#[cfg(feature = "pln")]
-use crate::args::{value::text, wrong};
+use crate::args::value::text;
+use crate::args::{Command, Invocation, wrong};
 use crate::host::streams::STDOUT;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-#[cfg(feature = "lrz")]
 use crate::ui::observer::watched;
 
 /// Print the contents of files in an image or a tar, or the content of a .lrz or .pln file
@@ -34,11 +27,9 @@ pub struct Cat {
     /// Paths of files in the image or the tar, in the order wanted; not patterns
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
-    #[cfg(feature = "pln")]
     /// Of a .pln file: bytes from START, 0 being the first, to before END; either may be left out
     #[arg(long, value_name = "START..END", value_parser = text(pln::span))]
     range: Option<Span>,
-    #[cfg(feature = "pln")]
     #[command(flatten)]
     keys: OpeningKeys,
     #[command(flatten)]
@@ -72,13 +63,10 @@ impl Command for Cat {
         let options = self.scheduling.start(self.stats.stats, None, &[path], io)?;
         let resources = options.apply(self.machine.resources(&io.host));
         let mut archive = self.place.offset.open(path, true, &resources, io)?;
-        #[cfg(feature = "pln")]
         if !matches!(archive, Archive::Pln(_)) && self.range.is_some() {
             return Err(wrong("range", "only .pln files have ranges (expected one, or no --range)"));
         }
-        #[cfg(feature = "pln")]
         refuse_keys(&archive, invocation)?;
-        #[cfg(feature = "pln")]
         if self.range.is_none()
             && !self.paths.is_empty()
             && let Archive::Pln(file) = archive
@@ -91,10 +79,8 @@ impl Command for Cat {
         io.refuse_input(&archive.display_path())?;
         let paths: Vec<Vec<u8>> = self.paths.iter().map(|path| path.as_bytes().to_vec()).collect();
         match archive {
-            #[cfg(feature = "pln")]
             Archive::Pln(input) => pln::run(&self, input, resources, io)?,
             Archive::SquashFs(image) => packline_image::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?,
-            #[cfg(feature = "lrz")]
             Archive::Lrz(opened) if paths.is_empty() => {
                 let mut request = LrzUnpackRequest::new(&opened, Some(io.stdout_target()));
                 request.resources = options.apply(self.machine.lrz_resources(&io.host));

@@ -2,7 +2,6 @@
 
 pub(crate) mod file;
 mod list;
-mod names;
 mod report;
 mod settings;
 
@@ -19,12 +18,13 @@ use crate::args::machine::Memory;
 use crate::args::run_options::SchedulingOptions;
 use crate::args::value::{codecs_help, number, size, text, text_or_help};
 use crate::args::{Command, Invocation};
+use crate::commands::streams::Mode;
 use crate::host::files_below::files_below;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::place::Place;
 use crate::ui::size::count;
-use settings::{Mode, Settings};
+use settings::Settings;
 
 /// Compress files or a stream into .pln files
 #[derive(Debug, clap::Args)]
@@ -233,9 +233,9 @@ impl Shared {
         let settings = Settings::new(self, compression, mode, invocation, io)?;
         let (places, all_read) = self.places(&settings, io);
         settings.check(&places)?;
-        refuse_inputs(&settings, &places)?;
+        settings.style.refuse_inputs(&places)?;
         let done = match places.as_slice() {
-            several if settings.mode == Mode::List => list::run(&settings, several, io),
+            several if settings.style.mode == Mode::Describe => list::run(&settings, several, io),
             [place] => file::run(&settings, place, io),
             several => each(&settings, several, io),
         };
@@ -244,12 +244,13 @@ impl Shared {
         }
         let done = done.and(if all_read { Ok(()) } else { Err(Failure::AlreadyReported(1)) });
         // Of several files some may have been done.
-        match done.is_ok() || places.len() > 1 {
-            true if matches!(settings.mode, Mode::Test | Mode::List) => {
-                settings.run_options.write_trace(invocation, io)?
-            }
-            true => settings.run_options.write_trace_or_warn(invocation, io),
-            false => {}
+        if done.is_err() && places.len() <= 1 {
+            return done;
+        }
+        if settings.style.mode.writes() {
+            settings.run_options.write_trace_or_warn(invocation, io);
+        } else {
+            settings.run_options.write_trace(invocation, io)?;
         }
         done
     }
@@ -259,22 +260,26 @@ impl Shared {
     /// The files, with `--recursive` those in directories, and whether all directories could be read.
     fn places(&self, settings: &Settings, io: &mut Io) -> (Vec<Place>, bool) {
         let mut places = Vec::new();
-        let mut skipped = Vec::new();
+        let mut skipped = 0;
         let mut all_read = true;
+        let style = &settings.style;
+        let compresses = style.mode == Mode::Compress;
         for name in &self.files {
             let path = PathBuf::from(name);
             if name == "-" {
                 places.push(Place::Stdin);
             } else if self.recursive && path.is_dir() {
-                let found = files_below(&path, &|_| true, &mut |what| {
-                    io.eprintln(&format!("packline: {what}"));
-                    all_read = false;
-                });
-                // --force replaces outputs, and does not compress the files of an earlier run again.
-                let (wanted, others): (Vec<PathBuf>, Vec<PathBuf>) =
-                    found.into_iter().partition(|path| names::has_suffix(path) != (settings.mode == Mode::Compress));
-                places.extend(wanted.into_iter().map(Place::File));
-                skipped.extend(others);
+                for found in files_below(&path) {
+                    match found {
+                        // --force replaces outputs, and does not compress the files of an earlier run again.
+                        Ok(file) if style.has_suffix(&file) == compresses => skipped += 1,
+                        Ok(file) => places.push(Place::File(file)),
+                        Err(unreadable) => {
+                            io.eprintln(&format!("packline: {unreadable}"));
+                            all_read = false;
+                        }
+                    }
+                }
             } else {
                 places.push(Place::File(path));
             }
@@ -282,26 +287,12 @@ impl Shared {
         if self.files.is_empty() {
             places.push(Place::Stdin);
         }
-        if settings.mode == Mode::Compress && !settings.quiet && !skipped.is_empty() {
-            let files = count(skipped.len() as u64, "file");
+        if compresses && !settings.quiet && skipped > 0 {
+            let files = count(skipped, "file");
             io.eprintln(&format!("{files} skipped: the suffix is .pln already"));
         }
         (places, all_read)
     }
-}
-
-/// Refuses an output that is one of the inputs, which may not have been read by then. Without --force no file is replaced: an output beside its
-/// file that exists is an error of that file alone.
-fn refuse_inputs(settings: &Settings, places: &[Place]) -> Result<(), Failure> {
-    let replaces = settings.force || settings.output.is_some();
-    if !settings.mode.writes() || !replaces {
-        return Ok(());
-    }
-    // A place without an output is refused when its turn comes.
-    let outputs = places.iter().filter_map(|place| file::output_of(settings, place).ok().flatten());
-    let inputs =
-        places.iter().filter_map(|place| if let Place::File(path) = place { Some(path.clone()) } else { None });
-    Ok(packline_runtime::all_must_differ(&inputs.collect::<Vec<_>>(), outputs)?)
 }
 
 /// One after the other; if one fails, its error is printed and the others are done.

@@ -1,21 +1,19 @@
 //! Reports of a file that was compressed, decompressed or tested.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 use packline_cache::Counts;
 use packline_pln::{Unpacked, WriteOptions, Written};
 use packline_recovery::{Place as RecoveryPlace, Shape};
 use serde_json::{Map, Value, json};
 
-use super::settings::{Mode, Settings};
+use super::settings::Settings;
 use crate::commands::recovery::report::shape_text;
+use crate::commands::streams::{Mode, StreamFile};
 use crate::ui::counters;
-use crate::ui::elapsed::Started;
 use crate::ui::escape::{Escape, hex, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::place::Place;
 use crate::ui::report::{cached_json, cached_text};
 use crate::ui::size::{count, show_bytes, show_ratio, show_size};
 
@@ -34,12 +32,11 @@ pub struct Compressed<'a> {
 pub fn compressed(
     settings: &Settings,
     &Compressed { options, written, cached }: &Compressed<'_>,
-    place: &Place,
-    output: Option<&Path>,
-    started: Started,
+    file: &StreamFile<'_>,
     io: &mut Io,
 ) -> Result<(), Failure> {
-    let (counted, elapsed) = (settings.run_options.counted(), started.elapsed(written.logical));
+    let counted = settings.run_options.counted();
+    let elapsed = file.started.elapsed(written.logical);
     let shape = settings.recovery.and_then(|redundancy| Shape::new(written.physical, redundancy).ok());
     let recovery_bytes = shape.map_or(0, |shape| shape.recovery_bytes(RecoveryPlace::Behind));
     let physical = written.physical + recovery_bytes;
@@ -58,16 +55,16 @@ pub fn compressed(
         });
         elapsed.put_into(&mut object);
         counters::put_into(&mut object, counted.as_ref());
-        return print(place, output, object, io);
+        return print(file, object, io);
     }
     let larger = if physical > written.logical { ", larger than the input" } else { "" };
     let mut text = format!(
         "{}: {} => {}{}{larger}{}, {}",
-        place.display_path().escaped(),
+        file.place.display_path().escaped(),
         show_bytes(written.logical),
         show_bytes(physical),
         show_ratio(physical, written.logical),
-        name(output),
+        name(file),
         elapsed.text()
     );
     if settings.verbose {
@@ -87,7 +84,7 @@ pub fn compressed(
         text.push_str(&format!("\n{}", cached_text(counts)));
     }
     counters::add_to(&mut text, counted.as_ref());
-    print_summary(settings, output, &text, io);
+    print_summary(settings, file, &text, io);
     Ok(())
 }
 
@@ -97,55 +94,55 @@ pub fn compressed(
 /// JSON that cannot be printed.
 pub fn decompressed(
     settings: &Settings,
-    place: &Place,
-    output: Option<&Path>,
     unpacked: &Unpacked,
-    started: Started,
+    file: &StreamFile<'_>,
     io: &mut Io,
 ) -> Result<(), Failure> {
     let sum = unpacked.blake3.map(|sum| hex(&sum));
-    let (counted, elapsed) = (settings.run_options.counted(), started.elapsed(unpacked.bytes));
+    let counted = settings.run_options.counted();
+    let elapsed = file.started.elapsed(unpacked.bytes);
     if settings.json {
         let mut object = json!({ "bytes": unpacked.bytes, "records": unpacked.records, "blake3": sum });
         elapsed.put_into(&mut object);
         counters::put_into(&mut object, counted.as_ref());
-        return print(place, output, object, io);
+        return print(file, object, io);
     }
-    let verdict = if settings.mode == Mode::Test { "sound, " } else { "" };
-    let (path, bytes, output_name) = (place.display_path().escaped(), show_bytes(unpacked.bytes), name(output));
-    let mut text = format!("{path}: {verdict}{bytes}{output_name}, {}", elapsed.text());
+    let verdict = if settings.style.mode == Mode::Test { "sound, " } else { "" };
+    let path = file.place.display_path().escaped();
+    let bytes = show_bytes(unpacked.bytes);
+    let mut text = format!("{path}: {verdict}{bytes}{}, {}", name(file), elapsed.text());
     if let Some(sum) = sum.filter(|_| settings.verbose) {
         text.push_str(&format!("\n{}; BLAKE3 {sum}", count(unpacked.records, "record")));
     }
     counters::add_to(&mut text, counted.as_ref());
-    print_summary(settings, output, &text, io);
+    print_summary(settings, file, &text, io);
     Ok(())
 }
 
-fn name(output: Option<&Path>) -> String {
-    output.map_or(String::new(), |output| format!(", {}", output.escaped()))
+fn name(file: &StreamFile<'_>) -> String {
+    file.output.map_or(String::new(), |output| format!(", {}", output.escaped()))
 }
 
 /// No summary when writing to standard output (the next program in the pipe reports), unless -v or --stats asks for it.
-fn print_summary(settings: &Settings, output: Option<&Path>, text: &str, io: &mut Io) {
-    let stream = output.is_none() && settings.mode != Mode::Test;
+fn print_summary(settings: &Settings, file: &StreamFile<'_>, text: &str, io: &mut Io) {
+    let stream = file.output.is_none() && settings.style.mode != Mode::Test;
     if !settings.quiet && (!stream || settings.verbose || settings.stats) {
         io.eprint_lines(text);
     }
 }
 
 /// Prints an object with the names in front.
-fn print(place: &Place, output: Option<&Path>, figures: Value, io: &mut Io) -> Result<(), Failure> {
+fn print(file: &StreamFile<'_>, figures: Value, io: &mut Io) -> Result<(), Failure> {
     let mut object = Map::new();
-    put_json(&mut object, "file", place.display_path().as_os_str().as_bytes());
-    if let Some(output) = output {
+    put_json(&mut object, "file", file.place.display_path().as_os_str().as_bytes());
+    if let Some(output) = file.output {
         put_json(&mut object, "output", output.as_os_str().as_bytes());
     }
     if let Value::Object(figures) = figures {
         object.extend(figures);
     }
     let line = format!("{}\n", Value::Object(object));
-    if output.is_none() {
+    if file.output.is_none() {
         return io.print_json(&line);
     }
     io.report_as(true, &line);

@@ -15,35 +15,16 @@ use super::{Compression, Shared};
 use crate::args::keys::{OPENING, RECIPIENTS};
 use crate::args::run_options::RunOptions;
 use crate::args::{Invocation, wrong};
+use crate::commands::streams::{Mode, Style};
 use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::place::Place;
 
-/// The operation on files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// They are compressed.
-    Compress,
-    /// They are decompressed.
-    Decompress,
-    /// They are decompressed to nowhere.
-    Test,
-    /// Their tables are read.
-    List,
-}
-
-impl Mode {
-    /// Whether it has outputs.
-    pub fn writes(self) -> bool {
-        matches!(self, Mode::Compress | Mode::Decompress)
-    }
-}
-
 /// The checked options.
 pub struct Settings {
-    pub mode: Mode,
+    pub style: Style,
     /// Only where files are compressed.
     pub options: Option<WriteOptions>,
     pub resources: Resources,
@@ -57,13 +38,9 @@ pub struct Settings {
     pub identities: Option<Arc<Identities>>,
     /// Output goes to standard output, by `--stdout`.
     pub stdout: bool,
-    pub output: Option<PathBuf>,
-    pub force: bool,
-    pub remove: bool,
     pub keep_broken: bool,
     pub quiet: bool,
     pub verbose: bool,
-    pub bar: bool,
     pub json: bool,
     pub stats: bool,
     pub run_options: RunOptions,
@@ -92,7 +69,7 @@ impl Settings {
         io: &mut Io,
     ) -> Result<Settings, Failure> {
         let mode = match (shared.list, shared.test) {
-            (true, _) => Mode::List,
+            (true, _) => Mode::Describe,
             (_, true) => Mode::Test,
             (false, false) => wanted,
         };
@@ -117,7 +94,7 @@ impl Settings {
         let cache = cached.map(|compression| compression.cache.open(resources.workers > 0, io)).transpose()?;
         let identities = if mode == Mode::Compress { None } else { shared.keys.identities(io)? };
         Ok(Settings {
-            mode,
+            style: style(shared, mode),
             options,
             resources,
             cache: cache.flatten(),
@@ -125,25 +102,13 @@ impl Settings {
             recipients,
             identities,
             stdout: output.stdout,
-            output: output.output.first().cloned(),
-            force,
-            remove: output.rm && !output.keep,
             keep_broken: output.keep_broken,
             quiet: shared.quiet,
             verbose: shared.verbose,
-            bar: !shared.quiet && !shared.no_progress && !shared.json,
             json: shared.json,
             stats: shared.stats,
             run_options,
         })
-    }
-
-    /// Whether the output of a file is standard output.
-    pub fn to_stdout(&self, place: &Place) -> bool {
-        match &self.output {
-            Some(output) => output.as_os_str() == "-",
-            None => self.stdout || *place == Place::Stdin,
-        }
     }
 
     /// Whether these files can be done so.
@@ -151,16 +116,18 @@ impl Settings {
     /// # Errors
     /// [`Failure::Usage`].
     pub fn check(&self, places: &[Place]) -> Result<(), Failure> {
-        let to_stdout = places.iter().filter(|place| self.mode.writes() && self.to_stdout(place)).count();
+        let style = &self.style;
+        let goes_to_stdout = |place: &&Place| style.mode.writes() && matches!(style.output_of(place), Ok(None));
+        let to_stdout = places.iter().filter(goes_to_stdout).count();
         let stdout = to_stdout > 0;
-        if let Some(output) = self.output.as_ref().filter(|_| places.len() > 1) {
+        if let Some(output) = style.output.as_ref().filter(|_| places.len() > 1 && !self.stdout) {
             let what = format!("{} files cannot go into '{}'", places.len(), output.escaped());
             return Err(wrong(
                 "output",
                 format!("{what} (expected one file; or no --output, for an output beside each)"),
             ));
         }
-        let kind = self.output.as_deref().filter(|_| self.mode == Mode::Compress).and_then(FileKind::of_path);
+        let kind = style.output.as_deref().filter(|_| style.mode == Mode::Compress).and_then(FileKind::of_path);
         if let Some(kind) = kind.filter(|kind| *kind != FileKind::Pln) {
             let what = match self.recovery {
                 Some(_) => format!(
@@ -175,18 +142,38 @@ impl Settings {
         if places.iter().filter(|place| **place == Place::Stdin).count() > 1 {
             return Err(Failure::usage("standard input can be read once (expected one -)"));
         }
-        if to_stdout > 1 && self.mode == Mode::Compress {
+        if to_stdout > 1 && style.mode == Mode::Compress {
             let what = format!("{} files were given, and .pln files cannot be concatenated", places.len());
             let expected = "one file; or no --stdout, for a .pln file of each; or a tar of them: tar -c FILE... | packline compress";
             return Err(wrong("stdout", format!("{what} (expected {expected})")));
         }
-        if self.remove && (stdout || places.contains(&Place::Stdin)) {
+        if style.remove && (stdout || places.contains(&Place::Stdin)) {
             return Err(wrong("rm", "expected files, and outputs that are files"));
         }
         if self.json && stdout {
             return Err(wrong("json", "standard output is taken by the output"));
         }
         Ok(())
+    }
+}
+
+fn style(shared: &Shared, mode: Mode) -> Style {
+    let output = &shared.output;
+    // Content that is asked for in so many words is what a terminal shows.
+    let shows_content = mode != Mode::Compress && output.stdout;
+    let stdout = output.stdout.then(|| PathBuf::from("-"));
+    Style {
+        mode,
+        suffix: ".pln".to_string(),
+        output: stdout.or_else(|| output.output.first().cloned()),
+        directory: None,
+        output_options: "--output, or --stdout",
+        instead_of_terminal: (!shows_content && !output.force).then_some("--output, or a file or a pipe; or -f"),
+        force: output.force,
+        compresses_again: output.force,
+        skips_silently: shared.quiet,
+        bar: !shared.quiet && !shared.no_progress && !shared.json,
+        remove: output.rm && !output.keep,
     }
 }
 
@@ -203,7 +190,7 @@ fn refuse_long(compression: Option<&Compression>) -> Result<(), Failure> {
 /// Refuses options that would change nothing.
 fn refuse_idle(invocation: &Invocation, wanted: Mode, mode: Mode) -> Result<(), Failure> {
     let given = |longs: &[&'static str]| longs.iter().copied().find(|long| invocation.has(long));
-    if mode == Mode::List {
+    if mode == Mode::Describe {
         return match invocation.given_beside(&[&OF_LIST[..], &OPENING].concat()) {
             Some(long) => Err(wrong(long, "has no effect with --list, which reads tables only")),
             None => Ok(()),

@@ -1,15 +1,10 @@
 //! `packline info`: codec, sizes, tables and numbers of entries of an image.
 
-#[cfg(feature = "delta")]
 mod delta;
-#[cfg(feature = "lrz")]
 pub(crate) mod lrz;
-#[cfg(feature = "pln")]
 pub(crate) mod pln;
-#[cfg(feature = "recovery")]
 mod recovery;
 mod tar;
-#[cfg(feature = "verity")]
 mod verity;
 
 use packline::requests::{Archive, ContentKind};
@@ -18,12 +13,10 @@ use packline_squashfs::flags;
 use serde_json::{Map, Value, json};
 
 use crate::args::image::ArchiveArgs;
-#[cfg(feature = "pln")]
 use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::{Command, Invocation, wrong};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-#[cfg(feature = "lrz")]
 use crate::ui::password::wants_password;
 use crate::ui::report;
 use crate::ui::size::{both, show_bytes};
@@ -40,7 +33,6 @@ pub struct Info {
     /// Leave out what takes a walk over all inodes: numbers of entries, size of contents, ratio
     #[arg(long)]
     quick: bool,
-    #[cfg(feature = "pln")]
     #[command(flatten)]
     keys: OpeningKeys,
 }
@@ -57,12 +49,10 @@ impl Command for Info {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let (path, resources) = (&self.place.image, io.host.resources());
-        #[cfg(feature = "delta")]
         if ContentKind::of_file(path) == Some(ContentKind::Delta) && !invocation.has("offset") {
             refuse_options(ContentKind::Delta, invocation)?;
             return delta::run(path, self.json, io);
         }
-        #[cfg(feature = "recovery")]
         if recovery::is_recovery(path) && !invocation.has("offset") {
             if let Some(long) = invocation.given_beside(&["json"]) {
                 return Err(wrong(long, "has no effect on recovery data"));
@@ -70,9 +60,7 @@ impl Command for Info {
             return recovery::run(path, self.json, io);
         }
         let opened = self.place.offset.open_with(path, false, &resources, None, io)?;
-        #[cfg(feature = "lrz")]
         let detail = lrz::Detail { json: self.json, verbosity: 0 };
-        #[cfg(feature = "lrz")]
         if opened.as_ref().is_err_and(wants_password) {
             refuse_options(ContentKind::Lrz, invocation)?;
             return lrz::show(detail, path, Err(Failure::AlreadyReported(0)), io);
@@ -81,9 +69,7 @@ impl Command for Info {
         refuse_options(archive.content_kind(), invocation)?;
         match archive {
             Archive::SquashFs(image) => self.show_image(&image, io),
-            #[cfg(feature = "pln")]
             Archive::Pln(input) => pln::run(input, &self.keys, self.json, io),
-            #[cfg(feature = "lrz")]
             Archive::Lrz(opened) => lrz::show(detail, &opened.display_path.clone(), Ok(opened), io),
             mut archive => tar::run(&mut archive, self.json, io),
         }
@@ -95,7 +81,6 @@ fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(),
     let mut honoured = vec!["json"];
     match container {
         ContentKind::SquashFs => honoured.extend(["quick", "offset"]),
-        #[cfg(feature = "pln")]
         ContentKind::Pln => honoured.extend(OPENING),
         _ => {}
     }
@@ -110,9 +95,7 @@ impl Info {
         let info = ImageInfo::of(image);
         let counts = if self.quick { None } else { Some(TreeCounts::of(image)?) };
         let counts = counts.as_ref();
-        #[cfg_attr(not(feature = "verity"), allow(unused_mut))]
         let (mut object, mut text) = (object(&info, counts), text(&info, counts));
-        #[cfg(feature = "verity")]
         if let Some((tree, lines)) = verity::tree_of(&self.place.image) {
             object["verity"] = tree;
             text.push_str(&lines);

@@ -10,16 +10,15 @@ use packline::Selection;
 use packline::requests::Archive;
 use packline_image::{ImageEntries, OpenedImage};
 use packline_runtime::escape;
-use packline_squashfs::read::{Inode, Node, Visit};
 use packline_tree::Meta;
+use packline_volume::{Inode, Node, Visit};
 use serde_json::{Map, Value, json};
 
-use crate::args::image::ArchiveArgs;
+use crate::args::image::{ArchiveArgs, refuse_keys};
+use crate::args::keys::OpeningKeys;
 use crate::args::patterns::{self, Exclude};
 use crate::args::text_list::Ending;
 use crate::args::{Command, Invocation};
-#[cfg(feature = "pln")]
-use crate::args::{image::refuse_keys, keys::OpeningKeys};
 use crate::host::names::Names;
 use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
@@ -53,7 +52,6 @@ pub struct List {
     null: bool,
     #[command(flatten)]
     exclude: Exclude,
-    #[cfg(feature = "pln")]
     #[command(flatten)]
     keys: OpeningKeys,
 }
@@ -106,12 +104,8 @@ impl Command for List {
         let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
         let (form, resources) = (self.form(io), io.host.resources());
         let archive = self.place.offset.open(&self.place.image, false, &resources, io)?;
-        #[cfg(feature = "pln")]
         refuse_keys(&archive, invocation)?;
-        #[cfg(not(feature = "pln"))]
-        let _ = invocation;
         let archive = match archive {
-            #[cfg(feature = "pln")]
             Archive::Pln(file) => self.place.offset.open_in_pln(file, &self.keys, &resources, io)?,
             archive => archive,
         };
@@ -182,7 +176,7 @@ fn line(image: &OpenedImage, visit: &Visit, form: &Form) -> Result<Vec<u8>, Fail
         Form::Short => format!("{}\n", escaped(path)).into_bytes(),
         Form::Long(columns) => long(&visit.path, &visit.inode, columns).into_bytes(),
         Form::Json => {
-            let xattrs = image.image.xattrs(&visit.inode).map_err(|cause| image.fault_at(&visit.path, cause))?;
+            let xattrs = image.volume.xattrs(&visit.inode).map_err(|cause| image.fault_at(&visit.path, cause))?;
             format!("{}\n", escape::json(&object(path, &visit.inode, &xattrs).to_string())).into_bytes()
         }
     })
@@ -234,7 +228,7 @@ pub fn size(node: &Node) -> u64 {
         Node::File(file) => file.size,
         Node::Symlink(target) => target.len() as u64,
         // The kernel counts the entries `.` and `..` that are not stored.
-        Node::Directory(directory) => u64::from(directory.length) + 3,
+        Node::Directory(directory) => directory.size,
         _ => 0,
     }
 }

@@ -3,13 +3,11 @@
 mod attributes;
 mod base;
 mod dry_run;
-#[cfg(feature = "lrz")]
 mod lrz;
 mod manifest;
 pub(super) mod options;
 mod order;
 mod sources;
-#[cfg(feature = "verity")]
 mod verity;
 
 use std::ffi::OsString;
@@ -71,7 +69,6 @@ pub struct Pack {
     cache: CacheOptions,
     #[command(flatten)]
     base: BaseOptions,
-    #[cfg(feature = "verity")]
     #[command(flatten)]
     verity: verity::PackVerity,
     #[command(flatten)]
@@ -182,7 +179,6 @@ impl Command for Pack {
             return Err(wrong("recovery", what));
         }
         let Reporting { quiet, json, stats, .. } = self.reporting;
-        #[cfg(feature = "lrz")]
         if self.container()? == Container::Lrz {
             lrz::refuse_options(invocation, json && self.image().as_os_str() == "-")?;
         }
@@ -201,7 +197,6 @@ impl Command for Pack {
         } else {
             match run_pack(request, style, io)? {
                 PackSummary::SquashFs(summary) => summary.errors,
-                #[cfg(feature = "lrz")]
                 PackSummary::Lrz(written) => {
                     options.report((json, quiet), lrz::as_json(&written), lrz::as_text(&written), written.plain, io);
                     0
@@ -283,10 +278,7 @@ impl Pack {
         image.verify = self.output.verify;
         image.order = self.order.order(invocation, self.compression.smallest)?;
         image.base = self.base.images();
-        #[cfg(feature = "verity")]
-        {
-            image.verity = self.verity.options()?;
-        }
+        image.verity = self.verity.options()?;
         Ok(())
     }
 
@@ -306,22 +298,12 @@ impl Pack {
             false => Container::for_tree_at(self.image()),
         };
         let explained = |error| Failure::usage(format!("{error}; --format chooses the container for any name"));
-        match self.output.format.map_or_else(named, Ok).map_err(explained)? {
-            #[cfg(not(feature = "lrz"))]
-            Container::Lrz => {
-                Err(Failure::failed("this build has no .lrz files (expected one with the feature 'lrz')"))
-            }
-            container => Ok(container),
-        }
+        self.output.format.map_or_else(named, Ok).map_err(explained)
     }
 
     /// Whether it is an image as systemd names those with a hash tree.
     fn is_system_image(&self) -> bool {
-        #[cfg(feature = "verity")]
-        let has_tree = self.verity.is_given();
-        #[cfg(not(feature = "verity"))]
-        let has_tree = false;
-        has_tree && self.image().extension().is_some_and(|ending| ending == "raw")
+        self.verity.is_given() && self.image().extension().is_some_and(|ending| ending == "raw")
     }
 
     /// `--time`, or `SOURCE_DATE_EPOCH`.

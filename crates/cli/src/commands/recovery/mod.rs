@@ -145,10 +145,16 @@ impl Protect {
                 files.push(path.clone());
                 continue;
             }
-            files.extend(files_below(path, &is_wanted, &mut |what| {
-                io.eprintln(&format!("packline: {what}"));
-                all_read = false;
-            }));
+            for found in files_below(path) {
+                match found {
+                    Ok(file) if is_wanted(&file) => files.push(file),
+                    Ok(_) => {}
+                    Err(unreadable) => {
+                        io.eprintln(&format!("packline: {unreadable}"));
+                        all_read = false;
+                    }
+                }
+            }
         }
         (files, all_read)
     }

@@ -23,7 +23,6 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
-#[cfg(feature = "lrz")]
 use crate::ui::password::password_of;
 use crate::ui::target::target;
 
@@ -153,7 +152,7 @@ impl Command for Unpack {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let place = self.place.place(io)?;
-        let is_lrz = cfg!(feature = "lrz") && place.content_kind() == Some(ContentKind::Lrz);
+        let is_lrz = place.content_kind() == Some(ContentKind::Lrz);
         if self.dest.is_none() && !is_lrz {
             // A fault of IMAGE is reported before a missing DEST.
             place.open(packline_image::metadata_cache(None)).map_err(explain)?;
@@ -183,9 +182,6 @@ impl Command for Unpack {
             }
             false => Destination::Directory(destination),
         };
-        #[cfg(not(feature = "lrz"))]
-        let password: Option<Vec<u8>> = None;
-        #[cfg(feature = "lrz")]
         let password = if is_lrz && !place.is_stored() { password_of(&place.path, io)? } else { None };
         let unpacked = watched(io, self.reporting.bar(), |observer| {
             packline::requests::unpack(&place, request, to, password.as_deref(), observer)

@@ -18,7 +18,6 @@ pub fn of(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, u64, bo
             let failed = summary.damaged > 0 || summary.unmatched;
             (tar_object(summary), tar_text(summary), summary.content_bytes, failed)
         }
-        #[cfg(feature = "lrz")]
         UnpackSummary::LrzDirectory(counts) => {
             let object = json!({
                 "entries": counts.entries,
@@ -30,7 +29,6 @@ pub fn of(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, u64, bo
             let text = format!("{}, {} of content", count(counts.entries, "entry"), show_bytes(counts.content_bytes));
             (object, text, counts.content_bytes, false)
         }
-        #[cfg(feature = "lrz")]
         UnpackSummary::LrzTar(unpacked) => {
             let object = json!({"tar_bytes": unpacked.plain, "chunks": unpacked.chunks});
             (object, format!("{} of tar", show_bytes(unpacked.plain)), unpacked.plain, false)

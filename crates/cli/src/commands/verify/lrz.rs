@@ -5,6 +5,7 @@ use std::path::Path;
 use packline::requests::{LrzUnpackRequest, OpenedLrz};
 use packline::{Error, StreamError};
 use packline_lrz::{Error as LrzError, Unpacked};
+use packline_runtime::FormatFault;
 use serde_json::{Value, json};
 
 use super::{Verify, outcome};
@@ -52,7 +53,7 @@ fn corruption(error: &Error) -> Option<&LrzError> {
 
 fn object(cause: &LrzError) -> Value {
     match cause {
-        LrzError::Corrupt { offset, what, expected } => {
+        LrzError::Corrupt(FormatFault { offset, what, expected }) => {
             json!({ "finding": "fault", "offset": offset, "what": what, "expected": expected })
         }
         other => json!({ "finding": "fault", "what": other.to_string() }),

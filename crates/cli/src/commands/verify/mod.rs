@@ -1,36 +1,25 @@
 //! `packline verify`: checks images and other archives and reports each fault with its offset.
 
-#[cfg(feature = "lrz")]
 mod lrz;
-#[cfg(feature = "pln")]
 mod pln;
-#[cfg(any(feature = "pln", feature = "verity"))]
 mod printer;
-#[cfg(feature = "recovery")]
 mod recovery;
 mod tar;
-#[cfg(feature = "verity")]
 mod verity;
 
 use std::path::{Path, PathBuf};
 
-use packline::requests::Archive;
-#[cfg(feature = "recovery")]
-use packline::requests::ContentKind;
+use packline::requests::{Archive, ContentKind};
 use packline::{Progress, Resources};
 use packline_image::OpenedImage;
 use packline_squashfs::verify::{Examiner, Finding, Severity, Verified};
 use serde_json::{Map, Value, json};
 
-use crate::args::image::Offset;
-#[cfg(feature = "pln")]
-use crate::args::image::refuse_keys;
-#[cfg(feature = "pln")]
+use crate::args::image::{Offset, refuse_keys};
 use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::machine::Machine;
 use crate::args::run_options::{self, RunOptions, SchedulingOptions, Stats};
 use crate::args::{Command, Invocation, wrong};
-#[cfg(feature = "recovery")]
 use crate::commands::recovery::sidecar_beside;
 use crate::ui::escape::{Escape, escaped_path, put_json};
 use crate::ui::failure::Failure;
@@ -46,7 +35,6 @@ pub struct Verify {
     images: Vec<PathBuf>,
     #[command(flatten)]
     offset: Offset,
-    #[cfg(feature = "recovery")]
     /// Recovery data of the file, which may be of any kind then: every byte is compared with its hash [default: FILE.recovery, if that is
     /// there]
     #[arg(long, value_name = "SIDECAR", value_hint = clap::ValueHint::FilePath)]
@@ -60,10 +48,8 @@ pub struct Verify {
     /// Suppress progress and totals
     #[arg(short, long)]
     quiet: bool,
-    #[cfg(feature = "verity")]
     #[command(flatten)]
     verity: verity::VerityArgs,
-    #[cfg(feature = "pln")]
     #[command(flatten)]
     keys: OpeningKeys,
     #[command(flatten)]
@@ -93,15 +79,12 @@ impl Command for Verify {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        #[cfg(feature = "recovery")]
         if self.recovery.is_some() && self.images.len() > 1 {
             return Err(wrong("recovery", format!("{} files were given (expected one)", self.images.len())));
         }
         let operands: Vec<&Path> = self.images.iter().map(PathBuf::as_path).collect();
-        #[cfg(feature = "verity")]
         let check = self.verity.check(&self.images, invocation)?;
         let mut options = self.scheduling.start(self.stats.stats, None, &operands, io)?;
-        #[cfg(feature = "verity")]
         if let Some(check) = check {
             let resources = options.apply(self.machine.resources(&io.host));
             let outcome = verity::run(&self, check, resources, &options, io);
@@ -129,7 +112,6 @@ impl Command for Verify {
 
 impl Verify {
     fn verify(&self, path: &Path, options: &RunOptions, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        #[cfg(feature = "recovery")]
         if let Some(sidecar) = self.recovery.clone().or_else(|| sidecar_beside(path)) {
             let compared = recovery::run(self, path, path, Some(&sidecar), options, io);
             // A file of a known container is checked by its own rules too.
@@ -142,28 +124,23 @@ impl Verify {
         let mut archive = self.offset.open(path, false, &resources, io)?;
         let (path, container) = (archive.display_path(), archive.content_kind());
         let mut honoured = [&["json", "quiet", "jobs", "mem", "recovery"][..], &run_options::NAMES].concat();
-        #[cfg(feature = "pln")]
         if matches!(archive, Archive::Pln(_)) {
             honoured.extend(OPENING);
         }
         if let (false, Some(long)) = (matches!(archive, Archive::SquashFs(_)), invocation.given_beside(&honoured)) {
             return Err(wrong(long, format!("has no effect on {container}")));
         }
-        #[cfg(feature = "pln")]
         refuse_keys(&archive, invocation)?;
         match archive {
             Archive::SquashFs(image) => {
                 self.verify_image(&image, &resources, options, io)?;
                 // A device does not end where its image does.
-                #[cfg(feature = "verity")]
                 if path.is_file() {
                     packline::requests::refuse_incomplete_tree(&path)?;
                 }
                 Ok(())
             }
-            #[cfg(feature = "pln")]
             Archive::Pln(input) => pln::run(self, (&path, input), &resources, options, io),
-            #[cfg(feature = "lrz")]
             Archive::Lrz(opened) => lrz::run(self, &opened, options, io),
             _ => tar::run(self, &mut archive, options, io),
         }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use packline::{Input, Resources};
 use packline_pln::{Error, Verified};
+use packline_runtime::FormatFault;
 use serde_json::{Value, json};
 
 use super::printer::Printer;
@@ -82,13 +83,16 @@ fn text(error: &Error) -> String {
 }
 
 fn object(error: &Error) -> Value {
-    let fault = |part: String, offset: &u64, what: &str, expected: &str| json!({ "finding": "fault", "part": part, "offset": offset, "what": what, "expected": expected });
+    let object = |part: String, fault: &FormatFault| {
+        let FormatFault { offset, what, expected } = fault;
+        json!({ "finding": "fault", "part": part, "offset": offset, "what": what, "expected": expected })
+    };
     #[cfg(feature = "encryption")]
-    if let Some(packline_encryption::Error::Corrupt { part, offset, what, expected }) = sealed(error) {
-        return fault(part.to_string(), offset, what, expected);
+    if let Some(packline_encryption::Error::Corrupt { part, fault }) = sealed(error) {
+        return object(part.to_string(), fault);
     }
     match error {
-        Error::Corrupt { part, offset, what, expected } => fault(part.to_string(), offset, what, expected),
+        Error::Corrupt { part, fault } => object(part.to_string(), fault),
         Error::Cut { length, part, offset, missing, records, bytes } => json!({
             "finding": "fault", "part": part.to_string(), "offset": offset, "what": format!("cut off at byte {length}"),
             "missing_bytes": missing, "whole_records": records, "whole_bytes": bytes,

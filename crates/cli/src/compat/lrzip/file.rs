@@ -1,63 +1,72 @@
 //! One file: compressed, decompressed, tested or described.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use packline::Output;
 use packline::requests::{CompressRequest, LrzUnpackRequest, OpenedLrz};
-use packline_lrz::{Unpacked, Written};
+use packline::{Observer, Output};
+use packline_lrz::{Unpacked, WriteOptions, Written};
+use packline_runtime::Temporaries;
 
-use super::names;
-use super::settings::{Mode, Settings};
+use super::settings::Settings;
 use crate::commands::info::lrz as info;
+use crate::commands::streams::{self, Mode, StreamFile};
 use crate::host::streams::STDIN;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
-use crate::ui::io::Io;
-use crate::ui::io::take_stdin;
-use crate::ui::observer::{ReadSource, remove_source, watched_and_synced};
+use crate::ui::io::{Io, take_stdin};
 use crate::ui::password::{self, Secret, wants_password};
 use crate::ui::place::Place;
 use crate::ui::size::show_bytes;
 
 /// Processes one input.
 pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
-    match settings.mode {
+    match settings.style.mode {
         Mode::Compress => compress(settings, place, io),
         Mode::Decompress | Mode::Test => decompress(settings, place, io),
-        Mode::Info => {
+        Mode::Describe => {
             let detail = info::Detail { json: settings.json, verbosity: settings.verbosity };
             info::show(detail, place.display_path(), open(settings, place, None, io), io)
         }
     }
 }
 
+/// Prints lines unless the command is silent, to standard output unless the output goes there. A reader that is gone is not a failure.
+fn print(settings: &Settings, file: &StreamFile<'_>, text: &str, io: &mut Io) {
+    if settings.silent {
+        return;
+    }
+    if settings.style.mode.writes() && file.output.is_none() {
+        io.eprint_lines(text);
+    } else {
+        drop(io.print(&format!("{text}\n")));
+    }
+}
+
+fn target(settings: &Settings, file: &StreamFile<'_>, io: &mut Io) -> Result<Output, Failure> {
+    if let Some(path) = file.output {
+        print(settings, file, &format!("Output filename is: {}", path.escaped()), io);
+    }
+    settings.style.target(file, io)
+}
+
 // Compressing.
 
 fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
-    if let Place::File(path) = place
-        && is_skipped(settings, path)
-    {
-        io.eprintln(&format!("{}: already has the suffix {}, skipped", path.escaped(), settings.suffix));
-        return Ok(());
-    }
-    let password = password_to_write(settings, place, io)?;
-    let options =
-        packline_lrz::WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
-    let output = output_of(settings, place)?;
-    let (target, mut messages) = target(settings, place, output.as_deref(), io)?;
-    let before = place.stamp();
-    let mut request = CompressRequest::new(place.source(output.as_deref(), io)?, target, options);
-    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
-    request.verify = settings.delete && *place != Place::Stdin && output.is_some();
-    let (written, synced) =
-        watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_pack(request, observer));
-    messages.print(settings, io, &compressed(settings, place, &written?));
-    delete(settings, place, output.as_deref(), ReadSource { before, synced }, io)
-}
-
-/// Whether a file is not compressed because its name has the suffix already.
-pub fn is_skipped(settings: &Settings, path: &Path) -> bool {
-    settings.mode == Mode::Compress && names::has_suffix(path, &settings.suffix) && settings.outfile.is_none()
+    let open = |file: &StreamFile<'_>, io: &mut Io| {
+        let password = password_to_write(settings, place, io)?;
+        let options = WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
+        let target = target(settings, file, io)?;
+        let mut request = CompressRequest::new(place.source(file.output, io)?, target, options);
+        request.verify = settings.style.remove && *place != Place::Stdin && file.output.is_some();
+        request.resources = settings.resources.clone();
+        request.temporaries = io.temporaries.clone();
+        Ok(request)
+    };
+    let report = |file: &StreamFile<'_>, written: &Written, io: &mut Io| {
+        print(settings, file, &compressed(settings, place, written), io);
+        Ok(None)
+    };
+    streams::run(&settings.style, place, io, open, packline::requests::lrz_pack, report)
 }
 
 /// A password for a new file; the terminal is asked twice.
@@ -112,41 +121,40 @@ fn compressed(settings: &Settings, place: &Place, written: &Written) -> String {
 
 // Decompressing.
 
+struct Unpacking {
+    opened: OpenedLrz,
+    /// `None` to test the file.
+    target: Option<Output>,
+    temporaries: Temporaries,
+}
+
 fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
-    let output = if settings.mode == Mode::Test { None } else { Some(output_of(settings, place)?) };
-    let name = output.clone().flatten();
-    let before = place.stamp();
-    let opened = open(settings, place, output.as_ref().and_then(Option::as_deref), io)?;
-    let (target, mut messages) = match output {
-        None => (None, MessageStream::Stdout),
-        Some(output) => {
-            let (target, messages) = target(settings, place, output.as_deref(), io)?;
-            (Some(target), messages)
+    let open = |file: &StreamFile<'_>, io: &mut Io| {
+        let opened = open(settings, place, file.output, io)?;
+        let writes = settings.style.mode.writes();
+        let target = if writes { Some(target(settings, file, io)?) } else { None };
+        if settings.check && writes && file.output.is_none() {
+            return Err(Failure::failed("standard output cannot be read again (expected no --check, or a file)"));
         }
+        Ok(Unpacking { opened, target, temporaries: io.temporaries.clone() })
     };
-    if settings.check && matches!(target, Some(Output::Stream(..)) | None) && settings.mode == Mode::Decompress {
-        return Err(Failure::failed("standard output cannot be read again (expected no --check, or a file)"));
-    }
-    // Nothing is removed whose content is not known to be in its output.
-    let removes = settings.delete && matches!(target, Some(Output::File { .. }));
-    let check = (settings.check && target.is_some()) || removes;
-    let mut request = LrzUnpackRequest::new(&opened, target);
-    (request.check, request.md5, request.keep_broken) = (check, settings.hash, settings.keep_broken);
-    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
-    let (unpacked, synced) =
-        watched_and_synced(io, settings.bar(), |observer| packline::requests::lrz_unpack(request, observer));
-    let unpacked = unpacked?;
-    messages.print(settings, io, &decompressed(settings, &unpacked));
-    match place {
-        Place::File(path) if removes && !opened.archive.has_checksum() => {
-            io.warn(&format!("{}: not removed, because it has no checksum of its content", path.escaped()));
-        }
-        _ if settings.mode != Mode::Test => {
-            delete(settings, place, name.as_deref(), ReadSource { before, synced }, io)?
-        }
-        _ => {}
-    }
-    Ok(())
+    let run = |Unpacking { opened, target, temporaries }: Unpacking, observer: &mut dyn Observer| {
+        // Nothing is removed whose content is not known to be in its output.
+        let removes = settings.style.remove && matches!(target, Some(Output::File { .. }));
+        let mut request = LrzUnpackRequest::new(&opened, target);
+        request.check = (settings.check && request.target.is_some()) || removes;
+        request.md5 = settings.hash;
+        request.keep_broken = settings.keep_broken;
+        request.resources = settings.resources.clone();
+        request.temporaries = temporaries;
+        let unpacked = packline::requests::lrz_unpack(request, observer)?;
+        Ok((unpacked, opened.archive.has_checksum()))
+    };
+    let report = |file: &StreamFile<'_>, (unpacked, has_checksum): &(Unpacked, bool), io: &mut Io| {
+        print(settings, file, &decompressed(settings, unpacked), io);
+        Ok((!has_checksum).then_some("it has no checksum of its content"))
+    };
+    streams::run(&settings.style, place, io, open, run, report)
 }
 
 fn decompressed(settings: &Settings, unpacked: &Unpacked) -> String {
@@ -154,7 +162,7 @@ fn decompressed(settings: &Settings, unpacked: &Unpacked) -> String {
     if let Some(md5) = unpacked.md5.filter(|_| settings.hash || settings.check || settings.verbosity > 0) {
         lines.push(format!("MD5: {}", hex(&md5)));
     }
-    if settings.check && settings.mode == Mode::Decompress {
+    if settings.check && settings.style.mode == Mode::Decompress {
         lines.push("MD5 integrity of written file matches archive".to_string());
     }
     lines.push(format!("[OK] - {} bytes", unpacked.plain));
@@ -177,9 +185,9 @@ fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) 
         }
         Place::File(path) => path,
     };
-    match settings.mode {
-        Mode::Info if given.is_none() => info::without_password(path),
-        Mode::Info => Ok(packline::requests::lrz_open(path, given)?),
+    match settings.style.mode {
+        Mode::Describe if given.is_none() => info::without_password(path),
+        Mode::Describe => Ok(packline::requests::lrz_open(path, given)?),
         _ => open_asking(path, &settings.secret, io),
     }
 }
@@ -195,69 +203,5 @@ pub fn open_asking(path: &Path, secret: &Secret, io: &mut Io) -> Result<OpenedLr
             Ok(packline::requests::lrz_open(path, Some(&password::ask(io, false)?))?)
         }
         opened => Ok(opened?),
-    }
-}
-
-/// The output's name; none for standard output.
-fn output_of(settings: &Settings, place: &Place) -> Result<Option<PathBuf>, Failure> {
-    let output = match place {
-        Place::Stdin => settings.outfile.clone(),
-        Place::File(path) => Some(names::output_of(path, settings)?),
-    };
-    Ok(output.filter(|output| output.as_os_str() != "-"))
-}
-
-/// Stream for messages: not standard output if that is the output.
-enum MessageStream {
-    Stdout,
-    Stderr,
-}
-
-impl MessageStream {
-    /// Prints lines unless the command is silent; a reader that is gone is not a failure.
-    fn print(&mut self, settings: &Settings, io: &mut Io, text: &str) {
-        match self {
-            _ if settings.silent => {}
-            MessageStream::Stdout => drop(io.print(&format!("{text}\n"))),
-            MessageStream::Stderr => io.eprint_lines(text),
-        }
-    }
-}
-
-fn target(
-    settings: &Settings,
-    place: &Place,
-    output: Option<&Path>,
-    io: &mut Io,
-) -> Result<(Output, MessageStream), Failure> {
-    let Some(path) = output else {
-        if let Place::File(input) = place {
-            io.refuse_input(input)?;
-        }
-        if io.out_terminal && settings.mode == Mode::Compress {
-            return Err(Failure::usage("standard output is a terminal (expected --outfile, or a file or a pipe)"));
-        }
-        return Ok((io.stdout_target(), MessageStream::Stderr));
-    };
-    let mut messages = MessageStream::Stdout;
-    messages.print(settings, io, &format!("Output filename is: {}", path.escaped()));
-    Ok((Output::File { path: path.to_path_buf(), force: settings.force }, messages))
-}
-
-/// Deletes the file that was read, if that is asked for and the output is a file, which was verified.
-fn delete(
-    settings: &Settings,
-    place: &Place,
-    output: Option<&Path>,
-    source: ReadSource,
-    io: &mut Io,
-) -> Result<(), Failure> {
-    match place {
-        Place::File(path) if settings.delete && output.is_none() => {
-            io.warn(&format!("{}: not removed, because standard output cannot be read again", path.escaped()));
-            Ok(())
-        }
-        Place::File(path) if settings.delete => remove_source(path, source, io),
-        _ => Ok(()),
     }
 }

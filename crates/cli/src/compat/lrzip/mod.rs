@@ -2,7 +2,6 @@
 
 mod conf;
 mod file;
-mod names;
 mod options;
 mod settings;
 pub mod tar;
@@ -10,6 +9,8 @@ pub mod tar;
 use std::path::{Path, PathBuf};
 
 use crate::args::{Command, Compat, Invocation, wrong};
+use crate::commands::streams::{Mode, Style};
+use crate::host::files_below::files_below;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -17,7 +18,7 @@ use crate::ui::place::Place;
 use conf::Conf;
 use file::open_asking;
 use options::Options;
-use settings::{Mode, Settings};
+use settings::Settings;
 
 #[derive(Debug, clap::Args)]
 struct FileOptions {
@@ -129,15 +130,18 @@ impl FileOptions {
     fn run(self, preset: Mode, to_stdout: bool, io: &mut Io) -> Result<(), Failure> {
         let (mut settings, files) = self.settings(preset, io)?;
         if to_stdout {
-            settings.outfile.get_or_insert_with(|| PathBuf::from("-"));
+            settings.style.output.get_or_insert_with(|| PathBuf::from("-"));
+            settings.style.bar = false;
             settings.silent = true;
         }
         settings.check_files(files.len())?;
-        refuse_inputs(&settings, &files)?;
-        if files.is_empty() {
-            return file::run(&settings, &Place::Stdin, io);
+        let place = |path: PathBuf| if path.as_os_str() == "-" { Place::Stdin } else { Place::File(path) };
+        let mut places: Vec<Place> = files.into_iter().map(place).collect();
+        if places.is_empty() {
+            places.push(Place::Stdin);
         }
-        files.iter().try_for_each(|path| one(&settings, path, io))
+        settings.style.refuse_inputs(&places)?;
+        places.iter().try_for_each(|place| one(&settings, place, io))
     }
 
     fn settings(self, preset: Mode, io: &Io) -> Result<(Settings, Vec<PathBuf>), Failure> {
@@ -147,8 +151,9 @@ impl FileOptions {
         let conf = Conf::read(&io.host)?;
         let mode = self.mode().unwrap_or(preset);
         let shared = Settings::new(self.options, &conf, mode, &io.host)?;
+        let remove = mode.writes() && (self.delete || conf.delete);
         let settings = Settings {
-            delete: self.delete || conf.delete,
+            style: Style { remove, ..shared.style },
             keep_broken: self.keep_broken || conf.keep_broken,
             recursive: self.recursive,
             check: self.check || conf.check,
@@ -160,31 +165,16 @@ impl FileOptions {
 
     /// `--test` and `--info` override `--decompress`.
     fn mode(&self) -> Option<Mode> {
-        let modes = [(self.test, Mode::Test), (self.info, Mode::Info), (self.options.decompress, Mode::Decompress)];
+        let modes = [(self.test, Mode::Test), (self.info, Mode::Describe), (self.options.decompress, Mode::Decompress)];
         modes.into_iter().find_map(|(given, mode)| given.then_some(mode))
     }
 }
 
-/// Refuses an output that is one of the inputs, which may not have been read by then. Without --force no file is replaced: an output beside its
-/// file that exists is an error of that file alone.
-fn refuse_inputs(settings: &Settings, files: &[PathBuf]) -> Result<(), Failure> {
-    let replaces = settings.force || settings.outfile.is_some();
-    if !matches!(settings.mode, Mode::Compress | Mode::Decompress) || !replaces {
-        return Ok(());
-    }
-    let read: Vec<PathBuf> = files.iter().filter(|path| !file::is_skipped(settings, path)).cloned().collect();
-    // A file without an output is refused when it is processed.
-    let outputs = read.iter().filter_map(|input| names::output_of(input, settings).ok());
-    Ok(packline_runtime::all_must_differ(&read, outputs.collect::<Vec<_>>())?)
-}
-
-fn one(settings: &Settings, path: &Path, io: &mut Io) -> Result<(), Failure> {
-    if path.as_os_str() == "-" {
-        return file::run(settings, &Place::Stdin, io);
-    }
+fn one(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
+    let Place::File(path) = place else { return file::run(settings, place, io) };
     let about = std::fs::metadata(path).map_err(|cause| cannot_open(path, &cause))?;
     if !about.is_dir() {
-        return file::run(settings, &Place::File(path.to_path_buf()), io);
+        return file::run(settings, place, io);
     }
     if settings.recursive {
         return below(settings, path, io);
@@ -195,24 +185,16 @@ fn one(settings: &Settings, path: &Path, io: &mut Io) -> Result<(), Failure> {
 
 /// Each file below a directory, by name. Links are ignored; so is a file without the suffix, to decompress.
 fn below(settings: &Settings, top: &Path, io: &mut Io) -> Result<(), Failure> {
-    let mut waiting = vec![top.to_path_buf()];
-    while let Some(path) = waiting.pop() {
-        let about = std::fs::symlink_metadata(&path).map_err(|cause| cannot_open(&path, &cause))?;
-        if about.is_dir() {
-            let mut names: Vec<PathBuf> = list(&path)?;
-            names.sort_unstable_by(|one, other| other.cmp(one));
-            waiting.append(&mut names);
-        } else if about.is_file() && (settings.mode == Mode::Compress || names::has_suffix(&path, &settings.suffix)) {
+    if top.is_symlink() {
+        return Ok(());
+    }
+    for found in files_below(top) {
+        let path = found.map_err(|unreadable| cannot_open(&unreadable.directory, &unreadable.cause))?;
+        if settings.style.mode == Mode::Compress || settings.style.has_suffix(&path) {
             file::run(settings, &Place::File(path), io)?;
         }
     }
     Ok(())
-}
-
-fn list(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let entries = std::fs::read_dir(path).map_err(|cause| cannot_open(path, &cause))?;
-    let names: std::io::Result<Vec<PathBuf>> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
-    names.map_err(|cause| cannot_open(path, &cause))
 }
 
 fn cannot_open(path: &Path, cause: &std::io::Error) -> Failure {

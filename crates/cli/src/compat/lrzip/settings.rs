@@ -1,13 +1,12 @@
 //! The command line and `lrzip.conf`, joined.
 
-use std::path::PathBuf;
-
 use packline::Resources;
 use packline_lrz::{BackEnd, WindowSize, WriteOptions};
 
 use super::conf::Conf;
 use super::options::{Options, TuningOptions};
 use crate::args::wrong;
+use crate::commands::streams::{Mode, Style};
 use crate::host::Host;
 use crate::ui::failure::Failure;
 use crate::ui::password::{Secret, check};
@@ -15,27 +14,12 @@ use crate::ui::password::{Secret, check};
 /// Unit of the sizes on the command line and in `lrzip.conf`, bytes.
 const UNIT: u64 = 100 << 20;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    Compress,
-    Decompress,
-    /// Decompress without an output.
-    Test,
-    /// Describe the file.
-    Info,
-}
-
 #[derive(Debug, Clone)]
 pub struct Settings {
-    pub mode: Mode,
+    pub style: Style,
     pub options: WriteOptions,
     pub secret: Secret,
     pub resources: Resources,
-    pub outfile: Option<PathBuf>,
-    pub outdir: Option<PathBuf>,
-    pub suffix: String,
-    pub force: bool,
-    pub delete: bool,
     pub keep_broken: bool,
     pub recursive: bool,
     pub check: bool,
@@ -43,8 +27,6 @@ pub struct Settings {
     pub json: bool,
     /// 0 to 2.
     pub verbosity: u8,
-    /// No progress bar.
-    pub quiet: bool,
     /// Nothing but errors.
     pub silent: bool,
 }
@@ -59,29 +41,30 @@ impl Settings {
         let output = options.output;
         let conf_outdir = conf.outdir.clone().filter(|_| output.outfile.is_none());
         Ok(Settings {
-            mode,
+            style: Style {
+                mode,
+                suffix: output.suffix,
+                output: output.outfile,
+                directory: output.outdir.or(conf_outdir),
+                output_options: "--outfile",
+                instead_of_terminal: (mode == Mode::Compress).then_some("--outfile, or a file or a pipe"),
+                force: output.force || conf.replace,
+                compresses_again: false,
+                skips_silently: false,
+                bar: !options.quiet && !conf.quiet && !options.very_quiet,
+                remove: false,
+            },
             options: write_options(options.back_end.chosen(), &options.tuning, conf),
             secret: secret(options.encrypt.as_ref().map(|password| password.as_encoded_bytes()), conf)?,
             resources: resources(&options.tuning, conf, host),
-            outfile: output.outfile,
-            outdir: output.outdir.or(conf_outdir),
-            suffix: output.suffix,
-            force: output.force || conf.replace,
-            delete: conf.delete,
             keep_broken: conf.keep_broken,
             recursive: false,
             check: conf.check,
             hash: options.hash || conf.hash,
             json: false,
             verbosity: options.verbose.max(conf.verbosity).min(2),
-            quiet: options.quiet || conf.quiet,
             silent: options.very_quiet,
         })
-    }
-
-    /// Whether a progress bar is drawn if there is a terminal.
-    pub fn bar(&self) -> bool {
-        !self.quiet && !self.silent
     }
 
     /// Refuses options that cannot be used with this number of files.
@@ -89,11 +72,12 @@ impl Settings {
     /// # Errors
     /// [`Failure::Usage`].
     pub fn check_files(&self, files: usize) -> Result<(), Failure> {
-        let stdout = self.outfile.as_ref().is_some_and(|outfile| outfile.as_os_str() == "-");
-        if self.outfile.is_some() && files > 1 && !(stdout && self.mode == Mode::Decompress) {
+        let outfile = self.style.output.as_ref();
+        let stdout = outfile.is_some_and(|outfile| outfile.as_os_str() == "-");
+        if outfile.is_some() && files > 1 && !(stdout && self.style.mode == Mode::Decompress) {
             return Err(wrong("outfile", "several files cannot go into one"));
         }
-        if self.recursive && (self.outfile.is_some() || files == 0) {
+        if self.recursive && (outfile.is_some() || files == 0) {
             return Err(wrong("recursive", "expected directories, and no --outfile"));
         }
         Ok(())

@@ -13,8 +13,9 @@ use packline_tree::path::canonical;
 use super::conf::Conf;
 use super::open_asking;
 use super::options::Options;
-use super::settings::{Mode, Settings};
+use super::settings::Settings;
 use crate::args::{Command, Compat, Invocation, wrong};
+use crate::commands::streams::Mode;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -79,7 +80,7 @@ fn details() -> String {
 
 fn run(path: &Path, options: Options, mode: Mode, io: &mut Io) -> Result<(), Failure> {
     let settings = Settings::new(options, &Conf::read(&io.host)?, mode, &io.host)?;
-    match (mode, &settings.outfile) {
+    match (mode, &settings.style.output) {
         (Mode::Compress, _) => pack(path, &settings, io),
         (_, None) => unpack(path, &settings, io),
         (_, Some(_)) => Err(wrong("outfile", "files are unpacked into a directory (expected --outdir)")),
@@ -95,10 +96,10 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
         Secret::Ask => Some(password::ask(io, true)?),
     };
     let write = WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
-    let output = settings.outfile.clone().map_or_else(|| output_of(path, settings), Ok)?;
+    let output = settings.style.output.clone().map_or_else(|| output_of(path, settings), Ok)?;
     let stream = output.as_os_str() == "-";
     let target = match stream {
-        false => Output::File { path: output.clone(), force: settings.force },
+        false => Output::File { path: output.clone(), force: settings.style.force },
         true if io.out_terminal => {
             return Err(Failure::usage("standard output is a terminal (expected a file or a pipe)"));
         }
@@ -110,7 +111,7 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
     let mut request = PackRequest::new(source, target, lrz);
     request.resources = settings.resources.clone();
     request.temporaries = io.temporaries.clone();
-    let done = watched(io, settings.bar(), |observer| packline::requests::pack(request, observer))?;
+    let done = watched(io, settings.style.bar, |observer| packline::requests::pack(request, observer))?;
     if let (PackSummary::Lrz(written), false) = (done, settings.silent) {
         io.eprint_lines(&packed(settings, &output, &written));
     }
@@ -131,8 +132,8 @@ fn output_of(path: &Path, settings: &Settings) -> Result<PathBuf, Failure> {
     };
     let mut name = name.to_os_string();
     name.push(".tar");
-    name.push(&settings.suffix);
-    Ok(settings.outdir.as_deref().unwrap_or(Path::new(".")).join(name))
+    name.push(&settings.style.suffix);
+    Ok(settings.style.directory.as_deref().unwrap_or(Path::new(".")).join(name))
 }
 
 fn packed(settings: &Settings, output: &Path, written: &Written) -> String {
@@ -151,12 +152,12 @@ fn packed(settings: &Settings, output: &Path, written: &Written) -> String {
 // Unpacking.
 
 fn unpack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
-    let into = settings.outdir.clone().unwrap_or_else(|| PathBuf::from("."));
+    let into = settings.style.directory.clone().unwrap_or_else(|| PathBuf::from("."));
     if !into.is_dir() {
         return Err(Failure::failed(format!("{}: is not a directory (expected one that exists)", into.escaped())));
     }
     let made = into.join(name_of(path));
-    if !settings.force && made.symlink_metadata().is_ok() {
+    if !settings.style.force && made.symlink_metadata().is_ok() {
         return Err(Failure::failed(format!("{}: exists (expected --force)", made.escaped())));
     }
     let opened = open_asking(path, &settings.secret, io)?;
@@ -165,7 +166,7 @@ fn unpack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> 
     request.force = true;
     request.restore = RestoreAttributes { owners: root, destination: false, ..RestoreAttributes::ALL };
     (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
-    let counts = watched(io, settings.bar(), |observer| lrz_unpack_tree(&opened, request, into, observer))?;
+    let counts = watched(io, settings.style.bar, |observer| lrz_unpack_tree(&opened, request, into, observer))?;
     if !settings.silent {
         io.eprintln(&format!("{} entries, {} of content", counts.entries, show_bytes(counts.content_bytes)));
     }

@@ -7,6 +7,7 @@ use packline_squashfs::{Superblock, flags};
 
 use crate::args::image::place;
 use crate::args::{Command, Compat, Invocation};
+use crate::commands;
 use crate::commands::diff::{Printer, ended};
 use crate::ui::escape::escaped;
 use crate::ui::failure::Failure;
@@ -91,8 +92,8 @@ impl SqfsDiff {
             Ok(!printer.gone || extracting)
         })?;
         let mut equal = summary.differences == 0;
-        if let (true, true, Some((old, new))) = (equal, superblocks, &summary.superblocks) {
-            let lines = superblock_lines(old, new);
+        if let (true, true, Some((old, new))) = (equal, superblocks, commands::diff::superblocks(&request)) {
+            let lines = superblock_lines(&old, &new);
             equal = lines.is_empty();
             lines.iter().try_for_each(|line| printer.line(line)).map_err(Failure::printing)?;
         }

@@ -1,7 +1,8 @@
 //! An image that is read as a source, whatever it is: what is taken of it is what it decoded to, and nothing if its checksum is wrong.
 
+use packline_volume::{Reading, Request, SharedUses};
+
 use super::*;
-use crate::read::{FragmentUses, Reading, Request};
 
 /// An image as a source whose contents have all been read, as far as they can be.
 fn source(input: impl Input + 'static, options: &Options, workers: usize) -> Result<Arc<Base>, BaseError> {
@@ -14,7 +15,7 @@ fn source(input: impl Input + 'static, options: &Options, workers: usize) -> Res
         Node::File(file) => Some(Ok(Request { tag: (), file: Some(file), weight: 0 })),
         _ => None,
     });
-    let mut reading = Reading::new(&image, Box::new(files), FragmentUses::new(), &reading)?;
+    let mut reading = Reading::new(&image, Box::new(files), SharedUses::new(), &reading)?;
     while let Ok(Some(_)) = reading.next_event() {}
     Ok(base)
 }

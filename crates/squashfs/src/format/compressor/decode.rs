@@ -229,6 +229,8 @@ fn fault(what: String, expected: &str) -> ReadError {
 
 #[cfg(test)]
 mod tests {
+    use packline_runtime::TaskError;
+
     use super::*;
     use crate::format::compressor::{compressor_id, options_block};
     use crate::format::superblock::tests::sound;
@@ -239,7 +241,7 @@ mod tests {
         let read = |at: u64, buffer: &mut [u8]| {
             let at = (at - SUPERBLOCK_BYTES) as usize;
             let bytes = block.get(at..at + buffer.len());
-            buffer.copy_from_slice(bytes.ok_or_else(|| ReadError::Internal("read past the block".into()))?);
+            buffer.copy_from_slice(bytes.ok_or_else(|| ReadError::internal("read past the block".into()))?);
             Ok(())
         };
         codec(&superblock, read).map(|codec| codec.to_string()).map_err(|fault| fault.to_string())
@@ -270,7 +272,7 @@ mod tests {
 
     #[test]
     fn an_image_without_options_has_the_defaults() {
-        let nothing = |_: u64, _: &mut [u8]| Err(ReadError::Internal("nothing is to be read".into()));
+        let nothing = |_: u64, _: &mut [u8]| Err(ReadError::internal("nothing is to be read".into()));
         for (compressor, name) in [(1, "gzip"), (2, "lzma"), (3, "lzo"), (4, "xz"), (5, "lz4"), (6, "zstd")] {
             let superblock = Superblock { compressor, flags: 0, ..sound() };
             assert_eq!(codec(&superblock, nothing).unwrap().to_string(), name);

@@ -2,6 +2,7 @@
 //!
 //! SquashFS 4.0; the parent module describes the layout where it is encoded.
 
+use crate::read::inode::node_type;
 use crate::read::metadata::{Area, Cursor, MetaPlace, Store};
 use crate::read::{DirData, InodeRef, NodeType, ReadError};
 use packline_codec::METADATA_BLOCK_SIZE;
@@ -118,7 +119,7 @@ impl Listing {
         if usize::from(offset) >= METADATA_BLOCK_SIZE {
             return Err(fault(place, format!("directory entry with inode offset {offset}"), "less than 8192"));
         }
-        let found = NodeType::of(kind);
+        let found = node_type(kind);
         let kind = found.ok_or_else(|| fault(place, format!("directory entry of type {kind}"), "1 to 7"))?;
         let inode = InodeRef(u64::from(self.run.block) << 16 | u64::from(offset));
         let number = self.run.base.wrapping_add_signed(i32::from(delta.cast_signed()));

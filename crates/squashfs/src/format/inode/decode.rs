@@ -10,6 +10,7 @@ use crate::TailPlace;
 use crate::format::inode::{EXTENDED, NO_FRAGMENT, NO_XATTR, UNSTORED};
 use crate::format::superblock::Superblock;
 use crate::format::tables::decode::Tables;
+use crate::read::inode::node_type;
 use crate::read::metadata::{Cursor, MetaPlace};
 use crate::read::{DirData, FileData, Inode, InodeRef, Node, NodeType, ReadError};
 
@@ -62,7 +63,7 @@ struct Decoder<'d> {
 impl Decoder<'_> {
     fn inode(mut self, kind: u16, at: InodeRef) -> Result<Inode, ReadError> {
         let extended = kind > EXTENDED;
-        let Some(basic) = NodeType::of(if extended { kind - EXTENDED } else { kind }) else {
+        let Some(basic) = node_type(if extended { kind - EXTENDED } else { kind }) else {
             return Err(self.fault(format!("inode of type {kind}"), "1 to 14"));
         };
         let head = self.head(extended)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use packline::{Observer, Progress, Resources, RestoreAttributes, Selection};
 use packline_image::{Error, OpenedImage, SelectedWalk, UnpackCounts, UnpackRequest, unpack};
 use packline_runtime::escape::Escape;
-use packline_squashfs::read::Node;
+use packline_volume::Node;
 
 use super::Unsquashfs;
 use crate::ui::failure::Failure;
@@ -61,7 +61,7 @@ impl Unsquashfs {
 fn planned(image: &OpenedImage, selection: &Selection, workers: usize) -> Result<String, Failure> {
     let block_size = u64::from(image.image.superblock().block_size);
     let (mut inodes, mut blocks, mut shared) = (0u64, 0u64, BTreeSet::new());
-    for visit in SelectedWalk::new(&image.image, selection) {
+    for visit in SelectedWalk::new(&image.volume, selection) {
         // The extraction reports an error of it.
         let Ok(visit) = visit else { continue };
         inodes += u64::from(!matches!(visit.inode.node, Node::Directory(_)));

@@ -5,7 +5,8 @@ use std::path::Path;
 use packline::Selection;
 use packline_image::{OpenedImage, SelectedWalk};
 use packline_squashfs::device_number;
-use packline_squashfs::read::{Inode, Node, Visit};
+use packline_squashfs::read::DirData;
+use packline_volume::{Inode, Node, Visit};
 
 use crate::commands::list::size;
 use crate::host::names::Names;
@@ -44,7 +45,7 @@ pub struct Long {
 /// # Errors
 /// Those of reading the image and of printing.
 pub fn print(image: &OpenedImage, selection: &Selection, form: &Form<'_>, io: &mut Io) -> Result<(), Failure> {
-    for visit in SelectedWalk::new(&image.image, selection) {
+    for visit in SelectedWalk::new(&image.volume, selection) {
         let visit = visit.map_err(|(path, cause)| image.fault_at(&path, cause))?;
         if !(form.concise && has_entries(&visit.inode.node)) {
             io.print_names(&form.line(&visit)).map_err(Failure::printing)?;
@@ -54,7 +55,7 @@ pub fn print(image: &OpenedImage, selection: &Selection, form: &Form<'_>, io: &m
 }
 
 fn has_entries(node: &Node) -> bool {
-    matches!(node, Node::Directory(directory) if directory.length > 0)
+    matches!(node, Node::Directory(directory) if DirData::of(directory).length > 0)
 }
 
 impl Form<'_> {

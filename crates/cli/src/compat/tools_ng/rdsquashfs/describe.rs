@@ -2,8 +2,8 @@
 
 use packline::Selection;
 use packline_image::{Omit, OpenedImage, SelectedWalk};
-use packline_squashfs::read::{Node, Visit};
 use packline_tree::Device;
+use packline_volume::{Node, Visit};
 
 use crate::ui::escape::{Escape, escaped};
 use crate::ui::failure::Failure;
@@ -15,7 +15,7 @@ use crate::ui::io::Io;
 /// [`Failure::Failed`] for a name that cannot be written on a line; those of reading and printing.
 pub fn describe(image: &OpenedImage, omit: Omit, prefix: Option<&[u8]>, io: &mut Io) -> Result<(), Failure> {
     let selection = Selection { omit, ..Selection::all() };
-    for visit in SelectedWalk::new(&image.image, &selection) {
+    for visit in SelectedWalk::new(&image.volume, &selection) {
         let visit = visit.map_err(|(path, cause)| image.fault_at(&path, cause))?;
         if !visit.path.is_empty() {
             let line = line(&visit, prefix).map_err(|what| {

@@ -82,7 +82,7 @@ pub fn list(image: &OpenedImage, path: &[u8], omit: Omit, io: &mut Io) -> Result
 /// Whether nothing is below a directory that is not left out.
 fn is_empty(image: &OpenedImage, at: InodeRef, path: &[u8], omit: Omit) -> Result<bool, Failure> {
     let selection = Selection { omit, ..Selection::all() };
-    match SelectedWalk::below(&image.image, at, &selection).next() {
+    match SelectedWalk::below(&image.volume, at, &selection).next() {
         None => Ok(true),
         Some(Ok(_)) => Ok(false),
         Some(Err((_, cause))) => Err(image.fault_at(path, cause).into()),

@@ -1,0 +1,183 @@
+//! How the commands for compressed files treat each of their files: name, open, run, report, remove.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use packline::{Observer, Output};
+
+use crate::ui::elapsed::Started;
+use crate::ui::escape::Escape;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::{ReadSource, remove_source, watched_and_synced};
+use crate::ui::place::Place;
+
+/// The operation on files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Compress,
+    Decompress,
+    /// Decompress to nowhere.
+    Test,
+    /// Print what is in the files.
+    Describe,
+}
+
+impl Mode {
+    /// Whether it has outputs.
+    pub fn writes(self) -> bool {
+        matches!(self, Mode::Compress | Mode::Decompress)
+    }
+}
+
+/// What differs between the commands.
+#[derive(Debug, Clone)]
+pub struct Style {
+    pub mode: Mode,
+    /// The end of the names of compressed files.
+    pub suffix: String,
+    /// The output that an option names; `-` is standard output.
+    pub output: Option<PathBuf>,
+    /// The directory of outputs that no option names; `None` for the directory of each file.
+    pub directory: Option<PathBuf>,
+    /// The options that name an output, for messages.
+    pub output_options: &'static str,
+    /// What is expected in place of a terminal; `None` where the output may go to a terminal.
+    pub instead_of_terminal: Option<&'static str>,
+    /// Replace existing files.
+    pub force: bool,
+    /// Compress a file whose name has the suffix already.
+    pub compresses_again: bool,
+    /// Say nothing about a file that is skipped for its suffix.
+    pub skips_silently: bool,
+    /// Draw a progress bar if there is a terminal.
+    pub bar: bool,
+    /// Remove each file once its output is verified.
+    pub remove: bool,
+}
+
+/// A file whose turn has come.
+pub struct StreamFile<'f> {
+    pub place: &'f Place,
+    /// `None` for standard output, and in a mode without outputs.
+    pub output: Option<&'f Path>,
+    pub started: Started,
+}
+
+/// Treats one file: `open` makes the request, `run` is the work, and `report` returns why the file is not removed after all, if there is a
+/// reason.
+///
+/// # Errors
+/// Those of the steps; a name without the suffix; a file that changed while it was read, and so is not removed.
+pub fn run<Request, Done>(
+    style: &Style,
+    place: &Place,
+    io: &mut Io,
+    open: impl FnOnce(&StreamFile<'_>, &mut Io) -> Result<Request, Failure>,
+    run: impl FnOnce(Request, &mut dyn Observer) -> Result<Done, packline::Error>,
+    report: impl FnOnce(&StreamFile<'_>, &Done, &mut Io) -> Result<Option<&'static str>, Failure>,
+) -> Result<(), Failure> {
+    if let Place::File(path) = place
+        && style.is_skipped(path)
+    {
+        if !style.skips_silently {
+            io.eprintln(&format!("{}: already has the suffix {}, skipped", path.escaped(), style.suffix));
+        }
+        return Ok(());
+    }
+    let output = style.output_of(place)?;
+    let file = StreamFile { place, output: output.as_deref(), started: Started::now(&io.host) };
+    let before = place.stamp();
+    let request = open(&file, io)?;
+    let (done, synced) = watched_and_synced(io, style.bar, |observer| run(request, observer));
+    let kept = report(&file, &done?, io)?;
+    let Place::File(path) = place else { return Ok(()) };
+    if !style.remove {
+        return Ok(());
+    }
+    let no_file = file.output.is_none().then_some("standard output cannot be read again");
+    match no_file.or(kept) {
+        Some(reason) => io.warn(&format!("{}: not removed, because {reason}", path.escaped())),
+        None => remove_source(path, ReadSource { before, synced }, io)?,
+    }
+    Ok(())
+}
+
+impl Style {
+    /// Whether a name ends in the suffix, and is more than that.
+    pub fn has_suffix(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().as_bytes();
+        name.len() > self.suffix.len() && name.ends_with(self.suffix.as_bytes())
+    }
+
+    /// Whether a file is not compressed because it has the suffix already.
+    fn is_skipped(&self, path: &Path) -> bool {
+        let compresses = self.mode == Mode::Compress && !self.compresses_again && self.output.is_none();
+        compresses && self.has_suffix(path)
+    }
+
+    /// The output of a file; `None` for standard output, and in a mode without outputs.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] for a file to decompress whose name does not end in the suffix.
+    pub fn output_of(&self, place: &Place) -> Result<Option<PathBuf>, Failure> {
+        let output = match (&self.output, place) {
+            _ if !self.mode.writes() => None,
+            (Some(output), _) => Some(output.clone()),
+            (None, Place::File(path)) => Some(self.output_beside(path)?),
+            (None, Place::Stdin) => None,
+        };
+        Ok(output.filter(|output| output.as_os_str() != "-"))
+    }
+
+    fn output_beside(&self, path: &Path) -> Result<PathBuf, Failure> {
+        let name = path.file_name().unwrap_or_default().as_bytes();
+        let name = if self.mode == Mode::Compress {
+            [name, self.suffix.as_bytes()].concat()
+        } else if self.has_suffix(path) {
+            name[..name.len() - self.suffix.len()].to_vec()
+        } else {
+            let (suffix, options) = (&self.suffix, self.output_options);
+            let what = format!("its name does not end in '{suffix}' (expected that, or {options})");
+            return Err(Failure::failed(format!("{}: {what}", path.escaped())));
+        };
+        let name = OsStr::from_bytes(&name);
+        Ok(self.directory.as_ref().map_or_else(|| path.with_file_name(name), |directory| directory.join(name)))
+    }
+
+    /// Refuses an output that is one of the inputs, which may not have been read by then. Without `--force` no file is replaced: an output
+    /// that exists is an error of its file alone.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`].
+    pub fn refuse_inputs(&self, places: &[Place]) -> Result<(), Failure> {
+        let replaces = self.force || self.output.is_some();
+        if !self.mode.writes() || !replaces {
+            return Ok(());
+        }
+        let is_read = |place: &&Place| matches!(place, Place::File(path) if !self.is_skipped(path));
+        let read = places.iter().filter(is_read);
+        // A file without an output is refused when its turn comes.
+        let outputs = read.clone().filter_map(|place| self.output_of(place).ok().flatten());
+        let inputs: Vec<PathBuf> = read.map(|place| place.display_path().to_path_buf()).collect();
+        Ok(packline_runtime::all_must_differ(&inputs, outputs)?)
+    }
+
+    /// Where the output of a file goes.
+    ///
+    /// # Errors
+    /// Standard output is a terminal, or the file itself.
+    pub fn target(&self, file: &StreamFile<'_>, io: &mut Io) -> Result<Output, Failure> {
+        if let Some(path) = file.output {
+            return Ok(Output::File { path: path.to_path_buf(), force: self.force });
+        }
+        if let Place::File(input) = file.place {
+            io.refuse_input(input)?;
+        }
+        if let Some(expected) = self.instead_of_terminal.filter(|_| io.out_terminal) {
+            return Err(Failure::usage(format!("standard output is a terminal (expected {expected})")));
+        }
+        Ok(io.stdout_target())
+    }
+}

@@ -1,0 +1,99 @@
+//! Use counts of shared units needed by several windows, and the position of spilled ones.
+//!
+//! A tree that fits into one window needs none. When a window is full before the tree ends, the rest of the tree is walked once in advance
+//! to count the pieces of each shared unit. A unit is then decoded for the first window that needs it and spilled ([`Scratch`]) if
+//! later files need it too, which read only their own bytes of it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use packline_volume::{Node, Scratch, SharedVolume, SpilledBlock, Visit};
+
+/// Memory of a counted unit, bytes, rounded up: map entry, store and position.
+const UNIT_BYTES: usize = 160;
+
+/// Position of a spilled unit; empty before, and if spilling failed.
+pub type Store = OnceLock<SpilledBlock>;
+
+/// Remaining uses of shared units.
+#[derive(Debug)]
+pub struct UnitUseCounts {
+    volume: SharedVolume,
+    scratch: Arc<Scratch>,
+    /// Maximum number of counted units; others are decoded again.
+    most: usize,
+    /// `None` before the rest of the tree has been walked.
+    units: Option<BTreeMap<u32, Needed>>,
+}
+
+#[derive(Debug, Default)]
+struct Needed {
+    /// Remaining files.
+    files: u32,
+    store: Option<Arc<Store>>,
+}
+
+/// Where a unit that several windows need is spilled.
+#[derive(Debug, Clone)]
+pub struct Spilled {
+    /// Where it is or will be spilled.
+    pub store: Arc<Store>,
+    /// Where to spill it; `None` if no later file needs it.
+    pub scratch: Option<Arc<Scratch>>,
+}
+
+impl UnitUseCounts {
+    /// Nothing is counted yet. Uses at most `memory` bytes.
+    pub fn new(scratch: Arc<Scratch>, volume: &SharedVolume, memory: usize) -> UnitUseCounts {
+        let all = usize::try_from(volume.facts().shared_units).unwrap_or(usize::MAX);
+        let most = (memory / UNIT_BYTES).min(all);
+        UnitUseCounts { volume: SharedVolume::clone(volume), scratch, most, units: None }
+    }
+
+    /// Upper bound of its memory, bytes.
+    pub fn memory(&self) -> usize {
+        self.most * UNIT_BYTES
+    }
+
+    /// Counts the remaining files, once.
+    pub fn count(&mut self, rest: impl Iterator<Item = Visit>) {
+        if self.units.is_some() {
+            return;
+        }
+        let mut units = BTreeMap::<u32, Needed>::new();
+        for unit in rest.filter_map(|visit| unit_of(&self.volume, &visit)) {
+            if units.len() < self.most || units.contains_key(&unit) {
+                let needed = units.entry(unit).or_default();
+                needed.files = needed.files.saturating_add(1);
+            }
+        }
+        self.units = Some(units);
+    }
+
+    /// A counted file has been reached.
+    pub fn meet(&mut self, visit: &Visit) {
+        let Some(units) = &mut self.units else { return };
+        if let Some(needed) = unit_of(&self.volume, visit).and_then(|unit| units.get_mut(&unit)) {
+            needed.files = needed.files.saturating_sub(1);
+        }
+    }
+
+    /// Registers that a window needs this unit.
+    pub fn share(&mut self, unit: u32) -> Option<Spilled> {
+        let units = self.units.as_mut()?;
+        let needed = units.get_mut(&unit)?;
+        if needed.files == 0 {
+            let store = units.remove(&unit)?.store?;
+            return Some(Spilled { store, scratch: None });
+        }
+        let store = Arc::clone(needed.store.get_or_insert_default());
+        Some(Spilled { store, scratch: Some(Arc::clone(&self.scratch)) })
+    }
+}
+
+fn unit_of(volume: &SharedVolume, visit: &Visit) -> Option<u32> {
+    match &visit.inode.node {
+        Node::File(file) => volume.content_place(file).tail.map(|tail| tail.unit),
+        _ => None,
+    }
+}

@@ -1,0 +1,43 @@
+//! Errors of reading an image.
+
+use std::sync::Arc;
+
+use packline_runtime::{FormatFault, Unsupported, WorkFault};
+
+/// Why an image, or a part of it, could not be read. Offsets count from the first byte of the image.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ReadError {
+    /// The image breaks a rule of the format.
+    #[error(transparent)]
+    Corrupt(#[from] FormatFault),
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// A system call failed.
+    #[error("cannot read at byte {offset}: {cause}")]
+    Input {
+        /// Offset, bytes.
+        offset: u64,
+        #[source]
+        cause: Arc<std::io::Error>,
+    },
+    /// Cancelled, or a bug in this program.
+    #[error(transparent)]
+    Work(#[from] WorkFault),
+}
+
+impl ReadError {
+    /// The image breaks a rule at `offset`.
+    pub fn corrupt(offset: u64, what: impl Into<String>, expected: impl Into<String>) -> ReadError {
+        FormatFault::new(offset, what, expected).into()
+    }
+
+    /// The image uses something that is not supported.
+    pub fn unsupported(what: impl Into<String>, expected: impl Into<String>) -> ReadError {
+        Unsupported::new(what, expected).into()
+    }
+
+    /// The system refused to read at `offset`.
+    pub fn input(offset: u64, cause: std::io::Error) -> ReadError {
+        ReadError::Input { offset, cause: Arc::new(cause) }
+    }
+}

@@ -1,0 +1,41 @@
+//! What a read-only file system image is, whatever its container: a tree of nodes ([`Inode`]), directory entries, extended attributes, and
+//! contents.
+//!
+//! A container implements [`Volume`]. The content of a file is a sequence of pieces ([`Piece`]): holes, and ranges of units. A [`Unit`] is
+//! whatever is decoded at once. Some units have content of one file, others (shared ones) of many.
+//!
+//! What works for every container is here, once: [`Walk`] visits a tree without recursion, each directory once; [`Reading`] decodes ahead
+//! on workers and returns contents in the order of the requests; [`Files`] serves any offset from any thread, for mounts.
+//!
+//! [`Reading`] decodes a shared unit at its first use and keeps it until its last, which a first pass determines ([`SharedUses`]). If not
+//! all fit into memory, the unit needed last is evicted: written, decoded, to an unnamed temporary file ([`Scratch`]), from which later
+//! files read their bytes. That file is bounded by 64 times the size of the image (or 64 MiB). Where it cannot be made, written or read,
+//! the unit is decoded again.
+
+mod buffer;
+mod entries;
+mod error;
+mod node;
+mod random;
+mod reading;
+mod scratch;
+mod unit;
+mod volume;
+mod walk;
+
+pub use buffer::{Buffer, Pool};
+pub use entries::{DirEntry, Entries, Listed, Listing};
+pub use error::ReadError;
+pub use node::{Directory, FileData, Inode, Node, NodeId, NodeType, Place};
+pub use random::{Files, OpenFile, RandomSettings};
+pub use reading::{Chunk, DecodedBlocks, Event, ReadSettings, Reading, Request, SharedCounts, SharedUses};
+pub use scratch::{Scratch, SpilledBlock};
+pub use unit::{Missing, PLAIN, Piece, Pieces, SharedPlace, Unit, UnitDecoder, check_length};
+pub use volume::{CheckScope, ContentPlace, Facts, InodeReader, SharedVolume, ToVolume, Volume};
+pub use walk::{MOST_DIRECTORIES, Visit, Walk};
+
+/// Spreads a number over all bits (Fibonacci hashing, Knuth, The Art of Computer Programming 3, section 6.4).
+pub fn spread(number: u64) -> u64 {
+    let product = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    product ^ product >> 29
+}

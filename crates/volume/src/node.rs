@@ -1,0 +1,90 @@
+//! Nodes of a tree.
+
+use packline_tree::{Device, Meta};
+
+/// Identifies a node in its volume: two names with the same id are one file. Numbers of inodes may repeat in a hostile image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u64);
+
+/// Basic type, also used in directory entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeType {
+    Directory,
+    File,
+    Symlink,
+    BlockDevice,
+    CharDevice,
+    Fifo,
+    Socket,
+}
+
+/// A position that only the container understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place(pub [u64; 5]);
+
+#[derive(Debug, Clone)]
+pub struct Inode {
+    pub at: NodeId,
+    /// Permissions (12 bits), owner, group, time.
+    pub meta: Meta,
+    /// Nanoseconds of the time after its whole seconds, below 1,000,000,000.
+    pub nanoseconds: u32,
+    /// Number as `stat` shows it.
+    pub number: u64,
+    /// Number of names in the inode.
+    pub links: u32,
+    /// Identifies its set of extended attributes: nodes with the same id have the same set. `None` if it has none.
+    pub xattr: Option<u64>,
+    /// Whether it has the larger of two forms that the container gives its inodes.
+    pub extended: bool,
+    /// Type and type-specific data.
+    pub node: Node,
+}
+
+/// Type-specific part of an inode.
+#[derive(Debug, Clone)]
+pub enum Node {
+    Directory(Directory),
+    File(FileData),
+    /// A symbolic link: its target, 1 to 65,535 bytes without NUL.
+    Symlink(Vec<u8>),
+    BlockDevice(Device),
+    CharDevice(Device),
+    Fifo,
+    Socket,
+}
+
+/// A directory's listing, which is read on demand.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    /// Size as `stat` shows it, bytes.
+    pub size: u64,
+    /// Number of the parent's inode, if the directory says it.
+    pub parent: Option<u64>,
+    pub place: Place,
+}
+
+/// A regular file's content, whose pieces are read on demand.
+#[derive(Debug, Clone)]
+pub struct FileData {
+    /// Size in bytes, holes included.
+    pub size: u64,
+    /// Bytes in holes, by the inode (informational).
+    pub sparse: u64,
+    pub place: Place,
+}
+
+impl Inode {
+    /// Its basic type.
+    pub fn node_type(&self) -> NodeType {
+        match self.node {
+            Node::Directory(_) => NodeType::Directory,
+            Node::File(_) => NodeType::File,
+            Node::Symlink(_) => NodeType::Symlink,
+            Node::BlockDevice(_) => NodeType::BlockDevice,
+            Node::CharDevice(_) => NodeType::CharDevice,
+            Node::Fifo => NodeType::Fifo,
+            Node::Socket => NodeType::Socket,
+        }
+    }
+}

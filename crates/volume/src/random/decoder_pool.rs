@@ -1,0 +1,83 @@
+//! Decoders and buffers for blocks, reused by all threads.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use packline_codec::{SlabBuffer, Slabs};
+use packline_runtime::TaskError;
+
+use super::cache::Wanted;
+use crate::{ReadError, SharedVolume, UnitDecoder, check_length};
+
+/// Locks. A panic elsewhere leaves what these locks guard in a consistent state.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) enum Decoded {
+    /// A buffer, which returns to its pool when dropped, and the bytes used in it.
+    Large(SlabBuffer, usize),
+    /// A copy of a small block, so that it does not occupy a large buffer.
+    Small(Vec<u8>),
+}
+
+impl Decoded {
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Decoded::Large(buffer, length) => &buffer[..*length],
+            Decoded::Small(bytes) => bytes,
+        }
+    }
+
+    /// Bytes of memory it takes.
+    pub(super) fn cost(&self) -> usize {
+        match self {
+            Decoded::Large(buffer, _) => buffer.len(),
+            Decoded::Small(bytes) => bytes.capacity(),
+        }
+    }
+}
+
+/// Decoders and buffers of one volume.
+pub(super) struct DecoderPool {
+    volume: SharedVolume,
+    decoders: Mutex<Vec<Box<dyn UnitDecoder>>>,
+    buffers: Arc<Slabs>,
+    /// Blocks decoded so far; read by tests.
+    pub(super) decoded: AtomicU64,
+}
+
+impl DecoderPool {
+    /// Makes one decoder, to report an error early; others are made on demand.
+    pub(super) fn new(volume: &SharedVolume, buffers: Arc<Slabs>) -> Result<DecoderPool, ReadError> {
+        Ok(DecoderPool {
+            volume: SharedVolume::clone(volume),
+            decoders: Mutex::new(vec![volume.decoder()?]),
+            buffers,
+            decoded: AtomicU64::new(0),
+        })
+    }
+
+    pub(super) fn decode(&self, wanted: Wanted) -> Result<Decoded, ReadError> {
+        self.decoded.fetch_add(1, Ordering::Relaxed);
+        let idle = lock(&self.decoders).pop();
+        let mut decoder = idle.map_or_else(|| self.volume.decoder(), Ok)?;
+        let outcome = self.make(decoder.as_mut(), wanted);
+        lock(&self.decoders).push(decoder);
+        outcome
+    }
+
+    fn make(&self, decoder: &mut dyn UnitDecoder, wanted: Wanted) -> Result<Decoded, ReadError> {
+        let buffer = self.buffers.take();
+        let mut buffer = buffer.map_err(|cause| ReadError::internal(format!("no memory for a block: {cause}")))?;
+        let most = wanted.unit.length as usize;
+        let length = decoder.decode(wanted.unit, &mut buffer[..most])?;
+        if wanted.exact {
+            check_length(wanted.unit, length, most)?;
+        }
+        if length > buffer.len() / 2 {
+            return Ok(Decoded::Large(buffer, length));
+        }
+        Ok(Decoded::Small(buffer[..length].to_vec()))
+    }
+}

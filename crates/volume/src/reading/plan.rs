@@ -1,0 +1,284 @@
+//! The plan: requests become steps to return in order, and jobs for units to decode.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use packline_engine::{Budget, Permit};
+
+use super::shared_cache::{Dropped, SharedCache};
+use super::slot::Slot;
+use super::tail::Tail;
+use super::work::{Job, Wanted};
+use super::{ReadSettings, Request, SharedUses};
+use crate::{Missing, Piece, Pieces, Pool, ReadError, Scratch, SharedPlace, SharedVolume, Unit};
+
+/// Decoded bytes of small units per job.
+const RUN_BYTES: usize = 256 << 10;
+/// Maximum number of units per job.
+const RUN_UNITS: usize = 256;
+/// Maximum number of holes joined in one step.
+const HOLES_AT_ONCE: usize = 4096;
+/// Memory of a job besides the bytes it decodes.
+const JOB_OVERHEAD: usize = 512;
+/// Memory of a step, with its tag.
+const STEP_BYTES: usize = 512;
+/// Minimum number of steps planned ahead.
+const STEPS_LEAST: usize = 64;
+
+pub(super) type Requests<'r, T> = Box<dyn Iterator<Item = Result<Request<T>, ReadError>> + 'r>;
+
+/// One result to return.
+pub(super) enum Step<T> {
+    Begin {
+        tag: T,
+        /// For the tag's data.
+        _permit: Permit,
+    },
+    Hole(u64),
+    Failed {
+        length: u64,
+        error: ReadError,
+    },
+    /// The requests failed here.
+    Refused(ReadError),
+    /// Consecutive own units of one file, from a run.
+    Units {
+        run: Rc<Slot>,
+        pieces: Range<usize>,
+    },
+    /// A piece of a shared unit.
+    Tail(Tail),
+}
+
+/// A job and the destination of its result.
+pub(super) type Order = (Job, Rc<Slot>);
+
+/// Units collected for one job.
+struct Run {
+    slot: Rc<Slot>,
+    units: Vec<Wanted>,
+    bytes: usize,
+    stored: usize,
+    permit: Permit,
+}
+
+/// Plans ahead. Each call of [`Plan::advance`] plans a little, and uses at most one [`Plan::job_bytes`] of memory.
+pub(super) struct Plan<'r, T> {
+    pub(super) volume: SharedVolume,
+    requests: Requests<'r, T>,
+    cache: SharedCache,
+    pub(super) scratch: Arc<Scratch>,
+    pub(super) budget: Budget,
+    pub(super) steps: VecDeque<Step<T>>,
+    /// The pieces of the current file that are not planned yet.
+    present: Option<Box<dyn Pieces>>,
+    run: Option<Run>,
+    /// Memory reserved for the next job.
+    spare: Permit,
+    run_limit: usize,
+    runs: Arc<Pool>,
+    shared: Arc<Pool>,
+    /// Shared units submitted for decoding.
+    pub(super) decoded: u64,
+    ended: bool,
+}
+
+impl<'r, T> Plan<'r, T> {
+    pub(super) fn new(
+        volume: &SharedVolume,
+        requests: Requests<'r, T>,
+        uses: SharedUses,
+        settings: &ReadSettings,
+    ) -> Self {
+        let facts = volume.facts();
+        let largest = facts.largest_unit as usize;
+        let window = settings.engine.budget;
+        let run_limit = RUN_BYTES.min(window / 16).max(largest);
+        let runs = Pool::new(run_limit, window / 2);
+        let one_size = run_limit == largest;
+        let shared = if one_size { Arc::clone(&runs) } else { Pool::new(largest, window / 2) };
+        let scratch = Scratch::new(settings.scratch.clone(), facts);
+        Plan {
+            volume: SharedVolume::clone(volume),
+            requests,
+            cache: SharedCache::new(settings.shared, largest, uses, Arc::clone(&scratch)),
+            scratch,
+            budget: Budget::new(window),
+            steps: VecDeque::new(),
+            present: None,
+            run: None,
+            spare: Permit::detached(0),
+            run_limit,
+            runs,
+            shared,
+            decoded: 0,
+            ended: false,
+        }
+    }
+
+    /// Whether everything is planned.
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Memory of the largest job, bytes.
+    fn job_bytes(&self) -> usize {
+        self.run_limit + JOB_OVERHEAD
+    }
+
+    /// Whether there is memory to plan ahead; takes it.
+    pub(super) fn has_space(&mut self) -> bool {
+        let most = (self.budget.limit() / 4 / STEP_BYTES).max(STEPS_LEAST);
+        if self.steps.len() >= most || self.budget.used() > self.budget.limit() {
+            return false;
+        }
+        let missing = self.job_bytes().saturating_sub(self.spare.bytes());
+        if missing > 0 {
+            let Some(more) = self.budget.try_take(missing) else { return false };
+            self.spare.merge(more);
+        }
+        true
+    }
+
+    /// Takes memory for a job even above the limit: without a job in flight nothing would continue.
+    pub(super) fn force_space(&mut self) {
+        let missing = self.job_bytes().saturating_sub(self.spare.bytes());
+        self.spare.merge(self.budget.take(missing));
+    }
+
+    /// Plans the next unit, holes, missing content or request; returns a job if that completed one.
+    pub(super) fn advance(&mut self) -> Option<Order> {
+        let Some(mut present) = self.present.take() else {
+            self.begin_next();
+            return None;
+        };
+        let mut order = None;
+        for _ in 0..HOLES_AT_ONCE {
+            match present.next_piece() {
+                Some(Ok(Piece::Hole { length })) => self.hole(length),
+                Some(Ok(Piece::Own { unit, start, length })) => {
+                    order = self.own(unit, start as usize..(start + length) as usize);
+                    break;
+                }
+                Some(Ok(Piece::Shared { place, length })) => {
+                    order = self.shared(place, length as usize);
+                    break;
+                }
+                Some(Err(Missing { length, error })) => {
+                    self.steps.push_back(Step::Failed { length, error });
+                    break;
+                }
+                None => return None,
+            }
+        }
+        self.present = Some(present);
+        order
+    }
+
+    fn begin_next(&mut self) {
+        match self.requests.next() {
+            None => self.ended = true,
+            Some(Err(error)) => self.steps.push_back(Step::Refused(error)),
+            Some(Ok(request)) => {
+                let permit = self.budget.take(request.weight);
+                self.steps.push_back(Step::Begin { tag: request.tag, _permit: permit });
+                self.present = request.file.map(|file| self.volume.pieces(&file, 0));
+            }
+        }
+    }
+
+    fn hole(&mut self, length: u64) {
+        match self.steps.back_mut() {
+            Some(Step::Hole(before)) => *before += length,
+            _ => self.steps.push_back(Step::Hole(length)),
+        }
+    }
+
+    /// Adds a part of an own unit to the run, or starts the next one.
+    fn own(&mut self, unit: Unit, part: Range<usize>) -> Option<Order> {
+        let length = unit.length as usize;
+        let full = self.run.as_ref().is_some_and(|run| !run.takes(length, unit.stored as usize, self.run_limit));
+        let order = if full { self.close_run() } else { None };
+        let (bytes, spare) = (self.run_limit + JOB_OVERHEAD, &mut self.spare);
+        let run = self.run.get_or_insert_with(|| Run::new(spare.split(bytes)));
+        let range = run.bytes..run.bytes + length;
+        run.units.push(Wanted { unit, range, part: Some(part) });
+        run.bytes += length;
+        run.stored += unit.stored as usize;
+        let (slot, number) = (Rc::clone(&run.slot), run.units.len() - 1);
+        match self.steps.back_mut() {
+            Some(Step::Units { run, pieces }) if Rc::ptr_eq(run, &slot) => pieces.end = number + 1,
+            _ => self.steps.push_back(Step::Units { run: slot, pieces: number..number + 1 }),
+        }
+        order
+    }
+
+    /// Submits the current run.
+    pub(super) fn close_run(&mut self) -> Option<Order> {
+        let run = self.run.take()?;
+        Some((Job { units: run.units, permit: run.permit, pool: Arc::clone(&self.runs) }, run.slot))
+    }
+
+    /// Whether `slot` is that of the current run.
+    pub(super) fn is_open(&self, slot: &Rc<Slot>) -> bool {
+        self.run.as_ref().is_some_and(|run| Rc::ptr_eq(&run.slot, slot))
+    }
+
+    fn shared(&mut self, place: SharedPlace, length: usize) -> Option<Order> {
+        let unit = self.volume.shared_unit(place.unit);
+        // A use of a unit that the image does not have counts too, as it did in the first pass.
+        let taken = self.cache.take(place.unit, unit.as_ref().ok().copied());
+        for dropped in taken.dropped {
+            self.drop_unit(dropped);
+        }
+        match unit {
+            Err(error) => {
+                self.steps.push_back(Step::Failed { length: length as u64, error });
+                None
+            }
+            Ok(unit) => {
+                let slot = Rc::clone(&taken.slot);
+                self.steps.push_back(Step::Tail(Tail { slot, place, unit, length }));
+                taken.missing.then(|| self.shared_job(unit, taken.slot))
+            }
+        }
+    }
+
+    fn drop_unit(&self, dropped: Dropped) {
+        let bytes = self.shared.buffer_size();
+        match dropped.spilled {
+            true => dropped.slot.stow(&self.scratch, &self.budget, bytes),
+            false => dropped.slot.let_go(&self.budget, bytes),
+        }
+    }
+
+    fn shared_job(&mut self, unit: Unit, slot: Rc<Slot>) -> Order {
+        self.decoded += 1;
+        let range = 0..self.shared.buffer_size();
+        let permit = self.spare.split(range.len() + JOB_OVERHEAD);
+        let units = vec![Wanted { unit, range, part: None }];
+        (Job { units, permit, pool: Arc::clone(&self.shared) }, slot)
+    }
+
+    /// A job that decodes the shared unit of the first step again: it was spilled and cannot be read back.
+    pub(super) fn decode_again(&mut self) -> Option<Order> {
+        let Some(Step::Tail(tail)) = self.steps.front() else { return None };
+        let (slot, unit) = (Rc::clone(&tail.slot), tail.unit);
+        self.cache.forget(tail.place.unit, &slot);
+        slot.promise_again();
+        self.force_space();
+        Some(self.shared_job(unit, slot))
+    }
+}
+
+impl Run {
+    fn new(permit: Permit) -> Run {
+        Run { slot: Rc::new(Slot::default()), units: Vec::new(), bytes: 0, stored: 0, permit }
+    }
+
+    fn takes(&self, length: usize, stored: usize, limit: usize) -> bool {
+        self.units.len() < RUN_UNITS && self.bytes + length <= limit && self.stored + stored <= limit
+    }
+}

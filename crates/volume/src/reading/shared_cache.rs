@@ -1,0 +1,231 @@
+//! Cache of shared units for later files; its decisions depend on the order of the files alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::slot::{Slot, Stage};
+use super::uses::{Distance, NextUses, SharedUses};
+use crate::{Scratch, Unit};
+
+/// Bytes of memory of a spilled block, rounded up.
+const SPILLED_BYTES: usize = 160;
+/// Bytes that spilled blocks may take in any case.
+const MIN_SPILLED_BYTES: usize = 64 << 10;
+
+/// Keeps the blocks that are needed soonest (Belady's rule), and spills evicted blocks that are needed again. Decided when a use
+/// is planned, so independent of when a block is decoded.
+pub(super) struct SharedCache {
+    /// Most bytes of cached blocks and of the records of spilled ones; one block is cached in any case.
+    limit: usize,
+    block_size: usize,
+    uses: NextUses,
+    blocks: BTreeMap<u32, (Distance, Rc<Slot>)>,
+    /// The same blocks by their next use.
+    order: BTreeSet<(Distance, u32)>,
+    /// Spilled blocks that are needed again.
+    spilled: BTreeMap<u32, Rc<Slot>>,
+    scratch: Arc<Scratch>,
+}
+
+/// Result of planning a use of a shared unit.
+pub(super) struct Use {
+    pub(super) slot: Rc<Slot>,
+    /// Whether it has to be decoded.
+    pub(super) missing: bool,
+    /// Evicted blocks; this one may be among them.
+    pub(super) dropped: Vec<Dropped>,
+}
+
+/// An evicted block.
+pub(super) struct Dropped {
+    pub(super) slot: Rc<Slot>,
+    /// Whether it is needed again, and spilled.
+    pub(super) spilled: bool,
+}
+
+impl SharedCache {
+    /// An empty cache. `limit`: bytes of blocks to keep.
+    pub(super) fn new(limit: usize, block_size: usize, uses: SharedUses, scratch: Arc<Scratch>) -> SharedCache {
+        let (blocks, order, spilled) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        SharedCache { limit, block_size, uses: uses.into_next(), blocks, order, spilled, scratch }
+    }
+
+    /// Plans the next use, in the order of the files. `unit`: the unit, if the image has it.
+    pub(super) fn take(&mut self, key: u32, unit: Option<Unit>) -> Use {
+        let next = self.uses.advance();
+        if let Some(slot) = self.take_spilled(key, next) {
+            return Use { slot, missing: false, dropped: Vec::new() };
+        }
+        let found = self.blocks.remove(&key);
+        if let Some((distance, _)) = &found {
+            self.order.remove(&(*distance, key));
+        }
+        let missing = found.is_none();
+        let slot = found.map_or_else(|| Rc::new(Slot::of_shared(unit)), |(_, slot)| slot);
+        let dropped = match next {
+            Some(distance) => self.keep(key, distance, &slot),
+            None => vec![Dropped { slot: Rc::clone(&slot), spilled: false }],
+        };
+        Use { slot, missing, dropped }
+    }
+
+    /// The block, if it was spilled and can be read back.
+    fn take_spilled(&mut self, key: u32, next: Option<Distance>) -> Option<Rc<Slot>> {
+        let slot = Rc::clone(self.spilled.get(&key)?);
+        let lost = slot.stage() == Stage::Lost;
+        if lost || next.is_none() {
+            self.spilled.remove(&key);
+        }
+        (!lost).then_some(slot)
+    }
+
+    fn keep(&mut self, key: u32, distance: Distance, slot: &Rc<Slot>) -> Vec<Dropped> {
+        self.blocks.insert(key, (distance, Rc::clone(slot)));
+        self.order.insert((distance, key));
+        slot.set_kept(true);
+        let mut dropped = Vec::new();
+        while self.blocks.len() > self.capacity() {
+            dropped.extend(self.drop_farthest());
+        }
+        dropped
+    }
+
+    /// Most blocks that can be cached.
+    fn capacity(&self) -> usize {
+        (self.limit.saturating_sub(self.spilled.len() * SPILLED_BYTES) / self.block_size).max(1)
+    }
+
+    fn drop_farthest(&mut self) -> Option<Dropped> {
+        let (_, farthest) = self.order.pop_last()?;
+        let (distance, slot) = self.blocks.remove(&farthest)?;
+        let spilled = self.is_spilled(distance, &slot);
+        if spilled {
+            self.spilled.insert(farthest, Rc::clone(&slot));
+        }
+        Some(Dropped { slot, spilled })
+    }
+
+    /// Whether an evicted block is spilled: only if it is known to be needed again.
+    fn is_spilled(&self, distance: Distance, slot: &Slot) -> bool {
+        let most = (self.limit / 2).max(MIN_SPILLED_BYTES);
+        let fits = (self.spilled.len() + 1) * SPILLED_BYTES <= most;
+        fits && distance.is_known() && (slot.is_plain() || self.scratch.has_space())
+    }
+
+    /// `slot` is no longer spilled.
+    pub(super) fn forget(&mut self, key: u32, slot: &Rc<Slot>) {
+        if self.spilled.get(&key).is_some_and(|spilled| Rc::ptr_eq(spilled, slot)) {
+            self.spilled.remove(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ContentPlace, SharedPlace};
+    use proptest::prelude::*;
+
+    fn uses(order: &[u32]) -> SharedUses {
+        let mut uses = SharedUses::new();
+        for &unit in order {
+            let tail = Some(SharedPlace { unit, offset: 0 });
+            uses.note(ContentPlace { start: None, blocks: 0, tail });
+            uses.note(ContentPlace { start: None, blocks: 0, tail: None });
+        }
+        uses
+    }
+
+    /// Keeps `limit` blocks, without a spill file.
+    fn keeping(limit: usize, uses: SharedUses) -> SharedCache {
+        SharedCache::new(limit * 1000, 1000, uses, Scratch::sized(None, 1000, 1 << 20))
+    }
+
+    fn decoded(limit: usize, uses: SharedUses, order: &[u32]) -> usize {
+        let mut cache = keeping(limit, uses);
+        order.iter().filter(|&&key| cache.take(key, None).missing).count()
+    }
+
+    /// The same with a spill file.
+    fn decoded_with_scratch(limit: usize, uses: SharedUses, order: &[u32]) -> usize {
+        let scratch = Scratch::sized(Some("/nowhere".into()), 1000, 1 << 20);
+        let mut cache = SharedCache::new(limit * 1000, 1000, uses, scratch);
+        order.iter().filter(|&&key| cache.take(key, None).missing).count()
+    }
+
+    #[test]
+    fn the_block_needed_last_goes() {
+        let order = [1, 2, 3, 1, 2, 3, 1];
+        assert_eq!(decoded(3, uses(&order), &order), 3);
+        // 3 is evicted for 1 and 2, and decoded again once.
+        assert_eq!(decoded(2, uses(&order), &order), 4);
+        // Evicting the least recently used one would always be wrong.
+        assert_eq!(decoded(2, SharedUses::new(), &order), 7);
+    }
+
+    #[test]
+    fn a_block_goes_with_its_last_use() {
+        let order = [1, 1, 2, 2];
+        let mut cache = keeping(9, uses(&order));
+        assert!(cache.take(1, None).dropped.is_empty());
+        let last = cache.take(1, None);
+        assert!(Rc::ptr_eq(&last.dropped[0].slot, &last.slot) && !last.dropped[0].spilled && cache.blocks.is_empty());
+    }
+
+    #[test]
+    fn only_blocks_known_to_be_needed_are_spilled() {
+        let order = [1, 2, 3, 1, 2, 3];
+        assert_eq!(decoded_with_scratch(1, uses(&order), &order), 3);
+        // It is unknown whether an evicted block is needed again.
+        assert_eq!(decoded_with_scratch(1, SharedUses::new(), &order), 6);
+        // Records of spilled blocks take memory from the cached ones, and at most half.
+        let order: Vec<u32> = (0..2000).chain(0..2000).collect();
+        let most = MIN_SPILLED_BYTES / SPILLED_BYTES;
+        assert_eq!(decoded_with_scratch(1, uses(&order), &order), 4000 - most - 1);
+    }
+
+    #[test]
+    fn a_spilled_block_is_forgotten_with_its_last_use() {
+        let order = [1, 2, 1, 2];
+        let scratch = Scratch::sized(Some("/nowhere".into()), 1000, 1 << 20);
+        let mut cache = SharedCache::new(1000, 1000, uses(&order), scratch);
+        assert!(cache.take(1, None).missing);
+        let second = cache.take(2, None);
+        assert!(second.missing && second.dropped[0].spilled && Rc::ptr_eq(&second.dropped[0].slot, &second.slot));
+        assert!(!cache.take(1, None).missing);
+        let last = cache.take(2, None);
+        assert!(!last.missing && last.dropped.is_empty() && Rc::ptr_eq(&last.slot, &second.slot));
+        assert!(cache.spilled.is_empty() && cache.blocks.is_empty());
+    }
+
+    #[test]
+    fn other_files_than_noted_do_no_harm() {
+        let order = [5, 6, 5, 6, 6, 6];
+        assert!((2..=6).contains(&decoded(4, uses(&[1, 2, 1]), &order)));
+    }
+
+    /// The minimum number of decodings, by trying everything.
+    fn least(order: &[u32], limit: usize, held: &BTreeSet<u32>) -> usize {
+        let Some((first, rest)) = order.split_first() else { return 0 };
+        let cost = usize::from(!held.contains(first));
+        let mut all = held.clone();
+        all.insert(*first);
+        let choices = all.iter().map(|gone| {
+            let mut left = all.clone();
+            if left.len() > limit {
+                left.remove(gone);
+            }
+            least(rest, limit, &left)
+        });
+        cost + choices.min().unwrap_or(0)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn no_order_of_keeping_decodes_less(order in prop::collection::vec(0u32..4, 0..8), limit in 1usize..4) {
+            prop_assert_eq!(decoded(limit, uses(&order), &order), least(&order, limit, &BTreeSet::new()));
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Destination of a job's result: steps of the plan refer to it before it is available.
+
+use std::cell::{Cell, Ref, RefCell};
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use packline_engine::{Budget, Permit};
+use packline_runtime::TaskError;
+
+use crate::{Buffer, ReadError, Scratch, SpilledBlock, Unit, Volume};
+
+/// Decoded bytes with their memory, shared by all steps that need them.
+#[derive(Debug)]
+pub(super) struct Decoded {
+    bytes: Bytes,
+    /// Their share of the window; `None` while they count as cached.
+    permit: Mutex<Option<Permit>>,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    /// Decoded bytes of a job.
+    Buffer(Buffer),
+    /// A tail end that was read alone.
+    Own(Vec<u8>),
+}
+
+impl Decoded {
+    pub(super) fn new(buffer: Buffer, permit: Permit) -> Arc<Decoded> {
+        Arc::new(Decoded { bytes: Bytes::Buffer(buffer), permit: Mutex::new(Some(permit)) })
+    }
+
+    fn own(bytes: Vec<u8>, permit: Permit) -> Arc<Decoded> {
+        Arc::new(Decoded { bytes: Bytes::Own(bytes), permit: Mutex::new(Some(permit)) })
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Buffer(buffer) => buffer.bytes(),
+            Bytes::Own(bytes) => bytes,
+        }
+    }
+
+    fn set_permit(&self, permit: Option<Permit>) {
+        *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit;
+    }
+}
+
+/// Result of decoding one unit.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) range: Range<usize>,
+    /// The error, if it failed.
+    pub(super) error: Option<ReadError>,
+}
+
+/// Result of a job.
+#[derive(Debug)]
+pub(super) struct Product {
+    pub(super) decoded: Arc<Decoded>,
+    /// What is wanted of its units, in the order of the job.
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// Destination of the result of a job.
+#[derive(Debug, Default)]
+pub(super) struct Slot {
+    state: RefCell<State>,
+    /// Whether its memory counts as that of a cached block.
+    kept: Cell<bool>,
+    /// Spill file that the product goes to when it is ready; none if it stays in memory.
+    spill_to: RefCell<Option<Arc<Scratch>>>,
+    /// The shared unit it is of.
+    unit: Option<Unit>,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// The job is not done.
+    #[default]
+    Promised,
+    /// The result is available.
+    Here(Product),
+    /// The block is in the scratch file.
+    SpilledBlock(SpilledBlock),
+    /// The unit is plain: its content is in the image.
+    Plain(Unit),
+    /// The block was spilled, and is broken.
+    Broken(Box<ReadError>),
+    /// The block was spilled and cannot be read back.
+    Lost,
+}
+
+impl State {
+    fn product(&self) -> Option<&Product> {
+        if let State::Here(product) = self { Some(product) } else { None }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Promised,
+    Filled,
+    /// Must be decoded again.
+    Lost,
+}
+
+impl Slot {
+    /// A slot for a shared unit, if the image has it.
+    pub(super) fn of_shared(unit: Option<Unit>) -> Slot {
+        Slot { unit, ..Slot::default() }
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        match &*self.state.borrow() {
+            State::Promised => Stage::Promised,
+            State::Lost => Stage::Lost,
+            _ => Stage::Filled,
+        }
+    }
+
+    /// The result, if it is available.
+    pub(super) fn product(&self) -> Option<Ref<'_, Product>> {
+        Ref::filter_map(self.state.borrow(), State::product).ok()
+    }
+
+    /// Stores the result; an existing one is kept.
+    pub(super) fn fill(&self, product: Product) {
+        if self.stage() != Stage::Promised {
+            return;
+        }
+        if self.kept.get() {
+            product.decoded.set_permit(None);
+        }
+        let spill_to = self.spill_to.take();
+        *self.state.borrow_mut() = match spill_to {
+            Some(scratch) => self.spill(&product, &scratch),
+            None => State::Here(product),
+        };
+    }
+
+    /// Sets whether its memory counts as that of a cached block.
+    pub(super) fn set_kept(&self, kept: bool) {
+        self.kept.set(kept);
+    }
+
+    /// Removes it from the cache: if a step still needs it, its memory counts in the window from now on.
+    pub(super) fn let_go(self: Rc<Slot>, budget: &Budget, bytes: usize) {
+        if !self.kept.replace(false) {
+            return;
+        }
+        let Some(product) = self.product() else { return };
+        if Rc::strong_count(&self) > 1 || Arc::strong_count(&product.decoded) > 1 {
+            product.decoded.set_permit(Some(budget.take(bytes)));
+        }
+    }
+
+    /// Whether spilling it needs no space.
+    pub(super) fn is_plain(&self) -> bool {
+        self.unit.is_some_and(Unit::is_plain)
+    }
+
+    /// Spills it, now or when the result arrives; it uses no more memory except for bytes that others hold.
+    pub(super) fn stow(&self, scratch: &Arc<Scratch>, budget: &Budget, bytes: usize) {
+        self.kept.set(false);
+        let Some(put) = self.product().map(|product| {
+            if Arc::strong_count(&product.decoded) > 1 {
+                product.decoded.set_permit(Some(budget.take(bytes)));
+            }
+            self.spill(&product, scratch)
+        }) else {
+            *self.spill_to.borrow_mut() = Some(Arc::clone(scratch));
+            return;
+        };
+        *self.state.borrow_mut() = put;
+    }
+
+    fn spill(&self, product: &Product, scratch: &Arc<Scratch>) -> State {
+        let piece = &product.pieces[0];
+        if let Some(error) = &piece.error {
+            return State::Broken(Box::new(error.clone()));
+        }
+        if let Some(unit) = self.unit.filter(|unit| unit.is_plain()) {
+            return State::Plain(unit);
+        }
+        scratch.put(&product.decoded.bytes()[piece.range.clone()]).map_or(State::Lost, State::SpilledBlock)
+    }
+
+    /// Marks it to be decoded again.
+    pub(super) fn promise_again(&self) {
+        *self.state.borrow_mut() = State::Promised;
+    }
+
+    /// Size of its unit, bytes.
+    ///
+    /// # Errors
+    /// Why it has none.
+    pub(super) fn length(&self) -> Result<usize, ReadError> {
+        match &*self.state.borrow() {
+            State::Here(product) => match &product.pieces[0] {
+                Piece { error: Some(error), .. } => Err(error.clone()),
+                Piece { range, .. } => Ok(range.len()),
+            },
+            State::SpilledBlock(spilled) => Ok(spilled.length()),
+            State::Plain(unit) => Ok(unit.stored as usize),
+            State::Broken(error) => Err((**error).clone()),
+            State::Promised | State::Lost => Err(ReadError::internal("a block is asked for too early".into())),
+        }
+    }
+
+    /// Bytes that contain `range` of the unit, and the range in them. `None` if they cannot be read back: then it is lost.
+    pub(super) fn bytes(
+        &self,
+        range: Range<usize>,
+        volume: &dyn Volume,
+        budget: &Budget,
+    ) -> Option<(Arc<Decoded>, Range<usize>)> {
+        if let Some(product) = self.product() {
+            return Some((Arc::clone(&product.decoded), range));
+        }
+        let own = Decoded::own(self.fetch(range.clone(), volume), budget.take(range.len()));
+        if own.bytes().len() < range.len() {
+            *self.state.borrow_mut() = State::Lost;
+            return None;
+        }
+        Some((own, 0..range.len()))
+    }
+
+    /// Reads a spilled block; empty if that fails.
+    fn fetch(&self, range: Range<usize>, volume: &dyn Volume) -> Vec<u8> {
+        let mut bytes = vec![0; range.len()];
+        let read = match &*self.state.borrow() {
+            State::SpilledBlock(spilled) => spilled.read(range.start, &mut bytes).is_ok(),
+            State::Plain(unit) => volume.stored(unit.offset + range.start as u64, &mut bytes).is_ok(),
+            _ => false,
+        };
+        if read { bytes } else { Vec::new() }
+    }
+}

@@ -35,9 +35,10 @@ fn static_binary() -> Result<PathBuf, String> {
     shell::run(command.env("RUSTFLAGS", "-Ctarget-feature=+crt-static").env("CARGO_TARGET_DIR", &target))?;
     let binary = target.join(host).join("release/packline");
     let libraries = shell::output(Command::new("ldd").arg(&binary))?;
-    match libraries.contains("statically linked") {
-        true => Ok(binary),
-        false => Err(format!("{} needs shared libraries: {libraries}", binary.display())),
+    if libraries.contains("statically linked") {
+        Ok(binary)
+    } else {
+        Err(format!("{} needs shared libraries: {libraries}", binary.display()))
     }
 }
 

@@ -128,9 +128,10 @@ impl Machines<'_> {
     fn check(&self, name: &str, codec: &str, report: &Value, expected: &blake3::Hash) -> Result<(), String> {
         let seconds = report["seconds"].as_f64().unwrap_or_default();
         shell::print(&format!("{codec:<6} {name:<28} {seconds:>7.2} s  {}", report["cache"]));
-        match shell::hash(&[self.directory.join("image")])? == *expected {
-            true => Ok(()),
-            false => Err(format!("{codec}, {name}: the image differs from the one without a cache")),
+        if shell::hash(&[self.directory.join("image")])? == *expected {
+            Ok(())
+        } else {
+            Err(format!("{codec}, {name}: the image differs from the one without a cache"))
         }
     }
 

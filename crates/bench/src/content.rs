@@ -44,10 +44,7 @@ impl Content {
         } else {
             content.read_file(path, limit).map_err(|cause| Error::file("read", path, &cause))?;
         }
-        match content.bytes.is_empty() {
-            true => Err(Error::at(path, "there is no content to measure")),
-            false => Ok(content),
-        }
+        if content.bytes.is_empty() { Err(Error::at(path, "there is no content to measure")) } else { Ok(content) }
     }
 
     pub fn bytes(&self) -> u64 {

@@ -146,10 +146,8 @@ fn pairs<'a, A, B>(firsts: &'a [A], seconds: &'a [B]) -> impl Iterator<Item = (&
 }
 
 fn pack_case(program: &Program, parameters: &Parameters<'_>) -> Case {
-    let (block_size, tails) = match program.kind.makes_squashfs() {
-        true => (parameters.block_size, parameters.tails),
-        false => (0, Tails::Unknown),
-    };
+    let (block_size, tails) =
+        if program.kind.makes_squashfs() { (parameters.block_size, parameters.tails) } else { (0, Tails::Unknown) };
     let codec = parameters.codec.to_string();
     let program = program.label.clone();
     Case { task: Task::Pack, codec, block_size, tails, program, jobs: parameters.jobs }

@@ -222,9 +222,10 @@ impl<'a> Runner<'a> {
     }
 
     pub fn wrong(&self, message: String) -> Error {
-        match self.keep {
-            true => Error::Failed(format!("{message}\nthe output is in {}", self.work_dir.keep().escaped())),
-            false => Error::Failed(format!("{message}\n(the output is deleted unless it is to be kept)")),
+        if self.keep {
+            Error::Failed(format!("{message}\nthe output is in {}", self.work_dir.keep().escaped()))
+        } else {
+            Error::Failed(format!("{message}\n(the output is deleted unless it is to be kept)"))
         }
     }
 }

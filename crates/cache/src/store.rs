@@ -76,9 +76,10 @@ impl Store {
     pub fn existing(directory: &Path, now: i64) -> Result<Store, Error> {
         let missing = |cause| Error::io(directory, "cannot open", cause);
         fs::metadata(directory).map_err(missing)?;
-        match directory.join(VERSION).is_dir() {
-            true => Store::open(directory, now),
-            false => Err(Error::NotACache(directory.to_path_buf())),
+        if directory.join(VERSION).is_dir() {
+            Store::open(directory, now)
+        } else {
+            Err(Error::NotACache(directory.to_path_buf()))
         }
     }
 

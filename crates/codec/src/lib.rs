@@ -2,6 +2,16 @@
 //!
 //! A codec is named `NAME[:key=value,...]` ([`Spec`]) everywhere. A [`Spec`] creates [`Encoder`]s and [`Decoder`]s; a [`Coding`] also removes
 //! trailing zeros before compressing. The output of an encoder never depends on earlier calls.
+//!
+//! C libraries are used where they are best. LZO, ZLE, Huff0 and zpaq are our own code, because no library writes their bytes at this speed or
+//! safety.
+//!
+//! Two codecs have our own search for matches, and the library codes what the search finds:
+//!
+//! - zstd from level 13: `candidates/` finds matches at each position, by hashes or exactly; `zstd/optimal/` finds the cheapest path at the
+//!   real prices of symbols; libzstd codes the sequences.
+//! - xz and lzma from level 4, in blocks of up to 1 MiB: `lzma_search/` searches and codes. liblzma does the other levels, larger blocks, .lrz
+//!   files, deltas and all decoding.
 
 mod bounded;
 mod bytes;

@@ -185,14 +185,15 @@ impl Caller {
     pub(crate) fn close(&self, counts: &Stats) {
         if let Some(sink) = &self.sink {
             let budget = limit_of(&self.budget);
-            sink.add(&match self.core().is_shared() {
-                true => RunStats { pipeline: self.own_stats(counts), budget, ..RunStats::default() },
-                false => RunStats {
+            sink.add(&if self.core().is_shared() {
+                RunStats { pipeline: self.own_stats(counts), budget, ..RunStats::default() }
+            } else {
+                RunStats {
                     pipeline: self.stats(counts),
                     queues: self.queue_stats(),
                     workers: self.worker_stats(),
                     budget,
-                },
+                }
             });
         }
         self.core().close_pipeline(self.pipeline);

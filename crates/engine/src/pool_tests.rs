@@ -205,9 +205,8 @@ fn every_sleeper_is_reached_by_a_burst_and_one_wake_a_job_is_the_most() {
 
 /// A pool of 4 workers where the system starts no more than `most` threads, and refuses others with `kind`.
 fn with_at_most(most: usize, kind: io::ErrorKind) -> io::Result<Pool> {
-    Pool::with_threads(4, &Scheduling::default(), None, |threads, number| match number > most {
-        true => Err(kind.into()),
-        false => threads.spawn(number),
+    Pool::with_threads(4, &Scheduling::default(), None, |threads, number| {
+        if number > most { Err(kind.into()) } else { threads.spawn(number) }
     })
 }
 

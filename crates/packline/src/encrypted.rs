@@ -223,9 +223,12 @@ fn at_offsets(
     resources: &Resources,
     prepare: &dyn Fn(OpenedHead) -> OpenedHead,
 ) -> Result<(Bytes, Share, Option<Arc<PlainInput>>), packline_encryption::Error> {
-    let damaged = |cause: packline_encryption::Error| match cause.is_of_file() {
-        true => Ok((Bytes::Stream(Box::new(Damaged(Some(cause.into_io())))), Share::default(), None)),
-        false => Err(cause),
+    let damaged = |cause: packline_encryption::Error| {
+        if cause.is_of_file() {
+            Ok((Bytes::Stream(Box::new(Damaged(Some(cause.into_io())))), Share::default(), None))
+        } else {
+            Err(cause)
+        }
     };
     let head = match SealedHead::of(&file) {
         Ok(head) => head,

@@ -99,9 +99,10 @@ fn unpack_lrz(
     if matches!(destination, Destination::Tar(_, Some(_))) {
         return Err(whole(place, "a tar in it that is compressed again"));
     }
-    let opened = match place.is_stored() {
-        true => lrz_open_input(&place.path, place.input()?, password)?,
-        false => lrz_open(&place.path, password)?,
+    let opened = if place.is_stored() {
+        lrz_open_input(&place.path, place.input()?, password)?
+    } else {
+        lrz_open(&place.path, password)?
     };
     match destination {
         Destination::Directory(path) => {
@@ -123,9 +124,10 @@ fn to_tar(
 ) -> TarOutRequest {
     let mut tar = TarOutRequest::new(image, target);
     tar.compression = compression;
-    tar.scope = match request.subdirectory.is_empty() {
-        true => TarScope::Selected(request.selection),
-        false => TarScope::Below { directories: vec![request.subdirectory], keep: false },
+    tar.scope = if request.subdirectory.is_empty() {
+        TarScope::Selected(request.selection)
+    } else {
+        TarScope::Below { directories: vec![request.subdirectory], keep: false }
     };
     tar.xattrs = request.restore.xattrs;
     tar.sparse = request.sparse;

@@ -140,10 +140,7 @@ impl Remote for Server {
     }
 
     fn judge(&self, is_right: bool) {
-        match is_right {
-            true => self.reads.succeeded(),
-            false => self.read_failed(&Failure::Wrong),
-        }
+        if is_right { self.reads.succeeded() } else { self.read_failed(&Failure::Wrong) }
     }
 
     fn put(&self, key: &[u8; 32], entry: [&[u8]; 2]) {

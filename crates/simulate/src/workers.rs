@@ -36,9 +36,10 @@ impl World<'_> {
         // If jobs are left, the worker that stops searching wakes the next.
         let cost = if searched && self.wake == Wake::One { self.wake_one(queue) } else { 0.0 };
         let stages = &self.jobs[job];
-        let (kind, first, then) = match stages.hash > 0.0 {
-            true => (Kind::Hash, stages.hash, stages.compress),
-            false => (Kind::Compress, stages.compress, 0.0),
+        let (kind, first, then) = if stages.hash > 0.0 {
+            (Kind::Hash, stages.hash, stages.compress)
+        } else {
+            (Kind::Compress, stages.compress, 0.0)
         };
         self.ran_by[job] = Some(worker);
         self.workers[worker].job = Some(job);

@@ -185,9 +185,10 @@ impl DirectoryOptions {
 
     /// Whether a pattern matches the entry at a path.
     pub fn excludes(&self, path: &[u8], directory: bool) -> bool {
-        match self.prefix.is_empty() || self.excludes.is_empty() {
-            true => self.excludes.matches(path, directory),
-            false => self.excludes.matches(&[&self.prefix, &b"/"[..], path].concat(), directory),
+        if self.prefix.is_empty() || self.excludes.is_empty() {
+            self.excludes.matches(path, directory)
+        } else {
+            self.excludes.matches(&[&self.prefix, &b"/"[..], path].concat(), directory)
         }
     }
 

@@ -2,6 +2,16 @@
 //!
 //! A [`Source`] yields [`Entry`] values and the contents of regular files; [`Namespace`] collects entries into one tree in which the last of
 //! two entries at one path wins and hard links are resolved.
+//!
+//! - Sources: tar in all dialects (`tar/`), a directory (`directory/`), a list, a pack file, a pseudo file, an mtree manifest.
+//! - Destinations (`destination/`) are written through directory handles that follow no symbolic link.
+//! - Owners and labels without root: `owner_map.rs`, `rootless.rs`, `selinux.rs`.
+//! - Symbolic links of a directory are followed on request (`directory/follow.rs`), but never to a directory that contains the link, and with a
+//!   limit.
+//! - Layers: `stack.rs` lists all layers, merges them and applies whiteouts, then reads contents in the order of the result or in an order that was
+//!   asked for (`content_order.rs`). `similarity.rs` finds neighbours by sketches of contents (docs/order.md). `oci.rs` finds the layers of a
+//!   container image.
+//! - `actions/` changes a complete list of entries as mksquashfs's actions say.
 
 pub mod actions;
 mod base64;

@@ -89,15 +89,13 @@ fn check(root: &Path, path: &[u8], known: &mut Bytes) -> Result<(), Wrong> {
 
 fn check_directory(root: &Path, path: &[u8]) -> Result<(), Wrong> {
     let kind = examine(root, path)?;
-    match () {
-        () if kind.is_symlink() => {
-            let expected = "a path that follows no link, or the link itself";
-            Err((format!("{} is a symbolic link", path.escaped()), expected.to_string()))
-        }
-        () if !kind.is_dir() => {
-            Err((format!("{} is not a directory", path.escaped()), "the path of an entry".to_string()))
-        }
-        () => Ok(()),
+    if kind.is_symlink() {
+        let expected = "a path that follows no link, or the link itself";
+        Err((format!("{} is a symbolic link", path.escaped()), expected.to_string()))
+    } else if !kind.is_dir() {
+        Err((format!("{} is not a directory", path.escaped()), "the path of an entry".to_string()))
+    } else {
+        Ok(())
     }
 }
 

@@ -87,12 +87,13 @@ pub fn find_appended(input: &dyn Input) -> Result<Option<(u64, Superblock)>, Err
         return Ok(None);
     }
     let superblock = Superblock::decode(&bytes)?;
-    match superblock.data_blocks == blocks {
-        true => Ok(Some((at, superblock))),
-        false => Err(Error::Superblock {
+    if superblock.data_blocks == blocks {
+        Ok(Some((at, superblock)))
+    } else {
+        Err(Error::Superblock {
             what: format!("the superblock at byte {at} is about {} blocks", superblock.data_blocks),
             expected: format!("the {blocks} blocks before it"),
-        }),
+        })
     }
 }
 
@@ -104,9 +105,10 @@ pub fn find_appended(input: &dyn Input) -> Result<Option<(u64, Superblock)>, Err
 pub fn root_hash(image: &dyn Input, place: &TreePlace) -> Result<Digest, Error> {
     let tree = OpenTree::new(place)?;
     let mut block = [0; BLOCK];
-    match tree.layout.levels.is_empty() {
-        true => image.read_at(0, &mut block).map_err(Error::Image)?,
-        false => place.input.read_at(tree.start, &mut block).map_err(Error::Tree)?,
+    if tree.layout.levels.is_empty() {
+        image.read_at(0, &mut block).map_err(Error::Image)?
+    } else {
+        place.input.read_at(tree.start, &mut block).map_err(Error::Tree)?
     }
     Ok(tree.salted.digest(&block))
 }

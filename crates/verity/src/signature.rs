@@ -182,9 +182,10 @@ fn wrapped(block: &str) -> Zeroizing<String> {
     let mut rest = lines.filter(|line| !line.is_empty());
     // Large enough, so that no copy of a key stays behind where it grew.
     let mut body = Zeroizing::new(String::with_capacity(block.len()));
-    let last = rest.try_fold((), |(), line| match line.starts_with("-----END ") {
-        true => Err(line),
-        false => {
+    let last = rest.try_fold((), |(), line| {
+        if line.starts_with("-----END ") {
+            Err(line)
+        } else {
             body.push_str(line);
             Ok(())
         }

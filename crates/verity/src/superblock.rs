@@ -81,9 +81,10 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 fn expect(field: &str, found: u64, expected: u64) -> Result<(), Error> {
-    match found == expected {
-        true => Ok(()),
-        false => Err(wrong(format!("the superblock's {field} is {found}"), &expected.to_string())),
+    if found == expected {
+        Ok(())
+    } else {
+        Err(wrong(format!("the superblock's {field} is {found}"), &expected.to_string()))
     }
 }
 

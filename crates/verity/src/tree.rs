@@ -96,8 +96,9 @@ impl LevelWriter<'_> {
 }
 
 fn write(out: &mut dyn Sink, at: u64, bytes: &[u8]) -> Result<(), Error> {
-    match out.write_at(at, bytes).map_err(Error::Output)? {
-        true => Ok(()),
-        false => Err(Error::Output(std::io::ErrorKind::NotSeekable.into())),
+    if out.write_at(at, bytes).map_err(Error::Output)? {
+        Ok(())
+    } else {
+        Err(Error::Output(std::io::ErrorKind::NotSeekable.into()))
     }
 }

@@ -130,10 +130,11 @@ impl Files {
             let words = line.split(' ');
             let from_text = from.to_string_lossy();
             let to_text = to.to_string_lossy();
-            match piped {
-                true => Job::new(line, &REDIRECTED.into_iter().chain([&*to_text]).chain(words).collect::<Vec<_>>())
-                    .reading(from),
-                false => Job::new(line, &words.chain([&*to_text, &*from_text]).collect::<Vec<_>>()),
+            if piped {
+                Job::new(line, &REDIRECTED.into_iter().chain([&*to_text]).chain(words).collect::<Vec<_>>())
+                    .reading(from)
+            } else {
+                Job::new(line, &words.chain([&*to_text, &*from_text]).collect::<Vec<_>>())
             }
         };
         let compress = job(compress, &self.input, &self.packed);

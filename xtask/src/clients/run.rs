@@ -128,12 +128,11 @@ impl Run {
     pub fn ends(&self, line: &str, status: i32) -> Result<String, String> {
         let output = self.command(line).output().map_err(|cause| format!("{line}: {cause}"))?;
         let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        match output.status.code() == Some(status) {
-            true => Ok(stdout),
-            false => {
-                let printed = beginning(&[stdout, stderr].concat());
-                Err(format!("{line}: {} (expected {status}), and it prints:\n{printed}", output.status))
-            }
+        if output.status.code() == Some(status) {
+            Ok(stdout)
+        } else {
+            let printed = beginning(&[stdout, stderr].concat());
+            Err(format!("{line}: {} (expected {status}), and it prints:\n{printed}", output.status))
         }
     }
 

@@ -46,9 +46,8 @@ impl Table {
 
     /// The cells of a line, padded to the widths of their columns, characters.
     pub(super) fn padded(&self, cells: &[String], widths: &[usize]) -> Vec<String> {
-        let pad = |((cell, &width), &number): ((&String, &usize), &bool)| match number {
-            true => format!("{cell:>width$}"),
-            false => format!("{cell:<width$}"),
+        let pad = |((cell, &width), &number): ((&String, &usize), &bool)| {
+            if number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
         };
         cells.iter().zip(widths).zip(&self.numbers).map(pad).collect()
     }

@@ -30,9 +30,12 @@ pub struct CachePlace {
 
 /// Refuses a place without a name: what a script passes whose variable is not set.
 fn place() -> impl TypedValueParser<Value = OsString> {
-    OsStringValueParser::new().try_map(|text| match text.is_empty() {
-        true => Err("it is empty (expected a directory, the URL of a server, or both; --no-cache is for none)"),
-        false => Ok(text),
+    OsStringValueParser::new().try_map(|text| {
+        if text.is_empty() {
+            Err("it is empty (expected a directory, the URL of a server, or both; --no-cache is for none)")
+        } else {
+            Ok(text)
+        }
     })
 }
 

@@ -39,9 +39,8 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
         Compat::SquashfsTools => {
             let command = command.mut_arg("version", |version| version.visible_alias("v").help_heading("Help"));
             let command = command.mut_arg("help", |help| help.visible_aliases(["help-all", "ha"]).help_heading("Help"));
-            let command = command.mut_args(|argument| match argument.get_id() == "help-advanced" {
-                true => argument.help_heading("Help"),
-                false => argument,
+            let command = command.mut_args(|argument| {
+                if argument.get_id() == "help-advanced" { argument.help_heading("Help") } else { argument }
             });
             let compresses = command.get_arguments().any(|argument| argument.get_id() == "comp");
             let command = command.next_help_heading("Help");

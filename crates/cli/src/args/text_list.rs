@@ -40,9 +40,10 @@ impl TextList {
         let is_stdin = path.as_os_str() == "-";
         let name = if is_stdin { STDIN.to_string() } else { path.escaped() };
         let mut text = Vec::new();
-        let read = match is_stdin {
-            true => io.take_stdin(None)?.read_to_end(&mut text).map(drop),
-            false => fs::read(path).map(|bytes| text = bytes),
+        let read = if is_stdin {
+            io.take_stdin(None)?.read_to_end(&mut text).map(drop)
+        } else {
+            fs::read(path).map(|bytes| text = bytes)
         };
         read.map_err(|cause| Failure::failed(format!("{name}: cannot read: {cause}")))?;
         match text.iter().position(|&byte| byte == 0) {

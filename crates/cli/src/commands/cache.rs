@@ -106,10 +106,7 @@ impl Cache {
     }
 
     fn print(&self, name: &str, object: &Value, text: &str, io: &mut Io) -> Result<(), Failure> {
-        match self.json {
-            true => io.print(&format!("{object}\n")),
-            false => io.print(&format!("{name}: {text}\n")),
-        }
+        if self.json { io.print(&format!("{object}\n")) } else { io.print(&format!("{name}: {text}\n")) }
     }
 }
 

@@ -144,9 +144,10 @@ impl Diff {
     ) -> Result<bool, Failure> {
         let fields = superblock_fields(&old, &new);
         for (field, old, new) in fields.iter().filter(|_| !self.quiet) {
-            let line = match self.json {
-                true => json!({ "superblock": field, "old": old, "new": new }).to_string(),
-                false => format!("! superblock: {field} {old} -> {new}"),
+            let line = if self.json {
+                json!({ "superblock": field, "old": old, "new": new }).to_string()
+            } else {
+                format!("! superblock: {field} {old} -> {new}")
             };
             printer.line(&line).map_err(Failure::printing)?;
         }

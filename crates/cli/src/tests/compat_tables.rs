@@ -135,11 +135,14 @@ fn words(entry: &Entry) -> &'static [Word] {
 
 /// Adds a row, and returns which kind of option it is for.
 fn row(page: &mut String, shown: &str, is_known: bool, help: &str) -> usize {
-    let kind = match () {
-        () if !is_known => 3,
-        () if help.starts_with(WITHOUT_EFFECT) => 1,
-        () if help.starts_with(REFUSED) => 2,
-        () => 0,
+    let kind = if !is_known {
+        3
+    } else if help.starts_with(WITHOUT_EFFECT) {
+        1
+    } else if help.starts_with(REFUSED) {
+        2
+    } else {
+        0
     };
     let text = help.strip_prefix(WITHOUT_EFFECT).unwrap_or(help).replace('|', "\\|");
     writeln!(page, "| `{shown}` | {} | {text} |", ["as there", "no effect", "refused", "added"][kind]).unwrap();

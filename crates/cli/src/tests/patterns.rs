@@ -131,9 +131,12 @@ fn a_pattern_leaves_out_the_same_everywhere() {
     for (pattern, left_out) in TABLE {
         let left_out = names(left_out);
         let rest: BTreeSet<String> = all().difference(&left_out).cloned().collect();
-        let idle = |input: &str| match left_out.is_empty() {
-            true => vec![format!("packline: warning: exclude pattern '{pattern}' matches nothing in {input}")],
-            false => Vec::new(),
+        let idle = |input: &str| {
+            if left_out.is_empty() {
+                vec![format!("packline: warning: exclude pattern '{pattern}' matches nothing in {input}")]
+            } else {
+                Vec::new()
+            }
         };
         let made = |arguments: &[&str], name: &str, input: &str| {
             let (arguments, idle) = ([arguments, &["-x", pattern]].concat(), idle(input));

@@ -59,9 +59,10 @@ impl Io {
 
     /// Writes a line (without its end) with unescaped names, which scripts expect from a drop-in. On a terminal names are escaped.
     pub fn print_names(&mut self, line: &[u8]) -> io::Result<()> {
-        match self.out_terminal {
-            true => writeln!(self.stdout, "{}", escape::line(&String::from_utf8_lossy(line))),
-            false => self.stdout.write_all(line).and_then(|()| self.stdout.write_all(b"\n")),
+        if self.out_terminal {
+            writeln!(self.stdout, "{}", escape::line(&String::from_utf8_lossy(line)))
+        } else {
+            self.stdout.write_all(line).and_then(|()| self.stdout.write_all(b"\n"))
         }
     }
 

@@ -162,12 +162,13 @@ pub fn entries(files: u64, directories: u64, symlinks: u64, hard_links: u64, spe
 /// How many workers ran, and the peak of memory.
 pub fn workers(ran: usize, wanted: usize, peak: Option<u64>) -> String {
     let peak = peak.map_or(String::new(), |peak| format!(", {} peak memory", show_bytes(peak)));
-    match ran < wanted {
-        true => format!(
+    if ran < wanted {
+        format!(
             "{ran} of {} (limited by memory or the number of threads allowed){peak}",
             count(wanted as u64, "worker")
-        ),
-        false => format!("{}{peak}", count(ran as u64, "worker")),
+        )
+    } else {
+        format!("{}{peak}", count(ran as u64, "worker"))
     }
 }
 

@@ -68,9 +68,10 @@ pub fn image(path: &Path, force: bool, io: &mut Io) -> Result<Output, Failure> {
 
 /// As [`image`], of an output that is not written: no pipe is opened, and standard output stays what it is.
 pub fn unwritten(path: &Path, force: bool) -> Output {
-    match is_stream(path) {
-        true => Output::Stream(path.to_path_buf(), Box::new(io::sink())),
-        false => Output::File { path: path.to_path_buf(), force },
+    if is_stream(path) {
+        Output::Stream(path.to_path_buf(), Box::new(io::sink()))
+    } else {
+        Output::File { path: path.to_path_buf(), force }
     }
 }
 
@@ -87,9 +88,10 @@ fn file_or_pipe(path: &Path, force: bool) -> Result<Output, Failure> {
 /// A pack of a directory that does not read the stream that it writes: standard output may be a file in it.
 pub fn without_stream(mut request: PackRequest, io: &Io) -> PackRequest {
     let Output::Stream(path, _) = &request.target else { return request };
-    let written = match path.as_os_str() == STDOUT {
-        true => io.streams.stdout_file.and_then(|file| file.device_and_inode()),
-        false => fs::metadata(path).ok().map(|about| (about.dev(), about.ino())),
+    let written = if path.as_os_str() == STDOUT {
+        io.streams.stdout_file.and_then(|file| file.device_and_inode())
+    } else {
+        fs::metadata(path).ok().map(|about| (about.dev(), about.ino()))
     };
     request.source.for_each_directory(&mut |_, options| options.without_inodes.extend(written));
     request

@@ -152,10 +152,8 @@ fn without_synced_data_there_is_no_output_and_without_a_synced_directory_a_warni
     let before = sandbox.names();
     for arguments in WRITING {
         let directory = arguments.starts_with("unpack") && !arguments.contains("--to");
-        let (call, arguments) = match directory {
-            true => ("syncfs", format!("{arguments} --sync")),
-            false => ("fsync", arguments.to_owned()),
-        };
+        let (call, arguments) =
+            if directory { ("syncfs", format!("{arguments} --sync")) } else { ("fsync", arguments.to_owned()) };
         let first = failing(&sandbox, call, 1, &arguments);
         assert_eq!(first.status, 1, "{arguments}: {}", first.stderr);
         assert!(first.stderr.contains("cannot sync: Input/output error"), "{}", first.stderr);

@@ -31,12 +31,11 @@ const TREE: &str = r"
 /// Runs a script under one of the programs, as a user, in a directory that it may write to. `$P` is packline.
 fn run(sandbox: &Sandbox, program: &str, script: &str) {
     std::fs::set_permissions(sandbox.path(), Permissions::from_mode(0o777)).unwrap();
-    let mut command = match rustix::process::geteuid().is_root() {
-        true => {
-            let user = [&*format!("--reuid={USER}"), &*format!("--regid={USER}"), "--clear-groups", program];
-            sandbox.program("setpriv", &user)
-        }
-        false => sandbox.program(program, &[] as &[&str]),
+    let mut command = if rustix::process::geteuid().is_root() {
+        let user = [&*format!("--reuid={USER}"), &*format!("--regid={USER}"), "--clear-groups", program];
+        sandbox.program("setpriv", &user)
+    } else {
+        sandbox.program(program, &[] as &[&str])
     };
     command.args(["sh", "-e", "-c", script]).env("P", PACKLINE).env("HOME", sandbox.path());
     // pseudo keeps its database there, and would otherwise look for its own files next to the program.

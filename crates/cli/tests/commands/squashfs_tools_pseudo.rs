@@ -191,9 +191,12 @@ fn definitions_are_those_of_unsquashfs() {
     let lines = |all: &[u8]| -> Vec<String> {
         String::from_utf8(all[..data(all)].to_vec()).unwrap().lines().map(str::to_string).collect()
     };
-    let without_mark = |line: &String| match line.split(' ').any(|word| word == "R") {
-        true => line.rsplit_once(' ').unwrap().0.to_string(),
-        false => line.clone(),
+    let without_mark = |line: &String| {
+        if line.split(' ').any(|word| word == "R") {
+            line.rsplit_once(' ').unwrap().0.to_string()
+        } else {
+            line.clone()
+        }
     };
     assert_eq!(lines(&ours).iter().map(without_mark).collect::<Vec<_>>(), lines(&peers));
     assert!(ours[data(&ours)..] == peers[data(&peers)..]);

@@ -124,9 +124,10 @@ fn the_tree_is_the_one_that_squashfuse_shows() {
     let point = Point::new(&nodes);
     for name in NAMES {
         let seen = [true, false].map(|ours| {
-            match ours {
-                true => point.mounted(name, &["image", "on"]),
-                false => _ = Ran::good(&mut point.0.program(name, &["image", "on"])),
+            if ours {
+                point.mounted(name, &["image", "on"])
+            } else {
+                _ = Ran::good(&mut point.0.program(name, &["image", "on"]))
             }
             let (kind, source, options) = point.mount().unwrap();
             let fs = statvfs(point.on()).unwrap();

@@ -34,9 +34,10 @@ fn with_images(nodes: &[Node]) -> Sandbox {
 /// A shell that runs a script as a user without privileges.
 fn as_user(sandbox: &Sandbox, script: &str) -> Command {
     let (uid, gid) = (format!("--reuid={USER}"), format!("--regid={USER}"));
-    let mut command = match rustix::process::geteuid().is_root() {
-        true => sandbox.program("setpriv", &[&*uid, &gid, "--clear-groups", "sh", "-e", "-c", script]),
-        false => sandbox.program("sh", &["-e", "-c", script]),
+    let mut command = if rustix::process::geteuid().is_root() {
+        sandbox.program("setpriv", &[&*uid, &gid, "--clear-groups", "sh", "-e", "-c", script])
+    } else {
+        sandbox.program("sh", &["-e", "-c", script])
     };
     command.env("P", PACKLINE);
     command

@@ -64,7 +64,9 @@ pub(super) fn read(block: &[u8]) -> Result<(Weights, usize), &'static str> {
         let bytes = rest.get(..listed.div_ceil(2)).ok_or("a description of a code that is cut off")?;
         for (pair, byte) in weights.chunks_mut(2).zip(bytes) {
             pair[0] = byte >> 4;
-            pair.get_mut(1).into_iter().for_each(|weight| *weight = byte & 15);
+            if let Some(weight) = pair.get_mut(1) {
+                *weight = byte & 15;
+            }
         }
         (listed, bytes.len())
     };

@@ -104,7 +104,11 @@ pub(crate) fn encode_stream(
 ) -> Result<Option<usize>, CodecError> {
     let header =
         [container::stream_header(), container::block_header(None, bcj, container::dictionary_byte(dictionary))];
-    let filter = |block: &mut [u8]| bcj.into_iter().for_each(|bcj| bcj.encode(block));
+    let filter = |block: &mut [u8]| {
+        if let Some(bcj) = bcj {
+            bcj.encode(block);
+        }
+    };
     let Some(at) = put(out, 0, &header.concat()) else { return Ok(None) };
     let end = search.encode_chunks(src, filter, out, at)?;
     Ok(end.and_then(|at| end_stream(src, out, at)))
@@ -152,10 +156,12 @@ pub(crate) fn encoded(stream: &Stream, code: Code) -> Result<Option<usize>, Code
 
 /// Memory of an encoder for blocks of up to `block_size` bytes.
 pub(crate) fn encoder_memory(params: &XzParams, block_size: usize) -> usize {
-    let more = match () {
-        () if params.auto => block_size + choice::MEMORY.max(detection::MEMORY),
-        () if params.filters.is_empty() && !params.model.is_max() => 0,
-        () => block_size,
+    let more = if params.auto {
+        block_size + choice::MEMORY.max(detection::MEMORY)
+    } else if params.filters.is_empty() && !params.model.is_max() {
+        0
+    } else {
+        block_size
     };
     more + params.model.encoder_memory(block_size)
 }

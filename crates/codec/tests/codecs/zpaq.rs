@@ -159,9 +159,10 @@ fn programs_without_an_end_are_stopped() {
         stream.extend(program);
         stream.extend(b"x\0\0\0\0\xFE\xFF");
         let found = unpacked(&stream, 200_000);
-        match endless {
-            true => assert!(found.unwrap_err().to_string().contains("without an end")),
-            false => assert_eq!(found.unwrap().len(), 200_001),
+        if endless {
+            assert!(found.unwrap_err().to_string().contains("without an end"))
+        } else {
+            assert_eq!(found.unwrap().len(), 200_001)
         }
     }
 }

@@ -100,9 +100,10 @@ impl Samples {
         let (mut data, mut metadata) = (codec.encoder(block_size.bytes())?, codec.metadata_encoder()?);
         let mut count = 0;
         for (block, stored, plain) in &self.0 {
-            let encoded = match block.is_metadata() {
-                true => encode_metadata(metadata.as_mut(), plain)?,
-                false => encode(data.as_mut(), plain)?,
+            let encoded = if block.is_metadata() {
+                encode_metadata(metadata.as_mut(), plain)?
+            } else {
+                encode(data.as_mut(), plain)?
             };
             count += usize::from(encoded == *stored);
         }

@@ -29,9 +29,10 @@ impl BlockDecoder {
 
     /// Decodes the stored bytes of a block into `out`, whose content it replaces; `None` if they cannot be decoded.
     pub(crate) fn decode(&mut self, block: &Block, stored: &[u8], out: &mut Vec<u8>) -> Option<()> {
-        let (decoder, most, payload) = match block.is_metadata() {
-            true => (&mut self.metadata, METADATA_BLOCK_SIZE, stored.get(METADATA_HEADER..)?),
-            false => (&mut self.data, self.block_size.bytes(), stored),
+        let (decoder, most, payload) = if block.is_metadata() {
+            (&mut self.metadata, METADATA_BLOCK_SIZE, stored.get(METADATA_HEADER..)?)
+        } else {
+            (&mut self.data, self.block_size.bytes(), stored)
         };
         out.resize(most, 0);
         let length = decoder.decompress(payload, out).ok().filter(|length| *length > 0)?;

@@ -74,9 +74,10 @@ impl StagedEntry {
     /// Renames it to its final name, replacing any existing entry if it may.
     pub fn settle(&self) -> Result<(), Refusal> {
         let Some((directory, name)) = &self.temporary else { return Ok(()) };
-        let settled = match self.replace {
-            true => directory.rename(name, &self.home.0, &self.home.1),
-            false => directory.rename_new(name, &self.home.0, &self.home.1),
+        let settled = if self.replace {
+            directory.rename(name, &self.home.0, &self.home.1)
+        } else {
+            directory.rename_new(name, &self.home.0, &self.home.1)
         };
         // Renaming does nothing between two names of one file; and a failed one must not leave the temporary name.
         let _: Result<(), Refusal> = directory.unlink(name);

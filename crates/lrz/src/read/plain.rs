@@ -162,9 +162,10 @@ impl<'t> Plain<'t> {
         let begin = self.current.len();
         self.current.resize(begin + size, 0);
         let into = &mut self.current[begin..];
-        match is_aside(self.target, &self.filter) {
-            true => self.aside.read_at(from, into).map_err(Error::Scratch)?,
-            false => self.target.read_at(self.before + from, into).map_err(Error::Output)?,
+        if is_aside(self.target, &self.filter) {
+            self.aside.read_at(from, into).map_err(Error::Scratch)?
+        } else {
+            self.target.read_at(self.before + from, into).map_err(Error::Output)?
         }
         Ok(size)
     }

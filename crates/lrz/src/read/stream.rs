@@ -90,9 +90,10 @@ impl Stream {
         let share = self.plan.blocks[self.index] as u64;
         let in_pieces = decode::in_pieces(&self.bytes, &block);
         let most = share.saturating_add(plain.can_give() as u64);
-        let wanted = match in_pieces {
-            true => decode::piece_memory(&self.bytes, &block)? + PIECE_BUFFERS,
-            false => cost(&self.bytes, &block),
+        let wanted = if in_pieces {
+            decode::piece_memory(&self.bytes, &block)? + PIECE_BUFFERS
+        } else {
+            cost(&self.bytes, &block)
         };
         if wanted > most {
             let what = format!("the {} block of {} bytes at byte {}", block.back_end.name(), block.plain, block.offset);
@@ -101,9 +102,10 @@ impl Stream {
         }
         let given = wanted.saturating_sub(share) as usize;
         plain.give_way(given)?;
-        let reader = match in_pieces {
-            true => Some(decode::pieces(&self.bytes, &block, wanted.saturating_sub(PIECE_BUFFERS))?),
-            false => None,
+        let reader = if in_pieces {
+            Some(decode::pieces(&self.bytes, &block, wanted.saturating_sub(PIECE_BUFFERS))?)
+        } else {
+            None
         };
         Ok(Large { block, reader, left: block.plain, given })
     }

@@ -345,9 +345,10 @@ impl Extraction {
         match self.try_link(path, target) {
             Err(Refusal::Os(_, Errno::ACCESS)) => {
                 self.present = Some((split(path).0.to_vec(), self.open(split(path).0)?));
-                match self.extend_present() {
-                    true => self.try_link(path, target),
-                    false => Err(Refusal::Os("cannot link", Errno::ACCESS)),
+                if self.extend_present() {
+                    self.try_link(path, target)
+                } else {
+                    Err(Refusal::Os("cannot link", Errno::ACCESS))
                 }
             }
             linked => linked,

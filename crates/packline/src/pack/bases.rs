@@ -197,9 +197,10 @@ impl Bases {
 
 /// A block device is written in place: a base on it would be overwritten while it is read.
 pub(crate) fn check_output(bases: &[BaseImage], output: &OutputFile, path: &Path) -> Result<(), Error> {
-    match output.begins_empty() {
-        true => Ok(()),
-        false => Ok(bases.iter().try_for_each(|base| must_differ(&base.place.path, path))?),
+    if output.begins_empty() {
+        Ok(())
+    } else {
+        Ok(bases.iter().try_for_each(|base| must_differ(&base.place.path, path))?)
     }
 }
 

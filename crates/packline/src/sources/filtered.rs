@@ -100,10 +100,13 @@ impl Filtered {
         match lead {
             Lead::Kept(name) => Ok(Some(link(entry.path, name))),
             Lead::Inode(inode) => self.named(inode, &entry.path).map(Some),
-            Lead::Nowhere(missing) => match self.names.wait(&entry.path, missing) {
-                true => Ok(None),
-                false => Err(self.refused(&entry.path, target, NO_MEMORY)),
-            },
+            Lead::Nowhere(missing) => {
+                if self.names.wait(&entry.path, missing) {
+                    Ok(None)
+                } else {
+                    Err(self.refused(&entry.path, target, NO_MEMORY))
+                }
+            }
             Lead::Replaced => Err(self.refused(&entry.path, target, "which stands for a file that has been replaced")),
         }
     }
@@ -133,10 +136,7 @@ impl Filtered {
                 entry
             }
         };
-        match self.names.add_name(inode, path) {
-            true => Ok(entry),
-            false => Err(self.refused(path, &left_out, NO_MEMORY)),
-        }
+        if self.names.add_name(inode, path) { Ok(entry) } else { Err(self.refused(path, &left_out, NO_MEMORY)) }
     }
 
     /// Records an entry that is left out, for links to it.

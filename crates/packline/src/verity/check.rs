@@ -70,18 +70,12 @@ fn place(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf, Tree
         return behind(at);
     }
     let sidecar = beside(&request.image, ".verity");
-    match sidecar.exists() {
-        true => {
-            let opened = open_regular(&sidecar).and_then(FileInput::new);
-            let input =
-                opened.map_err(|cause| Error::Source { path: sidecar.clone(), action: "cannot open", cause })?;
-            Ok((sidecar, TreePlace { input: Arc::new(input), at: 0 }))
-        }
-        false => Err(super::refused(
-            &request.image,
-            "has no hash tree behind it, and no file .verity beside it",
-            "a hash tree",
-        )),
+    if sidecar.exists() {
+        let opened = open_regular(&sidecar).and_then(FileInput::new);
+        let input = opened.map_err(|cause| Error::Source { path: sidecar.clone(), action: "cannot open", cause })?;
+        Ok((sidecar, TreePlace { input: Arc::new(input), at: 0 }))
+    } else {
+        Err(super::refused(&request.image, "has no hash tree behind it, and no file .verity beside it", "a hash tree"))
     }
 }
 

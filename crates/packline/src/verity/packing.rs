@@ -50,9 +50,10 @@ impl Packing {
 
     /// Refuses an output whose end is not that of the image.
     pub(crate) fn check(&self, output: &OutputFile, path: &Path) -> Result<(), Error> {
-        match output.begins_empty() {
-            true => Ok(()),
-            false => Err(super::refused(path, "a block device cannot have files beside it", "a file, for a hash tree")),
+        if output.begins_empty() {
+            Ok(())
+        } else {
+            Err(super::refused(path, "a block device cannot have files beside it", "a file, for a hash tree"))
         }
     }
 

@@ -51,9 +51,10 @@ impl Sidecar {
     fn open(image: &Path, ending: &str, force: bool, temporaries: &Temporaries) -> Result<Sidecar, Error> {
         let path = beside(image, ending);
         let output = OutputFile::open(&path, force, temporaries)?;
-        match output.begins_empty() {
-            true => Ok(Sidecar { path, output }),
-            false => Err(super::refused(&path, "is a block device", "a file")),
+        if output.begins_empty() {
+            Ok(Sidecar { path, output })
+        } else {
+            Err(super::refused(&path, "is a block device", "a file"))
         }
     }
 

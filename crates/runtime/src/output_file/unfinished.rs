@@ -81,10 +81,11 @@ impl UnfinishedFile {
             guard: None,
         };
         if let Some(keeps) = keeps {
-            file.unkept = Some(keeps.apply(file.file()).map_err(failed)?);
+            let mut unkept = keeps.apply(file.file()).map_err(failed)?;
             if keeps.about().nlink() > 1 {
-                file.unkept.iter_mut().for_each(|unkept| unkept.push("its other names (hard links)".to_string()));
+                unkept.push("its other names (hard links)".to_string());
             }
+            file.unkept = Some(unkept);
         }
         Ok(file)
     }

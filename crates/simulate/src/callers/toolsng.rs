@@ -90,12 +90,11 @@ impl<'a> ToolsNg<'a> {
         let item = &self.work.items[self.next_item];
         self.backlog += 1;
         self.hold(item.bytes);
-        let step = match item.whole {
-            true => {
-                let compress = self.work.blocks[item.first].compress.unwrap_or(0.0);
-                self.submit(TicketContent::Block(item.first), item.hash, compress)
-            }
-            false => self.submit(TicketContent::Fragment(self.next_item), item.hash, 0.0),
+        let step = if item.whole {
+            let compress = self.work.blocks[item.first].compress.unwrap_or(0.0);
+            self.submit(TicketContent::Block(item.first), item.hash, compress)
+        } else {
+            self.submit(TicketContent::Fragment(self.next_item), item.hash, 0.0)
         };
         self.next_item += 1;
         self.pending.push_back(step);

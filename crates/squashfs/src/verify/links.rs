@@ -23,9 +23,10 @@ pub(super) fn check(image: &Image, inodes: &Inodes, report: &mut Report<'_>) {
             unnamed += u64::from(record.found == 0);
             continue;
         }
-        match record.is(NodeType::Directory) {
-            true => directory(number, record, attached[index], offset, report),
-            false => names(number, record, offset, report),
+        if record.is(NodeType::Directory) {
+            directory(number, record, attached[index], offset, report)
+        } else {
+            names(number, record, offset, report)
         }
     }
     if unnamed > 0 {

@@ -51,7 +51,9 @@ impl<'s> DataWriter<'s> {
     fn append(&mut self, bytes: &[u8]) -> Result<u64, Error> {
         let start = self.position;
         write(&mut *self.sink, start, bytes)?;
-        self.checksum.iter_mut().for_each(|checksum| checksum.update(bytes));
+        if let Some(checksum) = &mut self.checksum {
+            checksum.update(bytes);
+        }
         self.position += bytes.len() as u64;
         Ok(start)
     }

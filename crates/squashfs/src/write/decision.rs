@@ -224,7 +224,9 @@ impl Decisions {
                 if let Some(full) = closed {
                     full.hand_on(self.stored_fragments, batch.in_order());
                 }
-                self.current.iter_mut().for_each(|current| current.new_tail = true);
+                if let Some(current) = &mut self.current {
+                    current.new_tail = true;
+                }
                 place
             }
         };

@@ -118,9 +118,12 @@ impl Unfinished<'_> {
         let read = self
             .sync()
             .and_then(|()| self.sink.read_at(0, &mut found).map_err(|cause| sink_error("read back", 0, cause)));
-        let checked = read.and_then(|()| match found == superblock {
-            true => Ok(()),
-            false => Err(Error::ReadBack { offset: 0, what: "the superblock".into(), is: "has other bytes".into() }),
+        let checked = read.and_then(|()| {
+            if found == superblock {
+                Ok(())
+            } else {
+                Err(Error::ReadBack { offset: 0, what: "the superblock".into(), is: "has other bytes".into() })
+            }
         });
         if checked.is_err() {
             // The first error counts; an image with a wrong superblock would be worse than one without.
@@ -170,12 +173,11 @@ fn check_part(part: &Part, bytes: &[u8], decoder: &mut dyn Decoder, scratch: &mu
         }
         (Form::Metadata, _) => return Err("has no header".into()),
     };
-    let content = match compressed {
-        false => payload,
-        true => {
-            let decoded = decoder.decompress(payload, &mut scratch[..most]);
-            &scratch[..decoded.map_err(|error| format!("cannot be decoded ({error})"))?]
-        }
+    let content = if compressed {
+        let decoded = decoder.decompress(payload, &mut scratch[..most]);
+        &scratch[..decoded.map_err(|error| format!("cannot be decoded ({error})"))?]
+    } else {
+        payload
     };
     if hash(content) == part.hashes.content { Ok(()) } else { Err("is decoded to other content".into()) }
 }

@@ -88,10 +88,7 @@ impl Spacing {
         let Layout::Stable { align } = self.layout else { return 1 };
         let (unit, distance) = (u64::from(align), position - self.aligned);
         let between = matches!((self.previous, part), (Part::Fragment(size), Part::Fragment(_)) if size < self.small);
-        match part == Part::Tables || distance >= FAR * unit || between && distance >= NEAR * unit {
-            true => align,
-            false => 1,
-        }
+        if part == Part::Tables || distance >= FAR * unit || between && distance >= NEAR * unit { align } else { 1 }
     }
 }
 

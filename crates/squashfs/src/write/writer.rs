@@ -239,9 +239,10 @@ impl<'s> Writer<'s> {
     }
 
     fn try_add(&mut self, entry: &Entry, hints: FileHints, source: &mut dyn Source) -> Result<(), Error> {
-        let xattr = match self.options.xattrs && !entry.xattrs.is_empty() {
-            true => self.xattrs.add(&entry.xattrs, &entry.path)?,
-            false => NO_XATTR,
+        let xattr = if self.options.xattrs && !entry.xattrs.is_empty() {
+            self.xattrs.add(&entry.xattrs, &entry.path)?
+        } else {
+            NO_XATTR
         };
         let file = match entry.kind {
             Kind::File { size } => Some((self.data.decisions.add_file(size)?, size)),
@@ -283,10 +284,12 @@ impl<'s> Writer<'s> {
     fn tails(&self, hints: FileHints) -> Fragments {
         let of_all = self.options.fragments;
         let alone = hints.no_fragment || hints.no_compress || hints.compress && self.options.stored.fragments;
-        match () {
-            () if alone || !hints.fragments.unwrap_or(of_all != Fragments::Never) => Fragments::Never,
-            () if hints.tail_ends.unwrap_or(of_all == Fragments::Always) => Fragments::Always,
-            () => Fragments::SmallFiles,
+        if alone || !hints.fragments.unwrap_or(of_all != Fragments::Never) {
+            Fragments::Never
+        } else if hints.tail_ends.unwrap_or(of_all == Fragments::Always) {
+            Fragments::Always
+        } else {
+            Fragments::SmallFiles
         }
     }
 

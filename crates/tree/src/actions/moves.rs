@@ -55,12 +55,12 @@ impl Run<'_> {
     /// Whether the new place is free and not in the entry itself.
     fn is_possible(&mut self, node: NodeId, target: &Target) -> bool {
         let (directory, name) = target.resolve(&self.tree, node);
-        let why = match () {
-            () if self.tree.node(directory).children.contains_key(&name) => {
-                "there is such an entry (expected a free name)"
-            }
-            () if self.tree.is_within(directory, node) => "it is in the directory itself (expected another directory)",
-            () => return true,
+        let why = if self.tree.node(directory).children.contains_key(&name) {
+            "there is such an entry (expected a free name)"
+        } else if self.tree.is_within(directory, node) {
+            "it is in the directory itself (expected another directory)"
+        } else {
+            return true;
         };
         let parent = self.tree.path(directory);
         let path = [if directory == ROOT { &b""[..] } else { &parent }, b"/", &name].concat();

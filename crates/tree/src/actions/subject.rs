@@ -78,13 +78,19 @@ impl<'s> Subject<'s> {
 
 fn letter_of(found: &Metadata) -> u8 {
     let kind = found.file_type();
-    match () {
-        () if kind.is_dir() => b'd',
-        () if kind.is_symlink() => b'l',
-        () if kind.is_block_device() => b'b',
-        () if kind.is_char_device() => b'c',
-        () if kind.is_fifo() => b'p',
-        () if kind.is_socket() => b's',
-        () => b'f',
+    if kind.is_dir() {
+        b'd'
+    } else if kind.is_symlink() {
+        b'l'
+    } else if kind.is_block_device() {
+        b'b'
+    } else if kind.is_char_device() {
+        b'c'
+    } else if kind.is_fifo() {
+        b'p'
+    } else if kind.is_socket() {
+        b's'
+    } else {
+        b'f'
     }
 }

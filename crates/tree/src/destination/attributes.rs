@@ -72,9 +72,10 @@ impl<'a> Attributes<'a> {
     /// Changes permissions, all 12 bits, regardless of the umask. Not for symbolic links, which have none.
     pub fn set_mode(self, mode: u16) -> Result<(), Refusal> {
         let permissions = Permissions::from_mode(u32::from(mode & 0o7777));
-        let set = match self.place {
-            true => std::fs::set_permissions(self.path(), permissions),
-            false => self.file.set_permissions(permissions),
+        let set = if self.place {
+            std::fs::set_permissions(self.path(), permissions)
+        } else {
+            self.file.set_permissions(permissions)
         };
         tried(set, "cannot set the permissions")
     }

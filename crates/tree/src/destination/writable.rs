@@ -77,9 +77,10 @@ fn writable(
     let stat = rustix::fs::fstat(&handle).tried("cannot look at it")?;
     let Some(before) = extend(&stat, DestinationNode::new(handle).attributes()) else { return Err(refusal) };
     let directory = open()?;
-    match directory.id()? == FileId::of(&stat) {
-        true => Ok(WritableDirectory { directory, before: Some(before) }),
-        false => Err(Refusal::Replaced),
+    if directory.id()? == FileId::of(&stat) {
+        Ok(WritableDirectory { directory, before: Some(before) })
+    } else {
+        Err(Refusal::Replaced)
     }
 }
 

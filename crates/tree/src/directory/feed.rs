@@ -245,7 +245,9 @@ impl<F: Finder> Feed<F> {
     fn start_loaded(&mut self, item: Item) -> Result<Option<Entry>, Error> {
         self.note(&item.found);
         if item.later && item.reading.is_none() {
-            item.change.into_iter().for_each(|change| self.warn(change));
+            if let Some(change) = item.change {
+                self.warn(change);
+            }
             return self.start(item.found);
         }
         let unread = item.reading.filter(|_| self.left_out.is_some());
@@ -255,7 +257,9 @@ impl<F: Finder> Feed<F> {
         if let Some(fault) = item.attributes {
             self.problem(self.fault(fault))?;
         }
-        item.change.into_iter().for_each(|change| self.warn(change));
+        if let Some(change) = item.change {
+            self.warn(change);
+        }
         self.current = Current::Loaded(item.content, item.reading);
         Ok(Some(item.found.entry))
     }

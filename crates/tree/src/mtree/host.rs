@@ -38,14 +38,20 @@ impl HostEntry {
     /// The type of the file, if there is one.
     pub fn kind(&self) -> Option<Type> {
         let kind = self.found.as_ref()?.file_type();
-        Some(match () {
-            () if kind.is_dir() => Type::Dir,
-            () if kind.is_symlink() => Type::Link,
-            () if kind.is_block_device() => Type::Block,
-            () if kind.is_char_device() => Type::Char,
-            () if kind.is_fifo() => Type::Fifo,
-            () if kind.is_socket() => Type::Socket,
-            () => Type::File,
+        Some(if kind.is_dir() {
+            Type::Dir
+        } else if kind.is_symlink() {
+            Type::Link
+        } else if kind.is_block_device() {
+            Type::Block
+        } else if kind.is_char_device() {
+            Type::Char
+        } else if kind.is_fifo() {
+            Type::Fifo
+        } else if kind.is_socket() {
+            Type::Socket
+        } else {
+            Type::File
         })
     }
 

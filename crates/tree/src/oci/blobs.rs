@@ -63,9 +63,10 @@ impl Blobs {
         let mut hasher = digest.hasher();
         hasher.update(&bytes);
         let found = hasher.finish();
-        match found == *digest {
-            true => Ok(bytes),
-            false => Err(wrong(name, format!("{path} has the digest {found}"), digest.to_string())),
+        if found == *digest {
+            Ok(bytes)
+        } else {
+            Err(wrong(name, format!("{path} has the digest {found}"), digest.to_string()))
         }
     }
 }

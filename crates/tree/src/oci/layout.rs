@@ -159,9 +159,10 @@ impl Layout<'_> {
     fn document(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Error> {
         let digest = self.digest(&descriptor.digest)?;
         let bytes = self.blobs.checked(self.name, &digest.path(), &digest)?;
-        match bytes.len() as u64 == descriptor.size {
-            true => Ok(bytes),
-            false => Err(self.size(&digest, bytes.len() as u64, descriptor.size)),
+        if bytes.len() as u64 == descriptor.size {
+            Ok(bytes)
+        } else {
+            Err(self.size(&digest, bytes.len() as u64, descriptor.size))
         }
     }
 
@@ -187,9 +188,10 @@ impl Layout<'_> {
         let name = format!("{}: layer {} ({})", self.name, at + 1, digest.short());
         let foreign = check_media_type(&name, &descriptor.media_type)?;
         let Some(blob) = self.blobs.find(&digest.path())? else {
-            let what = match foreign {
-                true => "its content is not in the image, which only says where it is",
-                false => "its content is missing",
+            let what = if foreign {
+                "its content is not in the image, which only says where it is"
+            } else {
+                "its content is missing"
             };
             return Err(wrong(&name, what, digest.path()));
         };

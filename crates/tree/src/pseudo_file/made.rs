@@ -71,13 +71,19 @@ fn no_host(place: Place<'_>, path: &[u8], cause: io::Error) -> Error {
 fn kind(path: &Path, found: &Metadata) -> io::Result<Option<Kind>> {
     let device = || Device { major: rustix::fs::major(found.rdev()), minor: rustix::fs::minor(found.rdev()) };
     let kind = found.file_type();
-    Ok(Some(match () {
-        () if kind.is_dir() => return Ok(None),
-        () if kind.is_symlink() => Kind::Symlink(fs::read_link(path)?.as_os_str().as_bytes().to_vec()),
-        () if kind.is_block_device() => Kind::BlockDevice(device()),
-        () if kind.is_char_device() => Kind::CharDevice(device()),
-        () if kind.is_fifo() => Kind::Fifo,
-        () if kind.is_socket() => Kind::Socket,
-        () => Kind::File { size: found.len() },
+    Ok(Some(if kind.is_dir() {
+        return Ok(None);
+    } else if kind.is_symlink() {
+        Kind::Symlink(fs::read_link(path)?.as_os_str().as_bytes().to_vec())
+    } else if kind.is_block_device() {
+        Kind::BlockDevice(device())
+    } else if kind.is_char_device() {
+        Kind::CharDevice(device())
+    } else if kind.is_fifo() {
+        Kind::Fifo
+    } else if kind.is_socket() {
+        Kind::Socket
+    } else {
+        Kind::File { size: found.len() }
     }))
 }

@@ -53,10 +53,12 @@ fn files_that_change_size_are_stored_with_a_warning() {
         (200_000, 5, 5),
     ] {
         set_size(&path, found);
-        let what = match () {
-            () if listed == 0 => CHANGED.to_string(),
-            () if found < listed => format!("{CHANGED}: it shrank from {listed} to {found} bytes; it was read again"),
-            () => format!("{CHANGED}: it grew from {listed} to {found} bytes; the first {listed} are stored"),
+        let what = if listed == 0 {
+            CHANGED.to_string()
+        } else if found < listed {
+            format!("{CHANGED}: it shrank from {listed} to {found} bytes; it was read again")
+        } else {
+            format!("{CHANGED}: it grew from {listed} to {found} bytes; the first {listed} are stored")
         };
         for readers in [0, 1, 3] {
             let mut source = ListSource::new([file(&path, listed)], None, readers, 1 << 20);

@@ -248,9 +248,10 @@ impl<'r, T> Plan<'r, T> {
 
     fn drop_unit(&self, dropped: Dropped) {
         let bytes = self.shared.buffer_size();
-        match dropped.spilled {
-            true => dropped.slot.stow(&self.scratch, &self.budget, bytes),
-            false => dropped.slot.let_go(&self.budget, bytes),
+        if dropped.spilled {
+            dropped.slot.stow(&self.scratch, &self.budget, bytes)
+        } else {
+            dropped.slot.let_go(&self.budget, bytes)
         }
     }
 

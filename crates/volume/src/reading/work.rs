@@ -92,10 +92,8 @@ fn decode_group(
     let mut at = 0;
     for wanted in group {
         let target = &mut out[wanted.range.clone()];
-        let length = match together {
-            true => decoder.decode_loaded(wanted.unit, at, target),
-            false => decoder.decode(wanted.unit, target),
-        };
+        let length =
+            if together { decoder.decode_loaded(wanted.unit, at, target) } else { decoder.decode(wanted.unit, target) };
         let piece = piece(wanted, &length);
         if let (Some(watch), None, Ok(decoded)) = (watch, &piece.error, length) {
             let unit = wanted.unit;

@@ -79,12 +79,11 @@ fn draw_bar(svg: &mut Svg, frame: &Frame, bar: &Bar, middle: f64, gutter: f64) {
     let title = format!("{}: {}", bar.label, bar.text);
     svg.titled(&title, |svg| {
         svg.text("name", Anchor::End, (gutter, foot), &cut(&bar.label, gutter));
-        match frame.x.is_powers() {
-            true => {
-                svg.line("lead", (frame.left, middle), (end, middle));
-                svg.rectangle(&format!("bar {}", bar.class), (end - 4.0, middle - 4.0), 8.0, 8.0);
-            }
-            false => svg.rectangle(&format!("bar {}", bar.class), (frame.left, middle - 6.0), end - frame.left, 12.0),
+        if frame.x.is_powers() {
+            svg.line("lead", (frame.left, middle), (end, middle));
+            svg.rectangle(&format!("bar {}", bar.class), (end - 4.0, middle - 4.0), 8.0, 8.0);
+        } else {
+            svg.rectangle(&format!("bar {}", bar.class), (frame.left, middle - 6.0), end - frame.left, 12.0)
         }
         if let Some((least, most)) = bar.range.filter(|(least, most)| least < most) {
             let [low, high] = [least, most].map(|number| frame.place(number, 0.0).0);

@@ -70,9 +70,10 @@ impl<'p> Palette<'p> {
     }
 
     pub(super) fn look(&self, case: &Case) -> Look {
-        let hue = match self.is_of_codecs() {
-            true => place(&self.codecs, &case.codec.as_str()),
-            false => place(&self.programs, &case.program.as_str()),
+        let hue = if self.is_of_codecs() {
+            place(&self.codecs, &case.codec.as_str())
+        } else {
+            place(&self.programs, &case.program.as_str())
         };
         Look { hue: Some(hue), ..self.look_of_way(case.tails) }
     }

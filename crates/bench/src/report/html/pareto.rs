@@ -98,10 +98,12 @@ fn draw_labels(svg: &mut Svg, frame: &Frame, dots: &[Dot], best: &[bool], places
         }
         let class = if best[index] { "name best" } else { "name" };
         let middle = ((left + right) / 2.0, bottom - TEXT * 0.35);
-        let (anchor, place) = match () {
-            () if left > x => (Anchor::Start, (left, middle.1)),
-            () if right < x => (Anchor::End, (right, middle.1)),
-            () => (Anchor::Middle, middle),
+        let (anchor, place) = if left > x {
+            (Anchor::Start, (left, middle.1))
+        } else if right < x {
+            (Anchor::End, (right, middle.1))
+        } else {
+            (Anchor::Middle, middle)
         };
         svg.text(class, anchor, place, &dots[index].label);
     }

@@ -139,10 +139,7 @@ impl<'g> Series<'g> {
             self.chart("Speed-up by jobs", "times as fast", Some(|times| times), &speedup, SPEEDUP),
             self.chart("Efficiency by jobs", "% of ideal", Some(|_| 100.0), &efficiency, EFFICIENCY),
         ];
-        match self.few() {
-            true => legend(&self.key(), true) + &beside(&charts),
-            false => charts.concat(),
-        }
+        if self.few() { legend(&self.key(), true) + &beside(&charts) } else { charts.concat() }
     }
 
     fn chart(

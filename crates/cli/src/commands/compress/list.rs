@@ -48,9 +48,10 @@ pub fn run(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Fai
         for (sum, figure) in sums.iter_mut().zip([info.records, info.physical, info.logical]) {
             *sum = figure.saturating_add(*sum);
         }
-        match settings.json {
-            true => io.print_json(&format!("{}\n", object(path, &info)))?,
-            false => io.print(&row([info.records, info.physical, info.logical], "BLAKE3", &path.escaped()))?,
+        if settings.json {
+            io.print_json(&format!("{}\n", object(path, &info)))?
+        } else {
+            io.print(&row([info.records, info.physical, info.logical], "BLAKE3", &path.escaped()))?
         }
     }
     if listed > 1 && !settings.json {

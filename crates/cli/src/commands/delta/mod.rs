@@ -123,9 +123,10 @@ impl Command for Patch {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let others: [&Path; 2] = [&self.delta, &self.new];
         let options = self.shared.work.start(&[("OLD", &self.old)], &others, self.shared.force, io)?;
-        let delta = match self.delta.as_os_str() == "-" {
-            true => Input::Stream(STDIN.to_string(), take_stdin(Some(&self.new), io)?),
-            false => Input::File(self.delta.clone()),
+        let delta = if self.delta.as_os_str() == "-" {
+            Input::Stream(STDIN.to_string(), take_stdin(Some(&self.new), io)?)
+        } else {
+            Input::File(self.delta.clone())
         };
         let target = self.shared.target(&self.new, io)?;
         let mut request = PatchRequest::new(&self.old, delta, target);

@@ -52,12 +52,10 @@ pub fn show(detail: Detail, path: &Path, opened: Result<OpenedLrz, Failure>, io:
 }
 
 fn encrypted(detail: Detail, path: &Path, io: &mut Io) -> Result<(), Failure> {
-    match detail.json {
-        true => io.print_json(&format!(
-            "{}\n",
-            json!({"format": "lrz", "file": path.display().to_string(), "encrypted": true})
-        )),
-        false => io.print("Encrypted lrzip archive. No further information available\n"),
+    if detail.json {
+        io.print_json(&format!("{}\n", json!({"format": "lrz", "file": path.display().to_string(), "encrypted": true})))
+    } else {
+        io.print("Encrypted lrzip archive. No further information available\n")
     }
 }
 

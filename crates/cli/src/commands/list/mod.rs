@@ -199,9 +199,8 @@ fn long(path: &[u8], inode: &Inode, columns: &Columns) -> String {
 impl Columns {
     /// A line up to the path; an owner or group without a name is shown as a number.
     fn row(&self, mode: &str, meta: Meta, (user, group): (&[u8], &[u8]), extent: &str, path: &[u8]) -> String {
-        let shown = |name: &[u8], number: u32| match self.names.is_some() && !name.is_empty() {
-            true => escaped(name),
-            false => number.to_string(),
+        let shown = |name: &[u8], number: u32| {
+            if self.names.is_some() && !name.is_empty() { escaped(name) } else { number.to_string() }
         };
         let owner = format!("{}/{}", shown(user, meta.uid), shown(group, meta.gid));
         let width = OWNER_AND_SIZE.saturating_sub(owner.chars().count() + 1);

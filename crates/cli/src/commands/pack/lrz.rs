@@ -52,10 +52,7 @@ pub fn refuse_options(invocation: &Invocation, json_and_stream: bool) -> Result<
         };
         return Err(wrong(long, why));
     }
-    match json_and_stream {
-        true => Err(wrong("json", "standard output is taken by the .lrz file")),
-        false => Ok(()),
-    }
+    if json_and_stream { Err(wrong("json", "standard output is taken by the .lrz file")) } else { Ok(()) }
 }
 
 pub fn as_text(written: &Written) -> String {

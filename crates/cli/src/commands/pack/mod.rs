@@ -293,10 +293,8 @@ impl Pack {
 
     /// The container: `--format`, or by the name's ending.
     fn container(&self) -> Result<Container, Failure> {
-        let named = || match self.is_system_image() {
-            true => Ok(Container::SquashFs),
-            false => Container::for_tree_at(self.image()),
-        };
+        let named =
+            || if self.is_system_image() { Ok(Container::SquashFs) } else { Container::for_tree_at(self.image()) };
         let explained = |error| Failure::usage(format!("{error}; --format chooses the container for any name"));
         self.output.format.map_or_else(named, Ok).map_err(explained)
     }

@@ -86,9 +86,10 @@ pub fn state(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> (Va
     if let Some(recovery) = recovery {
         put_json(&mut object, "recovery", recovery.as_os_str().as_bytes());
     }
-    let text = match found.examined.is_whole() {
-        true => format!("{}: whole, as it was when it was protected\n{}", file.escaped(), shape_text(&found.shape)),
-        false => format!("{}: {}\n{}", file.escaped(), verdict(found, file, recovery), damage(found)),
+    let text = if found.examined.is_whole() {
+        format!("{}: whole, as it was when it was protected\n{}", file.escaped(), shape_text(&found.shape))
+    } else {
+        format!("{}: {}\n{}", file.escaped(), verdict(found, file, recovery), damage(found))
     };
     (object.into(), text + &of_recovery(found, recovery.unwrap_or(file), false))
 }

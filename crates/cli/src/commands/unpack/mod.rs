@@ -159,9 +159,10 @@ impl Command for Unpack {
         }
         let destination = self.destination()?;
         let to_tar = self.to_tar(&destination)?;
-        match is_lrz {
-            true => self.refuse_options_for_lrz(&destination, to_tar, invocation)?,
-            false => self.refuse_options(to_tar, invocation)?,
+        if is_lrz {
+            self.refuse_options_for_lrz(&destination, to_tar, invocation)?
+        } else {
+            self.refuse_options(to_tar, invocation)?
         }
         let Reporting { quiet, json, stats, .. } = self.reporting;
         if to_tar && json && destination.as_os_str() == "-" {

@@ -185,10 +185,7 @@ impl Verify {
         // The first line has the name.
         let name = if self.images.len() > 1 { format!("\n{}: ", path.escaped()) } else { "\n".to_string() };
         let summary = options.summary(self.json, self.named(path, object), text.replace('\n', &name), bytes);
-        match self.json || !self.quiet {
-            true => io.print_as(self.json, &format!("{summary}\n")),
-            false => Ok(()),
-        }
+        if self.json || !self.quiet { io.print_as(self.json, &format!("{summary}\n")) } else { Ok(()) }
     }
 }
 
@@ -216,9 +213,10 @@ impl Examiner for Printer<'_> {
             return;
         }
         let json = self.verify.json;
-        let line = match json {
-            true => format!("{}\n", self.verify.named(&self.image.display_path, object(&finding))),
-            false => text(self.image, &finding),
+        let line = if json {
+            format!("{}\n", self.verify.named(&self.image.display_path, object(&finding)))
+        } else {
+            text(self.image, &finding)
         };
         let io = &mut *self.io;
         let printed = match &self.bar {

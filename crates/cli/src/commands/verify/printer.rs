@@ -35,9 +35,10 @@ impl<'p> Printer<'p> {
             return self.failed.set(failed);
         }
         let json = self.verify.json;
-        let line = match json {
-            true => format!("{}\n", self.verify.named(self.path, object)),
-            false => format!("{}: {text}\n", self.path.escaped()),
+        let line = if json {
+            format!("{}\n", self.verify.named(self.path, object))
+        } else {
+            format!("{}: {text}\n", self.path.escaped())
         };
         let print = || self.io.borrow_mut().print_as(json, &line);
         self.failed.set(self.aside(print).err());

@@ -120,8 +120,9 @@ impl BackEndOptions {
 }
 
 fn suffix(text: &str) -> Result<String, String> {
-    match text.is_empty() || text.contains('/') {
-        true => Err(format!("'{text}' (expected something without a slash)")),
-        false => Ok(text.to_string()),
+    if text.is_empty() || text.contains('/') {
+        Err(format!("'{text}' (expected something without a slash)"))
+    } else {
+        Ok(text.to_string())
     }
 }

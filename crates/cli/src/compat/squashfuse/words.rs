@@ -141,7 +141,9 @@ pub fn split(list: &str) -> Vec<String> {
             '\\' => letters.next().unwrap_or(letter),
             _ => letter,
         };
-        words.last_mut().into_iter().for_each(|word| word.push(part));
+        if let Some(word) = words.last_mut() {
+            word.push(part);
+        }
     }
     words.retain(|word| !word.is_empty());
     words

@@ -116,9 +116,10 @@ impl Sqfs2Tar {
         };
         let directories = self.subdir.iter().map(directory).collect::<Result<Vec<_>, _>>()?;
         let keep = self.keep_as_dir || directories.len() > 1;
-        Ok(match directories.is_empty() {
-            true => TarScope::Selected(Selection::all()),
-            false => TarScope::Below { directories, keep },
+        Ok(if directories.is_empty() {
+            TarScope::Selected(Selection::all())
+        } else {
+            TarScope::Below { directories, keep }
         })
     }
 

@@ -49,8 +49,5 @@ fn write(directory: &Path, command: Option<&Entry>) -> Result<(), Failure> {
 
 /// Our own commands have pages called `packline-NAME`, drop-ins have theirs under their own name.
 fn name_of(command: &Entry) -> String {
-    match command.compat.is_drop_in() {
-        true => command.name.to_string(),
-        false => format!("packline-{}", command.name),
-    }
+    if command.compat.is_drop_in() { command.name.to_string() } else { format!("packline-{}", command.name) }
 }

@@ -87,14 +87,20 @@ fn visit(root: &Path, path: &[u8], first: &mut std::collections::BTreeMap<(u64, 
 fn kind(host: &Path, stat: &fs::Metadata) -> Kind {
     let device = Device { major: rustix::fs::major(stat.rdev()), minor: rustix::fs::minor(stat.rdev()) };
     let kind = stat.file_type();
-    match () {
-        () if kind.is_dir() => Kind::Dir,
-        () if kind.is_file() => Kind::File { size: stat.size() },
-        () if kind.is_symlink() => Kind::Symlink(fs::read_link(host).unwrap().into_os_string().into_vec()),
-        () if kind.is_block_device() => Kind::BlockDevice(device),
-        () if kind.is_char_device() => Kind::CharDevice(device),
-        () if kind.is_fifo() => Kind::Fifo,
-        () => Kind::Socket,
+    if kind.is_dir() {
+        Kind::Dir
+    } else if kind.is_file() {
+        Kind::File { size: stat.size() }
+    } else if kind.is_symlink() {
+        Kind::Symlink(fs::read_link(host).unwrap().into_os_string().into_vec())
+    } else if kind.is_block_device() {
+        Kind::BlockDevice(device)
+    } else if kind.is_char_device() {
+        Kind::CharDevice(device)
+    } else if kind.is_fifo() {
+        Kind::Fifo
+    } else {
+        Kind::Socket
     }
 }
 

@@ -102,10 +102,12 @@ impl Appending {
             data: is(flags::STORED_DATA),
             fragments: is(flags::STORED_FRAGMENTS),
         };
-        options.fragments = match () {
-            () if is(flags::NO_FRAGMENTS) => Fragments::Never,
-            () if is(flags::ALWAYS_FRAGMENTS) => Fragments::Always,
-            () => Fragments::SmallFiles,
+        options.fragments = if is(flags::NO_FRAGMENTS) {
+            Fragments::Never
+        } else if is(flags::ALWAYS_FRAGMENTS) {
+            Fragments::Always
+        } else {
+            Fragments::SmallFiles
         };
         (options.deduplicate, options.exportable) = (is(flags::DUPLICATES), is(flags::EXPORTABLE));
         options.xattrs = !is(flags::NO_XATTRS);

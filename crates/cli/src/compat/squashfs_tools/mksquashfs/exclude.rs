@@ -66,10 +66,8 @@ impl Excludes {
     fn add_path(&mut self, path: &Path, sources: &[PathBuf], symlinks: Symlinks, io: &mut Io) {
         let bytes = path.as_os_str().as_bytes();
         let direct = [&b"/"[..], b"./", b"../"].iter().any(|start| bytes.starts_with(start));
-        let places = match direct {
-            true => vec![path.to_path_buf()],
-            false => sources.iter().map(|source| source.join(path)).collect(),
-        };
+        let places =
+            if direct { vec![path.to_path_buf()] } else { sources.iter().map(|source| source.join(path)).collect() };
         for place in places {
             match examine(&place, symlinks) {
                 Ok(found) => drop(self.inodes.insert((found.dev(), found.ino()))),
@@ -96,9 +94,8 @@ impl Excludes {
             let depth = 1 + path.iter().filter(|&&byte| byte == b'/').count();
             max_depth.is_some_and(|most| depth > most) || patterns.leave_out(path)
         };
-        Some(PathFilter::new(move |path| match prefix.is_empty() {
-            true => leaves_out(path),
-            false => leaves_out(&[&prefix, &b"/"[..], path].concat()),
+        Some(PathFilter::new(move |path| {
+            if prefix.is_empty() { leaves_out(path) } else { leaves_out(&[&prefix, &b"/"[..], path].concat()) }
         }))
     }
 }

@@ -203,10 +203,12 @@ impl MkSquashFs {
     }
 
     fn input(&mut self, io: &mut Io) -> Result<Input, Failure> {
-        let language = match () {
-            () if self.wildcards => Language::Wildcards,
-            () if self.regex => Language::Regex,
-            () => Language::Exact,
+        let language = if self.wildcards {
+            Language::Wildcards
+        } else if self.regex {
+            Language::Regex
+        } else {
+            Language::Exact
         };
         let leaves_out = !self.e.is_empty() || !self.ef.is_empty();
         let none = self.paths.iter().all(|path| path.as_os_str() == "-");
@@ -271,10 +273,12 @@ impl MkSquashFs {
             actions: Actions::default(),
             hard_links: true,
             xattrs: true,
-            mount_points: match () {
-                () if self.one_file_system_x => MountPoints::Skip,
-                () if self.one_file_system => MountPoints::Empty,
-                () => MountPoints::Enter,
+            mount_points: if self.one_file_system_x {
+                MountPoints::Skip
+            } else if self.one_file_system {
+                MountPoints::Empty
+            } else {
+                MountPoints::Enter
             },
             symlinks: self.symlinks(),
             errors: ReadErrors::EmptyFile,

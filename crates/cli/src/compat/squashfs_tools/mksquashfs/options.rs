@@ -323,10 +323,12 @@ impl Layout {
         image.sparse = !self.no_sparse;
         image.deduplicate = !self.no_duplicates;
         image.pad = if self.nopad { 1 } else { 4096 };
-        image.fragments = match () {
-            () if self.no_fragments => Fragments::Never,
-            () if self.tailends || of_tar && !self.no_tailends => Fragments::Always,
-            () => Fragments::SmallFiles,
+        image.fragments = if self.no_fragments {
+            Fragments::Never
+        } else if self.tailends || of_tar && !self.no_tailends {
+            Fragments::Always
+        } else {
+            Fragments::SmallFiles
         };
     }
 }

@@ -65,9 +65,10 @@ impl Reading {
         for (path, directory) in paths.iter().zip(kinds) {
             let name = base_name(path)?;
             let to = self.unused(&name, |name| parts.iter().any(|part| part.to == name), io)?;
-            match directory {
-                true => parts.push(part(path, self.options(&to), Bytes::new(), to)),
-                false => parts.push(self.single(path, name, to)?),
+            if directory {
+                parts.push(part(path, self.options(&to), Bytes::new(), to))
+            } else {
+                parts.push(self.single(path, name, to)?)
             }
         }
         parts.retain(|part| self.keeps(part));

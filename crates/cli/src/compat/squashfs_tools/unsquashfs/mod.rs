@@ -315,9 +315,10 @@ impl Unsquashfs {
     fn missing(&self, faults: Vec<String>, path: &OsString, io: &mut Io) -> Result<(), Failure> {
         let none = faults.is_empty();
         faults.iter().for_each(|fault| io.eprintln(&format!("unsquashfs: {fault}")));
-        match self.filter.missing && !none {
-            true => Err(Failure::failed(format!("not all of '{}' is there (-match was given)", path.escaped()))),
-            false => Ok(()),
+        if self.filter.missing && !none {
+            Err(Failure::failed(format!("not all of '{}' is there (-match was given)", path.escaped())))
+        } else {
+            Ok(())
         }
     }
 
@@ -351,9 +352,10 @@ fn names_in(files: &[PathBuf], io: &mut Io) -> Result<Vec<OsString>, Failure> {
 
 /// A pathname of the command line.
 fn pathname(path: &OsString) -> Result<&[u8], Failure> {
-    match path.is_empty() {
-        true => Err(Failure::usage("a file on the command line has no name (expected a pathname)")),
-        false => Ok(path.as_bytes()),
+    if path.is_empty() {
+        Err(Failure::usage("a file on the command line has no name (expected a pathname)"))
+    } else {
+        Ok(path.as_bytes())
     }
 }
 

@@ -73,9 +73,10 @@ impl Attributes {
             file_mode: self.force_file_mode.clone(),
             directory_mode: self.force_dir_mode.clone(),
             xattrs: XattrFilter {
-                include: match self.user_xattrs {
-                    true => regex("-user-xattrs", b"^user[.]")?,
-                    false => given("-xattrs-include", &self.xattrs_include)?,
+                include: if self.user_xattrs {
+                    regex("-user-xattrs", b"^user[.]")?
+                } else {
+                    given("-xattrs-include", &self.xattrs_include)?
                 },
                 exclude: given("-xattrs-exclude", &self.xattrs_exclude)?,
             },

@@ -61,9 +61,10 @@ fn text(superblock: &Superblock, name: &str, created: &str, options: &str, xattr
         out.push_str(&format!("Fragments are {}compressed\n", un(flags::STORED_FRAGMENTS)));
         out.push_str(&format!("Tailends are {}packed into fragments\n", not(flag(flags::ALWAYS_FRAGMENTS))));
     }
-    match flag(flags::NO_XATTRS) {
-        true => out.push_str("Xattrs are not stored\n"),
-        false => out.push_str(&format!("Xattrs are {}compressed\n", un(flags::STORED_XATTRS))),
+    if flag(flags::NO_XATTRS) {
+        out.push_str("Xattrs are not stored\n")
+    } else {
+        out.push_str(&format!("Xattrs are {}compressed\n", un(flags::STORED_XATTRS)))
     }
     out.push_str(&format!(
         "Duplicates are {}removed\n\

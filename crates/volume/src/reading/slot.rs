@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_engine::{Budget, Permit};
-use packline_runtime::TaskError;
+use packline_runtime::{Buffer, TaskError};
 
-use crate::{Buffer, ReadError, Scratch, SpilledBlock, Unit, Volume};
+use crate::{ReadError, Scratch, SpilledBlock, Unit, Volume};
 
 /// Decoded bytes with their memory, shared by all steps that need them.
 #[derive(Debug)]

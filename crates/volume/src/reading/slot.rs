@@ -59,7 +59,7 @@ pub(super) struct Piece {
 #[derive(Debug)]
 pub(super) struct Product {
     pub(super) decoded: Arc<Decoded>,
-    /// What is wanted of its units, in the order of the job.
+    /// The parts of its units that files need, in the order of the job.
     pub(super) pieces: Vec<Piece>,
 }
 

@@ -9,7 +9,8 @@ pub(crate) mod image;
 pub(crate) mod image_place;
 #[cfg(feature = "pln")]
 mod in_pln;
-mod opened_file;
+pub(crate) mod opened_file;
 
-pub(crate) use archive::{scratch_for, stored};
-pub(crate) use opened_file::OpenedFile;
+pub(crate) use archive::scratch_for;
+#[cfg(any(feature = "delta", feature = "pln"))]
+pub(crate) use archive::stored;

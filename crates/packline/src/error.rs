@@ -13,7 +13,7 @@ pub use stream::StreamError;
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
 
-use crate::ContentKind;
+use crate::container::by_magic::ContentKind;
 
 /// Why an operation failed. Under the name of an output there is then what was there before.
 #[derive(Debug, thiserror::Error)]
@@ -171,6 +171,7 @@ impl From<packline_image::Error> for Error {
 
 impl Error {
     /// An error of a format that is one stream, with the name of the file.
+    #[cfg(any(feature = "lrz", feature = "recovery", feature = "delta", feature = "verity"))]
     pub fn stream(path: impl Into<PathBuf>, cause: impl Into<StreamError>) -> Error {
         Error::Stream { path: path.into(), cause: Box::new(cause.into()) }
     }

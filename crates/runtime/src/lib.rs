@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 mod blake3_tree;
+mod buffers;
 mod error;
 pub mod escape;
 mod fault;
@@ -16,12 +17,14 @@ mod output_file;
 mod resources;
 mod seek;
 mod sink;
+mod spares;
 mod temporaries;
 mod unnamed;
 mod write_file;
 mod zeros;
 
 pub use blake3_tree::Blake3Tree;
+pub use buffers::{Buffer, Buffers};
 pub use error::{Error, Exists, ScratchError};
 pub use fault::{FormatFault, MemoryFault, TaskError, Unsupported, WorkFault, of_fault, unless_cancelled};
 pub use hex::{from_hex, hex, nibble};
@@ -36,6 +39,7 @@ pub use output_file::{
 pub use resources::Resources;
 pub use seek::seek_position;
 pub use sink::{Sink, Stream};
+pub use spares::Spares;
 pub use temporaries::Temporaries;
 pub use unnamed::{store_stream, unnamed_temp_file};
 pub use write_file::{check_writable, write_file};

@@ -4,8 +4,10 @@
 //! pipe run at the same time for as long as there are bytes.
 
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use packline_runtime::Spares;
 
 /// Bytes of a chunk.
 pub(crate) const CHUNK: usize = 256 << 10;
@@ -21,14 +23,20 @@ pub const fn pipe_bytes(chunks: usize) -> u64 {
 /// A pipe that holds at most `chunks` chunks of 256 KiB.
 #[must_use]
 pub fn pipe(chunks: usize) -> (PipeWriter, PipeReader) {
-    Spares::default().pipe(chunks)
+    Chunks::default().pipe(chunks)
 }
 
 /// Buffers that have been read and can be filled again, of one or several pipes.
-#[derive(Clone, Default)]
-pub(crate) struct Spares(Arc<Mutex<Vec<Vec<u8>>>>);
+#[derive(Clone)]
+pub(crate) struct Chunks(Arc<Spares<Vec<u8>>>);
 
-impl Spares {
+impl Default for Chunks {
+    fn default() -> Chunks {
+        Chunks(Arc::new(Spares::up_to(SPARES)))
+    }
+}
+
+impl Chunks {
     pub fn pipe(&self, chunks: usize) -> (PipeWriter, PipeReader) {
         let (to, from) = sync_channel(chunks.max(1));
         let writer = PipeWriter { to, spares: self.clone(), chunk: Vec::new(), filled: 0 };
@@ -36,17 +44,13 @@ impl Spares {
     }
 
     fn take(&self) -> Vec<u8> {
-        let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let Some(mut buffer) = spare else { return vec![0; CHUNK] };
+        let Some(mut buffer) = self.0.take() else { return vec![0; CHUNK] };
         buffer.resize(CHUNK, 0);
         buffer
     }
 
     fn give(&self, buffer: Vec<u8>) {
-        let mut spares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if spares.len() < SPARES {
-            spares.push(buffer);
-        }
+        self.0.give(buffer);
     }
 }
 
@@ -54,7 +58,7 @@ impl Spares {
 pub struct PipeWriter {
     /// An empty chunk is the end.
     to: SyncSender<io::Result<Vec<u8>>>,
-    spares: Spares,
+    spares: Chunks,
     chunk: Vec<u8>,
     filled: usize,
 }
@@ -62,7 +66,7 @@ pub struct PipeWriter {
 /// The end of a pipe that is read. If the writer is dropped without [`PipeWriter::finish`], reading fails.
 pub struct PipeReader {
     from: Receiver<io::Result<Vec<u8>>>,
-    spares: Spares,
+    spares: Chunks,
     chunk: Vec<u8>,
     taken: usize,
     ended: bool,

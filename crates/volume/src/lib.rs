@@ -12,7 +12,6 @@
 //! files read their bytes. That file is bounded by 64 times the size of the image (or 64 MiB). Where it cannot be made, written or read,
 //! the unit is decoded again.
 
-mod buffer;
 mod entries;
 mod error;
 mod node;
@@ -23,7 +22,6 @@ mod unit;
 mod volume;
 mod walk;
 
-pub use buffer::{Buffer, Pool};
 pub use entries::{DirEntry, Entries, Listed, Listing};
 pub use error::ReadError;
 pub use node::{Directory, FileData, Inode, Node, NodeId, NodeType, Place};

@@ -24,7 +24,7 @@ impl ToVolume for SharedVolume {
     }
 }
 
-/// What is known of a volume when it is opened.
+/// Properties of a volume that are known when it is opened.
 #[derive(Debug, Clone)]
 pub struct Facts {
     /// The codec and its parameters.

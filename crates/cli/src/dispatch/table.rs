@@ -24,8 +24,8 @@ use crate::compat::squashfs_tools::unsquashfs::Unsquashfs;
 #[cfg(feature = "mount")]
 use crate::compat::squashfuse;
 use crate::compat::tools_ng::{gensquashfs, rdsquashfs, sqfs2tar, sqfsdiff, tar2sqfs};
-use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
+use crate::ui::usage;
 
 /// Every command, in the order of the help.
 pub static COMMANDS: &[Entry] = &[
@@ -94,32 +94,10 @@ pub fn command_name() -> TextOrHelp {
     text_or_help(|_| None).words(|| COMMANDS.iter().map(|command| command.name.to_string()).collect())
 }
 
-/// The error for a command that does not exist, with the nearest one that does.
+/// The error for a command that does not exist. It lists our own commands; a misspelled drop-in is recognised too.
 pub fn unknown_command(name: &OsStr) -> Failure {
-    let text = name.to_string_lossy();
-    let known = || COMMANDS.iter().flat_map(|command| [&[command.name], command.aliases].concat());
-    let hint = match known().filter(|known| is_near(&text, known)).min_by_key(|known| distance(&text, known)) {
-        Some(near) => format!("did you mean '{near}'? 'packline --help' lists the commands"),
-        None => format!("commands: {}", COMMANDS.iter().map(|command| command.name).collect::<Vec<_>>().join(", ")),
-    };
-    Failure::usage(format!("unknown command '{}' ({hint})", name.escaped()))
-}
-
-/// Whether one name is likely to be a misspelling of the other.
-pub fn is_near(name: &str, known: &str) -> bool {
-    distance(name, known) <= name.len().min(known.len()).div_ceil(3)
-}
-
-/// Levenshtein distance.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (column, against) in other.bytes().enumerate() {
-            let replaced = diagonal + usize::from(letter != against);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
+    let known: Vec<&str> = COMMANDS.iter().flat_map(|command| [&[command.name], command.aliases].concat()).collect();
+    let own = COMMANDS.iter().filter(|command| !command.compat.is_drop_in());
+    let own: Vec<&str> = own.map(|command| command.name).collect();
+    usage::unknown_command(name, &known, &own)
 }

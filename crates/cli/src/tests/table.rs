@@ -41,12 +41,12 @@ fn no_name_is_used_twice_and_every_option_is_described() {
 #[test]
 fn options_stand_below_their_own_headings() {
     let headings_of = |long: &str| match long {
-        "help" | "version" | "help-advanced" | "notes" => Some(&[None][..]),
+        "help" | "version" | "help-advanced" | "notes" | "info" | "test" | "check" | "recursive" => Some(&[None][..]),
         "json" | "quiet" | "no-progress" => Some(&[None, Some("Output"), Some("Report")][..]),
         "stats" => Some(&[None, Some("Output")][..]),
         _ => None,
     };
-    for command in COMMANDS.iter().filter(|command| !command.compat.is_drop_in()) {
+    for command in COMMANDS.iter().filter(|command| command.compat != Compat::SquashfsTools) {
         for option in parser_of(command).get_arguments() {
             let long = option.get_long().unwrap_or_default();
             let allowed = headings_of(long).is_none_or(|headings| headings.contains(&option.get_help_heading()));

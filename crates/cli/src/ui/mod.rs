@@ -20,4 +20,5 @@ pub mod size;
 pub mod target;
 pub mod time;
 pub mod trace;
+pub mod usage;
 pub mod wrap;

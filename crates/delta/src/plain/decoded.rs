@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_codec::Spec;
-use packline_runtime::Input;
+use packline_runtime::{Input, Spares};
 use packline_squashfs::BlockSize;
 
 use super::decoder::BlockDecoder;
@@ -23,7 +23,7 @@ pub(crate) struct DecodedInput {
     form: Arc<Form>,
     codec: Spec,
     block_size: BlockSize,
-    decoders: Mutex<Vec<BlockDecoder>>,
+    decoders: Spares<BlockDecoder>,
     /// The blocks used last, the latest first.
     kept: Mutex<Vec<Kept>>,
     /// Most of them.
@@ -34,7 +34,7 @@ impl DecodedInput {
     /// For one worker.
     pub(crate) fn new(input: &Arc<dyn Input>, form: &Arc<Form>, codec: &Spec, block_size: BlockSize) -> DecodedInput {
         let (input, form, codec) = (Arc::clone(input), Arc::clone(form), codec.clone());
-        let (decoders, most) = (Mutex::default(), AtomicUsize::new(KEPT_FOR_WORKER));
+        let (decoders, most) = (Spares::default(), AtomicUsize::new(KEPT_FOR_WORKER));
         DecodedInput { input, form, codec, block_size, decoders, kept: Mutex::default(), most }
     }
 
@@ -58,7 +58,7 @@ impl DecodedInput {
         let mut decoder = self.decoder()?;
         let mut plain = Vec::new();
         let decoded = decoder.decode(block, &stored, &mut plain).filter(|()| plain.len() == block.plain() as usize);
-        lock(&self.decoders).push(decoder);
+        self.decoders.give(decoder);
         let changed = || io::Error::new(io::ErrorKind::InvalidData, "a block of the image has changed");
         decoded.ok_or_else(changed)?;
         let plain = Arc::new(plain);
@@ -67,7 +67,7 @@ impl DecodedInput {
     }
 
     fn decoder(&self) -> io::Result<BlockDecoder> {
-        match lock(&self.decoders).pop() {
+        match self.decoders.take() {
             Some(decoder) => Ok(decoder),
             None => BlockDecoder::new(&self.codec, self.block_size).map_err(io::Error::other),
         }

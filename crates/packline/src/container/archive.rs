@@ -12,10 +12,10 @@ use packline_runtime::{FileInput, InputStream, store_stream};
 use packline_tree::keep_all;
 use packline_tree::tar::TarOptions;
 
-use crate::container::OpenedFile;
 use crate::container::image_place::ImagePlace;
 #[cfg(feature = "pln")]
 use crate::container::in_pln;
+use crate::container::opened_file::OpenedFile;
 #[cfg(feature = "lrz")]
 use crate::lrzip::{self, OpenedLrz, lrz_open, lrz_open_input};
 use crate::sources::{Opening, Share, examine, foreign_in, peeked};

@@ -10,7 +10,7 @@ use packline_runtime::Input;
 use packline_tree::decompress::{Format as Compression, detect, read_head};
 use packline_tree::{FOREIGN_HEAD, foreign_format, tar};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Number of bytes at the start of a file that are examined.
 const HEAD: usize = 512;

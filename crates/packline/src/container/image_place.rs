@@ -10,8 +10,9 @@ use packline_runtime::{FormatFault, Input, store_stream};
 use packline_squashfs::read::{Origin, ReadError};
 use packline_tree::decompress::read_head;
 
-use crate::container::OpenedFile;
-use crate::{ContentKind, Error};
+use crate::container::by_magic::ContentKind;
+use crate::container::opened_file::OpenedFile;
+use crate::error::Error;
 
 /// Expected content, for messages.
 const EXPECTED: &str = "a SquashFS image";

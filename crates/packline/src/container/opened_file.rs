@@ -6,7 +6,8 @@ use std::path::Path;
 
 use packline_runtime::{FileInput, FileStamp, Input};
 
-use crate::{ContentKind, Error};
+use crate::container::by_magic::ContentKind;
+use crate::error::Error;
 
 /// Number of bytes at the start of a file that are read when it is opened.
 const HEAD: u64 = 512;

@@ -12,7 +12,7 @@ pub enum StreamError {
     #[cfg(feature = "pln")]
     #[error(transparent)]
     Pln(#[from] packline_pln::Error),
-    /// What is around the content of an encrypted .pln file, or its keys.
+    /// The frame around the content of an encrypted .pln file, or the keys.
     #[cfg(feature = "encryption")]
     #[error(transparent)]
     Encryption(#[from] packline_encryption::Error),

@@ -2,13 +2,12 @@
 
 use packline_codec::{Decoder, Spec};
 use packline_engine::{Config, Consumer, OrderedMap, Task};
-use packline_runtime::{WorkFault, of_fault};
+use packline_runtime::{Buffer, Buffers, WorkFault, of_fault};
 
 use super::index::Entry;
 use super::places::Places;
 use crate::Options;
 use crate::read::{BlockPlace, Image, ReadError};
-use packline_volume::{Buffer, Pool};
 
 /// Bytes that are read at a time, at least.
 const SEGMENT: usize = 256 << 10;
@@ -31,7 +30,7 @@ pub(super) fn scan(image: &Image, options: &Options, places: &Places, engine: &C
     let task = DecodeTask { codec: options.codec.clone(), block_size: options.block_size.bytes() };
     let mut map = OrderedMap::new(task, engine.clone()).map_err(WorkFault::workers)?;
     let mut scanned = Scanned { entries: Vec::with_capacity(places.list().len()), ..Scanned::default() };
-    let pool = Pool::new(SEGMENT.max(options.block_size.bytes()), engine.budget);
+    let pool = Buffers::new(SEGMENT.max(options.block_size.bytes()), engine.budget);
     let (mut at, end, mut rest) = (image.data_start(), image.superblock().inode_table, places.list());
     let mut checksum = crc32fast::Hasher::new();
     while at < end {

@@ -1,9 +1,10 @@
 //! Metadata blocks: decompressed on demand, cached within a limit, read across block boundaries.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use packline_codec::{CodecError, Decoder, METADATA_BLOCK_SIZE, Spec};
+use packline_runtime::Spares;
 
 use super::metadata_cache::Cache;
 use super::{Input, ReadError};
@@ -68,7 +69,7 @@ pub(crate) struct Store {
     origin: u64,
     codec: Spec,
     cache: Cache,
-    tools: Mutex<Vec<Tool>>,
+    tools: Spares<Tool>,
 }
 
 impl fmt::Debug for Store {
@@ -80,7 +81,7 @@ impl fmt::Debug for Store {
 impl Store {
     /// For the image that starts at byte `origin` of `input`; caches `cache` bytes of metadata.
     pub(super) fn new(input: Arc<dyn Input>, origin: u64, codec: Spec, cache: usize) -> Store {
-        Store { input, origin, codec, cache: Cache::new(cache), tools: Mutex::new(Vec::new()) }
+        Store { input, origin, codec, cache: Cache::new(cache), tools: Spares::default() }
     }
 
     /// Byte of the input at which the image starts.
@@ -120,7 +121,7 @@ impl Store {
     fn load(&self, area: &Area, offset: u64) -> Result<MetaBlock, ReadError> {
         let mut tool = self.tool()?;
         let loaded = self.load_with(&mut tool, area, offset);
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner).push(tool);
+        self.tools.give(tool);
         loaded
     }
 
@@ -144,7 +145,7 @@ impl Store {
     }
 
     fn tool(&self) -> Result<Tool, ReadError> {
-        if let Some(tool) = self.tools.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+        if let Some(tool) = self.tools.take() {
             return Ok(tool);
         }
         let decoder = self.codec.decoder(METADATA_BLOCK_SIZE, DECODER_MEMORY);

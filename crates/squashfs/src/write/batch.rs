@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use packline_engine::{Outbox, Permit};
+use packline_runtime::Buffer;
 
 use crate::write::run_matcher::Copies;
 use crate::write::work::{BlockRef, CompressTask, Job, Packed};
-use packline_volume::Buffer;
 
 /// Raw bytes of a job that make its submission worthwhile.
 pub(crate) const JOB_BYTES: usize = 64 * 1024;

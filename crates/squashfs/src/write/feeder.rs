@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use packline_engine::Fault;
-use packline_runtime::{TaskError, of_fault};
+use packline_runtime::{Buffers, TaskError, of_fault};
 use packline_tree::{Extent, Source};
 
 use crate::write::data_writer::DataWriter;
@@ -11,7 +11,6 @@ use crate::write::decision::reserved;
 use crate::write::slab::{Item, Piece, Rules, Slab};
 use crate::write::work::BlockPipeline;
 use crate::{BlockSize, Error, Fragments, Options};
-use packline_volume::Pool;
 
 /// Minimum size of a slab, so that small files share one.
 const MIN_SLAB: usize = 256 * 1024;
@@ -43,7 +42,7 @@ pub(crate) struct Feeder {
     block_size: usize,
     /// Longest tail end that goes into a fragment block, bytes.
     longest_tail: usize,
-    pool: Arc<Pool>,
+    pool: Arc<Buffers>,
     open: Option<Slab>,
 }
 
@@ -61,7 +60,7 @@ struct Cursor {
 impl Feeder {
     pub(crate) fn new(options: &Options, budget: usize) -> Feeder {
         let (block_size, longest_tail) = (options.block_size.bytes(), options.fragment_size() as usize);
-        Feeder { block_size, longest_tail, pool: Pool::new(slab_size(options.block_size), budget), open: None }
+        Feeder { block_size, longest_tail, pool: Buffers::new(slab_size(options.block_size), budget), open: None }
     }
 
     /// Reads a file's content to its end.

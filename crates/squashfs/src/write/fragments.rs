@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 use packline_engine::{Outbox, Permit};
+use packline_runtime::{Buffer, Buffers};
 
 use crate::Error;
 use crate::format::layout::{FragmentBlock, TailPlace};
@@ -13,7 +14,6 @@ use crate::write::digest::Digest;
 use crate::write::recent_tails::{Anchor, RecentTails};
 use crate::write::slab::Rules;
 use crate::write::work::{CompressTask, Job, Packed};
-use packline_volume::{Buffer, Pool};
 
 /// A tail end in a fragment block, by content.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl FragmentBuffer {
 pub(crate) struct Fragments {
     /// Size of a whole one, bytes.
     size: usize,
-    pool: Arc<Pool>,
+    pool: Arc<Buffers>,
     open: BTreeMap<u16, FragmentBuffer>,
     table: Vec<FragmentBlock>,
     tails: Vec<Tail>,
@@ -72,7 +72,7 @@ impl Fragments {
     pub(crate) fn new(size: u32, window: usize) -> Fragments {
         Fragments {
             size: size as usize,
-            pool: Pool::new(size as usize, window),
+            pool: Buffers::new(size as usize, window),
             open: BTreeMap::new(),
             table: Vec::new(),
             tails: Vec::new(),

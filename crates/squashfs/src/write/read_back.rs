@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use packline_codec::{Decoder, METADATA_BLOCK_SIZE};
 use packline_engine::{Outbox, Sequencer};
-use packline_runtime::{TaskError, of_fault};
+use packline_runtime::{Buffer, Buffers, TaskError, of_fault};
 use packline_tree::{Content, Tree};
 
 use crate::format::superblock::SUPERBLOCK_BYTES;
@@ -28,7 +28,6 @@ use crate::write::numbering::display_path;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed};
 use crate::write::written::{Form, Part, Written};
 use crate::{BlockSize, DataLayout, Error, ImageEnd, STORED_BLOCK, Sink};
-use packline_volume::{Buffer, Pool};
 
 /// What was read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,7 +84,7 @@ impl Unfinished<'_> {
     }
 
     fn read_all(&mut self, parts: &[Part], progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
-        let pool = Pool::new(slab_size(self.block_size), self.window);
+        let pool = Buffers::new(slab_size(self.block_size), self.window);
         let mut rest = parts;
         while let Some(first) = rest.first() {
             let fits = |part: &&Part| part.end() - first.start <= pool.buffer_size() as u64;
@@ -99,7 +98,7 @@ impl Unfinished<'_> {
     }
 
     /// Reads consecutive parts.
-    fn read(&mut self, parts: &[Part], pool: &Arc<Pool>) -> Result<Chunk, Error> {
+    fn read(&mut self, parts: &[Part], pool: &Arc<Buffers>) -> Result<Chunk, Error> {
         let start = parts[0].start;
         let length = (parts[parts.len() - 1].end() - start) as usize;
         if length > pool.buffer_size() {

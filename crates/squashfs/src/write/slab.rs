@@ -6,8 +6,7 @@
 use std::ops::Range;
 
 use packline_engine::Permit;
-
-use packline_volume::Buffer;
+use packline_runtime::Buffer;
 
 /// Kind of a piece of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

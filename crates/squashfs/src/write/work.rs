@@ -6,6 +6,7 @@ use std::sync::Arc;
 use packline_cache::{BlockEncoder, Lookup};
 use packline_codec::{Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
 use packline_engine::{Permit, Pipeline, Task};
+use packline_runtime::{Buffer, Buffers};
 
 use crate::format::layout::STORED_BLOCK;
 use crate::format::wire::encode_metadata;
@@ -16,7 +17,6 @@ use crate::write::recent_tails::{Anchor, anchors};
 use crate::write::slab::{Item, Piece, Slab};
 use crate::write::written::Hashes;
 use crate::{BlockSize, Error, Options, Start};
-use packline_volume::{Buffer, Pool};
 
 /// Packing an image: slabs are hashed, then blocks are compressed.
 pub(crate) type BlockPipeline = Pipeline<HashTask, CompressTask>;
@@ -36,7 +36,7 @@ pub(crate) struct CompressTask {
     /// Whether results are hashed, too.
     hashes: bool,
     /// Buffers for the results of jobs.
-    products: Arc<Pool>,
+    products: Arc<Buffers>,
     lookup: Lookup,
 }
 
@@ -209,7 +209,7 @@ fn sum<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> u64 {
 impl CompressTask {
     /// `window` bounds the memory of the pipeline, bytes.
     pub(crate) fn new(options: &Options, window: usize, start: &Start) -> CompressTask {
-        let products = Pool::new(options.block_size.bytes().max(JOB_BYTES), window);
+        let products = Buffers::new(options.block_size.bytes().max(JOB_BYTES), window);
         let (codec, block_size) = (options.codec.clone(), options.block_size);
         CompressTask { codec, block_size, hashes: start.verify, products, lookup: start.lookup.clone() }
     }

@@ -14,7 +14,7 @@ use super::members::drive;
 use super::ordered::Ordered;
 use super::scan::{Event, Scanner};
 use super::{Format, Limits};
-use crate::pipe::{CHUNK, PipeReader, PipeWriter, Spares};
+use crate::pipe::{CHUNK, Chunks, PipeReader, PipeWriter};
 use crate::threads::{refused, startable};
 
 /// Small streams are decoded together up to so many compressed bytes. The same for any number of threads, as errors count from
@@ -35,7 +35,7 @@ pub(super) fn start(input: Box<dyn Read + Send>, format: Format, limits: &Limits
     // Before the workers, which take all threads there are up to their number.
     let splitting = thread::Builder::new().name("decompress".into()).spawn(move || {
         if let Ok(decoding) = started.recv() {
-            split(input, format, &mut Dispatcher { pipes, decoding, spares: Spares::default(), share });
+            split(input, format, &mut Dispatcher { pipes, decoding, spares: Chunks::default(), share });
         }
     });
     splitting.map_err(|cause| refused(&cause))?;
@@ -99,7 +99,7 @@ impl Task for Decode {
 pub(super) struct Dispatcher {
     pipes: SyncSender<Option<PipeReader>>,
     decoding: OrderedMap<Decode>,
-    spares: Spares,
+    spares: Chunks,
     share: usize,
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packline_codec::{SlabBuffer, Slabs};
-use packline_runtime::TaskError;
+use packline_runtime::{Spares, TaskError};
 
 use super::cache::Wanted;
 use crate::{ReadError, SharedVolume, UnitDecoder, check_length};
@@ -41,7 +41,7 @@ impl Decoded {
 /// Decoders and buffers of one volume.
 pub(super) struct DecoderPool {
     volume: SharedVolume,
-    decoders: Mutex<Vec<Box<dyn UnitDecoder>>>,
+    decoders: Spares<Box<dyn UnitDecoder>>,
     buffers: Arc<Slabs>,
     /// Blocks decoded so far; read by tests.
     pub(super) decoded: AtomicU64,
@@ -50,20 +50,16 @@ pub(super) struct DecoderPool {
 impl DecoderPool {
     /// Makes one decoder, to report an error early; others are made on demand.
     pub(super) fn new(volume: &SharedVolume, buffers: Arc<Slabs>) -> Result<DecoderPool, ReadError> {
-        Ok(DecoderPool {
-            volume: SharedVolume::clone(volume),
-            decoders: Mutex::new(vec![volume.decoder()?]),
-            buffers,
-            decoded: AtomicU64::new(0),
-        })
+        let decoders = Spares::default();
+        decoders.give(volume.decoder()?);
+        Ok(DecoderPool { volume: SharedVolume::clone(volume), decoders, buffers, decoded: AtomicU64::new(0) })
     }
 
     pub(super) fn decode(&self, wanted: Wanted) -> Result<Decoded, ReadError> {
         self.decoded.fetch_add(1, Ordering::Relaxed);
-        let idle = lock(&self.decoders).pop();
-        let mut decoder = idle.map_or_else(|| self.volume.decoder(), Ok)?;
+        let mut decoder = self.decoders.take().map_or_else(|| self.volume.decoder(), Ok)?;
         let outcome = self.make(decoder.as_mut(), wanted);
-        lock(&self.decoders).push(decoder);
+        self.decoders.give(decoder);
         outcome
     }
 

@@ -6,13 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use packline_engine::{Budget, Permit};
+use packline_runtime::Buffers;
 
 use super::shared_cache::{Dropped, SharedCache};
 use super::slot::Slot;
 use super::tail::Tail;
 use super::work::{Job, Wanted};
 use super::{ReadSettings, Request, SharedUses};
-use crate::{Missing, Piece, Pieces, Pool, ReadError, Scratch, SharedPlace, SharedVolume, Unit};
+use crate::{Missing, Piece, Pieces, ReadError, Scratch, SharedPlace, SharedVolume, Unit};
 
 /// Decoded bytes of small units per job.
 const RUN_BYTES: usize = 256 << 10;
@@ -78,8 +79,8 @@ pub(super) struct Plan<'r, T> {
     /// Memory reserved for the next job.
     spare: Permit,
     run_limit: usize,
-    runs: Arc<Pool>,
-    shared: Arc<Pool>,
+    runs: Arc<Buffers>,
+    shared: Arc<Buffers>,
     /// Shared units submitted for decoding.
     pub(super) decoded: u64,
     ended: bool,
@@ -96,9 +97,9 @@ impl<'r, T> Plan<'r, T> {
         let largest = facts.largest_unit as usize;
         let window = settings.engine.budget;
         let run_limit = RUN_BYTES.min(window / 16).max(largest);
-        let runs = Pool::new(run_limit, window / 2);
+        let runs = Buffers::new(run_limit, window / 2);
         let one_size = run_limit == largest;
-        let shared = if one_size { Arc::clone(&runs) } else { Pool::new(largest, window / 2) };
+        let shared = if one_size { Arc::clone(&runs) } else { Buffers::new(largest, window / 2) };
         let scratch = Scratch::new(settings.scratch.clone(), facts);
         Plan {
             volume: SharedVolume::clone(volume),

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_engine::{Budget, Permit};
-use packline_runtime::TaskError;
+use packline_runtime::{Buffer, TaskError};
 
-use crate::{Buffer, ReadError, Scratch, SpilledBlock, Unit, Volume};
+use crate::{ReadError, Scratch, SpilledBlock, Unit, Volume};
 
 /// Decoded bytes with their memory, shared by all steps that need them.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub(super) struct Piece {
 #[derive(Debug)]
 pub(super) struct Product {
     pub(super) decoded: Arc<Decoded>,
-    /// What is wanted of its units, in the order of the job.
+    /// The parts of its units that files need, in the order of the job.
     pub(super) pieces: Vec<Piece>,
 }
 

@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use packline_engine::{Permit, Task};
+use packline_runtime::Buffers;
 
 use super::slot::{Decoded, Piece, Product};
-use crate::{Pool, ReadError, SharedVolume, Unit, UnitDecoder, check_length};
+use crate::{ReadError, SharedVolume, Unit, UnitDecoder, check_length};
 
 /// One unit of a job.
 #[derive(Debug, Clone)]
@@ -24,7 +25,7 @@ pub(super) struct Wanted {
 pub(super) struct Job {
     pub(super) units: Vec<Wanted>,
     pub(super) permit: Permit,
-    pub(super) pool: Arc<Pool>,
+    pub(super) pool: Arc<Buffers>,
 }
 
 /// Receives units when they have been decoded, on any thread and in any order; one that several files share more than once.

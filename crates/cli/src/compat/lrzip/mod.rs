@@ -28,19 +28,19 @@ struct FileOptions {
     #[command(flatten)]
     options: Options,
     /// Show what is in a file; with -v its chunks and blocks, with -vv their offsets
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = None::<&'static str>)]
     info: bool,
     /// With --info: as JSON, one object a line
-    #[arg(long)]
+    #[arg(long, help_heading = None::<&'static str>)]
     json: bool,
     /// Decompress without an output, to see whether a file is intact
-    #[arg(short, long, conflicts_with = "info")]
+    #[arg(short, long, conflicts_with = "info", help_heading = None::<&'static str>)]
     test: bool,
     /// Read what was decompressed to a file again and compare it
-    #[arg(short, visible_short_alias = 'C', long)]
+    #[arg(short, visible_short_alias = 'C', long, help_heading = None::<&'static str>)]
     check: bool,
     /// Enter directories and process each file by itself
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = None::<&'static str>)]
     recursive: bool,
     /// Delete a file after its output was read back and verified. A file that changed while it was read stays
     #[arg(short = 'D', long, help_heading = "Output")]

@@ -40,7 +40,7 @@ use packing::Paths;
 pub use packing::{Input, Packing, Target, excludes};
 use priorities::Priorities;
 use sources::Reading;
-pub use values::{compressor_help, unknown_compressor};
+pub use values::compressor_help;
 
 /// Pack directories and files into a SquashFS image (drop-in for squashfs-tools)
 #[derive(Debug, clap::Args)]

@@ -26,12 +26,6 @@ pub fn compressor_help(name: &str) -> Result<String, String> {
     }
 }
 
-/// The message for an unknown compressor, as squashfs-tools print it: the tests of snapd expect further lines.
-pub fn unknown_compressor(by: &str, name: &str, known: &[String]) -> String {
-    let list = known.join("\n\t").replacen('\n', " (default)\n", 1);
-    format!("Compressor \"{name}\" is not supported!\n{by}: Compressors available:\n\t{list}")
-}
-
 /// A number of bytes: also with `Kbytes` and the like.
 ///
 /// # Errors

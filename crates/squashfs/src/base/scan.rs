@@ -6,8 +6,8 @@ use packline_runtime::{Buffer, Buffers, WorkFault, of_fault};
 
 use super::index::Entry;
 use super::places::Places;
-use crate::Options;
 use crate::read::{BlockPlace, Image, ReadError};
+use crate::{BlockSize, Options};
 
 /// Bytes that are read at a time, at least.
 const SEGMENT: usize = 256 << 10;
@@ -27,7 +27,7 @@ pub(super) struct Scanned {
 
 /// Reads the data area with blocks at `places`.
 pub(super) fn scan(image: &Image, options: &Options, places: &Places, engine: &Config) -> Result<Scanned, ReadError> {
-    let task = DecodeTask { codec: options.codec.clone(), block_size: options.block_size.bytes() };
+    let task = DecodeTask { codec: options.codec.clone(), block_size: options.block_size };
     let mut map = OrderedMap::new(task, engine.clone()).map_err(WorkFault::workers)?;
     let mut scanned = Scanned { entries: Vec::with_capacity(places.list().len()), ..Scanned::default() };
     let pool = Buffers::new(SEGMENT.max(options.block_size.bytes()), engine.budget);
@@ -73,7 +73,7 @@ impl Segment {
 #[derive(Debug)]
 struct DecodeTask {
     codec: Spec,
-    block_size: usize,
+    block_size: BlockSize,
 }
 
 /// A decoder, and its output.
@@ -93,9 +93,9 @@ impl Task for DecodeTask {
     fn tool(&self) -> Self::Tool {
         let decoder = self
             .codec
-            .decoder(self.block_size, self.decoder_memory())
+            .decoder(self.block_size.bytes(), self.decoder_memory())
             .map_err(|error| ReadError::unsupported(error.to_string(), "a decoder for the image's compressor"))?;
-        Ok(Tool { codec: self.codec.clone(), decoder, decoded: vec![0; self.block_size] })
+        Ok(Tool { codec: self.codec.clone(), decoder, decoded: vec![0; self.block_size.bytes()] })
     }
 
     fn run(&self, tool: &mut Self::Tool, segment: Segment) -> Result<Self::Out, ReadError> {
@@ -111,7 +111,7 @@ impl Task for DecodeTask {
 impl DecodeTask {
     /// For xz no more than readers of the new image reserve.
     fn decoder_memory(&self) -> usize {
-        let own = self.codec.footprint(self.block_size).decoder;
+        let own = self.codec.footprint(self.block_size.bytes()).decoder;
         if matches!(self.codec, Spec::Xz(_)) { own } else { 2 * own + DECODER_SLACK }
     }
 }

@@ -39,7 +39,7 @@ pub(crate) struct FileCut {
 /// The current slab.
 #[derive(Debug)]
 pub(crate) struct Feeder {
-    block_size: usize,
+    block_size: BlockSize,
     /// Longest tail end that goes into a fragment block, bytes.
     longest_tail: usize,
     pool: Arc<Buffers>,
@@ -59,8 +59,9 @@ struct Cursor {
 
 impl Feeder {
     pub(crate) fn new(options: &Options, budget: usize) -> Feeder {
-        let (block_size, longest_tail) = (options.block_size.bytes(), options.fragment_size() as usize);
-        Feeder { block_size, longest_tail, pool: Buffers::new(slab_size(options.block_size), budget), open: None }
+        let block_size = options.block_size;
+        let longest_tail = options.fragment_size() as usize;
+        Feeder { block_size, longest_tail, pool: Buffers::new(slab_size(block_size), budget), open: None }
     }
 
     /// Reads a file's content to its end.
@@ -109,7 +110,7 @@ impl Feeder {
         if at.hole == 0 || at.loose > 0 || !at.cut.rules.sparse {
             return Ok(false);
         }
-        let block = self.block_size as u64;
+        let block = u64::from(self.block_size);
         let bytes = if at.hole >= at.left { at.left } else { at.hole / block * block };
         if bytes == 0 {
             return Ok(false);
@@ -130,7 +131,7 @@ impl Feeder {
         pipeline: &mut BlockPipeline,
         data: &mut DataWriter<'_>,
     ) -> Result<(), Error> {
-        let piece = self.block_size.min(usize::try_from(at.left).unwrap_or(usize::MAX));
+        let piece = self.block_size.bytes().min(usize::try_from(at.left).unwrap_or(usize::MAX));
         let full = |slab: &Slab| self.pool.buffer_size() - slab.filled < piece;
         if at.loose == 0 && self.open.as_ref().is_some_and(full) {
             self.flush(pipeline, data).map_err(of_fault)?;
@@ -161,10 +162,11 @@ impl Feeder {
         let Some(slab) = &mut self.open else { return Err(no_slab()) };
         let start = slab.filled + at.loose;
         let free = self.pool.buffer_size() - slab.filled;
-        let whole = if at.left <= free as u64 { at.left as usize } else { free / self.block_size * self.block_size };
+        let block = self.block_size.bytes();
+        let whole = if at.left <= free as u64 { at.left as usize } else { free / block * block };
         let space = &mut slab.buffer.bytes_mut()[start..slab.filled + whole];
         if at.hole > 0 {
-            let to_boundary = self.block_size - at.loose % self.block_size;
+            let to_boundary = block - at.loose % block;
             let zeros = to_boundary.min(space.len()).min(usize::try_from(at.hole).unwrap_or(usize::MAX));
             space[..zeros].fill(0);
             at.hole -= zeros as u64;
@@ -185,12 +187,13 @@ impl Feeder {
     /// Cuts what was read into pieces.
     fn cut(&mut self, at: &mut Cursor) -> Result<(), Error> {
         let Some(slab) = &mut self.open else { return Err(no_slab()) };
+        let block = self.block_size.bytes();
         while at.left > 0 {
-            let length = self.block_size.min(usize::try_from(at.left).unwrap_or(usize::MAX));
+            let length = block.min(usize::try_from(at.left).unwrap_or(usize::MAX));
             if at.loose < length {
                 break;
             }
-            let is_tail = length < self.block_size && length <= self.longest_tail;
+            let is_tail = length < block && length <= self.longest_tail;
             let piece = if is_tail && at.cut.packs_tail(self.block_size) { Piece::Tail } else { Piece::Block };
             at.left -= length as u64;
             at.loose -= length;
@@ -204,10 +207,10 @@ impl Feeder {
 
 impl FileCut {
     /// Whether the file's tail end goes into a fragment block.
-    fn packs_tail(&self, block_size: usize) -> bool {
+    fn packs_tail(&self, block_size: BlockSize) -> bool {
         match self.tails {
             Fragments::Never => false,
-            Fragments::SmallFiles => self.size < block_size as u64,
+            Fragments::SmallFiles => self.size < u64::from(block_size),
             Fragments::Always => true,
         }
     }

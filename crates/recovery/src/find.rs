@@ -153,7 +153,7 @@ impl Finder<'_> {
     }
 
     fn check_cancelled(&self) -> Result<(), Error> {
-        Ok(unless_cancelled(&self.cancel)?)
+        Ok(unless_cancelled(self.cancel)?)
     }
 
     fn sum_at(&mut self, at: u64) -> Result<u64, Error> {

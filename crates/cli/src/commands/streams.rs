@@ -43,7 +43,7 @@ pub struct Style {
     pub directory: Option<PathBuf>,
     /// The options that name an output, for messages.
     pub output_options: &'static str,
-    /// What is expected in place of a terminal; `None` where the output may go to a terminal.
+    /// The hint for an output that would go to a terminal; `None` where a terminal is accepted.
     pub instead_of_terminal: Option<&'static str>,
     /// Replace existing files.
     pub force: bool,

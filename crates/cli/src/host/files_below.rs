@@ -14,7 +14,7 @@ pub fn files_below(top: &Path) -> FilesBelow {
 }
 
 pub struct FilesBelow {
-    /// What is yet to come, with whether it is a directory; the next one is the last.
+    /// Paths that are still to come, each with whether it is a directory; the next one is the last.
     waiting: Vec<(PathBuf, bool)>,
 }
 

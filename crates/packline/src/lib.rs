@@ -94,7 +94,9 @@ pub use unpacker::{Unpacked, Unpacker};
 
 use container::by_magic::ContentKind;
 use packline_image::OpenedImage;
-use packline_runtime::{FileIdentity, Temporaries, must_differ};
+#[cfg(any(feature = "lrz", feature = "delta", feature = "recovery"))]
+use packline_runtime::must_differ;
+use packline_runtime::{FileIdentity, Temporaries};
 use requests::*;
 
 /// Requests with every option, as the commands fill them; their fields are types of the crates of containers.

@@ -29,7 +29,9 @@ pub use request::LrzRequest;
 pub use request::{DEFAULT_META, Hints, ImageRequest, PackContainer, PackRequest};
 pub use summary::{DryRun, ImageSummary, PackSummary};
 
+#[cfg(feature = "verity")]
 pub(crate) use image::ImageJob;
+#[cfg(any(feature = "delta", feature = "recovery"))]
 pub(crate) use outputs::open_output;
 #[cfg(feature = "lrz")]
 pub(crate) use request::no_lrz;
@@ -118,6 +120,7 @@ fn run(opened: OpenPack<'_>, mut outputs: Outputs) -> Result<ImageSummary, Error
     let warnings = observed.warnings();
     let source_bytes = observed.consumed();
     let output_bytes = outputs.output.size();
+    #[cfg_attr(not(feature = "verity"), allow(unused_variables, reason = "only a hash tree is reported"))]
     let finished = outputs.finish(observed.observer())?;
     // A limit of threads may have reduced it.
     let workers = workers.min(image.workers.len());

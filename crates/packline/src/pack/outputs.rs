@@ -60,6 +60,7 @@ impl Outputs {
 
     /// The final and temporary names of the outputs, which are no part of the source.
     pub(super) fn names(&self) -> Vec<&Path> {
+        #[cfg_attr(not(feature = "verity"), allow(unused_mut, reason = "only a hash tree has more names"))]
         let mut names: Vec<_> = self.output.names().collect();
         #[cfg(feature = "verity")]
         names.extend(self.verity.iter().flat_map(Packing::names));

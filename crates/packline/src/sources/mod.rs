@@ -41,7 +41,9 @@ pub(crate) use appended::AppendedImage;
 pub(crate) use directory::leave_out;
 pub(crate) use filtered::{Filtered, filter_memory};
 pub(crate) use observed::ObservedSource;
-pub(crate) use recognise::{foreign_in, head_of, is_compressed, peeked, refuse_container};
+pub(crate) use recognise::{foreign_in, peeked};
+#[cfg(feature = "lrz")]
+pub(crate) use recognise::{head_of, is_compressed, refuse_container};
 
 use crate::memory::Demand;
 use crate::{Error, OpenedImage, Resources};

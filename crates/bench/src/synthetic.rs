@@ -61,8 +61,8 @@ impl Synthetic {
             let small = number % (SMALL_FILES + 1) != 0;
             let size = if small { 1 + number * 7919 % SMALL_MOST } else { FILE }.min(left);
             written += put_file(out, &mut tar, number, size, self.filling)?;
-            left = left - size;
-            number = number + 1;
+            left -= size;
+            number += 1;
         }
         out.write_all(&vec![0; end_of_archive(written)])?;
         out.flush()
@@ -151,8 +151,8 @@ mod tests {
             let mut files = 0;
             while let Some(entry) = source.next_entry().unwrap() {
                 let Kind::File { size } = entry.kind else { panic!() };
-                content = content + size;
-                files = files + 1;
+                content += size;
+                files += 1;
             }
             assert!(content == 3 << 20 && files > 10, "{name}: {content} bytes, {files} files");
         }

@@ -20,7 +20,9 @@ pub(crate) fn of_file(
     passes: &mut Passes<'_>,
 ) -> Result<[u8; 32], Error> {
     passes.begin("hashing", input.size());
-    let (mut hasher, mut bytes, mut at) = (blake3::Hasher::new(), Vec::new(), 0);
+    let mut hasher = blake3::Hasher::new();
+    let mut bytes = Vec::new();
+    let mut at = 0;
     while at < input.size() {
         unless_cancelled(cancel)?;
         bytes.resize((input.size() - at).min(STEP) as usize, 0);

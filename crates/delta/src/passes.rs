@@ -34,7 +34,8 @@ impl<'o> Passes<'o> {
 
     /// Begins a pass over `total` bytes.
     pub(crate) fn begin(&mut self, name: &'static str, total: u64) {
-        (self.name, self.total) = (name, total);
+        self.name = name;
+        self.total = total;
         self.show(0);
     }
 

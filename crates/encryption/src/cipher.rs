@@ -93,7 +93,8 @@ pub(crate) fn header(length: usize, last: bool) -> [u8; HEADER] {
 /// Length and whether it is the last, of the header of a chunk; `None` if no chunk of this size and number can have it.
 pub(crate) fn parse_header(bytes: [u8; HEADER], number: u64, size: ChunkSize) -> Option<(usize, bool)> {
     let word = u32::from_le_bytes(bytes);
-    let (length, last) = ((word & !LAST) as usize, word & LAST != 0);
+    let length = (word & !LAST) as usize;
+    let last = word & LAST != 0;
     // All but the last are full; the last is empty only if it is the only one.
     let least = if !last { size.bytes() } else { usize::from(number > 0) };
     (least..=size.bytes()).contains(&length).then_some((length, last))

@@ -8,7 +8,8 @@ use packline_testkit::tools;
 
 /// A small file with a key that is given; the wraps are not read.
 fn sealed(content: &[u8], padded: bool) -> Vec<u8> {
-    let (key, chunk) = (*b"thirty-two bytes that are no key", ChunkSize::from_log(12).unwrap());
+    let key = *b"thirty-two bytes that are no key";
+    let chunk = ChunkSize::from_log(12).unwrap();
     let sealing = Sealing::for_tests(key, &[b"w".to_vec()], chunk, padded);
     let mut file = Vec::new();
     let mut sink = SealingSink::new(sealing.unwrap(), &mut file, &Resources::new(0)).unwrap();
@@ -23,7 +24,8 @@ fn python_reads_what_the_document_says() {
         return;
     }
     let place = tempfile::tempdir().unwrap();
-    let (script, key) = (concat!(env!("CARGO_MANIFEST_DIR"), "/tests/documented.py"), place.path().join("key"));
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/documented.py");
+    let key = place.path().join("key");
     std::fs::write(&key, b"thirty-two bytes that are no key").unwrap();
     let read = |file: &[u8]| {
         let path = place.path().join("file");

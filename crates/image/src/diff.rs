@@ -107,7 +107,8 @@ pub struct DiffRequest {
 impl DiffRequest {
     /// Compares everything of the trees in the order of the names and extracts nothing; with all processors, no memory limit.
     pub fn new(old: DiffPlace, new: DiffPlace) -> DiffRequest {
-        let (compared, order) = (Compared::tree(), DiffOrder::Names);
+        let compared = Compared::tree();
+        let order = DiffOrder::Names;
         DiffRequest { old, new, compared, order, extract: None, resources: Resources::default() }
     }
 }

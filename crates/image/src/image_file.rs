@@ -28,8 +28,10 @@ impl ImageFile {
         // Two blocks are kept in any case: of data and of tail ends.
         let settings = RandomSettings { workers: 0, cache: 0, ahead: 0 };
         let files = Files::new(&image.volume, settings).map_err(|cause| image.fault_at(path, cause))?;
-        let (file, block_size) = (files.open(&data), u64::from(image.volume.facts().block_size));
-        let (image, path) = (image.clone(), path.to_vec());
+        let file = files.open(&data);
+        let block_size = u64::from(image.volume.facts().block_size);
+        let image = image.clone();
+        let path = path.to_vec();
         Ok(ImageFile { files, file, block_size, position: 0, scratch: Vec::new(), image, path })
     }
 

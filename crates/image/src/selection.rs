@@ -192,7 +192,8 @@ impl Iterator for SelectedWalk<'_> {
                 Err(fault) => return Some(Err(fault)),
             };
             let kind = visit.inode.node_type();
-            let (directory, omit) = (kind == NodeType::Directory, self.selection.omit);
+            let directory = kind == NodeType::Directory;
+            let omit = self.selection.omit;
             let filtered = self.selection.filter.as_ref().is_some_and(|filter| filter.leaves_out(&visit.path));
             if filtered || self.selection.excludes(&visit.path, directory) {
                 self.walk.prune();

@@ -144,7 +144,8 @@ impl ImageSource {
 
     /// When each shared unit is needed, from the current file on; and how much there is to read.
     fn survey(&mut self, file: &FileData) -> SharedUses {
-        let (mut uses, mut total) = (SharedUses::new(), self.done.saturating_add(file.size));
+        let mut uses = SharedUses::new();
+        let mut total = self.done.saturating_add(file.size);
         uses.note(self.image.volume.content_place(file));
         for name in Names::new(&self.image.volume, self.link_bytes, &self.rule).skip(self.returned).flatten() {
             if let Some(file) = name.file() {
@@ -174,7 +175,8 @@ impl ImageSource {
 
     fn extent(&mut self, buffer: &mut [u8]) -> Result<Extent, ReadError> {
         if let Current::Unread { at, file } = &self.file {
-            let (at, file) = (*at, file.clone());
+            let at = *at;
+            let file = file.clone();
             self.file = self.start(at, &file)?;
         }
         match (&mut self.file, &mut self.entries, &mut self.order) {
@@ -249,7 +251,8 @@ impl Source for ImageSource {
 
 /// A fault of an image as one of a source.
 fn fault(image: &OpenedImage, path: &[u8], error: ReadError) -> Error {
-    let (input, entry) = (image.display_path.escaped(), path.to_vec());
+    let input = image.display_path.escaped();
+    let entry = path.to_vec();
     match error {
         ReadError::Corrupt(FormatFault { offset, what, expected }) => {
             Error::Malformed { input, entry, offset, what, expected }

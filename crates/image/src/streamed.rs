@@ -24,7 +24,8 @@ pub fn restore_superblock(path: &Path) -> Result<bool, Error> {
     let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
     let file = OpenOptions::new().read(true).write(true).open(path).map_err(refused)?;
     let size = file.metadata().map_err(refused)?.len();
-    let (mut start, mut end) = ([0; SUPERBLOCK_BYTES as usize], [0; SUPERBLOCK_BYTES as usize]);
+    let mut start = [0; SUPERBLOCK_BYTES as usize];
+    let mut end = [0; SUPERBLOCK_BYTES as usize];
     let length = SUPERBLOCK_BYTES;
     if FileIdentity::of_path(path).and_then(FileIdentity::device_and_inode).is_none() || size < length {
         return Err(neither(path, format!("is not a file of {length} bytes at least")));

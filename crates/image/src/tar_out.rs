@@ -199,7 +199,8 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     while let Some(event) = reading.next_event().map_err(|cause| opened.fault(cause))? {
         content.take(event)?;
     }
-    let (fragments, workers) = (reading.shared_counts(), reading.workers().min(plan.read.workers));
+    let fragments = reading.shared_counts();
+    let workers = reading.workers().min(plan.read.workers);
     drop(reading);
     content.compare_data(&resources)?;
     let summary = content.finish()?;
@@ -294,7 +295,8 @@ fn check_patterns(opened: &OpenedImage, asked: &Asked, observer: &mut dyn Observ
 /// The first walk: when each shared unit is needed, and bytes of content in all. Finds what is wrong with the tree before
 /// anything is written.
 fn survey(opened: &OpenedImage, asked: &Asked, resources: &Resources) -> Result<(SharedUses, u64), Error> {
-    let (mut uses, mut total) = (SharedUses::new(), 0u64);
+    let mut uses = SharedUses::new();
+    let mut total = 0u64;
     for found in Items::new(&opened.volume, asked) {
         if resources.cancel.is_cancelled() {
             return Err(opened.fault(ReadError::cancelled()));

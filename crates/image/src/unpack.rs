@@ -66,7 +66,8 @@ pub fn unpack(
     destination: PathBuf,
     observer: &mut dyn Observer,
 ) -> Result<UnpackSummary, Error> {
-    let (memory, wanted) = (request.resources.memory, request.resources.workers);
+    let memory = request.resources.memory;
+    let wanted = request.resources.workers;
     let opened = image.checked(CheckScope::of_selection(request.is_whole()));
     let root = find_root(&opened, &request.subdirectory)?;
     let demand = ReadDemand::new(&opened.volume, wanted, memory, PLAN_LEAST);
@@ -248,7 +249,8 @@ impl<'r> Run<'r> {
 
     /// Whether the planned files must be written before more are planned.
     fn is_full(&self, planner: &Planner<'_>) -> Result<bool, Error> {
-        let (kept, planned) = (planner.retained_memory(), planner.window.memory());
+        let kept = planner.retained_memory();
+        let planned = planner.window.memory();
         // Every file is counted as one with own units and a piece of a shared one.
         let pending = planner.window.files().len() * ENDED_BYTES;
         let all = kept.saturating_add(planned).saturating_add(pending).saturating_add(self.uses.memory());

@@ -32,7 +32,8 @@ struct Notices(Vec<String>, u64);
 
 impl Observer for Notices {
     fn advance(&mut self, progress: &Progress) {
-        let (done, total) = (progress.source_bytes, progress.source_total);
+        let done = progress.source_bytes;
+        let total = progress.source_total;
         assert!(done >= self.1 && total.is_none_or(|total| done <= total), "{done} of {total:?} after {}", self.1);
         self.1 = done;
     }
@@ -244,7 +245,8 @@ fn lrzip_reads_what_is_encrypted() {
 }
 
 fn stream(bytes: &[u8], options: &WriteOptions, resources: &Resources) -> [Vec<u8>; 2] {
-    let (mut file, mut pipe) = (Vec::new(), Pipe(Vec::new()));
+    let mut file = Vec::new();
+    let mut pipe = Pipe(Vec::new());
     let mut notices = Notices::default();
     compress(Source::Stream(&mut &*bytes), &mut file, options, resources, &mut notices).unwrap();
     compress(Source::Stream(&mut &*bytes), &mut pipe, options, resources, &mut Unobserved).unwrap();
@@ -301,7 +303,8 @@ fn the_memory_that_is_asked_for_is_enough() {
     for back_end in [BackEnd::None, BackEnd::Lzma] {
         let options = options(back_end, 7, 1 << 30);
         let run = |memory, workers| {
-            let (mut out, mut notices) = (Vec::new(), Notices::default());
+            let mut out = Vec::new();
+            let mut notices = Notices::default();
             let resources = resources(workers).memory_limit(memory);
             let made = compress(at(&plain), &mut out, &options, &resources, &mut notices);
             (made, notices.0)

@@ -31,7 +31,8 @@ pub struct DeltaRequest {
 impl DeltaRequest {
     /// With the default effort, all processors, no memory limit.
     pub fn new(old: impl Into<PathBuf>, new: impl Into<PathBuf>, target: Output) -> DeltaRequest {
-        let (options, resources) = (DeltaOptions::default(), Resources::default());
+        let options = DeltaOptions::default();
+        let resources = Resources::default();
         DeltaRequest {
             old: old.into(),
             new: new.into(),
@@ -61,7 +62,8 @@ pub struct PatchRequest {
 impl PatchRequest {
     /// With all processors, no memory limit.
     pub fn new(old: impl Into<PathBuf>, delta: crate::Input, target: Output) -> PatchRequest {
-        let (resources, temporaries) = (Resources::default(), Temporaries::default());
+        let resources = Resources::default();
+        let temporaries = Temporaries::default();
         PatchRequest { old: old.into(), delta, target, resources, temporaries }
     }
 }

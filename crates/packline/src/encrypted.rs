@@ -105,7 +105,8 @@ fn opened_with(
     prepare: &dyn Fn(OpenedHead) -> OpenedHead,
 ) -> Result<OpenedInput, Error> {
     let none = Identities::default();
-    let (identities, limit) = (identities.unwrap_or(&none), resources.memory);
+    let identities = identities.unwrap_or(&none);
+    let limit = resources.memory;
     let OpenedInput { display_path, bytes, about, protected, .. } = opened;
     let wrong = |cause: packline_encryption::Error| refused(&display_path, cause);
     let mut plain = None;
@@ -234,7 +235,8 @@ fn at_offsets(
         Ok(head) => head,
         Err(cause) => return damaged(cause),
     };
-    let (share, start) = (Share::new(resources, head.chunk_size()), head.length());
+    let share = Share::new(resources, head.chunk_size());
+    let start = head.length();
     let head = match head.open(identities, resources.memory) {
         Ok(head) => prepare(head),
         Err(cause) => return damaged(cause),
@@ -299,7 +301,8 @@ pub(crate) fn described(path: &Path, file: &Arc<dyn packline_runtime::Input>) ->
     let head = SealedHead::of(file).map_err(wrong)?;
     let made_for = head.made_for().map_err(wrong)?;
     let chunk_size = head.chunk_size().bytes() as u64;
-    let (padded, physical) = (head.is_padded(), file.size());
+    let padded = head.is_padded();
+    let physical = file.size();
     Ok(Encryption { keys: made_for.keys, passphrases: made_for.passphrases, chunk_size, padded, physical })
 }
 

@@ -206,8 +206,10 @@ fn is_damage(error: &(dyn std::error::Error + 'static)) -> bool {
     if error.downcast_ref().is_some_and(packline_encryption::Error::is_of_file) {
         return true;
     }
+    // The source of [`Error::Stream`] is a box.
+    let boxed = error.downcast_ref().map(Box::<StreamError>::as_ref);
     error.downcast_ref().is_some_and(packline_pln::Error::is_of_file)
-        || error.downcast_ref().is_some_and(StreamError::is_pln_damage)
+        || error.downcast_ref().or(boxed).is_some_and(StreamError::is_pln_damage)
 }
 
 /// The source's errors name their own file; what else goes wrong concerns the image.

@@ -195,7 +195,9 @@ fn pack_directory(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
-    let (outputs, excludes, display_path) = (output.names(), directory.excludes.clone(), path.escaped());
+    let outputs = output.names();
+    let excludes = directory.excludes.clone();
+    let display_path = path.escaped();
     let tar = tar_stream::Tar { path, options: directory, prefix, outputs };
     let written = tar_stream::pack(tar, &mut output, options, resources, observer)?;
     if let Some(warning) = idle_exclude(&excludes, &display_path) {

@@ -67,7 +67,8 @@ impl OutputStream {
     }
 
     fn of(display_path: PathBuf, output: OutputFile) -> Result<OutputStream, Error> {
-        let (sink, file) = (output.sink()?, output.file()?);
+        let sink = output.sink()?;
+        let file = output.file()?;
         Ok(OutputStream { display_path, place: Place::File { output: Box::new(output), sink, file } })
     }
 
@@ -104,7 +105,8 @@ impl OutputStream {
     ) -> Result<(), Error> {
         let names = Names::of(&self.display_path);
         let Place::File { sink, file, .. } = &mut self.place else {
-            let (what, expected) = ("a stream cannot be read again".into(), "a file".into());
+            let what = "a stream cannot be read again".into();
+            let expected = "a file".into();
             return Err(Error::Target { path: self.display_path.clone(), what, expected });
         };
         let written = sink.flush().and_then(|()| FileInput::new(file.try_clone()?));
@@ -128,7 +130,8 @@ impl OutputStream {
                 })
             }
             _ => {
-                let (what, expected) = ("cannot be read back to be verified".into(), "a file".into());
+                let what = "cannot be read back to be verified".into();
+                let expected = "a file".into();
                 return Err(Error::Target { path: self.display_path.clone(), what, expected });
             }
         };
@@ -161,7 +164,8 @@ impl OutputStream {
     #[cfg(any(feature = "lrz", feature = "pln"))]
     pub(crate) fn check(&mut self, size: u64, expected: Option<Checksum>) -> Result<(), Error> {
         let Place::File { sink, file, .. } = &mut self.place else {
-            let (what, expected) = ("a stream cannot be read again".into(), "a file, or no check".into());
+            let what = "a stream cannot be read again".into();
+            let expected = "a file, or no check".into();
             return Err(Error::Target { path: self.display_path.clone(), what, expected });
         };
         let Some(expected) = expected else {

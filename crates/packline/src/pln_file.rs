@@ -119,8 +119,12 @@ fn is_whole(
 /// [`Error`]; a file is not there then, unless [`PlnUnpackRequest::keep_broken`].
 pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
     let PlnUnpackRequest { source, identities, span, target, .. } = request;
-    let (keep_attributes, keep_broken, mut check) = (request.keep_attributes, request.keep_broken, request.check);
-    let (identities, resources, temporaries) = (identities.as_deref(), request.resources, request.temporaries);
+    let keep_attributes = request.keep_attributes;
+    let keep_broken = request.keep_broken;
+    let mut check = request.check;
+    let identities = identities.as_deref();
+    let resources = request.resources;
+    let temporaries = request.temporaries;
     let mut opened = OpenedInput::new(source)?;
     let tail = if request.repair { opened.tail()? } else { None };
     let mut opened = opened.require_pln(identities, &resources)?;
@@ -303,7 +307,8 @@ pub(crate) fn pln_open(
 ) -> Result<OpenedPln, Error> {
     let opened = OpenedInput::new(Input::File(path.to_path_buf()))?;
     if opened.about.is_none() {
-        let (what, expected) = ("a stream is not read at any position".into(), "a file".into());
+        let what = "a stream is not read at any position".into();
+        let expected = "a file".into();
         return Err(Error::Target { path: path.to_path_buf(), what, expected });
     }
     pln_open_input(opened, identities, resources)

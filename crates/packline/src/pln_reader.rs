@@ -98,7 +98,8 @@ impl PlnReader {
         let Some((protected, options)) = self.repair.take() else { return Ok(false) };
         let repaired = pln_repaired(&self.path, &protected, options.identities.as_deref(), &options.resources)?;
         let Some(reader) = repaired else { return Ok(false) };
-        (self.content, self.repaired) = (ContentReader::new(reader), true);
+        self.content = ContentReader::new(reader);
+        self.repaired = true;
         Ok(true)
     }
 

@@ -33,7 +33,8 @@ pub struct ProtectRequest {
 impl ProtectRequest {
     /// With all processors, no memory limit.
     pub fn new(source: impl Into<PathBuf>, target: Output, redundancy: Redundancy) -> ProtectRequest {
-        let (resources, temporaries) = (Resources::default(), Temporaries::default());
+        let resources = Resources::default();
+        let temporaries = Temporaries::default();
         ProtectRequest { source: source.into(), target, redundancy, resources, temporaries }
     }
 }
@@ -58,7 +59,8 @@ pub struct RepairRequest {
 impl RepairRequest {
     /// Replaces the file, with recovery data in it; with all processors, no memory limit.
     pub fn new(source: impl Into<PathBuf>) -> RepairRequest {
-        let (resources, temporaries) = (Resources::default(), Temporaries::default());
+        let resources = Resources::default();
+        let temporaries = Temporaries::default();
         RepairRequest { source: source.into(), recovery: None, target: None, resources, temporaries, revert: false }
     }
 }
@@ -152,7 +154,8 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
     }
     let about = if repair.is_missing { None } else { Some(attributes_of(&source)?) };
     if in_place && about.as_ref().is_some_and(|about| !about.about().is_file()) {
-        let (what, expected) = ("is no regular file, and is not replaced".into(), "another output".into());
+        let what = "is no regular file, and is not replaced".into();
+        let expected = "another output".into();
         return Err(Error::Target { path: source.clone(), what, expected });
     }
     let target = target.unwrap_or(Output::File { path: source.clone(), force: about.is_some() });
@@ -208,7 +211,8 @@ pub(crate) fn repaired_copy(
     let Some(directory) = resources.scratch.as_deref() else { return Ok(None) };
     let Ok(set) = RecoverySet::behind(Arc::clone(file), resources) else { return Ok(None) };
     let examined = packline_recovery::examine(file, &set, resources, observer).map_err(|cause| names.error(cause))?;
-    let (shards, name) = (set.shape().shards(), path.escaped());
+    let shards = set.shape().shards();
+    let name = path.escaped();
     let Examined { lost, repairable, .. } = examined;
     if !examined.can_be_repaired() {
         observer.warning(&format!(

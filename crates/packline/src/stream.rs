@@ -55,7 +55,8 @@ pub struct CompressRequest<O> {
 impl<O> CompressRequest<O> {
     /// Compresses `source` and keeps its attributes; with all processors, no memory limit.
     pub fn new(source: Input, target: Output, options: O) -> CompressRequest<O> {
-        let (resources, temporaries) = (Resources::default(), Temporaries::default());
+        let resources = Resources::default();
+        let temporaries = Temporaries::default();
         CompressRequest {
             source,
             target,
@@ -161,7 +162,8 @@ impl StreamOptions {
 
     fn request<O>(&self, source: Input, target: Output, options: O) -> CompressRequest<O> {
         let mut request = CompressRequest::new(source, target, options);
-        (request.keep_attributes, request.resources) = (self.keep_attributes, self.resources.clone());
+        request.keep_attributes = self.keep_attributes;
+        request.resources = self.resources.clone();
         request
     }
 }
@@ -246,7 +248,8 @@ pub fn decompress(
             let mut request = PlnUnpackRequest::new(source, target);
             request.span = Span { start, length };
             request.identities = options.identities.clone();
-            (request.keep_attributes, request.resources) = (options.keep_attributes, options.resources.clone());
+            request.keep_attributes = options.keep_attributes;
+            request.resources = options.resources.clone();
             pln_unpack(request, observer).map(|unpacked| unpacked.bytes)
         }
         #[cfg(not(feature = "pln"))]

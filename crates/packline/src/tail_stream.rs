@@ -36,7 +36,8 @@ impl TailStream {
 
     /// Reads the rest of the stream. Whether recovery data is at its end; a stream that cannot be read has none.
     pub(crate) fn has_recovery(&self, resources: &Resources) -> bool {
-        let (mut tail, mut buffer) = (self.lock(), vec![0; STEP]);
+        let mut tail = self.lock();
+        let mut buffer = vec![0; STEP];
         while !resources.cancel.is_cancelled() {
             match tail.read(&mut buffer) {
                 Ok(0) => return is_footer(&tail.last),

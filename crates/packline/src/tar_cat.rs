@@ -105,7 +105,9 @@ fn tree(archive: &mut Archive, name: &Path, resources: &Resources) -> Result<(Tr
 
 /// The payload of the regular file at a path, through symbolic links, as if the tree were the whole file system.
 fn regular_file(tree: &Tree, path: &[u8]) -> Result<u32, &'static str> {
-    let (mut at, mut links, mut rest) = (tree.root(), 0, VecDeque::new());
+    let mut at = tree.root();
+    let mut links = 0;
+    let mut rest = VecDeque::new();
     put(&mut rest, path);
     while let Some(name) = rest.pop_front() {
         if name == b".." {

@@ -110,7 +110,9 @@ fn unpack_lrz(
         }
         Destination::Tar(target, _) => {
             let mut tar = LrzUnpackRequest::new(&opened, Some(target));
-            (tar.tar, tar.resources, tar.temporaries) = (true, request.resources, request.temporaries);
+            tar.tar = true;
+            tar.resources = request.resources;
+            tar.temporaries = request.temporaries;
             lrz_unpack(tar, observer).map(UnpackSummary::LrzTar)
         }
     }

@@ -67,8 +67,9 @@ pub struct VerityRequest {
 impl VerityRequest {
     /// With the default options, all processors, no memory limit.
     pub fn new(image: impl Into<PathBuf>) -> VerityRequest {
-        let (options, resources, temporaries) =
-            (VerityOptions::default(), Resources::default(), Temporaries::default());
+        let options = VerityOptions::default();
+        let resources = Resources::default();
+        let temporaries = Temporaries::default();
         VerityRequest { image: image.into(), options, force: false, resources, temporaries }
     }
 }

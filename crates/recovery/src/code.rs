@@ -42,7 +42,10 @@ impl Encoder {
     pub(crate) fn new(recovery: usize) -> Encoder {
         let chunk = recovery.next_power_of_two();
         let block = (CACHED / chunk).clamp(UNIT as usize, BLOCK_MOST) / UNIT as usize;
-        let (engine, sum, next, row) = (DefaultEngine::new(), Vec::new(), Vec::new(), Vec::new());
+        let engine = DefaultEngine::new();
+        let sum = Vec::new();
+        let next = Vec::new();
+        let row = Vec::new();
         Encoder { engine, chunk, recovery, block, sum, next, row }
     }
 
@@ -81,7 +84,8 @@ impl Encoder {
 
     /// The blocks of a chunk of columns of so many units: the units of each shard, and the place in the chunk.
     fn blocks(&self, units: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<> {
-        let (chunk, block) = (self.chunk, self.block);
+        let chunk = self.chunk;
+        let block = self.block;
         (0..units).step_by(block).map(move |start| {
             let end = units.min(start + block);
             (start..end, chunk * start..chunk * end)
@@ -247,7 +251,8 @@ mod tests {
             (4, 4, vec![0, 1, 2, 3], vec![0, 1, 2, 3]),
             (20, 5, vec![3, 19], vec![0, 4]),
         ] {
-            let (shards, width) = (shards(count, 1024), 1024);
+            let shards = shards(count, 1024);
+            let width = 1024;
             let parity = encoded(&shards, recovery, 1024);
             let erasures = Erasures { shards: count, recovery, lost: lost.clone(), used: used.clone() };
             let mut known: Vec<u8> = Vec::new();

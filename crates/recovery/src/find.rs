@@ -66,7 +66,8 @@ impl Finder<'_> {
 
     /// The cheap case: everything behind some point has moved by the difference in size.
     fn shifted_tail(&mut self) {
-        let (size, length) = (self.input.size(), self.shape.length);
+        let size = self.input.size();
+        let length = self.shape.length;
         for index in (0..self.places.len()).rev() {
             let shifted = (self.shape.start(index) + size).checked_sub(length);
             let found = shifted.is_some_and(|at| size != length && self.is_at(index, at));
@@ -95,14 +96,16 @@ impl Finder<'_> {
 
     /// The parts of the file that no shard was found to cover, each with as many bytes before it as a shard can begin there.
     fn unexplained(&self) -> Vec<Range<u64>> {
-        let (size, window) = (self.input.size(), self.shape.shard_bytes());
+        let size = self.input.size();
+        let window = self.shape.shard_bytes();
         let mut covered: Vec<(u64, u64)> = (0..)
             .zip(self.places.iter())
             .filter_map(|(index, place)| place.map(|at| (at, at + self.shape.bytes(index))))
             .collect();
         covered.sort_unstable();
         covered.push((size, size));
-        let (mut regions, mut at) = (Vec::new(), 0);
+        let mut regions = Vec::new();
+        let mut at = 0;
         for (start, end) in covered {
             if start > at {
                 regions.push((at.saturating_sub(window - 1))..start);
@@ -117,7 +120,9 @@ impl Finder<'_> {
         let window = self.shape.shard_bytes();
         let rolling = Rolling::new(window);
         let end = region.end.min((self.input.size() + 1).saturating_sub(window));
-        let (mut at, mut leaving, mut entering) = (region.start, vec![0; STEP], vec![0; STEP]);
+        let mut at = region.start;
+        let mut leaving = vec![0; STEP];
+        let mut entering = vec![0; STEP];
         let mut missing = Missing::new(self.set, self.places);
         while at < end && !missing.is_empty() && self.spare >= window {
             let mut sum = self.sum_at(at)?;
@@ -178,7 +183,8 @@ impl Finder<'_> {
                 last = Some(index);
             }
         }
-        let (mut next, mut end) = (last? + 1, at + self.shape.shard_bytes());
+        let mut next = last? + 1;
+        let mut end = at + self.shape.shard_bytes();
         while next < self.places.len() && self.is_at(next, end) {
             end += self.shape.bytes(next);
             next += 1;

@@ -53,7 +53,8 @@ pub(crate) fn plan(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Plan, Error> {
-    let (limit, wanted) = (resources.memory, resources.workers);
+    let limit = resources.memory;
+    let wanted = resources.workers;
     let mut width = widest;
     loop {
         let demanded = demand(width);

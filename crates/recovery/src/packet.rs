@@ -114,7 +114,8 @@ impl Head {
         }
         input.read_at(at, &mut bytes)?;
         let Some(head) = Head::parse(&bytes) else { return Ok(Err(0)) };
-        let (start, payload) = (at + HEAD_BYTES as u64, head.payload());
+        let start = at + HEAD_BYTES as u64;
+        let payload = head.payload();
         if input.size() - start < payload {
             return Ok(Err(0));
         }

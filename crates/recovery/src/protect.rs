@@ -147,7 +147,8 @@ impl Writer<'_> {
                 hasher.update(column);
                 self.put(shape.parity_at(index) + HEAD_BYTES as u64 + made.start, column)?;
             }
-            let (done, total) = (made.start + made.width, Some(shape.parity_bytes()));
+            let done = made.start + made.width;
+            let total = Some(shape.parity_bytes());
             let scaled = |bytes: u64| bytes.saturating_mul(shape.shards() as u64).min(shape.length);
             let pass = Some(Pass { name: "encoding", part: 1, done: scaled(done), total: total.map(scaled) });
             observer.advance(&Progress { pass, ..Progress::of_source(shape.length, Some(shape.length)) });

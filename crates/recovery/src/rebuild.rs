@@ -60,7 +60,8 @@ pub(crate) fn rebuild(
                 put(sink, shape.start(index) + made.start, &column[..there])?;
             }
         }
-        let (done, total) = (made.start + made.width, Some(shape.parity_bytes()));
+        let done = made.start + made.width;
+        let total = Some(shape.parity_bytes());
         let pass = Some(Pass { name: "repairing", part: 1, done, total });
         observer.advance(&Progress { pass, ..Progress::of_source(done, total) });
         Ok(())

@@ -25,10 +25,13 @@ pub fn repair(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
-    let (shape, protected) = (set.shape(), set.protected(file));
+    let shape = set.shape();
+    let protected = set.protected(file);
     if !examined.can_be_repaired() {
         let Examined { lost, repairable, .. } = *examined;
-        let (shards, shard_bytes, recovery) = (shape.shards(), shape.shard_bytes(), shape.recovery());
+        let shards = shape.shards();
+        let shard_bytes = shape.shard_bytes();
+        let recovery = shape.recovery();
         return Err(Error::Beyond { lost, shards, shard_bytes, repairable, recovery });
     }
     let mut buffer = vec![0; STEP];

@@ -6,7 +6,8 @@ pub(crate) const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
 const POWERS: [u64; 8] = powers();
 
 const fn powers() -> [u64; 8] {
-    let (mut powers, mut at) = ([1u64; 8], 7);
+    let mut powers = [1u64; 8];
+    let mut at = 7;
     while at > 0 {
         powers[at - 1] = powers[at].wrapping_mul(BASE);
         at -= 1;
@@ -34,7 +35,9 @@ pub(crate) struct Rolling {
 
 impl Rolling {
     pub(crate) fn new(window: u64) -> Rolling {
-        let (mut first, mut square, mut left) = (1u64, BASE, window - 1);
+        let mut first = 1u64;
+        let mut square = BASE;
+        let mut left = window - 1;
         while left > 0 {
             if left & 1 == 1 {
                 first = first.wrapping_mul(square);

@@ -39,7 +39,8 @@ impl Packets {
 pub(crate) fn scan(input: &dyn Input, from: u64, cancel: &CancelToken) -> Result<Option<Packets>, Error> {
     let spare = 2 * (input.size() - from.min(input.size()));
     let mut scanner = Scanner { input, cancel, sets: Vec::new(), spare };
-    let (mut at, mut block) = (from, vec![0; STEP]);
+    let mut at = from;
+    let mut block = vec![0; STEP];
     let finder = Finder::new(&MAGIC);
     while at < input.size() {
         unless_cancelled(cancel)?;

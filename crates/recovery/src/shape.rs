@@ -186,7 +186,8 @@ mod tests {
     fn packets_follow_each_other() {
         for length in [1, 1000, 5000, 100_000, 3 << 20, 1 << 33] {
             let shape = shape(length, "5%");
-            let (piece, parity) = (80 + shape.piece_bytes(), 80 + shape.parity_bytes());
+            let piece = 80 + shape.piece_bytes();
+            let parity = 80 + shape.parity_bytes();
             let mut at = 0;
             for index in 0..shape.table_pieces() {
                 assert_eq!(shape.piece_at(index), at);

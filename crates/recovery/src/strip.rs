@@ -51,7 +51,8 @@ pub fn strip(input: Arc<dyn Input>) -> io::Result<Stripped> {
 
 /// The length of the protected bytes by the footer.
 pub(crate) fn footer(input: &dyn Input) -> io::Result<Option<u64>> {
-    let (size, mut bytes) = (input.size(), [0; FOOTER_BYTES]);
+    let size = input.size();
+    let mut bytes = [0; FOOTER_BYTES];
     let Some(at) = size.checked_sub(FOOTER_BYTES as u64) else { return Ok(None) };
     input.read_at(at, &mut bytes)?;
     Ok(Footer::parse(&bytes, size).map(|footer| footer.length))

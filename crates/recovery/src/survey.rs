@@ -48,7 +48,9 @@ pub(crate) fn sums_at(
     rolls: bool,
     buffer: &mut Vec<u8>,
 ) -> io::Result<Sums> {
-    let (mut hasher, mut rolling, bytes) = (blake3::Hasher::new(), 0, shape.bytes(index));
+    let mut hasher = blake3::Hasher::new();
+    let mut rolling = 0;
+    let bytes = shape.bytes(index);
     hasher.set_input_offset(shape.start(index));
     buffer.resize(bytes.min(STEP as u64) as usize, 0);
     for (at, length) in steps(offset, bytes) {
@@ -82,7 +84,8 @@ pub(crate) fn survey(
     let task = HashTask { input: Arc::clone(input), shape: *shape, rolls };
     for_each(task, &plan, item, resources, jobs, &mut |(sums, _permit): (Vec<Option<Sums>>, Permit)| {
         shards.extend(sums);
-        let (done, total) = (shape.start(shards.len()).min(shape.length), Some(shape.length));
+        let done = shape.start(shards.len()).min(shape.length);
+        let total = Some(shape.length);
         let pass = Some(Pass { name: "hashing", part: 1, done, total });
         observer.advance(&Progress { pass, ..Progress::of_source(done, total) });
         Ok(())
@@ -98,7 +101,8 @@ pub(crate) fn survey(
 
 /// The hash of the only shard, which its node does not determine.
 fn hash_alone(input: &dyn Input, bytes: u64) -> io::Result<[u8; 32]> {
-    let (mut hasher, mut buffer) = (blake3::Hasher::new(), vec![0; bytes.min(STEP as u64) as usize]);
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; bytes.min(STEP as u64) as usize];
     for (at, length) in steps(0, bytes) {
         input.read_at(at, &mut buffer[..length])?;
         hasher.update(&buffer[..length]);

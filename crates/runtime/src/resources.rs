@@ -33,7 +33,8 @@ impl Resources {
     /// `workers` threads, without a limit on memory.
     #[must_use]
     pub fn new(workers: usize) -> Resources {
-        let (cancel, engine) = (CancelToken::default(), Config::default());
+        let cancel = CancelToken::default();
+        let engine = Config::default();
         Resources { workers, memory: None, window: None, scratch: None, cancel, engine }
     }
 

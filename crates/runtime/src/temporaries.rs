@@ -214,7 +214,8 @@ mod tests {
     #[test]
     fn what_is_listed_is_removed_and_what_is_settled_is_not() {
         let top = tempfile::tempdir().unwrap();
-        let (kept, gone) = (top.path().join("kept"), top.path().join("gone"));
+        let kept = top.path().join("kept");
+        let gone = top.path().join("gone");
         let list = Temporaries::default();
         list.create(&kept, |path| fs::File::create_new(path)).unwrap();
         list.create(&gone, |path| fs::File::create_new(path)).unwrap();

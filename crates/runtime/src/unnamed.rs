@@ -30,7 +30,8 @@ pub fn unnamed_temp_file(directory: &Path) -> io::Result<File> {
 /// Those of reading the stream; of the file, a [`ScratchError`].
 pub fn store_stream(stream: &mut dyn Read, directory: &Path) -> io::Result<File> {
     let refused = |cause| ScratchError::wrap(directory, cause);
-    let (mut file, mut bytes) = (unnamed_temp_file(directory).map_err(refused)?, vec![0; STEP]);
+    let mut file = unnamed_temp_file(directory).map_err(refused)?;
+    let mut bytes = vec![0; STEP];
     loop {
         match stream.read(&mut bytes) {
             Ok(0) => return Ok(file),

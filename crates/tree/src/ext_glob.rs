@@ -176,8 +176,8 @@ fn group(text: &[u8]) -> Option<Group<'_>> {
         match inner[at..] {
             [] => return None,
             [operator, b'(', ..] if repeat_of(operator).is_some() => {
-                at = at + 2;
-                depth = depth + 1;
+                at += 2;
+                depth += 1;
                 continue;
             }
             [b')', ..] if depth > 0 => depth -= 1,

@@ -65,8 +65,8 @@ impl Glob {
                     continue;
                 }
                 Some(one) if at < text.len() && self.takes(one, text[at]) => {
-                    token = token + 1;
-                    at = at + 1;
+                    token += 1;
+                    at += 1;
                     continue;
                 }
                 None if at == text.len() => return true,

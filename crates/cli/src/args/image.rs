@@ -132,7 +132,9 @@ impl Offset {
         io: &mut Io,
     ) -> Result<Result<Archive, packline::Error>, Failure> {
         let mut options = ArchiveOptions::new(resources);
-        (options.offset, options.again, options.password) = (self.offset, again, password);
+        options.offset = self.offset;
+        options.again = again;
+        options.password = password;
         Ok(Archive::open(input(path, io)?, &options))
     }
 

@@ -113,7 +113,9 @@ impl RecipientOptions {
 }
 
 fn asked_on_terminal(io: &Io) -> Ask {
-    let (ask, shutdown, drawn) = (io.host.ask_hidden, io.shutdown.clone(), io.drawn.clone());
+    let ask = io.host.ask_hidden;
+    let shutdown = io.shutdown.clone();
+    let drawn = io.drawn.clone();
     Arc::new(move |prompt| drawn.aside(|| ask(prompt, &shutdown)).and_then(|answer| secret(&answer)))
 }
 
@@ -123,7 +125,8 @@ fn asked_twice(io: &Io) -> Result<SecretString, Failure> {
             || wrong("passphrase", "there is no terminal, or no answer (expected one, or --passphrase-file FILE)");
         (io.host.ask_hidden)(prompt, &io.shutdown).ok_or_else(none)
     };
-    let (first, second) = (ask("Passphrase")?, ask("The same again")?);
+    let first = ask("Passphrase")?;
+    let second = ask("The same again")?;
     if first != second {
         return Err(Failure::failed("the two passphrases differ"));
     }

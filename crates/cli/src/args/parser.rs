@@ -135,7 +135,9 @@ pub fn without_digits(digits: Option<&str>, parser: &Command, words: &[OsString]
 
 /// The numbers in a cluster of short options, then its letters: the value of the last one may be in the next word.
 fn taken_apart(long: &str, parser: &Command, cluster: &str) -> Vec<String> {
-    let (mut levels, mut letters, mut rest) = (Vec::new(), String::from("-"), cluster);
+    let mut levels = Vec::new();
+    let mut letters = String::from("-");
+    let mut rest = cluster;
     while let Some(letter) = rest.chars().next() {
         let digits = rest.len() - rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
         if digits > 0 {

@@ -83,10 +83,13 @@ impl SchedulingOptions {
             (None, true) => Some(Arc::new(Recorder::clock())),
             (None, false) => None,
         };
-        let (tracer, sink) = (recorder.clone().map(|recorder| recorder as _), StatsSink::default());
+        let tracer = recorder.clone().map(|recorder| recorder as _);
+        let sink = StatsSink::default();
         let help_out = self.main_thread_works;
         let config = Config { scheduling, help_out, tracer, stats: Some(sink.clone()), ..Config::default() };
-        let (trace, force, started) = (self.trace.clone(), force.unwrap_or(false), Started::now(&io.host));
+        let trace = self.trace.clone();
+        let force = force.unwrap_or(false);
+        let started = Started::now(&io.host);
         Ok(RunOptions { started, config, sink, whole: RefCell::default(), recorder, trace, force, stats })
     }
 
@@ -131,7 +134,8 @@ impl RunOptions {
     /// A summary, as JSON or for people, with the time that so many bytes of uncompressed content took, and the counters if `--stats` was
     /// given.
     pub fn summary(&self, json: bool, mut object: Value, mut text: String, bytes: u64) -> String {
-        let (counted, elapsed) = (self.counted(), self.started.elapsed(bytes));
+        let counted = self.counted();
+        let elapsed = self.started.elapsed(bytes);
         if json {
             elapsed.put_into(&mut object);
             counters::put_into(&mut object, counted.as_ref());

@@ -37,7 +37,8 @@ pub fn size(range: RangeInclusive<u64>) -> Value<u64> {
     let check = move |text: &OsStr| match parse_size(text)? {
         bytes if range.contains(&bytes) => Ok(bytes),
         bytes => {
-            let (least, most) = (show_size(*range.start()), show_size(*range.end()));
+            let least = show_size(*range.start());
+            let most = show_size(*range.end());
             Err(format!("{bytes} is out of range (expected {least} to {most})"))
         }
     };

@@ -24,7 +24,9 @@ impl Given<'_> {
     /// One of them is unusable.
     pub fn options(self) -> Result<VerityOptions, Failure> {
         let mut options = VerityOptions::default();
-        (options.place, options.salt, options.uuid) = (self.place, self.salt.cloned().unwrap_or_default(), self.uuid);
+        options.place = self.place;
+        options.salt = self.salt.cloned().unwrap_or_default();
+        options.uuid = self.uuid;
         if let (Some(key), Some(certificate)) = (self.key, self.certificate) {
             options.signer = Some(Arc::new(read_signer(key, certificate)?));
         }

@@ -178,7 +178,8 @@ impl Diff {
         let old = tree(&self.old, self.old_offset, "old-offset", io)?;
         let new = tree(&self.new, self.new_offset, "new-offset", io)?;
         let mut request = DiffRequest::new(old, new);
-        (request.compared, request.extract) = (compared, self.extract.clone());
+        request.compared = compared;
+        request.extract = self.extract.clone();
         request.resources = self.machine.resources(&io.host);
         Ok(request)
     }

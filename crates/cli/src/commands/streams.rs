@@ -138,7 +138,8 @@ impl Style {
         } else if self.has_suffix(path) {
             name[..name.len() - self.suffix.len()].to_vec()
         } else {
-            let (suffix, options) = (&self.suffix, self.output_options);
+            let suffix = &self.suffix;
+            let options = self.output_options;
             let what = format!("its name does not end in '{suffix}' (expected that, or {options})");
             return Err(Failure::failed(format!("{}: {what}", path.escaped())));
         };

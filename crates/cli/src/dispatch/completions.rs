@@ -56,7 +56,8 @@ impl Command for Completions {
 /// The script for bash offers a command's options where an operand is typed. Without that, bash offers files, which is what most commands
 /// take; commands and operands of few words stay.
 fn with_files(script: &str, parser: &clap::Command) -> String {
-    let (mut command, mut after_options) = (parser, false);
+    let mut command = parser;
+    let mut after_options = false;
     let mut lines = String::new();
     for line in script.lines() {
         let section = line.trim_start().strip_prefix("packline__subcmd__").and_then(|rest| rest.strip_suffix(')'));
@@ -89,7 +90,8 @@ fn operand_words(parser: &clap::Command) -> String {
         let words = command.get_positionals().flat_map(|operand| operand.get_possible_values());
         let words: Vec<String> = words.map(|word| word.get_name().to_string()).collect();
         if !words.is_empty() {
-            let (name, words) = (command.get_name(), words.join(" "));
+            let name = command.get_name();
+            let words = words.join(" ");
             lines +=
                 &format!("complete -c packline -n \"__fish_packline_using_subcommand {name}\" -f -a \"{words}\"\n");
         }

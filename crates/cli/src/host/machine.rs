@@ -62,7 +62,9 @@ fn limit_under(root: &Path, memberships: &str) -> Option<u64> {
 /// A line of `/proc/self/cgroup` as (mount point, group, name of the file with the limit).
 fn controller_of(root: &Path, line: &str) -> Option<(PathBuf, PathBuf, &'static str)> {
     let mut fields = line.splitn(3, ':');
-    let (_, controllers, group) = (fields.next()?, fields.next()?, fields.next()?);
+    let _ = fields.next()?;
+    let controllers = fields.next()?;
+    let group = fields.next()?;
     let group = PathBuf::from(group.trim_start_matches('/'));
     if controllers.is_empty() {
         Some((root.to_path_buf(), group, "memory.max"))

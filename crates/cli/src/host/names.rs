@@ -50,7 +50,8 @@ fn by_number(text: &[u8]) -> BTreeMap<u32, Vec<u8>> {
     let mut names = BTreeMap::new();
     for line in text.split(|&byte| byte == b'\n') {
         let mut fields = line.split(|&byte| byte == b':');
-        let (name, number) = (fields.next().unwrap_or_default(), fields.nth(1).unwrap_or_default());
+        let name = fields.next().unwrap_or_default();
+        let number = fields.nth(1).unwrap_or_default();
         if let Some(number) = std::str::from_utf8(number).ok().and_then(|text| text.parse().ok()) {
             names.entry(number).or_insert_with(|| name.to_vec());
         }

@@ -29,7 +29,8 @@ pub fn ask_hidden(prompt: &str, shutdown: &ShutdownHook) -> Option<Zeroizing<Vec
 
 fn line(terminal: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
     // Never moved by growing, which would leave copies.
-    let (mut line, mut byte) = (Zeroizing::new(Vec::with_capacity(LONGEST)), Zeroizing::new([0]));
+    let mut line = Zeroizing::new(Vec::with_capacity(LONGEST));
+    let mut byte = Zeroizing::new([0]);
     while terminal.read(&mut byte[..])? == 1 && byte[0] != b'\n' {
         if line.len() == LONGEST {
             return Err(io::ErrorKind::InvalidInput.into());

@@ -15,7 +15,8 @@ fn host_with(sandbox: &Sandbox, script: &str) -> Host {
 fn bench(sandbox: &Sandbox, script: &str, options: &[&str]) -> Ran {
     sandbox.write("in.tar", [0; 1024]);
     sandbox.create_dir("scratch");
-    let (input, scratch) = (sandbox.arg("in.tar"), sandbox.arg("scratch"));
+    let input = sandbox.arg("in.tar");
+    let scratch = sandbox.arg("scratch");
     let words = [&["bench", "pack", &input, "--work-dir", &scratch, "--no-storage", "-c", "lz4"], options].concat();
     let alone = if options.contains(&"--against") { &[][..] } else { &["--against", "none"] };
     let words = [&words, alone].concat();
@@ -196,7 +197,8 @@ fn reports_are_joined_and_shown_again() {
         assert_eq!(ran.status, 0, "{ran:?}");
         path
     };
-    let (one, two) = (report("one.csv", &["-j", "1"]), report("two.csv", &["-j", "2"]));
+    let one = report("one.csv", &["-j", "1"]);
+    let two = report("two.csv", &["-j", "2"]);
     let joined = run(&["bench", "report", &one, &two, "--csv", &sandbox.arg("both.csv")]);
     assert!(
         joined.status == 0 && joined.out.contains("\nlz4 ") && joined.out.matches("- Command").count() == 2,

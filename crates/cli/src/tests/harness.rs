@@ -121,7 +121,8 @@ pub fn io(stdin: Vec<u8>, out: Box<dyn Write>, err: Box<dyn Write>, host: Host) 
 
 /// Runs `packline ARGUMENTS...`.
 pub fn run_on(arguments: &[&str], stdin: &[u8], host: Host) -> Ran {
-    let (out, err) = (Kept::default(), Kept::default());
+    let out = Kept::default();
+    let err = Kept::default();
     let mut io = io(stdin.to_vec(), Box::new(out.clone()), Box::new(err.clone()), host);
     let arguments: Vec<OsString> =
         std::iter::once("packline").chain(arguments.iter().copied()).map(OsString::from).collect();

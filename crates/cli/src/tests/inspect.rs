@@ -48,7 +48,8 @@ fn the_options_are_those_of_the_programs() {
 #[test]
 fn wrong_usage_and_what_is_no_image() {
     let sandbox = with_image();
-    let (image, tar) = (sandbox.arg("image"), sandbox.arg("tar"));
+    let image = sandbox.arg("image");
+    let tar = sandbox.arg("tar");
     for arguments in [&["list"][..], &["cat", &image], &["info"], &["diff", &image], &["sqfsdiff", "-a", &image]] {
         assert_eq!(run(arguments).status, 2, "{arguments:?}");
     }

@@ -5,7 +5,8 @@ use super::harness::{run, sandbox};
 #[test]
 fn words_of_mount_that_mean_nothing_here_are_refused() {
     let sandbox = sandbox();
-    let (image, on) = (sandbox.arg("image"), sandbox.arg("on"));
+    let image = sandbox.arg("image");
+    let on = sandbox.arg("on");
     for (words, what) in [
         ("rw", "an image cannot be written (expected ro)"),
         ("noro", "unknown word 'noro' (expected one of ro, suid,"),

@@ -115,7 +115,8 @@ fn every_option_is_tested() {
 
 #[test]
 fn options_of_the_image_change_it() {
-    let (sandbox, tar) = (sandbox(), sample_tar());
+    let sandbox = sandbox();
+    let tar = sample_tar();
     for (long, options, without) in CHANGING {
         assert!(image_of(&sandbox, options, &tar) != image_of(&sandbox, without, &tar), "--{long} did nothing");
     }
@@ -125,7 +126,8 @@ fn options_of_the_image_change_it() {
 
 #[test]
 fn the_image_holds_the_tree_from_a_tar_and_from_a_directory() {
-    let (sandbox, nodes) = (sandbox(), sample());
+    let sandbox = sandbox();
+    let nodes = sample();
     let expected = snapshot::of_model(&nodes, true);
     for codec in ["none", "gzip", "xz", "lzma", "zstd", "lz4", "lzo"] {
         image_of(&sandbox, &["-c", codec], &sample_tar());
@@ -141,7 +143,8 @@ fn the_image_holds_the_tree_from_a_tar_and_from_a_directory() {
 
 #[test]
 fn workers_readers_memory_and_the_reference_change_nothing() {
-    let (sandbox, tar) = (sandbox(), sample_tar());
+    let sandbox = sandbox();
+    let tar = sample_tar();
     let image = image_of(&sandbox, &[], &tar);
     for options in [&["-j0"][..], &["-j1"], &["-j7"], &["--mem", "40M"], &["--serial"], &["--mem", "1G", "-j", "3"]] {
         assert!(image_of(&sandbox, options, &tar) == image, "{options:?}");
@@ -158,7 +161,8 @@ fn workers_readers_memory_and_the_reference_change_nothing() {
 
 #[test]
 fn an_image_is_read_back_on_request() {
-    let (sandbox, tar) = (sandbox(), sample_tar());
+    let sandbox = sandbox();
+    let tar = sample_tar();
     let image = image_of(&sandbox, &["-c", "zstd"], &tar);
     for options in [&["-j0"][..], &["-j3", "--mem", "64M"], &["--offset", "8K"], &["--no-pad"]] {
         let ran = pack(&sandbox, "read", &[&["-c", "zstd", "--verify"], options].concat(), &tar, host());
@@ -180,10 +184,12 @@ fn an_image_is_read_back_on_request() {
 
 #[test]
 fn drop_ins_read_an_image_back_too() {
-    let (sandbox, tar) = (sandbox(), sample_tar());
+    let sandbox = sandbox();
+    let tar = sample_tar();
     sandbox.create_dir("source");
     sandbox.write("source/file", vec![5; 300_000]);
-    let (source, image) = (sandbox.arg("source"), sandbox.arg("image"));
+    let source = sandbox.arg("source");
+    let image = sandbox.arg("image");
     let commands = [
         (&["tar2sqfs", "-f", &image][..], "--verify"),
         (&["gensquashfs", "-f", "-D", &source, &image], "--verify"),
@@ -203,7 +209,8 @@ fn drop_ins_read_an_image_back_too() {
 /// The directory options that a command line asks for.
 fn directory_options(sandbox: &Sandbox, options: &[&str]) -> packline_tree::DirectoryOptions {
     sandbox.create_dir("source");
-    let (source, image) = (sandbox.arg("source"), sandbox.arg("image"));
+    let source = sandbox.arg("source");
+    let image = sandbox.arg("image");
     let (pack, invocation) = parse::<Pack>(&[options, &[&source, &image]].concat());
     let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
     match pack.request(&invocation, &mut io).unwrap().source {
@@ -282,7 +289,8 @@ fn an_existing_image_needs_force_and_survives_an_error() {
 
 #[test]
 fn the_container_follows_the_name_or_the_format() {
-    let (sandbox, tar) = (sandbox(), sample_tar());
+    let sandbox = sandbox();
+    let tar = sample_tar();
     for (name, options, status) in [
         ("a.lrz", &[][..], 0),
         ("a.pln", &[], 2),
@@ -300,7 +308,8 @@ fn the_container_follows_the_name_or_the_format() {
 
 #[test]
 fn a_name_of_another_format_is_refused_unless_the_format_is_given() {
-    let (sandbox, tar) = (sandbox(), sample_tar());
+    let sandbox = sandbox();
+    let tar = sample_tar();
     for (name, kind) in [
         ("y.tar.zst", "a tar compressed with zstd"),
         ("y.TAR", "a tar"),
@@ -341,7 +350,8 @@ fn a_summary_in_json_is_not_written_into_an_archive() {
 
 #[test]
 fn the_summary_is_quiet_or_json_or_has_counters() {
-    let (sandbox, tar) = (sandbox(), sample_tar());
+    let sandbox = sandbox();
+    let tar = sample_tar();
     let quiet = pack(&sandbox, "image", &["-q"], &tar, host());
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
     let plain = pack(&sandbox, "image", &["--no-progress"], &tar, host());
@@ -376,7 +386,8 @@ fn the_summary_is_quiet_or_json_or_has_counters() {
 
 #[test]
 fn scheduling_leaves_the_image_as_it_is() {
-    let (sandbox, tar) = (sandbox(), sample_tar());
+    let sandbox = sandbox();
+    let tar = sample_tar();
     let sites = [0, 1, 0, 1].map(|first| CpuLocation { core: first, cache: first, package: first });
     let two_caches = Host { topology: Topology::new(sites.to_vec()), ..host() };
     let plain = image_of(&sandbox, &[], &tar);
@@ -395,7 +406,8 @@ fn scheduling_leaves_the_image_as_it_is() {
 
 #[test]
 fn a_trace_has_every_job() {
-    let (sandbox, tar) = (sandbox(), sample_tar());
+    let sandbox = sandbox();
+    let tar = sample_tar();
     let path = sandbox.arg("trace.json");
     let ran = pack(&sandbox, "image", &["--trace", &path, "--json", "--stats"], &tar, host());
     assert_eq!(ran.status, 0, "{ran:?}");
@@ -415,7 +427,8 @@ fn a_trace_has_every_job() {
 
 #[test]
 fn times_come_from_the_option_or_the_environment() {
-    let (sandbox, tar) = (sandbox(), sample_tar());
+    let sandbox = sandbox();
+    let tar = sample_tar();
     let epoch = |text: &str| Host { source_date_epoch: Some(text.to_string()), ..host() };
     let created = |options: &[&str], host: Host| {
         let ran = pack(&sandbox, "image", options, &tar, host);

@@ -139,7 +139,8 @@ fn a_pattern_leaves_out_the_same_everywhere() {
             }
         };
         let made = |arguments: &[&str], name: &str, input: &str| {
-            let (arguments, idle) = ([arguments, &["-x", pattern]].concat(), idle(input));
+            let arguments = [arguments, &["-x", pattern]].concat();
+            let idle = idle(input);
             let found = made(&sandbox, &arguments, name, &idle.iter().map(String::as_str).collect::<Vec<_>>());
             assert_eq!(found, rest, "{arguments:?}");
         };
@@ -252,7 +253,8 @@ fn a_new_root_that_is_not_in_the_source_is_an_error() {
 #[test]
 fn a_directory_that_is_there_stays_as_it_is_unless_the_rest_is_wanted() {
     let sandbox = with_tree();
-    let (image, dir) = (sandbox.arg("image"), sandbox.arg("dir"));
+    let image = sandbox.arg("image");
+    let dir = sandbox.arg("dir");
     sandbox.create_dir("dir");
     let inside = || sandbox.names_in("dir").len();
     assert_eq!((run(&["unpack", &image, &dir, "lib1", "TYPO"]).status, inside()), (1, 0));
@@ -297,7 +299,8 @@ fn the_help_of_each_command_describes_patterns() {
 #[test]
 fn drop_ins_keep_their_own_patterns() {
     let sandbox = with_tree();
-    let (image, out) = (sandbox.arg("image"), sandbox.arg("out"));
+    let image = sandbox.arg("image");
+    let out = sandbox.arg("out");
     let ran = run_on(
         &["tar2sqfs", "-q", "-E", "*.gz", "-E", "TYPO", &out],
         &sandbox.read("source.tar"),

@@ -115,9 +115,11 @@ fn codec_help_needs_nothing_else() {
 
 /// Runs it with terminals at standard input and output.
 fn at_a_terminal(words: &[&str], stdin: &[u8], input: bool) -> Ran {
-    let (out, err) = (Kept::default(), Kept::default());
+    let out = Kept::default();
+    let err = Kept::default();
     let mut io = io(stdin.to_vec(), Box::new(out.clone()), Box::new(err.clone()), host());
-    (io.in_terminal, io.out_terminal) = (input, true);
+    io.in_terminal = input;
+    io.out_terminal = true;
     let words: Vec<OsString> = std::iter::once(&"packline").chain(words).map(Into::into).collect();
     let status = dispatch::run(&words, &mut io);
     Ran { status, out: out.bytes().len().to_string(), err: err.text() }
@@ -126,7 +128,8 @@ fn at_a_terminal(words: &[&str], stdin: &[u8], input: bool) -> Ran {
 #[test]
 fn a_terminal_gets_no_compressed_data_and_gives_none() {
     let sandbox = sandbox();
-    let (plain, packed) = (sandbox.arg("x"), sandbox.arg("x.pln"));
+    let plain = sandbox.arg("x");
+    let packed = sandbox.arg("x.pln");
     sandbox.write("x", "content");
     assert_eq!(run(&["compress", &plain]).status, 0);
     for words in [&["compress", "--stdout", &plain][..], &["compress", "-"], &["decompress", "-o", "-", &packed]] {
@@ -142,7 +145,8 @@ fn a_terminal_gets_no_compressed_data_and_gives_none() {
 #[test]
 fn a_pln_file_is_no_image_and_an_image_no_pln_file() {
     let sandbox = sandbox();
-    let (packed, image) = (sandbox.arg("x.pln"), sandbox.arg("x.sqfs"));
+    let packed = sandbox.arg("x.pln");
+    let image = sandbox.arg("x.sqfs");
     assert_eq!(run_on(&["compress", "-o", &packed], b"content", host()).status, 0);
     assert_eq!(run_on(&["pack", "-q", "-", &image], &super::harness::sample_tar(), host()).status, 0);
     for words in [&["list", &packed][..], &["cat", &packed, "a"]] {

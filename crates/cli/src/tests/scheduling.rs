@@ -69,7 +69,8 @@ fn ran(sandbox: &Sandbox, command: &[&str], more: &[&str]) -> (Ran, Option<Vec<u
 #[test]
 fn outputs_do_not_depend_on_scheduling() {
     let sandbox = sandbox();
-    let (files, out) = (Files::new(&sandbox), sandbox.arg("out"));
+    let files = Files::new(&sandbox);
+    let out = sandbox.arg("out");
     for command in files.commands(&out).iter().filter(|command| command.contains(&&*out)) {
         let plain = ran(&sandbox, command, &[]).1;
         for share in ["none", "llc", "all"] {
@@ -89,7 +90,9 @@ fn last_object(ran: &Ran) -> Value {
 #[test]
 fn every_job_is_counted_and_traced() {
     let sandbox = sandbox();
-    let (files, out, path) = (Files::new(&sandbox), sandbox.arg("out"), sandbox.arg("trace"));
+    let files = Files::new(&sandbox);
+    let out = sandbox.arg("out");
+    let path = sandbox.arg("trace");
     for command in files.commands(&out) {
         let (counted, _) = ran(&sandbox, &command, &["--share", "none", "--stats", "--trace", &path]);
         let summary = last_object(&counted);
@@ -120,7 +123,9 @@ fn check_trace(sandbox: &Sandbox, command: &str, jobs: u64) {
 #[test]
 fn counters_are_printed_on_standard_error_or_with_the_totals() {
     let sandbox = sandbox();
-    let (files, out, tree) = (Files::new(&sandbox), sandbox.arg("out"), sandbox.arg("tree"));
+    let files = Files::new(&sandbox);
+    let out = sandbox.arg("out");
+    let tree = sandbox.arg("tree");
     let commands: [(&[&str], bool); 8] = [
         (&["cat", "--stats", &files.image, "a/small"], false),
         (&["cat", "--stats", "--range", "0..10", &files.pln], false),
@@ -158,7 +163,8 @@ fn of_several_files_each_is_counted_and_all_are_in_one_trace() {
 #[test]
 fn what_has_no_effect_is_refused() {
     let sandbox = sandbox();
-    let (files, out) = (Files::new(&sandbox), sandbox.arg("out"));
+    let files = Files::new(&sandbox);
+    let out = sandbox.arg("out");
     let cases: [(&[&str], &str); 6] = [
         (
             &["pack", "--serial", "--share", "all", "--format", "lrz", "-", &out],

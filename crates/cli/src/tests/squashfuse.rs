@@ -15,7 +15,8 @@ fn every_option_is_tested() {
 #[test]
 fn words_are_accepted_or_refused_by_name() {
     let sandbox = sandbox();
-    let (image, on) = (sandbox.arg("image"), sandbox.arg("on"));
+    let image = sandbox.arg("image");
+    let on = sandbox.arg("on");
     for name in NAMES {
         for word in WORDS {
             let typed = if word.value.is_empty() { word.name.to_string() } else { format!("{}=7", word.name) };

@@ -58,10 +58,12 @@ fn options_stand_below_their_own_headings() {
 #[test]
 fn help_and_manual_know_every_option() {
     for command in COMMANDS {
-        let (parser, name) = (parser_of(command), command.name);
+        let parser = parser_of(command);
+        let name = command.name;
         let advanced = parser.get_arguments().any(|argument| argument.get_id() == "help-advanced");
         let help = if advanced { "--help-advanced" } else { "--help" };
-        let (help, page) = (run(&[name, help]), run(&["man", name]));
+        let help = run(&[name, help]);
+        let page = run(&["man", name]);
         assert_eq!((help.status, page.status), (0, 0), "{help:?}");
         let page = page.out.replace("\\-", "-");
         let hyphens = if command.compat == Compat::SquashfsTools { "-" } else { "--" };
@@ -87,7 +89,8 @@ fn help_names_no_document_that_is_not_installed() {
 
 #[test]
 fn options_for_tuning_are_in_the_advanced_help_only() {
-    let (help, advanced) = (run(&["pack", "--help"]), run(&["pack", "--help-advanced"]));
+    let help = run(&["pack", "--help"]);
+    let advanced = run(&["pack", "--help-advanced"]);
     for long in ["--queue-per", "--policy", "--main-thread-works", "--trace", "--serial"] {
         assert!(!help.out.contains(long) && advanced.out.contains(long), "{long}");
     }
@@ -120,7 +123,8 @@ fn completions_know_every_option_and_command() {
 #[test]
 fn help_and_manual_have_the_table_of_exit_statuses() {
     for command in COMMANDS {
-        let (help, page) = (run(&[command.name, "--help"]).out, run(&["man", command.name]).out);
+        let help = run(&[command.name, "--help"]).out;
+        let page = run(&["man", command.name]).out;
         assert!(help.ends_with(&format!("{}\n", exit_status::text(command.compat))), "{}", command.name);
         assert!(page.contains(".SH \"EXIT STATUS\"") && !page.contains("Exit status:"), "{}", command.name);
     }
@@ -260,7 +264,8 @@ fn programs_of_squashfs_tools_print_parts_of_their_help() {
         let ran = run(wrong);
         assert!(ran.status == 1 && ran.err.contains(wrong[2]) && ran.out.is_empty(), "{ran:?}");
     }
-    let (gzip, xz) = (run(&["mksquashfs", "-Xhelp"]), run(&["mksquashfs", "-comp", "xz", "-Xhelp"]));
+    let gzip = run(&["mksquashfs", "-Xhelp"]);
+    let xz = run(&["mksquashfs", "-comp", "xz", "-Xhelp"]);
     assert!(gzip.out.contains("gzip") && xz.out.contains("xz") && (gzip.status, xz.status) == (0, 0));
     for name in ["mksquashfs", "unsquashfs", "sqfscat"] {
         let default = run(&[name, "-mem-default"]);

@@ -35,7 +35,9 @@ fn without_a_destination_it_is_the_name_without_its_ending() {
 #[test]
 fn what_contradicts_itself_is_refused() {
     let sandbox = sandbox();
-    let (image, into, tar) = (packed(&sandbox), sandbox.arg("into"), sandbox.arg("x.tar"));
+    let image = packed(&sandbox);
+    let into = sandbox.arg("into");
+    let tar = sandbox.arg("x.tar");
     let cases: [(&[&str], &str); 8] = [
         (&["--owner", "--no-owner", &image, &into], "--owner"),
         (&["-c", "gzip", &image, &into], "--compress"),
@@ -81,7 +83,8 @@ fn a_name_of_what_is_not_written_is_refused_unless_it_is_a_directory() {
 #[test]
 fn the_summary_says_what_was_done() {
     let sandbox = sandbox();
-    let (image, into) = (packed(&sandbox), sandbox.arg("into"));
+    let image = packed(&sandbox);
+    let into = sandbox.arg("into");
     let ran = run(&["unpack", "--json", &image, &into]);
     let summary: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     let number = |name: &str| summary[name].as_u64();
@@ -99,7 +102,8 @@ fn the_summary_says_what_was_done() {
 fn static_build_under_fakeroot_is_refused() {
     let sandbox = sandbox();
     sandbox.create_dir("tree");
-    let (tree, image) = (sandbox.arg("tree"), sandbox.arg("image.sqfs"));
+    let tree = sandbox.arg("tree");
+    let image = sandbox.arg("image.sqfs");
     let fakeroot = || Host { is_static: true, fake_root: Some(FakeRoot::Fakeroot), ..host() };
     for arguments in [vec!["pack", &tree, &image], vec!["mksquashfs", &tree, &image]] {
         let ran = run_on(&arguments, b"", fakeroot());

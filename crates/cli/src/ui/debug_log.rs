@@ -18,7 +18,8 @@ impl Log for Lines {
     }
 
     fn log(&self, record: &Record<'_>) {
-        let (called, text) = (CALLED.get().unwrap_or(&"packline"), record.args().to_string());
+        let called = CALLED.get().unwrap_or(&"packline");
+        let text = record.args().to_string();
         // A reader who is gone misses it.
         let _: io::Result<()> = writeln!(stderr(), "{called}: {}", escape::line(&text));
     }

@@ -56,7 +56,8 @@ impl Elapsed {
 
 /// A time for people, to three digits.
 pub fn show_time(time: Duration) -> String {
-    let (seconds, milliseconds) = (time.as_secs(), time.as_millis());
+    let seconds = time.as_secs();
+    let milliseconds = time.as_millis();
     match seconds {
         0 => format!("{} ms", milliseconds.max(1)),
         1..10 => format!("{:.2} s", time.as_secs_f64()),

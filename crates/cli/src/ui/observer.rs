@@ -92,7 +92,8 @@ pub fn run_pack_listing(
     let verified = watcher.verified;
     let packed = packed?;
     let PackSummary::SquashFs(summary) = &packed else { return Ok(packed) };
-    let (peak, elapsed) = ((io.host.peak_memory)(), started.elapsed(summary.image.content_bytes));
+    let peak = (io.host.peak_memory)();
+    let elapsed = started.elapsed(summary.image.content_bytes);
     match style {
         // Statistics are only for people.
         OutputStyle::ToolsNg { quiet: false, .. } | OutputStyle::SquashfsTools { quiet: false, .. }

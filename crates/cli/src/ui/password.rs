@@ -46,7 +46,8 @@ pub fn ask(io: &mut Io, twice: bool) -> Result<Vec<u8>, Failure> {
         io.shutdown.set_first(|| {});
     }
     io.stdin = Some(input);
-    let (first, second) = (first?, second?);
+    let first = first?;
+    let second = second?;
     if second.is_some_and(|second| second != first) {
         return Err(Failure::failed("the two passwords differ"));
     }
@@ -80,7 +81,8 @@ pub fn wants_password(error: &Error) -> bool {
 
 fn line(prompt: &str, input: &mut dyn Read, io: &mut Io) -> Result<Vec<u8>, Failure> {
     let _: std::io::Result<()> = write!(io.stderr, "{prompt}").and_then(|()| io.stderr.flush());
-    let (mut line, mut byte) = (Vec::new(), [0]);
+    let mut line = Vec::new();
+    let mut byte = [0];
     loop {
         let read = input.read(&mut byte).map_err(|cause| Failure::failed(format!("standard input: {cause}")))?;
         if read == 0 || byte[0] == b'\n' || line.len() > LONGEST {

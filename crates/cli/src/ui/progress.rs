@@ -68,7 +68,8 @@ impl Bar {
     fn on(target: ProgressDrawTarget) -> Bar {
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(style(OF_STREAM));
-        let (place, shown) = (DrawnBar::default(), Cell::new(false));
+        let place = DrawnBar::default();
+        let shown = Cell::new(false);
         Bar { bar, place, shown, ticks: false, ratio: Cell::new(None), pass: Cell::new(None), total: Arc::default() }
     }
 

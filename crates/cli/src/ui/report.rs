@@ -18,7 +18,8 @@ pub type Times = (Elapsed, Option<Elapsed>);
 /// For people: a few lines. `peak` is the peak memory of the process, bytes.
 pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Times, stats: bool) -> String {
     let image = &summary.image;
-    let (counts, saved) = (&image.counts, &image.saved);
+    let counts = &image.counts;
+    let saved = &image.saved;
     let mut lines = vec![
         format!(
             "{}: {}",
@@ -78,7 +79,8 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
 
 /// What was read back, and how long that took.
 pub fn read_back(summary: &ImageSummary, verified: Option<Elapsed>) -> Option<String> {
-    let (read, verified) = (summary.image.read_back.as_ref()?, verified?);
+    let read = summary.image.read_back.as_ref()?;
+    let verified = verified?;
     let parts = count(read.parts, "part");
     Some(format!("verified: {parts} ({}) are as they were packed, {}", show_bytes(read.bytes), verified.text()))
 }
@@ -90,7 +92,8 @@ pub fn cached(summary: &ImageSummary) -> Option<String> {
 
 /// One line about a cache.
 pub fn cached_text(counts: &Counts) -> String {
-    let (all, damaged) = (count(counts.found + counts.missed, "block"), counts.damaged);
+    let all = count(counts.found + counts.missed, "block");
+    let damaged = counts.damaged;
     let damaged = if damaged > 0 { format!(", {damaged} damaged") } else { String::new() };
     let added = |added, bytes| format!(", {added} added ({})", show_bytes(bytes));
     let local = if counts.has_directory { added(counts.added, counts.added_bytes) } else { String::new() };
@@ -122,7 +125,8 @@ pub fn cached_json(counts: &Counts) -> Value {
 /// How blocks of bases were used.
 fn based(summary: &ImageSummary) -> Option<String> {
     let counts = summary.base.as_ref()?;
-    let (taken, bytes) = (count(counts.taken, "block"), show_bytes(counts.taken_bytes));
+    let taken = count(counts.taken, "block");
+    let bytes = show_bytes(counts.taken_bytes);
     let foreign = "; they are of another encoder, and the image may have other bytes than without a base";
     Some(format!("base: {taken} taken ({bytes}){}", if counts.exact { "" } else { foreign }))
 }
@@ -223,7 +227,8 @@ pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
 
 fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
     let image = &summary.image;
-    let (counts, saved) = (&image.counts, &image.saved);
+    let counts = &image.counts;
+    let saved = &image.saved;
     json!({
         "format": Container::SquashFs.name(),
         "files": counts.files,

@@ -17,10 +17,12 @@ pub struct Moment {
 impl Moment {
     /// The moment so many seconds after the beginning of 1970.
     pub fn of(time: i64) -> Moment {
-        let (days, seconds) = (time.div_euclid(86_400), time.rem_euclid(86_400));
+        let days = time.div_euclid(86_400);
+        let seconds = time.rem_euclid(86_400);
         // Years are counted from a 1st of March, so that the leap day is the last of its year: 400 of them have 146,097 days.
         let from_march = days + 719_468;
-        let (era, of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
+        let era = from_march.div_euclid(146_097);
+        let of_era = from_march.rem_euclid(146_097);
         let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
         let of_year = of_era - (365 * year + year / 4 - year / 100);
         let from_march = (5 * of_year + 2) / 153;
@@ -44,7 +46,8 @@ impl Moment {
 
     /// As `Sat, 21 Nov 2026 14:59:19 +0000`.
     pub fn mail(&self) -> String {
-        let (weekday, month) = (DAYS[self.weekday], MONTHS[self.month]);
+        let weekday = DAYS[self.weekday];
+        let month = MONTHS[self.month];
         format!("{weekday}, {:02} {month} {} {} +0000", self.day, self.year, self.clock())
     }
 
@@ -55,7 +58,8 @@ impl Moment {
 
     /// As asctime(3) has it: `Sat Nov 21 14:59:19 2026`.
     pub fn asctime(&self) -> String {
-        let (weekday, month) = (DAYS[self.weekday], MONTHS[self.month]);
+        let weekday = DAYS[self.weekday];
+        let month = MONTHS[self.month];
         format!("{weekday} {month} {:>2} {} {}", self.day, self.clock(), self.year)
     }
 

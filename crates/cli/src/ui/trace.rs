@@ -84,7 +84,9 @@ fn thread_name((pool, worker): (u64, usize)) -> String {
 }
 
 fn event_line(event: &Event, pipeline: usize) -> String {
-    let (name, pool, worker) = (event.kind.name(), event.pool, event.worker);
+    let name = event.kind.name();
+    let pool = event.pool;
+    let worker = event.worker;
     let category = if event.kind.is_job() { "job" } else { "caller" };
     let (begin, length) = (microseconds(event.begin), microseconds(event.end.saturating_sub(event.begin)));
     let args = args(event, pipeline);
@@ -105,7 +107,9 @@ fn args(event: &Event, pipeline: usize) -> String {
         let _ = write!(args, ",\"bytes_in\":{},\"bytes_out\":{}", event.bytes_in, event.bytes_out);
     }
     if let Some(JobFacts { stage, class, queue, queue_wait, item }) = event.job {
-        let (stage, class, item) = (stage.name(), class.name(), item.map_or(Value::Null, Value::from));
+        let stage = stage.name();
+        let class = class.name();
+        let item = item.map_or(Value::Null, Value::from);
         let _ = write!(
             args,
             ",\"stage\":\"{stage}\",\"class\":\"{class}\",\"queue\":{queue},\"queue_wait_ns\":{queue_wait},\"item\":{item}"

@@ -18,7 +18,8 @@ fn wrapped(line: &str, columns: usize) -> String {
         line.len() - rest.len()
     });
     let indent = " ".repeat(column);
-    let (mut lines, mut current) = (Vec::new(), line[..column].to_string());
+    let mut lines = Vec::new();
+    let mut current = line[..column].to_string();
     for word in line[column..].split(' ') {
         let is_empty = current.len() == column;
         let width = current.chars().count() + usize::from(!is_empty) + word.chars().count();

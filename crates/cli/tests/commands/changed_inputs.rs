@@ -162,7 +162,8 @@ fn an_image_that_another_program_changes_is_not_replaced() {
     sandbox.write("tree/file", "content");
     sandbox.good(&["pack", "-q", "tree", "i.sqfs"]);
     sandbox.good(&["unpack", "-q", "i.sqfs", "tree.tar"]);
-    let (other, tar) = (sandbox.read("i.sqfs"), sandbox.read("tree.tar"));
+    let other = sandbox.read("i.sqfs");
+    let tar = sandbox.read("tree.tar");
     let slow = "new f 644 0 0 sleep 2; echo new";
     let appending = ["mksquashfs", "tree", "i.sqfs", "-quiet", "-no-progress", "-root-becomes", "old", "-p", slow];
     for words in [&["pack", "-q", "-f", "-", "i.sqfs", "--base", "i.sqfs"][..], &appending] {
@@ -254,7 +255,8 @@ fn a_hash_tree_without_its_root_hash_is_completed() {
     let image = Random::new(4).noise(1 << 20);
     sandbox.write("i.img", &image);
     sandbox.good(&["verity", "-q", "--append", "i.img"]);
-    let (whole, root_hash) = (sandbox.read("i.img"), sandbox.read("i.img.roothash"));
+    let whole = sandbox.read("i.img");
+    let root_hash = sandbox.read("i.img.roothash");
     let refused = sandbox.refused(&["verity", "-f", "--append", "i.img"]);
     assert!(refused.contains("has a hash tree behind it already"), "{refused}");
     for force in [&["verity", "-q", "--append", "i.img"][..], &["verity", "-q", "-f", "--append", "i.img"]] {

@@ -79,7 +79,8 @@ fn directories_and_tars_have_zeros_in_place_of_damage() {
     sandbox.good(&["pack", "-q", "-b", "4K", "-c", "gzip", "source.tar", "image.sqfs"]);
     sandbox.good(&["unpack", "-q", "image.sqfs", "good"]);
     let good = contents(&sandbox, "good");
-    let (mut found_damage, mut all) = (0, BTreeSet::new());
+    let mut found_damage = 0;
+    let mut all = BTreeSet::new();
     each_damage(&sandbox, |at| {
         let ran = sandbox.run(&["unpack", "--continue", "--json", "damaged.sqfs", "dir"]);
         let damaged = differing(&good, &contents(&sandbox, "dir"), &format!("byte {at}"));

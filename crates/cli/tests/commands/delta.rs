@@ -8,7 +8,8 @@ use crate::sandbox;
 
 /// Two trees of which the second has a file in front, changed files and one less.
 fn trees() -> Sandbox {
-    let (sandbox, mut random) = (sandbox(), Random::new(31));
+    let sandbox = sandbox();
+    let mut random = Random::new(31);
     let mut nodes = vec![Node::dir("")];
     for number in 0..25 {
         nodes.push(Node::file(format!("b-prose{number:02}"), random.prose(300_000 / (number + 1) + number * 5000)));

@@ -14,7 +14,8 @@ const OTHER: &str = "AGE-SECRET-KEY-1QCUG5HTACLLTL54E3SVNS0YSKCM244NRSE8X8TLYRQ9
 
 /// A sandbox with the keys, a file `x`, and it encrypted as `x.pln`.
 fn encrypted(options: &[&str]) -> (Sandbox, Vec<u8>) {
-    let (sandbox, content) = (sandbox(), Random::new(3).prose(700_000));
+    let sandbox = sandbox();
+    let content = Random::new(3).prose(700_000);
     sandbox.write("x", &content);
     sandbox.write("key", format!("# a test\n{SECRET}\n").as_bytes());
     sandbox.write("other", OTHER.as_bytes());

@@ -34,7 +34,8 @@ fn peers(sandbox: &Sandbox, arguments: &[&str]) -> reader::Report {
 
 /// Packs with both and compares the trees except hard links: gensquashfs 1.2 finds none in a directory.
 fn compare(sandbox: &Sandbox, arguments: &[&str]) -> reader::Report {
-    let (ours, peers) = (ours(sandbox, arguments), peers(sandbox, arguments));
+    let ours = ours(sandbox, arguments);
+    let peers = peers(sandbox, arguments);
     assert_same(&format!("{arguments:?}"), &peers.tree, &ours.tree, Except { links: true, ..Except::default() });
     assert_eq!(ours.superblock.flags & 0x80, peers.superblock.flags & 0x80, "{arguments:?}: export table");
     assert_eq!(ours.superblock.block_size, peers.superblock.block_size, "{arguments:?}");

@@ -46,7 +46,8 @@ fn each(reads: Reads, words: &[&str], before: impl Fn(&Canary)) {
     if !tools::root() {
         return;
     }
-    let (canary, mut wrong) = (Canary::new(), Wrong::default());
+    let canary = Canary::new();
+    let mut wrong = Wrong::default();
     for specimen in zoo(reads) {
         canary.put(&specimen);
         before(&canary);

@@ -45,7 +45,8 @@ struct Case<'w> {
 
 impl Case<'_> {
     fn on_all(&self) {
-        let (canary, mut wrong) = (Canary::new(), Wrong::default());
+        let canary = Canary::new();
+        let mut wrong = Wrong::default();
         for specimen in hostile_lrz::all() {
             let faults = [self.run(&canary, &specimen), canary.check()];
             faults.into_iter().flatten().for_each(|what| wrong.note_of(specimen.name, self.words, &what));

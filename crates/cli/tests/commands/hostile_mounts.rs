@@ -34,7 +34,9 @@ fn mount_and_read(canary: &Canary) -> (Ended, bool) {
 
 /// Reads names, attributes, targets and contents, within bounds. Errors are the image's.
 fn read_all(point: &Path) {
-    let (mut pending, mut names, mut left) = (vec![point.to_path_buf()], 0, BYTES);
+    let mut pending = vec![point.to_path_buf()];
+    let mut names = 0;
+    let mut left = BYTES;
     while let Some(path) = pending.pop().filter(|_| names < NAMES) {
         names += 1;
         let Ok(status) = path.symlink_metadata() else { continue };
@@ -69,7 +71,8 @@ fn mounts() {
     if !mount::fuse_available() {
         return;
     }
-    let (canary, mut wrong) = (Canary::new(), Wrong::default());
+    let canary = Canary::new();
+    let mut wrong = Wrong::default();
     fs::create_dir(canary.sandbox.at("point")).unwrap();
     for specimen in hostile::all() {
         canary.put(&specimen);

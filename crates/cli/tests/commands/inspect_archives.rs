@@ -166,8 +166,8 @@ fn standard_input_is_what_the_file_is() {
         assert!(piped.status == 0 && same(&piped.stdout, "standard input"), "{words:?}: {piped:?}");
     }
     for name in ["image", "x.lrz", "pln", "source.tar"] {
-        let (opened, piped) =
-            (sandbox.good_on(&["verify", "-"], name), sandbox.shell(&format!("cat {name} | $P verify -")));
+        let opened = sandbox.good_on(&["verify", "-"], name);
+        let piped = sandbox.shell(&format!("cat {name} | $P verify -"));
         let verdict = if name == "source.tar" { "readable to its end" } else { "sound" };
         assert!(opened.text().starts_with(&format!("/dev/stdin: {verdict}")), "{name}: {opened:?}");
         assert!(
@@ -236,7 +236,8 @@ fn names_of_owners_are_shown() {
         let owner = if format == "pax" { &long } else { "ann" };
         let script = format!("tar --format={format} --owner={owner}:7 --group=staff:8 -C source -cf own.tar mine");
         assert_eq!(sandbox.shell(&script).status, 0);
-        let (listed, theirs) = (of(&["list", "-l", "own.tar"]), sandbox.peer("tar", &["-tvf", "own.tar"]).text());
+        let listed = of(&["list", "-l", "own.tar"]);
+        let theirs = sandbox.peer("tar", &["-tvf", "own.tar"]).text();
         let owner = theirs.split_whitespace().nth(1).unwrap();
         assert_eq!(listed.split_whitespace().nth(1), Some(owner), "{format}: {listed}{theirs}");
         assert_eq!(owner.starts_with('7'), format == "v7", "{theirs}");

@@ -188,7 +188,8 @@ fn an_image_after_copies_of_superblocks_is_found() {
     sandbox.good(&["pack", "-q", "tree", "small.sqfs", "-c", "none"]);
     sandbox.write("tree/g", vec![b'g'; 300_000]);
     sandbox.good(&["pack", "-q", "tree", "image.sqfs", "-c", "none"]);
-    let (small, image) = (sandbox.read("small.sqfs"), sandbox.read("image.sqfs"));
+    let small = sandbox.read("small.sqfs");
+    let image = sandbox.read("image.sqfs");
     let program = vec![7; 5000];
     let copy = image[..96].to_vec();
     let other = [&small[..96], &vec![0; small.len()]].concat();
@@ -206,7 +207,8 @@ fn an_image_after_copies_of_superblocks_is_found() {
     let outer = sandbox.read("outer.sqfs");
     let mut damaged = outer.clone();
     let place = |at: usize| u64::from_le_bytes(outer[at..at + 8].try_into().unwrap()) as usize;
-    let (used, inodes) = (place(40), place(64));
+    let used = place(40);
+    let inodes = place(64);
     damaged[inodes..inodes + 2].copy_from_slice(&[0xff, 0xff]);
     for bytes in [damaged.clone(), [program, damaged].concat(), outer[..used - 1].to_vec()] {
         sandbox.write("behind", bytes);

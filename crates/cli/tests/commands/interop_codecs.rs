@@ -30,7 +30,8 @@ fn in_every_way(codec: &str, light: &str) {
     for (block, option) in BLOCKS {
         let codec = if block > 1 << 17 { light } else { codec };
         let nodes = tree(block);
-        let (planted, archive) = (format!("tree-{block}"), format!("tree-{block}.tar"));
+        let planted = format!("tree-{block}");
+        let archive = format!("tree-{block}.tar");
         sandbox.plant(&planted, &nodes);
         sandbox.write_tar(&archive, &nodes);
         // How tail ends are stored does not depend on the source: both ways are tested with one source.

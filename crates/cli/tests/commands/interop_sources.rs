@@ -109,7 +109,8 @@ fn drop_ins_see_the_same_tree() {
     sandbox.write_tar("source.tar", &nodes);
     let options = ["-q", "-f", "-c", "gzip", "-b", "16K"];
     sandbox.good_on(&[&["tar2sqfs"], &options[..], &["-e", "image.sqfs"]].concat(), "source.tar");
-    let (image, tree) = (sandbox.at("image.sqfs"), snapshot::of_model(&nodes, false));
+    let image = sandbox.at("image.sqfs");
+    let tree = snapshot::of_model(&nodes, false);
     let report = views::assert_all_agree("tar2sqfs", &image, &tree, sandbox.path());
     assert_ne!(report.superblock.export_table, u64::MAX, "-e asks for an export table");
     let more = ["--keep-time", "--keep-xattr", "--pack-dir", "source", "image.sqfs"];

@@ -84,7 +84,8 @@ fn no_space_on_the_sink() {
     if !mount::allowed() {
         return;
     }
-    let (sandbox, memory) = (sandbox(), Mounted::memory(1 << 20).unwrap());
+    let sandbox = sandbox();
+    let memory = Mounted::memory(1 << 20).unwrap();
     let small = Sandbox::within(PACKLINE, memory.path());
     generate::write_tar(&sandbox.at("large.tar"), |sink| generate::mixed_bulk(sink, 8)).unwrap();
     for workers in ["0", "2"] {
@@ -99,7 +100,8 @@ fn broken_sink() {
         return;
     }
     // A loop device on a file that cannot grow: writing to it fails with an I/O error.
-    let (sandbox, memory) = (sandbox(), Mounted::memory(1 << 20).unwrap());
+    let sandbox = sandbox();
+    let memory = Mounted::memory(1 << 20).unwrap();
     let file = memory.path().join("device");
     std::fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
     let device = LoopDevice::over(&file).unwrap();

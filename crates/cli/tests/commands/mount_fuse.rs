@@ -158,7 +158,8 @@ fn many_readers_see_the_same() {
         let big = File::open(mount.on().join("big")).unwrap();
         let mut buffer = vec![0; 300_000];
         for step in 0..100 {
-            let (offset, length) = ((seed + step * 7_777_777) % content.len(), 1 + step * 2999);
+            let offset = (seed + step * 7_777_777) % content.len();
+            let length = 1 + step * 2999;
             let count = big.read_at(&mut buffer[..length], offset as u64).unwrap();
             assert!(count > 0 && buffer[..count] == content[offset..offset + count], "{length} bytes at {offset}");
             let number = (seed + step) % 200;
@@ -332,7 +333,8 @@ fn what_cannot_be_mounted_is_refused_with_a_reason() {
         assert!(background.1.starts_with("packline: ") && background.1.lines().count() == 1, "{background:?}");
         background
     };
-    let (image, on) = (mount.image(), mount.on());
+    let image = mount.image();
+    let on = mount.on();
     let (status, text) = refused(&image, &image, &[]);
     assert!(status == 1 && text.contains("not a directory"), "{text}");
     let (status, text) = refused(&image, &mount.sandbox.at("nowhere"), &[]);
@@ -462,7 +464,8 @@ fn the_kernel_reads_ahead_for_every_processor() {
         let mount = MountPoint::new(&[Node::file("f", content.clone())], &["-c", "zstd"]);
         mount.mounted(options);
         let device = fs::metadata(mount.on()).unwrap().dev();
-        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        let major = rustix::fs::major(device);
+        let minor = rustix::fs::minor(device);
         let setting = PathBuf::from(format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb"));
         if File::options().write(true).open(&setting).is_err() {
             tools::skip("/sys cannot be written to");

@@ -12,7 +12,8 @@ const CODECS: [&str; 6] = ["zstd:level=3", "gzip:level=4", "xz:level=1", "lzma:l
 
 /// Files of several blocks, tails, and some that do not compress: in `old`, and with changes in `new`.
 fn trees() -> Sandbox {
-    let (sandbox, mut random) = (sandbox(), Random::new(22));
+    let sandbox = sandbox();
+    let mut random = Random::new(22);
     let mut nodes = vec![Node::dir("")];
     for file in 0..12 {
         nodes.push(Node::file(format!("prose{file:02}"), random.prose(100_000 + file * 7_000)));
@@ -114,7 +115,8 @@ fn a_damaged_base_is_used_on_request_as_far_as_it_is_sound() {
     let sandbox = trees();
     pack(&sandbox, "zstd", ["new", "clean"], &[]);
     let mut random = Random::new(23);
-    let (whole, mut damaged_blocks) = (sandbox.read("clean"), 0);
+    let whole = sandbox.read("clean");
+    let mut damaged_blocks = 0;
     for round in 0..20 {
         let mut damaged = whole.clone();
         for _ in 0..10 {

@@ -225,7 +225,8 @@ fn warns_of_times_that_images_cannot_have() {
 fn packs_files_that_change_while_they_are_read() {
     let sandbox = sandbox();
     let seed: Vec<u8> = (0..3_000_000u32).map(|number| (number % 251) as u8).collect();
-    let (log, cut) = (sandbox.write("tree/log", &seed), sandbox.write("tree/cut", &seed));
+    let log = sandbox.write("tree/log", &seed);
+    let cut = sandbox.write("tree/cut", &seed);
     (0..200).for_each(|number| drop(sandbox.write(format!("tree/other{number}"), &seed[number..5000])));
     sandbox.write("list", "file log 0644 0 0 tree/log\nfile cut 0644 0 0 tree/cut\n");
     let stop = std::sync::atomic::AtomicBool::new(false);

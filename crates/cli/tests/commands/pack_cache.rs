@@ -16,7 +16,8 @@ use crate::sandbox;
 
 /// Files of several blocks, tails, and some that do not compress.
 fn tree() -> Sandbox {
-    let (sandbox, mut random) = (sandbox(), Random::new(21));
+    let sandbox = sandbox();
+    let mut random = Random::new(21);
     let mut nodes = vec![Node::dir("")];
     for file in 0..8 {
         nodes.push(Node::file(format!("prose{file}"), random.prose(100_000 + file * 7_000)));
@@ -86,7 +87,8 @@ fn the_image_is_the_same_while_another_process_writes() {
     let sandbox = tree();
     for codec in ["zstd:level=3", "lz4"] {
         pack(&sandbox, codec, &[]);
-        let (expected, packed) = (sandbox.read("image"), AtomicBool::new(false));
+        let expected = sandbox.read("image");
+        let packed = AtomicBool::new(false);
         thread::scope(|scope| {
             let write = || {
                 let other = ["pack", "-fq", "-b", "16K", "-c", codec, "tree", "other", "--cache", "cache"];

@@ -13,7 +13,8 @@ use crate::sandbox;
 
 /// Files of several blocks, tails, and some that do not compress.
 fn tree() -> Sandbox {
-    let (sandbox, mut random) = (sandbox(), Random::new(22));
+    let sandbox = sandbox();
+    let mut random = Random::new(22);
     let mut nodes = vec![Node::dir("")];
     for file in 0..8 {
         nodes.push(Node::file(format!("prose{file}"), random.prose(100_000 + file * 7_000)));
@@ -48,7 +49,8 @@ fn too_slow(ran: &Ran) -> bool {
 fn two_machines_share_a_server() {
     let sandbox = tree();
     'codecs: for codec in ["zstd:level=3", "xz:level=1", "lz4"] {
-        let (server, expected) = (HttpCache::start().unwrap(), expected(&sandbox, codec));
+        let server = HttpCache::start().unwrap();
+        let expected = expected(&sandbox, codec);
         for workers in ["0", "1", "2", "7"] {
             let prefix = format!("{}/{workers}", server.url());
             let mut all = 0;
@@ -74,7 +76,8 @@ fn two_machines_share_a_server() {
 #[test]
 fn a_server_that_misbehaves_changes_no_byte() {
     let sandbox = tree();
-    let (server, expected) = (HttpCache::start().unwrap(), expected(&sandbox, "gzip"));
+    let server = HttpCache::start().unwrap();
+    let expected = expected(&sandbox, "gzip");
     pack(&sandbox, &["-c", "gzip", "--cache", &server.url()]);
     let entries = server.entries();
     let faults = [
@@ -99,7 +102,8 @@ fn a_server_that_misbehaves_changes_no_byte() {
             server.set_fault(fault);
             let watch = Stopwatch::start();
             let ran = pack(&sandbox, &["-c", "gzip", "-j", workers, "--cache", &server.url()]);
-            let (lines, time) = (warnings(&ran), watch.elapsed());
+            let lines = warnings(&ran);
+            let time = watch.elapsed();
             assert!(sandbox.read("image") == expected, "{fault:?}");
             assert!(lines.len() == 1 && lines[0].contains(&server.url()), "{fault:?}: {lines:?}");
             assert!(time < Duration::from_secs(20), "{fault:?}: {time:?}");
@@ -110,7 +114,8 @@ fn a_server_that_misbehaves_changes_no_byte() {
 #[test]
 fn a_killed_pack_leaves_no_part_of_an_entry() {
     let sandbox = tree();
-    let (server, expected) = (HttpCache::start().unwrap(), expected(&sandbox, "gzip"));
+    let server = HttpCache::start().unwrap();
+    let expected = expected(&sandbox, "gzip");
     let url = server.url();
     let words = [&PACK[..], &["-c", "gzip", "-q", "--cache", &url]].concat();
     let time = run(&mut sandbox.command(&words));

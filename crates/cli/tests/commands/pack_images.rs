@@ -154,10 +154,12 @@ fn blocks_of_an_image_that_may_be_of_another_encoder_are_compressed_anew() {
 #[test]
 fn an_image_that_is_damaged_is_refused_or_not_used() {
     let sandbox = packed(&["-b", "16K"]);
-    let (whole, mut random) = (sandbox.read("old.sqfs"), Random::new(41));
+    let whole = sandbox.read("old.sqfs");
+    let mut random = Random::new(41);
     let number = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap()) as usize;
     // The start of the inode table, and the record behind the last one.
-    let (data_end, record) = (number(64), number(40));
+    let data_end = number(64);
+    let record = number(40);
     assert!(whole[record..].starts_with(b"packline"));
     let repack = |bit: usize, workers: &str| {
         let mut damaged = whole.clone();

@@ -15,7 +15,8 @@ fn pack(sandbox: &Sandbox, source: &str, options: &[&str]) -> Vec<u8> {
 
 /// Small files in directories, files of several blocks between them, and what `changed` makes of each.
 fn plant(sandbox: &Sandbox, name: &str, changed: impl Fn(usize, Vec<u8>) -> Vec<u8>) {
-    let (mut random, mut nodes) = (Random::new(41), vec![Node::dir("")]);
+    let mut random = Random::new(41);
+    let mut nodes = vec![Node::dir("")];
     for directory in 0..20 {
         nodes.push(Node::dir(format!("{directory:02}")));
         for file in 0..20 {
@@ -48,7 +49,8 @@ fn all_programs_see_the_tree() {
     if !views::available() {
         return;
     }
-    let (sandbox, nodes) = (sandbox(), generate::small_tree(12, 1 << 15));
+    let sandbox = sandbox();
+    let nodes = generate::small_tree(12, 1 << 15);
     sandbox.plant("source", &nodes);
     let expected = snapshot::of_model(&nodes, true);
     for line in [

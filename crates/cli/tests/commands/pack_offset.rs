@@ -63,7 +63,8 @@ fn a_device_keeps_what_is_before_it() {
     let line = sandbox.refused(&["pack", "-qf", "tree", device.path(), "--offset", "5M"]);
     assert!(line.contains("the device has only 4194304 bytes"), "{line}");
     drop(device);
-    let (disk, plain) = (sandbox.read("disk"), sandbox.read("plain.sqfs"));
+    let disk = sandbox.read("disk");
+    let plain = sandbox.read("plain.sqfs");
     assert!(disk[..1 << 20].iter().all(|&byte| byte == 0xaa) && disk[1 << 20..].starts_with(&plain));
 }
 

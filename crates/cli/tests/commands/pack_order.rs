@@ -13,7 +13,8 @@ fn pack(sandbox: &Sandbox, sources: &[&str], options: &[&str]) -> Vec<u8> {
 
 /// Families of contents that have most in common, their members far apart; large files with tail ends between them.
 fn families() -> Vec<Node> {
-    let (mut random, mut nodes) = (Random::new(5), vec![Node::dir("").time(5)]);
+    let mut random = Random::new(5);
+    let mut nodes = vec![Node::dir("").time(5)];
     let texts: Vec<Vec<u8>> = (0..12).map(|_| random.noise(5_000)).collect();
     for directory in 0..10 {
         nodes.push(Node::dir(format!("{directory}")).time(5));
@@ -43,7 +44,8 @@ fn similar_files_lie_together() {
 
 #[test]
 fn the_bytes_depend_on_nothing_but_the_tree() {
-    let (sandbox, nodes) = (sandbox(), families());
+    let sandbox = sandbox();
+    let nodes = families();
     sandbox.plant("source", &nodes);
     sandbox.write_tar("source.tar", &nodes);
     sandbox.shell("gzip -k source.tar && tar --sort=name -C source -cf sorted.tar .");
@@ -77,7 +79,8 @@ fn the_bytes_depend_on_nothing_but_the_tree() {
 
 #[test]
 fn layers_and_filters_have_the_order_of_their_result() {
-    let (sandbox, nodes) = (sandbox(), families());
+    let sandbox = sandbox();
+    let nodes = families();
     let (low, high) = nodes.split_at(70);
     sandbox.plant("source", &nodes);
     sandbox.write_tar("low.tar", low);
@@ -97,7 +100,8 @@ fn all_programs_see_the_tree() {
     if !views::available() {
         return;
     }
-    let (sandbox, nodes) = (sandbox(), generate::small_tree(12, 1 << 15));
+    let sandbox = sandbox();
+    let nodes = generate::small_tree(12, 1 << 15);
     sandbox.plant("source", &nodes);
     let expected = snapshot::of_model(&nodes, true);
     for line in

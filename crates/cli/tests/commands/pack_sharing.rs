@@ -10,8 +10,10 @@ const OPTIONS: [&str; 6] = ["-q", "-f", "-b", "4K", "-c", "gzip:level=4"];
 
 /// A directory `wholes` with a file of seven blocks and one of a tail end, and `all` with parts of them, too.
 fn planted() -> (Sandbox, Vec<Node>) {
-    let (sandbox, mut random) = (sandbox(), Random::new(22));
-    let (blocks, tail) = (random.prose(7 * BLOCK), random.prose(4000));
+    let sandbox = sandbox();
+    let mut random = Random::new(22);
+    let blocks = random.prose(7 * BLOCK);
+    let tail = random.prose(4000);
     let wholes = vec![Node::dir(""), Node::file("a-blocks", &blocks[..]), Node::file("a-tail", &tail[..])];
     let parts = vec![
         Node::file("b-middle", &blocks[2 * BLOCK..5 * BLOCK]),

@@ -54,8 +54,10 @@ const CODINGS: &[&str] = &[
 
 #[test]
 fn a_cache_finds_the_records_that_did_not_change() {
-    let (sandbox, server) = (sandbox(), HttpCache::start().unwrap());
-    let (a, b) = (Random::new(5).prose(400_000), Random::new(6).prose(300_000));
+    let sandbox = sandbox();
+    let server = HttpCache::start().unwrap();
+    let a = Random::new(5).prose(400_000);
+    let b = Random::new(6).prose(300_000);
     sandbox.write("a", &a);
     sandbox.write("b", &b);
     let both = format!("cache,{}", server.url());
@@ -182,7 +184,8 @@ fn a_file_that_is_cut_off_is_read_up_to_there() {
     for cut in [packed.len() - 1, packed.len() / 2, 300] {
         sandbox.write("cut.pln", &packed[..cut]);
         let ran = sandbox.run(&["decompress", "--stdout", "cut.pln"]);
-        let (got, message) = (ran.stdout, ran.stderr);
+        let got = ran.stdout;
+        let message = ran.stderr;
         assert_eq!(ran.status, 1);
         assert!(message.contains(&format!("cut off at byte {cut}")), "{message}");
         // Whole records, and all content if only the end of the file is missing.

@@ -164,7 +164,8 @@ fn small_files() -> (Sandbox, Snapshot) {
 #[test]
 fn files_of_several_windows_decode_each_block_once() {
     let (sandbox, expected) = small_files();
-    let (tmp, fragments) = (sandbox.at("tmp"), fragments(&sandbox));
+    let tmp = sandbox.at("tmp");
+    let fragments = fragments(&sandbox);
     let unpack = |temporary: &Path, options: &[&str]| {
         let mut command = sandbox.command(&[&["unpack"], options].concat());
         let summary = unpack_files(&sandbox, &expected, command.env("TMPDIR", temporary));

@@ -8,14 +8,16 @@ use serde_json::Value;
 use crate::sandbox;
 
 fn with_file(bytes: usize) -> (Sandbox, Vec<u8>) {
-    let (sandbox, content) = (sandbox(), Random::new(23).noise(bytes));
+    let sandbox = sandbox();
+    let content = Random::new(23).noise(bytes);
     sandbox.write("f", &content);
     (sandbox, content)
 }
 
 /// A .pln file with recovery data, and its content: text, which is 10 records of 16 KiB, and noise.
 fn compressed() -> (Sandbox, Vec<u8>) {
-    let (sandbox, mut random) = (sandbox(), Random::new(77));
+    let sandbox = sandbox();
+    let mut random = Random::new(77);
     let content = [random.prose(160_000), random.noise(140_000)].concat();
     sandbox.write("f", &content);
     sandbox.good(&["compress", "-q", "--record-size", "16K", "--recovery", "10%", "f"]);
@@ -26,7 +28,8 @@ fn compressed() -> (Sandbox, Vec<u8>) {
 fn recovery_data_in_a_pln_file_changes_nothing_for_its_readers() {
     let (sandbox, content) = compressed();
     sandbox.good(&["compress", "-q", "--record-size", "16K", "-o", "plain.pln", "f"]);
-    let (file, plain) = (sandbox.read("f.pln"), sandbox.read("plain.pln"));
+    let file = sandbox.read("f.pln");
+    let plain = sandbox.read("plain.pln");
     assert!(file.starts_with(&plain) && file.len() > plain.len() + plain.len() / 10);
     let streamed = sandbox.good_on(&["compress", "--record-size", "16K", "--recovery", "10%", "-j", "0"], "f");
     assert!(streamed.stdout == file, "a stream gets the same bytes");

@@ -191,7 +191,8 @@ fn each_command_writes_over_a_file_that_is_a_mount_point() {
     let sandbox = sources();
     sandbox.create_dir("e");
     for line in LINES {
-        let (real, path) = (sandbox.write("real", "old"), sandbox.write(format!("d/{}", output(line)), "covered"));
+        let real = sandbox.write("real", "old");
+        let path = sandbox.write(format!("d/{}", output(line)), "covered");
         let Some(bound) = Bound::over(&real, &path) else {
             tools::skip("needs bind mounts");
             return;
@@ -251,7 +252,8 @@ fn a_full_file_system_leaves_the_file_that_was_there() {
         return;
     }
     let memory = Mounted::memory(64 << 10).unwrap();
-    let (sandbox, small) = (sources(), Sandbox::within(PACKLINE, memory.path()));
+    let sandbox = sources();
+    let small = Sandbox::within(PACKLINE, memory.path());
     sandbox.write("tree/noise", Random::new(9).noise(200_000));
     for (old, name) in [("old", "file.sqfs"), ("", "empty.sqfs")] {
         small.write(name, old);

@@ -9,7 +9,8 @@ const MEGABYTE: u64 = 1 << 20;
 
 /// Peak memory of packing `name` to `image.sqfs`.
 fn peak(sandbox: &Sandbox, name: &str, options: &[&str]) -> u64 {
-    let (source, image) = (sandbox.arg(name), sandbox.arg("image.sqfs"));
+    let source = sandbox.arg(name);
+    let image = sandbox.arg("image.sqfs");
     let first = [PACKLINE, "pack", &source, &image, "--force", "--quiet", "-j", "2"];
     Job::new("packline", &[&first, options].concat()).measure().unwrap().peak
 }
@@ -54,7 +55,8 @@ fn memory_a_file() {
         return;
     }
     let peak_of = |count| peak(&generated(|sink| generate::many_files(sink, count)), "source.tar", &["-c", "lz4"]);
-    let (few, many) = (peak_of(5_000), peak_of(100_000));
+    let few = peak_of(5_000);
+    let many = peak_of(100_000);
     let each = many.saturating_sub(few) / 95_000;
     assert!(each < 1024, "{each} bytes of memory for each small file");
 }

@@ -31,7 +31,8 @@ fn entries(tar: &[u8]) -> Vec<(Entry, Vec<u8>)> {
 }
 
 fn content(source: &mut dyn Source) -> Vec<u8> {
-    let (mut all, mut buffer) = (Vec::new(), [0; 4096]);
+    let mut all = Vec::new();
+    let mut buffer = [0; 4096];
     loop {
         match source.read(&mut buffer).unwrap() {
             Extent::Data(length) => all.extend_from_slice(&buffer[..length]),

@@ -63,7 +63,8 @@ impl Point {
 
     /// Type, source and options of what is mounted on the directory.
     fn mount(&self) -> Option<(String, String, String)> {
-        let (on, mounts) = (self.0.arg("on"), fs::read_to_string("/proc/self/mounts").unwrap());
+        let on = self.0.arg("on");
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
         let mut rows = mounts.lines().map(|line| line.split(' ').collect::<Vec<&str>>());
         let row = rows.rfind(|row| row[1] == on)?;
         Some((row[2].to_string(), row[0].to_string(), row[3].to_string()))
@@ -86,7 +87,8 @@ impl Drop for Point {
 
 /// Attributes that both programs show, by path, and contents of files.
 fn tree(top: &Path) -> BTreeMap<PathBuf, (Vec<i64>, Vec<u8>)> {
-    let (mut found, mut pending) = (BTreeMap::new(), vec![top.to_path_buf()]);
+    let mut found = BTreeMap::new();
+    let mut pending = vec![top.to_path_buf()];
     while let Some(path) = pending.pop() {
         let about = fs::symlink_metadata(&path).unwrap();
         // Of a directory squashfuse shows no size, and of a hard link each name as an inode of its own.

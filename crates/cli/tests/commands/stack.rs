@@ -88,7 +88,8 @@ fn blocks_of_an_image_below_are_taken_as_they_are() {
     if !tools::need(&["zstd", "xz"]) {
         return;
     }
-    let (sandbox, options) = (layers(), ["-c", "zstd", "-b", "16K"]);
+    let sandbox = layers();
+    let options = ["-c", "zstd", "-b", "16K"];
     sandbox.good(&[&["pack", "-q", "-f", "low", "low.sqfs"], &options[..]].concat());
     let merged = pack(&sandbox, &["merged"], &options);
     for workers in ["0", "1", "2", "7"] {

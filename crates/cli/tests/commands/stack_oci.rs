@@ -310,7 +310,8 @@ fn rejects_malformed_documents_and_layers() {
         (
             Box::new(|layout, manifest| {
                 let tar = layout.blob(&format!("{LAYER}+gzip"), &tar(&[("../x", "")]));
-                let (digest, old) = (tar["digest"].clone(), layout.read(&manifest)["config"].clone());
+                let digest = tar["digest"].clone();
+                let old = layout.read(&manifest)["config"].clone();
                 let new = layout.changed(&old, &|config| config["rootfs"]["diff_ids"][0] = digest.clone());
                 layout.changed(&manifest, &|manifest| {
                     manifest["layers"][0] = tar.clone();
@@ -487,7 +488,8 @@ fn the_platform_chooses_among_manifests_of_the_index() {
     let sandbox = sandbox();
     let layout = Layout::new(&sandbox, "oci");
     let image = |name: &str, architecture: &str| layout.manifest(&[(tar(&[(name, "")]), "")], "linux", architecture);
-    let (amd, arm) = (image("amd", "amd64"), image("arm", "arm64"));
+    let amd = image("amd", "amd64");
+    let arm = image("arm", "arm64");
     let attestation = |mut descriptor: Value| {
         descriptor["annotations"] = json!({"vnd.docker.reference.type": "attestation-manifest"});
         descriptor

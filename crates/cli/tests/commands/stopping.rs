@@ -79,7 +79,8 @@ fn a_full_file_system_is_one_line_and_leaves_nothing() {
         return;
     }
     let memory = Mounted::memory(2 << 20).unwrap();
-    let (source, small) = (sandbox(), Sandbox::within(PACKLINE, memory.path()));
+    let source = sandbox();
+    let small = Sandbox::within(PACKLINE, memory.path());
     source.write("file", noise(6 << 20));
     let image = small.arg("image");
     let message = small.refused(&["pack", "-c", "lz4", "-q", &source.arg(""), &image]);
@@ -132,7 +133,8 @@ fn a_bar_is_shown_on_a_terminal_and_nowhere_else() {
         return;
     }
     let sandbox = sandbox();
-    let (source, image) = (sandbox.at("source.tar"), sandbox.at("image"));
+    let source = sandbox.at("source.tar");
+    let image = sandbox.at("image");
     sandbox.write_tar("source.tar", &[Node::file("file", noise(8 << 20))]);
     let line =
         |options: &str| format!("TERM=xterm {PACKLINE} pack -f {options} {} {}", source.display(), image.display());

@@ -33,7 +33,8 @@ fn with_images(nodes: &[Node]) -> Sandbox {
 
 /// A shell that runs a script as a user without privileges.
 fn as_user(sandbox: &Sandbox, script: &str) -> Command {
-    let (uid, gid) = (format!("--reuid={USER}"), format!("--regid={USER}"));
+    let uid = format!("--reuid={USER}");
+    let gid = format!("--regid={USER}");
     let mut command = if rustix::process::geteuid().is_root() {
         sandbox.program("setpriv", &[&*uid, &gid, "--clear-groups", "sh", "-e", "-c", script])
     } else {

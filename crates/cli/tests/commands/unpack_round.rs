@@ -38,7 +38,8 @@ fn a_directory_comes_back_in_every_attribute() {
         return;
     }
     let scratch = Mounted::scratch(1 << 28).unwrap();
-    let (sandbox, memory) = (Sandbox::within(PACKLINE, scratch.path()), in_memory());
+    let sandbox = Sandbox::within(PACKLINE, scratch.path());
+    let memory = in_memory();
     sandbox.plant("source", &generate::small_tree(21, BLOCK));
     let expected = sandbox.snapshot("source");
     for (at, options) in
@@ -115,7 +116,8 @@ fn as_a_user_owners_are_left_out_and_nothing_else() {
     // The owners of the image have no effect.
     Ran::good(&mut as_user(&sandbox, &["image.sqfs", "new"]));
     for attributes in expected.values_mut() {
-        (attributes.uid, attributes.gid) = (12_345, 12_345);
+        attributes.uid = 12_345;
+        attributes.gid = 12_345;
     }
     check("as a user", &expected, &sandbox, "new");
 }

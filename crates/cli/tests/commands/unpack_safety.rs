@@ -165,7 +165,8 @@ fn damage_is_an_error_and_with_continue_all_else_is_there() {
     assert_eq!(sandbox.names(), before, "nothing is left of it");
     let continued = unpack(&sandbox, "out", &["--continue"]);
     assert_eq!((continued.status, continued.stderr.lines().count()), (3, 1), "{}", continued.stderr);
-    let (expected, found) = (snapshot::of_model(&nodes, true), sandbox.snapshot("out"));
+    let expected = snapshot::of_model(&nodes, true);
+    let found = sandbox.snapshot("out");
     for name in ["b", "c"] {
         assert_eq!(found[name.as_bytes()].kind, expected[name.as_bytes()].kind);
     }

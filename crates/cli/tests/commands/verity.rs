@@ -27,7 +27,8 @@ fn the_tree_of_a_pack_is_that_of_the_finished_image() {
     let sandbox = tree();
     sandbox.good(&["pack", "-q", "tree", "plain.sqfs"]);
     sandbox.good(&["verity", "-q", "plain.sqfs"]);
-    let (image, hashes) = (sandbox.read("plain.sqfs"), sandbox.read("plain.sqfs.verity"));
+    let image = sandbox.read("plain.sqfs");
+    let hashes = sandbox.read("plain.sqfs.verity");
     let root = sandbox.read_text("plain.sqfs.roothash");
     for jobs in [&["-j0"][..], &["-j1"], &["-j3"], &["-j2", "--mem", "48M"], &["--main-thread-works"], &["--serial"]] {
         sandbox.good(&[&["pack", "-qf", "tree", "i.raw", "--verity"], jobs].concat());
@@ -202,7 +203,8 @@ fn files_beside_the_image_are_no_part_of_the_source() {
 fn a_flipped_bit_is_named_and_below_a_wrong_hash_nothing_is() {
     let sandbox = tree();
     sandbox.good(&["pack", "-q", "tree", "i.sqfs", "--verity=append"]);
-    let (whole, root) = (sandbox.read("i.sqfs"), sandbox.read_text("i.sqfs.roothash"));
+    let whole = sandbox.read("i.sqfs");
+    let root = sandbox.read_text("i.sqfs.roothash");
     sandbox.good(&["verify", "-q", "i.sqfs", "--roothash", &root]);
     let report = |at: usize| {
         let mut bytes = whole.clone();

@@ -45,8 +45,8 @@ impl Fast {
             let mut start = at;
             let mut source = before;
             while start > done && source > 0 && src[start - 1] == src[source - 1] {
-                start = start - 1;
-                source = source - 1;
+                start -= 1;
+                source -= 1;
             }
             let length = match_length(src, before + 4, at + 4) + 4 + (at - start);
             out.step(&src[done..start], Match { length, distance: at - before })?;

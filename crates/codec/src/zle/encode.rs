@@ -20,7 +20,7 @@ fn encode(src: &[u8], out: &mut [u8]) -> Option<usize> {
     while let Some(window) = rest.first_chunk::<N>() {
         let (taken, put) = step(window, N, rest, &mut out[at..])?;
         rest = &rest[taken..];
-        at = at + put;
+        at += put;
     }
     while !rest.is_empty() {
         // Padding that is not zero, so that no run extends beyond the end.
@@ -28,7 +28,7 @@ fn encode(src: &[u8], out: &mut [u8]) -> Option<usize> {
         window[..rest.len()].copy_from_slice(rest);
         let (taken, put) = step(&window, rest.len(), rest, &mut out[at..])?;
         rest = &rest[taken..];
-        at = at + put;
+        at += put;
     }
     Some(at)
 }

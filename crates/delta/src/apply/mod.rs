@@ -148,7 +148,8 @@ impl<'p> Patch<'p> {
         mut passes: Passes<'p>,
     ) -> Result<Patch<'p>, Error> {
         let piece = Pieces::memory_most(opened.codec.as_ref());
-        let (demand, share) = (opened.demand(resources), LITERALS_MOST as u64 + 2 * piece);
+        let demand = opened.demand(resources);
+        let share = LITERALS_MOST as u64 + 2 * piece;
         let granted = passes.plan(&demand, share, "applying a delta with one worker", resources)?;
         let Opened { head, old, plain, codec, parts } = opened;
         let pool = resources.pool(granted.workers)?;
@@ -215,7 +216,8 @@ impl<'p> Patch<'p> {
 
     /// Submits a piece of `length` bytes of the plain form, or, if it is not a block, fewer; returns their number.
     fn piece(&mut self, length: u64, encode: Option<BlockKind>) -> Result<u64, Error> {
-        let (mut sources, mut made) = (Vec::new(), 0);
+        let mut sources = Vec::new();
+        let mut made = 0;
         while made < length && sources.len() < SOURCES_MOST {
             let (source, taken) = self.reader.take(length - made, &mut self.pieces)?;
             sources.push(source);

@@ -51,7 +51,8 @@ impl Cursor {
                 return Some(self.take(&entry, most));
             }
             self.literals += entry.literals as usize;
-            (self.entry, self.used) = (self.entry + 1, 0);
+            self.entry += 1;
+            self.used = 0;
         }
     }
 

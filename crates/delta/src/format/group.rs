@@ -74,7 +74,8 @@ impl Group {
 
     /// The ranges of the plain form of OLD that are the reference, in order and apart from each other.
     pub(crate) fn reference(&self, old: u64) -> Vec<Range<u64>> {
-        let (mut ranges, mut expected) = (self.extras.clone(), Expected(self.expected));
+        let mut ranges = self.extras.clone();
+        let mut expected = Expected(self.expected);
         for entry in &self.entries {
             ranges.extend(Group::around(entry, expected, old));
             expected.pass(entry);
@@ -175,7 +176,8 @@ impl Group {
 }
 
 fn decode_extras(numbers: &mut Numbers<'_>, count: u64, expected: u64, old: u64) -> Result<Vec<Range<u64>>, Fault> {
-    let (mut extras, mut end) = (Vec::new(), expected);
+    let mut extras = Vec::new();
+    let mut end = expected;
     for _ in 0..count {
         let start = moved(end, numbers.signed()?)?;
         let length = numbers.at_most(LONGEST)?;

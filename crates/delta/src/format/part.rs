@@ -103,7 +103,8 @@ impl Part {
         delta.read_at(offset, &mut head).map_err(Error::input(Side::Delta))?;
         let (fields, sum) = head.split_at(FIELDS);
         let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize;
-        let (plain, stored) = (word(4), word(8));
+        let plain = word(4);
+        let stored = word(8);
         let damaged = || Error::corrupt(offset, "a part is damaged", "one that has its checksum");
         let kind = PartKind::ALL.into_iter().find(|kind| kind.byte() == head[0]).ok_or_else(damaged)?;
         if plain > kind.most() || stored > plain || head[1] > LZMA || head[2..4] != [0, 0] {

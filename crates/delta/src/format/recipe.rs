@@ -70,7 +70,8 @@ impl StepCoder {
 
     /// The steps of a part.
     pub(crate) fn decode(&mut self, bytes: &[u8]) -> Result<Vec<Step>, Fault> {
-        let (mut numbers, mut steps) = (Numbers::new(bytes), Vec::new());
+        let mut numbers = Numbers::new(bytes);
+        let mut steps = Vec::new();
         while !numbers.is_at_end() {
             if steps.len() == STEPS_MOST {
                 return Err(("too many steps in a part of the recipe".into(), "65536 at most"));
@@ -152,7 +153,8 @@ mod tests {
     }
 
     fn encoded(steps: &[Step]) -> Vec<u8> {
-        let (mut coder, mut out) = (StepCoder::new(131_072), Vec::new());
+        let mut coder = StepCoder::new(131_072);
+        let mut out = Vec::new();
         steps.iter().for_each(|step| coder.put(&mut out, step));
         out
     }

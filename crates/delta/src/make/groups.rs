@@ -52,7 +52,8 @@ pub(super) struct GroupBuilder {
 impl GroupBuilder {
     pub(super) fn new(old: u64) -> GroupBuilder {
         let planned = PlannedGroup { group: Group::default(), start: 0 };
-        let (short, done) = (Vec::new(), Vec::new());
+        let short = Vec::new();
+        let done = Vec::new();
         GroupBuilder { old, at: 0, expected: Expected(0), planned, literals: 0, reference: 0, short, done }
     }
 
@@ -130,7 +131,8 @@ impl GroupBuilder {
         if !planned.group.entries.is_empty() {
             self.done.push(planned);
         }
-        (self.literals, self.reference) = (0, 0);
+        self.literals = 0;
+        self.reference = 0;
     }
 
     /// Groups that are complete.
@@ -182,7 +184,8 @@ mod tests {
     proptest! {
         #[test]
         fn groups_are_all_of_new(pieces in proptest::collection::vec((0_u64..3 << 20, 32_u64..5000, 0..OLD - 5000), 0..60), rest in 0_u64..9 << 20) {
-            let (mut at, mut matches) = (0, Vec::new());
+            let mut at = 0;
+            let mut matches = Vec::new();
             for (gap, length, source) in pieces {
                 matches.push((at + gap, length, source));
                 at += gap + length;

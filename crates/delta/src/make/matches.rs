@@ -59,7 +59,8 @@ impl Search<'_> {
 
     /// Calls `each` with the groups, in order.
     pub(super) fn run(&self, each: &mut dyn FnMut(PlannedGroup) -> Result<(), Error>) -> Result<(), Error> {
-        let (old, new) = (self.old.size(), self.new.size());
+        let old = self.old.size();
+        let new = self.new.size();
         let builder = GroupBuilder::new(old);
         let mut extender = Extender { search: self, builder, last: None, buffers: Default::default(), each };
         let mut at = 0;
@@ -67,8 +68,10 @@ impl Search<'_> {
         while at < new && old > 0 {
             let expected = extender.last.map_or(at, |last| last.source + last.length).min(old);
             let (old_range, new_range) = slice(old, new, at, expected, self.window);
-            let (old_start, old_length) = (old_range.start, old_range.end - old_range.start);
-            let (new_start, length) = (new_range.start, old_length + new_range.end - new_range.start);
+            let old_start = old_range.start;
+            let old_length = old_range.end - old_range.start;
+            let new_start = new_range.start;
+            let length = old_length + new_range.end - new_range.start;
             at = new_range.end;
             let both = Both { old: Arc::clone(&self.old), new: Arc::clone(&self.new), old_range, new_range };
             let settings = Settings::new(self.level, length).with_reference(old_length);

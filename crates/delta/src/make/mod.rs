@@ -133,7 +133,8 @@ fn write(
     )?;
     let pool = resources.pool(granted.workers)?;
     [&old.plain, &new.plain].iter().for_each(|plain| plain.keep_for(pool.workers()));
-    let (old_plain, new_plain) = (Arc::clone(&old.plain.input), Arc::clone(&new.plain.input));
+    let old_plain = Arc::clone(&old.plain.input);
+    let new_plain = Arc::clone(&new.plain.input);
     let task = GroupTask { old: Arc::clone(&old_plain), new: Arc::clone(&new_plain), lzma };
     let mut map = resources.map_on(&pool, task, granted.window);
     let mut writer = Writer::new(sink, lzma, new.steps, head.block_size, &old.plain.form);
@@ -144,7 +145,8 @@ fn write(
     if !old.lengths.is_empty() {
         writer.part(PartKind::Lengths, &old.lengths)?;
     }
-    let (cancel, workers) = (&resources.cancel, granted.workers);
+    let cancel = &resources.cancel;
+    let workers = granted.workers;
     let search = Search { old: old_plain, new: new_plain, level: options.level, window: WINDOW_MOST, workers, cancel };
     passes.begin("compressing", head.new.plain);
     let mut submit = |planned: PlannedGroup| {
@@ -171,7 +173,8 @@ fn demand(
 ) -> MemoryPlan {
     let group = GroupTask::GROUP_MEMORY as u64;
     let search = |workers| Search::memory(level, head.old.plain, head.new.plain, WINDOW_MOST, workers);
-    let (one, two) = (search(1), search(2));
+    let one = search(1);
+    let two = search(2);
     let reading = old.worker_memory() + new.plain.worker_memory();
     MemoryPlan {
         extra: old.memory() + new.memory() + one.saturating_sub(two - one),

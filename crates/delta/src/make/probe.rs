@@ -85,7 +85,8 @@ impl Samples {
         for (is_metadata, most) in [(false, DATA_BLOCKS), (true, METADATA_BLOCKS)] {
             let step = kind(is_metadata).count().div_ceil(most).max(1);
             for block in kind(is_metadata).step_by(step) {
-                let (mut stored, mut plain) = (vec![0; block.stored as usize], Vec::new());
+                let mut stored = vec![0; block.stored as usize];
+                let mut plain = Vec::new();
                 input.read_at(block.at, &mut stored).map_err(Error::input(Side::New))?;
                 if decoder.decode(block, &stored, &mut plain).is_some() {
                     samples.push((*block, stored, plain));
@@ -97,7 +98,8 @@ impl Samples {
 
     /// How many blocks a codec reproduces.
     fn reproduced(&self, codec: &Spec, block_size: BlockSize) -> Result<usize, Error> {
-        let (mut data, mut metadata) = (codec.encoder(block_size.bytes())?, codec.metadata_encoder()?);
+        let mut data = codec.encoder(block_size.bytes())?;
+        let mut metadata = codec.metadata_encoder()?;
         let mut count = 0;
         for (block, stored, plain) in &self.0 {
             let encoded = if block.is_metadata() {

@@ -70,7 +70,8 @@ pub(super) fn old_side(
         blocks: Arc::clone(&blocks),
         makers: None,
     };
-    let (spill, found) = (Spill::new(resources.scratch.as_deref())?, Vec::with_capacity(blocks.len()));
+    let spill = Spill::new(resources.scratch.as_deref())?;
+    let found = Vec::with_capacity(blocks.len());
     let mut job = Job::new(task, input.size(), resources, passes)?;
     let mut scan = OldScan { spill, found, digests: Vec::with_capacity(blocks.len()), passes };
     job.run(&mut scan)?;
@@ -150,7 +151,9 @@ struct Job<'j> {
 
 impl<'j> Job<'j> {
     fn new(task: ScanTask, size: u64, resources: &'j Resources, passes: &mut Passes<'_>) -> Result<Job<'j>, Error> {
-        let (span, block_size, blocks) = (task.span_memory(), task.block_size, Arc::clone(&task.blocks));
+        let span = task.span_memory();
+        let block_size = task.block_size;
+        let blocks = Arc::clone(&task.blocks);
         let demand = MemoryPlan {
             extra: blocks.len() as u64 * (2 * size_of::<Block>() as u64 + Known::BLOCK_MEMORY),
             per_worker: task.memory(),

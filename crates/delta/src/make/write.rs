@@ -34,7 +34,8 @@ impl<'w> Writer<'w> {
         old: &'w Form,
     ) -> Writer<'w> {
         steps.reverse();
-        let (encoder, coder) = (ReferenceEncoder::new(lzma), StepCoder::new(block_size));
+        let encoder = ReferenceEncoder::new(lzma);
+        let coder = StepCoder::new(block_size);
         Writer { sink, encoder, coder, steps, old, ready: 0, bytes: 0, literals: 0 }
     }
 

@@ -40,7 +40,9 @@ pub(crate) struct FoundImage {
 pub(crate) fn find(side: Side, input: &Arc<dyn Input>, resources: &Resources) -> Result<Option<FoundImage>, Error> {
     let opening = Opening { origin: Origin::Find, metadata_cache: CACHE };
     let Some(image) = sound(side, Image::open(Arc::clone(input), opening))? else { return Ok(None) };
-    let (origin, size, most) = (image.origin(), input.size(), in_memory(resources.memory));
+    let origin = image.origin();
+    let size = input.size();
+    let most = in_memory(resources.memory);
     let mut list = List { origin, size, most, ..List::default() };
     let listed = image.each_stored_block(BLOCKS_MOST as u32, &resources.cancel, &mut |block| list.add(block));
     if let (true, Some(allowed)) = (list.no_memory, resources.memory) {

@@ -33,8 +33,11 @@ pub(crate) struct DecodedInput {
 impl DecodedInput {
     /// For one worker.
     pub(crate) fn new(input: &Arc<dyn Input>, form: &Arc<Form>, codec: &Spec, block_size: BlockSize) -> DecodedInput {
-        let (input, form, codec) = (Arc::clone(input), Arc::clone(form), codec.clone());
-        let (decoders, most) = (Spares::default(), AtomicUsize::new(KEPT_FOR_WORKER));
+        let input = Arc::clone(input);
+        let form = Arc::clone(form);
+        let codec = codec.clone();
+        let decoders = Spares::default();
+        let most = AtomicUsize::new(KEPT_FOR_WORKER);
         DecodedInput { input, form, codec, block_size, decoders, kept: Mutex::default(), most }
     }
 

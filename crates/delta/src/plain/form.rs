@@ -73,10 +73,12 @@ pub(crate) enum At {
 impl Form {
     /// The form of a file of `size` bytes with these blocks, which are in order and apart from each other.
     pub(crate) fn new(mut blocks: Vec<Block>, size: u64) -> Form {
-        let (mut stored, mut plain) = (0, 0);
+        let mut stored = 0;
+        let mut plain = 0;
         for block in &mut blocks {
             block.start = plain + (block.at - stored);
-            (stored, plain) = (block.end(), block.plain_end());
+            stored = block.end();
+            plain = block.plain_end();
         }
         Form { blocks, plain: plain + (size - stored) }
     }
@@ -96,7 +98,8 @@ impl Form {
 
     /// `count` blocks from number `first` on; `None` if there are not so many.
     pub(crate) fn blocks(&self, first: u64, count: u64) -> Option<&[Block]> {
-        let (first, count) = (usize::try_from(first).ok()?, usize::try_from(count).ok()?);
+        let first = usize::try_from(first).ok()?;
+        let count = usize::try_from(count).ok()?;
         self.blocks.get(first..first.checked_add(count)?)
     }
 

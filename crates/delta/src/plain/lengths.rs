@@ -9,7 +9,8 @@ use crate::format::numbers::{Fault, Numbers, put};
 ///
 /// `None` if there are too many for a delta.
 pub(crate) fn lengths_of(listed: &[Block], found: &[u32]) -> Option<Vec<u8>> {
-    let (mut out, mut next) = (Vec::new(), 0);
+    let mut out = Vec::new();
+    let mut next = 0;
     for (number, (block, found)) in (0_u64..).zip(listed.iter().zip(found)) {
         if block.plain() != *found {
             put(&mut out, number - next);
@@ -22,7 +23,8 @@ pub(crate) fn lengths_of(listed: &[Block], found: &[u32]) -> Option<Vec<u8>> {
 
 /// The listed blocks with these lengths, without those that cannot be decoded.
 pub(crate) fn apply_lengths(mut blocks: Vec<Block>, lengths: &[u8]) -> Result<Vec<Block>, Fault> {
-    let (mut numbers, mut next) = (Numbers::new(lengths), 0_u64);
+    let mut numbers = Numbers::new(lengths);
+    let mut next = 0_u64;
     while !numbers.is_at_end() {
         let number = next.saturating_add(numbers.next()?);
         let length = numbers.at_most(packline_squashfs::BlockSize::MAX.into())?;

@@ -121,7 +121,9 @@ impl ScanTask {
         let length = (span.bytes.end - span.bytes.start) as usize;
         let mut stored = vec![0; length];
         self.input.read_at(span.bytes.start, &mut stored).map_err(Error::input(self.side))?;
-        let (mut plain, mut blocks, mut done) = (Vec::with_capacity(length), Vec::new(), 0);
+        let mut plain = Vec::with_capacity(length);
+        let mut blocks = Vec::new();
+        let mut done = 0;
         for block in &self.blocks[span.blocks.clone()] {
             let start = (block.at - span.bytes.start) as usize;
             let end = start + block.stored as usize;
@@ -205,13 +207,16 @@ struct Spans {
 impl Spans {
     /// The bytes and the blocks of the next span, and its memory.
     fn next(&mut self, blocks: &[Block]) -> Option<(Range<u64>, Range<usize>, u64)> {
-        let (start, first, mut memory) = (self.at, self.next, 0);
+        let start = self.at;
+        let first = self.next;
+        let mut memory = 0;
         while self.at < self.size && memory < SPAN {
             let block = blocks.get(self.next);
             let gap = block.map_or(self.size, |block| block.at) - self.at;
             if gap > 0 {
                 let now = gap.min(SPAN - memory);
-                (self.at, memory) = (self.at + now, memory + now);
+                self.at += now;
+                memory += now;
                 continue;
             }
             let Some(block) = block else { break };
@@ -219,7 +224,9 @@ impl Spans {
             if memory > 0 && memory + cost > SPAN {
                 break;
             }
-            (self.at, self.next, memory) = (block.end(), self.next + 1, memory + cost);
+            self.at = block.end();
+            self.next += 1;
+            memory += cost;
         }
         (self.at > start).then(|| (start..self.at, first..self.next, memory + (self.at - start)))
     }
@@ -264,13 +271,15 @@ mod tests {
             .collect();
         for size in [blocks[199].end(), 30 << 20] {
             let mut spans = Spans { size, block_size: 131_072, at: 0, next: 0 };
-            let (mut at, mut next) = (0, 0);
+            let mut at = 0;
+            let mut next = 0;
             while let Some((bytes, numbers, memory)) = spans.next(&blocks) {
                 assert_eq!((bytes.start, numbers.start), (at, next));
                 let inside = blocks[numbers.clone()].iter();
                 assert!(inside.clone().all(|block| block.at >= bytes.start && block.end() <= bytes.end));
                 assert!(memory <= 2 * SPAN && inside.count() <= 10, "{memory} {bytes:?}");
-                (at, next) = (bytes.end, numbers.end);
+                at = bytes.end;
+                next = numbers.end;
             }
             assert_eq!((at, next), (size, 200));
         }

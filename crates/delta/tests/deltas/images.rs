@@ -34,7 +34,8 @@ fn changed(files: &Files) -> Files {
 fn images_of_every_codec() {
     let files = tree(1);
     for codec in CODECS {
-        let (old, new) = (image(&files, codec, BLOCK), image(&changed(&files), codec, BLOCK));
+        let old = image(&files, codec, BLOCK);
+        let new = image(&changed(&files), codec, BLOCK);
         let (delta, Made { blocks, .. }) = round_trip(&old, &new);
         assert_eq!(blocks.raw, 0, "{codec}: {blocks:?}");
         assert!(blocks.encoded > 0 && blocks.kept > 0, "{codec}: {blocks:?}");
@@ -67,7 +68,8 @@ fn an_image_and_a_file_that_is_none() {
 fn an_image_behind_other_bytes_and_with_bytes_behind() {
     let files = tree(4);
     let mut random = Random::new(5);
-    let (before, behind) = (random.noise(10_000), random.noise(3000));
+    let before = random.noise(10_000);
+    let behind = random.noise(3000);
     let old = [&before[..], &image(&files, "xz", BLOCK), &behind].concat();
     let new = [&before[..9000], &image(&changed(&files), "xz", BLOCK), &behind, b"more"].concat();
     let (delta, made) = round_trip(&old, &new);
@@ -77,7 +79,8 @@ fn an_image_behind_other_bytes_and_with_bytes_behind() {
 #[test]
 fn a_codec_that_is_not_the_images_keeps_what_the_old_one_has() {
     let files = tree(6);
-    let (old, new) = (image(&files, "zstd:level=7", BLOCK), image(&changed(&files), "zstd:level=7", BLOCK));
+    let old = image(&files, "zstd:level=7", BLOCK);
+    let new = image(&changed(&files), "zstd:level=7", BLOCK);
     let mut options = DeltaOptions::default();
     options.codecs = vec!["zstd:level=2".parse().unwrap()];
     let (delta, made) = made(&old, &new, &options, &resources(2)).unwrap();
@@ -91,7 +94,8 @@ fn each_bit_of_a_delta_for_an_image_counts() {
     let mut changed = files.clone();
     changed[3].1[7] ^= 1;
     changed.remove(5);
-    let (old, new) = (image(&files, "gzip", 4096), image(&changed, "gzip", 4096));
+    let old = image(&files, "gzip", 4096);
+    let new = image(&changed, "gzip", 4096);
     let (delta, _) = round_trip(&old, &new);
     for (at, bit) in (0..delta.len()).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
         let mut damaged = delta.clone();
@@ -105,7 +109,8 @@ fn each_bit_of_a_delta_for_an_image_counts() {
 #[test]
 fn memory_changes_no_byte() {
     let files = tree(8);
-    let (old, new) = (image(&files, "xz", BLOCK), image(&changed(&files), "xz", BLOCK));
+    let old = image(&files, "xz", BLOCK);
+    let new = image(&changed(&files), "xz", BLOCK);
     let options = DeltaOptions::default();
     let (whole, _) = made(&old, &new, &options, &resources(7)).unwrap();
     let mut limit = 1 << 20;

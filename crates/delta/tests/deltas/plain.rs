@@ -31,7 +31,8 @@ fn edges() {
 fn what_is_moved_changed_or_new_is_found() {
     let mut random = Random::new(2);
     let old = random.noise(9 << 20);
-    let (inserted, other) = (random.noise(3000), random.prose(100_000));
+    let inserted = random.noise(3000);
+    let other = random.prose(100_000);
     let mut changed = old[2 << 20..3 << 20].to_vec();
     changed.iter_mut().step_by(50_000).for_each(|byte| *byte ^= 0x55);
     let new =
@@ -57,7 +58,8 @@ fn many_small_changes_cost_a_few_bytes_each() {
 #[test]
 fn long_runs_are_copied_over_the_ends_of_segments() {
     let mut random = Random::new(4);
-    let (head, tail) = (random.noise(10_000), random.noise(10_000));
+    let head = random.noise(10_000);
+    let tail = random.noise(10_000);
     let zeros = vec![0; 14 << 20];
     let old = [&head[..], &zeros, &tail].concat();
     let new = [&head[..9000], b"changed", &head[9000..], &zeros, &tail].concat();
@@ -67,7 +69,8 @@ fn long_runs_are_copied_over_the_ends_of_segments() {
 
 #[test]
 fn an_old_file_that_is_another_is_refused() {
-    let (old, new) = (Random::new(5).noise(3000), Random::new(6).noise(3000));
+    let old = Random::new(5).noise(3000);
+    let new = Random::new(6).noise(3000);
     let (delta, _) = round_trip(&old, &new);
     let shorter = applied(&old[..2999], &delta, &resources(1)).unwrap_err().to_string();
     assert_eq!(shorter, "the delta was made for another file: 2999 bytes (expected 3000 bytes)");
@@ -135,7 +138,8 @@ fn levels_differ_and_all_come_back() {
 #[test]
 fn no_copy_goes_on_behind_the_old_file() {
     let mut random = Random::new(10);
-    let (first, second) = (random.noise(30_000), random.noise(30_000));
+    let first = random.noise(30_000);
+    let second = random.noise(30_000);
     // What follows the end of the old file in the new one is what follows it in the window of the search.
     let new = [&second[..], &first, &second].concat();
     round_trip(&[&first[..], &second[..3000]].concat(), &new);

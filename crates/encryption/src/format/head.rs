@@ -55,7 +55,9 @@ impl Head {
         }
         let sum = sum(&bound[FIXED..]);
         bound[..8].copy_from_slice(&MAGIC);
-        (bound[8], bound[9], bound[10]) = (VERSION, chunk.log(), wraps.len() as u8);
+        bound[8] = VERSION;
+        bound[9] = chunk.log();
+        bound[10] = wraps.len() as u8;
         bound[11] = if padded { PADDED } else { 0 };
         bound[12..16].copy_from_slice(&(bytes as u32).to_le_bytes());
         bound[16..CHECKED].copy_from_slice(&sum);
@@ -145,7 +147,8 @@ fn fixed(bytes: &[u8]) -> Result<(ChunkSize, usize, usize), Error> {
 
 /// Where the wraps are, without their lengths.
 fn ranges(bound: &[u8], count: usize) -> Result<Vec<Range<usize>>, Error> {
-    let (mut found, mut at) = (Vec::with_capacity(count), FIXED);
+    let mut found = Vec::with_capacity(count);
+    let mut at = FIXED;
     for _ in 0..count {
         let length = bound.get(at..at + LENGTH).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
         let start = at + LENGTH;

@@ -91,7 +91,9 @@ impl Task for OpenTask {
 
     fn run(&self, (): &mut (), batch: Batch) -> Result<Opened, Error> {
         let Batch { first, mut bytes, last, permit } = batch;
-        let (stride, mut content, mut damaged) = (self.chunk.stride(), VecDeque::new(), Vec::new());
+        let stride = self.chunk.stride();
+        let mut content = VecDeque::new();
+        let mut damaged = Vec::new();
         let count = bytes.len().div_ceil(stride);
         for (within, chunk) in bytes.chunks_mut(stride).enumerate() {
             let number = first + within as u64;
@@ -123,7 +125,11 @@ impl<R: Read + Send> ChunkStream<R> {
     ) -> Result<ChunkStream<R>, Error> {
         let OpenedHead { key, chunk, start, damage, .. } = head;
         let map = memory::start(OpenTask { key, chunk, zeroes_damaged: damage.is_some() }, resources, chunk)?;
-        let (next, ready, ended, failed, spare) = (0, Ready::default(), false, None, Vec::new());
+        let next = 0;
+        let ready = Ready::default();
+        let ended = false;
+        let failed = None;
+        let spare = Vec::new();
         Ok(ChunkStream { file, map, chunk, start, next, ready, ended, failed, over: false, spare, may_follow, damage })
     }
 
@@ -134,7 +140,8 @@ impl<R: Read + Send> ChunkStream<R> {
         }
         let size = batch(self.chunk);
         let permit = self.map.reserve(size, &mut self.ready).map_err(of_fault)?;
-        let (first, read) = (self.next, self.batch());
+        let first = self.next;
+        let read = self.batch();
         let (bytes, last) = match read {
             Ok(read) => read,
             Err((bytes, error)) => {
@@ -165,7 +172,8 @@ impl<R: Read + Send> ChunkStream<R> {
 
     /// Appends the next chunk as it is sealed; whether it is the last. With an error nothing is appended.
     fn sealed(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Error> {
-        let (number, at) = (self.next, offset(self.start, self.next, self.chunk));
+        let number = self.next;
+        let at = offset(self.start, self.next, self.chunk);
         let cut_off = |cause: io::Error| match cause.kind() {
             io::ErrorKind::UnexpectedEof => cut(number, at),
             _ => Error::Input(cause),

@@ -44,7 +44,8 @@ impl PlainInput {
         let sealed = file.size().checked_sub(head.start).and_then(|sealed| sealed.checked_sub(LEAST));
         let sealed = sealed.ok_or_else(|| cut(0, head.start))?;
         // A rest that is too short for a chunk of its own belongs to the one before.
-        let (last, rest) = (sealed / stride, sealed % stride + LEAST);
+        let last = sealed / stride;
+        let rest = sealed % stride + LEAST;
         let at = offset(head.start, last, head.chunk);
         let mut header = [0; HEADER];
         file.read_at(at, &mut header).map_err(Error::Input)?;
@@ -58,7 +59,8 @@ impl PlainInput {
         let size = last * head.chunk.bytes() as u64 + length as u64;
         // Without the end of the file there is no size.
         let damage = head.damage.take();
-        let (recent, opened) = (Mutex::default(), AtomicU64::new(0));
+        let recent = Mutex::default();
+        let opened = AtomicU64::new(0);
         let mut input = PlainInput { head, file, last, size, sealed: size, recent, opened };
         input.chunk(last)?;
         if input.head.padded {
@@ -83,7 +85,8 @@ impl PlainInput {
     /// [`Error::Corrupt`], [`Error::Input`].
     pub fn check_padding(&self) -> Result<(), Error> {
         let end = if self.head.padded { self.sealed - padding::LENGTH as u64 } else { self.size };
-        let (mut at, mut zeros) = (self.size, vec![0; self.head.chunk.bytes()]);
+        let mut at = self.size;
+        let mut zeros = vec![0; self.head.chunk.bytes()];
         while at < end {
             let now = (end - at).min((zeros.len() as u64) - at % zeros.len() as u64) as usize;
             self.read(at, &mut zeros[..now])?;
@@ -164,7 +167,8 @@ impl PlainInput {
         let bytes = self.head.chunk.bytes() as u64;
         let mut whole = Vec::new();
         while !into.is_empty() {
-            let (number, within) = (at / bytes, (at % bytes) as usize);
+            let number = at / bytes;
+            let within = (at % bytes) as usize;
             let length = (self.length(number) - within).min(into.len());
             let (now, rest) = std::mem::take(&mut into).split_at_mut(length);
             match (self.part(number, within, now, &mut whole), &self.head.damage) {
@@ -174,7 +178,8 @@ impl PlainInput {
                 }
                 (read, _) => read?,
             }
-            (at, into) = (at + length as u64, rest);
+            at += length as u64;
+            into = rest;
         }
         Ok(())
     }

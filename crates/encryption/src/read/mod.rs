@@ -75,7 +75,9 @@ impl SealedHead {
             let what = "it is not the one that this key was made for";
             return Err(Error::corrupt(Part::Head, 0, what, "the head as it was written"));
         }
-        let (chunk, start, padded) = (self.0.chunk, self.0.length(), self.0.padded);
+        let chunk = self.0.chunk;
+        let start = self.0.length();
+        let padded = self.0.padded;
         Ok(OpenedHead { key: Arc::new(key.payload(&self.0.bound)), chunk, start, padded, damage: None })
     }
 }

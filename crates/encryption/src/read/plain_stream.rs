@@ -67,13 +67,15 @@ impl Held {
         let end = self.bytes.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
         let zeros = (self.bytes.len() - end) as u64;
         self.bytes.truncate(end);
-        (self.at, self.given) = (0, 0);
+        self.at = 0;
+        self.given = 0;
         if end == 0 {
             self.zeros += zeros;
             return;
         }
         self.content += self.zeros + end as u64;
-        (self.given, self.zeros) = (self.zeros, zeros);
+        self.given = self.zeros;
+        self.zeros = zeros;
     }
 
     /// The end: the zeros that are content are known. `None` if the length is not one that can be.
@@ -99,7 +101,9 @@ impl<R: Read + Send> PlainStream<R> {
         resources: &Resources,
         may_follow: Option<[u8; 8]>,
     ) -> Result<PlainStream<R>, Error> {
-        let (padding, start, damage) = (head.padded.then(Held::default), head.start, head.damage.clone());
+        let padding = head.padded.then(Held::default);
+        let start = head.start;
+        let damage = head.damage.clone();
         Ok(PlainStream { chunks: ChunkStream::new(head, file, resources, may_follow)?, padding, start, damage })
     }
 }

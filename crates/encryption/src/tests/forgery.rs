@@ -19,7 +19,8 @@ fn assert_refused(file: &[u8], identities: &Identities, content: &[u8], before: 
 #[test]
 fn each_flipped_bit_of_a_small_file_is_refused() {
     let pair = pair();
-    let (content, identities) = (content(300), pair.identities());
+    let content = content(300);
+    let identities = pair.identities();
     let file = sealed(&pair.recipients(), &content, SMALL);
     for at in 0..file.len() {
         for bit in 0..8 {

@@ -64,7 +64,8 @@ fn each_of_the_zoo_is_refused() {
 #[test]
 fn edits_of_a_file_give_out_nothing_else() {
     let pair = pair();
-    let (content, identities) = (content(3 * 4096 + 500), pair.identities());
+    let content = content(3 * 4096 + 500);
+    let identities = pair.identities();
     let file = sealed(&pair.recipients(), &content, SMALL);
     let length = head_of(&file).length() as usize;
     let mut random = packline_testkit::Random::new(11);

@@ -145,7 +145,8 @@ fn a_passphrase_that_costs_too_much_is_refused_before_the_work() {
     let text = String::from_utf8_lossy(&wrap);
     let salt = text.split(' ').nth(2).unwrap();
     let hostile = |work: &str| {
-        let (from, to) = (format!("scrypt {salt} 4\n"), format!("scrypt {salt} {work}\n"));
+        let from = format!("scrypt {salt} 4\n");
+        let to = format!("scrypt {salt} {work}\n");
         let at = wrap.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
         let wrap = [&wrap[..at], to.as_bytes(), &wrap[at + from.len()..]].concat();
         let mut head = crate::format::Head::bound(super::support::chunk(SMALL), false, &[wrap]).unwrap();

@@ -21,14 +21,16 @@ fn length_within(file: &[u8], log: u8) -> u64 {
 
 /// Whether only the highest bits of a length vary, as few as its logarithm has binary digits.
 fn is_of_the_set(length: u64) -> bool {
-    let (log, zeros) = (63 - length.leading_zeros(), length.trailing_zeros());
+    let log = 63 - length.leading_zeros();
+    let zeros = length.trailing_zeros();
     zeros + (32 - log.leading_zeros()) >= log
 }
 
 #[test]
 fn lengths_tell_only_their_highest_bits_and_the_content_comes_back() {
     let pair = pair();
-    let (recipients, identities) = (padded(pair.recipients()), pair.identities());
+    let recipients = padded(pair.recipients());
+    let identities = pair.identities();
     // Ends in zeros, and nothing else, are content too.
     for (end, log) in [(0, SMALL), (5000, SMALL), (usize::MAX, 16)] {
         for length in SIZES {
@@ -103,7 +105,8 @@ fn padding_that_is_malformed_is_refused_both_ways() {
         ("something in the padding, far from its end", [&[1; 10][..], &[0; 9000], &length(9)].concat()),
     ];
     for (name, bytes) in zoo {
-        let (recipients, identities) = (padded(pair.recipients()), pair.identities());
+        let recipients = padded(pair.recipients());
+        let identities = pair.identities();
         let sealing = Sealing::new(&recipients, chunk(SMALL), None).unwrap().with_given_padding();
         let file = sealed_by(sealing, &bytes, 0);
         let checked = input(&file, &identities).and_then(|input| input.check_padding());

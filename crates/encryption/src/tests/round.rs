@@ -9,7 +9,8 @@ use packline_runtime::Resources;
 #[test]
 fn sizes_at_all_edges_of_chunks_come_back() {
     let pair = pair();
-    let (recipients, identities) = (pair.recipients(), pair.identities());
+    let recipients = pair.recipients();
+    let identities = pair.identities();
     for log in [12, 13, 16] {
         let size = 1usize << log;
         let batch = 4 * (64 << 10);

@@ -54,11 +54,13 @@ pub(super) fn content(length: usize) -> Vec<u8> {
 pub(super) fn sealed_by(sealing: Sealing, content: &[u8], workers: usize) -> Vec<u8> {
     let mut file = Vec::new();
     let mut sink = SealingSink::new(sealing, &mut file, &Resources::new(workers)).unwrap();
-    let (mut at, mut step) = (0, 1);
+    let mut at = 0;
+    let mut step = 1;
     while at < content.len() {
         let end = (at + step).min(content.len());
         sink.append(&content[at..end]).unwrap();
-        (at, step) = (end, step * 3 % 70_001);
+        at = end;
+        step = step * 3 % 70_001;
     }
     let written = sink.finish().unwrap();
     assert_eq!(written, file.len() as u64);

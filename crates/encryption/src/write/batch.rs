@@ -32,11 +32,13 @@ impl Batch {
     pub(crate) fn fill(&mut self, content: &[u8], chunk: ChunkSize) -> usize {
         let mut taken = 0;
         while taken < content.len() && self.filled < Batch::capacity(chunk) {
-            let (number, within) = (self.filled / chunk.bytes(), self.filled % chunk.bytes());
+            let number = self.filled / chunk.bytes();
+            let within = self.filled % chunk.bytes();
             let length = (chunk.bytes() - within).min(content.len() - taken);
             let at = number * chunk.stride() + HEADER + within;
             self.bytes[at..at + length].copy_from_slice(&content[taken..taken + length]);
-            (taken, self.filled) = (taken + length, self.filled + length);
+            taken += length;
+            self.filled += length;
         }
         taken
     }

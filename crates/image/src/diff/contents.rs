@@ -128,7 +128,8 @@ fn compare(old: &Piece<'_>, new: &Piece<'_>) -> (u64, u64) {
             bytes.iter().position(|byte| *byte != 0).map_or(length, |at| at as u64)
         }
         (Piece::Bytes(old), Piece::Bytes(new)) => {
-            let (old, new) = (&old[..length as usize], &new[..length as usize]);
+            let old = &old[..length as usize];
+            let new = &new[..length as usize];
             if old == new {
                 return (length, length);
             }
@@ -206,7 +207,8 @@ mod tests {
 
     #[test]
     fn pieces_are_compared_as_far_as_both_go() {
-        let (bytes, hole) = (Piece::Bytes(b"ab\0\0"), Piece::Hole(9));
+        let bytes = Piece::Bytes(b"ab\0\0");
+        let hole = Piece::Hole(9);
         assert_eq!(compare(&bytes, &Piece::Bytes(b"ab")), (2, 2));
         assert_eq!(compare(&bytes, &Piece::Bytes(b"ax\0\0\0")), (1, 4));
         assert_eq!(compare(&bytes, &hole), (0, 4));

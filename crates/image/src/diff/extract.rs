@@ -123,7 +123,8 @@ impl Copier {
                 Piece::Shared { place, length } => {
                     let unit = image.volume.shared_unit(place.unit).map_err(fault)?;
                     decoder.shared(unit, &mut self.buffer).map_err(fault)?;
-                    let (start, found) = (place.offset as usize, self.buffer.len());
+                    let start = place.offset as usize;
+                    let found = self.buffer.len();
                     if start.saturating_add(length as usize) > found {
                         return Err(fault(image.volume.shared_fault(unit, place, length as usize, found)));
                     }

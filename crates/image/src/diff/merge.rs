@@ -58,7 +58,8 @@ pub(super) struct Merge {
 
 impl Merge {
     pub(super) fn new(old: &Side, new: &Side, order: DiffOrder) -> Merge {
-        let (old, new) = (old.clone(), new.clone());
+        let old = old.clone();
+        let new = new.clone();
         Merge { old, new, order, path: Bytes::new(), stack: Vec::new(), seen: Default::default(), begun: false }
     }
 
@@ -66,7 +67,8 @@ impl Merge {
     pub(super) fn next_pair(&mut self) -> Result<Option<Pair>, Error> {
         if !self.begun {
             self.begun = true;
-            let (old, new) = (self.old.root()?, self.new.root()?);
+            let old = self.old.root()?;
+            let new = self.new.root()?;
             return self.give(Some(old), Some(new)).map(Some);
         }
         while let Some(frame) = self.stack.last_mut() {

@@ -167,7 +167,8 @@ impl Planner {
                 Ok(())
             }
             (Some(old), Some(new)) => {
-                let (old, new) = (old.clone(), new.clone());
+                let old = old.clone();
+                let new = new.clone();
                 self.common += 1;
                 self.compare_both(pair, &old, &new)
             }

@@ -149,7 +149,9 @@ pub(super) fn refused(path: &Path, action: &'static str, cause: io::Error) -> Er
 }
 
 fn of_inode(inode: Inode) -> Node {
-    let (mut size, mut target, mut device) = (0, Bytes::new(), None);
+    let mut size = 0;
+    let mut target = Bytes::new();
+    let mut device = None;
     match &inode.node {
         InodeNode::File(file) => size = file.size,
         InodeNode::Symlink(to) => target.clone_from(to),

@@ -209,8 +209,12 @@ impl HostStream {
     fn begin(&mut self, path: &[u8], node: &Node) -> Result<(), Error> {
         let place = self.side.host_path(path);
         let file = open_file(&place, node.size).map_err(|cause| refused(&place, "cannot open", cause))?;
-        (self.path, self.file, self.size) = (path.to_vec(), Some(file), node.size);
-        (self.at, self.data_end, self.held) = (0, 0, Held::default());
+        self.path = path.to_vec();
+        self.file = Some(file);
+        self.size = node.size;
+        self.at = 0;
+        self.data_end = 0;
+        self.held = Held::default();
         Ok(())
     }
 

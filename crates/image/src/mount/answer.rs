@@ -78,8 +78,10 @@ impl Answers {
             return Err(image.fault(cause));
         }
         let numbers = Numbers::new(&image.volume, root, request.resources.memory);
-        let (files, directories) = (Handles::new(), Handles::new());
-        let (activity, owner) = (Arc::default(), (request.uid, request.gid));
+        let files = Handles::new();
+        let directories = Handles::new();
+        let activity = Arc::default();
+        let owner = (request.uid, request.gid);
         Ok(Answers { image, numbers, contents, files, directories, faults, activity, owner })
     }
 

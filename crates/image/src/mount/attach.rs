@@ -115,7 +115,8 @@ fn lets_others_in(request: &MountRequest) -> bool {
 fn mount_point(path: &Path) -> Result<PathBuf, Error> {
     let failed = |cause| Error::Output { path: path.to_path_buf(), action: "cannot mount on it", cause };
     if !fs::metadata(path).map_err(failed)?.is_dir() {
-        let (what, expected) = ("not a directory".to_string(), "a directory to mount on".to_string());
+        let what = "not a directory".to_string();
+        let expected = "a directory to mount on".to_string();
         return Err(Error::Target { path: path.to_path_buf(), what, expected });
     }
     fs::canonicalize(path).map_err(failed)
@@ -135,7 +136,8 @@ fn by_any_means(request: &MountRequest, point: &Path, source: &[u8], answer: u64
 fn directly(request: &MountRequest, point: &Path, source: &[u8], answer: u64) -> io::Result<OwnedFd> {
     let open = File::options().read(true).write(true).open(DEVICE);
     let device = open.map_err(|cause| io::Error::new(cause.kind(), format!("{DEVICE}: {cause}")))?;
-    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let uid = rustix::process::getuid().as_raw();
+    let gid = rustix::process::getgid().as_raw();
     let mut data = format!("fd={},rootmode=40000,user_id={uid},group_id={gid},max_read={answer}", device.as_raw_fd(),);
     let words = [(request.check_permissions, ",default_permissions"), (lets_others_in(request), ",allow_other")];
     words.into_iter().filter(|(wanted, _)| *wanted).for_each(|(_, word)| data.push_str(word));

@@ -25,8 +25,8 @@ pub fn unmount(point: &Path) -> Result<(), Error> {
     let resolved = resolved(point).map_err(failed)?;
     let mounts = std::fs::read(MOUNTS).map_err(failed)?;
     if !is_ours(&mounts, &resolved) {
-        let (what, expected) =
-            ("packline has no image mounted here".to_string(), "a directory of packline mount".into());
+        let what = "packline has no image mounted here".to_string();
+        let expected = "a directory of packline mount".into();
         return Err(Error::Target { path: point.to_path_buf(), what, expected });
     }
     match rustix::mount::unmount(&resolved, UnmountFlags::NOFOLLOW) {
@@ -80,7 +80,8 @@ pub(super) fn device_on(point: &Path) -> Option<String> {
 
 /// A path in which space, tab, newline and backslash are written as `\ooo`, octal.
 fn unescaped(field: &[u8]) -> OsString {
-    let (mut path, mut rest) = (Vec::new(), field);
+    let mut path = Vec::new();
+    let mut rest = field;
     while let Some((&first, after)) = rest.split_first() {
         let code = after.get(..3).filter(|_| first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
         match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {

@@ -55,7 +55,8 @@ mod tests {
     #[test]
     fn numbers_are_used_again_and_what_is_in_use_stays() {
         let handles = Handles::new();
-        let (one, two) = (handles.open("one"), handles.open("two"));
+        let one = handles.open("one");
+        let two = handles.open("two");
         let used = handles.get(one).unwrap();
         handles.close(one);
         handles.close(one);

@@ -81,7 +81,9 @@ impl Name {
 
     /// The entry, with its extended attributes.
     pub(super) fn into_named(self, volume: &SharedVolume) -> Result<Named, Fault> {
-        let (file, at, meta) = (self.file().cloned(), self.inode.at, self.inode.meta);
+        let file = self.file().cloned();
+        let at = self.inode.at;
+        let meta = self.inode.meta;
         let xattrs = if self.link.is_some() { Ok(Vec::new()) } else { volume.xattrs(&self.inode) };
         match xattrs {
             Ok(xattrs) => {

@@ -58,7 +58,8 @@ impl<'a> Content<'a> {
     ) -> Content<'a> {
         let progress = Progress { source_total: Some(total), ..Progress::default() };
         let writer = TarWriter::new(asked.prefix());
-        let (scratch, summary) = (Vec::new(), TarSummary::default());
+        let scratch = Vec::new();
+        let summary = TarSummary::default();
         Content { opened, asked, observer, sink, writer, scratch, file: None, summary, progress }
     }
 
@@ -232,7 +233,8 @@ impl<'a> Content<'a> {
 impl Holes {
     /// Writes those of these bytes that are in segments.
     fn put(&mut self, sink: &mut Sink, start: u64, length: u64, bytes: Option<&[u8]>) -> Result<(), Error> {
-        let (mut at, end) = (start, start + length);
+        let mut at = start;
+        let end = start + length;
         while let Some(segment) = self.current.filter(|segment| segment.offset < end) {
             at = at.max(segment.offset);
             let stop = segment.end().min(end);

@@ -44,7 +44,8 @@ impl Plan {
 
 /// Workers whose encoders take no more than half of the memory; one at least, unless none is wanted.
 fn compress_workers(compression: Option<StreamSpec>, resources: &Resources) -> usize {
-    let (half, wanted) = (resources.memory.map(|limit| limit / 2), resources.workers);
+    let half = resources.memory.map(|limit| limit / 2);
+    let wanted = resources.workers;
     let taken = |workers| compress_bytes(compression, workers, resources);
     most_workers(half, wanted, taken).unwrap_or(wanted.min(1))
 }

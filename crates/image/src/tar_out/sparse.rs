@@ -22,7 +22,8 @@ pub(super) struct SparseFile {
 
 /// Looks for holes; `None` if the file is to be written whole.
 pub(super) fn survey(volume: &SharedVolume, data: &FileData) -> Option<SparseFile> {
-    let (mut holes, mut classes) = (0, [0u64; 64]);
+    let mut holes = 0;
+    let mut classes = [0u64; 64];
     for run in Runs::new(volume.pieces(data, 0), data).filter(|run| run.hole && run.length > 0) {
         holes += run.length;
         classes[run.length.ilog2() as usize] += 1;
@@ -39,7 +40,8 @@ pub(super) fn survey(volume: &SharedVolume, data: &FileData) -> Option<SparseFil
 
 /// The smallest power of two, or 0, such that few enough holes are as long as that.
 fn least_hole(classes: &[u64; 64]) -> u64 {
-    let (mut count, mut least) = (0, 0);
+    let mut count = 0;
+    let mut least = 0;
     for (class, holes) in classes.iter().enumerate().rev() {
         count += holes;
         if count >= SEGMENTS_MAX {
@@ -198,7 +200,9 @@ mod tests {
         assert_eq!(segments("hdhh", 4 * 4096, false, 8192), [(0, 2 * 4096)]);
         let mut classes = [0; 64];
         assert_eq!(least_hole(&classes), 0);
-        (classes[12], classes[13], classes[20]) = (65_000, 1000, 10);
+        classes[12] = 65_000;
+        classes[13] = 1000;
+        classes[20] = 10;
         assert_eq!(least_hole(&classes), 8192);
         classes[13] = 65_526;
         assert_eq!(least_hole(&classes), 16_384);

@@ -27,7 +27,8 @@ pub struct ResultCollector<'o> {
 impl<'o> ResultCollector<'o> {
     /// `total` is the length of the image, bytes.
     pub fn new(observer: &'o mut dyn Observer, total: u64) -> ResultCollector<'o> {
-        let (counts, written) = (UnpackCounts::default(), Written::default());
+        let counts = UnpackCounts::default();
+        let written = Written::default();
         ResultCollector { counts, entries: 0, warned: BTreeSet::new(), written, is_damaged: false, observer, total }
     }
 

@@ -97,8 +97,10 @@ impl StagingDir {
         way: Placement,
         temporaries: &Temporaries,
     ) -> StagingDir {
-        let (display_path, staging) = (display_path.to_path_buf(), Arc::new(staging));
-        let (before, temporaries) = (Cell::new(None), temporaries.clone());
+        let display_path = display_path.to_path_buf();
+        let staging = Arc::new(staging);
+        let before = Cell::new(None);
+        let temporaries = temporaries.clone();
         StagingDir { display_path, staging_path, staging, way, before, temporaries, done: false }
     }
 
@@ -407,7 +409,8 @@ mod tests {
 
     #[test]
     fn long_names_get_short_staging_names() {
-        let (one, other) = (staging_name(&[b'a'; 255]), staging_name(&[&[b'a'; 254][..], b"b"].concat()));
+        let one = staging_name(&[b'a'; 255]);
+        let other = staging_name(&[&[b'a'; 254][..], b"b"].concat());
         assert!(one != other && one.len() <= NAME_MOST);
         assert_eq!(staging_name(b"x"), b".x.packline-partial");
     }

@@ -90,7 +90,8 @@ impl Window {
     ) -> Option<FileKey> {
         let name = self.names.add(name)?;
         let ContentPlace { start, tail, .. } = volume.content_place(file);
-        let (start, tail) = (start.unwrap_or(NO_START), tail.unwrap_or(NO_UNIT));
+        let start = start.unwrap_or(NO_START);
+        let tail = tail.unwrap_or(NO_UNIT);
         let planned = PlannedFile { inode, start, size: file.size, tail, directory, name };
         self.files.push(planned);
         Some(self.key(&planned))

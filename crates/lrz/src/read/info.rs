@@ -143,7 +143,9 @@ impl Cursor {
     }
 
     fn check(&self, block: &BlockInfo) -> Result<(), Error> {
-        let (stored, plain, stream) = (block.stored, block.plain, self.stream);
+        let stored = block.stored;
+        let plain = block.plain;
+        let stream = self.stream;
         let empty = stored == 0 && plain == 0 && block.next == 0 && stream == 1;
         if (stored == 0 || plain == 0) && !empty {
             let what = format!("a block of stream {stream} of {stored} bytes for {plain}");

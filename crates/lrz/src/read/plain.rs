@@ -177,7 +177,8 @@ impl<'t> Plain<'t> {
         while let Some(slab) = self.slabs.pop_front() {
             self.spare(slab);
         }
-        (self.first, self.done) = (0, 0);
+        self.first = 0;
+        self.done = 0;
         Ok(())
     }
 

@@ -64,7 +64,8 @@ impl Plan {
     /// The minimum limit for a block of a stream that needs `bytes`, while one of the other uses `other`.
     pub(super) fn allowed_for(stream: usize, bytes: u64, other: u64) -> u64 {
         // Bisection: the parts grow with the limit. Each stream gets at least an eighth of the variable part.
-        let (mut less, mut enough) = (LEAST - 1, LEAST.saturating_add(bytes.saturating_add(other).saturating_mul(8)));
+        let mut less = LEAST - 1;
+        let mut enough = LEAST.saturating_add(bytes.saturating_add(other).saturating_mul(8));
         while enough - less > 1 {
             let middle = less + (enough - less) / 2;
             if Plan::of(middle).most_for(stream, other) >= bytes { enough = middle } else { less = middle }

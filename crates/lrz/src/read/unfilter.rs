@@ -143,7 +143,9 @@ mod tests {
     }
 
     fn in_pieces(filter: Filter, bytes: &[u8], size: usize) -> Vec<u8> {
-        let (mut unfilter, mut out, mut rest) = (Unfilter::new(filter), Vec::new(), Vec::new());
+        let mut unfilter = Unfilter::new(filter);
+        let mut out = Vec::new();
+        let mut rest = Vec::new();
         for (index, piece) in bytes.chunks(size).enumerate() {
             rest.extend_from_slice(piece);
             let done = unfilter.undo(&mut rest, (index + 1) * size >= bytes.len());

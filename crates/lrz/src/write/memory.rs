@@ -106,7 +106,8 @@ impl<'a> Memory<'a> {
         let Some(limit) = self.limit else { return u64::MAX };
         let fits = |length: u64| self.wanted(length).saturating_add(length) <= limit;
         // The longest that fits, by bisection: the demand grows with the length.
-        let (mut fit, mut unfit) = (0, most.min(limit).saturating_add(1));
+        let mut fit = 0;
+        let mut unfit = most.min(limit).saturating_add(1);
         while unfit - fit > 1 {
             let middle = fit + (unfit - fit) / 2;
             if fits(middle) { fit = middle } else { unfit = middle }

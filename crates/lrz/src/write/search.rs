@@ -38,7 +38,8 @@ impl Search<'_> {
 
     /// Sequentially.
     fn alone(&mut self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<u32, Error> {
-        let (view, cancel) = (self.view, self.cancel);
+        let view = self.view;
+        let cancel = self.cancel;
         let summed = sums.chunk(view, &|| cancel.is_cancelled());
         let crc = summed_up(view, summed)?;
         self.find(&|| cancel.is_cancelled(), recorder)?;
@@ -47,7 +48,9 @@ impl Search<'_> {
 
     /// In parallel; `None` if the system starts no thread.
     fn beside(&mut self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<Option<u32>, Error> {
-        let (view, cancel, over) = (self.view, self.cancel, AtomicBool::new(false));
+        let view = self.view;
+        let cancel = self.cancel;
+        let over = AtomicBool::new(false);
         let stop = || cancel.is_cancelled() || over.load(Ordering::Relaxed);
         thread::scope(|scope| {
             let sum = || {

@@ -51,7 +51,8 @@ impl<'a> Writer<'a> {
         let policy = Policy::new(options)?;
         let seal = options.password.as_ref().map(Seal::new).transpose()?;
         let spool = || Spool::new(Memory::new(&policy, resources, false).opcodes(), resources.scratch.as_deref());
-        let (opcodes, kept) = (spool(), spool());
+        let opcodes = spool();
+        let kept = spool();
         Ok(Writer {
             out: Output::new(sink),
             policy,
@@ -126,15 +127,19 @@ impl<'a> Writer<'a> {
     fn search(&mut self, view: &View, form: OpcodeForm, share: Share) -> Result<u64, Error> {
         self.opcodes.clear()?;
         let settings = self.memory().settings(view.length());
-        let (before, total, half) = (self.written.plain, self.total, !self.policy.is_slow());
-        let (part, all) = (self.written.chunks + 1, Some(view.length()));
+        let before = self.written.plain;
+        let total = self.total;
+        let half = !self.policy.is_slow();
+        let part = self.written.chunks + 1;
+        let all = Some(view.length());
         let observer = &mut *self.observer;
         let mut progress = |done: u64| {
             let pass = Pass { name: "matching", part, done, total: all };
             observer.advance(&passing(before + if half { done / 2 } else { 0 }, total, pass));
         };
         progress(0);
-        let (workers, cancel) = (share.search_workers, &self.resources.cancel);
+        let workers = share.search_workers;
+        let cancel = &self.resources.cancel;
         let policy = &self.policy;
         let search = Search { view, settings: &settings, policy, workers, cancel, progress: &mut progress };
         let counts = search.run(&mut self.sums, Recorder::new(form, &mut self.opcodes))?;
@@ -155,7 +160,9 @@ impl<'a> Writer<'a> {
             self.written.workers = self.written.workers.min(map.workers());
         }
         let pieces = [Pieces::new(self.opcodes.size(), block), Pieces::new(literals, block)];
-        let (before, total, half) = (self.written.plain, self.total, !self.policy.is_slow());
+        let before = self.written.plain;
+        let total = self.total;
+        let half = !self.policy.is_slow();
         let part = self.written.chunks + 1;
         let observer = &mut *self.observer;
         let mut progress = |reached: u64| {

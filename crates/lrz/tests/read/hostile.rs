@@ -21,9 +21,11 @@ fn message(specimen: &Specimen, error: &Error) -> String {
 }
 
 fn check(specimen: &Specimen) {
-    let (name, bytes) = (specimen.name, specimen.bytes());
+    let name = specimen.name;
+    let bytes = specimen.bytes();
     for resources in resource_sets() {
-        let (outcome, piped) = (read(&bytes, PASSWORD, &resources), read_piped(&bytes, PASSWORD, &resources));
+        let outcome = read(&bytes, PASSWORD, &resources);
+        let piped = read_piped(&bytes, PASSWORD, &resources);
         if specimen.is_sound() {
             let (plain, unpacked) = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(unpacked.plain, plain.len() as u64, "{name}");

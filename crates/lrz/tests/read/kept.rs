@@ -81,7 +81,8 @@ fn reads_files_without_a_chunk_of_lrzip_0_4_and_0_5() {
     head[5] = 4;
     let with_md5 = {
         let mut head = head;
-        (head[5], head[21]) = (5, 1);
+        head[5] = 5;
+        head[21] = 1;
         let empty_md5: [u8; 16] = 0xd41d_8cd9_8f00_b204_e980_0998_ecf8_427e_u128.to_be_bytes();
         [&head[..], &empty_md5].concat()
     };

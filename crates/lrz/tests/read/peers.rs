@@ -36,7 +36,8 @@ fn plain(bytes: usize) -> Vec<u8> {
 
 /// What lrzip makes of these bytes in a file.
 fn packed(place: &Path, plain: &[u8], options: &[&str]) -> Vec<u8> {
-    let (from, to) = (place.join("plain"), place.join("packed.lrz"));
+    let from = place.join("plain");
+    let to = place.join("packed.lrz");
     fs::write(&from, plain).unwrap();
     tools::run(Command::new("lrzip").args(["-q", "-f"]).args(options).arg("-o").arg(&to).arg(&from)).unwrap();
     fs::read(to).unwrap()

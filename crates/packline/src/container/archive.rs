@@ -242,7 +242,8 @@ fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOpti
         }
         // One that is empty, or begins with zeros, can only be a tar.
         None if options.offset.is_none() && head.iter().all(|&byte| byte == 0) => {
-            let (kind, content) = (ContentKind::Tar, Content::Stream(stream));
+            let kind = ContentKind::Tar;
+            let content = Content::Stream(stream);
             return Ok(Archive::Tar(OpenedTar { display_path: path, kind, content }));
         }
         None if options.offset.is_none() => {

@@ -50,7 +50,8 @@ pub(crate) fn open(
     options: &ArchiveOptions<'_>,
 ) -> Result<Archive, Error> {
     let mut repairing = StreamOptions::default();
-    (repairing.identities, repairing.resources) = (identities, options.resources.clone());
+    repairing.identities = identities;
+    repairing.resources = options.resources.clone();
     let (path, reader) = match file {
         Input::File(path) if path.is_file() => (path.clone(), PlnReader::open_repairing(path, &repairing)?),
         file => {

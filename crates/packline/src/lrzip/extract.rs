@@ -116,7 +116,8 @@ impl Extraction {
             }
             self.link(&path, &target).map_err(|refusal| self.refused(&path, refusal))?;
         }
-        let (mut directories, extended) = (std::mem::take(&mut self.directories), std::mem::take(&mut self.extended));
+        let mut directories = std::mem::take(&mut self.directories);
+        let extended = std::mem::take(&mut self.extended);
         let root = directories.remove(&b""[..]);
         let paths: BTreeSet<&Bytes> = directories.keys().chain(extended.keys()).collect();
         for &path in paths.iter().rev() {
@@ -245,7 +246,8 @@ impl Extraction {
     /// Gives the user of this process all permissions for the present directory; false if nothing changed.
     fn extend_present(&mut self) -> bool {
         let Some((path, directory)) = &self.present else { return false };
-        let (path, before) = (path.clone(), directory.make_writable().ok().flatten());
+        let path = path.clone();
+        let before = directory.make_writable().ok().flatten();
         self.note_extended(&path, before);
         before.is_some()
     }
@@ -358,7 +360,8 @@ impl Extraction {
     /// Creates a hard link, or a copy where the destination cannot have that.
     fn try_link(&mut self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
         let ((parent, name), (target_parent, target_name)) = (split(path), split(target));
-        let (to, from) = (self.open(parent)?, self.open(target_parent)?);
+        let to = self.open(parent)?;
+        let from = self.open(target_parent)?;
         let linked = match from.link(target_name, &to, name) {
             Err(Refusal::Os(_, Errno::EXIST)) if path != target => {
                 to.unlink(name)?;

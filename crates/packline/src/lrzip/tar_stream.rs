@@ -51,7 +51,8 @@ pub(super) fn pack(
     let besides = TAR_BYTES + tar.options.ahead_bytes as u64;
     let less = with_less(resources, besides);
     let (writer, mut reader) = pipe(PIPE_CHUNKS);
-    let (name, cancel) = (tar.path.escaped(), resources.cancel.clone());
+    let name = tar.path.escaped();
+    let cancel = resources.cancel.clone();
     thread::scope(|scope| {
         let making = Builder::new().name("tar".into()).spawn_scoped(scope, move || make(&tar, writer, &cancel));
         let making = making.map_err(|cause| cannot_start(&name, &cause))?;
@@ -102,7 +103,8 @@ impl Writing {
         let mut options = tar.options.clone();
         tar.outputs.iter().for_each(|output| leave_out(output, &tar.path, &mut options));
         let mut source = DirectorySource::open(&tar.path, options)?;
-        let (mut warnings, mut buffer) = (Vec::new(), vec![0; STEP]);
+        let mut warnings = Vec::new();
+        let mut buffer = vec![0; STEP];
         while let Some(entry) = source.next_entry()? {
             if cancel.is_cancelled() {
                 return Err(stopped(io::ErrorKind::Interrupted.into()));

@@ -55,7 +55,9 @@ fn compress(source: Input, target: Output) -> Result<Written, Error> {
 
 fn unpack(source: Input, span: Span, target: Output, keep_broken: bool) -> Result<Unpacked, Error> {
     let mut request = PlnUnpackRequest::new(source, target);
-    (request.span, request.keep_broken, request.resources) = (span, keep_broken, resources());
+    request.span = span;
+    request.keep_broken = keep_broken;
+    request.resources = resources();
     pln_unpack(request, &mut Unobserved)
 }
 
@@ -71,7 +73,8 @@ fn content() -> Vec<u8> {
 /// A directory with a file, and the same file compressed.
 fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
     let place = tempfile::tempdir().unwrap();
-    let (plain, packed) = (place.path().join("plain"), place.path().join("plain.pln"));
+    let plain = place.path().join("plain");
+    let packed = place.path().join("plain.pln");
     fs::write(&plain, content()).unwrap();
     fs::set_permissions(&plain, Permissions::from_mode(0o640)).unwrap();
     compress(Input::File(plain.clone()), file(&packed)).unwrap();
@@ -84,7 +87,8 @@ fn files_and_streams_make_the_same() {
     let caught = Caught::default();
     compress(stream(&content()), caught.target()).unwrap();
     assert!(caught.bytes() == fs::read(&packed).unwrap());
-    let (again, caught) = (place.path().join("again"), Caught::default());
+    let again = place.path().join("again");
+    let caught = Caught::default();
     let whole = unpack(Input::File(packed.clone()), Span::ALL, file(&again), false).unwrap();
     assert!(fs::read(&again).unwrap() == content());
     assert_eq!(unpack(stream(&fs::read(&packed).unwrap()), Span::ALL, caught.target(), false).unwrap(), whole);
@@ -135,7 +139,8 @@ fn a_stream_gets_what_is_whole_and_a_file_only_if_that_is_asked_for() {
     let (place, _, packed) = place();
     let half = fs::metadata(&packed).unwrap().len() / 2;
     File::options().write(true).open(&packed).unwrap().set_len(half).unwrap();
-    let (out, caught) = (place.path().join("out"), Caught::default());
+    let out = place.path().join("out");
+    let caught = Caught::default();
     let text = unpack(Input::File(packed.clone()), Span::ALL, caught.target(), false).unwrap_err().to_string();
     assert!(text.starts_with(&format!("{}: cut off at byte {half}, in record", packed.display())), "{text}");
     assert!(caught.bytes().len() > 4096 && content().starts_with(&caught.bytes()));
@@ -152,7 +157,8 @@ fn zeros_that_are_not_stored_are_holes_of_a_file() {
         let [before, zeros, behind] = parts;
         let text = content();
         let bytes = [&text[..before], &vec![0; zeros], &text[..behind]].concat();
-        let (packed, out) = (Caught::default(), place.path().join("out"));
+        let packed = Caught::default();
+        let out = place.path().join("out");
         compress(stream(&bytes), packed.target()).unwrap();
         for (source, target) in [
             (stream(&packed.bytes()), Output::File { path: out.clone(), force: true }),
@@ -183,7 +189,8 @@ fn what_is_there_is_not_replaced_and_what_fails_leaves_nothing() {
 
 #[test]
 fn files_of_the_kernel_are_read_although_they_have_no_size() {
-    let (caught, back) = (Caught::default(), Caught::default());
+    let caught = Caught::default();
+    let back = Caught::default();
     let written = compress(Input::File(PathBuf::from("/proc/self/status")), caught.target()).unwrap();
     assert!(written.logical > 100);
     unpack(stream(&caught.bytes()), Span::ALL, back.target(), false).unwrap();

@@ -34,7 +34,8 @@ fn options(scratch: Option<&Path>) -> StreamOptions {
 
 /// Each byte by a read of its own piece, backwards.
 fn read_backwards(reader: &mut PlnReader) -> io::Result<Vec<u8>> {
-    let (mut content, mut end) = (vec![0; reader.size() as usize], reader.size());
+    let mut content = vec![0; reader.size() as usize];
+    let mut end = reader.size();
     while end > 0 {
         let start = end.saturating_sub(70_001);
         reader.seek(SeekFrom::Start(start))?;
@@ -114,7 +115,8 @@ fn what_cannot_be_repaired_is_the_error_that_it_was() {
 fn encrypted_files_are_repaired_too() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("a.pln");
-    let (mut recipients, mut identities) = (Recipients::default(), Identities::default());
+    let mut recipients = Recipients::default();
+    let mut identities = Identities::default();
     recipients.add_key("age1j7m7v2r9hlr6gqdthwh2eeg804lmxgtkr2g4sc6cgkea9c83uf7sskpzat").unwrap();
     identities
         .add_file(b"AGE-SECRET-KEY-1MEH7LAAAERF0NYM9XUSTT24YLK7A4Q0SFG236M7SQ804Z30QS74SWDJRQ9\n", "key")

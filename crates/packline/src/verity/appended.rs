@@ -48,13 +48,15 @@ impl Appended {
             return Err(refused(path, "is locked by another run, which is writing it", "one run at a time"));
         }
         let input = image.try_clone().and_then(FileInput::new).map_err(output("cannot open"))?;
-        let (path, list) = (path.to_path_buf(), list.clone());
+        let path = path.to_path_buf();
+        let list = list.clone();
         let mut appended = Appended { path, image, size: input.size(), present: None, begun: false, list };
         let of_image = |cause| fault(&appended.path, cause);
         if let Some(at) = find_incomplete(&input).map_err(of_image)? {
             appended.size = appended.remove_incomplete(at, observer)?;
         } else if let Some((at, superblock)) = find_appended(&input).map_err(of_image)? {
-            (appended.size, appended.present) = (at, Some(superblock));
+            appended.size = at;
+            appended.present = Some(superblock);
         }
         Ok(appended)
     }
@@ -132,7 +134,9 @@ impl Appended {
 
     /// Whether the tree behind the image has this superblock and these levels.
     fn is_same(&self, superblock: &[u8; BLOCK], levels: &mut impl Read) -> io::Result<bool> {
-        let (mut wanted, mut found, mut at) = (superblock.to_vec(), vec![0; STEP], self.size);
+        let mut wanted = superblock.to_vec();
+        let mut found = vec![0; STEP];
+        let mut at = self.size;
         while !wanted.is_empty() {
             let found = &mut found[..wanted.len()];
             self.image.read_exact_at(found, at)?;
@@ -161,7 +165,8 @@ impl Appended {
 
     /// Writes what follows the superblock.
     fn fill(&mut self, levels: &mut impl Read) -> io::Result<()> {
-        let (mut bytes, mut at) = (Vec::with_capacity(STEP), self.size + BLOCK as u64);
+        let mut bytes = Vec::with_capacity(STEP);
+        let mut at = self.size + BLOCK as u64;
         loop {
             bytes.clear();
             if levels.take(STEP as u64).read_to_end(&mut bytes)? == 0 {

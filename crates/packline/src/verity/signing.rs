@@ -18,7 +18,8 @@ const PEM_MOST: u64 = 1 << 20;
 /// # Errors
 /// [`Error::Source`] if one cannot be read, [`Error::Target`] with the name of the one that is unusable.
 pub fn read_signer(key: &Path, certificate: &Path) -> Result<Signer, Error> {
-    let (key_text, certificate_text) = (read_pem(key)?, read_pem(certificate)?);
+    let key_text = read_pem(key)?;
+    let certificate_text = read_pem(certificate)?;
     let signer = Signer::from_pem(&key_text, &certificate_text);
     signer.map_err(|cause| match cause {
         packline_verity::Error::Certificate { what, expected } => refused(certificate, &what, expected),

@@ -70,7 +70,8 @@ fn a_base_of_another_encoder_counts_for_nothing_if_that_is_asked_for() {
 fn a_limit_of_memory_does_not_change_what_is_appended_to() {
     let (top, tree) = place();
     let at = |name: &str| top.path().join(name);
-    let (mut random, before) = (Random::new(31), at("before"));
+    let mut random = Random::new(31);
+    let before = at("before");
     fs::create_dir(&before).unwrap();
     (0..300).for_each(|file| fs::write(before.join(file.to_string()), random.prose(20_000)).unwrap());
     let appended = |old: &str, memory| {
@@ -87,7 +88,8 @@ fn a_limit_of_memory_does_not_change_what_is_appended_to() {
         let counts = appended(old, None).unwrap().unwrap();
         assert!(counts.taken > 1000 && counts.exact == (old == "own"), "{old}: {counts:?}");
         let expected = fs::read(at("new")).unwrap();
-        let (mut memory, mut refused) = (1, 0);
+        let mut memory = 1;
+        let mut refused = 0;
         while let Err(error) = appended(old, Some(memory)) {
             let Error::Memory { needed, what, .. } = error else { unreachable!("{error}") };
             assert!(needed > memory, "{what}");

@@ -14,7 +14,8 @@ const CODECS: [&str; 3] = ["zstd", "lz4", "lzo"];
 /// An image with a block, a tail end, a small file, and a file that does not compress.
 fn packed(codec: &str, noise: usize) -> (TempDir, PathBuf) {
     let top = tempfile::tempdir().unwrap();
-    let (tree, image) = (top.path().join("tree"), top.path().join("a.sqfs"));
+    let tree = top.path().join("tree");
+    let image = top.path().join("a.sqfs");
     fs::create_dir(&tree).unwrap();
     let prose = Random::new(1).prose(300);
     fs::write(tree.join("large"), [prose.repeat(14), Random::new(2).prose(100)].concat()).unwrap();

@@ -13,7 +13,8 @@ const FILES: usize = 60;
 /// An image of files of which each is a few blocks and a tail end, or less.
 fn image() -> (tempfile::TempDir, Image, Vec<Vec<u8>>) {
     let top = tempfile::tempdir().unwrap();
-    let (tree, path) = (top.path().join("tree"), top.path().join("a.sqfs"));
+    let tree = top.path().join("tree");
+    let path = top.path().join("a.sqfs");
     fs::create_dir(&tree).unwrap();
     let mut random = Random::new(5);
     let contents: Vec<Vec<u8>> = (0..FILES).map(|number| random.prose(number * number * 20)).collect();
@@ -34,7 +35,8 @@ fn open(image: &Image, workers: usize) -> ImageSource {
 }
 
 fn content(source: &mut ImageSource) -> Vec<u8> {
-    let (mut content, mut buffer) = (Vec::new(), [0; 3000]);
+    let mut content = Vec::new();
+    let mut buffer = [0; 3000];
     loop {
         match source.read(&mut buffer).unwrap() {
             Extent::Data(count) => content.extend_from_slice(&buffer[..count]),

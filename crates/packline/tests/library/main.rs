@@ -49,12 +49,14 @@ fn is_as_packed(unpacked: &Path) {
 #[test]
 fn the_examples_do_what_they_say() {
     let (top, tree) = place();
-    let (image, tar) = (top.path().join("a.sqfs"), top.path().join("a.tar.zst"));
+    let image = top.path().join("a.sqfs");
+    let tar = top.path().join("a.tar.zst");
     let packed = pack_directory::pack(&tree, &image).unwrap();
     assert_eq!((packed.container, packed.content_bytes), (Container::SquashFs, (3 << 20) + 10));
     assert_eq!(packed.output_bytes, fs::metadata(&image).unwrap().len());
 
-    let (image_file, mut content) = (Image::open(&image).unwrap(), Vec::new());
+    let image_file = Image::open(&image).unwrap();
+    let mut content = Vec::new();
     image_file.read("release", &mut content).unwrap();
     assert_eq!(content, b"NAME=test\n");
     let conf = Selection::pattern("etc/conf").unwrap();
@@ -86,7 +88,8 @@ fn answered(image: &Image, request: &str) -> (String, Vec<u8>) {
 #[test]
 fn a_file_of_an_image_is_served_whole_and_in_ranges() {
     let top = tempfile::tempdir().unwrap();
-    let (tree, content) = (top.path().join("tree"), Random::new(1).prose(400_000));
+    let tree = top.path().join("tree");
+    let content = Random::new(1).prose(400_000);
     fs::create_dir(&tree).unwrap();
     fs::write(tree.join("file"), &content).unwrap();
     Packer::new(Source::directory(&tree)).write_to(top.path().join("a.sqfs")).unwrap();
@@ -116,7 +119,8 @@ fn a_file_of_an_image_is_served_whole_and_in_ranges() {
 fn images_and_lrz_files_are_packed_and_unpacked() {
     let (top, tree) = place();
     for name in ["a.sqfs", "a.lrz"] {
-        let (packed, unpacked) = (top.path().join(name), top.path().join(format!("{name}.d")));
+        let packed = top.path().join(name);
+        let unpacked = top.path().join(format!("{name}.d"));
         let packer = || Packer::new(Source::directory(&tree)).exclude("*.o").unwrap().resources(Resources::new(2));
         packer().write_to(&packed).unwrap();
         assert!(matches!(packer().write_to(&packed), Err(Error::Exists(_))));
@@ -158,7 +162,8 @@ fn what_a_container_cannot_hold_is_refused() {
 fn streams_are_compressed_and_decompressed_by_container() {
     let top = tempfile::tempdir().unwrap();
     let content: Vec<u8> = (0..2_000_000u32).flat_map(|number| (number / 7).to_le_bytes()).collect();
-    let (plain, options) = (top.path().join("plain"), StreamOptions::default());
+    let plain = top.path().join("plain");
+    let options = StreamOptions::default();
     fs::write(&plain, &content).unwrap();
     for container in [Container::Lrz, Container::Pln] {
         let packed = top.path().join(container.name());

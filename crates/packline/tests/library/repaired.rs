@@ -28,11 +28,13 @@ fn contents() -> Vec<Vec<u8>> {
 }
 
 fn compressed(place: &Path, content: &[u8]) -> Vec<u8> {
-    let (plain, packed) = (place.join("plain"), place.join("packed"));
+    let plain = place.join("plain");
+    let packed = place.join("packed");
     fs::write(&plain, content).unwrap();
     let options = WriteOptions { record_size: RecordSize::MIN, codings: pln_codings(&["slack+zstd"]).unwrap() };
     let mut request = CompressRequest::new(Input::File(plain), file(&packed), options);
-    (request.recovery, request.resources) = (Some(Redundancy::parse("10%").unwrap()), resources(place));
+    request.recovery = Some(Redundancy::parse("10%").unwrap());
+    request.resources = resources(place);
     pln_compress(request, &mut Unobserved).unwrap();
     fs::read(packed).unwrap()
 }
@@ -55,7 +57,8 @@ fn place() -> tempfile::TempDir {
 /// Damages every `step`th byte of each file, one at a time.
 fn damage_bytes(step: usize) {
     let place = place();
-    let (damaged, out) = (place.path().join("damaged"), place.path().join("out"));
+    let damaged = place.path().join("damaged");
+    let out = place.path().join("out");
     for (number, content) in contents().iter().enumerate() {
         let whole = compressed(place.path(), content);
         for at in (number % step..whole.len()).step_by(step) {

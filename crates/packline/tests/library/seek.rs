@@ -11,7 +11,9 @@ use packline_testkit::Random;
 
 /// Seeks and reads at random, to beyond the end and to before the start.
 fn same_as_plain(mut read: impl Read + Seek + Send + 'static, plain: &[u8], seed: u64) {
-    let (mut cursor, mut random, size) = (Cursor::new(plain), Random::new(seed), plain.len() as u64);
+    let mut cursor = Cursor::new(plain);
+    let mut random = Random::new(seed);
+    let size = plain.len() as u64;
     for step in 0..200 {
         // One in eight goes on where the last has ended.
         if random.below(8) > 0 {
@@ -21,12 +23,14 @@ fn same_as_plain(mut read: impl Read + Seek + Send + 'static, plain: &[u8], seed
                 1 => SeekFrom::Current(offset),
                 _ => SeekFrom::End(offset),
             };
-            let (found, expected) = (read.seek(to), cursor.seek(to));
+            let found = read.seek(to);
+            let expected = cursor.seek(to);
             assert_eq!(found.as_ref().ok(), expected.as_ref().ok(), "step {step}, {to:?}");
             assert!(found.err().is_none_or(|error| error.kind() == ErrorKind::InvalidInput), "{to:?}");
         }
         let length = if random.below(8) == 0 { random.below(size / 4 + 10) } else { random.below(300) };
-        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
+        let mut expected = Vec::new();
         read.by_ref().take(length).read_to_end(&mut found).unwrap();
         cursor.by_ref().take(length).read_to_end(&mut expected).unwrap();
         assert!(found == expected, "step {step}: {} bytes instead of {}", found.len(), expected.len());
@@ -57,7 +61,8 @@ fn contents() -> Vec<(&'static str, Vec<u8>)> {
 #[test]
 fn files_of_an_image_are_read_at_any_position() {
     let top = tempfile::tempdir().unwrap();
-    let (tree, packed) = (top.path().join("tree"), top.path().join("a.sqfs"));
+    let tree = top.path().join("tree");
+    let packed = top.path().join("a.sqfs");
     fs::create_dir(&tree).unwrap();
     let contents = contents();
     contents.iter().for_each(|(name, content)| fs::write(tree.join(name), content).unwrap());
@@ -82,7 +87,8 @@ fn files_of_an_image_are_read_at_any_position() {
 
 /// Compresses noise in records of the default size, and returns it.
 fn pln(path: &Path, length: usize, codec: Option<&str>) -> Vec<u8> {
-    let (mut options, content) = (StreamOptions::new(), Random::new(5).noise(length));
+    let mut options = StreamOptions::new();
+    let content = Random::new(5).noise(length);
     options.codec = codec.map(str::to_string);
     let source = Input::reader("noise", Cursor::new(content.clone()));
     compress(source, Container::Pln, &options, Output::file(path), &mut Unobserved).unwrap();
@@ -131,7 +137,8 @@ fn damage_is_an_error_where_it_is_and_nowhere_else() {
 #[test]
 fn damage_of_an_image_names_the_file_in_it() {
     let top = tempfile::tempdir().unwrap();
-    let (tree, packed) = (top.path().join("tree"), top.path().join("a.sqfs"));
+    let tree = top.path().join("tree");
+    let packed = top.path().join("a.sqfs");
     fs::create_dir(&tree).unwrap();
     fs::write(tree.join("file"), Random::new(9).prose(600_000)).unwrap();
     Packer::new(Source::directory(&tree)).codec("xz").write_to(&packed).unwrap();

@@ -83,7 +83,11 @@ impl<'a> RecordConsumer<'a> {
         bounds: Bounds,
         total: Option<u64>,
     ) -> RecordConsumer<'a> {
-        let (records, right, handed, findings, filled) = (0, 0, 0, 0, 0);
+        let records = 0;
+        let right = 0;
+        let handed = 0;
+        let findings = 0;
+        let filled = 0;
         RecordConsumer {
             goal,
             observer,
@@ -143,7 +147,8 @@ impl<'a> RecordConsumer<'a> {
         self.fill(at)?;
         let (Goal::Content(sink) | Goal::Salvage { sink, .. }) = &mut self.goal else { return Ok(()) };
         let within = |byte: u64| byte.saturating_sub(at).min(content.len() as u64) as usize;
-        let (start, end) = (within(self.bounds.start), within(self.bounds.end));
+        let start = within(self.bounds.start);
+        let end = within(self.bounds.end);
         let wanted = content.get(start..end).unwrap_or_default();
         let data = zeros.saturating_sub(start).min(wanted.len());
         put(&mut **sink, wanted, data).map_err(Error::Output)?;

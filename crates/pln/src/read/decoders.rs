@@ -41,7 +41,8 @@ impl Decoders {
     /// # Errors
     /// None, except for a bug.
     pub(super) fn memory(record_size: RecordSize) -> Result<usize, Error> {
-        let (mut small, mut large) = (0, 0);
+        let mut small = 0;
+        let mut large = 0;
         for codec in CodecId::ALL {
             let limit = limit(codec, record_size)?;
             if is_large(codec) { large = limit.max(large) } else { small += footprint(codec, record_size)? }

@@ -29,7 +29,8 @@ impl IndexedReader<'_, '_> {
     /// # Errors
     /// Damage that ends reading; errors of the map.
     pub(super) fn run(&mut self) -> Result<(), Error> {
-        let (bounds, log) = (self.consumer.bounds(), self.reader.record_size().log());
+        let bounds = self.consumer.bounds();
+        let log = self.reader.record_size().log();
         let end = bounds.end.min(self.reader.size());
         if bounds.start < end {
             for number in (bounds.start >> log) / GROUP..=((end - 1) >> log) / GROUP {

@@ -123,7 +123,8 @@ pub fn salvage(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Salvaged, Error> {
-    let (bounds, goal) = (Bounds::new(Span::ALL), Goal::Salvage { sink, found });
+    let bounds = Bounds::new(Span::ALL);
+    let goal = Goal::Salvage { sink, found };
     let read = match source {
         Source::Stream(stream) => read_stream(stream, goal, bounds, resources, observer)?,
         Source::At(input) => match Reader::open(Arc::clone(&input)) {
@@ -212,7 +213,8 @@ fn read_stream<'a>(
     let mut map = resources.map(DecodeTask { record_size: size, pool: pool.clone() }, plan)?;
     let mut consumer = RecordConsumer::new(goal, observer, size, bounds, None);
     let mut streaming = StreamingReader::new(parts, &mut map, &mut consumer, (pool, size), resources.cancel.clone());
-    let (read, physical) = (streaming.run(), streaming.parts.at);
+    let read = streaming.run();
+    let physical = streaming.parts.at;
     // A fault of a record in flight precedes the fault just read.
     let read = match read {
         Ok(read) => map.drain(&mut consumer).map(|()| read).map_err(of_fault),

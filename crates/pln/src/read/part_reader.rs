@@ -53,7 +53,8 @@ impl<'a> PartReader<'a> {
     /// # Errors
     /// As [`PartReader::read`].
     pub(super) fn piece(&mut self, part: Part) -> Result<[u8; PIECE_BYTES], Error> {
-        let (mut bytes, offset) = ([0; PIECE_BYTES], self.at);
+        let mut bytes = [0; PIECE_BYTES];
+        let offset = self.at;
         self.read(&mut bytes, part, offset)?;
         Ok(bytes)
     }

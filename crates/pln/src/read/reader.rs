@@ -40,9 +40,12 @@ impl Reader {
         let mut stream = InputStream::new(&*input, 0);
         let head = Head::parse(&super::part_reader::PartReader::new(&mut stream, 0).head()?)?;
         let length = input.size();
-        let (at, mut bytes) = (length.saturating_sub(TRAILER_BYTES as u64), [0; TRAILER_BYTES]);
+        let at = length.saturating_sub(TRAILER_BYTES as u64);
+        let mut bytes = [0; TRAILER_BYTES];
         if at < (HEAD_BYTES + PIECE_BYTES) as u64 {
-            let (part, offset, missing) = (Part::Trailer, at.max(HEAD_BYTES as u64), 1);
+            let part = Part::Trailer;
+            let offset = at.max(HEAD_BYTES as u64);
+            let missing = 1;
             return Err(Error::Cut { length, part, offset, missing, records: 0, bytes: 0 });
         }
         input.read_at(at, &mut bytes).map_err(Error::Input)?;
@@ -55,7 +58,8 @@ impl Reader {
     }
 
     fn read_index(&self) -> Result<Index, Error> {
-        let (offset, part) = (self.trailer.index, Part::Index);
+        let offset = self.trailer.index;
+        let part = Part::Index;
         let (piece, bytes) = self.entries((Kind::Index, self.trailer.records), self.shape.groups(), part, offset)?;
         Index::parse(&piece, &bytes, self.shape, offset)
     }
@@ -92,7 +96,8 @@ impl Reader {
     /// # Errors
     /// [`Error::Corrupt`] if it is malformed, [`Error::Input`].
     pub(super) fn table(&self, group: &Group) -> Result<Table, Error> {
-        let (part, offset) = (Part::Table(group.number), group.table);
+        let part = Part::Table(group.number);
+        let offset = group.table;
         let (piece, bytes) = self.entries((Kind::Table, group.number), group.count, part, offset)?;
         let table = Table::parse(&piece, &bytes, self.shape, group.number, offset)?;
         if let Some(place) = self.index.places.get(group.number as usize) {
@@ -146,7 +151,8 @@ impl Reader {
         for number in 0..self.shape.groups() {
             let group = self.group(number)?;
             for (record, entry) in (group.first..).zip(self.table(&group)?.entries) {
-                let (codec, slack) = (entry.stored.codec, entry.stored.slack);
+                let codec = entry.stored.codec;
+                let slack = entry.stored.slack;
                 let none = RecordKind { codec, slack, records: 0, logical: 0, stored: 0 };
                 let kind = kinds.entry((codec as u8, slack)).or_insert(none);
                 kind.records += 1;

@@ -38,7 +38,8 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         (pool, record_size): (RecordPool, RecordSize),
         cancel: CancelToken,
     ) -> StreamingReader<'a, 's, 't> {
-        let (places, tree) = (Vec::new(), Blake3Tree::default());
+        let places = Vec::new();
+        let tree = Blake3Tree::default();
         StreamingReader {
             parts,
             map,
@@ -79,7 +80,8 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
             if start >= bounds.end && !self.short {
                 return Ok((None, false));
             }
-            let (offset, settled) = (self.parts.at, self.settled());
+            let offset = self.parts.at;
+            let settled = self.settled();
             let bytes = self.parts.piece(self.part(settled.unwrap_or(Kind::Record)))?;
             match settled.unwrap_or_else(|| self.likely(&bytes)) {
                 Kind::Record => self.record(&bytes, offset)?,
@@ -148,7 +150,8 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
     }
 
     fn table(&mut self, bytes: &[u8; PIECE_BYTES], offset: u64) -> Result<(), Error> {
-        let (group, part) = (self.group(), self.part(Kind::Table));
+        let group = self.group();
+        let part = self.part(Kind::Table);
         let piece = Piece::parse(bytes, (Kind::Table, group), part, offset)?;
         let bytes = self.entries(&piece, self.in_group(), part, offset)?;
         // It is compared with the results of the records before it.
@@ -178,7 +181,8 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         self.map.drain(self.consumer).map_err(of_fault)?;
         let index = Index::parse(&piece, &bytes, self.shape(), offset).and_then(|index| self.check(&index, offset));
         index.or_else(|error| self.consumer.damage(error))?;
-        let (at, mut bytes) = (self.parts.at, [0; TRAILER_BYTES]);
+        let at = self.parts.at;
+        let mut bytes = [0; TRAILER_BYTES];
         self.parts.read(&mut bytes, Part::Trailer, at)?;
         let root = self.trailer(&Trailer::parse(&bytes, self.record_size, at)?, at)?;
         self.parts.end()?;
@@ -201,7 +205,8 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
     /// Checks that the trailer agrees with the file; returns the root, if known.
     fn trailer(&mut self, trailer: &Trailer, offset: u64) -> Result<Option<Root>, Error> {
         if trailer.logical != self.parts.bytes {
-            let (what, expected) = (format!("{} bytes of content", trailer.logical), self.parts.bytes.to_string());
+            let what = format!("{} bytes of content", trailer.logical);
+            let expected = self.parts.bytes.to_string();
             return Err(Error::corrupt(Part::Trailer, offset, what, expected));
         }
         // The root of a single record that was not decoded, or is damaged, is unknown.
@@ -224,7 +229,8 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         self.parts.bytes = number << self.record_size.log();
         while self.parts.at < end && self.parts.records < number + count {
             self.check_cancelled()?;
-            let (offset, part) = (self.parts.at, Part::Record(self.parts.records));
+            let offset = self.parts.at;
+            let part = Part::Record(self.parts.records);
             let bytes = self.parts.piece(part)?;
             self.record(&bytes, offset)?;
         }

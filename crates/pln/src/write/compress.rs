@@ -87,7 +87,8 @@ impl CompressTask {
     fn shortest(&self, encoders: &mut Encoders, content: &[u8]) -> Result<Best, Error> {
         let plain = Stored { codec: CodecId::None, slack: false, size: content.len() as u32 };
         let mut best = Best { stored: plain, buffer: None };
-        let (mut spare, mut digests) = (None, Digests { lookup: &self.lookup, last: None });
+        let mut spare = None;
+        let mut digests = Digests { lookup: &self.lookup, last: None };
         for ((coding, codec), encoder) in self.codings.iter().zip(&mut encoders.0) {
             let view = coding.view(content);
             let slack = view.len() < content.len();
@@ -102,7 +103,8 @@ impl CompressTask {
                 Some(buffer) => buffer,
                 None => self.pool.take()?,
             };
-            let (encoder, digest) = (self.encoder(coding, encoder)?, digests.of(view));
+            let encoder = self.encoder(coding, encoder)?;
+            let digest = digests.of(view);
             let size = try_compress(encoder, view, digest.as_ref(), buffer.content_mut(content.len()))?;
             match size.filter(|&size| size < best.stored.size) {
                 Some(size) => {

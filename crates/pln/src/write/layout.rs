@@ -37,7 +37,9 @@ impl<'a> Layout<'a> {
     ) -> Result<Layout<'a>, Error> {
         let written =
             Written { logical: 0, physical: 0, records: 0, stored_records: 0, blake3: Root::default(), workers: 0 };
-        let (table, index, tree) = (Table::default(), Index::default(), Blake3Tree::default());
+        let table = Table::default();
+        let index = Index::default();
+        let tree = Blake3Tree::default();
         let mut layout = Layout { sink, observer, total, table, index, tree, alone: None, written };
         layout.write(&Head { record_size }.encode())?;
         Ok(layout)
@@ -72,7 +74,8 @@ impl<'a> Layout<'a> {
     /// Ends a group, if there is one.
     fn table(&mut self) -> Result<(), Error> {
         let Some(node) = self.table.tree().node() else { return Ok(()) };
-        let (group, table) = (self.index.places.len() as u64, self.written.physical);
+        let group = self.index.places.len() as u64;
+        let table = self.written.physical;
         self.index.places.push(Place { table, node });
         let bytes = self.table.encode(group);
         self.table.entries.clear();

@@ -109,7 +109,8 @@ struct Feeding<'a> {
 impl Feeding<'_> {
     /// Submits all records of random access input, which workers read.
     fn input(&mut self, input: &Arc<dyn Input>) -> Result<(), Error> {
-        let (length, size) = (input.size(), self.record_size.bytes());
+        let length = input.size();
+        let size = self.record_size.bytes();
         for number in 0..length.div_ceil(size as u64) {
             let left = length - (number << self.record_size.log());
             self.feed(|_| Ok(Some((left.min(size as u64) as usize, Content::There(Arc::clone(input))))))?;

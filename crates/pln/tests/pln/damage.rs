@@ -14,7 +14,9 @@ const TRAILER: usize = 72;
 /// The parts of a file, each with where it begins. By the document alone.
 fn parts(file: &[u8]) -> Vec<(usize, Part)> {
     let mut parts = vec![(0, Part::Head)];
-    let (mut at, mut record, mut group) = (HEAD, 0, 0);
+    let mut at = HEAD;
+    let mut record = 0;
+    let mut group = 0;
     while at < file.len() - TRAILER {
         let size = u32::from_le_bytes(file[at + 8..at + 12].try_into().unwrap()) as usize;
         let part = match file[at] {
@@ -79,7 +81,8 @@ fn every_bit_of_a_small_file() {
 fn bits_of_a_larger_file() {
     let content = mixed(4096 * 1030, 2);
     let file = file(&content, &["zstd:level=1"], 4096);
-    let (parts, mut random) = (parts(&file), Random::new(3));
+    let parts = parts(&file);
+    let mut random = Random::new(3);
     for _ in 0..25 {
         let byte = random.below(file.len() as u64) as usize;
         let mut flipped = file.clone();

@@ -18,11 +18,13 @@ fn message(specimen: &Specimen, error: &Error) -> String {
 }
 
 fn check(specimen: &Specimen) {
-    let (name, bytes) = (specimen.name, specimen.bytes());
+    let name = specimen.name;
+    let bytes = specimen.bytes();
     let content = hostile_pln::content();
     let least = resources(1).memory_limit(24 << 20);
     for resources in [resources(0), resources(2), least] {
-        let (read, piped) = (read(&bytes, &resources), read_piped(&bytes, &resources));
+        let read = read(&bytes, &resources);
+        let piped = read_piped(&bytes, &resources);
         assert!(content.starts_with(&read.0) && content.starts_with(&piped.0), "{name}");
         if specimen.is_sound() {
             assert_eq!(read.1.unwrap_or_else(|error| panic!("{name}: {error}")).bytes, read.0.len() as u64);

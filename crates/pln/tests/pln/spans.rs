@@ -57,7 +57,8 @@ fn what_is_not_there_is_refused() {
 fn damage_elsewhere_does_not_matter() {
     let content = mixed(100_000, 4);
     let mut file = file(&content, &["lz4"], 4096);
-    let (first, last) = (span(0, 5000), span(90_000, 10_000));
+    let first = span(0, 5000);
+    let last = span(90_000, 10_000);
     let middle = file.len() / 2;
     file[middle] ^= 1;
     for piped in [false, true] {

@@ -57,7 +57,8 @@ pub fn resource_sets() -> Vec<Resources> {
 
 /// Text, noise, zeros and runs: records of many kinds.
 pub fn mixed(length: usize, seed: u64) -> Vec<u8> {
-    let (mut random, mut bytes) = (Random::new(seed), Vec::new());
+    let mut random = Random::new(seed);
+    let mut bytes = Vec::new();
     while bytes.len() < length {
         let size = 1 + random.below(12_000) as usize;
         match random.below(4) {
@@ -72,7 +73,8 @@ pub fn mixed(length: usize, seed: u64) -> Vec<u8> {
 }
 
 pub fn written_by(bytes: &[u8], options: &WriteOptions, resources: &Resources) -> (Vec<u8>, Written) {
-    let (mut out, input) = (Vec::new(), Arc::new(bytes.to_vec()));
+    let mut out = Vec::new();
+    let input = Arc::new(bytes.to_vec());
     let written = compress(Source::At(input), &mut out, options, resources, &mut Unobserved).unwrap();
     assert_eq!((written.logical, written.physical), (bytes.len() as u64, out.len() as u64));
     (out, written)
@@ -87,7 +89,8 @@ pub fn file(bytes: &[u8], codings: &[&str], record_size: u64) -> Vec<u8> {
 pub type Outcome = (Vec<u8>, Result<Unpacked, Error>);
 
 pub fn read_span(file: &[u8], span: Span, resources: &Resources) -> Outcome {
-    let (mut out, input) = (Vec::new(), Arc::new(file.to_vec()));
+    let mut out = Vec::new();
+    let input = Arc::new(file.to_vec());
     let read = decompress(Source::At(input as Arc<dyn Input>), span, &mut out, resources, &mut Unobserved);
     (out, read)
 }
@@ -108,7 +111,8 @@ pub fn read_piped(file: &[u8], resources: &Resources) -> Outcome {
 
 /// The faults of a file: found by its index, and in a pipe.
 pub fn verified(file: &[u8], piped: bool) -> (Vec<Error>, Verified) {
-    let (mut found, mut stream) = (Vec::new(), file);
+    let mut found = Vec::new();
+    let mut stream = file;
     let input: Arc<dyn Input> = Arc::new(file.to_vec());
     let source = if piped { Source::Stream(&mut stream) } else { Source::At(input) };
     let verified = verify(source, &mut |error| found.push(copy(error)), &resources(2), &mut Unobserved).unwrap();

@@ -49,13 +49,15 @@ fn every_codec_on_every_machine() {
 fn a_cache_changes_no_byte() {
     let content = mixed(150_000, 4);
     for codings in CODINGS.map(|coding| vec![coding]).into_iter().chain([vec!["slack+lz4", "slack+zstd", "gzip"]]) {
-        let (options, directory) = (options(&codings, 16 << 10), tempfile::tempdir().unwrap());
+        let options = options(&codings, 16 << 10);
+        let directory = tempfile::tempdir().unwrap();
         let expected = written_by(&content, &options, &resources(0)).0;
         let mut all = None;
         for resources in resource_sets() {
             let cache = Arc::new(BlockCache::open(directory.path(), 1 << 30, 0).unwrap());
             let lookup = Lookup { known: Vec::new(), cache: Some(cache.clone()) };
-            let (mut out, source) = (Vec::new(), Source::At(Arc::new(content.clone())));
+            let mut out = Vec::new();
+            let source = Source::At(Arc::new(content.clone()));
             compress_with(&lookup, source, &mut out, &options, &resources, &mut Unobserved).unwrap();
             assert!(out == expected, "{codings:?}: {resources:?}");
             let counts = cache.finish();

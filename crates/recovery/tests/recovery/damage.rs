@@ -29,7 +29,8 @@ struct Outcomes {
 
 impl Suite {
     fn new(length: usize, redundancy: &str, seed: u64) -> Suite {
-        let (original, resources) = (content(length, seed), Resources::new(2));
+        let original = content(length, seed);
+        let resources = Resources::new(2);
         let shape = Shape::new(length as u64, Redundancy::parse(redundancy).unwrap()).unwrap();
         let sidecar = protected(&original, redundancy, Place::Sidecar, &resources);
         let behind = protected(&original, redundancy, Place::Behind, &resources);
@@ -42,7 +43,8 @@ impl Suite {
             self.damage(&mut damaged);
             self.check(&Case { file: &damaged, sidecar: None }, outcomes);
         } else {
-            let (mut file, mut sidecar) = (self.original.clone(), self.sidecar.clone());
+            let mut file = self.original.clone();
+            let mut sidecar = self.sidecar.clone();
             if self.random.below(8) != 0 {
                 self.damage(&mut file);
             }

@@ -106,7 +106,8 @@ fn many_heads_for_the_same_bytes_are_not_all_believed() {
 /// Every window has the checksum of every shard, and none its hash.
 #[test]
 fn checksums_that_are_right_everywhere_cost_a_bounded_time() {
-    let (shards, piece) = (8000, 6016);
+    let shards = 8000;
+    let piece = 6016;
     let head = Head { length: shards * 1024, ..HEAD };
     let sidecar = head.table(piece, (24 * shards).div_ceil(piece as u64));
     let refused = outcome(&vec![0; 8 << 20], &sidecar);

@@ -13,7 +13,8 @@ pub fn input(bytes: &[u8]) -> Arc<dyn Input> {
 
 /// Noise, text, zeros and repeats.
 pub fn content(length: usize, seed: u64) -> Vec<u8> {
-    let (mut random, mut bytes) = (Random::new(seed), Vec::new());
+    let mut random = Random::new(seed);
+    let mut bytes = Vec::new();
     while bytes.len() < length {
         let part = 1 + random.below(1 + length as u64 / 3) as usize;
         match random.below(4) {
@@ -55,7 +56,8 @@ impl Case<'_> {
 
     /// The protected bytes, proven.
     pub fn repaired(&self, resources: &Resources) -> Result<Vec<u8>, Error> {
-        let (set, file) = (self.set(resources)?, input(self.file));
+        let set = self.set(resources)?;
+        let file = input(self.file);
         let examined = examine(&file, &set, resources, &mut Unobserved)?;
         let mut sink = Vec::new();
         repair(&file, &set, &examined, &mut sink, resources, &mut Unobserved)?;
@@ -66,7 +68,8 @@ impl Case<'_> {
 
 /// Whether a repair must succeed, by comparison with the undamaged bytes: whether as many shards and packets are still somewhere.
 pub fn is_within_budget(original: &[u8], packets: &[u8], shape: &Shape, damaged: &Case<'_>) -> bool {
-    let (size, place) = (shape.shard_bytes() as usize, damaged.sidecar.unwrap_or(damaged.file));
+    let size = shape.shard_bytes() as usize;
+    let place = damaged.sidecar.unwrap_or(damaged.file);
     let found = |packet: &[u8]| memmem::find(place, packet);
     // A recovery shard may be what a shard was.
     let first = split(packets).into_iter().filter_map(found).min().filter(|_| damaged.sidecar.is_none());
@@ -98,7 +101,8 @@ fn is_elsewhere(original: &[u8], damaged: &[u8], shard: &[u8]) -> bool {
     let here = |at: usize| damaged.get(at..at + shard.len()) == original.get(at..at + shard.len());
     memmem::find_iter(damaged, shard).any(|at| {
         let below = at / shard.len() * shard.len();
-        let (first, second) = (here(below), here(below + shard.len()));
+        let first = here(below);
+        let second = here(below + shard.len());
         at == below || !first || !second
     })
 }

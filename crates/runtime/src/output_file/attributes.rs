@@ -50,7 +50,8 @@ impl FileAttributes {
     /// What an output keeps of a file that it replaces; `None` if it is not a regular file. The file need not be readable.
     pub(super) fn of_replaced(path: &Path) -> Option<FileAttributes> {
         let about = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
-        let (mut xattrs, mut unread) = (Vec::new(), Vec::new());
+        let mut xattrs = Vec::new();
+        let mut unread = Vec::new();
         for name in names(path) {
             match read(|buffer| rustix::fs::lgetxattr(path, &name, buffer)) {
                 Ok(Some(value)) => xattrs.push((name, value)),

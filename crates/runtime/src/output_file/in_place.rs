@@ -34,7 +34,8 @@ impl InPlace {
             return None;
         }
         list.restoring(path, file.try_clone().ok()?, 0..length);
-        let (path, display_path) = (path.to_path_buf(), display_path.to_path_buf());
+        let path = path.to_path_buf();
+        let display_path = display_path.to_path_buf();
         let opened = InPlace { file, path, display_path, list: list.clone(), finished: false };
         // An error undoes it.
         opened.file.set_len(0).ok().map(|()| opened)

@@ -54,7 +54,8 @@ pub(super) fn copied(file: &File, scratch: &Path) -> io::Result<File> {
 
 /// Gives `to` the content of `from`, on the medium.
 pub(super) fn copy_over(from: &File, to: &File) -> io::Result<()> {
-    let (mut source, mut target) = (from, to);
+    let mut source = from;
+    let mut target = to;
     source.seek(SeekFrom::Start(0))?;
     target.seek(SeekFrom::Start(0))?;
     let size = io::copy(&mut source, &mut target)?;

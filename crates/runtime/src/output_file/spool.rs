@@ -41,7 +41,8 @@ impl Spool {
         let refused = |action, cause| Error::output(display_path, action, cause);
         let of_file = |cause| refused("cannot read back", ScratchError::wrap(&self.directory, cause));
         let size = self.file.metadata().map_err(of_file)?.len();
-        let (mut at, mut bytes) = (0, vec![0; STEP]);
+        let mut at = 0;
+        let mut bytes = vec![0; STEP];
         while at < size {
             let step = &mut bytes[..(size - at).min(STEP as u64) as usize];
             self.file.read_exact_at(step, at).map_err(of_file)?;

@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn what_a_killed_run_left_is_cleared_away_and_what_another_has_is_not() {
-        let (top, list) = (tempfile::tempdir().unwrap(), Temporaries::default());
+        let top = tempfile::tempdir().unwrap();
+        let list = Temporaries::default();
         let place = top.path().join("out");
         let (first, name) = made(&place, &list);
         let (second, other) = made(&place, &list);
@@ -105,7 +106,8 @@ mod tests {
 
     #[test]
     fn only_files_are_cleared_away() {
-        let (top, list) = (tempfile::tempdir().unwrap(), Temporaries::default());
+        let top = tempfile::tempdir().unwrap();
+        let list = Temporaries::default();
         let place = top.path().join("out");
         let name = made(&place, &list).1;
         fs::remove_file(&name).unwrap();

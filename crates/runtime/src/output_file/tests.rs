@@ -106,7 +106,8 @@ fn without_unnamed_files_a_hidden_name_serves() {
 #[test]
 fn a_link_is_followed() {
     let top = tempfile::tempdir().unwrap();
-    let (real, link) = (top.path().join("real"), top.path().join("link"));
+    let real = top.path().join("real");
+    let link = top.path().join("link");
     fs::write(&real, "old").unwrap();
     symlink("real", &link).unwrap();
     assert!(open(&link, false).is_err());
@@ -343,7 +344,8 @@ fn what_was_replaced_is_there_again_unless_the_new_file_is_kept() {
 #[test]
 fn what_was_replaced_is_there_again_when_the_process_has_to_stop() {
     let top = tempfile::tempdir().unwrap();
-    let (path, list) = (top.path().join("image"), Temporaries::default());
+    let path = top.path().join("image");
+    let list = Temporaries::default();
     fs::write(&path, "old").unwrap();
     let output = OutputFile::open(&path, true, &list).unwrap();
     write(&output, 0, b"new");

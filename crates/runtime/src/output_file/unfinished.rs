@@ -300,7 +300,8 @@ fn create(name: &Path, mode: u32) -> io::Result<File> {
 /// An unnamed file, where the file system supports them and `/proc` is mounted to give it a name later.
 fn linkable(directory: &Path, mode: u32) -> Option<File> {
     let file = open_unnamed(directory, OFlags::empty(), mode).ok()?;
-    let (seen, own) = (fs::metadata(link_source(&file)).ok()?, file.metadata().ok()?);
+    let seen = fs::metadata(link_source(&file)).ok()?;
+    let own = file.metadata().ok()?;
     ((seen.dev(), seen.ino()) == (own.dev(), own.ino())).then_some(file)
 }
 

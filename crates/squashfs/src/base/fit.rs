@@ -38,7 +38,8 @@ fn check_xz(base: &XzParams, new: &XzParams, block_size: BlockSize) -> Result<()
     let size = |params: &XzParams| {
         params.dict_size(block_size.bytes()).map_err(|error| BaseError::fit(error.to_string(), "a dictionary"))
     };
-    let (old, most) = (size(base)?, size(new)?);
+    let old = size(base)?;
+    let most = size(new)?;
     if old > most {
         let what = format!("has a dictionary of {old} bytes");
         return Err(BaseError::fit(what, format!("{most} at most, as the new image")));

@@ -39,7 +39,8 @@ impl Index {
 
     /// Adds a block, unless there is one with the same content, or no memory for one more.
     pub(super) fn add(&mut self, entry: Entry) {
-        let (bits, number) = (entry.content.bits(), self.entries.len() as u32);
+        let bits = entry.content.bits();
+        let number = self.entries.len() as u32;
         if self.find(&entry.content).is_none() && self.entries.len() < self.entries.capacity() {
             self.entries.push(entry);
             self.by_content.insert_unique(bits, number, |number| self.entries[*number as usize].content.bits());

@@ -140,8 +140,11 @@ impl Base {
     fn new(image: &Image, options: &Options, blocks: usize, (all_tried, exact): (bool, bool)) -> Base {
         let index = Mutex::new(Index::with_capacity(blocks));
         let zero = AtomicU64::default;
-        let (taken, taken_bytes, changed) = (zero(), zero(), zero());
-        let (image, codec) = (image.clone(), options.codec.clone());
+        let taken = zero();
+        let taken_bytes = zero();
+        let changed = zero();
+        let image = image.clone();
+        let codec = options.codec.clone();
         Base { image, codec, index, all_tried, exact, damaged: 0, taken, taken_bytes, changed }
     }
 

@@ -77,7 +77,8 @@ impl Places {
         let mut before = image.data_start();
         let end = image.superblock().inode_table;
         self.list.retain(|place| {
-            let (start, place_end) = (place.offset, place.offset + u64::from(place.stored));
+            let start = place.offset;
+            let place_end = place.offset + u64::from(place.stored);
             let keep = start >= before && place_end <= end;
             before = if keep { place_end } else { before };
             keep
@@ -90,7 +91,8 @@ impl Places {
     }
 
     fn shortage(&self) -> BaseError {
-        let (blocks, allowed) = (self.met, self.most.unwrap_or(u64::from(u32::MAX) * PLACE_MEMORY));
+        let blocks = self.met;
+        let allowed = self.most.unwrap_or(u64::from(u32::MAX) * PLACE_MEMORY);
         BaseError::Memory { blocks, allowed, needed: blocks.saturating_mul(PLACE_MEMORY) }
     }
 }

@@ -31,7 +31,9 @@ pub(super) fn scan(image: &Image, options: &Options, places: &Places, engine: &C
     let mut map = OrderedMap::new(task, engine.clone()).map_err(WorkFault::workers)?;
     let mut scanned = Scanned { entries: Vec::with_capacity(places.list().len()), ..Scanned::default() };
     let pool = Buffers::new(SEGMENT.max(options.block_size.bytes()), engine.budget);
-    let (mut at, end, mut rest) = (image.data_start(), image.superblock().inode_table, places.list());
+    let mut at = image.data_start();
+    let end = image.superblock().inode_table;
+    let mut rest = places.list();
     let mut checksum = crc32fast::Hasher::new();
     while at < end {
         let (count, cut) = segment(rest, (at + pool.buffer_size() as u64).min(end));

@@ -78,7 +78,8 @@ fn contents(bytes: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 fn content(image: &Image, decoder: &mut BlockDecoder, file: &FileData) -> Vec<u8> {
-    let (mut content, mut decoded) = (Vec::new(), Vec::new());
+    let mut content = Vec::new();
+    let mut decoded = Vec::new();
     for block in image.blocks(file).map(Result::unwrap) {
         match block.place {
             Some(place) => decoder.data(place, block.length, &mut decoded).unwrap(),
@@ -97,7 +98,8 @@ fn content(image: &Image, decoder: &mut BlockDecoder, file: &FileData) -> Vec<u8
 #[test]
 fn the_bytes_are_those_of_a_clean_build() {
     for codec in CODECS {
-        let (mut random, options) = (Random::new(1), options(codec));
+        let mut random = Random::new(1);
+        let options = options(codec);
         let old = tree(&mut random);
         let new = changed(&mut random, &old);
         let old_image = image_with(old.clone(), &options, Lookup::default(), 0);
@@ -120,7 +122,8 @@ fn the_bytes_are_those_of_a_clean_build() {
 fn any_bit_of_a_base_may_be_wrong() {
     let mut random = Random::new(2);
     let tree = tree(&mut random);
-    let (mut refused, mut used) = (0, 0);
+    let mut refused = 0;
+    let mut used = 0;
     for codec in CODECS {
         let options = options(codec);
         let clean = image_with(tree.clone(), &options, Lookup::default(), 0);
@@ -167,7 +170,8 @@ impl Input for Changing {
 #[test]
 fn a_base_may_change_at_any_time() {
     let mut random = Random::new(3);
-    let (tree, options) = (tree(&mut random), options("zstd"));
+    let tree = tree(&mut random);
+    let options = options("zstd");
     let clean = image_with(tree.clone(), &options, Lookup::default(), 0);
     let expected = contents(&clean);
     let other = image_with(changed(&mut random, &tree), &options, Lookup::default(), 0);
@@ -197,7 +201,8 @@ fn a_base_may_change_at_any_time() {
 fn blocks_of_another_encoder_are_taken_on_request() {
     let tree = tree(&mut Random::new(4));
     for (old, new) in [("gzip:level=1", "gzip"), ("zstd:level=19", "zstd"), ("xz", "xz:x86"), ("lz4", "lz4:hc")] {
-        let (old, new) = (options(old), options(new));
+        let old = options(old);
+        let new = options(new);
         let foreign = image_with(tree.clone(), &old, Lookup::default(), 0);
         let refused = base(foreign.clone(), &new, false).unwrap_err();
         assert!(matches!(&refused, BaseError::Foreign { .. }), "{refused}");
@@ -213,7 +218,8 @@ fn blocks_of_another_encoder_are_taken_on_request() {
 
 #[test]
 fn a_base_of_which_nothing_fits_changes_nothing() {
-    let (mut random, options) = (Random::new(5), options("gzip"));
+    let mut random = Random::new(5);
+    let options = options("gzip");
     let other = image_with([file("other", &random.prose(3 * BLOCK))], &options, Lookup::default(), 0);
     let tree = tree(&mut random);
     let stranger = Options { pad: 1, ..options.clone() };

@@ -81,7 +81,10 @@ impl Run {
 
     fn begin(&mut self, first: NodeId, block: usize, number: u32) {
         self.entries.clear();
-        (self.first, self.block, self.base, self.count) = (Some(first), block, number, 0);
+        self.first = Some(first);
+        self.block = block;
+        self.base = number;
+        self.count = 0;
     }
 
     fn push(&mut self, offset: u16, number: u32, kind: Type, name: &[u8]) {
@@ -231,9 +234,11 @@ mod tests {
     fn list(names: impl Iterator<Item = String>, step: u64, before: usize) -> Made {
         let tree = tree(names);
         let numbering = Numbering::new(&tree, &|_| false).unwrap();
-        let (mut compressor, mut sink) = (Storing::default(), Vec::new());
+        let mut compressor = Storing::default();
+        let mut sink = Vec::new();
         let mut out = Metadata::new(&mut compressor, &mut sink);
-        let (table, inodes) = (out.open(Place::Held(Vec::new()), false), out.open(Place::Sink(0), false));
+        let table = out.open(Place::Held(Vec::new()), false);
+        let inodes = out.open(Place::Sink(0), false);
         let places: InodePlaces = (0..u64::from(numbering.count())).map(|n| n * step).collect();
         out.put(inodes, &vec![0; places.len() * step as usize]).unwrap();
         out.put(table, &vec![0; before]).unwrap();
@@ -259,7 +264,8 @@ mod tests {
     #[test]
     fn a_run_ends_at_256_entries_and_where_the_inode_block_does() {
         let runs = |made: &Made| {
-            let (mut at, mut runs) = (0, Vec::new());
+            let mut at = 0;
+            let mut runs = Vec::new();
             while at < made.table.len() {
                 let word = |n: usize| u32::from_le_bytes(made.table[at + n..at + n + 4].try_into().unwrap());
                 runs.push((word(0) + 1, word(4), word(8)));

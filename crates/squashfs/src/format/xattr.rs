@@ -125,7 +125,8 @@ impl XattrTable {
         key: usize,
         (value, written): (usize, &mut Position),
     ) -> Result<(), Error> {
-        let (key, value) = (self.keys.get(key), self.values.get(value));
+        let key = self.keys.get(key);
+        let value = self.values.get(value);
         let elsewhere = *written != UNWRITTEN && value.len() > REFERENCE_BYTES;
         let mut start = Vec::with_capacity(key.len() + 16);
         start.put_u16(u16::from(key[0]) | if elsewhere { OUT_OF_LINE } else { 0 });
@@ -186,7 +187,8 @@ fn check_size(xattrs: &[Xattr], entry: &[u8]) -> Result<(), Error> {
 }
 
 fn unsupported(name: &[u8], entry: &[u8]) -> Error {
-    let (name, entry) = (name.escaped(), entry.escaped());
+    let name = name.escaped();
+    let entry = entry.escaped();
     Error::Limit {
         what: format!("{entry}: extended attribute \"{name}\""),
         expected: "a name that starts with user., trusted. or security. and goes on for 1 to 65535 bytes".into(),

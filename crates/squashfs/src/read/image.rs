@@ -297,7 +297,8 @@ impl Image {
             return Err(ReadError::corrupt(80, format!("fragment block {index}"), format!("one of {count}")));
         };
         let mut entry = table.at(&self.inner.store, u64::from(index))?;
-        let (offset, word) = (entry.read_u64()?, entry.read_u32()?);
+        let offset = entry.read_u64()?;
+        let word = entry.read_u32()?;
         BlockPlace::of_word(self, offset, word, "a fragment block")
     }
 

@@ -156,7 +156,8 @@ impl From<Inode> for volume::Inode {
             Node::Fifo => volume::Node::Fifo,
             Node::Socket => volume::Node::Socket,
         };
-        let (number, xattr) = (number.into(), xattr.map(u64::from));
+        let number = number.into();
+        let xattr = xattr.map(u64::from);
         volume::Inode { at, meta, nanoseconds: 0, number, links, xattr, extended, node }
     }
 }

@@ -206,7 +206,8 @@ impl Cursor {
         if place.block != self.block || self.held.as_ref().is_some_and(|held| offset >= held.bytes.len()) {
             self.held = None;
         }
-        (self.block, self.offset) = (place.block, offset);
+        self.block = place.block;
+        self.offset = offset;
     }
 
     /// Position of the next byte.
@@ -221,7 +222,8 @@ impl Cursor {
     pub(crate) fn release(&mut self) {
         let place = self.place();
         self.held = None;
-        (self.block, self.offset) = (place.block, usize::from(place.offset));
+        self.block = place.block;
+        self.offset = usize::from(place.offset);
     }
 
     /// Most bytes that can still follow.
@@ -310,7 +312,8 @@ impl Cursor {
             if self.offset < held.bytes.len() {
                 return Ok(());
             }
-            (self.block, self.offset) = (held.next, 0);
+            self.block = held.next;
+            self.offset = 0;
             self.held = None;
         }
         let held = self.store.block(&self.area, self.block)?;

@@ -100,7 +100,8 @@ fn a_sequential_reader_decodes_each_block_once_and_leaves_space_to_others() {
     let (image, files) = open(image(std::slice::from_ref(&content), "zstd"));
     let access = Files::new(&image, settings(2, 32 * BLOCK)).unwrap();
     let file = access.open(&files[0]);
-    let (mut out, mut scratch) = (Vec::new(), Vec::new());
+    let mut out = Vec::new();
+    let mut scratch = Vec::new();
     for offset in (0..content.len()).step_by(BLOCK / 2) {
         let take = |bytes: &[u8]| out.extend_from_slice(bytes);
         access.read_with(&file, offset as u64, BLOCK / 2, &mut scratch, take).unwrap();

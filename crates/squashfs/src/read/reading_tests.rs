@@ -322,7 +322,8 @@ fn tail_ends(codec: &str) -> (Image, Vec<FileData>, Vec<Got>) {
         _ => (0..200).map(|seed| text(seed, 900)).collect(),
     };
     let image = open(Arc::new(image(&content, if codec == "raw" { "gzip" } else { codec })));
-    let (mut order, mut expected) = (files(&image), Vec::new());
+    let mut order = files(&image);
+    let mut expected = Vec::new();
     let shuffled = |at: usize| at * 77 % 200;
     order = (0..200).map(|at| order[shuffled(at)].clone()).collect();
     expected.extend((0..200).map(|at| Got { bytes: content[shuffled(at)].clone(), failed: Vec::new() }));

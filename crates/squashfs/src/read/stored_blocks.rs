@@ -68,7 +68,9 @@ impl Image {
     fn visit_blocks(&self, file: &FileData, cancel: &CancelToken, visit: &mut dyn FnMut(StoredBlock)) {
         for block in self.blocks(file).map_while(|block| block.ok().filter(|_| !cancel.is_cancelled())) {
             if let Some(place) = block.place.filter(|place| place.compressed) {
-                let (offset, stored, length) = (place.offset, place.stored, block.length);
+                let offset = place.offset;
+                let stored = place.stored;
+                let length = block.length;
                 visit(StoredBlock { kind: StoredKind::Data, offset, stored, length });
             }
         }
@@ -84,7 +86,8 @@ impl Image {
             check(cancel)?;
             match self.fragment(index) {
                 Ok(place) if place.compressed => {
-                    let (offset, stored) = (place.offset, place.stored);
+                    let offset = place.offset;
+                    let stored = place.stored;
                     visit(StoredBlock { kind: StoredKind::Fragment, offset, stored, length });
                 }
                 found => sound(found.map(drop))?,
@@ -115,7 +118,8 @@ impl Image {
             let mut header = [0; 2];
             self.store().read(offset, &mut header)?;
             if u16::from_le_bytes(header) & STORED == 0 {
-                let (stored, length) = ((block.next - offset) as u32, block.bytes.len() as u32);
+                let stored = (block.next - offset) as u32;
+                let length = block.bytes.len() as u32;
                 visit(StoredBlock { kind: StoredKind::Metadata, offset, stored, length });
             }
             offset = block.next;

@@ -75,7 +75,8 @@ fn files<'f>(image: &'f Image, inodes: &'f Inodes) -> impl Iterator<Item = Found
         };
         let Node::File(file) = visit.inode.node else { return None };
         let number = visit.inode.number as usize;
-        let (word, bit) = (number / 64, 1 << (number % 64));
+        let word = number / 64;
+        let bit = 1 << (number % 64);
         if let Some(seen) = seen.get_mut(word).filter(|_| inodes.get(visit.inode.number as u32).is_some()) {
             if *seen & bit != 0 {
                 return None;

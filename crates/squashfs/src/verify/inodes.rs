@@ -61,7 +61,9 @@ pub(super) struct Inodes {
 impl Inodes {
     /// Reads the table twice: first to count the inodes, so that memory is allocated for existing ones only.
     pub(super) fn read(image: &Image, settings: &VerifySettings, report: &mut Report<'_>) -> Result<Inodes, ReadError> {
-        let (mut count, mut tails, mut sets) = (0, 0, 0);
+        let mut count = 0;
+        let mut tails = 0;
+        let mut sets = 0;
         let outcome = each(image, settings, |inode, _| {
             count += 1;
             if let Node::File(file) = &inode.node {

@@ -64,7 +64,8 @@ impl Listing<'_, '_> {
         };
         let there = record.at() == Some(entry.inode);
         let same = record.is(entry.kind);
-        let (says, names) = (record.says, record.found);
+        let says = record.says;
+        let names = record.found;
         record.found = if entry.kind == NodeType::Directory { parent } else { names.saturating_add(1) };
         if !there {
             let expected = format!("where inode {} is", entry.number);
@@ -111,7 +112,8 @@ impl Listing<'_, '_> {
             let block = self.image.tables().directories.start + u64::from(entry.block);
             let found = self.image.listing(directory).name_at(directory, (entry.position, block));
             if found.as_deref() != Some(entry.name.as_slice()) {
-                let (number, name) = (self.inode.number, entry.name.escape_ascii());
+                let number = self.inode.number;
+                let name = entry.name.escape_ascii();
                 let what = format!("index of directory {number}: no \"{name}\" at {} of its listing", entry.position);
                 self.report.fault(directory.index.block, what, "the first name of a run");
             }

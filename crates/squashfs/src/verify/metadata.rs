@@ -34,7 +34,9 @@ struct Scan<'s, 'x> {
 impl Scan<'_, '_> {
     /// Checks all blocks; returns the decompressed length of the valid ones, bytes.
     fn table(&mut self, area: &Area, index: Option<&Indexed>) -> Result<u64, ReadError> {
-        let (mut at, mut total, mut number) = (area.start, 0, 0);
+        let mut at = area.start;
+        let mut total = 0;
+        let mut number = 0;
         while at < area.end {
             check_cancelled(self.settings)?;
             if let Some(index) = index {

@@ -23,7 +23,8 @@ pub(super) fn superblock(image: &Image, report: &mut Report<'_>) -> Result<(), R
         report.note(24, format!("flag of no fragments, {} fragment blocks", block.fragments), "no fragment blocks");
     }
     if has(flags::EXPORTABLE) != (block.export_table != NO_TABLE) {
-        let (flag, table) = (has(flags::EXPORTABLE), block.export_table != NO_TABLE);
+        let flag = has(flags::EXPORTABLE);
+        let table = block.export_table != NO_TABLE;
         report.fault(24, format!("flag of an export table {flag}, export table {table}"), "both or neither");
     }
     if has(flags::NO_XATTRS) && block.xattr_table != NO_TABLE {
@@ -74,7 +75,8 @@ fn fragments(
     report: &mut Report<'_>,
 ) -> Result<(), ReadError> {
     let mut unused = 0u64;
-    let (mut decoder, mut bytes) = (None, Vec::new());
+    let mut decoder = None;
+    let mut bytes = Vec::new();
     for index in 0..image.superblock().fragments {
         check_cancelled(settings)?;
         report.totals.fragments += 1;
@@ -170,7 +172,8 @@ fn xattrs(
 
 /// The last word of the table's header, which is unused.
 fn spare_xattr_word(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
-    let (at, mut word) = (image.superblock().xattr_table.saturating_add(12), [0; 4]);
+    let at = image.superblock().xattr_table.saturating_add(12);
+    let mut word = [0; 4];
     match image.store().read(at, &mut word) {
         Ok(()) if word == [0; 4] => {}
         Ok(()) => report.note(at, format!("spare word {word:02x?} of the extended attributes"), "0"),

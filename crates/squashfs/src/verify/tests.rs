@@ -176,7 +176,8 @@ fn each_rule_is_checked() {
         ("has 1 names and says 9", |image, bytes| bytes[byte(inode(image, b"to"), 16)] = 9),
         ("directory whose parent is inode", |image, bytes| bytes[byte(inode(image, b"d"), 28)] ^= 1),
         ("a second time", |image, bytes| {
-            let (one, other) = (byte(inode(image, b"to"), 12), byte(inode(image, b"hole"), 12));
+            let one = byte(inode(image, b"to"), 12);
+            let other = byte(inode(image, b"hole"), 12);
             bytes.copy_within(other..other + 4, one);
         }),
         ("inodes in the superblock", |_, bytes| bytes[4] ^= 1),

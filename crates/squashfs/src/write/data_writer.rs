@@ -36,8 +36,10 @@ impl<'s> DataWriter<'s> {
         window: usize,
         verify: bool,
     ) -> Result<DataWriter<'s>, Error> {
-        let (decisions, written) = (Decisions::new(options, window), Written::new(verify));
-        let (position, spacing) = (data_start(options)?, Spacing::new(options));
+        let decisions = Decisions::new(options, window);
+        let written = Written::new(verify);
+        let position = data_start(options)?;
+        let spacing = Spacing::new(options);
         let checksum = Record::is_wanted(options).then(crc32fast::Hasher::new);
         Ok(DataWriter { decisions, sink, position, written, checksum, spacing, scratch: Vec::new() })
     }

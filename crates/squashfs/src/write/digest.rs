@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_chain_depends_on_order() {
-        let (a, b) = (Digest::of(b"a", false), Digest::of(b"b", false));
+        let a = Digest::of(b"a", false);
+        let b = Digest::of(b"b", false);
         assert_ne!(Digest::EMPTY.chain(&a).chain(&b), Digest::EMPTY.chain(&b).chain(&a));
     }
 }

@@ -172,7 +172,8 @@ impl Writer<'_> {
 
     fn write_directory(&mut self, out: &mut Metadata<'_>, node: NodeId, mut common: Common) -> Result<(), Error> {
         common.links = self.directory_links(node)?;
-        let (place, parent) = (self.listing_place(out)?, self.parent(node));
+        let place = self.listing_place(out)?;
+        let parent = self.parent(node);
         inode::directory(&mut self.scratch, &common, &place, parent);
         out.put(self.inodes, &self.scratch)?;
         self.write_index(out)?;

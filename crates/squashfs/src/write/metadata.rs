@@ -216,7 +216,8 @@ impl<'a> Metadata<'a> {
         let stream = &mut self.streams[id.0];
         let start = stream.length();
         let stored = if self.written.records() { hash(&block) } else { 0 };
-        let (form, hashes) = (Form::Metadata, Hashes { stored, content });
+        let form = Form::Metadata;
+        let hashes = Hashes { stored, content };
         let part = Part { start, length: block.len() as u32, form, hashes };
         match &mut stream.place {
             Place::Sink(base) => {
@@ -272,7 +273,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_stream_is_cut_into_blocks() {
-        let (mut compressor, mut sink) = (Storing::default(), Vec::new());
+        let mut compressor = Storing::default();
+        let mut sink = Vec::new();
         let mut out = Metadata::new(&mut compressor, &mut sink);
         let table = out.open(Place::Sink(10), false);
         out.put(table, &[1; 8000]).unwrap();
@@ -291,14 +293,17 @@ pub(crate) mod tests {
 
     #[test]
     fn streams_share_the_compressor_and_do_not_mix() {
-        let (mut compressor, mut sink) = (Storing::default(), Vec::new());
+        let mut compressor = Storing::default();
+        let mut sink = Vec::new();
         let mut out = Metadata::new(&mut compressor, &mut sink);
-        let (one, two) = (out.open(Place::Sink(0), false), out.open(Place::Held(Vec::new()), false));
+        let one = out.open(Place::Sink(0), false);
+        let two = out.open(Place::Held(Vec::new()), false);
         for _ in 0..600 {
             out.put(one, &[1; 8192]).unwrap();
             out.put(two, &[2; 4096]).unwrap();
         }
-        let (first, second) = (out.close(one).unwrap(), out.close(two).unwrap());
+        let first = out.close(one).unwrap();
+        let second = out.close(two).unwrap();
         assert_eq!((first.length(), second.length()), (600 * 8194, 300 * 8194));
         assert!(first.held.is_empty() && sink.chunks(8194).all(|block| block[2..].iter().all(|byte| *byte == 1)));
         assert!(second.held.chunks(8194).all(|block| block[2..].iter().all(|byte| *byte == 2)));
@@ -306,7 +311,8 @@ pub(crate) mod tests {
 
     #[test]
     fn an_empty_stream_is_an_empty_table() {
-        let (mut compressor, mut sink) = (Storing::default(), Vec::new());
+        let mut compressor = Storing::default();
+        let mut sink = Vec::new();
         let mut out = Metadata::new(&mut compressor, &mut sink);
         let table = out.open(Place::Sink(0), false);
         assert_eq!(out.start_of(table, 0).unwrap(), 0);

@@ -82,7 +82,8 @@ pub(crate) fn write_tables(
     let directories = data.end + tables.inodes.length();
     out.write_held(directories, &mut tables.directories)?;
     let (superblock, bytes_used) = write_indexed(out, &source, &tables, directories)?;
-    let (head, compressor) = (superblock.encode(), options_block(options)?);
+    let head = superblock.encode();
+    let compressor = options_block(options)?;
     let record = record.map_or_else(Vec::new, |record| record.encode(&[&*head, &compressor].concat()));
     out.write_plain(bytes_used, &record)?;
     let padded = write_padding(out, bytes_used + record.len() as u64, options.pad)?;

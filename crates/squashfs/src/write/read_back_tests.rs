@@ -107,7 +107,8 @@ fn pack(codec: &str, bit: u64, workers: usize, image: &mut Vec<u8>) -> Result<Op
     }
     let mut calls = Calls(Vec::new());
     let summary = writer.finish_with(&mut calls)?;
-    let (read, calls) = (summary.read_back.map_or(0, |read| read.bytes), calls.0);
+    let read = summary.read_back.map_or(0, |read| read.bytes);
+    let calls = calls.0;
     assert!(calls.first() == Some(&(0, read)) && calls.last() == Some(&(read, read)), "{calls:?}");
     Ok(summary.read_back)
 }
@@ -118,7 +119,8 @@ fn each_of_a_thousand_changed_bits_is_found() {
     for (number, codec) in codecs.iter().enumerate() {
         let mut whole = Vec::new();
         let read = pack(codec, u64::MAX, 0, &mut whole).unwrap().unwrap();
-        let (bits, superblock) = (whole.len() as u64 * 8, SUPERBLOCK_BYTES * 8);
+        let bits = whole.len() as u64 * 8;
+        let superblock = SUPERBLOCK_BYTES * 8;
         assert!(read.bytes * 8 == bits && read.parts > 8, "{read:?}");
         let step = bits / 200;
         for fault in 0..200 {

@@ -64,7 +64,8 @@ pub(crate) struct RecentTails {
 
 /// The anchors of a tail end, on a worker.
 pub(crate) fn anchors(content: &[u8]) -> Box<[Anchor]> {
-    let (mut found, mut at) = (Vec::new(), 0);
+    let mut found = Vec::new();
+    let mut at = 0;
     while let Some(rest) = content.get(at..).filter(|rest| rest.len() >= HASHED) {
         let group = rest.first_chunk();
         let ahead = group.map_or_else(|| is_anchor(rest, 0).then_some(0), first_anchor);
@@ -193,7 +194,8 @@ mod tests {
 
     #[test]
     fn parts_are_found_and_others_are_not() {
-        let (mut tails, mut random) = (RecentTails::new(1 << 17), Random::new(1));
+        let mut tails = RecentTails::new(1 << 17);
+        let mut random = Random::new(1);
         let contents: Vec<Vec<u8>> = (0..6).map(|_| random.noise(60_000)).collect();
         contents.iter().zip(0..).for_each(|(content, fragment)| keep(&mut tails, content, fragment));
         for (content, fragment) in contents.iter().zip(0..) {
@@ -210,7 +212,8 @@ mod tests {
 
     #[test]
     fn the_oldest_are_forgotten() {
-        let (mut tails, mut random) = (RecentTails::new(4096), Random::new(2));
+        let mut tails = RecentTails::new(4096);
+        let mut random = Random::new(2);
         let contents: Vec<Vec<u8>> = (0..100).map(|_| random.noise(4000)).collect();
         for (content, fragment) in contents.iter().zip(0..) {
             keep(&mut tails, content, fragment);

@@ -82,7 +82,8 @@ impl RunMatcher {
         if self.shared
             && let Some(run) = self.find(blocks, &chain, &digest)
         {
-            (self.run, self.chain) = (run, chain);
+            self.run = run;
+            self.chain = chain;
             self.count += 1;
             return Ok(Step::Matched);
         }
@@ -115,7 +116,8 @@ impl RunMatcher {
         for number in copies.from..copies.from + copies.count {
             blocks.push(blocks.digest(number))?;
         }
-        (self.run, self.shared) = (copies.to, false);
+        self.run = copies.to;
+        self.shared = false;
         Ok(if copies.count == 0 { Copies::NONE } else { copies })
     }
 

@@ -73,7 +73,8 @@ impl Spacing {
         let start = (position + mark.len() as u64).next_multiple_of(unit);
         self.marked = if mark.is_empty() { self.marked } else { start };
         self.aligned = if unit > 1 { start } else { self.aligned };
-        (self.demanded, self.previous) = (1, part);
+        self.demanded = 1;
+        self.previous = part;
         Gap { zeros: start - position - mark.len() as u64, mark }
     }
 
@@ -86,7 +87,8 @@ impl Spacing {
 
     fn unit(&self, part: Part, position: u64) -> u32 {
         let Layout::Stable { align } = self.layout else { return 1 };
-        let (unit, distance) = (u64::from(align), position - self.aligned);
+        let unit = u64::from(align);
+        let distance = position - self.aligned;
         let between = matches!((self.previous, part), (Part::Fragment(size), Part::Fragment(_)) if size < self.small);
         if part == Part::Tables || distance >= FAR * unit || between && distance >= NEAR * unit { align } else { 1 }
     }
@@ -175,7 +177,9 @@ mod tests {
 
     /// Where parts start that follow one another from `start` on, and where the last ends.
     fn places(start: u64, parts: &[(Part, u64)]) -> Vec<u64> {
-        let (mut spacing, mut at, mut places) = (spacing(Layout::STABLE), start, Vec::new());
+        let mut spacing = spacing(Layout::STABLE);
+        let mut at = start;
+        let mut places = Vec::new();
         for (part, size) in parts {
             let Gap { zeros, mark } = spacing.before(*part, at);
             at += zeros + mark.len() as u64;

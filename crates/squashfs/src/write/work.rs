@@ -210,7 +210,8 @@ impl CompressTask {
     /// `window` bounds the memory of the pipeline, bytes.
     pub(crate) fn new(options: &Options, window: usize, start: &Start) -> CompressTask {
         let products = Buffers::new(options.block_size.bytes().max(JOB_BYTES), window);
-        let (codec, block_size) = (options.codec.clone(), options.block_size);
+        let codec = options.codec.clone();
+        let block_size = options.block_size;
         CompressTask { codec, block_size, hashes: start.verify, products, lookup: start.lookup.clone() }
     }
 
@@ -297,7 +298,8 @@ impl CompressTask {
 
     /// Checks parts of the image. Encoders are no longer needed then, and leave their memory to the decoder.
     fn check(&self, tool: &mut Tool, chunk: &Chunk) -> Result<u64, Error> {
-        (tool.data, tool.metadata) = (None, None);
+        tool.data = None;
+        tool.metadata = None;
         let most = self.block_size.bytes().max(METADATA_BLOCK_SIZE);
         let decoder = match &mut tool.decoder {
             Some(decoder) => decoder,

@@ -202,14 +202,16 @@ impl<'s> Writer<'s> {
         let DataWriter { decisions, sink, position, written, checksum, .. } = data;
         let checksum = checksum.filter(|_| start.lookup.is_exact()).map(crc32fast::Hasher::finalize);
         let record = checksum.map(|data| Record::new(&options, data, decisions.all_tried));
-        let (saved, blocks) = (decisions.saved, u64::from(decisions.blocks.next()));
+        let saved = decisions.saved;
+        let blocks = u64::from(decisions.blocks.next());
         let layout = decisions.into_layout(position)?;
         let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
         let mut compressor = PipelineCompressor::new(&mut pipeline);
         let mut out = Metadata::new(&mut compressor, &mut *sink).recording(written);
         let (end, superblock) = write_tables(&mut out, &tree, &layout, &xattrs, (&options, record.as_ref()))?;
         let written = out.into_written();
-        let (sink, block_size) = (&mut *sink, options.block_size);
+        let sink = &mut *sink;
+        let block_size = options.block_size;
         let mut image = Unfinished { sink, pipeline: &mut pipeline, block_size, window };
         let read_back = image.finish(written, &superblock, &mut |done, total| observer.verifying(done, total));
         let read_back = read_back.map_err(|error| named(error, &tree, &layout, &end))?;
@@ -264,7 +266,8 @@ impl<'s> Writer<'s> {
         let first = cut.file;
         while let Some(size) = source.read_again() {
             self.progress.content_bytes -= cut.size - size.min(cut.size);
-            (cut.file, cut.size) = (self.data.decisions.add_file(size)?, size);
+            cut.file = self.data.decisions.add_file(size)?;
+            cut.size = size;
             self.feeder.feed(cut, source, &mut self.pipeline, &mut self.data)?;
             self.data.decisions.replace_file(first, cut.file);
         }

@@ -77,7 +77,8 @@ fn again(image: &Image, path: &[u8], inode: &Inode) {
 /// Decodes block by block.
 fn one_by_one(image: &Image, files: &[(Vec<u8>, FileData)], found: &mut Found) {
     let mut decoder = BlockDecoder::new(image).unwrap();
-    let (mut out, mut left) = (Vec::new(), ENOUGH);
+    let mut out = Vec::new();
+    let mut left = ENOUGH;
     for (path, file) in files.iter().take(SAMPLE) {
         let mut fault = |error: ReadError| found.contents.push(describe(path, &error));
         let file = BlockList::of(file);
@@ -108,7 +109,10 @@ fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Vec
         .map(|(path, file)| Ok(Request { tag: path.clone(), file: Some(file.clone()), weight: path.len() }));
     let settings = ReadSettings { shared: 2 << 20, scratch: None, engine: Config::new(workers, 4 << 20), watch: None };
     let mut reading = Reading::new(image, Box::new(requests), uses, &settings).unwrap();
-    let (mut faults, mut path, mut left, mut events) = (Vec::new(), Vec::new(), ENOUGH, 200_000);
+    let mut faults = Vec::new();
+    let mut path = Vec::new();
+    let mut left = ENOUGH;
+    let mut events = 200_000;
     while let Some(event) = reading.next_event().unwrap() {
         match event {
             Event::Begin(tag) => path = tag,

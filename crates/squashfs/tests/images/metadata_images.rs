@@ -17,7 +17,8 @@ fn flat(count: usize) -> Vec<Node> {
 /// A tree of directories and files, some of which have further names elsewhere.
 fn random_tree(seed: u64, count: usize) -> Vec<Node> {
     let mut random = Random::new(seed);
-    let (mut directories, mut files) = (vec![String::new()], Vec::new());
+    let mut directories = vec![String::new()];
+    let mut files = Vec::new();
     let mut nodes = vec![Node::dir("")];
     for n in 0..count {
         let parent = &directories[random.below(directories.len() as u64) as usize];
@@ -251,7 +252,8 @@ fn ten_times_the_entries_take_ten_times_the_work() {
         (image.compressor.blocks as f64, image.compressor.raw_bytes as f64)
     };
     for make in [|n| flat(n), |n| random_tree(3, n)] {
-        let (one, ten) = (work(make(4000)), work(make(40_000)));
+        let one = work(make(4000));
+        let ten = work(make(40_000));
         assert!((8.0..12.0).contains(&(ten.0 / one.0)), "{one:?} {ten:?}");
         assert!((8.0..12.0).contains(&(ten.1 / one.1)), "{one:?} {ten:?}");
     }

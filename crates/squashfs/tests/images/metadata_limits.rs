@@ -56,7 +56,10 @@ fn tails_and_blocks_reach_the_inode() {
     let mut source = source(&[Node::file("f", "")], &options);
     source.data.sizes = (0..50_000).collect();
     let file = &mut source.data.files[0];
-    (file.size, file.start, file.first_block, file.blocks) = (u64::from(u32::MAX), 0x5566, 1, 49_999);
+    file.size = u64::from(u32::MAX);
+    file.start = 0x5566;
+    file.first_block = 1;
+    file.blocks = 49_999;
     file.tail = Some(TailPlace { fragment: 0x77, offset: 0x88 });
     let image = try_image(&source, &options, When::Early).unwrap();
     let blocks = image.bytes[96..].chunks(8194).take(25).flat_map(|block| &block[2..]).copied();
@@ -88,7 +91,8 @@ fn a_full_disk_is_reported_and_leaves_no_superblock() {
     let source = source(&[Node::file("a", ""), Node::dir("b"), Node::file("b/c", "")], &options);
     let whole = try_image(&source, &options, When::Early).unwrap();
     for limit in [96, 120, 200, whole.end.bytes_used - 1, whole.end.padded - 1] {
-        let (mut compressor, mut sink) = (InlineCompressor::new(&options.codec, When::Late), Full(Vec::new(), limit));
+        let mut compressor = InlineCompressor::new(&options.codec, When::Late);
+        let mut sink = Full(Vec::new(), limit);
         let error = write_metadata(&mut compressor, &mut sink, &source.tree, &source.data, &source.xattrs, &options);
         let message = error.unwrap_err().to_string();
         assert!(message.starts_with("cannot write the image at byte "), "{message}");

@@ -68,8 +68,8 @@ impl<'a> Lines<'a> {
             let limit = (LINE_MAX - before + 1) as u64;
             let count = (&mut *self.reader).take(limit).read_until(b'\n', &mut self.text);
             let count = count.map_err(|cause| self.unread(cause))?;
-            self.bytes = self.bytes + count as u64;
-            self.lines = self.lines + 1;
+            self.bytes += count as u64;
+            self.lines += 1;
             if self.text.len() > LINE_MAX {
                 return Err(self
                     .place()

@@ -156,7 +156,8 @@ impl Ahead {
         let task = DecodeAhead { core: Arc::clone(core), most: most.max(1) as u64, submitted: Arc::clone(&submitted) };
         let map = OrderedMap::new(task, Config::new(workers, usize::MAX)).ok();
         let map = map.filter(|map| map.workers() > 0).map(Mutex::new);
-        let (readers, follows) = (Arc::default(), AtomicBool::new(true));
+        let readers = Arc::default();
+        let follows = AtomicBool::new(true);
         Ahead { map, core: Arc::clone(core), most, submitted, readers, follows }
     }
 

@@ -106,7 +106,10 @@ pub(super) struct Cache {
 impl Cache {
     /// A cache of at most `capacity` bytes, at least two blocks.
     pub(super) fn new(capacity: usize, block_size: usize) -> Cache {
-        let (table, slots, free, released) = (HashTable::new(), Vec::new(), Vec::new(), VecDeque::new());
+        let table = HashTable::new();
+        let slots = Vec::new();
+        let free = Vec::new();
+        let released = VecDeque::new();
         let state = State { table, slots, free, newest: NONE, oldest: NONE, released, used: 0 };
         Cache { capacity, block_size, state: Mutex::new(state) }
     }
@@ -292,7 +295,8 @@ impl State {
 
     fn set_neighbours(&mut self, at: u32, newer: u32, older: u32) {
         if let Some(slot) = self.slot_mut(at) {
-            (slot.newer, slot.older) = (newer, older);
+            slot.newer = newer;
+            slot.older = older;
         }
     }
 }

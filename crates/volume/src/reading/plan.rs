@@ -202,13 +202,15 @@ impl<'r, T> Plan<'r, T> {
         let length = unit.length as usize;
         let full = self.run.as_ref().is_some_and(|run| !run.takes(length, unit.stored as usize, self.run_limit));
         let order = if full { self.close_run() } else { None };
-        let (bytes, spare) = (self.run_limit + JOB_OVERHEAD, &mut self.spare);
+        let bytes = self.run_limit + JOB_OVERHEAD;
+        let spare = &mut self.spare;
         let run = self.run.get_or_insert_with(|| Run::new(spare.split(bytes)));
         let range = run.bytes..run.bytes + length;
         run.units.push(Wanted { unit, range, part: Some(part) });
         run.bytes += length;
         run.stored += unit.stored as usize;
-        let (slot, number) = (Rc::clone(&run.slot), run.units.len() - 1);
+        let slot = Rc::clone(&run.slot);
+        let number = run.units.len() - 1;
         match self.steps.back_mut() {
             Some(Step::Units { run, pieces }) if Rc::ptr_eq(run, &slot) => pieces.end = number + 1,
             _ => self.steps.push_back(Step::Units { run: slot, pieces: number..number + 1 }),
@@ -267,7 +269,8 @@ impl<'r, T> Plan<'r, T> {
     /// A job that decodes the shared unit of the first step again: it was spilled and cannot be read back.
     pub(super) fn decode_again(&mut self) -> Option<Order> {
         let Some(Step::Tail(tail)) = self.steps.front() else { return None };
-        let (slot, unit) = (Rc::clone(&tail.slot), tail.unit);
+        let slot = Rc::clone(&tail.slot);
+        let unit = tail.unit;
         self.cache.forget(tail.place.unit, &slot);
         slot.promise_again();
         self.force_space();

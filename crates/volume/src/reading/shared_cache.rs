@@ -47,7 +47,9 @@ pub(super) struct Dropped {
 impl SharedCache {
     /// An empty cache. `limit`: bytes of blocks to keep.
     pub(super) fn new(limit: usize, block_size: usize, uses: SharedUses, scratch: Arc<Scratch>) -> SharedCache {
-        let (blocks, order, spilled) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        let blocks = BTreeMap::new();
+        let order = BTreeSet::new();
+        let spilled = BTreeMap::new();
         SharedCache { limit, block_size, uses: uses.into_next(), blocks, order, spilled, scratch }
     }
 

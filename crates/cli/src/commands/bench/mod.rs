@@ -163,7 +163,8 @@ impl Command for Bench {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let (benchmark, outputs) = (settings::read(&self, invocation, io)?, Outputs::new(&self.report)?);
+        let benchmark = settings::read(&self, invocation, io)?;
+        let outputs = Outputs::new(&self.report)?;
         outputs.check(benchmark.input(), &io.temporaries)?;
         let interruption = Interruption::default();
         let watched = interruption.clone();
@@ -175,8 +176,10 @@ impl Command for Bench {
 
 impl Bench {
     fn measure(&self, benchmark: &Benchmark, interruption: &Interruption, io: &mut Io) -> Result<Outcome, Failure> {
-        let (machine, temporaries) = (machine_of(&io.host), io.temporaries.clone());
-        let (draw, quiet) = (!self.report.no_progress, self.report.quiet);
+        let machine = machine_of(&io.host);
+        let temporaries = io.temporaries.clone();
+        let draw = !self.report.no_progress;
+        let quiet = self.report.quiet;
         let mut progress = progress::Shown { io, draw, quiet, bar: None };
         let mut session = Session { machine, temporaries, interruption: interruption.clone(), progress: &mut progress };
         benchmark.run(&mut session).map_err(Failure::from)

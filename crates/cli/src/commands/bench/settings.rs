@@ -74,7 +74,8 @@ pub fn read(bench: &Bench, invocation: &Invocation, io: &Io) -> Result<Benchmark
     let what = bench.what;
     refuse_misplaced(bench, invocation)?;
     refuse_further_inputs(bench)?;
-    let (input, runs) = (bench.inputs[0].clone(), runs(bench, invocation));
+    let input = bench.inputs[0].clone();
+    let runs = runs(bench, invocation);
     Ok(match what {
         What::Pack => Benchmark::Pack(pack(bench, io, &input, runs)?),
         What::Unpack => Benchmark::Unpack(UnpackSettings {
@@ -160,7 +161,8 @@ fn usual_jobs(processors: usize, in_full: bool) -> Vec<usize> {
 fn refuse_further_inputs(bench: &Bench) -> Result<(), Failure> {
     match &bench.inputs[..] {
         [_, second, ..] if bench.what != What::Report => {
-            let (second, what) = (second.escaped(), bench.what.name());
+            let second = second.escaped();
+            let what = bench.what.name();
             Err(Failure::Usage(format!("unexpected argument '{second}' (bench {what} takes one input)")))
         }
         _ => Ok(()),

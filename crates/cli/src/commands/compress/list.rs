@@ -30,10 +30,13 @@ pub fn run(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Fai
     if !settings.json {
         io.print("Records  Compressed  Uncompressed   Ratio  Check   File\n")?;
     }
-    let (mut failed, mut listed, mut sums) = (false, 0, [0; 3]);
+    let mut failed = false;
+    let mut listed = 0;
+    let mut sums = [0; 3];
     for place in places {
         let path = place.display_path();
-        let (identities, resources) = (settings.identities.as_deref(), io.host.resources());
+        let identities = settings.identities.as_deref();
+        let resources = io.host.resources();
         let read = packline::requests::pln_info(Input::file(path), identities, &resources).map_err(Failure::from);
         let info = match read.and_then(|read| read.info.ok_or_else(|| Failure::failed(NO_KEY))) {
             Ok(info) => info,
@@ -62,7 +65,8 @@ pub fn run(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Fai
 
 fn row([records, physical, logical]: [u64; 3], check: &str, name: &str) -> String {
     let ratio = percent(physical, logical).unwrap_or("-".to_string());
-    let (compressed, plain) = (show_bytes(physical), show_bytes(logical));
+    let compressed = show_bytes(physical);
+    let plain = show_bytes(logical);
     format!("{records:>7}  {compressed:>10}  {plain:>12}  {ratio:>6}  {check:<6}  {name}\n")
 }
 

@@ -94,7 +94,8 @@ impl Command for Delta {
         let target = self.shared.target(&self.delta, io)?;
         let mut request = DeltaRequest::new(&self.old, &self.new, target);
         let mut chosen = DeltaOptions::default();
-        (chosen.level, chosen.codecs) = (self.level, codecs);
+        chosen.level = self.level;
+        chosen.codecs = codecs;
         request.options = chosen;
         request.resources = options.apply(self.shared.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();

@@ -67,7 +67,8 @@ struct InfoPrinter<'s> {
 
 impl InfoPrinter<'_> {
     fn chunks(&mut self) -> Result<Sums, Failure> {
-        let (mut sums, opened) = (Sums::default(), self.opened);
+        let mut sums = Sums::default();
+        let opened = self.opened;
         if self.words(1) {
             self.io.print(&format!("Detected lrzip version 0.{} file.\n", minor(opened)))?;
         }
@@ -147,7 +148,8 @@ impl InfoPrinter<'_> {
         if !self.words(1) {
             return Ok(());
         }
-        let (stored, plain) = (block.stored, block.plain);
+        let stored = block.stored;
+        let plain = block.plain;
         let percent = percent(stored, plain);
         let mut text = format!("{number}\t{name}\t{percent}\t{stored:>16} / {plain:>14}");
         if self.words(2) {
@@ -158,7 +160,8 @@ impl InfoPrinter<'_> {
 
     fn summary(&mut self, path: &Path, sums: &Sums) -> Result<(), Failure> {
         let archive = &self.opened.archive;
-        let (plain, stored) = (archive.magic().size, self.opened.size);
+        let plain = archive.magic().size;
+        let stored = self.opened.size;
         let md5 = archive.md5().map_err(|cause| self.fault(cause))?.map(|md5| hex(&md5));
         let name = path.display().to_string();
         let method = sums.back_end.map_or("none", BackEnd::name);
@@ -168,7 +171,8 @@ impl InfoPrinter<'_> {
                                 "stream_bytes": sums.plain, "block_bytes": sums.stored, "md5": md5});
             return self.io.print_json(&format!("{object}\n"));
         }
-        let (name, minor) = (path.escaped(), minor(self.opened));
+        let name = path.escaped();
+        let minor = minor(self.opened);
         let mut text = format!("\nSummary\n=======\nFile: {name}\nlrzip version: 0.{minor} \n\n");
         if let Some(plain) = plain.filter(|_| self.words(1)) {
             text.push_str(&stages(plain, sums));

@@ -48,7 +48,8 @@ impl Command for Info {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let (path, resources) = (&self.place.image, io.host.resources());
+        let path = &self.place.image;
+        let resources = io.host.resources();
         if ContentKind::of_file(path) == Some(ContentKind::Delta) && !invocation.has("offset") {
             refuse_options(ContentKind::Delta, invocation)?;
             return delta::run(path, self.json, io);
@@ -95,7 +96,8 @@ impl Info {
         let info = ImageInfo::of(image);
         let counts = if self.quick { None } else { Some(TreeCounts::of(image)?) };
         let counts = counts.as_ref();
-        let (mut object, mut text) = (object(&info, counts), text(&info, counts));
+        let mut object = object(&info, counts);
+        let mut text = text(&info, counts);
         if let Some((tree, lines)) = verity::tree_of(&self.place.image) {
             object["verity"] = tree;
             text.push_str(&lines);

@@ -101,7 +101,8 @@ fn text(info: &Info) -> String {
         lines.into_iter().map(|(what, value)| format!("{:<12} {value}\n", format!("{what}:"))).collect();
     out.push_str("Stored as:\n");
     for kind in &info.kinds {
-        let (logical, stored) = (show_bytes(kind.logical), show_bytes(kind.stored));
+        let logical = show_bytes(kind.logical);
+        let stored = show_bytes(kind.stored);
         out.push_str(&format!("  {:<12} {:>10} records, {logical} => {stored}\n", name(kind), kind.records));
     }
     out

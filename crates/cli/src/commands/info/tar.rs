@@ -17,7 +17,8 @@ use crate::ui::report;
 /// # Errors
 /// Those of reading and printing.
 pub fn run(archive: &mut Archive, json: bool, io: &mut Io) -> Result<(), Failure> {
-    let (mut counts, mut size) = (TreeCounts::default(), 0);
+    let mut counts = TreeCounts::default();
+    let mut size = 0;
     let compression = match archive.content_kind() {
         ContentKind::Compressed(compression) => Some(compression.to_string()),
         _ => None,

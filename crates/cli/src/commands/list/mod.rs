@@ -102,7 +102,8 @@ impl Command for List {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
-        let (form, resources) = (self.form(io), io.host.resources());
+        let form = self.form(io);
+        let resources = io.host.resources();
         let archive = self.place.offset.open(&self.place.image, false, &resources, io)?;
         refuse_keys(&archive, invocation)?;
         let archive = match archive {
@@ -131,7 +132,8 @@ impl List {
 }
 
 fn list_image(image: &OpenedImage, form: &Form, selection: &Selection, io: &mut Io) -> Result<(), Failure> {
-    let (mut sound, mut printed) = (true, Ok(()));
+    let mut sound = true;
+    let mut printed = Ok(());
     for entry in ImageEntries::new(image, selection) {
         match entry {
             Ok(visit) => printed = io.stdout.write_all(&line(image, &visit, form)?).map_err(Failure::printing),

@@ -102,7 +102,8 @@ fn size(kind: &Kind) -> u64 {
 }
 
 fn object(path: &[u8], entry: &Entry, (user, group): (&[u8], &[u8])) -> Value {
-    let (mut object, meta) = (Map::new(), entry.meta);
+    let mut object = Map::new();
+    let meta = entry.meta;
     put_json(&mut object, "path", path);
     let members = [
         ("type", json!(node_type(&entry.kind).map_or("hard link", type_name))),

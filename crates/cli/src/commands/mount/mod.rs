@@ -98,7 +98,8 @@ impl Mount {
         let mut request = MountRequest::new(self.dir.clone());
         let workers = self.jobs.unwrap_or(io.host.processors);
         request.resources = Resources::new(workers).memory_limit(self.mem.or(io.host.memory_limit));
-        (request.allow_other, request.auto_unmount) = (self.allow_other, self.auto_unmount);
+        request.allow_other = self.allow_other;
+        request.auto_unmount = self.auto_unmount;
         for word in self.options.iter().flat_map(|words| words.split(',')) {
             words::apply(word, &mut request, image).map_err(|what| wrong("options", what))?;
         }

@@ -54,7 +54,8 @@ impl Attributes {
     /// [`Failure::Usage`] for an argument that is no rule; [`Failure::Failed`] for a file that cannot be read, or is malformed.
     pub fn edit(&self, fixed: (Option<u32>, Option<u32>), io: &mut Io) -> Result<Option<EntryEdit>, Failure> {
         let contexts = self.file_contexts.as_deref().map(FileContexts::open).transpose().map_err(Failure::failed)?;
-        let (include, exclude) = (globs(&self.xattrs_include), globs(&self.xattrs_exclude));
+        let include = globs(&self.xattrs_include);
+        let exclude = globs(&self.xattrs_exclude);
         let edits =
             Edits { rootless: self.rootless_owners, owners: self.owners(io)?, fixed, include, exclude, contexts };
         Ok(edits.change_something().then(|| EntryEdit::new(move |entry| edits.apply(entry))))

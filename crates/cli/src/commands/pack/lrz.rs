@@ -56,9 +56,11 @@ pub fn refuse_options(invocation: &Invocation, json_and_stream: bool) -> Result<
 }
 
 pub fn as_text(written: &Written) -> String {
-    let (plain, stored) = (show_bytes(written.plain), show_bytes(written.stored));
+    let plain = show_bytes(written.plain);
+    let stored = show_bytes(written.stored);
     let ratio = show_ratio(written.stored, written.plain);
-    let (chunks, workers) = (count(written.chunks, "chunk"), count(written.workers as u64, "worker"));
+    let chunks = count(written.chunks, "chunk");
+    let workers = count(written.workers as u64, "worker");
     format!("lrz: {plain} of tar, {stored} written{ratio}, {chunks}, {workers}")
 }
 

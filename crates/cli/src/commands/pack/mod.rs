@@ -283,7 +283,8 @@ impl Pack {
     }
 
     fn target(&self, container: Container, io: &mut Io) -> Result<Output, Failure> {
-        let (path, force) = (self.image(), self.output.force);
+        let path = self.image();
+        let force = self.output.force;
         match container {
             Container::Lrz => target::target(path, force, path, io),
             _ if self.output.dry_run => Ok(target::unwritten(path, force)),

@@ -258,7 +258,8 @@ impl Entries {
     /// How a directory is read, apart from its names, its patterns and its threads.
     pub fn directory_options(&self, layout: &Layout) -> DirectoryOptions {
         let mut options = DirectoryOptions::default();
-        (options.xattrs, options.hard_links) = (!layout.no_xattrs, !self.no_hard_links);
+        options.xattrs = !layout.no_xattrs;
+        options.hard_links = !self.no_hard_links;
         if self.continue_on_error {
             options.errors = ReadErrors::LeaveOut;
         }

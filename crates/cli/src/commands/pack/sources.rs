@@ -83,7 +83,8 @@ impl Opener<'_> {
         if let (true, Some(long)) = (paths.len() > 1, self.given(&["files-from"])) {
             return Err(wrong(long, "names are those of one directory (expected one SOURCE)"));
         }
-        let (excludes, remove) = (self.entries.excludes(io)?, patterns(&self.layers.remove)?);
+        let excludes = self.entries.excludes(io)?;
+        let remove = patterns(&self.layers.remove)?;
         let operands = self.operands(paths)?;
         if self.are_side_by_side(&operands)? {
             if let Some(long) = self.given(&["files-from", "whiteouts", "remove", "platform"]) {
@@ -154,15 +155,16 @@ impl Opener<'_> {
     /// Returns whether the sources are put side by side: plain files, and several directories without `--overlay`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for several sources with a layer among them and no `--overlay`: merging them into one root could replace
-    /// entries without a word.
+    /// [`Failure::Usage`] for several directories and files with a layer among them and no `--overlay`: merging them into one root could
+    /// replace entries without a word.
     fn are_side_by_side(&self, operands: &[Operand<'_>]) -> Result<bool, Failure> {
         if self.layers.overlay || matches!(operands, [Operand { kind: OperandKind::Directory, .. }]) {
             return Ok(false);
         }
-        let layer = operands.iter().find(|operand| operand.kind == OperandKind::Layer);
-        match layer {
-            Some(layer) if operands.len() > 1 => Err(mixed(layer.path)),
+        let (layers, others): (Vec<_>, Vec<_>) =
+            operands.iter().partition(|operand| operand.kind == OperandKind::Layer);
+        match layers.first() {
+            Some(layer) if others.len() > 1 => Err(mixed(layer.path)),
             Some(_) => Ok(false),
             None => Ok(true),
         }
@@ -251,7 +253,8 @@ impl Kinds {
                     "a directory"
                 }
                 Source::Oci(_) => {
-                    (kinds.layers, kinds.tar) = (true, true);
+                    kinds.layers = true;
+                    kinds.tar = true;
                     "an image of containers"
                 }
                 Source::Directories { .. } => {

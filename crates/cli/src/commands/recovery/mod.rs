@@ -134,7 +134,8 @@ impl Command for Protect {
 impl Protect {
     /// The files, with those in directories, and whether all directories could be read.
     fn expanded(&self, io: &mut Io) -> (Vec<PathBuf>, bool) {
-        let (mut files, mut all_read) = (Vec::new(), true);
+        let mut files = Vec::new();
+        let mut all_read = true;
         let is_wanted = |path: &Path| {
             let is_sidecar =
                 path.as_os_str().as_encoded_bytes().ends_with(sidecar_of(Path::new("")).as_os_str().as_encoded_bytes());
@@ -233,7 +234,8 @@ impl Command for Repair {
             self.output.as_ref().map(|output| target::image(output, self.force, io)).transpose()?;
         let recovery = self.recovery.clone().or_else(|| sidecar_beside(&self.file));
         let mut request = RepairRequest::new(&self.file);
-        (request.recovery, request.target) = (recovery.clone(), target);
+        request.recovery = recovery.clone();
+        request.target = target;
         request.revert = self.force;
         request.resources = options.apply(self.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();

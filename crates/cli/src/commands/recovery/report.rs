@@ -49,7 +49,8 @@ pub fn damaged_before_protection(file: &Path, output: &Path) -> String {
 
 /// How many shards there are, and how many can be lost.
 pub fn shape_text(shape: &Shape) -> String {
-    let (shards, recovery) = (shape.shards() as u64, shape.recovery() as u64);
+    let shards = shape.shards() as u64;
+    let recovery = shape.recovery() as u64;
     let size = show_bytes(shape.shard_bytes());
     format!("{} of {size}, of which any {recovery} can be lost and repaired", count(shards, "shard"))
 }
@@ -152,7 +153,8 @@ fn of_recovery(found: &RecoveryState, recovery: &Path, made_again: bool) -> Stri
     if found.recovery_is_whole {
         return String::new();
     }
-    let (whole, all) = (found.examined.repairable, found.shape.recovery());
+    let whole = found.examined.repairable;
+    let all = found.shape.recovery();
     let then = if made_again { "made again" } else { "'packline protect --force' makes it again" };
     format!(
         "\n{}: the recovery data is damaged: {whole} of {all} recovery shards are whole; {then}",

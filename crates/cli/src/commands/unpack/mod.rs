@@ -258,12 +258,14 @@ impl Unpack {
 
     fn request(&self, io: &mut Io) -> Result<UnpackRequest, Failure> {
         let mut request = UnpackRequest::default();
-        (request.force, request.sync) = (self.output.force, self.output.sync);
+        request.force = self.output.force;
+        request.sync = self.output.sync;
         request.subdirectory = self.entries.subdirectory()?;
         request.selection = self.entries.exclude.selection(&self.patterns, Ending::of(self.entries.null), io)?;
         request.continue_on_error = self.entries.continue_on_error;
         request.restore = self.attributes.kept();
-        (request.devices, request.sparse) = (!self.entries.no_devices, !self.entries.no_sparse);
+        request.devices = !self.entries.no_devices;
+        request.sparse = !self.entries.no_sparse;
         request.duplicates = self.entries.dedupe;
         request.temporaries = io.temporaries.clone();
         Ok(request)

@@ -11,7 +11,8 @@ use crate::ui::size::{count, show_bytes};
 pub fn of(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, u64, bool) {
     match summary {
         UnpackSummary::Directory(summary) => {
-            let (object, text) = (directory_object(summary, peak), directory_text(summary, peak));
+            let object = directory_object(summary, peak);
+            let text = directory_text(summary, peak);
             (object, text, summary.counts.content_bytes, summary.counts.errors > 0)
         }
         UnpackSummary::Tar(summary) => {

@@ -21,10 +21,12 @@ use crate::ui::size::show_bytes;
 /// # Errors
 /// [`Failure::AlreadyReported`] for a fault, which has been printed; those of reading.
 pub fn run(verify: &Verify, opened: &OpenedLrz, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
-    let (path, json) = (&opened.display_path, verify.json);
+    let path = &opened.display_path;
+    let json = verify.json;
     let resources = options.apply(verify.machine.lrz_resources(&io.host));
     let mut request = LrzUnpackRequest::new(opened, None);
-    (request.md5, request.resources) = (true, resources);
+    request.md5 = true;
+    request.resources = resources;
     match watched(io, !verify.quiet && !json, |observer| packline::requests::lrz_unpack(request, observer)) {
         Ok(unpacked) => {
             let totals = (totals_object(&unpacked), totals_text(path, &unpacked), unpacked.plain);
@@ -66,7 +68,8 @@ fn totals_text(path: &Path, unpacked: &Unpacked) -> String {
         (None, Some(sum)) => format!("MD5 {}, of which the file has none", hex(&sum)),
         (None, None) => "no MD5".to_string(),
     };
-    let (content, chunks) = (show_bytes(unpacked.plain), unpacked.chunks);
+    let content = show_bytes(unpacked.plain);
+    let chunks = unpacked.chunks;
     format!("{}: sound\n{chunks} chunks with {content} of content are right; {sum}", path.escaped())
 }
 

@@ -122,7 +122,8 @@ impl Verify {
         }
         let resources = options.apply(self.machine.resources(&io.host));
         let mut archive = self.offset.open(path, false, &resources, io)?;
-        let (path, container) = (archive.display_path(), archive.content_kind());
+        let path = archive.display_path();
+        let container = archive.content_kind();
         let mut honoured = [&["json", "quiet", "jobs", "mem", "recovery"][..], &run_options::NAMES].concat();
         if matches!(archive, Archive::Pln(_)) {
             honoured.extend(OPENING);
@@ -160,7 +161,8 @@ impl Verify {
             bar.clear();
         }
         let printed = printer.failed.take().map_or(Ok(()), Err);
-        let (totals, path) = (verified?, &image.display_path);
+        let totals = verified?;
+        let path = &image.display_path;
         let shown = (totals_object(&totals), totals_text(image, &totals), totals.content);
         let printed = printed.and_then(|()| self.report(path, shown, options, io));
         outcome(totals.faults, printed)

@@ -25,7 +25,8 @@ const PIECE: usize = 64 << 10;
 pub fn run(verify: &Verify, archive: &mut Archive, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
     let resources = options.apply(verify.machine.resources(&io.host));
     let path = archive.display_path();
-    let (mut entries, mut content) = (0u64, 0u64);
+    let mut entries = 0u64;
+    let mut content = 0u64;
     let tar = TarOptions { end_mark: true, ..TarOptions::default() };
     let read = archive.read_tar(tar, &resources, &mut |source| {
         let mut piece = vec![0; PIECE];
@@ -47,7 +48,8 @@ pub fn run(verify: &Verify, archive: &mut Archive, options: &RunOptions, io: &mu
     match read {
         Ok(warnings) => {
             warnings.iter().for_each(|warning| io.warn(warning));
-            let (number, shown) = (count(entries, "entry"), show_bytes(content));
+            let number = count(entries, "entry");
+            let shown = show_bytes(content);
             let text = format!(
                 "{}: readable to its end\n{number} with {shown} of content; a tar has checksums of headers only",
                 path.escaped()

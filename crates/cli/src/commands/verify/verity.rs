@@ -54,7 +54,8 @@ impl VerityArgs {
             return Err(wrong("roothash", "IMAGE is standard input (expected a file, which is read at any offset)"));
         }
         let mut check = VerityCheck::new(image, root_hash);
-        (check.tree, check.offset) = (self.hash_tree.clone(), self.hash_offset);
+        check.tree = self.hash_tree.clone();
+        check.offset = self.hash_offset;
         Ok(Some(check))
     }
 }
@@ -93,7 +94,8 @@ fn describe(finding: &Finding, root: &Digest) -> String {
             format!("wrong block at byte {offset} of the hash tree (expected the hash in the level above)")
         }
         Finding::Blocks { first, last } => {
-            let (start, blocks) = (first * BLOCK as u64, count(last - first + 1, "wrong block"));
+            let start = first * BLOCK as u64;
+            let blocks = count(last - first + 1, "wrong block");
             format!("{blocks} at byte {start}, from number {first} (expected the hash in the hash tree)")
         }
         Finding::Padding { offset } => {
@@ -109,7 +111,8 @@ fn object(finding: &Finding) -> Value {
         }
         Finding::Tree { offset } => json!({ "finding": "fault", "part": "hash tree", "tree_offset": offset }),
         Finding::Blocks { first, last } => {
-            let (offset, blocks) = (first * BLOCK as u64, last - first + 1);
+            let offset = first * BLOCK as u64;
+            let blocks = last - first + 1;
             json!({ "finding": "fault", "part": "image", "offset": offset, "first_block": first, "blocks": blocks })
         }
         Finding::Padding { offset } => json!({ "finding": "fault", "part": "superblock", "tree_offset": offset }),
@@ -122,7 +125,8 @@ fn totals_text(path: &Path, checked: &Checked) -> String {
         0 => String::new(),
         unknown => format!("; {} below wrong ones of the hash tree cannot be checked", count(unknown, "block")),
     };
-    let (blocks, bytes) = (count(checked.superblock.data_blocks, "block"), show_bytes(checked.bytes));
+    let blocks = count(checked.superblock.data_blocks, "block");
+    let bytes = show_bytes(checked.bytes);
     format!("{}: {verdict}\n{blocks} ({bytes}) compared with the hash tree{unknown}", path.escaped())
 }
 

@@ -140,7 +140,8 @@ fn packed(settings: &Settings, output: &Path, written: &Written) -> String {
     let ratio = written.plain as f64 / written.stored.max(1) as f64;
     let mut text = format!("{} - Compression Ratio: {ratio:.3}.", output.escaped());
     if settings.verbosity > 0 {
-        let (plain, stored) = (show_bytes(written.plain), show_bytes(written.stored));
+        let plain = show_bytes(written.plain);
+        let stored = show_bytes(written.stored);
         text = format!("{} chunks, {plain} to {stored}, {} workers\n{text}", written.chunks, written.workers);
     }
     if settings.hash || settings.verbosity > 0 {
@@ -165,7 +166,8 @@ fn unpack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> 
     let mut request = UnpackRequest::default();
     request.force = true;
     request.restore = RestoreAttributes { owners: root, destination: false, ..RestoreAttributes::ALL };
-    (request.resources, request.temporaries) = (settings.resources.clone(), io.temporaries.clone());
+    request.resources = settings.resources.clone();
+    request.temporaries = io.temporaries.clone();
     let counts = watched(io, settings.style.bar, |observer| lrz_unpack_tree(&opened, request, into, observer))?;
     if !settings.silent {
         io.eprintln(&format!("{} entries, {} of content", counts.entries, show_bytes(counts.content_bytes)));

@@ -5,7 +5,8 @@ use packline::requests::ImageSummary;
 /// Statistics of an image, as text. The uncompressed size counts tables as they are stored.
 pub fn statistics(summary: &ImageSummary) -> String {
     let image = &summary.image;
-    let (counts, end) = (&image.counts, &image.end);
+    let counts = &image.counts;
+    let end = &image.end;
     let tables = end.bytes_used.saturating_sub(image.data_bytes);
     let plain = image.content_bytes + tables;
     let ratio = end.bytes_used as f64 * 100.0 / plain.max(1) as f64;

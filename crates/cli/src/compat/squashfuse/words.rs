@@ -131,7 +131,8 @@ fn is_beginning(name: &str) -> bool {
 
 /// The words of a list. A backslash makes the character after it part of a word.
 pub fn split(list: &str) -> Vec<String> {
-    let (mut words, mut letters) = (vec![String::new()], list.chars());
+    let mut words = vec![String::new()];
+    let mut letters = list.chars();
     while let Some(letter) = letters.next() {
         let part = match letter {
             ',' => {

@@ -153,7 +153,8 @@ impl GenSquashFs {
         let (uid, gid) = self.source.owners(invocation);
         let mut defaults = self.options.defaults(io)?;
         let mut image = ImageRequest::new(self.options.image(defaults)?);
-        (defaults.uid, defaults.gid) = (uid.unwrap_or(defaults.uid), gid.unwrap_or(defaults.gid));
+        defaults.uid = uid.unwrap_or(defaults.uid);
+        defaults.gid = gid.unwrap_or(defaults.gid);
         self.source.refuse_output(&self.image)?;
         let overrides = self.source.overrides()?;
         let input = self.input(defaults, invocation, io)?;
@@ -207,7 +208,8 @@ impl GenSquashFs {
 impl ScanOptions {
     fn options(&self) -> DirectoryOptions {
         let mut options = DirectoryOptions::new(READERS);
-        (options.xattrs, options.hard_links) = (self.keep_xattr, !self.no_hard_links);
+        options.xattrs = self.keep_xattr;
+        options.hard_links = !self.no_hard_links;
         options.mount_points = if self.one_file_system { MountPoints::Skip } else { MountPoints::Enter };
         options
     }

@@ -17,7 +17,8 @@ use crate::ui::size::show_bytes;
 /// Statistics of an image, as text.
 pub fn statistics(summary: &ImageSummary) -> String {
     let image = &summary.image;
-    let (counts, saved) = (&image.counts, &image.saved);
+    let counts = &image.counts;
+    let saved = &image.saved;
     let ratio = (image.data_bytes * 100).checked_div(image.content_bytes).unwrap_or(100);
     let lines = [
         ("Data bytes read", show_bytes(image.content_bytes)),

@@ -93,7 +93,9 @@ impl Command for Sqfs2Tar {
 
 impl Sqfs2Tar {
     fn request(self, io: &mut Io) -> Result<TarOutRequest, Failure> {
-        let (scope, root, resources) = (self.scope()?, self.root()?, self.resources(&io.host));
+        let scope = self.scope()?;
+        let root = self.root()?;
+        let resources = self.resources(&io.host);
         if io.out_terminal {
             return Err(Failure::failed("standard output is a terminal (expected a file or a pipe)"));
         }
@@ -102,11 +104,16 @@ impl Sqfs2Tar {
         let image = image.open(metadata_cache(resources.memory))?;
         let mut request = TarOutRequest::new(image, io.stdout_target());
         request.compression = self.compressor.map(StreamSpec::new);
-        (request.scope, request.root) = (scope, root);
-        (request.xattrs, request.hard_links) = (!self.no_xattr, !self.no_hard_links);
-        (request.sparse, request.continue_on_error) = (!self.no_sparse, self.continue_on_error);
-        (request.refuse_missing, request.refuse_unstorable) = (false, self.no_skip);
-        (request.resources, request.temporaries) = (resources, io.temporaries.clone());
+        request.scope = scope;
+        request.root = root;
+        request.xattrs = !self.no_xattr;
+        request.hard_links = !self.no_hard_links;
+        request.sparse = !self.no_sparse;
+        request.continue_on_error = self.continue_on_error;
+        request.refuse_missing = false;
+        request.refuse_unstorable = self.no_skip;
+        request.resources = resources;
+        request.temporaries = io.temporaries.clone();
         Ok(request)
     }
 

@@ -84,7 +84,8 @@ impl Command for SqfsDiff {
 impl SqfsDiff {
     /// Whether the images are equal.
     fn compare(self, io: &mut Io) -> Result<bool, Failure> {
-        let (request, superblocks) = (self.request(io)?, self.superblocks);
+        let request = self.request(io)?;
+        let superblocks = self.superblocks;
         let extracting = request.extract.is_some();
         let mut printer = Printer { out: &mut io.stdout, gone: false };
         let summary = diff(&request, &mut |difference| {
@@ -112,11 +113,14 @@ impl SqfsDiff {
             numbers: self.inode_num,
             forms: true,
         };
-        let (old, new) = (place(&self.old, None, io)?, place(&self.new, None, io)?);
+        let old = place(&self.old, None, io)?;
+        let new = place(&self.new, None, io)?;
         let mut request =
             DiffRequest::new(DiffPlace::Image(old.open(DIFF_METADATA)?), DiffPlace::Image(new.open(DIFF_METADATA)?));
-        (request.compared, request.order) = (compared, DiffOrder::MissingFirst);
-        (request.extract, request.resources) = (self.extract.clone(), io.host.resources());
+        request.compared = compared;
+        request.order = DiffOrder::MissingFirst;
+        request.extract = self.extract.clone();
+        request.resources = io.host.resources();
         Ok(request)
     }
 }

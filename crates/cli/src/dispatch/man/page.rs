@@ -65,7 +65,8 @@ fn about(parser: &Command) -> String {
 
 /// Title, name, synopsis and description.
 fn head(roff: &mut Roff, mut parser: Command, name: &str, command: Option<&Entry>) {
-    let (about, usage) = (about(&parser), parser.render_usage().to_string());
+    let about = about(&parser);
+    let usage = parser.render_usage().to_string();
     let source = concat!("packline ", env!("CARGO_PKG_VERSION"));
     roff.control("TH", [&*name.to_uppercase(), "1", DATE, source, "User Commands"]);
     roff.control("SH", ["NAME"]).text([roman(format!("{name} - {about}"))]);

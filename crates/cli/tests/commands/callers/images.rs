@@ -50,7 +50,8 @@ struct Packed {
 
 impl Packed {
     fn of(stage: &Stage, side: Side, offset: usize) -> Result<Packed, String> {
-        let (sandbox, name) = (&stage.sandbox, side.name());
+        let sandbox = &stage.sandbox;
+        let name = side.name();
         let bytes = sandbox.read(name);
         let whole = bytes.len() % 4096 == 0;
         // A kernel reads whole blocks of a device only.

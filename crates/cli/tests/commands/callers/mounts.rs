@@ -34,7 +34,8 @@ fn callers_mount() {
     check(ROWS, |row| {
         let [ours, peers] = [(Side::Ours, row.line.to_string()), (Side::Peers, row.peers_line())]
             .map(|(side, line)| shown(&stage, side, &line));
-        let (ours, mut peers) = (ours?, peers?);
+        let ours = ours?;
+        let mut peers = peers?;
         peers.values_mut().for_each(|entry| (entry.uid, entry.gid) = (1000, 100));
         // squashfuse shows an inode for each name, and swaps two kinds of extended attributes.
         let except = Except { groups: true, xattrs: true, ..Except::default() };

@@ -58,7 +58,8 @@ fn differs(stage: &Stage, row: &Row) -> Result<(), String> {
     same("standard output", &printed(&ours.stdout), &printed(&peers.stdout))?;
     let trees = [Side::Ours, Side::Peers].map(|side| of_directory(&stage.sandbox.at(side.name())));
     let [ours, peers] = trees;
-    let (mut ours, mut peers) = (ours?, peers?);
+    let mut ours = ours?;
+    let mut peers = peers?;
     [&mut ours, &mut peers].into_iter().for_each(|tree| stage.without_times_of_runs(tree));
     if row.line.contains(" D ") && peers.len() < 2 {
         return Err("nothing is extracted".to_string());

@@ -10,7 +10,8 @@ pub fn root() -> Vec<Node> {
     nodes.retain(|node| node.mtime >= 0 && !is_many(&node.path));
     let mut random = Random::new(18);
     let capability = [&[1, 0, 0, 2, 0, 32][..], &[0; 14]].concat();
-    let (tool, library) = (random.noise(40_000), random.prose(300_001));
+    let tool = random.noise(40_000);
+    let library = random.prose(300_001);
     for path in ["boot", "ch", "ch/git", "dev", "etc", "nix", "proc", "squash", "usr", "usr/bin", "usr/lib", "var"] {
         nodes.push(Node::dir(path).time(1_400_000_000));
     }

@@ -171,7 +171,9 @@ fn clear(path: &Path) {
 
 /// Reads standard output up to a limit.
 fn read_some(child: &mut Child) -> (Vec<u8>, bool) {
-    let (mut first, mut buffer, mut total) = (Vec::new(), vec![0; 1 << 16], 0);
+    let mut first = Vec::new();
+    let mut buffer = vec![0; 1 << 16];
+    let mut total = 0;
     let mut pipe = child.stdout.take().unwrap();
     loop {
         match pipe.read(&mut buffer).unwrap() {
@@ -236,7 +238,8 @@ fn a_command_that_takes_too_much_memory_is_refused_it() {
         let (stdout, endless) = read_some(&mut limited.child);
         canary.end(limited, stdout, endless)
     };
-    let (within, beyond) = (allocates(MEMORY / 2), allocates(2 * MEMORY));
+    let within = allocates(MEMORY / 2);
+    let beyond = allocates(2 * MEMORY);
     assert!(within.status == 0, "{}", within.shown());
     assert!(beyond.status == 1 && beyond.stderr.contains("memory exhausted"), "{}", beyond.shown());
 }

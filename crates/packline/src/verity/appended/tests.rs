@@ -11,7 +11,8 @@ use crate::{Resources, Unobserved};
 fn request(path: &Path, place: VerityPlace) -> VerityRequest {
     let mut request = VerityRequest::new(path);
     request.options.place = place;
-    (request.force, request.resources) = (true, Resources::new(1));
+    request.force = true;
+    request.resources = Resources::new(1);
     request
 }
 

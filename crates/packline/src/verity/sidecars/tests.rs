@@ -74,7 +74,8 @@ fn the_old_set_is_there_again_when_one_of_the_new_cannot_have_its_name() {
     for blocked in ["i.verity", "i.roothash"] {
         failed(blocked, |image, observer| {
             let mut request = VerityRequest::new(image);
-            (request.force, request.resources) = (true, Resources::new(0));
+            request.force = true;
+            request.resources = Resources::new(0);
             verity(request, observer).map(|_| ())
         });
     }

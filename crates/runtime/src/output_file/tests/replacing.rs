@@ -53,7 +53,8 @@ fn xattr(path: &Path, name: &str) -> Option<Vec<u8>> {
 
 #[test]
 fn keeps_the_mode_of_a_replaced_file_from_the_first_byte() {
-    let (top, list) = (tempfile::tempdir().unwrap(), Temporaries::default());
+    let top = tempfile::tempdir().unwrap();
+    let list = Temporaries::default();
     let path = top.path().join("image");
     for wanted in [0o600, 0o640, 0o444, 0o777] {
         fs::write(&path, "old").unwrap();
@@ -76,7 +77,8 @@ fn keeps_owner_and_extended_attributes_of_a_replaced_file() {
     if !tools::root() {
         return;
     }
-    let (top, list) = (tempfile::tempdir().unwrap(), Temporaries::default());
+    let top = tempfile::tempdir().unwrap();
+    let list = Temporaries::default();
     let path = top.path().join("image");
     fs::write(&path, "old").unwrap();
     chown(&path, Some(1234), Some(1235)).unwrap();
@@ -100,7 +102,8 @@ fn keeps_owner_and_extended_attributes_of_a_replaced_file() {
 #[test]
 fn a_new_output_has_the_access_control_list_of_its_source_and_not_its_mask_as_rights_of_the_group() {
     let top = tempfile::tempdir().unwrap();
-    let (source, path) = (top.path().join("source"), top.path().join("copy"));
+    let source = top.path().join("source");
+    let path = top.path().join("copy");
     fs::write(&source, "content").unwrap();
     let acl = list_of_rights();
     if rustix::fs::setxattr(&source, "system.posix_acl_access", &acl, XattrFlags::empty()).is_err() {
@@ -118,7 +121,8 @@ fn a_new_output_has_the_access_control_list_of_its_source_and_not_its_mask_as_ri
 #[test]
 fn a_replaced_file_keeps_its_mode_though_the_source_has_another() {
     let top = tempfile::tempdir().unwrap();
-    let (source, path) = (top.path().join("source"), top.path().join("copy"));
+    let source = top.path().join("source");
+    let path = top.path().join("copy");
     [&source, &path].into_iter().for_each(|path| fs::write(path, "content").unwrap());
     fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
     let attributes = FileAttributes::of_source(&File::open(&source).unwrap()).unwrap();
@@ -132,7 +136,8 @@ fn a_replaced_file_keeps_its_mode_though_the_source_has_another() {
 #[test]
 fn a_file_with_a_temporary_name_is_private_until_it_is_whole() {
     let top = tempfile::tempdir().unwrap();
-    let (path, list) = (top.path().join("image"), Temporaries::default());
+    let path = top.path().join("image");
+    let list = Temporaries::default();
     let usual = {
         File::create(&path).unwrap();
         mode(&path) & 0o644
@@ -146,7 +151,8 @@ fn a_file_with_a_temporary_name_is_private_until_it_is_whole() {
 
 #[test]
 fn other_names_of_a_replaced_file_are_in_a_warning() {
-    let (top, list) = (tempfile::tempdir().unwrap(), Temporaries::default());
+    let top = tempfile::tempdir().unwrap();
+    let list = Temporaries::default();
     let (path, other) = (top.path().join("image"), top.path().join("other"));
     fs::write(&path, "old").unwrap();
     fs::hard_link(&path, &other).unwrap();
@@ -168,11 +174,13 @@ fn blanks(directory: &Path) -> Vec<(PathBuf, u64)> {
 
 #[test]
 fn a_file_without_data_is_written_in_place() {
-    let (top, list) = (tempfile::tempdir().unwrap(), Temporaries::default());
+    let top = tempfile::tempdir().unwrap();
+    let list = Temporaries::default();
     for (path, _) in blanks(top.path()) {
         let other = path.with_extension("link");
         fs::hard_link(&path, &other).unwrap();
-        let (mut open, before) = (File::open(&path).unwrap(), fs::metadata(&path).unwrap());
+        let mut open = File::open(&path).unwrap();
+        let before = fs::metadata(&path).unwrap();
         assert_eq!(replace(&path, b"content", &list).unwrap(), Vec::<String>::new());
         assert_eq!(fs::metadata(&path).unwrap().ino(), before.ino());
         assert_eq!(fs::read(&other).unwrap(), b"content");
@@ -207,7 +215,8 @@ fn a_file_without_data_is_as_it_was_after_an_error_and_a_signal() {
 
 #[test]
 fn of_two_runs_that_write_a_file_without_data_both_leave_a_whole_one() {
-    let (top, list) = (tempfile::tempdir().unwrap(), Temporaries::default());
+    let top = tempfile::tempdir().unwrap();
+    let list = Temporaries::default();
     let path = top.path().join("image");
     File::create(&path).unwrap();
     let first = OutputFile::open(&path, true, &list).unwrap();
@@ -221,7 +230,8 @@ fn of_two_runs_that_write_a_file_without_data_both_leave_a_whole_one() {
 
 /// A file over which another is mounted: no rename can replace it.
 fn mounted(directory: &Path) -> Option<Mount> {
-    let (real, path) = (directory.join("real"), directory.join("image"));
+    let real = directory.join("real");
+    let path = directory.join("image");
     fs::write(&real, "old and longer").unwrap();
     fs::write(&path, "covered").unwrap();
     let bound = Command::new("mount").arg("--bind").arg(&real).arg(&path).status();
@@ -253,14 +263,16 @@ fn a_mount_point_is_written_over_with_a_warning() {
 
 #[test]
 fn a_mount_point_on_a_full_file_system_keeps_its_content() {
-    let (top, small) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let top = tempfile::tempdir().unwrap();
+    let small = tempfile::tempdir().unwrap();
     let filled = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "none"]).arg(small.path()).status();
     if !filled.is_ok_and(|status| status.success()) {
         tools::skip("mounting needs root");
         return;
     }
     let _small = Mount(small.path().to_path_buf());
-    let (real, path) = (small.path().join("real"), top.path().join("image"));
+    let real = small.path().join("real");
+    let path = top.path().join("image");
     fs::write(&real, "old").unwrap();
     fs::write(&path, "covered").unwrap();
     assert!(Command::new("mount").arg("--bind").arg(&real).arg(&path).status().unwrap().success());
@@ -274,7 +286,8 @@ fn a_mount_point_on_a_full_file_system_keeps_its_content() {
 
 #[test]
 fn an_input_that_is_replaced_is_locked_and_must_not_have_changed() {
-    let (top, list) = (tempfile::tempdir().unwrap(), Temporaries::default());
+    let top = tempfile::tempdir().unwrap();
+    let list = Temporaries::default();
     let path = top.path().join("image");
     fs::write(&path, "old").unwrap();
     let stamp = FileStamp::of_path(&path).unwrap();
@@ -283,7 +296,8 @@ fn an_input_that_is_replaced_is_locked_and_must_not_have_changed() {
         write(&output, 0, b"new");
         output.replaces_input(stamp).map(|()| output)
     };
-    let (first, refused) = (begun().unwrap(), begun().unwrap_err().to_string());
+    let first = begun().unwrap();
+    let refused = begun().unwrap_err().to_string();
     assert!(refused.contains("is locked by another run"), "{refused}");
     drop(first);
     let output = begun().unwrap();
@@ -299,10 +313,12 @@ fn an_input_that_is_replaced_is_locked_and_must_not_have_changed() {
 
 #[test]
 fn a_file_does_not_get_its_name_once_the_process_has_to_stop() {
-    let (top, list) = (tempfile::tempdir().unwrap(), Temporaries::default());
+    let top = tempfile::tempdir().unwrap();
+    let list = Temporaries::default();
     let path = top.path().join("image");
     let ((ready, opened), (stopped, go)) = (mpsc::channel(), mpsc::channel());
-    let (list_there, path_there) = (list.clone(), path.clone());
+    let list_there = list.clone();
+    let path_there = path.clone();
     let finishing = std::thread::Builder::new().spawn(move || {
         let output = OutputFile::open(&path_there, false, &list_there).unwrap();
         write(&output, 0, b"new");
@@ -316,7 +332,8 @@ fn a_file_does_not_get_its_name_once_the_process_has_to_stop() {
     stopped.send(()).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(100));
     assert!(!finishing.unwrap().is_finished() && !path.exists());
-    let (path, list) = (top.path().join("other"), Temporaries::default());
+    let path = top.path().join("other");
+    let list = Temporaries::default();
     OutputFile::open(&path, false, &list).unwrap().finish(&mut Unobserved).unwrap();
     assert!(list.is_settled());
     drop(OutputFile::open(&top.path().join("third"), false, &list).unwrap());

@@ -34,7 +34,8 @@ fn forged(mut bytes: Vec<u8>, options: &Options) -> Vec<u8> {
 #[test]
 fn an_image_of_the_same_contents_has_the_same_bytes() {
     for codec in CODECS {
-        let (mut random, options) = (Random::new(11), options(codec));
+        let mut random = Random::new(11);
+        let options = options(codec);
         let old = tree(&mut random);
         let clean = image_with(old.clone(), &options, Lookup::default(), 0);
         let new = changed(&mut random, &old);
@@ -52,7 +53,8 @@ fn an_image_of_the_same_contents_has_the_same_bytes() {
 fn any_bit_of_a_source_may_be_wrong() {
     let mut random = Random::new(12);
     let tree = tree(&mut random);
-    let (mut refused, mut used) = (0, 0);
+    let mut refused = 0;
+    let mut used = 0;
     for codec in CODECS {
         let options = options(codec);
         let clean = image_with(tree.clone(), &options, Lookup::default(), 0);
@@ -82,7 +84,8 @@ fn call(place: u32) -> [u8; 5] {
 fn blocks_with_other_filters_are_not_taken() {
     let code: Vec<u8> = (0..1u32 << 20).step_by(5).flat_map(call).take(BLOCK).collect();
     let tree = vec![file("code", &code)];
-    let (old, new) = (options("xz:x86"), options("xz"));
+    let old = options("xz:x86");
+    let new = options("xz");
     let clean = image_with(tree.clone(), &new, Lookup::default(), 0);
     let mut filtered = image_with(tree.clone(), &old, Lookup::default(), 0);
     // The filters in the compressor options, after a header of two bytes and the dictionary.
@@ -102,7 +105,8 @@ fn a_record_that_lies_makes_no_wrong_content() {
     let mut random = Random::new(13);
     let tree = tree(&mut random);
     for (old, new) in [("gzip:level=1", "gzip"), ("zstd:level=19", "zstd"), ("lz4", "lz4:hc"), ("xz", "xz")] {
-        let (old, new) = (options(old), options(new));
+        let old = options(old);
+        let new = options(new);
         let image = image_with(tree.clone(), &old, Lookup::default(), 0);
         let end = opened(image.clone()).unwrap().superblock().inode_table;
         for flips in [0, 1, 5, 50] {
@@ -122,10 +126,12 @@ fn a_record_that_lies_makes_no_wrong_content() {
 #[test]
 fn a_source_may_change_at_any_time() {
     let mut random = Random::new(14);
-    let (tree, options) = (tree(&mut random), options("zstd"));
+    let tree = tree(&mut random);
+    let options = options("zstd");
     let clean = image_with(tree.clone(), &options, Lookup::default(), 0);
     let other = image_with(changed(&mut random, &tree), &options, Lookup::default(), 0);
-    let (expected, mut changes) = (contents(&clean), 0);
+    let expected = contents(&clean);
+    let mut changes = 0;
     for after in [other, vec![0; 100]] {
         for left in 0..120 {
             let changing = Changing { before: clean.clone(), after: after.clone(), left: AtomicU64::new(left) };

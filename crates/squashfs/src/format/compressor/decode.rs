@@ -164,7 +164,8 @@ impl Options<'_> {
 
 /// Level u32, window u16, strategies u16.
 fn gzip(params: &mut GzipParams, options: &Options<'_>) {
-    let (level, window) = (options.word(0), u32::from(options.half(4)));
+    let level = options.word(0);
+    let window = u32::from(options.half(4));
     if (1..=GzipParams::MAX_ZLIB_LEVEL).contains(&level) {
         params.level = level;
     }

@@ -85,7 +85,8 @@ impl Listing {
         }
         let entry = self.entry();
         if entry.is_err() {
-            (self.left, self.run.entries) = (0, 0);
+            self.left = 0;
+            self.run.entries = 0;
         }
         Some(entry)
     }
@@ -231,7 +232,9 @@ fn from_index(
     for _ in 0..directory.indices {
         let bytes: [u8; INDEX_BYTES] = inodes.array()?;
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        let (position, block, length) = (word(0), listing.area().start + u64::from(word(4)), word(8) as usize + 1);
+        let position = word(0);
+        let block = listing.area().start + u64::from(word(4));
+        let length = word(8) as usize + 1;
         let mut first = [0; LONGEST_NAME];
         // An invalid index does no harm: the listing is complete without it.
         let Some(first) = first.get_mut(..length) else { return Ok(None) };

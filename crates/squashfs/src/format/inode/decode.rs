@@ -125,13 +125,16 @@ impl Decoder<'_> {
             [links, size, block, parent] = words(&bytes);
             let [halves] = words(&bytes[16..]);
             [xattr] = words(&bytes[20..]);
-            (indices, offset) = (halves as u16, (halves >> 16) as u16);
+            indices = halves as u16;
+            offset = (halves >> 16) as u16;
         } else {
             let bytes: [u8; 16] = self.cursor.array()?;
             let halves;
             [block, links, halves, parent] = words(&bytes);
-            (size, offset) = (halves & 0xffff, (halves >> 16) as u16);
-            (indices, xattr) = (0, NO_XATTR);
+            size = halves & 0xffff;
+            offset = (halves >> 16) as u16;
+            indices = 0;
+            xattr = NO_XATTR;
         }
         let length = size.checked_sub(UNSTORED);
         let length = length.ok_or_else(|| self.fault(format!("directory of size {size}"), "3 at least"))?;
@@ -155,8 +158,11 @@ impl Decoder<'_> {
             let [low, length];
             let bytes: [u8; 16] = self.cursor.array()?;
             [low, fragment, offset, length] = words(&bytes);
-            (start, size) = (u64::from(low), u64::from(length));
-            (sparse, links, xattr) = (0, 1, NO_XATTR);
+            start = u64::from(low);
+            size = u64::from(length);
+            sparse = 0;
+            links = 1;
+            xattr = NO_XATTR;
         }
         let tail = self.tail(size, fragment, offset)?;
         let block_size = u64::from(self.rules.superblock.block_size);

@@ -102,7 +102,8 @@ fn trees(superblock: &Superblock, end: u64) -> Result<[Area; 2], ReadError> {
 
 impl XattrTables {
     fn read(store: &Store, superblock: &Superblock) -> Result<Option<XattrTables>, ReadError> {
-        let (start, end) = (superblock.xattr_table, superblock.bytes_used);
+        let start = superblock.xattr_table;
+        let end = superblock.bytes_used;
         if start == NO_TABLE {
             return Ok(None);
         }
@@ -113,7 +114,8 @@ impl XattrTables {
         let mut header = [0; XATTR_HEADER as usize];
         store.read(start, &mut header)?;
         let [values, sets] = [0, 8].map(|at| long(&header[at..at + 8]));
-        let (index, count) = (start + XATTR_HEADER, sets & u64::from(u32::MAX));
+        let index = start + XATTR_HEADER;
+        let count = sets & u64::from(u32::MAX);
         let plan = Plan { next: end, ..Plan::strict("xattr table", index, count, ENTRY_BYTES) };
         let sets = plan.read_before(store, start)?;
         let before = superblock.id_table;

@@ -44,7 +44,9 @@ pub(crate) fn measured_set(store: &Arc<Store>, tables: &XattrTables, index: u32)
         return Err(ReadError::corrupt(tables.sets.index, what, format!("less than {count}")));
     }
     let mut entry = tables.sets.at(store, u64::from(index))?;
-    let (reference, pairs, stated) = (entry.read_u64()?, entry.read_u32()?, entry.read_u32()?);
+    let reference = entry.read_u64()?;
+    let pairs = entry.read_u32()?;
+    let stated = entry.read_u32()?;
     let cursor = Cursor::new(store, tables.values, tables.values.place(reference));
     let mut set = Set { cursor, left: MOST_BYTES, stored: 0, tables, store };
     let mut xattrs = Vec::new();
@@ -70,7 +72,8 @@ impl Set<'_> {
     /// Prefix u16, length of the rest of the name u16, the rest of the name, then the value.
     fn pair(&mut self) -> Result<Xattr, ReadError> {
         let place = self.cursor.place();
-        let (kind, length) = (self.cursor.read_u16()?, self.cursor.read_u16()?);
+        let kind = self.cursor.read_u16()?;
+        let length = self.cursor.read_u16()?;
         let prefix = PREFIXES.get(usize::from(kind & !OUT_OF_LINE)).copied().ok_or_else(|| {
             fault(place, format!("extended attribute with prefix {kind:#x}"), "0 user, 1 trusted or 2 security")
         })?;

@@ -40,7 +40,8 @@ pub struct InlineCompressor {
 impl InlineCompressor {
     pub fn new(codec: &Spec, when: When) -> InlineCompressor {
         let encoder = codec.metadata_encoder().unwrap();
-        let (waiting, done) = (VecDeque::new(), VecDeque::new());
+        let waiting = VecDeque::new();
+        let done = VecDeque::new();
         InlineCompressor { encoder, when, waiting, done, blocks: 0, raw_bytes: 0, most_pending: 0 }
     }
 

@@ -194,7 +194,8 @@ impl ActionHost for Machine {
 
     fn succeeds(&mut self, command: &[u8], file: TestedFile<'_>) -> io::Result<bool> {
         let TestedFile { name, path, place } = file;
-        let (name, path) = (OsStr::from_bytes(name), OsStr::from_bytes(path));
+        let name = OsStr::from_bytes(name);
+        let path = OsStr::from_bytes(path);
         commands::succeeds(command, [("NAME", name), ("PATHNAME", path), ("SOURCE_PATHNAME", place.as_os_str())])
     }
 }

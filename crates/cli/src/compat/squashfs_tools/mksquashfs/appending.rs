@@ -78,7 +78,8 @@ impl Appending {
     pub fn refuse<'n>(&self, what: &str, names: impl Iterator<Item = &'n [u8]>) -> Result<(), Failure> {
         for name in names {
             if self.takes(name)? {
-                let (name, image) = (OsStr::from_bytes(name).escaped(), self.image.display_path.escaped());
+                let name = OsStr::from_bytes(name).escaped();
+                let image = self.image.display_path.escaped();
                 return Err(Failure::failed(format!("{what}: {name} is in the root of {image} already ({OTHER})")));
             }
         }
@@ -90,11 +91,13 @@ impl Appending {
     /// # Errors
     /// [`Failure::Failed`] if its compressor cannot write blocks of its size.
     pub fn apply(&self, options: &mut Options) -> Result<(), Failure> {
-        let (superblock, codec) = (self.image.image.superblock(), self.image.image.codec());
+        let superblock = self.image.image.superblock();
+        let codec = self.image.image.codec();
         let valid = codec.validate(superblock.block_size.bytes());
         valid.map_err(|error| Failure::failed(format!("{}: {error}", self.image.display_path.escaped())))?;
         let is = |flag| superblock.flags & flag != 0;
-        (options.codec, options.block_size) = (codec.clone(), superblock.block_size);
+        options.codec = codec.clone();
+        options.block_size = superblock.block_size;
         options.stored = Stored {
             inodes: is(flags::STORED_INODES),
             ids: is(flags::STORED_IDS),
@@ -109,7 +112,8 @@ impl Appending {
         } else {
             Fragments::SmallFiles
         };
-        (options.deduplicate, options.exportable) = (is(flags::DUPLICATES), is(flags::EXPORTABLE));
+        options.deduplicate = is(flags::DUPLICATES);
+        options.exportable = is(flags::EXPORTABLE);
         options.xattrs = !is(flags::NO_XATTRS);
         Ok(())
     }

@@ -19,7 +19,8 @@ pub enum TimeRule {
 
 /// Attributes of a root that no source describes.
 pub fn own_root(host: &Host) -> Meta {
-    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let uid = rustix::process::getuid().as_raw();
+    let gid = rustix::process::getgid().as_raw();
     Meta { mode: 0o777, uid, gid, mtime: host.now.into() }
 }
 
@@ -94,7 +95,8 @@ impl Edits {
             if let (Some(change), None) = (mode, &self.directory_mode) {
                 meta.mode = change.apply(meta.mode, true);
             }
-            (meta.uid, meta.gid) = (uid.unwrap_or(meta.uid), gid.unwrap_or(meta.gid));
+            meta.uid = uid.unwrap_or(meta.uid);
+            meta.gid = gid.unwrap_or(meta.gid);
             meta.mtime = mtime.unwrap_or(meta.mtime);
         }
         let change = if directory { &self.directory_mode } else { &self.file_mode };

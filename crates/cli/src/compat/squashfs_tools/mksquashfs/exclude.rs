@@ -86,7 +86,9 @@ impl Excludes {
 
     /// The rule for the paths of a directory whose root is at `prefix` in the image.
     pub fn filter(&self, prefix: &[u8]) -> Option<PathFilter> {
-        let (patterns, max_depth, prefix) = (self.patterns.clone(), self.max_depth, prefix.to_vec());
+        let patterns = self.patterns.clone();
+        let max_depth = self.max_depth;
+        let prefix = prefix.to_vec();
         if patterns.anchored.is_empty() && patterns.sticky.is_empty() && max_depth.is_none() {
             return None;
         }

@@ -170,7 +170,8 @@ impl Command for MkSquashFs {
         let image = self.paths.pop().filter(|_| !self.paths.is_empty());
         let image = image.ok_or_else(|| Failure::usage("no image to write (expected SOURCE... IMAGE)"))?;
         let appending = if self.noappend { None } else { self.appending(&image, io)? };
-        let (replaces, log) = (self.noappend, self.log.take());
+        let replaces = self.noappend;
+        let log = self.log.take();
         let target = Target { image, replaces, exportable: true, log, appending };
         let actions = self.actions.parse(invocation, io)?;
         let mut input = self.input(io)?;

@@ -48,7 +48,8 @@ fn collect<'n>(
     paths: impl Iterator<Item = (u64, &'n [u8])>,
     empty: impl Fn(&[u8]) -> Result<(), Failure>,
 ) -> Result<NamedEntries, Failure> {
-    let (mut directory, mut listed) = (None, Vec::new());
+    let mut directory = None;
+    let mut listed = Vec::new();
     for (line, path) in paths {
         let (start, rest) = split(path);
         if rest.is_empty() {

@@ -109,9 +109,12 @@ impl Packing {
     pub fn run(mut self, input: Input, target: Target, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         self.running.quiet |= self.streaming.stream;
         let style = self.running.style();
-        let (block_size, quiet, image) = (self.compression.b, self.running.quiet, target.image.clone());
-        let (info_file, log, appending) =
-            (self.running.info_file.clone(), target.log.clone(), target.appending.clone());
+        let block_size = self.compression.b;
+        let quiet = self.running.quiet;
+        let image = target.image.clone();
+        let info_file = self.running.info_file.clone();
+        let log = target.log.clone();
+        let appending = target.appending.clone();
         let (request, shown) = self.request(input, target, invocation, io)?;
         if !quiet {
             announce(&image, request.resources.workers, (block_size, appending.as_ref()), io);

@@ -90,7 +90,8 @@ impl Priorities {
 
 /// The path of a line, in which a backslash keeps the next byte from being a blank, and the priority after it.
 fn parse(line: &[u8]) -> Result<(OsString, i32), String> {
-    let (mut path, mut at) = (Vec::new(), 0);
+    let mut path = Vec::new();
+    let mut at = 0;
     while let Some(byte) = line.get(at).copied().filter(|byte| !is_blank(*byte)) {
         at += usize::from(byte == b'\\');
         path.extend(line.get(at));

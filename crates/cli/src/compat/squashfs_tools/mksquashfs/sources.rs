@@ -92,7 +92,8 @@ impl Reading {
     /// New names of the entries of a directory whose names the image takes that is appended to. Those that it does not take stay.
     fn renames(&self, path: &Path, io: &mut Io) -> Result<BTreeMap<Bytes, Bytes>, Failure> {
         let refused = |cause| Failure::failed(format!("{}: cannot list: {cause}", path.escaped()));
-        let (mut taken, mut clashes) = (BTreeSet::new(), BTreeSet::new());
+        let mut taken = BTreeSet::new();
+        let mut clashes = BTreeSet::new();
         for entry in fs::read_dir(path).map_err(refused)? {
             let name = entry.map_err(refused)?.file_name().into_encoded_bytes();
             let clash = self.appending.as_ref().map_or(Ok(false), |appending| appending.takes(&name))?;
@@ -192,11 +193,13 @@ impl Reading {
     /// For a directory whose root is at `prefix` in the image.
     fn options(&self, prefix: &[u8]) -> DirectoryOptions {
         let mut options = DirectoryOptions::new(READERS);
-        (options.hard_links, options.xattrs) = (self.hard_links, self.xattrs);
+        options.hard_links = self.hard_links;
+        options.xattrs = self.xattrs;
         options.mount_points = self.mount_points;
         options.errors = self.errors;
         options.symlinks = self.symlinks;
-        (options.without_inodes, options.filter) = (self.excludes.inodes.clone(), self.excludes.filter(prefix));
+        options.without_inodes = self.excludes.inodes.clone();
+        options.filter = self.excludes.filter(prefix);
         options
     }
 }

@@ -80,7 +80,8 @@ fn add<'e>(members: &mut [bool; 256], start: u8, rest: &'e [u8]) -> Result<&'e [
         (Element::Byte { .. } | Element::Class(_), _) => return Err("a range ends in a class".to_string()),
     };
     if end < start {
-        let (start, end) = (start.escape_ascii(), end.escape_ascii());
+        let start = start.escape_ascii();
+        let end = end.escape_ascii();
         return Err(format!("the range '{start}-{end}' is empty (expected the smaller character first)"));
     }
     members[usize::from(start)..=usize::from(end)].fill(true);
@@ -102,7 +103,8 @@ fn element(rest: &[u8]) -> Result<(Element<'_>, &[u8]), String> {
         [b'-', after @ ..] => Ok((Element::Minus, after)),
         [b'[', kind @ (b'.' | b'=' | b':'), after @ ..] => {
             let length = after.windows(2).position(|end| end == [*kind, b']']).ok_or(UNCLOSED)?;
-            let (name, after) = (&after[..length], &after[length + 2..]);
+            let name = &after[..length];
+            let after = &after[length + 2..];
             match (kind, name) {
                 (b':', name) => {
                     let name = std::str::from_utf8(name).map_err(|_| "there is no such class".to_string())?;

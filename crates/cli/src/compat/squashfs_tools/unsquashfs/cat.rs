@@ -26,7 +26,8 @@ pub fn cat(
     io: &mut Io,
 ) -> Result<(), Failure> {
     let resolver = Resolver { image, language, follow_last: true };
-    let (mut paths, mut failed) = (Vec::new(), false);
+    let mut paths = Vec::new();
+    let mut failed = false;
     for file in files {
         let resolved = resolver.resolve(pathname(file)?)?;
         for fault in &resolved.faults {

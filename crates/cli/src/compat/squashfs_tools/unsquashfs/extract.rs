@@ -38,8 +38,10 @@ impl Unsquashfs {
         }
         let xattrs = !self.attributes.no_xattrs;
         let mut request = UnpackRequest::default();
-        (request.selection, request.resources) = (selection, resources);
-        (request.force, request.merge) = (self.filter.force, true);
+        request.selection = selection;
+        request.resources = resources;
+        request.force = self.filter.force;
+        request.merge = true;
         request.continue_on_error = self.errors.ignore_errors;
         request.lenient = !self.errors.strict_errors;
         request.restore = RestoreAttributes { owners: root, set_id: root, xattrs, ..RestoreAttributes::ALL };
@@ -60,7 +62,9 @@ impl Unsquashfs {
 /// The lines before an extraction.
 fn planned(image: &OpenedImage, selection: &Selection, workers: usize) -> Result<String, Failure> {
     let block_size = u64::from(image.image.superblock().block_size);
-    let (mut inodes, mut blocks, mut shared) = (0u64, 0u64, BTreeSet::new());
+    let mut inodes = 0u64;
+    let mut blocks = 0u64;
+    let mut shared = BTreeSet::new();
     for visit in SelectedWalk::new(&image.volume, selection) {
         // The extraction reports an error of it.
         let Ok(visit) = visit else { continue };

@@ -32,7 +32,8 @@ pub fn write(
     let request = PseudoOutRequest { selection, keeps_xattr: &keeps_xattr, resources };
     let EmptyXattrs { count, first_path, first_name } = write_to(image, &request, file, io)?;
     if count > 0 {
-        let (path, name) = (first_path.escaped(), first_name.escaped());
+        let path = first_path.escaped();
+        let name = first_name.escaped();
         let what = "mksquashfs reads no empty extended attribute from a pseudo file";
         io.eprintln(&format!("unsquashfs: /{path}: {what}: {name} is left out ({count} in all)"));
     }

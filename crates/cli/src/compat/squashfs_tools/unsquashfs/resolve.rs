@@ -120,7 +120,8 @@ impl Resolver<'_> {
             }
             Component::Name { pattern, text } => {
                 let last = position.done == components.len();
-                let (mut next, mut matched) = (Vec::new(), false);
+                let mut next = Vec::new();
+                let mut matched = false;
                 for entry in self.image.image.entries(&self.image.image.inode(position.here())?)? {
                     let entry = entry?;
                     if pattern.matches(&entry.name) {
@@ -189,7 +190,9 @@ impl Resolver<'_> {
         if target.starts_with(b"/") {
             return Ok(None);
         }
-        let (mut rest, mut kind, mut links) = (VecDeque::from(split(target)), NodeType::Directory, 1);
+        let mut rest = VecDeque::from(split(target));
+        let mut kind = NodeType::Directory;
+        let mut links = 1;
         while let Some(name) = rest.pop_front() {
             if kind != NodeType::Directory {
                 return Ok(None);

@@ -36,7 +36,8 @@ fn text(superblock: &Superblock, name: &str, created: &str, options: &str, xattr
     let un = |bit: u16| if flag(bit) { "un" } else { "" };
     let not = |yes: bool| if yes { "" } else { "not " };
     let bytes = superblock.bytes_used;
-    let (kilo, mega) = (bytes as f64 / 1024.0, bytes as f64 / (1024.0 * 1024.0));
+    let kilo = bytes as f64 / 1024.0;
+    let mega = bytes as f64 / (1024.0 * 1024.0);
     let ids = if flag(flags::STORED_INODES) { "un" } else { un(flags::STORED_IDS) };
     let mut out = format!(
         "Found a valid SQUASHFS 4:0 superblock on {name}.\n\

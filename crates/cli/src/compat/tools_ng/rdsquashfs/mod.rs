@@ -158,10 +158,13 @@ impl RdSquashFs {
         std::fs::create_dir_all(&destination)
             .map_err(|cause| Failure::failed(format!("{}: cannot create: {cause}", destination.escaped())))?;
         let mut request = UnpackRequest::default();
-        (request.force, request.subdirectory) = (true, subdirectory);
+        request.force = true;
+        request.subdirectory = subdirectory;
         request.selection = Selection { include, omit, ..Selection::all() };
-        (request.restore, request.sparse) = (self.unpacking.kept(), !self.unpacking.no_sparse);
-        (request.resources, request.temporaries) = (io.host.resources(), io.temporaries.clone());
+        request.restore = self.unpacking.kept();
+        request.sparse = !self.unpacking.no_sparse;
+        request.resources = io.host.resources();
+        request.temporaries = io.temporaries.clone();
         unpack(&image, request, destination, &mut Names { io, quiet: self.unpacking.quiet })?;
         let printed = io.stdout.flush().map_err(Failure::printing);
         io.excuse(printed);

@@ -5,7 +5,8 @@ mod commands;
 mod compat;
 mod dispatch;
 mod host;
-#[cfg(all(test, feature = "mount"))]
+#[cfg(test)]
+#[cfg(feature = "mount")]
 mod tests;
 mod ui;
 

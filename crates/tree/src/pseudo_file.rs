@@ -161,13 +161,12 @@ impl PseudoFile {
             return Ok(());
         }
         let at = self.begin(input);
-        match self.add_line(Position { line: 1, ..at }, line)? {
-            false => Ok(()),
-            true => {
-                let expected = "a file of definitions, which has the content after them";
-                Err(Place { input, line: 1 }.error("`R` without a content", expected))
-            }
+        let has_content = self.add_line(Position { line: 1, ..at }, line)?;
+        if has_content {
+            let expected = "a file of definitions, which has the content after them";
+            return Err(Place { input, line: 1 }.error("`R` without a content", expected));
         }
+        Ok(())
     }
 
     /// Adds the definitions of a file; contents are read from it when they are needed.

@@ -49,9 +49,8 @@ pub(crate) fn open(
     identities: Option<Arc<Identities>>,
     options: &ArchiveOptions<'_>,
 ) -> Result<Archive, Error> {
-    let mut repairing = StreamOptions::default();
-    repairing.identities = identities;
-    repairing.resources = options.resources.clone();
+    let resources = options.resources.clone();
+    let repairing = StreamOptions { identities, resources, ..StreamOptions::default() };
     let (path, reader) = match file {
         Input::File(path) if path.is_file() => (path.clone(), PlnReader::open_repairing(path, &repairing)?),
         file => {

@@ -46,6 +46,7 @@ fn settings(workers: usize, cache: usize) -> RandomSettings {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 fn several_threads_read_the_content_at_any_offset() {
     let contents = contents();
     let bytes = image(&contents, "zstd");

@@ -53,7 +53,7 @@ impl Packed {
         let sandbox = &stage.sandbox;
         let name = side.name();
         let bytes = sandbox.read(name);
-        let whole = bytes.len() % 4096 == 0;
+        let whole = bytes.len().is_multiple_of(4096);
         // A kernel reads whole blocks of a device only.
         let mut image = bytes[offset..].to_vec();
         image.resize(image.len().next_multiple_of(4096), 0);

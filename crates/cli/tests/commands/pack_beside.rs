@@ -167,7 +167,7 @@ fn stores_links_and_files_of_other_formats_among_several_sources() {
     assert_eq!(list(&sandbox, &["zeros.gz"]), ["zeros.gz"]);
     let error = sandbox.bad(1, &["pack", "-f", "zero.img", "o.sqfs"]);
     assert!(error.contains("zero.img: zeros at byte 0, as in a blank disk image"), "{error}");
-    assert_eq!(list(&sandbox, &["--overlay", "home", "a.zip"]), [".ssh", ".ssh/id", "a.zip"]);
+    assert_eq!(list(&sandbox, &["--overlay", "home", "a.zip"]), [".ssh", ".ssh/id", "a.zip", "profile"]);
     let followed = list(&sandbox, &["current", "home", "--dereference"]);
     assert!(followed.contains(&"current/a.md".to_string()), "{followed:?}");
 }

@@ -13,7 +13,7 @@ use packline_tree::{FOREIGN_HEAD, foreign_format, tar};
 use crate::error::Error;
 
 /// Number of bytes at the start of a file that are examined.
-const HEAD: usize = 512;
+pub(super) const HEAD: usize = 512;
 /// The first bytes of a .lrz file.
 const LRZ_MAGIC: &[u8] = b"LRZI";
 /// The first bytes of a .pln file.

@@ -6,11 +6,8 @@ use std::path::Path;
 
 use packline_runtime::{FileInput, FileStamp, Input};
 
-use crate::container::by_magic::ContentKind;
+use crate::container::by_magic::{ContentKind, HEAD};
 use crate::error::Error;
-
-/// Number of bytes at the start of a file that are read when it is opened.
-const HEAD: u64 = 512;
 
 /// An open file or block device. Its first bytes are in memory: whatever reads the start again makes no system call.
 #[derive(Debug)]
@@ -41,7 +38,7 @@ impl OpenedFile {
 
     /// Reads the first bytes of `input`.
     pub(crate) fn described(input: FileInput) -> OpenedFile {
-        let mut head = vec![0; input.size().min(HEAD) as usize];
+        let mut head = vec![0; input.size().min(HEAD as u64) as usize];
         if input.read_at(0, &mut head).is_err() {
             head.clear();
         }
@@ -60,7 +57,7 @@ impl Input for OpenedFile {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        if offset < HEAD
+        if offset < HEAD as u64
             && let Some(bytes) = self.head.get(offset as usize..).and_then(|head| head.get(..buffer.len()))
         {
             buffer.copy_from_slice(bytes);

@@ -40,7 +40,6 @@ use crate::memory::Plan;
 use crate::sources::ObservedSource;
 use crate::{Error, Observer, Resources};
 use describe::{Contents, describe};
-
 use open::{OpenPack, open};
 use outputs::Outputs;
 use plan::plan;

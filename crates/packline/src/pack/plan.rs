@@ -33,7 +33,12 @@ pub(super) struct Planned {
 pub(super) fn plan(described: Described, outputs: &Outputs, observer: &mut dyn Observer) -> Result<Planned, Error> {
     let Described { source, mut setup } = described;
     let mut source = examine(source)?;
-    source.each_directory(&mut |path, options| outputs.names().iter().for_each(|name| leave_out(name, path, options)));
+    let output_names = outputs.names();
+    source.each_directory(&mut |path, options| {
+        for name in &output_names {
+            leave_out(name, path, options);
+        }
+    });
     let mut appended = setup.image.append_to.take().map(|image| Box::new(AppendedImage::new(image)));
     let mut lookup = Lookup { known: Vec::new(), cache: setup.image.cache.take() };
     let parties = Parties {

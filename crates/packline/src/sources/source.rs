@@ -47,7 +47,7 @@ pub enum Source {
     Image(OpenedImage),
     /// Sources that lie over each other.
     Stack(Stack),
-    /// The layers of an image of containers.
+    /// The layers of a container image.
     #[cfg(feature = "oci")]
     Oci(OciImage),
     /// Any other source.
@@ -176,8 +176,8 @@ impl Source {
         }
     }
 
-    /// A directory, a tar or an image, by what is there. An image is found behind other data too, and is stored in a file without a name
-    /// first if it comes through a pipe.
+    /// Returns the directory, tar or image at `path`. An image is also found after other data. An image that comes through a pipe is stored
+    /// in an unnamed temporary file first.
     ///
     /// # Errors
     /// [`Error::Source`] if it cannot be opened or read, and the errors of opening an image.
@@ -201,7 +201,7 @@ impl Source {
         Ok(opened.map_or_else(|| Source::tar_file(path), Source::Image))
     }
 
-    /// A tar or an image from a stream, by its first bytes. An image is stored in a file without a name first.
+    /// Returns the tar or image in a stream, by its first bytes. An image is stored in an unnamed temporary file first.
     ///
     /// # Errors
     /// [`Error::Source`] if it cannot be read, and the errors of opening an image.

@@ -39,10 +39,10 @@ fn side_by_side(programs: &Path, names: &[String], seconds: u32) -> Result<(), S
 }
 
 fn targets() -> Result<Vec<String>, String> {
-    let files = shell::files(&shell::root().join("fuzz/fuzz_targets"))?;
+    let files = shell::files(&shell::root().join("dev/fuzz/fuzz_targets"))?;
     let names: Vec<String> =
         files.iter().filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
-    if names.is_empty() { Err("fuzz/fuzz_targets holds no targets".into()) } else { Ok(names) }
+    if names.is_empty() { Err("dev/fuzz/fuzz_targets holds no targets".into()) } else { Ok(names) }
 }
 
 /// Directory of the seeds: small valid inputs, a directory for each target.
@@ -64,7 +64,7 @@ fn build() -> Result<PathBuf, String> {
     // With --target the flags do not apply to build scripts.
     let target = environment::target_directory().join("fuzz");
     let mut command = shell::cargo();
-    command.args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", &host]);
+    command.args(["build", "--release", "--manifest-path", "dev/fuzz/Cargo.toml", "--target", &host]);
     command.args(targets()?.iter().flat_map(|name| ["--bin", name]));
     shell::run(command.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &target))?;
     Ok(target.join(host).join("release"))
@@ -78,7 +78,7 @@ pub fn host() -> Result<String, String> {
 }
 
 fn one_target(programs: &Path, name: &str, seconds: u32) -> Result<(), String> {
-    let fuzz = shell::root().join("fuzz");
+    let fuzz = shell::root().join("dev/fuzz");
     let corpus = fuzz.join("corpus").join(name);
     let artifacts = fuzz.join("artifacts").join(name);
     for directory in [&corpus, &artifacts] {

@@ -40,7 +40,7 @@ enum Command {
     Features,
     /// Check the rules on files, crates and documents
     Tidy,
-    /// Compare output bytes with the hashes in xtask/golden.txt
+    /// Compare output bytes with the hashes in dev/xtask/golden.txt
     Golden(golden::Options),
     /// Build and run the fuzz targets
     Fuzz {

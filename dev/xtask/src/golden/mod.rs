@@ -1,4 +1,4 @@
-//! Recorded output bytes: each line of `xtask/golden.txt` is a command line with the hash and the size of its output.
+//! Recorded output bytes: each line of `dev/xtask/golden.txt` is a command line with the hash and the size of its output.
 #![allow(clippy::disallowed_methods, reason = "a panic where no thread starts is acceptable here")]
 
 mod case;

@@ -44,7 +44,7 @@ impl Manifest {
 }
 
 fn path() -> PathBuf {
-    shell::root().join("xtask/golden.txt")
+    shell::root().join("dev/xtask/golden.txt")
 }
 
 fn entry(line: &str) -> Option<(String, String)> {

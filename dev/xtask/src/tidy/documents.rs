@@ -12,7 +12,7 @@ pub fn missing(root: &Path, text: &str) -> Vec<String> {
 
 /// Whether a quoted text looks like a path in the repository.
 fn is_ours(name: &str) -> bool {
-    const PLACES: [&str; 8] = ["crates/", "xtask/", "docs/", "fuzz/", "bench/", ".ci/", ".cargo/", "tests/"];
+    const PLACES: [&str; 7] = ["crates/", "dev/", "docs/", "bench/", ".ci/", ".cargo/", "tests/"];
     let plain = !name.contains([' ', '*', '<', '{', '$', ':', '#']);
     plain && PLACES.iter().any(|place| name.starts_with(place))
 }
@@ -24,10 +24,10 @@ mod tests {
     #[test]
     fn missing_paths_are_found() {
         let root = crate::shell::root();
-        assert!(missing(root, "`xtask/Cargo.toml`, [x](xtask/src/main.rs), `cargo test`, `a/b.rs`").is_empty());
+        assert!(missing(root, "`dev/xtask/Cargo.toml`, [x](dev/xtask/src/main.rs), `cargo test`, `a/b.rs`").is_empty());
         assert_eq!(
-            missing(root, "see `xtask/src/gone.rs` and [y](docs/gone.md)"),
-            ["xtask/src/gone.rs does not exist", "docs/gone.md does not exist"]
+            missing(root, "see `dev/xtask/src/gone.rs` and [y](docs/gone.md)"),
+            ["dev/xtask/src/gone.rs does not exist", "docs/gone.md does not exist"]
         );
     }
 }

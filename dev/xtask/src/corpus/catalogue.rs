@@ -47,7 +47,7 @@ pub fn find(name: &str) -> Result<&'static Corpus, String> {
 
 macro_rules! pins {
     ($name:literal) => {
-        include_str!(concat!("../../../bench/corpora/", $name, ".txt"))
+        include_str!(concat!("../../../../bench/corpora/", $name, ".txt"))
     };
 }
 

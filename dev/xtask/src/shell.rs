@@ -6,7 +6,7 @@ use std::process::Command;
 
 pub fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here)
+    here.ancestors().nth(2).unwrap_or(here)
 }
 
 /// Prints a line to standard output. A closed pipe is not an error.

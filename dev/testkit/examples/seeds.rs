@@ -245,8 +245,8 @@ fn zpaq(place: &Path, plain: &[u8]) -> io::Result<()> {
         fs::write(place.join("zpaq-min"), &block[..size])?;
     }
     // Without the tag that marks a block within other data: the fuzz target recognises streams by the bytes after it.
-    fs::write(place.join("zpaq-nine"), &include_bytes!("../../codec/tests/data/nine.zpaq")[13..])?;
-    fs::write(place.join("zpaq-sorted"), &include_bytes!("../../codec/tests/data/sorted.zpaq")[13..])
+    fs::write(place.join("zpaq-nine"), &include_bytes!("../../../crates/codec/tests/data/nine.zpaq")[13..])?;
+    fs::write(place.join("zpaq-sorted"), &include_bytes!("../../../crates/codec/tests/data/sorted.zpaq")[13..])
 }
 
 fn filter(program: &str, options: &[&str], input: &[u8]) -> io::Result<Option<Vec<u8>>> {

@@ -3,7 +3,7 @@
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
 use crate::bounded::Compressor;
-use crate::item::{Printed, items};
+use crate::parameters::{Printed, items};
 use crate::{CodecError, Decoder};
 
 pub(crate) const NAME: &str = "bzip2";

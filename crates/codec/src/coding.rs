@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::item::no_items;
+use crate::parameters::no_items;
 use crate::{CodecError, Decoder, Encoder, Footprint, Spec, none, slack};
 
 /// Separates `slack` from the codec that compresses the rest.

@@ -8,48 +8,34 @@
 //!
 //! Two codecs have our own search for matches, and the library codes what the search finds:
 //!
-//! - zstd from level 13: `candidates/` finds matches at each position, by hashes or exactly; `zstd/optimal/` finds the cheapest path at the
+//! - zstd from level 13: `search/candidates/` finds matches at each position, by hashes or exactly; `search/zstd/` finds the cheapest path at the
 //!   real prices of symbols; libzstd codes the sequences.
-//! - xz and lzma from level 4, in blocks of up to 1 MiB: `lzma_search/` searches and codes. liblzma does the other levels, larger blocks, .lrz
+//! - xz and lzma from level 4, in blocks of up to 1 MiB: `search/lzma/` searches and codes. liblzma does the other levels, larger blocks, .lrz
 //!   files, deltas and all decoding.
 
 mod bounded;
 mod bytes;
 mod bzip2;
-#[allow(unsafe_code)] // the hot loops
-mod candidates;
 mod coding;
 mod error;
 mod gzip;
-mod heap;
 #[allow(unsafe_code)] // the hot loops
 mod huff0;
-mod item;
 mod libraries;
 mod lz4;
 mod lzma;
 #[allow(unsafe_code)] // the hot loops
-mod lzma_search;
-#[allow(unsafe_code)] // the hot loops
 mod lzo;
-#[allow(unsafe_code)] // memory from the system
-mod mapping;
+mod memory;
 mod none;
-#[allow(unsafe_code)] // loads without bounds checks
-mod place;
+mod parameters;
 mod processor;
-mod raw_lzma;
-mod reference_lzma;
-mod set;
-#[allow(unsafe_code)] // memory from the system
-mod slabs;
+mod search;
 mod slack;
 mod smallest;
 mod spec;
 mod stream;
 mod traits;
-#[cfg(test)]
-mod worst;
 mod xz;
 mod zle;
 #[cfg(feature = "zpaq")]
@@ -60,16 +46,13 @@ pub use self::bzip2::Bzip2Params;
 pub use coding::Coding;
 pub use error::CodecError;
 pub use gzip::{GzipEngine, GzipParams, Strategy};
-pub use heap::give_back_freed;
 pub use huff0::{Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams};
 pub use libraries::LIBRARIES;
 pub use lz4::Lz4Params;
-pub use lzma::LzmaParams;
+pub use lzma::{LzmaParams, RawLzma, ReferenceDecoder, ReferenceEncoder, ReferenceLzma};
 pub use lzo::{LzoAlgorithm, LzoParams};
-pub use raw_lzma::RawLzma;
-pub use reference_lzma::{ReferenceDecoder, ReferenceEncoder, ReferenceLzma};
-pub use set::{Choice, Set};
-pub use slabs::{SlabBuffer, Slabs};
+pub use memory::{SlabBuffer, Slabs, give_back_freed};
+pub use parameters::{Choice, Set};
 pub use spec::{METADATA_BLOCK_SIZE, Spec};
 pub use stream::{Member, MemberEncoder, StreamEnd, StreamFormat, StreamSpec};
 pub use traits::{Decoder, Encoder, Footprint, Outcome};

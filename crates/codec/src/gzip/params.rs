@@ -1,9 +1,9 @@
 //! The parameters of gzip.
 
 use super::NAME;
-use crate::item::{Printed, items};
-use crate::set::{Choice, Set};
-use crate::{CodecError, set};
+use crate::CodecError;
+use crate::parameters::{Choice, Set, find};
+use crate::parameters::{Printed, items};
 
 const KNOWN: &str = "level, window, engine, default, filtered, huffman, rle, fixed";
 
@@ -169,10 +169,10 @@ impl Default for GzipParams {
 }
 
 /// The strategy of this name; names of squashfs-tools and squashfs-tools-ng are accepted.
-fn strategy(name: &str, item: &crate::item::Item<'_>) -> Result<Strategy, CodecError> {
+fn strategy(name: &str, item: &crate::parameters::Item<'_>) -> Result<Strategy, CodecError> {
     match name {
         "huffman_only" => Ok(Strategy::Huffman),
         "run_length_encoded" => Ok(Strategy::Rle),
-        _ => set::find(name).ok_or_else(|| item.unknown(KNOWN)),
+        _ => find(name).ok_or_else(|| item.unknown(KNOWN)),
     }
 }

@@ -1,12 +1,13 @@
 //! One block: chooses its kind and joins its parts.
 
-use super::encode::{self, Codes};
-use super::histogram::{self, Counts};
+use super::decode::table::{Tables, USUAL_LOG};
+use super::decode::{self, fast};
+use super::encode::histogram::{self, Counts};
+use super::encode::lengths::Lengths;
+use super::encode::{self, Codes, flat};
 use super::kernel::Kernel;
-use super::lengths::Lengths;
-use super::table::{Tables, USUAL_LOG};
 use super::weights::{self, Weights};
-use super::{Huff0Block, Huff0Streams, MAX_BLOCK, NAME, USED_BITS, decode, fast, flat};
+use super::{Huff0Block, Huff0Streams, MAX_BLOCK, NAME, USED_BITS};
 use crate::CodecError;
 
 /// Minimum size for four streams: below it the jump table costs more than it saves, and cannot be recognised.

@@ -3,7 +3,7 @@
 
 use super::bits::{Backward, Forward};
 use super::distribution::{Distribution, MAX_LOG, WEIGHTS};
-use super::histogram;
+use super::encode::histogram;
 
 const STATES: usize = 1 << MAX_LOG;
 

@@ -38,35 +38,27 @@
 //!
 //! # Implementation
 //!
-//! Incompressible content is usually detected from samples (`flat.rs`), without counting all symbols. Encoding looks up codes 32 at a time
-//! with AVX-512 (`wide.rs`), else twice 5 (`encode.rs`). Decoding takes one symbol or up to three a step (`table.rs`), whichever is faster
-//! for the code, of four streams together (`fast.rs`), with bounds checks every few steps; the rest is decoded with all checks
-//! (`decode.rs`). The instruction set (`kernel.rs`) changes no byte.
+//! Incompressible content is usually detected from samples (`encode/flat.rs`), without counting all symbols. Encoding looks up codes 32 at a time
+//! with AVX-512 (`encode/avx512.rs`), otherwise twice 5 (`encode/mod.rs`). Decoding takes one symbol or up to three a step (`decode/table.rs`), whichever is faster
+//! for the code, of four streams together (`decode/fast.rs`), with bounds checks every few steps; the rest is decoded with all checks
+//! (`decode/mod.rs`). The instruction set (`kernel.rs`) changes no byte.
 
 mod bits;
 mod block;
 mod decode;
 mod distribution;
 mod encode;
-mod fast;
-mod flat;
 mod frame;
 mod fse;
-mod histogram;
 mod kernel;
-mod lengths;
-mod limited;
-mod table;
 #[cfg(test)]
 mod tests;
 mod weights;
-#[cfg(target_arch = "x86_64")]
-mod wide;
 
 use crate::bounded::Compressor;
 use crate::{CodecError, Decoder};
+use decode::table::Tables;
 use kernel::Kernel;
-use table::Tables;
 
 pub(crate) const NAME: &str = "huff0";
 

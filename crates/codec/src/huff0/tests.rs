@@ -1,6 +1,7 @@
 //! Tests of internals: all kernels, codes of 12 bits, lengths compared with optimal ones.
 
-use super::lengths::{Lengths, SYMBOLS};
+use super::encode::lengths::{Lengths, SYMBOLS};
+use super::encode::{flat, histogram};
 use super::*;
 use proptest::prelude::*;
 

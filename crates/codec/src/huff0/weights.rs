@@ -1,6 +1,6 @@
 //! The code description at the start of a block: a weight for each symbol but the last, whose weight follows from the others.
 
-use super::lengths::{Lengths, SYMBOLS};
+use super::encode::lengths::{Lengths, SYMBOLS};
 use super::{MAX_BITS, fse};
 
 /// A first byte from here on counts weights of 4 bits each; below, it is the size of coded weights.

@@ -2,7 +2,7 @@
 
 use super::{HC_NAME, NAME};
 use crate::CodecError;
-use crate::item::{Printed, items};
+use crate::parameters::{Printed, items};
 
 const KNOWN: &str = "hc, level, acceleration";
 

@@ -9,7 +9,7 @@
 use super::effort::Effort;
 use super::spot::{Spot, Tally};
 use crate::bytes::{slot, spread};
-use crate::place::Place;
+use crate::search::load_position::Place;
 
 /// Bits of the hashes of two bytes, of three, and of more.
 const BITS2: u32 = 11;

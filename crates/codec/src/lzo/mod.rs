@@ -18,8 +18,8 @@ use fast::Fast;
 use parse::Optimal;
 
 use crate::bounded::Compressor;
-use crate::item::{Printed, items};
-use crate::set::Choice;
+use crate::parameters::Choice;
+use crate::parameters::{Printed, items};
 use crate::{CodecError, Decoder};
 
 pub(crate) const NAME: &str = "lzo";

@@ -2,7 +2,7 @@
 
 use super::form::{M1_MOST, M2_MOST, M3_MOST, M4_MOST};
 use super::four::Four;
-use crate::place::Place;
+use crate::search::load_position::Place;
 
 /// Longer matches are recorded with this length.
 const LONGEST: usize = 0x7e00;

@@ -21,7 +21,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use crate::CodecError;
-use crate::item::{Printed, items};
+use crate::parameters::{Printed, items};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamFormat {

@@ -1,8 +1,8 @@
 //! Chooses the contexts of a block by what it holds.
 
 use crate::bytes::{four, slot};
-use crate::lzma_search::Contexts;
-use crate::zstd::{BIT, log2};
+use crate::search::log::{BIT, log2};
+use crate::search::lzma::Contexts;
 
 /// The candidates: the usual contexts first, which are kept unless others are clearly better.
 const CONTEXTS: [Contexts; 4] = [

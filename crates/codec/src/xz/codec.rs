@@ -4,7 +4,7 @@ use liblzma_sys as sys;
 
 use super::{Bcj, Code, Format, NAME, Settings, Stream, XzParams, choice, container, detection};
 use crate::bounded::{Compressor, keep_smallest};
-use crate::lzma_search::{LARGEST, LzmaSearch};
+use crate::search::lzma::{LARGEST, LzmaSearch};
 use crate::{CodecError, Decoder, Set};
 
 pub(crate) struct XzEncoder {

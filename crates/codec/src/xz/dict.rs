@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::CodecError;
-use crate::item::Item;
+use crate::parameters::Item;
 
 /// 100 percent, in millionths of a percent.
 const WHOLE: u32 = 100_000_000;

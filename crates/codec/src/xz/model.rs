@@ -2,8 +2,8 @@
 
 use super::{DictSize, Settings};
 use crate::CodecError;
-use crate::item::{Item, Printed};
-use crate::lzma_search::{LARGEST, LzmaSearch};
+use crate::parameters::{Item, Printed};
+use crate::search::lzma::{LARGEST, LzmaSearch};
 use crate::spec::METADATA_BLOCK_SIZE;
 
 /// Memory of a decoder without its dictionary, bytes (liblzma's own estimate).

@@ -2,8 +2,8 @@
 
 use super::{LzmaModel, NAME};
 use crate::CodecError;
-use crate::item::{Printed, items};
-use crate::set::{Choice, Set, find};
+use crate::parameters::{Choice, Set, find};
+use crate::parameters::{Printed, items};
 
 const KNOWN: &str =
     "level, extreme, dictsize, lc, lp, pb, x86, powerpc, ia64, arm, armthumb, sparc, arm64, riscv, auto";

@@ -3,7 +3,7 @@
 use liblzma_sys as sys;
 
 use super::{LzmaModel, encoder_usage};
-use crate::lzma_search::{Contexts, LARGEST, LzmaSearch, search_of};
+use crate::search::lzma::{Contexts, LARGEST, LzmaSearch, search_of};
 
 /// Smallest dictionary of the encoder, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
 pub(crate) const MIN_DICT: usize = 4096;

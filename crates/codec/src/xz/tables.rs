@@ -8,7 +8,7 @@ use std::ptr::{NonNull, null_mut};
 
 use liblzma_sys as sys;
 
-use crate::mapping::LargePages;
+use crate::memory::mapping::LargePages;
 
 /// Minimum size for large pages, bytes. Smaller tables are covered by the TLB, and clearing large pages is slow for short-lived blocks.
 const LARGE: usize = 4 << 20;

@@ -3,9 +3,9 @@
 use super::NAME;
 use super::coder::Coder;
 use super::fault::Fault;
-use super::known::{HEADERS, Max, Mid, Min};
+use super::model::known::{HEADERS, Max, Mid, Min};
 use super::model::memory_of_level;
-use super::predictor::Predictor;
+use super::model::predictor::Predictor;
 use super::source::Source;
 use crate::bounded::{Bounded, Compressor};
 use crate::{CodecError, Encoder, Footprint, Outcome};

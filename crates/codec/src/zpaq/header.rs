@@ -5,8 +5,8 @@
 //! ```
 //! H is an array of `1 << bits` words of 32 bits, of which the first n are the components' contexts; M is one of bytes.
 
-use super::component::{Cm, Icm, Isse, Match, Mix2, Sse};
 use super::fault::Fault;
+use super::model::component::{Cm, Icm, Isse, Match, Mix2, Sse};
 
 /// Most predictions that all components together may read for one bit. Models in use have some 60; a header could ask for 65,025.
 const MOST_GUESSES: usize = 4096;

@@ -5,28 +5,21 @@
 //! segment  01 | name 00 | comment 00 | 00 | coded data, 00 00 00 00 | FE, or FD and a SHA-1
 //! data     00 | content   or   01 | u16 size, program | input of the program
 //! ```
-//! Each bit is coded with the probability predicted by a network of components ([`component`]), whose contexts a program in the header
+//! Each bit is coded with the probability predicted by a network of components ([`model::component`]), whose contexts a program in the header
 //! computes from the bytes so far ([`machine`]). Encoder and decoder do the same work, so decompressing is no faster than compressing.
 //!
-//! The encoder writes the three models of libzpaq before version 6, which lrzip uses. They are compiled code here ([`known`]); other
-//! models are interpreted ([`general`]).
+//! The encoder writes the three models of libzpaq before version 6, which lrzip uses. They are compiled code here ([`model::known`]); other
+//! models are interpreted ([`model::general`]).
 
 mod coder;
-mod component;
 mod encoder;
 mod fault;
-mod general;
 mod header;
-mod known;
 mod machine;
 mod model;
-mod position;
 mod post;
-mod predictor;
 mod reader;
 mod source;
-mod states;
-mod tables;
 #[cfg(test)]
 mod tests;
 

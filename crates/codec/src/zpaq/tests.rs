@@ -1,9 +1,9 @@
 //! The known models predict the same as the general one with their headers.
 
-use super::general::General;
 use super::header::Header;
-use super::known::{HEADERS, Max, Mid, Min};
-use super::predictor::Predictor;
+use super::model::general::General;
+use super::model::known::{HEADERS, Max, Mid, Min};
+use super::model::predictor::Predictor;
 
 /// Words, numbers, runs, noise and a far repeat: input for each component.
 fn bytes() -> Vec<u8> {

@@ -7,7 +7,7 @@ use zstd_sys as sys;
 use zstd_sys::ZSTD_cParameter as Parameter;
 
 use super::NAME;
-use super::search::Search;
+use super::library_params::LibraryParams;
 use crate::CodecError;
 
 /// Upper bound of the size of a frame.
@@ -16,7 +16,7 @@ pub(crate) fn bound(size: usize) -> usize {
     unsafe { sys::ZSTD_compressBound(size) }
 }
 
-fn raw(search: &Search) -> sys::ZSTD_compressionParameters {
+fn raw(search: &LibraryParams) -> sys::ZSTD_compressionParameters {
     sys::ZSTD_compressionParameters {
         windowLog: search.window_log,
         chainLog: search.chain_log,
@@ -29,7 +29,7 @@ fn raw(search: &Search) -> sys::ZSTD_compressionParameters {
 }
 
 /// Memory of a context for one frame with these parameters.
-pub(super) fn context_size(search: &Search) -> usize {
+pub(super) fn context_size(search: &LibraryParams) -> usize {
     // SAFETY: no precondition.
     let size = unsafe { sys::ZSTD_estimateCCtxSize_usingCParams(raw(search)) };
     if is_error(size) { 0 } else { size }
@@ -54,7 +54,7 @@ impl Context {
         Ok(Context { raw: NonNull::new(raw).ok_or(failed)?, _memory: memory })
     }
 
-    pub(super) fn configure(&mut self, level: i32, search: &Search, checksum: bool) -> Result<(), CodecError> {
+    pub(super) fn configure(&mut self, level: i32, search: &LibraryParams, checksum: bool) -> Result<(), CodecError> {
         let both = sys::ZSTD_ResetDirective::ZSTD_reset_session_and_parameters;
         // SAFETY: the context is valid.
         check("ZSTD_CCtx_reset", unsafe { sys::ZSTD_CCtx_reset(self.raw.as_ptr(), both) })?;

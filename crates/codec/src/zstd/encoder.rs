@@ -2,10 +2,10 @@
 
 use super::ZstdParams;
 use super::library::LibraryEncoder;
-use super::optimal::{Effort, Optimal};
-use super::search::size_log;
+use super::library_params::size_log;
 use crate::CodecError;
 use crate::bounded::{Compressor, keep_smallest};
+use crate::search::zstd::{Effort, Optimal};
 
 /// An encoder for blocks of up to `block_size` bytes; `checksum`: whether frames end with a checksum of their content.
 pub(crate) fn encoder(

@@ -1,7 +1,7 @@
 //! libzstd's own search: a context, set for the size of each block.
 
 use super::context::{Context, context_size};
-use super::search::{MIN_SIZE_LOG, Search, size_log};
+use super::library_params::{LibraryParams, MIN_SIZE_LOG, size_log};
 use crate::CodecError;
 use crate::bounded::Compressor;
 
@@ -9,9 +9,9 @@ pub(super) struct LibraryEncoder {
     context: Context,
     level: i32,
     /// Parameters for blocks of up to 2^([`MIN_SIZE_LOG`] + index) bytes.
-    classes: Vec<Search>,
+    classes: Vec<LibraryParams>,
     /// The context's current parameters.
-    current: Option<Search>,
+    current: Option<LibraryParams>,
     /// Whether frames end with a checksum of their content.
     checksum: bool,
 }
@@ -46,6 +46,6 @@ impl Compressor for LibraryEncoder {
     }
 }
 
-fn classes(level: i32, block_size: usize) -> Vec<Search> {
-    (MIN_SIZE_LOG..=size_log(block_size)).map(|log| Search::new(level, log)).collect()
+fn classes(level: i32, block_size: usize) -> Vec<LibraryParams> {
+    (MIN_SIZE_LOG..=size_log(block_size)).map(|log| LibraryParams::new(level, log)).collect()
 }

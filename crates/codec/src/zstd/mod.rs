@@ -4,20 +4,17 @@
 mod context;
 mod encoder;
 mod library;
-#[allow(unsafe_code)] // calls a function that requires AVX2
-mod optimal;
+#[allow(unsafe_code)] // calls a C library
+mod library_params;
 mod params;
 #[allow(unsafe_code)] // calls a C library
 mod reader;
-#[allow(unsafe_code)] // calls a C library
-mod search;
-mod sequences;
+pub(crate) mod sequences;
 
 pub use params::ZstdParams;
 
 pub(crate) use context::bound;
 pub(crate) use encoder::{encoder, encoder_memory};
-pub(crate) use optimal::{BIT, log2};
 pub(crate) use reader::{ZstdDecoder, check_window, decoder_memory};
 
 pub(crate) const NAME: &str = "zstd";

@@ -2,7 +2,7 @@
 
 use super::NAME;
 use crate::CodecError;
-use crate::item::{Printed, items};
+use crate::parameters::{Printed, items};
 
 const KNOWN: &str = "level";
 const EXPECTED: &str = "a whole number from -131072 to -1 or from 1 to 22, or max";

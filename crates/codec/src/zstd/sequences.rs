@@ -5,11 +5,11 @@ use zstd_sys::ZSTD_cParameter as Parameter;
 use zstd_sys::ZSTD_strategy as Strategy;
 
 use super::context::{Context, bound, context_size};
-use super::optimal::{SHORTEST, Sequence};
-use super::search::{MIN_SIZE_LOG, Search, size_log};
+use super::library_params::{LibraryParams, MIN_SIZE_LOG, size_log};
 use crate::CodecError;
+use crate::search::zstd::{SHORTEST, Sequence};
 
-pub(super) struct SequenceCoder {
+pub(crate) struct SequenceCoder {
     context: Context,
     /// The binary logarithm of the window, for which the context is set.
     window_log: Option<u32>,
@@ -20,23 +20,23 @@ pub(super) struct SequenceCoder {
 }
 
 impl SequenceCoder {
-    pub(super) fn new(block_size: usize, checksum: bool) -> Result<SequenceCoder, CodecError> {
+    pub(crate) fn new(block_size: usize, checksum: bool) -> Result<SequenceCoder, CodecError> {
         let context = Context::new(memory_of_context(block_size))?;
         Ok(SequenceCoder { context, window_log: None, sequences: Vec::new(), frame: Vec::new(), checksum })
     }
 
     /// Memory for blocks of up to `block_size` bytes.
-    pub(super) fn memory(block_size: usize) -> usize {
+    pub(crate) fn memory(block_size: usize) -> usize {
         let sequences = block_size / SHORTEST * size_of::<sys::ZSTD_Sequence>();
         memory_of_context(block_size) + sequences + bound(block_size)
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.sequences.clear();
     }
 
     /// Adds a block: sequences, and the literals after them.
-    pub(super) fn push_block(&mut self, sequences: &[Sequence], literals: u32) {
+    pub(crate) fn push_block(&mut self, sequences: &[Sequence], literals: u32) {
         let raw = |sequence: &Sequence| sys::ZSTD_Sequence {
             offset: sequence.distance,
             litLength: sequence.literals,
@@ -49,7 +49,7 @@ impl SequenceCoder {
     }
 
     /// Codes the blocks of `src` as a frame.
-    pub(super) fn compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+    pub(crate) fn compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let window_log = size_log(src.len());
         if self.window_log != Some(window_log) {
             self.configure(window_log)?;
@@ -80,12 +80,12 @@ fn memory_of_context(block_size: usize) -> usize {
 }
 
 /// Parameters that search nothing; the strategy determines how carefully tables are chosen.
-fn search(window_log: u32) -> Search {
+fn search(window_log: u32) -> LibraryParams {
     let chain_log = 6;
     let hash_log = 6;
     let search_log = 1;
     let min_match = SHORTEST as u32;
     let target_length = 16;
     let strategy = Strategy::ZSTD_btultra;
-    Search { window_log, chain_log, hash_log, search_log, min_match, target_length, strategy, split: false }
+    LibraryParams { window_log, chain_log, hash_log, search_log, min_match, target_length, strategy, split: false }
 }

@@ -1,0 +1,169 @@
+//! Encodes streams from the last symbol to the first, so that a decoder, which starts at the end, gets the first symbol first.
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+pub(super) mod flat;
+pub(super) mod histogram;
+pub(super) mod lengths;
+mod limited;
+
+use super::bits::Forward;
+use super::kernel::Kernel;
+use lengths::{Lengths, SYMBOLS};
+
+/// The codes of all symbols, shifted for joining.
+#[derive(Debug)]
+pub(super) struct Codes {
+    /// By symbol: the code in the highest bits, its length in the lowest.
+    of: [u64; SYMBOLS],
+    longest: u32,
+    /// Whether eight symbols often exceed a word.
+    pub(super) dense: bool,
+}
+
+impl Codes {
+    /// Canonical codes: the longest begin with 0, and of equal length the lower symbol has the lower code. `symbols` encode to `total`
+    /// bits.
+    pub(super) fn new(lengths: &Lengths, symbols: usize, total: u64) -> Self {
+        let at = histogram::count_small(&lengths.of);
+        let mut next = [0_u64; 16];
+        let mut code = 0;
+        for bits in (1..=lengths.longest as usize).rev() {
+            next[bits] = code;
+            code = (code + u64::from(at[bits])) >> 1;
+        }
+        let mut of = [0; SYMBOLS];
+        for (packed, bits) in of.iter_mut().zip(lengths.of).filter(|(_, bits)| *bits > 0) {
+            let code = &mut next[usize::from(bits & 15)];
+            *packed = *code << (64 - u32::from(bits)) | u64::from(bits);
+            *code += 1;
+        }
+        Codes { of, longest: lengths.longest, dense: total > 6 * symbols as u64 }
+    }
+
+    /// As 16 bits each: the code, and its length in the highest four.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn words(&self) -> [u16; SYMBOLS] {
+        self.of.map(|packed| {
+            let length = packed & 63;
+            (packed.unbounded_shr(64 - length as u32) | length << 12) as u16
+        })
+    }
+}
+
+/// Writes the stream of `src`, which is not empty and contains only symbols of the code. `None` if it does not fit.
+pub(super) fn stream(kernel: Kernel, src: &[u8], codes: &Codes, out: &mut [u8]) -> Option<usize> {
+    let mut tail = Tail { size: 0, held: 0, bits: 0 };
+    match kernel {
+        Kernel::Portable => any(src, codes, out, tail),
+        // SAFETY: only `Kernel::detect` returns this variant, where the processor has the instructions.
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Bmi2 => unsafe { any_bmi2(src, codes, out, tail) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx512 => unsafe {
+            let rest = avx512::encode_groups(src, codes, out, &mut tail);
+            any_bmi2(rest, codes, out, tail)
+        },
+    }
+}
+
+/// End of a stream that is being written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tail {
+    /// Bytes written.
+    pub(super) size: usize,
+    /// Bits behind them.
+    pub(super) held: u64,
+    /// Number of held bits, fewer than 8.
+    pub(super) bits: u32,
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,avx2")]
+fn any_bmi2(src: &[u8], codes: &Codes, out: &mut [u8], tail: Tail) -> Option<usize> {
+    any(src, codes, out, tail)
+}
+
+/// Encodes as many symbols at a time as always fit into a word.
+#[inline(always)]
+fn any(src: &[u8], codes: &Codes, out: &mut [u8], tail: Tail) -> Option<usize> {
+    match codes.longest {
+        0..=7 => groups::<8>(src, codes, out, tail),
+        8 => groups::<7>(src, codes, out, tail),
+        9 => groups::<6>(src, codes, out, tail),
+        10..=11 => groups::<5>(src, codes, out, tail),
+        _ => groups::<4>(src, codes, out, tail),
+    }
+}
+
+#[inline(always)]
+fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, out: &mut [u8], tail: Tail) -> Option<usize> {
+    let (first, mut groups) = src.as_rchunks::<SIZE>();
+    let whole = out.len();
+    let mut left = out.get_mut(tail.size..)?;
+    let mut held = Held::new(tail);
+    // While two whole words may be written, even if few of their bits are used.
+    while let Some(to) = left.first_chunk_mut::<16>() {
+        let Some((others, [former, latter])) = groups.split_last_chunk() else { break };
+        let latter = join(latter, codes);
+        let former = join(former, codes);
+        let done = held.put(latter, to, 0);
+        let done = held.put(former, to, done);
+        left = &mut left[done..];
+        groups = others;
+    }
+    let Tail { size, held, bits } = held.tail(whole - left.len());
+    let mut end = Forward::resumed(out, size, held, bits)?;
+    for symbol in groups.as_flattened().iter().rev().chain(first.iter().rev()) {
+        let packed = codes.of[usize::from(*symbol)];
+        end = end.put(packed >> (64 - (packed & 63)), (packed & 63) as u32)?;
+    }
+    end.end_marked()
+}
+
+/// Bits not yet written, in the highest places of a word. The bits below are already written.
+struct Held {
+    word: u64,
+    /// Number of bits, fewer than 8.
+    bits: u32,
+}
+
+impl Held {
+    fn new(tail: Tail) -> Self {
+        Held { word: tail.held.unbounded_shl(64 - tail.bits), bits: tail.bits }
+    }
+
+    /// Appends a joined group, writes the full bytes, at most 7, at `at`, and returns their end.
+    #[inline(always)]
+    fn put(&mut self, (code, length): (u64, u32), to: &mut [u8; 16], at: usize) -> usize {
+        self.word = self.word >> (length & 63) | code;
+        // At most 63: 56 added to 7.
+        let bits = (self.bits + length) & 63;
+        let low = self.word >> ((64 - bits) & 63);
+        to[at..at + 8].copy_from_slice(&low.to_le_bytes());
+        self.bits = bits & 7;
+        at + (bits as usize >> 3)
+    }
+
+    /// The same as a [`Tail`] after `size` bytes.
+    fn tail(&self, size: usize) -> Tail {
+        Tail { size, held: self.word.unbounded_shr(64 - self.bits), bits: self.bits }
+    }
+}
+
+/// The codes of a group joined in the highest bits of a word, the first symbol's uppermost, and their length. The chain of shifts does not
+/// depend on other groups, so groups overlap in the processor.
+#[inline(always)]
+fn join<const SIZE: usize>(group: &[u8; SIZE], codes: &Codes) -> (u64, u32) {
+    let mut code = 0;
+    let mut lengths = 0_u64;
+    for symbol in group.iter().rev() {
+        let packed = codes.of[usize::from(*symbol)];
+        // The lengths in the lowest bits are added too and stay below the 56 bits that are used.
+        code = code >> (packed & 63) | packed;
+        // Adds the codes as well, above the bits that are used.
+        lengths = lengths.wrapping_add(packed);
+    }
+    (code & !63, lengths as u32)
+}

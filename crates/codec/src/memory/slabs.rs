@@ -1,0 +1,187 @@
+//! Memory for blocks: many buffers of one size, cut from large anonymous mappings.
+//!
+//! Each page fault costs a trap into the kernel, and those of a block together a good part of its decoding time. So the pages of a buffer
+//! are populated in one call, and buffers are reused: the last one returned first, while it is still in a cache. All but a few of the free
+//! buffers return their memory to the system. Large pages are not requested: on many virtual machines the host must supply them
+//! anew each time, which takes longer than everything else.
+
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+use rustix::mm::{Advice, madvise};
+use rustix::param::page_size;
+
+use crate::memory::mapping::Mapping;
+
+/// Bytes of a mapping, or one buffer if that is larger.
+const PIECE: usize = 2 << 20;
+
+/// A pool of buffers of one size, for all threads. Memory is allocated on demand.
+#[derive(Debug)]
+pub struct Slabs {
+    size: usize,
+    keep: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Free buffers with memory.
+    ready: Vec<Place>,
+    /// Free buffers whose memory was returned to the system.
+    empty: Vec<Place>,
+    pieces: Vec<Mapping>,
+}
+
+#[derive(Debug)]
+struct Place(NonNull<u8>);
+
+// SAFETY: a place is a part of a mapping to which nothing else refers, and mappings are not tied to a thread.
+unsafe impl Send for Place {}
+// SAFETY: a shared place allows only reading its bytes.
+unsafe impl Sync for Place {}
+
+/// A buffer, returned to its pool when dropped. Its content is zeros or an earlier user's bytes.
+#[derive(Debug)]
+pub struct SlabBuffer {
+    place: Place,
+    slabs: Arc<Slabs>,
+}
+
+impl Slabs {
+    /// A pool of buffers of `size` bytes, 1 at least, rounded up to whole machine words. Up to `keep` free buffers keep their memory.
+    pub fn new(size: usize, keep: usize) -> Arc<Slabs> {
+        let size = size.max(1).next_multiple_of(size_of::<u64>());
+        Arc::new(Slabs { size, keep, state: Mutex::default() })
+    }
+
+    /// Bytes of each buffer.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The lists are consistent at any time, so a poisoned lock is harmless.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a buffer.
+    ///
+    /// # Errors
+    /// The system is out of memory.
+    pub fn take(self: &Arc<Slabs>) -> io::Result<SlabBuffer> {
+        let mut state = self.lock();
+        if state.ready.is_empty() && state.empty.is_empty() {
+            self.grow(&mut state)?;
+        }
+        if let Some(place) = state.ready.pop() {
+            return Ok(SlabBuffer { place, slabs: Arc::clone(self) });
+        }
+        let place = state.empty.pop().ok_or(io::ErrorKind::OutOfMemory)?;
+        drop(state);
+        self.populate(&place);
+        Ok(SlabBuffer { place, slabs: Arc::clone(self) })
+    }
+
+    /// Populates all pages of a buffer. Systems without this advice populate them one by one on the first write.
+    fn populate(&self, place: &Place) {
+        // SAFETY: the bytes are part of a mapping; the advice does not change their content or their neighbours'.
+        let _: Result<(), Errno> = unsafe { madvise(place.0.as_ptr().cast(), self.size, Advice::LinuxPopulateWrite) };
+    }
+
+    /// Adds a mapping, cut into buffers without memory.
+    fn grow(&self, state: &mut State) -> io::Result<()> {
+        let count = (PIECE / self.size).max(1);
+        let piece = Mapping::new(count * self.size)?;
+        // SAFETY: each offset lies within the mapping.
+        let places = (0..count).rev().map(|number| Place(unsafe { piece.start().add(number * self.size) }));
+        state.empty.extend(places);
+        state.pieces.push(piece);
+        Ok(())
+    }
+
+    fn put(&self, place: Place) {
+        let mut state = self.lock();
+        // Where pages are larger than buffers, or a buffer ends within a page, a neighbour would lose its bytes.
+        if state.ready.len() < self.keep || !self.size.is_multiple_of(page_size()) {
+            state.ready.push(place);
+            return;
+        }
+        drop(state);
+        // SAFETY: the bytes are whole pages of the buffer that is being dropped.
+        let _: Result<(), Errno> = unsafe { madvise(place.0.as_ptr().cast(), self.size, Advice::LinuxDontNeed) };
+        self.lock().empty.push(place);
+    }
+}
+
+impl Deref for SlabBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the bytes are mapped while `slabs` exists, initialised by the system, and only this value refers to them.
+        unsafe { std::slice::from_raw_parts(self.place.0.as_ptr(), self.slabs.size) }
+    }
+}
+
+impl DerefMut for SlabBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for reading, and this value is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.place.0.as_ptr(), self.slabs.size) }
+    }
+}
+
+impl Drop for SlabBuffer {
+    fn drop(&mut self) {
+        self.slabs.put(Place(self.place.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_do_not_overlap_and_are_used_again() {
+        for size in [4096, 8192, 1 << 20, 3 << 20] {
+            let slabs = Slabs::new(size, 2);
+            let mut buffers: Vec<SlabBuffer> = (0..9).map(|_| slabs.take().unwrap()).collect();
+            assert!(buffers.iter().all(|buffer| buffer.len() == size && buffer.iter().all(|&byte| byte == 0)));
+            (1..).zip(&mut buffers).for_each(|(number, buffer)| buffer.fill(number));
+            assert!((1..).zip(&buffers).all(|(number, buffer)| buffer.iter().all(|&byte| byte == number)));
+            let counts = || {
+                let state = slabs.lock();
+                (state.ready.len(), state.pieces.len())
+            };
+            let pieces = counts().1;
+            drop(buffers);
+            assert_eq!(counts(), (2, pieces));
+            // Those with memory come first.
+            assert!(slabs.take().unwrap()[0] != 0);
+            let again: Vec<SlabBuffer> = (0..9).map(|_| slabs.take().unwrap()).collect();
+            assert_eq!((again.len(), counts()), (9, (0, pieces)));
+        }
+    }
+
+    #[test]
+    fn memory_that_waits_is_with_the_system() {
+        let slabs = Slabs::new(1 << 20, 1);
+        let mut buffers: Vec<SlabBuffer> = (0..4).map(|_| slabs.take().unwrap()).collect();
+        buffers.iter_mut().for_each(|buffer| buffer.fill(7));
+        drop(buffers);
+        let mut kept: Vec<bool> = (0..4).map(|_| slabs.take().unwrap()).map(|buffer| buffer[9] == 7).collect();
+        kept.dedup();
+        // The buffer that kept its memory is reused.
+        assert_eq!(kept, [true]);
+        let buffers: Vec<SlabBuffer> = (0..4).map(|_| slabs.take().unwrap()).collect();
+        assert_eq!(buffers.iter().filter(|buffer| buffer[9] == 7).count(), 1);
+    }
+
+    #[test]
+    fn a_buffer_outlives_its_maker() {
+        let buffer = Slabs::new(4096, 0).take().unwrap();
+        assert_eq!(buffer.len(), 4096);
+    }
+}

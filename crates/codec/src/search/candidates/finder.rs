@@ -1,0 +1,230 @@
+//! Finds candidates.
+
+use std::iter::successors;
+use std::ops::Range;
+
+use super::effort::Effort;
+use super::found::{Candidate, Found, SPARE, Spare};
+use super::table::{ROW, Table};
+use super::{AHEAD, LARGEST_LOG, LONGEST};
+use crate::bytes::{slot, spread};
+use crate::search::load_position::{PLACE, Place};
+
+/// Keys of three bytes only reach back so far: farther, three bytes cost as much as they save.
+const NEAR: usize = 1 << 14;
+
+/// Positions of which the earlier one is remembered.
+const REMEMBERED: usize = 1 << 17;
+/// Most positions that are compared beside those of the rows.
+const FURTHER: usize = 16;
+/// Bytes of the longest key.
+const KEY: u32 = 12;
+
+/// Tables of positions, used for one block after the other.
+pub(crate) struct Finder {
+    effort: Effort,
+    /// Largest distance, bytes.
+    farthest: usize,
+    three: Table,
+    four: Table,
+    six: Table,
+    twelve: Table,
+    /// Of each of the latest positions, the one before it with the same first twelve bytes.
+    earlier: Box<[u32; REMEMBERED]>,
+    /// What the tables hold for the first position of the block. Lower numbers are positions of earlier blocks; they are taken as the first
+    /// position, as the zeros of cleared tables are, so that what is found does not depend on earlier blocks.
+    base: usize,
+    /// What the tables will hold for the first position of the next block.
+    next: usize,
+}
+
+const _: () = assert!(1 + 3 * ROW + FURTHER < SPARE);
+
+/// The slots of a position in the four tables.
+type Slots = [usize; 4];
+
+/// The matches at a position.
+struct Tally<'a> {
+    place: Place<'a>,
+    /// The continued match.
+    known: u32,
+    known_distance: usize,
+    /// Of those found here, bytes.
+    longest: u32,
+    /// Of all.
+    best: Candidate,
+    found: &'a mut Spare,
+    count: usize,
+}
+
+impl Finder {
+    /// A finder of matches no farther back than `farthest` bytes.
+    pub(super) fn new(effort: Effort, farthest: usize) -> Finder {
+        let table = || Table::new(effort.bits);
+        let [three, four, six, twelve] = [(); 4].map(|()| table());
+        Finder { effort, farthest, three, four, six, twelve, earlier: Box::new([0; REMEMBERED]), base: 0, next: 0 }
+    }
+
+    /// Memory, bytes.
+    pub(crate) fn memory(effort: &Effort) -> usize {
+        ((4 * size_of::<u64>()) << effort.bits) + REMEMBERED * size_of::<u32>()
+    }
+
+    /// Starts a block of `size` bytes, at most 2^[`LARGEST_LOG`].
+    pub(crate) fn begin(&mut self, size: usize) {
+        if self.next + size > 1 << LARGEST_LOG {
+            for table in [&mut self.three, &mut self.four, &mut self.six, &mut self.twelve] {
+                table.clear();
+            }
+            self.next = 0;
+        }
+        self.base = self.next;
+        self.next += size;
+    }
+
+    /// Finds the candidates of a part of the block. Parts follow each other from the start of the block.
+    #[inline(never)]
+    pub(crate) fn find(&mut self, src: &[u8], part: Range<usize>, found: &mut Found) {
+        found.clear(part.len());
+        let end = part.end.min((src.len() + 1).saturating_sub(PLACE));
+        let mut ahead = [[0; 4]; AHEAD];
+        for at in part.start..(part.start + AHEAD).min(end) {
+            ahead[at % AHEAD] = self.look_ahead(src, at);
+        }
+        let mut best = Candidate::default();
+        let mut at = part.start;
+        while let Some(place) = Place::new(src, at).filter(|_| at < end) {
+            let slots = std::mem::replace(&mut ahead[at % AHEAD], self.look_ahead(src, at + AHEAD));
+            best = self.search(place, slots, best.rest(), found);
+            at += 1;
+            if best.length() < self.effort.nice {
+                continue;
+            }
+            let inside = (at + best.length() - 1).min(part.end) - at;
+            found.add_none(inside);
+            for at in at..(at + inside).min(end) {
+                let slots = std::mem::replace(&mut ahead[at % AHEAD], self.look_ahead(src, at + AHEAD));
+                self.remember(slots, at);
+            }
+            at += inside;
+            best = Candidate::default();
+        }
+        found.add_none(part.end.saturating_sub(at));
+        found.finish();
+    }
+
+    /// Adds the position to the tables and its candidates to `found`. Returns the longest.
+    #[inline(always)]
+    fn search(&mut self, place: Place, slots: Slots, continued: Candidate, found: &mut Found) -> Candidate {
+        let [three, four, six, twelve] = self.remember(slots, place.at());
+        let known = continued.length() as u32;
+        let Some(spare) = found.spare() else { return continued };
+        let mut tally = Tally::new(place, continued, spare);
+        let position = self.base + place.at();
+        let farthest = place.at().min(self.farthest);
+        let back = |there: u32| (position - there as usize).min(farthest);
+        if known < self.effort.four {
+            let near = back(three[0]);
+            if near < NEAR {
+                tally.weigh(near);
+            }
+            tally.weigh_row(four.map(back));
+            if tally.longest >= 4 && known < self.effort.six {
+                tally.weigh_row(six.map(back));
+                if tally.longest >= 6 {
+                    tally.weigh_row(twelve.map(back));
+                }
+            }
+        } else if known < self.effort.six {
+            tally.weigh_row(six.map(back));
+            tally.weigh_row(twelve.map(back));
+        } else if known < self.effort.twelve {
+            tally.weigh_row(twelve.map(back));
+        }
+        if known <= KEY && tally.longest >= KEY {
+            for distance in self.further(position, twelve[ROW - 1]).take(FURTHER) {
+                tally.weigh(distance);
+            }
+        }
+        let Tally { count, best, .. } = tally;
+        found.add(continued, count);
+        best
+    }
+
+    /// The positions before `oldest` with the same first twelve bytes, the latest first, as distances from `position`.
+    fn further(&self, position: usize, oldest: u32) -> impl Iterator<Item = usize> {
+        let earlier = move |&there: &usize| {
+            let is_remembered = there > self.base && position - there < REMEMBERED;
+            let earlier = if is_remembered { self.earlier[there % REMEMBERED] as usize } else { 0 };
+            (earlier > self.base && position - earlier <= self.farthest).then_some(earlier)
+        };
+        successors(Some(oldest as usize), earlier).skip(1).map(move |earlier| position - earlier)
+    }
+
+    #[inline(always)]
+    fn remember(&mut self, [three, four, six, twelve]: Slots, at: usize) -> [[u32; ROW]; 4] {
+        let position = (self.base + at) as u32;
+        let twelve = self.twelve.push(twelve, position);
+        self.earlier[position as usize % REMEMBERED] = twelve[0];
+        [self.three.push(three, position), self.four.push(four, position), self.six.push(six, position), twelve]
+    }
+
+    /// The slots of a position, whose rows are loaded.
+    #[inline(always)]
+    fn look_ahead(&self, src: &[u8], at: usize) -> Slots {
+        let Some(place) = Place::new(src, at) else { return [0; 4] };
+        let now = place.now();
+        let bits = self.effort.bits;
+        let later = spread(place.later());
+        let slots = [slot(now << 40, bits), slot(now << 32, bits), slot(now << 16, bits), slot(now ^ later, bits)];
+        for (table, slot) in [&self.three, &self.four, &self.six, &self.twelve].into_iter().zip(slots) {
+            table.prefetch(slot);
+        }
+        slots
+    }
+}
+
+impl<'a> Tally<'a> {
+    #[inline(always)]
+    fn new(place: Place<'a>, continued: Candidate, found: &'a mut Spare) -> Tally<'a> {
+        let known_distance = continued.distance() as usize;
+        Tally { place, known: continued.length() as u32, known_distance, longest: 2, best: continued, found, count: 0 }
+    }
+
+    #[inline(always)]
+    fn weigh_row(&mut self, [first, second, third]: [usize; ROW]) {
+        // A loop here is not unrolled.
+        self.weigh(first);
+        self.weigh(second);
+        self.weigh(third);
+    }
+
+    /// Keeps a match at this distance, at most the position, if it is longer than those before, and than the continued one if that is no
+    /// farther.
+    #[inline(always)]
+    fn weigh(&mut self, distance: usize) {
+        // SAFETY: a distance is at most the position.
+        let differing = unsafe { self.place.back(distance) } ^ self.place.now();
+        let least = if distance >= self.known_distance { self.longest.max(self.known) } else { self.longest };
+        let length = if differing == 0 { long(self.place, distance, least) } else { differing.trailing_zeros() / 8 };
+        self.keep(length, distance, least);
+    }
+
+    #[inline(always)]
+    fn keep(&mut self, length: u32, distance: usize, least: u32) {
+        let candidate = Candidate::new(length, distance);
+        let is_more = length > least;
+        self.found[self.count % SPARE] = candidate;
+        self.count += usize::from(is_more);
+        self.longest = if is_more { length } else { self.longest };
+        self.best = if length as usize > self.best.length() { candidate } else { self.best };
+    }
+}
+
+/// The length of a match of at least eight bytes; 0 if it is no longer than `least`, or the distance is 0.
+fn long(place: Place, distance: usize, least: u32) -> u32 {
+    if distance == 0 || !place.is_equal_until(distance, (least as usize + 1).max(8)) {
+        return 0;
+    }
+    place.match_length(distance, 8, LONGEST) as u32
+}

@@ -1,0 +1,156 @@
+//! Encodes a block part by part.
+
+use super::PADDING;
+use super::coder::{Coder, Past, Symbol};
+use super::model::Contexts;
+use super::path::{Path, REACH, Window};
+use super::range::RangeEncoder;
+use super::recode::Kept;
+use crate::CodecError;
+use crate::search::candidates::{Found, LARGEST_LOG, Search, Searcher};
+
+/// Largest block, bytes.
+pub(crate) const LARGEST: usize = 1 << LARGEST_LOG;
+/// Bytes whose candidates are found together.
+const PART: usize = 16 << 10;
+
+/// Encodes blocks of up to [`LARGEST`] bytes. The result depends on the block and the parameters alone.
+pub(crate) struct LzmaSearch {
+    nice: usize,
+    searcher: Searcher,
+    found: Found,
+    path: Path,
+    pub(super) coder: Coder,
+    symbols: Vec<Symbol>,
+    /// The symbols of the block so far, if they are asked for.
+    pub(super) kept: Option<Kept>,
+    /// The block, and [`PADDING`] zeros.
+    pub(super) text: Vec<u8>,
+    part: (usize, usize),
+}
+
+impl LzmaSearch {
+    pub(crate) fn new(search: Search, contexts: Contexts, dictionary: u32) -> LzmaSearch {
+        LzmaSearch {
+            nice: search.nice(),
+            searcher: Searcher::new(search, dictionary as usize),
+            found: Found::default(),
+            path: Path::new(),
+            coder: Coder::new(contexts),
+            symbols: Vec::with_capacity(REACH),
+            kept: None,
+            text: Vec::new(),
+            part: (0, 0),
+        }
+    }
+
+    /// Memory of an encoder for blocks of up to `size` bytes.
+    pub(crate) fn memory(search: &Search, size: usize) -> usize {
+        let symbols = REACH * size_of::<Symbol>();
+        let search = Searcher::memory(search, size) + Found::memory(PART.min(size));
+        search + Path::MEMORY + Coder::MEMORY + symbols + size + PADDING
+    }
+
+    /// Keeps the symbols of blocks of up to `size` bytes for [`LzmaSearch::cheapest_contexts`].
+    pub(crate) fn keep_symbols(&mut self, size: usize) {
+        self.kept = Some(Kept::new(size));
+    }
+
+    /// Memory of [`LzmaSearch::keep_symbols`], bytes.
+    pub(crate) fn kept_memory(size: usize) -> usize {
+        Kept::memory(size)
+    }
+
+    /// Takes other contexts for the blocks that follow. Returns those before.
+    pub(crate) fn set_contexts(&mut self, contexts: Contexts) -> Contexts {
+        std::mem::replace(&mut self.coder.contexts, contexts)
+    }
+
+    /// Starts a block, which `filter` may change after it has been copied.
+    pub(super) fn begin(&mut self, src: &[u8], filter: impl FnOnce(&mut [u8])) -> Result<(), CodecError> {
+        self.text.clear();
+        self.text.reserve_exact(src.len() + PADDING);
+        self.text.extend_from_slice(src);
+        filter(&mut self.text);
+        self.text.resize(src.len() + PADDING, 0);
+        self.coder.reset();
+        self.symbols.clear();
+        self.kept.iter_mut().for_each(Kept::clear);
+        self.part = (0, 0);
+        self.searcher.begin(&self.text[..src.len()])
+    }
+
+    /// Bytes of the block.
+    pub(super) fn size(&self) -> usize {
+        self.text.len() - PADDING
+    }
+
+    /// Finds the symbols of the next window, which starts at `start`, the last one first.
+    pub(super) fn search(&mut self, start: usize) {
+        let size = self.size();
+        if start >= self.part.1 {
+            self.part = (start, (start + PART).min(size));
+            self.searcher.find(&self.text[..size], self.part.0..self.part.1, &mut self.found);
+        }
+        let LzmaSearch { nice, found, path, coder, symbols, kept, text, part, .. } = self;
+        path.prices.set(&coder.model, coder.contexts);
+        let window = Window {
+            text,
+            start,
+            part: *part,
+            found: found.matches(),
+            model: &coder.model,
+            contexts: coder.contexts,
+            nice: *nice,
+        };
+        path.find(&window, coder.past, symbols);
+        kept.iter_mut().for_each(|kept| kept.add(symbols));
+    }
+
+    /// Codes symbols of the window while `goes_on`. Returns the position after them.
+    #[inline(always)]
+    pub(super) fn encode(
+        &mut self,
+        range: &mut RangeEncoder,
+        mut at: usize,
+        goes_on: impl Fn(&RangeEncoder) -> bool,
+    ) -> usize {
+        let LzmaSearch { coder, symbols, text, .. } = self;
+        while goes_on(range)
+            && let Some(symbol) = symbols.pop()
+        {
+            coder.encode(range, text, at, symbol);
+            at += symbol.length();
+        }
+        at
+    }
+
+    /// Whether all symbols of the window are coded.
+    pub(super) fn is_done(&self) -> bool {
+        self.symbols.is_empty()
+    }
+
+    /// Forgets all that has been coded.
+    pub(super) fn reset(&mut self) {
+        self.coder.reset();
+    }
+
+    /// The block as LZMA with an end mark, from `at` of `out` on. Returns the index after it, or `None` if it does not fit.
+    pub(crate) fn encode_marked(&mut self, src: &[u8], out: &mut [u8], at: usize) -> Result<Option<usize>, CodecError> {
+        self.begin(src, |_| {})?;
+        let limit = out.len();
+        let mut range = RangeEncoder::new(out, at);
+        let mut position = 0;
+        while position < src.len() {
+            self.search(position);
+            position = self.encode(&mut range, position, |_| true);
+            if range.at() > limit {
+                return Ok(None);
+            }
+        }
+        self.coder.encode_end(&mut range, position);
+        Ok(Some(range.finish()).filter(|end| *end <= limit))
+    }
+}
+
+const _: () = assert!(size_of::<Past>() <= 20);

@@ -1,0 +1,42 @@
+//! The effort of a level.
+
+use crate::search::candidates::{self, Exact, Format, Search};
+
+/// The first level whose search is our own. Below, libzstd's is faster.
+const FIRST: i32 = 13;
+
+/// How an encoder searches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Effort {
+    pub(super) search: Search,
+    /// How often the path is found, each time with the prices of the one before.
+    pub(super) passes: u32,
+    /// Bytes of the smallest blocks that a chunk is split into.
+    pub(super) part: usize,
+}
+
+impl Effort {
+    /// The effort of a level for blocks of up to 2^`size_log` bytes; `None` where libzstd's own search is used.
+    pub(crate) fn new(level: i32, size_log: u32) -> Option<Effort> {
+        if level < FIRST || size_log > candidates::LARGEST_LOG {
+            return None;
+        }
+        let by_hash = |[four, six, twelve]: [u32; 3], nice| {
+            Search::ByHash(candidates::Effort { bits: 15, four, six, twelve, nice })
+        };
+        let exact = |nice| Search::Exact(Exact { format: Format::Zstd, nice });
+        let (search, passes, part) = match level {
+            ..=13 => (by_hash([5, 6, 16], 32), 1, 1 << 12),
+            14 => (by_hash([5, 8, 32], 128), 1, 1 << 12),
+            15 => (by_hash([5, 8, 64], 512), 1, 1 << 12),
+            16 => (exact(64), 1, 1 << 11),
+            17 => (exact(256), 1, 1 << 10),
+            18 => (exact(128), 2, 1 << 11),
+            19 => (exact(256), 2, 1 << 10),
+            20 => (exact(1024), 2, 1 << 10),
+            21 => (exact(1024), 3, 1 << 10),
+            _ => (exact(1024), 3, 1 << 9),
+        };
+        Some(Effort { search, passes, part: (1 << size_log >> 4).clamp(1 << 9, part) })
+    }
+}

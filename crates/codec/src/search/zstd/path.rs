@@ -1,0 +1,395 @@
+//! The cheapest path through a chunk.
+//!
+//! From each position, in order, a path continues with a literal or with a match of a candidate's length or less; the cheapest way to arrive
+//! at a position is kept. Which distances are repeats depends on the path: those of the cheapest path to a position are taken.
+
+use super::codes::{LENGTHS, Repeats, SHORTEST, Sequence, length_code};
+use super::parts::Part;
+use super::prices::{MANY, Prices};
+use super::statistics::Statistics;
+use crate::bytes::{bounded_match_length, eight};
+use crate::search::candidates::{LARGEST_LOG, LONGEST, Matches};
+
+/// Lengths side by side.
+const LANES: usize = 8;
+type Lanes = [u32; LANES];
+/// Matches up to this length are offered with each length, longer ones also with the [`LANES`] longest.
+const EACH: usize = SHORTEST + LANES - 1;
+
+/// How a position is arrived at: the price in the high bits, so that the minimum is the cheapest, then the length of the match and which one
+/// it is. By a literal: 0, once the position is visited.
+type Arrival = u32;
+const PRICE: u32 = 14;
+const LENGTH: u32 = 3;
+const UNREACHED: Arrival = Arrival::MAX;
+/// Which match: 0 to 2 is a repeat (after a match: the second, the third, and the first, which continues it), then the continued candidate,
+/// then those found at its position.
+const CONTINUED: u32 = 3;
+const FOUND: u32 = 4;
+
+/// A price above is lowered, and all after it, by [`LOWERED`].
+const HIGH: u32 = 1 << 17;
+const LOWERED: u32 = 1 << 16;
+/// The price of arriving at the first position. More than 0, because another literal may cost less than nothing.
+const START: u32 = 1 << 12;
+/// More than any price.
+const INFINITE: u32 = UNREACHED >> PRICE;
+
+/// Three distances, the latest in the low bits.
+const DISTANCE: u64 = (1 << LARGEST_LOG) - 1;
+/// Set above them where a match ends, so that the first is no choice for the next match.
+const AFTER_MATCH: u32 = 3 * LARGEST_LOG;
+const DISTANCES: u64 = (1 << AFTER_MATCH) - 1;
+
+/// For each length up to [`EACH`]: all bits of the lanes that are longer.
+static LONGER: [Lanes; EACH + 1] = longer();
+
+const fn longer() -> [Lanes; EACH + 1] {
+    let mut all = [[0; LANES]; EACH + 1];
+    let mut index = 0;
+    while index < (EACH + 1) * LANES {
+        let length = index / LANES;
+        let lane = index % LANES;
+        if SHORTEST + lane > length {
+            all[length][lane] = u32::MAX;
+        }
+        index += 1;
+    }
+    all
+}
+
+/// What the path of a chunk is found in.
+#[derive(Clone, Copy)]
+pub(super) struct Chunk<'a> {
+    pub(super) src: &'a [u8],
+    /// Its first byte in `src`, and its number of bytes.
+    pub(super) start: usize,
+    pub(super) size: usize,
+    pub(super) found: Matches<'a>,
+    pub(super) parts: &'a [Part],
+    pub(super) repeats: Repeats,
+    /// A match at least this long is taken as it is.
+    pub(super) nice: usize,
+}
+
+pub(super) struct Path {
+    prices: Prices,
+    /// The price of each length and the length, as an [`Arrival`].
+    steps: Box<[u32; LONGEST + 1]>,
+    arrivals: Vec<Arrival>,
+    distances: Vec<u64>,
+}
+
+/// The walk through a chunk.
+struct Walk<'a> {
+    chunk: &'a Chunk<'a>,
+    whole: Statistics,
+    prices: &'a mut Prices,
+    steps: &'a mut [u32; LONGEST + 1],
+    arrivals: &'a mut [Arrival],
+    /// The last distances of the cheapest path to each position that has been visited.
+    settled: &'a mut [u64],
+    at: usize,
+    part: usize,
+    /// Literals since the last match.
+    literals: usize,
+    /// Whether the position is arrived at by a match of [`LONGEST`] bytes.
+    is_longest: bool,
+    /// The price of arriving by a literal.
+    by_literal: u32,
+    distances: u64,
+}
+
+impl Path {
+    pub(super) fn new() -> Path {
+        let steps = Box::new([0; LONGEST + 1]);
+        Path { prices: Prices::new(), steps, arrivals: Vec::new(), distances: Vec::new() }
+    }
+
+    /// Memory for chunks of `size` bytes.
+    pub(super) fn memory(size: usize) -> usize {
+        size_of::<Prices>() + (LONGEST + 1) * 4 + (size + LONGEST + 2 * LANES) * 4 + (size + 1) * 8
+    }
+
+    /// Finds the cheapest path. Returns the repeats after it.
+    pub(super) fn find(&mut self, chunk: &Chunk, out: &mut Vec<Sequence>) -> Repeats {
+        self.arrivals.clear();
+        self.arrivals.resize(chunk.size + LONGEST + 2 * LANES, UNREACHED);
+        self.distances.resize(chunk.size + 1, 0);
+        self.walk(chunk).run();
+        self.trace(chunk, out)
+    }
+
+    fn walk<'a>(&'a mut self, chunk: &'a Chunk) -> Walk<'a> {
+        let mut whole = Statistics::none();
+        for part in chunk.parts {
+            whole.add(&part.statistics);
+        }
+        let Path { prices, steps, arrivals, distances: settled } = self;
+        let distances = pack(chunk.repeats);
+        Walk {
+            chunk,
+            whole,
+            prices,
+            steps,
+            arrivals,
+            settled,
+            at: 0,
+            part: 0,
+            literals: 0,
+            is_longest: false,
+            by_literal: START,
+            distances,
+        }
+    }
+
+    /// Follows the path back from the end.
+    fn trace(&self, chunk: &Chunk, out: &mut Vec<Sequence>) -> Repeats {
+        out.clear();
+        let mut at = chunk.size;
+        let mut later = Sequence::default();
+        while at > 0 {
+            if self.arrivals[at] == 0 {
+                later.literals += 1;
+                at -= 1;
+                continue;
+            }
+            let (length, distance) = resolve(&self.distances, chunk.found, at, self.arrivals[at]);
+            at -= length;
+            if later.literals == 0 && later.distance == distance {
+                // A match that is longer than LONGEST.
+                later.length += length as u32;
+                continue;
+            }
+            out.push(std::mem::replace(&mut later, Sequence { literals: 0, length: length as u32, distance }));
+        }
+        out.push(later);
+        out.reverse();
+        // The literals behind the last match are not part of a sequence.
+        out.pop();
+        unpack(self.distances[chunk.size])
+    }
+}
+
+impl Walk<'_> {
+    /// Visits all positions, and then the end.
+    fn run(self) {
+        #[cfg(target_arch = "x86_64")]
+        if crate::processor::has_avx2_and_bmi() {
+            // SAFETY: the processor has these instructions.
+            return unsafe { self.run_avx2() };
+        }
+        self.run_any();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    fn run_avx2(self) {
+        self.run_any();
+    }
+
+    #[inline(always)]
+    fn run_any(mut self) {
+        let chunk = self.chunk;
+        let mut end = 0;
+        while self.at < chunk.size {
+            if self.at >= end {
+                end = self.enter();
+            }
+            let price = self.arrive();
+            let longest = self.leave(price);
+            if longest >= chunk.nice {
+                self.at += longest;
+                self.by_literal = INFINITE;
+                continue;
+            }
+            let byte = chunk.src[chunk.start + self.at];
+            let more = self.prices.more[self.literals % MANY];
+            self.by_literal = price.wrapping_add(self.prices.literal[usize::from(byte)]).wrapping_add(more);
+            self.literals = (self.literals + 1).min(MANY - 1);
+            self.at += 1;
+        }
+        self.arrive();
+    }
+
+    /// Sets the prices of the part at the current position. Returns its end.
+    fn enter(&mut self) -> usize {
+        while self.chunk.parts[self.part].end <= self.at {
+            self.part += 1;
+        }
+        let part = &self.chunk.parts[self.part];
+        self.prices.set(&part.statistics, &self.whole);
+        let codes: &[u32; LENGTHS] = &self.prices.length;
+        for (length, step) in self.steps.iter_mut().enumerate().skip(SHORTEST) {
+            *step = codes[length_code(length as u32)] << PRICE | (length as u32) << LENGTH;
+        }
+        part.end
+    }
+
+    /// Settles the cheaper way to arrive at the current position. Returns its price.
+    #[inline(always)]
+    fn arrive(&mut self) -> u32 {
+        let arrival = self.arrivals[self.at];
+        let mut price = arrival >> PRICE;
+        if self.by_literal <= price {
+            price = self.by_literal;
+            self.arrivals[self.at] = 0;
+            self.is_longest = false;
+        } else {
+            let (length, distance) = resolve(self.settled, self.chunk.found, self.at, arrival);
+            self.distances = moved(self.settled[self.at - length] & DISTANCES, distance.into());
+            self.literals = 0;
+            self.is_longest = length == LONGEST;
+        }
+        if price > HIGH {
+            self.lower(self.at + 1);
+            price -= LOWERED;
+        }
+        self.settled[self.at] = self.distances | u64::from(self.is_after_match()) << AFTER_MATCH;
+        price
+    }
+
+    /// Whether a match ends at the current position.
+    #[inline(always)]
+    fn is_after_match(&self) -> bool {
+        self.literals == 0 && self.at > 0
+    }
+
+    /// Lowers the prices that are not settled, which begin at `first`.
+    #[cold]
+    fn lower(&mut self, first: usize) {
+        for arrival in self.arrivals[first..].iter_mut().take(LONGEST).filter(|arrival| **arrival != UNREACHED) {
+            *arrival = arrival.saturating_sub(LOWERED << PRICE);
+        }
+    }
+
+    /// Offers the matches at the current position. Returns the length of the longest.
+    #[inline(always)]
+    fn leave(&mut self, price: u32) -> usize {
+        let rest = self.chunk.size - self.at;
+        let mut longest = self.leave_by_repeats(price, rest);
+        if self.is_longest {
+            longest = longest.max(self.leave_longest(price, rest));
+        }
+        let continued = self.chunk.found.continued(self.at);
+        if continued.length() > 0 {
+            let price = price + self.prices.of_distance(continued.distance());
+            longest = longest.max(self.offer(continued.length().min(rest), price, CONTINUED));
+        }
+        for (choice, candidate) in (FOUND..).zip(self.chunk.found.at(self.at)) {
+            let price = price + self.prices.of_distance(candidate.distance());
+            longest = longest.max(self.offer(candidate.length().min(rest), price, choice));
+        }
+        longest
+    }
+
+    /// Offers the rest of a match of more than [`LONGEST`] bytes: at the same distance, it belongs to the same sequence.
+    #[cold]
+    fn leave_longest(&mut self, price: u32, rest: usize) -> usize {
+        let src = self.chunk.src;
+        let at = self.chunk.start + self.at;
+        let length = bounded_match_length(src, at - distance_of(self.distances, 0), at, rest.min(LONGEST));
+        if length < SHORTEST { 0 } else { self.offer(length, price, CONTINUED - 1) }
+    }
+
+    /// Offers matches at the distances of the path so far. A match that began before is not offered again, except after another match.
+    #[inline(always)]
+    fn leave_by_repeats(&mut self, price: u32, rest: usize) -> usize {
+        let at = self.chunk.start + self.at;
+        // The first distances of a frame are 1, 4 and 8.
+        if at <= 8 || at + 8 > self.chunk.src.len() {
+            return 0;
+        }
+        let after_match = u32::from(self.is_after_match());
+        let distances = [0, 1, 2].map(|index| distance_of(self.distances, (index + after_match).min(2)));
+        let now = eight(self.chunk.src, at - 1);
+        let differing = distances.map(|distance| eight(self.chunk.src, at - 1 - distance) ^ now);
+        // The byte before must differ, then three must be equal.
+        let (least, count) = if after_match == 1 { (0, 256) } else { (1, 255) };
+        let is_new = |differing: u64| (differing as u32).wrapping_sub(least) < count;
+        let mut longest = 0;
+        if !differing.into_iter().any(is_new) {
+            return longest;
+        }
+        for (choice, (differing, distance)) in (0..3 - after_match).zip(differing.into_iter().zip(distances)) {
+            if is_new(differing) {
+                let length = (differing >> 8).trailing_zeros() as usize / 8;
+                let further = || 7 + bounded_match_length(self.chunk.src, at + 7 - distance, at + 7, LONGEST);
+                let length = if length < 8 { length } else { further() };
+                let price = price + self.prices.distance[usize::from(choice > 0)];
+                longest = longest.max(self.offer(length.min(rest).min(LONGEST), price, choice));
+            }
+        }
+        longest
+    }
+
+    /// Offers a match of a length, and of less, at the price of its distance and all before it. Returns the length.
+    #[inline(always)]
+    fn offer(&mut self, length: usize, price: u32, choice: u32) -> usize {
+        let base = price << PRICE | choice;
+        self.improve(SHORTEST, base, &LONGER[length.min(EACH)]);
+        if length > EACH {
+            self.improve(length + 1 - LANES, base, &LONGER[EACH]);
+        }
+        length
+    }
+
+    /// Takes the cheaper arrivals from the current position by the lengths from `first` on, except in lanes with all bits set.
+    #[inline(always)]
+    fn improve(&mut self, first: usize, base: u32, except: &Lanes) {
+        let steps = self.steps[first..].first_chunk::<LANES>();
+        let arrivals = self.arrivals[self.at + first..].first_chunk_mut::<LANES>();
+        if let (Some(&steps), Some(arrivals)) = (steps, arrivals) {
+            // Copies, or the loop is not vectorized.
+            let mut lanes = *arrivals;
+            for lane in 0..LANES {
+                lanes[lane] = lanes[lane].min(steps[lane].wrapping_add(base) | except[lane]);
+            }
+            *arrivals = lanes;
+        }
+    }
+}
+
+/// The length and the distance of the match that arrives at a position.
+#[inline(always)]
+fn resolve(settled: &[u64], found: Matches, at: usize, arrival: Arrival) -> (usize, u32) {
+    let length = (arrival >> LENGTH) as usize & LONGEST;
+    let from = at - length;
+    let choice = arrival & ((1 << LENGTH) - 1);
+    let distance = match choice {
+        0..CONTINUED => {
+            let before = settled[from];
+            distance_of(before, (choice + (before >> AFTER_MATCH) as u32) % 3) as u32
+        }
+        CONTINUED => found.continued(from).distance(),
+        _ => found.at(from)[(choice - FOUND) as usize].distance(),
+    };
+    (length, distance)
+}
+
+fn pack(repeats: Repeats) -> u64 {
+    repeats.distances().into_iter().rev().fold(0, |all, distance| all << LARGEST_LOG | u64::from(distance))
+}
+
+fn unpack(distances: u64) -> Repeats {
+    Repeats::new([0, 1, 2].map(|index| distance_of(distances, index) as u32))
+}
+
+#[inline(always)]
+fn distance_of(distances: u64, index: u32) -> usize {
+    (distances >> (LARGEST_LOG * index) & DISTANCE) as usize
+}
+
+/// The distances after a match at `distance`, which becomes the first.
+#[inline(always)]
+fn moved(distances: u64, distance: u64) -> u64 {
+    let first = distances & DISTANCE;
+    let second = distances >> LARGEST_LOG & DISTANCE;
+    let swapped = distances & !(DISTANCE << LARGEST_LOG | DISTANCE) | first << LARGEST_LOG | distance;
+    let added = (distances << LARGEST_LOG | distance) & DISTANCES;
+    match distance {
+        distance if distance == first => distances,
+        distance if distance == second => swapped,
+        _ => added,
+    }
+}

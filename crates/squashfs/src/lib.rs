@@ -29,7 +29,7 @@ pub use format::layout::{DataLayout, FileLayout, FragmentBlock, STORED_BLOCK, Ta
 pub use format::superblock::{MAGIC_BYTES, Superblock, flags};
 pub use format::wire::{METADATA_HEADER, encode_metadata};
 pub use format::xattr::XattrTable;
-pub use options::{DirectoryLinks, FileHints, Fragments, Layout, Options, Stored};
+pub use options::{Align, DirectoryLinks, FileHints, Fragments, Layout, Options, Override, Stored};
 pub use packline_runtime::Sink;
 pub use write::{
     Counts, ImageEnd, MetadataCompressor, Progress, ReadBack, Saved, Start, Summary, Writer, min_window, write_metadata,

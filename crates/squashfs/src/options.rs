@@ -120,27 +120,64 @@ impl Options {
     }
 }
 
+/// A setting of the image, as one file overrides it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Override {
+    /// The setting of the image applies.
+    #[default]
+    None,
+    On,
+    Off,
+}
+
+impl Override {
+    /// Returns the setting that applies to the file.
+    pub(crate) fn or(self, image: bool) -> bool {
+        match self {
+            Override::None => image,
+            Override::On => true,
+            Override::Off => false,
+        }
+    }
+}
+
+impl From<Option<bool>> for Override {
+    fn from(on: Option<bool>) -> Override {
+        match on {
+            None => Override::None,
+            Some(true) => Override::On,
+            Some(false) => Override::Off,
+        }
+    }
+}
+
+/// Where the data of a file starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Align {
+    /// At any byte.
+    #[default]
+    Any,
+    /// At a multiple of [`Options::pad`] bytes.
+    Pad,
+    /// At a multiple of this number of bytes, which is at least 1.
+    Bytes(u32),
+}
+
 /// Settings for one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileHints {
-    /// Put no part of the file into a fragment block.
-    pub no_fragment: bool,
-    /// Store its blocks uncompressed (its tail end then never shares a fragment block).
-    pub no_compress: bool,
+    /// Whether tail ends go into fragment blocks, which [`Options::fragments`] decides for other files. With `Off` the file shares no block.
+    pub fragments: Override,
+    /// Whether the tail end of a file larger than a block does, if `fragments` allows it.
+    pub large_tails: Override,
+    /// Whether blocks are compressed, which [`Options::stored`] decides for other files. With `Off` the file shares no fragment block. With
+    /// `On` it shares none in an image whose fragment blocks are stored.
+    pub compress: Override,
     /// Do not search for the same content.
     pub no_deduplicate: bool,
     /// Store blocks of zeros as data.
     pub no_sparse: bool,
-    /// Start the file's data at a multiple of the device block size.
-    pub align: bool,
-    /// Start it at a multiple of this many bytes of the image, at least 1.
-    pub alignment: Option<u32>,
-    /// Tail ends of files with different numbers are in different fragment blocks. Each number that is used takes a block of memory.
+    pub align: Align,
+    /// Tail ends of files with different numbers are in different fragment blocks. Each number in use takes a block of memory.
     pub fragment_set: u16,
-    /// Whether parts of it may be put into a fragment block at all, whatever [`Options::fragments`] is.
-    pub fragments: Option<bool>,
-    /// Whether its tail end is, even if the file is larger than a block, whatever [`Options::fragments`] is.
-    pub tail_ends: Option<bool>,
-    /// Compress it even if [`Options::stored`] excepts data. Where fragment blocks are stored, its tail end is a block of its own.
-    pub compress: bool,
 }

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
-use packline_squashfs::FileHints;
+use packline_squashfs::{Align, FileHints, Override};
 use packline_tree::actions::{ActionEntry, ActionHost, ActionReport, ActionSettings, Actions, FileStorage};
 use packline_tree::{
     AHEAD_BYTES, Bytes, DirectoryOptions, Entry, Error, FileFlags, HostFile, Kind, ListSource, Meta, SortFile,
@@ -221,16 +221,11 @@ fn of_paths(hints: BTreeMap<Bytes, FileHints>) -> Hints {
 
 fn hint_of(storage: FileStorage) -> FileHints {
     let FileStorage { fragments, tail_ends, compressed, alignment, fragment_set } = storage;
-    let no_fragment = alignment.is_some();
-    let compress = compressed == Some(true);
-    let no_compress = compressed == Some(false);
     FileHints {
-        fragments,
-        tail_ends,
-        compress,
-        no_compress,
-        alignment,
-        no_fragment,
+        fragments: if alignment.is_some() { Override::Off } else { fragments.into() },
+        large_tails: tail_ends.into(),
+        compress: compressed.into(),
+        align: alignment.map_or(Align::Any, Align::Bytes),
         fragment_set,
         ..FileHints::default()
     }
@@ -238,5 +233,12 @@ fn hint_of(storage: FileStorage) -> FileHints {
 
 fn hint(flags: &FileFlags) -> FileHints {
     let FileFlags { align, no_fragment, no_compress, no_deduplicate, no_sparse } = *flags;
-    FileHints { align, no_fragment, no_compress, no_deduplicate, no_sparse, ..FileHints::default() }
+    FileHints {
+        fragments: if no_fragment { Override::Off } else { Override::None },
+        compress: if no_compress { Override::Off } else { Override::None },
+        align: if align { Align::Pad } else { Align::Any },
+        no_deduplicate,
+        no_sparse,
+        ..FileHints::default()
+    }
 }

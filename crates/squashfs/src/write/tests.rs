@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::read::{Image, Opening, Origin};
 use crate::test_image;
 use crate::{
-    BlockSize, DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, Writer, data_start,
+    Align, BlockSize, DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, Writer, data_start,
 };
 
 const BLOCK: usize = 4096;
@@ -162,16 +162,21 @@ fn file() -> impl Strategy<Value = (Vec<u8>, FileHints)> {
         Just(vec![0; 100]),
     ];
     let hints = (0u8..40).prop_map(|bits| FileHints {
-        no_fragment: bits == 1,
-        no_compress: bits == 2,
+        fragments: [(1, false), (6, true), (7, false)]
+            .into_iter()
+            .find(|(value, _)| *value == bits)
+            .map(|(_, on)| on)
+            .into(),
+        large_tails: (8..10).contains(&bits).then_some(bits == 8).into(),
+        compress: [(2, false), (10, true)].into_iter().find(|(value, _)| *value == bits).map(|(_, on)| on).into(),
         no_deduplicate: bits == 3,
         no_sparse: bits == 4,
-        align: bits == 5,
-        alignment: (bits == 11).then_some(8192),
+        align: match bits {
+            5 => Align::Pad,
+            11 => Align::Bytes(8192),
+            _ => Align::Any,
+        },
         fragment_set: (12..20).contains(&bits).into(),
-        fragments: (6..8).contains(&bits).then_some(bits == 6),
-        tail_ends: (8..10).contains(&bits).then_some(bits == 8),
-        compress: bits == 10,
     });
     (prop::collection::vec(part, 0..5), tail, hints).prop_map(|(parts, tail, hints)| {
         let mut bytes = parts.concat();

@@ -20,7 +20,7 @@ use crate::write::read_back::{ReadBack, Unfinished, named};
 use crate::write::slab::Rules;
 use crate::write::stored_data;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask};
-use crate::{BlockSize, Error, FileHints, Fragments, ImageEnd, Options, Sink, XattrTable, data_start};
+use crate::{Align, BlockSize, Error, FileHints, Fragments, ImageEnd, Options, Override, Sink, XattrTable, data_start};
 
 /// Number of entries between two checks of the tree's memory.
 const MEMORY_CHECK: u64 = 256;
@@ -278,18 +278,26 @@ impl<'s> Writer<'s> {
         Rules {
             deduplicate: self.options.deduplicate && !hints.no_deduplicate,
             sparse: self.options.sparse && !hints.no_sparse,
-            stored: self.options.stored.data && !hints.compress || hints.no_compress || is_none(&self.options.codec),
-            align: hints.alignment.or(hints.align.then_some(self.options.pad)),
+            stored: !hints.compress.or(!self.options.stored.data) || is_none(&self.options.codec),
+            align: match hints.align {
+                Align::Any => None,
+                Align::Pad => Some(self.options.pad),
+                Align::Bytes(bytes) => Some(bytes),
+            },
             fragment_set: hints.fragment_set,
         }
     }
 
     fn tails(&self, hints: FileHints) -> Fragments {
-        let of_all = self.options.fragments;
-        let alone = hints.no_fragment || hints.no_compress || hints.compress && self.options.stored.fragments;
-        if alone || !hints.fragments.unwrap_or(of_all != Fragments::Never) {
+        let image = self.options.fragments;
+        let alone = match hints.compress {
+            Override::None => false,
+            Override::On => self.options.stored.fragments,
+            Override::Off => true,
+        };
+        if alone || !hints.fragments.or(image != Fragments::Never) {
             Fragments::Never
-        } else if hints.tail_ends.unwrap_or(of_all == Fragments::Always) {
+        } else if hints.large_tails.or(image == Fragments::Always) {
             Fragments::Always
         } else {
             Fragments::SmallFiles

@@ -29,7 +29,7 @@ pub use random::{Files, OpenFile, RandomSettings};
 pub use reading::{Chunk, DecodedBlocks, Event, ReadSettings, Reading, Request, SharedCounts, SharedUses};
 pub use scratch::{Scratch, SpilledBlock};
 pub use unit::{Missing, PLAIN, Piece, Pieces, SharedPlace, Unit, UnitDecoder, check_length};
-pub use volume::{CheckScope, ContentPlace, Facts, InodeReader, SharedVolume, ToVolume, Volume};
+pub use volume::{CheckScope, ContentPlace, Facts, InodeReader, SharedVolume, ToVolume, Volume, type_fault};
 pub use walk::{MOST_DIRECTORIES, Visit, Walk};
 
 /// Spreads a number over all bits (Fibonacci hashing, Knuth, The Art of Computer Programming 3, section 6.4).

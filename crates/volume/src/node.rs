@@ -1,5 +1,7 @@
 //! Nodes of a tree.
 
+use std::fmt;
+
 use packline_tree::{Device, Meta};
 
 /// Identifies a node in its volume: two names with the same id are one file. Numbers of inodes may repeat in a hostile image.
@@ -16,6 +18,20 @@ pub enum NodeType {
     CharDevice,
     Fifo,
     Socket,
+}
+
+impl fmt::Display for NodeType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NodeType::Directory => "directory",
+            NodeType::File => "regular file",
+            NodeType::Symlink => "symbolic link",
+            NodeType::BlockDevice => "block device",
+            NodeType::CharDevice => "character device",
+            NodeType::Fifo => "named pipe",
+            NodeType::Socket => "socket",
+        })
+    }
 }
 
 /// A position that only the container understands.

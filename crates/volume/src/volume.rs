@@ -168,20 +168,10 @@ pub trait Volume: fmt::Debug + Send + Sync {
     /// As [`Volume::inode`]; [`ReadError::Corrupt`] if the inode's type differs from the entry's.
     fn entry_inode(&self, entry: &DirEntry) -> Result<Inode, ReadError> {
         let found = self.inode(entry.inode)?;
-        self.check_type(entry.kind, &found)?;
-        Ok(found)
-    }
-
-    /// Checks that an inode has the type of its directory entry.
-    ///
-    /// # Errors
-    /// [`ReadError::Corrupt`].
-    fn check_type(&self, listed: NodeType, inode: &Inode) -> Result<(), ReadError> {
-        if inode.node_type() == listed {
-            return Ok(());
+        if found.node_type() == entry.kind {
+            return Ok(found);
         }
-        let what = format!("inode {}, a {:?}, listed as a {listed:?}", inode.number, inode.node_type());
-        Err(ReadError::corrupt(self.offset_of(inode.at), what, "the same type in both"))
+        Err(type_fault(self.offset_of(found.at), found.number, found.node_type(), entry.kind))
     }
 
     /// The inode at a canonical path (the empty path is the root); symbolic links are not followed. `None` if it does not exist.
@@ -199,4 +189,9 @@ pub trait Volume: fmt::Debug + Send + Sync {
         }
         Ok(Some(inode))
     }
+}
+
+/// The fault of an inode whose type differs from the one in its directory entry.
+pub fn type_fault(offset: u64, number: u64, kind: NodeType, listed: NodeType) -> ReadError {
+    ReadError::corrupt(offset, format!("inode {number}, a {kind}, listed as a {listed}"), "the same type in both")
 }

@@ -3,7 +3,9 @@
 use hashbrown::HashTable;
 use packline_tree::path::MAX_PATH;
 
-use crate::{Inode, InodeReader, Listed, Listing, Node, NodeId, ReadError, SharedVolume, ToVolume, spread};
+use crate::{
+    Inode, InodeReader, Listed, Listing, NodeId, NodeType, ReadError, SharedVolume, ToVolume, spread, type_fault,
+};
 
 /// Maximum number of directories of a walk: 57 MB of references when their table last grows. Tens of millions of directories fit into a few
 /// megabytes, compressed, and would exhaust memory.
@@ -95,16 +97,18 @@ impl Walk {
 
     fn visit(&mut self, listed: &Listed) -> Result<Inode, ReadError> {
         let inode = self.inodes.inode(listed.inode)?;
-        self.volume.check_type(listed.kind, &inode)?;
-        self.note(&inode)?;
+        let kind = inode.node_type();
+        if kind != listed.kind {
+            return Err(type_fault(self.volume.offset_of(inode.at), inode.number, kind, listed.kind));
+        }
+        if kind == NodeType::Directory {
+            self.note(&inode)?;
+        }
         Ok(inode)
     }
 
     /// Records a directory, to be entered next.
     fn note(&mut self, inode: &Inode) -> Result<(), ReadError> {
-        if !matches!(inode.node, Node::Directory(_)) {
-            return Ok(());
-        }
         if self.path.len() > MAX_PATH {
             let what = format!("path of {} bytes", self.path.len());
             return Err(ReadError::corrupt(self.volume.offset_of(inode.at), what, "at most 65535 bytes"));
@@ -127,7 +131,9 @@ impl Walk {
 
     fn begin(&mut self, from: NodeId) -> Result<Inode, ReadError> {
         let inode = self.inodes.inode(from)?;
-        self.note(&inode)?;
+        if inode.node_type() == NodeType::Directory {
+            self.note(&inode)?;
+        }
         Ok(inode)
     }
 

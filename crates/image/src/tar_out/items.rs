@@ -54,12 +54,14 @@ impl Found {
                 return Request { weight: path.len(), tag: Tag::Fault { path, error }, file };
             }
         };
-        let wanted = asked.xattrs && link.is_none();
-        let (xattrs, fault) = match volume.xattrs(&inode) {
-            _ if !wanted => (Vec::new(), None),
-            Ok(xattrs) => (xattrs, None),
-            Err(error) => (Vec::new(), Some(error)),
-        };
+        let mut xattrs = Vec::new();
+        let mut fault = None;
+        if asked.xattrs && link.is_none() && inode.xattr.is_some() {
+            match volume.xattrs(&inode) {
+                Ok(all) => xattrs = all,
+                Err(error) => fault = Some(error),
+            }
+        }
         let shape = file.clone().filter(|_| asked.sparse);
         let sparse = shape.and_then(|data| sparse::survey(volume, &data).map(|sparse| Box::new((sparse, data))));
         let entry = Entry { path, meta: inode.meta, kind: kind_of(*inode, link), xattrs };

@@ -22,6 +22,9 @@ pub(super) struct SparseFile {
 
 /// Looks for holes; `None` if the file is to be written whole.
 pub(super) fn survey(volume: &SharedVolume, data: &FileData) -> Option<SparseFile> {
+    if data.sparse == 0 && data.size < ZEROS_MAX {
+        return None;
+    }
     let mut holes = 0;
     let mut classes = [0u64; 64];
     for run in Runs::new(volume.pieces(data, 0), data).filter(|run| run.hole && run.length > 0) {

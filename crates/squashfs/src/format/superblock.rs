@@ -6,9 +6,9 @@
 //! starts at [`NO_TABLE`].
 
 use packline_codec::Spec;
+use packline_volume::ReadError;
 
 use crate::format::wire::Put;
-use crate::read::ReadError;
 use crate::{BlockSize, Fragments, Options};
 
 /// Length of the superblock, bytes.

@@ -43,9 +43,9 @@ impl BlockPlace {
 
     /// The position given by a size word and an offset: bit 24 of the word is set for a stored block, the bits below are the bytes stored.
     /// Checked to be within the image; `what` names the block in messages.
-    pub(crate) fn of_word(image: &Image, offset: u64, word: u32, what: &str) -> Result<BlockPlace, ReadError> {
+    pub(crate) fn of_word(bounds: Bounds, offset: u64, word: u32, what: &str) -> Result<BlockPlace, ReadError> {
         let stored = word & (STORED_BLOCK - 1);
-        let block_size = u32::from(image.superblock().block_size);
+        let Bounds { block_size, end } = bounds;
         if word >= STORED_BLOCK << 1 || stored == 0 || stored > block_size {
             return Err(ReadError::corrupt(
                 offset,
@@ -53,7 +53,6 @@ impl BlockPlace {
                 format!("1 to {block_size} bytes"),
             ));
         }
-        let end = image.superblock().bytes_used;
         if offset.checked_add(u64::from(stored)).is_none_or(|block_end| block_end > end) {
             let found = format!("{what} of {stored} stored bytes");
             return Err(ReadError::corrupt(
@@ -63,6 +62,21 @@ impl BlockPlace {
             ));
         }
         Ok(BlockPlace { offset, stored, compressed: word & STORED_BLOCK == 0 })
+    }
+}
+
+/// What every block of an image is within.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    block_size: u32,
+    /// End of the image, bytes.
+    end: u64,
+}
+
+impl Bounds {
+    pub(crate) fn of(image: &Image) -> Bounds {
+        let superblock = image.superblock();
+        Bounds { block_size: superblock.block_size.into(), end: superblock.bytes_used }
     }
 }
 
@@ -78,7 +92,7 @@ pub struct Block {
 /// to be within the image. Ends after the first error.
 #[derive(Debug, Clone)]
 pub struct Blocks {
-    image: Image,
+    bounds: Bounds,
     words: Cursor,
     /// Offset of the next stored block.
     offset: u64,
@@ -91,9 +105,14 @@ pub struct Blocks {
 
 impl Blocks {
     pub(super) fn new(image: &Image, file: &FileData) -> Blocks {
-        let most = file.blocks.saturating_mul(u64::from(image.superblock().block_size));
-        let words = image.words(file);
-        Blocks { image: image.clone(), words, offset: file.start, position: 0, end: file.size.min(most), failed: false }
+        let bounds = Bounds::of(image);
+        let end = Blocks::bytes(bounds, file);
+        Blocks { bounds, words: image.words(file), offset: file.start, position: 0, end, failed: false }
+    }
+
+    /// Bytes of a file in all of its blocks.
+    fn bytes(bounds: Bounds, file: &FileData) -> u64 {
+        file.size.min(file.blocks.saturating_mul(u64::from(bounds.block_size)))
     }
 
     /// Offset in the file of the next block, bytes.
@@ -107,7 +126,7 @@ impl Blocks {
     }
 
     fn read_block(&mut self) -> Result<Block, ReadError> {
-        let length = self.remaining().min(u64::from(self.image.superblock().block_size)) as u32;
+        let length = self.remaining().min(u64::from(self.bounds.block_size)) as u32;
         let place = match self.words.read_u32()? {
             0 => None,
             word => Some(self.stored(word, length)?),
@@ -117,7 +136,7 @@ impl Blocks {
     }
 
     fn stored(&mut self, word: u32, length: u32) -> Result<BlockPlace, ReadError> {
-        let place = BlockPlace::of_word(&self.image, self.offset, word, "a data block")?;
+        let place = BlockPlace::of_word(self.bounds, self.offset, word, "a data block")?;
         check_stored(place, length)?;
         self.offset += u64::from(place.stored);
         Ok(place)
@@ -151,11 +170,10 @@ pub(super) struct FilePieces {
 impl FilePieces {
     /// From the start, or from the tail end if byte `from` is in it.
     pub(super) fn new(image: &Image, file: &FileData, from: u64) -> FilePieces {
-        let blocks = Blocks::new(image, file);
-        let in_blocks = blocks.remaining();
+        let in_blocks = Blocks::bytes(Bounds::of(image), file);
         let tail = file.tail.map(|tail| (tail, (file.size - in_blocks) as u32)).filter(|(_, length)| *length > 0);
         if from < in_blocks || tail.is_none() {
-            return FilePieces { blocks: Some(blocks), tail, position: 0 };
+            return FilePieces { blocks: Some(Blocks::new(image, file)), tail, position: 0 };
         }
         FilePieces { blocks: None, tail, position: in_blocks }
     }

@@ -3,8 +3,9 @@
 use packline_codec::{CodecError, Spec};
 use packline_engine::CancelToken;
 use packline_tree::Xattr;
-use packline_volume::{CheckScope, Facts};
+use packline_volume::{CheckScope, Facts, type_fault};
 
+use super::block::Bounds;
 use super::data_check::DataCheck;
 use super::find_superblock;
 use super::metadata::{Cursor, MetaPlace, Store};
@@ -263,8 +264,8 @@ impl Image {
         if found.node_type() == entry.kind {
             return Ok(found);
         }
-        let what = format!("inode {}, a {:?}, listed as a {:?}", found.number, found.node_type(), entry.kind);
-        Err(ReadError::corrupt(self.inner.tables.inodes.place(found.at.0).block, what, "the same type in both"))
+        let offset = self.inner.tables.inodes.place(found.at.0).block;
+        Err(type_fault(offset, found.number.into(), found.node_type(), entry.kind))
     }
 
     /// The extended attributes of an inode, in the order of the image, full names.
@@ -299,7 +300,7 @@ impl Image {
         let mut entry = table.at(&self.inner.store, u64::from(index))?;
         let offset = entry.read_u64()?;
         let word = entry.read_u32()?;
-        BlockPlace::of_word(self, offset, word, "a fragment block")
+        BlockPlace::of_word(Bounds::of(self), offset, word, "a fragment block")
     }
 
     pub fn has_exports(&self) -> bool {
@@ -363,7 +364,7 @@ impl Image {
             Node::Directory(data) => Ok(data),
             _ => {
                 let offset = self.inner.tables.inodes.place(inode.at.0).block;
-                let what = format!("inode {}, a {:?}", inode.number, inode.node_type());
+                let what = format!("inode {}, a {}", inode.number, inode.node_type());
                 Err(ReadError::corrupt(offset, what, "a directory"))
             }
         }

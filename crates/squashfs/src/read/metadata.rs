@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use packline_codec::{CodecError, Decoder, METADATA_BLOCK_SIZE, Spec};
-use packline_runtime::Spares;
+use packline_runtime::{Input, Spares};
+use packline_volume::ReadError;
 
 use super::metadata_cache::Cache;
-use super::{Input, ReadError};
 use crate::format::wire::STORED;
 
 /// Memory limit of a decoder: more than any sound image needs, far less than a hostile one could require.

@@ -23,7 +23,7 @@ mod reading_tests;
 mod stored_blocks;
 mod volume;
 
-pub use crate::format::directory::listing::{DirEntry, Listing};
+pub use crate::format::directory::listing::Listing;
 pub use crate::format::superblock::{STREAMED_MAGIC, SUPERBLOCK_BYTES, Superblock};
 pub use block::{Block, BlockDecoder, BlockPlace, Blocks};
 use find::find_superblock;
@@ -31,5 +31,5 @@ pub use image::{Image, Opening, Origin};
 pub use inode::{DirData, FileData, Inode, InodeRef, Node};
 pub use inspect::{DirIndex, IndexEntry, ListingPlace, RawInode, TablePlace};
 pub use packline_runtime::{FileInput, Input};
-pub use packline_volume::{CheckScope, DecodedBlocks, NodeType, ReadError, ReadSettings};
+pub use packline_volume::{CheckScope, DecodedBlocks, DirEntry, NodeType, ReadError, ReadSettings};
 pub use stored_blocks::{StoredBlock, StoredKind};

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use packline_engine::CancelToken;
 use packline_tree::Xattr;
 use packline_volume::{
-    CheckScope, ContentPlace, DirEntry, Entries, Facts, FileData, Inode, InodeReader, Listed, Listing, Node, NodeId,
-    Pieces, ReadError, SharedPlace, SharedVolume, ToVolume, Unit, UnitDecoder, Volume,
+    CheckScope, ContentPlace, DirEntry, Facts, FileData, Inode, InodeReader, Listing, Node, NodeId, Pieces, ReadError,
+    SharedPlace, SharedVolume, ToVolume, Unit, UnitDecoder, Volume,
 };
 
 use super::block::FilePieces;
 use super::metadata::Cursor;
 use super::{BlockDecoder, DirData, Image};
-use crate::format::directory::listing;
 
 impl ToVolume for Image {
     fn to_volume(&self) -> SharedVolume {
@@ -25,7 +24,7 @@ impl Image {
         match &inode.node {
             Node::Directory(directory) => Ok(DirData::of(directory)),
             _ => {
-                let what = format!("inode {}, a {:?}", inode.number, inode.node_type());
+                let what = format!("inode {}, a {}", inode.number, inode.node_type());
                 Err(ReadError::corrupt(self.offset_of(inode.at), what, "a directory"))
             }
         }
@@ -42,21 +41,6 @@ struct TableReader {
 impl InodeReader for TableReader {
     fn inode(&mut self, at: NodeId) -> Result<Inode, ReadError> {
         self.image.inode_with(&mut self.cursor, at).map(Inode::from)
-    }
-}
-
-impl Entries for listing::Listing {
-    fn step(&mut self) -> Option<Result<Listed, ReadError>> {
-        let listed = listing::Listing::step(self)?;
-        Some(listed.map(|listed| Listed { inode: listed.inode, number: listed.number.into(), kind: listed.kind }))
-    }
-
-    fn name(&self) -> &[u8] {
-        listing::Listing::name(self)
-    }
-
-    fn release(&mut self) {
-        listing::Listing::release(self);
     }
 }
 
@@ -97,13 +81,7 @@ impl Volume for Image {
     }
 
     fn lookup(&self, directory: &Inode, name: &[u8]) -> Result<Option<DirEntry>, ReadError> {
-        let found = self.lookup_in(&self.directory_of(directory)?, name)?;
-        Ok(found.map(|found| DirEntry {
-            name: found.name,
-            inode: found.inode,
-            number: found.number.into(),
-            kind: found.kind,
-        }))
+        self.lookup_in(&self.directory_of(directory)?, name)
     }
 
     fn xattrs(&self, inode: &Inode) -> Result<Vec<Xattr>, ReadError> {

@@ -12,7 +12,7 @@ pub(super) fn check(image: &Image, inode: &Inode, offset: u64, report: &mut Repo
     let raw = image.raw_inode(inode)?;
     let bits = raw.mode & TYPE_BITS;
     if bits != 0 && bits != type_bits(inode.node_type()) {
-        let what = format!("inode {}, a {:?}, with mode {:#o}", inode.number, inode.node_type(), raw.mode);
+        let what = format!("inode {}, a {}, with mode {:#o}", inode.number, inode.node_type(), raw.mode);
         report.fault(offset, what, "permissions, and above them nothing or the same type");
     }
     if raw.xattr != NO_XATTR && image.tables().xattrs.is_none() {

@@ -5,7 +5,7 @@ use packline_runtime::WorkFault;
 use super::finding::Report;
 use super::{VerifySettings, fields};
 use crate::read::inode_table::each_inode;
-use crate::read::{Image, Inode, InodeRef, Node, NodeType, ReadError};
+use crate::read::{DirEntry, Image, Inode, InodeRef, Node, NodeType, ReadError};
 
 /// Record of an inode.
 #[derive(Debug, Clone, Copy)]
@@ -101,8 +101,10 @@ impl Inodes {
         self.records.get((number as usize).checked_sub(1)?).filter(|record| record.at().is_some())
     }
 
-    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Record> {
-        self.records.get_mut((number as usize).checked_sub(1)?).filter(|record| record.at().is_some())
+    /// The record of the inode whose number a directory entry has.
+    pub(super) fn of_entry(&mut self, entry: &DirEntry) -> Option<&mut Record> {
+        let index = usize::try_from(entry.number).ok()?.checked_sub(1)?;
+        self.records.get_mut(index).filter(|record| record.at().is_some())
     }
 
     fn note(&mut self, inode: &Inode, offset: u64, report: &mut Report<'_>) {

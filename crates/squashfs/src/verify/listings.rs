@@ -59,7 +59,7 @@ impl Listing<'_, '_> {
     fn entry(&mut self, entry: &DirEntry) {
         self.report.totals.names += 1;
         let parent = self.inode.number;
-        let Some(record) = self.inodes.get_mut(entry.number) else {
+        let Some(record) = self.inodes.of_entry(entry) else {
             return self.fault(entry, format!("inode number {}", entry.number), "the number of an inode".into());
         };
         let there = record.at() == Some(entry.inode);
@@ -72,7 +72,7 @@ impl Listing<'_, '_> {
             return self.fault(entry, format!("inode reference {:#x}", entry.inode.0), expected);
         }
         if !same {
-            return self.fault(entry, format!("type {:?}", entry.kind), format!("the type of inode {}", entry.number));
+            return self.fault(entry, format!("type {}", entry.kind), format!("the type of inode {}", entry.number));
         }
         if entry.kind == NodeType::Directory {
             self.subdirectory(entry, says, names);

@@ -7,10 +7,7 @@ use packline_engine::{Outbox, Permit};
 use packline_runtime::Buffer;
 
 use crate::write::run_matcher::Copies;
-use crate::write::work::{BlockRef, CompressTask, Job, Packed};
-
-/// Raw bytes of a job that make its submission worthwhile.
-pub(crate) const JOB_BYTES: usize = 64 * 1024;
+use crate::write::work::{BlockRef, CompressTask, JOB_BYTES, Job, Packed};
 
 /// Collects the blocks of one slab for the compress stage.
 pub(crate) struct Batch<'a> {

@@ -14,19 +14,16 @@
 
 use std::sync::Arc;
 
-use packline_codec::{Decoder, METADATA_BLOCK_SIZE};
 use packline_engine::{Outbox, Sequencer};
-use packline_runtime::{Buffer, Buffers, TaskError, of_fault};
+use packline_runtime::{Buffers, TaskError, of_fault};
 use packline_tree::{Content, Tree};
 
 use crate::format::superblock::SUPERBLOCK_BYTES;
-use crate::format::wire::STORED;
 use crate::write::data_writer::{sink_error, write};
-use crate::write::digest::hash;
 use crate::write::feeder::slab_size;
 use crate::write::numbering::display_path;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed};
-use crate::write::written::{Form, Part, Written};
+use crate::write::written::{Chunk, Part, Written};
 use crate::{BlockSize, DataLayout, Error, ImageEnd, STORED_BLOCK, Sink};
 
 /// What was read back.
@@ -36,14 +33,6 @@ pub struct ReadBack {
     pub bytes: u64,
     /// Parts that were compared: blocks, metadata blocks, pieces of the rest.
     pub parts: u64,
-}
-
-/// Parts of the image that follow each other, as they were read back.
-#[derive(Debug)]
-pub(crate) struct Chunk {
-    buffer: Buffer,
-    pub(crate) length: usize,
-    parts: Vec<Part>,
 }
 
 /// An image without its superblock.
@@ -142,43 +131,6 @@ fn check_coverage(parts: &[Part]) -> Result<u64, Error> {
         at = part.end();
     }
     Ok(at)
-}
-
-/// Compares the parts of a chunk with their hashes, in order, and returns its length in bytes. `scratch` has room for a decoded block.
-pub(crate) fn check(chunk: &Chunk, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<u64, Error> {
-    let mut rest = &chunk.buffer.bytes()[..chunk.length];
-    for part in &chunk.parts {
-        let (bytes, later) = rest.split_at(part.length as usize);
-        check_part(part, bytes, decoder, scratch).map_err(|is| Error::ReadBack {
-            offset: part.start,
-            what: String::new(),
-            is,
-        })?;
-        rest = later;
-    }
-    Ok(chunk.length as u64)
-}
-
-/// Says what is wrong with a part.
-fn check_part(part: &Part, bytes: &[u8], decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<(), String> {
-    if hash(bytes) != part.hashes.stored {
-        return Err("has other bytes".into());
-    }
-    let (payload, compressed, most) = match (part.form, bytes) {
-        (Form::Plain, _) => return Ok(()),
-        (Form::Block, _) => (bytes, true, scratch.len()),
-        (Form::Metadata, &[low, high, ref payload @ ..]) => {
-            (payload, u16::from_le_bytes([low, high]) & STORED == 0, METADATA_BLOCK_SIZE)
-        }
-        (Form::Metadata, _) => return Err("has no header".into()),
-    };
-    let content = if compressed {
-        let decoded = decoder.decompress(payload, &mut scratch[..most]);
-        &scratch[..decoded.map_err(|error| format!("cannot be decoded ({error})"))?]
-    } else {
-        payload
-    };
-    if hash(content) == part.hashes.content { Ok(()) } else { Err("is decoded to other content".into()) }
 }
 
 /// Takes results of checks, which are all good: a bad one is an error of its job.

@@ -10,13 +10,14 @@ use packline_runtime::{Buffer, Buffers};
 
 use crate::format::layout::STORED_BLOCK;
 use crate::format::wire::encode_metadata;
-use crate::write::batch::JOB_BYTES;
 use crate::write::digest::{Digest, hash, is_zero};
-use crate::write::read_back::{self, Chunk};
 use crate::write::recent_tails::{Anchor, anchors};
 use crate::write::slab::{Item, Piece, Slab};
-use crate::write::written::Hashes;
+use crate::write::written::{Chunk, Hashes};
 use crate::{BlockSize, Error, Options, Start};
+
+/// Raw bytes of a job that make its submission worthwhile.
+pub(crate) const JOB_BYTES: usize = 64 * 1024;
 
 /// Packing an image: slabs are hashed, then blocks are compressed.
 pub(crate) type BlockPipeline = Pipeline<HashTask, CompressTask>;
@@ -306,7 +307,7 @@ impl CompressTask {
             none => none.insert(self.codec.decoder(most, usize::MAX)?),
         };
         tool.scratch.resize(most, 0);
-        read_back::check(chunk, decoder.as_mut(), &mut tool.scratch)
+        chunk.check(decoder.as_mut(), &mut tool.scratch)
     }
 }
 

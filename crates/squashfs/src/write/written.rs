@@ -1,5 +1,10 @@
 //! What was written, part by part: where it lies, how long it is, and its hashes, for `read_back.rs`.
 
+use packline_codec::{Decoder, METADATA_BLOCK_SIZE};
+use packline_runtime::Buffer;
+
+use crate::Error;
+use crate::format::wire::STORED;
 use crate::write::digest::hash;
 
 /// Longest part of bytes that are neither a block nor metadata.
@@ -91,4 +96,51 @@ impl Written {
         parts.sort_unstable_by_key(|part| part.start);
         Some(parts)
     }
+}
+
+/// Parts of the image that follow each other, as they were read back.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    pub(crate) buffer: Buffer,
+    pub(crate) length: usize,
+    pub(crate) parts: Vec<Part>,
+}
+
+impl Chunk {
+    /// Compares the parts with their hashes, in order, and returns the length of the chunk in bytes. A decoded block fits into `scratch`.
+    pub(crate) fn check(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<u64, Error> {
+        let mut rest = &self.buffer.bytes()[..self.length];
+        for part in &self.parts {
+            let (bytes, later) = rest.split_at(part.length as usize);
+            check_part(part, bytes, decoder, scratch).map_err(|is| Error::ReadBack {
+                offset: part.start,
+                what: String::new(),
+                is,
+            })?;
+            rest = later;
+        }
+        Ok(self.length as u64)
+    }
+}
+
+/// Says what is wrong with a part.
+fn check_part(part: &Part, bytes: &[u8], decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<(), String> {
+    if hash(bytes) != part.hashes.stored {
+        return Err("has other bytes".into());
+    }
+    let (payload, compressed, most) = match (part.form, bytes) {
+        (Form::Plain, _) => return Ok(()),
+        (Form::Block, _) => (bytes, true, scratch.len()),
+        (Form::Metadata, &[low, high, ref payload @ ..]) => {
+            (payload, u16::from_le_bytes([low, high]) & STORED == 0, METADATA_BLOCK_SIZE)
+        }
+        (Form::Metadata, _) => return Err("has no header".into()),
+    };
+    let content = if compressed {
+        let decoded = decoder.decompress(payload, &mut scratch[..most]);
+        &scratch[..decoded.map_err(|error| format!("cannot be decoded ({error})"))?]
+    } else {
+        payload
+    };
+    if hash(content) == part.hashes.content { Ok(()) } else { Err("is decoded to other content".into()) }
 }

@@ -207,7 +207,7 @@ fn listings_that_break_a_rule() {
         ("inode offset 8192", &at(12, &[0, 0x20])),
         ("directory entry of type 0", &at(16, &[0])),
         ("directory entry of type 8", &at(16, &[8])),
-        ("listed as a Symlink", &at(16, &[3])),
+        ("listed as a symbolic link", &at(16, &[3])),
         ("name of 256 bytes", &at(18, &[255])),
         ("listing with", &at(18, &[200])),
         ("name \"/\"", &at(20, b"/")),

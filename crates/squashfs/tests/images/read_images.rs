@@ -118,8 +118,8 @@ fn entries_come_sorted_and_the_export_table_names_them() {
     assert_eq!(entries.len(), 3000);
     assert!(entries.is_sorted_by(|a, b| a.name < b.name));
     for entry in &entries {
-        assert_eq!(image.export(entry.number).unwrap(), Some(entry.inode));
-        assert_eq!(image.entry_inode(entry).unwrap().number, entry.number);
+        assert_eq!(image.export(u32::try_from(entry.number).unwrap()).unwrap(), Some(entry.inode));
+        assert_eq!(u64::from(image.entry_inode(entry).unwrap().number), entry.number);
     }
     assert!(image.export(0).is_err() && image.export(3003).is_err());
     assert!(image.entries(&image.entry_inode(&entries[0]).unwrap()).is_err());

@@ -171,7 +171,10 @@ impl<'r, T> Plan<'r, T> {
                     self.steps.push_back(Step::Failed { length, error });
                     break;
                 }
-                None => return None,
+                None => {
+                    self.begin_next();
+                    return None;
+                }
             }
         }
         self.present = Some(present);
@@ -185,7 +188,8 @@ impl<'r, T> Plan<'r, T> {
             Some(Ok(request)) => {
                 let permit = self.budget.take(request.weight);
                 self.steps.push_back(Step::Begin { tag: request.tag, _permit: permit });
-                self.present = request.file.map(|file| self.volume.pieces(&file, 0));
+                let file = request.file.filter(|file| file.size > 0);
+                self.present = file.map(|file| self.volume.pieces(&file, 0));
             }
         }
     }
@@ -230,7 +234,10 @@ impl<'r, T> Plan<'r, T> {
     }
 
     fn shared(&mut self, place: SharedPlace, length: usize) -> Option<Order> {
-        let unit = self.volume.shared_unit(place.unit);
+        let unit = match self.cache.unit(place.unit) {
+            Some(unit) => Ok(unit),
+            None => self.volume.shared_unit(place.unit),
+        };
         // A use of a unit that the image does not have counts too, as it did in the first pass.
         let taken = self.cache.take(place.unit, unit.as_ref().ok().copied());
         for dropped in taken.dropped {

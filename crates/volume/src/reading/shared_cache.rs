@@ -53,6 +53,12 @@ impl SharedCache {
         SharedCache { limit, block_size, uses: uses.into_next(), blocks, order, spilled, scratch }
     }
 
+    /// The unit with this key, if its block is cached or spilled.
+    pub(super) fn unit(&self, key: u32) -> Option<Unit> {
+        let slot = self.blocks.get(&key).map(|(_, slot)| slot).or_else(|| self.spilled.get(&key))?;
+        slot.unit()
+    }
+
     /// Plans the next use, in the order of the files. `unit`: the unit, if the image has it.
     pub(super) fn take(&mut self, key: u32, unit: Option<Unit>) -> Use {
         let next = self.uses.advance();

@@ -156,6 +156,10 @@ impl Slot {
         }
     }
 
+    pub(super) fn unit(&self) -> Option<Unit> {
+        self.unit
+    }
+
     /// Whether spilling it needs no space.
     pub(super) fn is_plain(&self) -> bool {
         self.unit.is_some_and(Unit::is_plain)

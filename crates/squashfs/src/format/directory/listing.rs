@@ -2,12 +2,14 @@
 //!
 //! SquashFS 4.0; the parent module describes the layout where it is encoded.
 
-use crate::read::inode::node_type;
-use crate::read::metadata::{Area, Cursor, MetaPlace, Store};
-use crate::read::{DirData, InodeRef, NodeType, ReadError};
-use packline_codec::METADATA_BLOCK_SIZE;
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+use packline_codec::METADATA_BLOCK_SIZE;
+use packline_volume::{DirEntry, Entries, Listed, NodeId, ReadError};
+
+use crate::read::inode::{DirData, node_type};
+use crate::read::metadata::{Area, Cursor, MetaPlace, Store};
 
 /// Maximum number of entries of a run.
 const MOST_ENTRIES: u32 = 256;
@@ -19,26 +21,6 @@ const ENTRY_BYTES: u32 = 8;
 const LONGEST_NAME: usize = 255;
 /// Length of an entry of a directory's index without its name, bytes.
 const INDEX_BYTES: usize = 12;
-
-/// One entry of a directory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DirEntry {
-    /// Its name: 1 to 255 bytes, no slash, no NUL, neither `.` nor `..`; greater than the name before it.
-    pub name: Vec<u8>,
-    pub inode: InodeRef,
-    /// The inode's number in the entry.
-    pub number: u32,
-    /// The inode's type in the entry.
-    pub kind: NodeType,
-}
-
-/// Fields of an entry besides its name.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Listed {
-    pub(crate) inode: InodeRef,
-    pub(crate) number: u32,
-    pub(crate) kind: NodeType,
-}
 
 /// The current run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,29 +48,6 @@ impl Listing {
     pub(crate) fn new(store: &Arc<Store>, area: Area, directory: &DirData) -> Listing {
         let cursor = Cursor::new(store, area, directory.listing);
         Listing { cursor, left: directory.length, run: Run::default(), name: Vec::new() }
-    }
-
-    /// The name of the last entry read.
-    pub(crate) fn name(&self) -> &[u8] {
-        &self.name
-    }
-
-    /// Releases its metadata block until the next entry is read.
-    pub(crate) fn release(&mut self) {
-        self.cursor.release();
-    }
-
-    /// The next entry, whose name is then [`Listing::name`].
-    pub(crate) fn step(&mut self) -> Option<Result<Listed, ReadError>> {
-        if self.left == 0 && self.run.entries == 0 {
-            return None;
-        }
-        let entry = self.entry();
-        if entry.is_err() {
-            self.left = 0;
-            self.run.entries = 0;
-        }
-        Some(entry)
     }
 
     fn entry(&mut self) -> Result<Listed, ReadError> {
@@ -122,8 +81,8 @@ impl Listing {
         }
         let found = node_type(kind);
         let kind = found.ok_or_else(|| fault(place, format!("directory entry of type {kind}"), "1 to 7"))?;
-        let inode = InodeRef(u64::from(self.run.block) << 16 | u64::from(offset));
-        let number = self.run.base.wrapping_add_signed(i32::from(delta.cast_signed()));
+        let inode = NodeId(u64::from(self.run.block) << 16 | u64::from(offset));
+        let number = self.run.base.wrapping_add_signed(i32::from(delta.cast_signed())).into();
         Ok(Listed { inode, number, kind })
     }
 
@@ -189,6 +148,28 @@ impl Listing {
         }
         self.jump(directory, (position, block));
         self.step()?.ok().map(|_| self.name)
+    }
+}
+
+impl Entries for Listing {
+    fn step(&mut self) -> Option<Result<Listed, ReadError>> {
+        if self.left == 0 && self.run.entries == 0 {
+            return None;
+        }
+        let entry = self.entry();
+        if entry.is_err() {
+            self.left = 0;
+            self.run.entries = 0;
+        }
+        Some(entry)
+    }
+
+    fn name(&self) -> &[u8] {
+        &self.name
+    }
+
+    fn release(&mut self) {
+        self.cursor.release();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Progress: each pass over a file is counted by itself.
 
-use packline_runtime::memory::{MapPlan, MemoryPlan};
+use packline_runtime::memory::{Demand, MapPlan};
 use packline_runtime::{Observer, Pass, Progress, Resources};
 
 use crate::Error;
@@ -23,13 +23,12 @@ impl<'o> Passes<'o> {
     /// [`Error::Memory`] if not even one worker fits.
     pub(crate) fn plan(
         &mut self,
-        demand: &MemoryPlan,
+        demand: Demand,
         window: u64,
         what: &str,
         resources: &Resources,
     ) -> Result<MapPlan, Error> {
-        let granted = resources.grant(demand, self.observer).map_err(|shortage| shortage.of(what))?;
-        Ok(granted.in_flight(window.saturating_mul(granted.workers.max(1) as u64)))
+        Ok(resources.plan(demand, |workers| window.saturating_mul(workers.max(1)), what, self.observer)?)
     }
 
     /// Begins a pass over `total` bytes.

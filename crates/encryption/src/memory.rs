@@ -2,7 +2,7 @@
 
 use packline_engine::{OrderedMap, Task};
 use packline_runtime::Resources;
-use packline_runtime::memory::{MapPlan, THREAD, most_workers};
+use packline_runtime::memory::{MapPlan, THREAD};
 
 use crate::Error;
 use crate::format::ChunkSize;
@@ -30,7 +30,7 @@ fn window(workers: usize, chunk: ChunkSize) -> usize {
 /// As many workers as were asked for, or as fit into a part of the limit; they are fast beside what compresses.
 fn workers(resources: &Resources, chunk: ChunkSize) -> usize {
     let needs = |workers| (workers as u64 * THREAD + window(workers, chunk) as u64).saturating_mul(PART);
-    most_workers(resources.memory, resources.workers, needs).unwrap_or(0)
+    resources.limits().most_workers(needs).unwrap_or(0)
 }
 
 /// The map that seals or opens batches.

@@ -1,7 +1,7 @@
 //! Division of a limit on the memory of the whole process when an image is read: workers, a window and caches.
 
 use packline_engine::Config;
-use packline_runtime::memory::{Grant, MemoryPlan, Shortage};
+use packline_runtime::memory::{Demand, Grant, Limits, Shortage, enough};
 use packline_volume::{ReadSettings, SharedVolume};
 
 use crate::{Error, Resources};
@@ -28,10 +28,8 @@ pub fn metadata_cache(limit: Option<u64>) -> usize {
 /// Memory demands of reading.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadDemand {
-    /// Workers wanted; 0 for none.
-    pub workers: usize,
-    /// Bytes that the process may have resident, at most; `None` for no limit.
-    pub limit: Option<u64>,
+    /// Workers and memory of the process.
+    pub limits: Limits,
     /// Size of the largest unit, bytes.
     pub block_size: u32,
     /// Bytes that the decoder of one worker takes.
@@ -54,17 +52,10 @@ pub struct ReadPlan {
 }
 
 impl ReadDemand {
-    /// What reading this volume takes. `besides`: bytes that the command holds itself.
-    pub fn new(volume: &SharedVolume, workers: usize, limit: Option<u64>, besides: u64) -> ReadDemand {
+    /// The memory to read this volume. `besides`: bytes that the command holds itself.
+    pub fn new(volume: &SharedVolume, limits: Limits, besides: u64) -> ReadDemand {
         let facts = volume.facts();
-        ReadDemand { workers, limit, block_size: facts.largest_unit, decoder: facts.decoder, besides }
-    }
-
-    /// The same where the caller decodes too instead of waiting, if `engine` says so, and has a decoder as well.
-    #[must_use]
-    pub fn helped(self, engine: &Config) -> ReadDemand {
-        let besides = if engine.help_out && self.workers > 0 { self.tool() } else { 0 };
-        ReadDemand { besides: self.besides.saturating_add(besides), ..self }
+        ReadDemand { limits, block_size: facts.largest_unit, decoder: facts.decoder, besides }
     }
 
     /// Divides the memory: metadata as [`metadata_cache`] says; as many of the workers wanted as fit into half of what is
@@ -73,24 +64,20 @@ impl ReadDemand {
     /// # Errors
     /// [`Error::Memory`] if not even one worker (none, if none is wanted) and two blocks fit.
     pub fn plan(&self) -> Result<ReadPlan, Error> {
-        let metadata = metadata_cache(self.limit) as u64;
-        let limit = self.limit.map(|limit| limit.saturating_sub(metadata));
-        let granted = self.memory().plan(limit, self.workers).map_err(|Shortage { needed, .. }| {
-            let shortage = Shortage { allowed: self.limit.unwrap_or(u64::MAX), needed: with_metadata(needed) };
-            let what = format!("{} worker and blocks of {} bytes", self.workers.min(1), self.block_size);
-            Error::memory(shortage, what)
+        let Limits { workers, memory, .. } = self.limits;
+        let metadata = metadata_cache(memory) as u64;
+        let memory_left = memory.map(|limit| limit.saturating_sub(metadata));
+        let limits = Limits { memory: memory_left, keeps_half: true, ..self.limits };
+        let granted = limits.grant(self.demand()).map_err(|Shortage { needed, .. }| {
+            let needed = enough(needed, |limit| needed.saturating_add(metadata_cache(Some(limit)) as u64));
+            let shortage = Shortage { allowed: memory.unwrap_or(u64::MAX), needed };
+            Error::memory(shortage, format!("{} worker and blocks of {} bytes", workers.min(1), self.block_size))
         })?;
         Ok(self.share(granted, metadata))
     }
 
-    fn memory(&self) -> MemoryPlan {
-        MemoryPlan {
-            extra: self.besides,
-            per_worker: self.tool(),
-            min_window: self.least(),
-            keeps_half: true,
-            ..MemoryPlan::default()
-        }
+    fn demand(&self) -> Demand {
+        Demand { fixed: self.besides, per_worker: self.tool(), window: self.least(), window_per_worker: 0 }
     }
 
     /// Two blocks in flight, and one in the cache.
@@ -114,7 +101,7 @@ impl ReadDemand {
 
     /// Divides `left` bytes between contents in flight and fragment blocks, for all workers wanted.
     pub(crate) fn share_of(&self, left: u64) -> ReadPlan {
-        self.share(Grant { workers: self.workers, left }, metadata_cache(self.limit) as u64)
+        self.share(Grant { workers: self.limits.workers, left }, metadata_cache(self.limits.memory) as u64)
     }
 
     fn share(&self, Grant { workers, left }: Grant, metadata: u64) -> ReadPlan {
@@ -133,13 +120,14 @@ impl ReadDemand {
 impl ReadPlan {
     /// Settings of a [`Reading`](packline_volume::Reading); a requested window is an upper bound.
     pub(crate) fn settings(&self, resources: &Resources) -> ReadSettings {
-        let asked = resources.window.map_or(usize::MAX, |window| usize::try_from(window).unwrap_or(usize::MAX));
-        ReadSettings {
-            shared: self.fragments,
-            scratch: resources.scratch.clone(),
-            engine: resources.engine.sized(self.workers, self.window.min(asked), &resources.cancel),
-            watch: None,
-        }
+        let engine = self.config(resources);
+        ReadSettings { shared: self.fragments, scratch: resources.scratch.clone(), engine, watch: None }
+    }
+
+    /// The configuration of a pipeline that reads; a requested window is an upper bound.
+    pub fn config(&self, resources: &Resources) -> Config {
+        let requested = resources.window.map_or(usize::MAX, |window| usize::try_from(window).unwrap_or(usize::MAX));
+        resources.config(self.workers, self.window.min(requested))
     }
 }
 
@@ -148,20 +136,7 @@ impl ReadPlan {
 /// # Errors
 /// [`Error::Memory`] if the limit is too small.
 pub(crate) fn read_settings(volume: &SharedVolume, resources: &Resources, besides: u64) -> Result<ReadSettings, Error> {
-    let demand = ReadDemand::new(volume, resources.workers, resources.memory, besides);
-    Ok(demand.helped(&resources.engine).plan()?.settings(resources))
-}
-
-/// The limit that leaves `least` bytes besides the cache of metadata for that limit.
-fn with_metadata(least: u64) -> u64 {
-    let mut all = least;
-    loop {
-        let next = least.saturating_add(metadata_cache(Some(all)) as u64);
-        if next == all {
-            return all;
-        }
-        all = next;
-    }
+    Ok(ReadDemand::new(volume, resources.limits(), besides).plan()?.settings(resources))
 }
 
 #[cfg(test)]
@@ -169,7 +144,8 @@ mod tests {
     use super::*;
 
     fn demand(workers: usize, limit: Option<u64>) -> ReadDemand {
-        ReadDemand { workers, limit, block_size: 128 << 10, decoder: 1 << 20, besides: 1 << 20 }
+        let limits = Limits { workers, memory: limit, ..Limits::default() };
+        ReadDemand { limits, block_size: 128 << 10, decoder: 1 << 20, besides: 1 << 20 }
     }
 
     #[test]
@@ -178,7 +154,8 @@ mod tests {
             let Ok(plan) = demand(16, Some(megabytes << 20)).plan() else { continue };
             let demand = demand(16, None);
             let reading = demand.reading(plan.window as u64);
-            let taken = demand.memory().fixed(plan.workers) + reading + (plan.fragments + plan.metadata) as u64;
+            let taken =
+                demand.limits.taken(demand.demand(), plan.workers) + reading + (plan.fragments + plan.metadata) as u64;
             assert!(taken <= megabytes << 20, "{megabytes}: {plan:?}");
         }
     }

@@ -73,8 +73,7 @@ impl Share {
         resources: &Resources,
         work: impl FnOnce(&Resources) -> Result<T, PlnError>,
     ) -> Result<T, PlnError> {
-        let rest = resources.memory.map(|limit| limit.saturating_sub(self.now));
-        work(&resources.clone().memory_limit(rest)).map_err(|error| match error {
+        work(&resources.with_less_memory(self.now)).map_err(|error| match error {
             PlnError::Memory(MemoryFault { allowed, needed, what }) => {
                 PlnError::Memory(MemoryFault { allowed: allowed + self.now, needed: needed + self.most, what })
             }

@@ -48,7 +48,6 @@ mod error;
 mod input;
 #[cfg(feature = "lrz")]
 mod lrzip;
-mod memory;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 mod opened_input;
 #[cfg(any(feature = "lrz", feature = "pln"))]

@@ -9,9 +9,8 @@ use packline_runtime::{Input, Observer, Pass, Progress, Resources, Sink};
 use crate::code::{Encoder, TABLES};
 use crate::columns::{Columns, put, ranges};
 use crate::footer::Footer;
-use crate::map::for_each;
-use crate::memory::{Demand, plan};
 use crate::packet::{HEAD_BYTES, Head, Kind, Params};
+use crate::pass::{demand, for_each, plan};
 use crate::shape::UNIT;
 use crate::survey::{Survey, survey};
 use crate::table;
@@ -136,13 +135,13 @@ impl Writer<'_> {
         let heads: Vec<Head> = heads.collect();
         let mut hashers: Vec<blake3::Hasher> = heads.iter().map(Head::hasher).collect();
         let besides = TABLES + recovery * size_of::<blake3::Hasher>() as u64;
-        let demand = |width| Demand { besides, tool: Encoder::memory(shape.recovery(), width), item: recovery * width };
+        let needed = |width| demand(besides, Encoder::memory(shape.recovery(), width), recovery * width);
         let chunk = recovery.next_power_of_two();
         let widest = shape.parity_bytes().min(WIDEST).min((CHUNKS_MOST / 2 / chunk).max(UNIT));
-        let plan = plan(demand, widest, "making recovery data", resources, observer)?;
+        let plan = plan(needed, widest, "making recovery data", resources, observer)?;
         let task = EncodeTask { input: Arc::clone(input), shape };
         let ranges = ranges(&shape, plan.width);
-        for_each(task, &plan, recovery * plan.width, resources, ranges, &mut |made: Columns| {
+        for_each(task, &plan, resources, ranges, &mut |made: Columns| {
             for (index, (column, hasher)) in made.each().zip(&mut hashers).enumerate() {
                 hasher.update(column);
                 self.put(shape.parity_at(index) + HEAD_BYTES as u64 + made.start, column)?;

@@ -8,8 +8,7 @@ use packline_runtime::{Input, Observer, Pass, Progress, Resources, Sink};
 use crate::code::{Decoder, Erasures, TABLES};
 use crate::columns::{Columns, put, ranges};
 use crate::examine::Examined;
-use crate::map::for_each;
-use crate::memory::{Demand, plan};
+use crate::pass::{demand, for_each, plan};
 use crate::protect::read_column;
 use crate::shape::UNIT;
 use crate::{Error, RecoverySet, Shape};
@@ -36,14 +35,11 @@ pub(crate) fn rebuild(
     let used = parity.iter().map(|&(index, _)| index).collect();
     let erasures = Erasures { shards: shape.shards(), recovery: shape.recovery(), lost, used };
     let count = erasures.lost.len() as u64;
-    let demand = |width| Demand {
-        besides: TABLES,
-        tool: Decoder::memory(shape.shards(), shape.recovery(), width),
-        item: count * width,
-    };
+    let tool = |width| Decoder::memory(shape.shards(), shape.recovery(), width);
     let widest = KNOWN_MOST / (shape.shards() as u64).next_power_of_two();
     let widest = shape.parity_bytes().min(WIDEST).min(widest.max(UNIT));
-    let plan = plan(demand, widest, "repairing shards", resources, observer)?;
+    let plan =
+        plan(|width| demand(TABLES, tool(width), count * width), widest, "repairing shards", resources, observer)?;
     let task = DecodeTask {
         file: Arc::clone(file),
         packets: Arc::clone(&set.input),
@@ -52,7 +48,7 @@ pub(crate) fn rebuild(
         parity,
         erasures: erasures.clone(),
     };
-    for_each(task, &plan, count * plan.width, resources, ranges(&shape, plan.width), &mut |made: Columns| {
+    for_each(task, &plan, resources, ranges(&shape, plan.width), &mut |made: Columns| {
         for (&index, column) in erasures.lost.iter().zip(made.each()) {
             let there = shape.bytes(index).saturating_sub(made.start).min(made.width) as usize;
             // Of a short last shard nothing may be left in this column.

@@ -8,8 +8,7 @@ use blake3::hazmat::HasherExt as _;
 use packline_engine::{Permit, Task};
 use packline_runtime::{Blake3Tree, Input, Observer, Pass, Progress, Resources};
 
-use crate::map::for_each;
-use crate::memory::{Demand, plan};
+use crate::pass::{demand, for_each, plan};
 use crate::readable::{STEP, steps};
 use crate::shape::UNIT;
 use crate::{Error, Shape, rolling};
@@ -76,13 +75,13 @@ pub(crate) fn survey(
     observer: &mut dyn Observer,
 ) -> Result<Survey, Error> {
     let item = (JOB / shape.shard_bytes()).max(1) * size_of::<Sums>() as u64;
-    let demand = |_| Demand { besides: 2 * (shape.shards() * size_of::<Sums>()) as u64, tool: STEP as u64, item };
-    let plan = plan(demand, UNIT, "hashing a file", resources, observer)?;
+    let needed = demand(2 * (shape.shards() * size_of::<Sums>()) as u64, STEP as u64, item);
+    let plan = plan(|_| needed, UNIT, "hashing a file", resources, observer)?;
     let step = (JOB / shape.shard_bytes()).max(1) as usize;
     let jobs = (0..shape.shards()).step_by(step).map(|first| first..shape.shards().min(first + step));
     let mut shards = Vec::with_capacity(shape.shards());
     let task = HashTask { input: Arc::clone(input), shape: *shape, rolls };
-    for_each(task, &plan, item, resources, jobs, &mut |(sums, _permit): (Vec<Option<Sums>>, Permit)| {
+    for_each(task, &plan, resources, jobs, &mut |(sums, _permit): (Vec<Option<Sums>>, Permit)| {
         shards.extend(sums);
         let done = shape.start(shards.len()).min(shape.length);
         let total = Some(shape.length);

@@ -1,4 +1,8 @@
-//! The number of workers for a limit on the memory of the whole process. It changes no byte of an output.
+//! Plans: each party of an operation states a [`Demand`], and [`Limits`] turns the sum of the demands into workers and bytes in flight, within
+//! a limit on the memory of the process. A plan changes no byte of an output.
+
+use std::iter::Sum;
+use std::ops::Add;
 
 /// Resident bytes of a process before any work: code, the stacks of the caller and of readers, output buffers, the allocator's
 /// slack. Measured, and rounded up.
@@ -6,20 +10,55 @@ pub const BASE: u64 = 12 << 20;
 /// Bytes of a thread's stack and of the allocator's arena for it.
 pub const THREAD: u64 = 1 << 20;
 
-/// Bytes of memory that a kind of work needs besides [`BASE`].
-#[derive(Debug, Clone, Copy, Default)]
-pub struct MemoryPlan {
-    /// Whatever the number of workers.
-    pub extra: u64,
-    /// Tools and buffers of one worker.
+/// Memory that one party of an operation needs besides [`BASE`], bytes. The demands of parties that run at the same time are added.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Memory that does not depend on the number of workers.
+    pub fixed: u64,
+    /// Tools and buffers of one worker, and of a caller that works too.
     pub per_worker: u64,
-    /// Whether the caller has tools too, beside those of the workers.
-    pub caller_works: bool,
-    /// The least that is in flight.
-    pub min_window: u64,
-    /// The least that is in flight more for each worker.
+    /// Minimum in flight.
+    pub window: u64,
+    /// Minimum in flight for each worker, besides `window`.
     pub window_per_worker: u64,
-    /// Whether workers beyond the first take at most half of what is spare, so that what is in flight can grow too.
+}
+
+impl Demand {
+    /// The demand of a party that does nothing on the workers.
+    pub fn fixed(bytes: u64) -> Demand {
+        Demand { fixed: bytes, ..Demand::default() }
+    }
+}
+
+impl Add for Demand {
+    type Output = Demand;
+
+    fn add(self, other: Demand) -> Demand {
+        Demand {
+            fixed: self.fixed.saturating_add(other.fixed),
+            per_worker: self.per_worker.saturating_add(other.per_worker),
+            window: self.window.saturating_add(other.window),
+            window_per_worker: self.window_per_worker.saturating_add(other.window_per_worker),
+        }
+    }
+}
+
+impl Sum for Demand {
+    fn sum<I: Iterator<Item = Demand>>(demands: I) -> Demand {
+        demands.fold(Demand::default(), Add::add)
+    }
+}
+
+/// Upper bounds of an operation, and how workers share the memory with content in flight.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Limits {
+    /// Workers wanted; 0 for none.
+    pub workers: usize,
+    /// Maximum resident bytes of the process; `None` for no limit.
+    pub memory: Option<u64>,
+    /// Whether the caller has tools too, besides those of the workers.
+    pub caller_works: bool,
+    /// Whether workers beyond the first take at most half of the spare memory, so that content in flight can grow too.
     pub keeps_half: bool,
 }
 
@@ -28,7 +67,7 @@ pub struct MemoryPlan {
 pub struct Grant {
     /// Workers.
     pub workers: usize,
-    /// Bytes that are left for what is in flight; `u64::MAX` without a limit.
+    /// Bytes that are left for content in flight; `u64::MAX` without a limit.
     pub left: u64,
 }
 
@@ -58,59 +97,81 @@ pub struct Shortage {
     pub needed: u64,
 }
 
-impl MemoryPlan {
-    /// As many of the workers `wanted` as fit: one at least, or none if none is wanted.
+impl Limits {
+    /// As many workers as fit: at least one, or none if none is wanted.
     ///
     /// # Errors
-    /// [`Shortage`] if the fewest do not fit.
-    pub fn plan(&self, limit: Option<u64>, wanted: usize) -> Result<Grant, Shortage> {
-        let fewest = wanted.min(1);
-        let beyond = |workers| self.least(workers) - self.least(fewest);
+    /// [`Shortage`] if not even one worker fits.
+    pub fn grant(&self, demand: Demand) -> Result<Grant, Shortage> {
+        let fewest = self.needed(demand, self.workers.min(1));
         let times = if self.keeps_half { 2 } else { 1 };
-        let needs = |workers| self.least(fewest).saturating_add(beyond(workers).saturating_mul(times));
-        let workers = most_workers(limit, wanted, needs)?;
-        Ok(Grant { workers, left: limit.map_or(u64::MAX, |limit| limit - self.fixed(workers)) })
+        let workers = self.most_workers(|workers| {
+            fewest.saturating_add((self.needed(demand, workers) - fewest).saturating_mul(times))
+        })?;
+        Ok(Grant { workers, left: self.memory.map_or(u64::MAX, |limit| limit - self.taken(demand, workers)) })
     }
 
-    /// Bytes beyond what the fewest workers need; `u64::MAX` without a limit.
+    /// Bytes beyond what the fewest workers need; `u64::MAX` without a limit. `demand` returns the demand for a limit, with which the demand
+    /// may grow.
     ///
     /// # Errors
-    /// [`Shortage`] if not even they fit.
-    pub fn spare(&self, limit: Option<u64>, wanted: usize) -> Result<u64, Shortage> {
-        let (Some(allowed), needed) = (limit, self.least(wanted.min(1))) else { return Ok(u64::MAX) };
-        allowed.checked_sub(needed).ok_or(Shortage { allowed, needed })
+    /// [`Shortage`] if not even one worker fits. The limit that it names is enough for the demand that comes with that limit.
+    pub fn spare(&self, demand: impl Fn(Option<u64>) -> Demand) -> Result<u64, Shortage> {
+        let needs = |limit| self.needed(demand(limit), self.workers.min(1));
+        let Some(allowed) = self.memory else { return Ok(u64::MAX) };
+        let needed = needs(self.memory);
+        allowed
+            .checked_sub(needed)
+            .ok_or_else(|| Shortage { allowed, needed: enough(needed, |limit| needs(Some(limit))) })
     }
 
-    /// Bytes that so many workers take with nothing in flight.
-    pub fn fixed(&self, workers: usize) -> u64 {
-        let tools = (workers + usize::from(self.caller_works)).max(1) as u64;
-        BASE.saturating_add(self.extra)
+    /// As many workers as need at most the limit: at least one, or none if none is wanted. `needs` returns bytes, which must not fall with the
+    /// number of workers.
+    ///
+    /// # Errors
+    /// [`Shortage`] if not even one worker fits.
+    pub fn most_workers(&self, needs: impl Fn(usize) -> u64) -> Result<usize, Shortage> {
+        let Some(allowed) = self.memory else { return Ok(self.workers) };
+        let fewest = self.workers.min(1);
+        let found = (fewest..=self.workers).rev().find(|&workers| needs(workers) <= allowed);
+        found.ok_or_else(|| Shortage { allowed, needed: needs(fewest) })
+    }
+
+    /// Threads that have tools where `workers` run.
+    pub fn tools(&self, workers: usize) -> u64 {
+        (workers + usize::from(self.caller_works)).max(1) as u64
+    }
+
+    /// Bytes that `workers` take with nothing in flight.
+    pub fn taken(&self, demand: Demand, workers: usize) -> u64 {
+        BASE.saturating_add(demand.fixed)
             .saturating_add(THREAD.saturating_mul(workers as u64))
-            .saturating_add(self.per_worker.saturating_mul(tools))
+            .saturating_add(demand.per_worker.saturating_mul(self.tools(workers)))
     }
 
-    /// The smallest limit with which so many workers have something to do.
-    pub fn least(&self, workers: usize) -> u64 {
-        let window = self.min_window.saturating_add(self.window_per_worker.saturating_mul(workers as u64));
-        self.fixed(workers).saturating_add(window)
+    /// The smallest limit with which `workers` have something to do, bytes.
+    pub fn needed(&self, demand: Demand, workers: usize) -> u64 {
+        let window = demand.window.saturating_add(demand.window_per_worker.saturating_mul(workers as u64));
+        self.taken(demand, workers).saturating_add(window)
     }
 }
 
-/// The most of the workers `wanted` that need no more than `limit`, bytes: one at least, or none if none is wanted. `needs` must
-/// not fall with the number of workers.
-///
-/// # Errors
-/// [`Shortage`] if the fewest need more.
-pub fn most_workers(limit: Option<u64>, wanted: usize, needs: impl Fn(usize) -> u64) -> Result<usize, Shortage> {
-    let Some(allowed) = limit else { return Ok(wanted) };
-    let fewest = wanted.min(1);
-    let found = (fewest..=wanted).rev().find(|&workers| needs(workers) <= allowed);
-    found.ok_or_else(|| Shortage { allowed, needed: needs(fewest) })
+/// The smallest limit, at least `least` bytes, that is enough for a need that grows with the limit. `needs` must grow more slowly than the
+/// limit.
+pub fn enough(least: u64, needs: impl Fn(u64) -> u64) -> u64 {
+    let mut limit = least;
+    loop {
+        let needed = needs(limit);
+        if needed <= limit {
+            return limit;
+        }
+        limit = needed;
+    }
 }
 
-/// The warning for a user where a memory limit makes workers fewer.
+/// The warning for a user if a memory limit reduces the number of workers.
 #[must_use]
-pub fn fewer_workers(granted: usize, wanted: usize, limit: Option<u64>) -> Option<String> {
+pub(crate) fn fewer_workers(granted: usize, wanted: usize, limit: Option<u64>) -> Option<String> {
     let limit = limit.unwrap_or(u64::MAX);
     let message =
         || format!("workers: {granted} instead of {wanted}: a memory limit of {limit} bytes has no room for more");
@@ -122,47 +183,56 @@ pub fn fewer_workers(granted: usize, wanted: usize, limit: Option<u64>) -> Optio
 mod tests {
     use super::*;
 
-    const PLAN: MemoryPlan = MemoryPlan {
-        extra: 1 << 20,
-        per_worker: 3 << 20,
-        caller_works: false,
-        min_window: 2 << 20,
-        window_per_worker: 2 << 20,
-        keeps_half: false,
-    };
+    const DEMAND: Demand = Demand { fixed: 1 << 20, per_worker: 3 << 20, window: 2 << 20, window_per_worker: 2 << 20 };
 
-    fn plans() -> impl Iterator<Item = MemoryPlan> {
-        let of = |number: u8| MemoryPlan { caller_works: number & 1 != 0, keeps_half: number & 2 != 0, ..PLAN };
+    fn limits(workers: usize, memory: Option<u64>) -> impl Iterator<Item = Limits> {
+        let of =
+            move |number: u8| Limits { workers, memory, caller_works: number & 1 != 0, keeps_half: number & 2 != 0 };
         (0..4).map(of)
+    }
+
+    fn spare(limits: Limits) -> Result<u64, Shortage> {
+        limits.spare(|_| DEMAND)
     }
 
     #[test]
     fn without_a_limit_everything_is_granted() {
-        assert!(plans().all(|plan| plan.plan(None, 64) == Ok(Grant { workers: 64, left: u64::MAX })));
-        assert_eq!(PLAN.spare(None, 64), Ok(u64::MAX));
-    }
-
-    #[test]
-    fn the_amount_named_is_enough_and_one_byte_less_is_not() {
-        for (plan, wanted) in plans().flat_map(|plan| [0, 1, 7].map(|wanted| (plan, wanted))) {
-            let Err(Shortage { allowed: 0, needed }) = plan.plan(Some(0), wanted) else { panic!("granted") };
-            assert_eq!(plan.plan(Some(needed), wanted).unwrap().workers, wanted.min(1));
-            assert_eq!((plan.spare(Some(needed), wanted), plan.spare(Some(needed + 5), wanted)), (Ok(0), Ok(5)));
-            let short = Err(Shortage { allowed: needed - 1, needed });
-            assert_eq!(
-                (plan.plan(Some(needed - 1), wanted).err(), plan.spare(Some(needed - 1), wanted)),
-                (short.err(), short)
-            );
+        for limits in limits(64, None) {
+            assert_eq!(limits.grant(DEMAND), Ok(Grant { workers: 64, left: u64::MAX }));
+            assert_eq!(spare(limits), Ok(u64::MAX));
         }
     }
 
     #[test]
+    fn the_amount_named_is_enough_and_one_byte_less_is_not() {
+        for limits in [0, 1, 7].into_iter().flat_map(|wanted| limits(wanted, Some(0))) {
+            let with = |memory| Limits { memory: Some(memory), ..limits };
+            let Err(Shortage { allowed: 0, needed }) = limits.grant(DEMAND) else { panic!("granted") };
+            assert_eq!(with(needed).grant(DEMAND).unwrap().workers, limits.workers.min(1));
+            assert_eq!((spare(with(needed)), spare(with(needed + 5))), (Ok(0), Ok(5)));
+            let short = Shortage { allowed: needed - 1, needed };
+            assert_eq!((with(needed - 1).grant(DEMAND), spare(with(needed - 1))), (Err(short), Err(short)));
+        }
+    }
+
+    #[test]
+    fn the_limit_named_is_enough_for_a_demand_that_grows_with_it() {
+        let growing = |limit: Option<u64>| Demand { fixed: limit.unwrap_or(0) / 5 + 7, ..DEMAND };
+        let spare = |limit| Limits { workers: 2, memory: Some(limit), ..Limits::default() }.spare(growing);
+        let Err(Shortage { allowed: 0, needed }) = spare(0) else { panic!("granted") };
+        assert_eq!(spare(needed).unwrap(), 0);
+        assert!(spare(needed - 1).is_err());
+    }
+
+    #[test]
     fn nothing_goes_over_the_limit_and_less_memory_means_fewer_workers() {
-        for plan in plans() {
+        for unlimited in limits(16, None) {
             let mut last = usize::MAX;
             for limit in (0..200u64).rev().map(|megabytes| megabytes << 20) {
-                let Ok(Grant { workers, left }) = plan.plan(Some(limit), 16) else { continue };
-                assert!(workers <= last && plan.least(workers) <= limit && plan.fixed(workers) + left == limit);
+                let limits = Limits { memory: Some(limit), ..unlimited };
+                let Ok(Grant { workers, left }) = limits.grant(DEMAND) else { continue };
+                assert!(workers <= last && limits.needed(DEMAND, workers) <= limit);
+                assert_eq!(limits.taken(DEMAND, workers) + left, limit);
                 last = workers;
             }
             assert_eq!(last, 1);
@@ -171,22 +241,18 @@ mod tests {
 
     #[test]
     fn a_caller_that_works_has_tools_too() {
-        let helped = MemoryPlan { caller_works: true, ..PLAN };
-        assert_eq!(helped.least(2), PLAN.least(2) + PLAN.per_worker);
-        assert_eq!(helped.least(0), PLAN.least(0));
+        let alone = Limits::default();
+        let helped = Limits { caller_works: true, ..alone };
+        assert_eq!(helped.needed(DEMAND, 2), alone.needed(DEMAND, 2) + DEMAND.per_worker);
+        assert_eq!(helped.needed(DEMAND, 0), alone.needed(DEMAND, 0));
     }
 
     #[test]
     fn absurd_demands_do_not_overflow() {
-        let absurd = MemoryPlan {
-            extra: u64::MAX,
-            per_worker: u64::MAX,
-            min_window: u64::MAX,
-            window_per_worker: u64::MAX,
-            ..PLAN
-        };
-        assert!(absurd.plan(Some(u64::MAX - 1), 9).is_err());
-        assert_eq!(absurd.plan(Some(u64::MAX), 9).unwrap().left, 0);
+        let absurd = Demand { fixed: u64::MAX, per_worker: u64::MAX, window: u64::MAX, window_per_worker: u64::MAX };
+        let limits = Limits { workers: 9, memory: Some(u64::MAX - 1), ..Limits::default() };
+        assert!(limits.grant(absurd).is_err());
+        assert_eq!(Limits { memory: Some(u64::MAX), ..limits }.grant(absurd + absurd).unwrap().left, 0);
     }
 
     #[test]

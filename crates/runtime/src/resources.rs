@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use packline_engine::{CancelToken, Config, OrderedMap, Pool, Task};
 
-use crate::memory::{Grant, MapPlan, MemoryPlan, Shortage, fewer_workers};
-use crate::{Observer, WorkFault};
+use crate::memory::{Demand, Limits, MapPlan, fewer_workers};
+use crate::{MemoryFault, Observer, WorkFault};
 
 /// Limits on what the process may use, cancellation and scheduling. They change no byte of an output.
 ///
@@ -44,29 +44,56 @@ impl Resources {
         Resources { memory: bytes.into(), ..self }
     }
 
-    /// As many workers as the limit on memory allows for such a demand. The observer is warned if there are fewer than wanted.
+    /// The same resources with `bytes` less memory, which another party needs.
+    #[must_use]
+    pub fn with_less_memory(&self, bytes: u64) -> Resources {
+        self.clone().memory_limit(self.memory.map(|limit| limit.saturating_sub(bytes)))
+    }
+
+    /// The limits that decide a plan.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits { workers: self.workers, memory: self.memory, caller_works: self.engine.help_out, keeps_half: false }
+    }
+
+    /// Plans a map for a demand: as many workers as fit, and `window` bytes in flight for that number of workers, or what is left. The
+    /// observer is warned if there are fewer workers than wanted.
     ///
     /// # Errors
-    /// Not even one worker fits.
-    pub fn grant(&self, demand: &MemoryPlan, observer: &mut dyn Observer) -> Result<Grant, Shortage> {
-        let granted = demand.plan(self.memory, self.workers)?;
+    /// [`MemoryFault`] of `what` if not even one worker fits.
+    pub fn plan(
+        &self,
+        demand: Demand,
+        window: impl Fn(u64) -> u64,
+        what: &str,
+        observer: &mut dyn Observer,
+    ) -> Result<MapPlan, MemoryFault> {
+        let granted = self.limits().grant(demand).map_err(|shortage| shortage.of(what))?;
         self.warn_of_fewer(granted.workers, observer);
-        Ok(granted)
+        Ok(granted.in_flight(window(granted.workers as u64)))
     }
 
-    /// Warns the observer if `granted` workers are fewer than wanted.
-    pub fn warn_of_fewer(&self, granted: usize, observer: &mut dyn Observer) {
-        if let Some(message) = fewer_workers(granted, self.workers, self.memory) {
-            observer.warning(&message);
+    /// Warns the observer if `granted` workers are fewer than wanted. Returns whether it did.
+    pub fn warn_of_fewer(&self, granted: usize, observer: &mut dyn Observer) -> bool {
+        let message = fewer_workers(granted, self.workers, self.memory);
+        if let Some(message) = &message {
+            observer.warning(message);
         }
+        message.is_some()
     }
 
-    /// Workers that several maps share.
+    /// The configuration of a pipeline with `workers` and `window` bytes in flight.
+    #[must_use]
+    pub fn config(&self, workers: usize, window: usize) -> Config {
+        self.engine.sized(workers, window, &self.cancel)
+    }
+
+    /// Workers that several maps share: the pool that is set, or a new one.
     ///
     /// # Errors
     /// [`WorkFault::Workers`].
     pub fn pool(&self, workers: usize) -> Result<Pool, WorkFault> {
-        self.engine.sized(workers, 0, &self.cancel).pool().map_err(WorkFault::workers)
+        self.config(workers, 0).pool().map_err(WorkFault::workers)
     }
 
     /// A parallel map with workers of its own.
@@ -74,12 +101,12 @@ impl Resources {
     /// # Errors
     /// [`WorkFault::Workers`].
     pub fn map<T: Task>(&self, task: T, plan: MapPlan) -> Result<OrderedMap<T>, WorkFault> {
-        OrderedMap::new(task, self.engine.sized(plan.workers, plan.window, &self.cancel)).map_err(WorkFault::workers)
+        OrderedMap::new(task, self.config(plan.workers, plan.window)).map_err(WorkFault::workers)
     }
 
     /// A parallel map on `pool`, with `window` bytes in flight.
     pub fn map_on<T: Task>(&self, pool: &Pool, task: T, window: usize) -> OrderedMap<T> {
-        OrderedMap::on(pool, task, self.engine.sized(pool.workers(), window, &self.cancel))
+        OrderedMap::on(pool, task, self.config(pool.workers(), window))
     }
 }
 

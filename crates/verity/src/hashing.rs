@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use packline_engine::{Permit, Task};
-use packline_runtime::memory::{MapPlan, MemoryPlan};
+use packline_runtime::memory::Demand;
 use packline_runtime::{Input, Observer, Progress, Resources};
 
 use crate::Error;
@@ -79,20 +79,15 @@ impl Task for HashTask {
     }
 }
 
-/// The memory that hashing a file takes.
-pub fn memory_plan() -> MemoryPlan {
-    MemoryPlan {
-        extra: BESIDES,
-        per_worker: PIECE as u64,
-        min_window: (AHEAD * IN_FLIGHT) as u64,
-        window_per_worker: (AHEAD * IN_FLIGHT) as u64,
-        ..MemoryPlan::default()
-    }
+/// The memory to hash a file.
+pub fn hashing_demand() -> Demand {
+    let window = (AHEAD * IN_FLIGHT) as u64;
+    Demand { fixed: BESIDES, per_worker: PIECE as u64, window, window_per_worker: window }
 }
 
-/// Bytes that hashing takes beside the writing of an image.
-pub fn pass_memory() -> u64 {
-    pass_window() as u64 + BESIDES
+/// The memory to hash an image while it is written.
+pub fn pass_demand() -> Demand {
+    Demand::fixed(pass_window() as u64 + BESIDES)
 }
 
 /// Bytes in flight beside the writing of an image.
@@ -109,8 +104,9 @@ pub(crate) fn hash_input(
     observer: &mut dyn Observer,
     consume: &mut dyn FnMut(&[Digest]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let workers = resources.grant(&memory_plan(), observer).map_err(|shortage| shortage.of("a hash tree"))?.workers;
-    let mut map = resources.map(HashTask(salted), MapPlan { workers, window: AHEAD * IN_FLIGHT * workers.max(1) })?;
+    let demand = hashing_demand();
+    let plan = resources.plan(demand, |workers| demand.window * workers.max(1), "a hash tree", observer)?;
+    let mut map = resources.map(HashTask(salted), plan)?;
     let mut done = 0;
     let end = blocks * BLOCK_BYTES;
     let mut consumer = |hashed: Hashed| {

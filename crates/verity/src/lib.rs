@@ -22,7 +22,7 @@ mod tree;
 
 pub use check::{Checked, Finding, TreePlace, check, find_appended, root_hash};
 pub use error::Error;
-pub use hashing::{memory_plan, pass_memory};
+pub use hashing::{hashing_demand, pass_demand};
 pub use incomplete::{find_incomplete, incomplete_mark, refuse_incomplete};
 pub use layout::{BLOCK, tree_size};
 pub use leaves::{Leaves, leaves_of};

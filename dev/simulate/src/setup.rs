@@ -30,7 +30,7 @@ pub struct Setup {
 
 /// Items a worker in the window of tools-ng (`lib/common/writer/init.c`, `bin/tar2sqfs/options.c`: backlog).
 const TOOLSNG_ITEMS: usize = 10;
-/// packline's smallest window, bytes (`WINDOW_LEAST` of `crates/packline/src/memory.rs`).
+/// packline's smallest window, bytes (`WINDOW_LEAST` of `crates/packline/src/pack/memory.rs`).
 const MIN_BYTES: f64 = (16 << 20) as f64;
 
 impl Setup {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use packline_codec::{ReferenceDecoder, ReferenceLzma};
 use packline_engine::CancelToken;
-use packline_runtime::memory::MemoryPlan;
+use packline_runtime::memory::Demand;
 use packline_runtime::{Input, Observer, Resources, Sink};
 
 use self::codec::BlockCodec;
@@ -100,20 +100,18 @@ impl Opened {
     }
 
     /// Memory of applying it, besides what is in flight beyond the least.
-    fn demand(&self, resources: &Resources) -> MemoryPlan {
+    fn demand(&self) -> Demand {
         let codec = self.codec.as_ref();
         let group = 2 * REFERENCE_MOST + ReferenceLzma::decoder_memory(REFERENCE_MOST + LITERALS_MOST) - REFERENCE_MOST;
         // A part that is read ahead, and one with its content.
         let numbers = ReferenceLzma::decoder_memory(NUMBERS_MOST) + 3 * NUMBERS_MOST;
         let decoded = 64 * ENTRIES_MOST + 3 * STEPS_MOST * size_of::<Step>();
         let piece = Pieces::memory_most(codec);
-        MemoryPlan {
-            extra: self.plain.memory() + (numbers + decoded) as u64,
+        Demand {
+            fixed: self.plain.memory() + (numbers + decoded) as u64,
             per_worker: (group + codec.map_or(0, BlockCodec::memory)) as u64 + self.plain.worker_memory(),
-            caller_works: resources.engine.help_out,
-            min_window: piece + LITERALS_MOST as u64,
+            window: piece + LITERALS_MOST as u64,
             window_per_worker: piece + LITERALS_MOST as u64,
-            keeps_half: false,
         }
     }
 }
@@ -148,9 +146,8 @@ impl<'p> Patch<'p> {
         mut passes: Passes<'p>,
     ) -> Result<Patch<'p>, Error> {
         let piece = Pieces::memory_most(opened.codec.as_ref());
-        let demand = opened.demand(resources);
         let share = LITERALS_MOST as u64 + 2 * piece;
-        let granted = passes.plan(&demand, share, "applying a delta with one worker", resources)?;
+        let granted = passes.plan(opened.demand(), share, "applying a delta with one worker", resources)?;
         let Opened { head, old, plain, codec, parts } = opened;
         let pool = resources.pool(granted.workers)?;
         plain.keep_for(pool.workers());

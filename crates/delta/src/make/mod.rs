@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use packline_codec::{ReferenceLzma, Spec};
 use packline_longrange::WINDOW_MOST;
-use packline_runtime::memory::MemoryPlan;
+use packline_runtime::memory::Demand;
 use packline_runtime::{Input, Observer, Resources, Sink, of_fault};
 
 use self::compress::GroupTask;
@@ -126,7 +126,7 @@ fn write(
 ) -> Result<Made, Error> {
     let lzma = ReferenceLzma::new(options.level);
     let granted = passes.plan(
-        &demand(&head, &old.plain, &new, options.level, lzma, resources),
+        demand(&head, &old.plain, &new, options.level, lzma),
         2 * GroupTask::GROUP_MEMORY as u64,
         "finding matches and compressing with one worker",
         resources,
@@ -163,25 +163,16 @@ fn write(
 }
 
 /// Memory of the search and of the groups, which run side by side.
-fn demand(
-    head: &Head,
-    old: &Plain,
-    new: &NewSide,
-    level: u32,
-    lzma: ReferenceLzma,
-    resources: &Resources,
-) -> MemoryPlan {
+fn demand(head: &Head, old: &Plain, new: &NewSide, level: u32, lzma: ReferenceLzma) -> Demand {
     let group = GroupTask::GROUP_MEMORY as u64;
     let search = |workers| Search::memory(level, head.old.plain, head.new.plain, WINDOW_MOST, workers);
     let one = search(1);
     let two = search(2);
     let reading = old.worker_memory() + new.plain.worker_memory();
-    MemoryPlan {
-        extra: old.memory() + new.memory() + one.saturating_sub(two - one),
+    Demand {
+        fixed: old.memory() + new.memory() + one.saturating_sub(two - one),
         per_worker: two - one + GroupTask::memory(lzma) + 2 * reading,
-        caller_works: resources.engine.help_out,
-        min_window: group,
+        window: group,
         window_per_worker: group,
-        keeps_half: false,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use packline_cache::ContentDigest;
 use packline_codec::Spec;
 use packline_engine::{CancelToken, Consumer, OrderedMap};
-use packline_runtime::memory::MemoryPlan;
+use packline_runtime::memory::Demand;
 use packline_runtime::{Input, Resources, TaskError, of_fault};
 use packline_squashfs::BlockSize;
 
@@ -154,16 +154,14 @@ impl<'j> Job<'j> {
         let span = task.span_memory();
         let block_size = task.block_size;
         let blocks = Arc::clone(&task.blocks);
-        let demand = MemoryPlan {
-            extra: blocks.len() as u64 * (2 * size_of::<Block>() as u64 + Known::BLOCK_MEMORY),
+        let demand = Demand {
+            fixed: blocks.len() as u64 * (2 * size_of::<Block>() as u64 + Known::BLOCK_MEMORY),
             per_worker: task.memory(),
-            caller_works: resources.engine.help_out,
-            min_window: span,
+            window: span,
             window_per_worker: span,
-            keeps_half: false,
         };
         let what = "decoding an image with one worker";
-        let granted = passes.plan(&demand, 4 * span, what, resources)?;
+        let granted = passes.plan(demand, 4 * span, what, resources)?;
         let map = resources.map(task, granted)?;
         passes.begin("decoding", size);
         Ok(Job { map, size, block_size, blocks, cancel: &resources.cancel })

@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use fuser::{BackgroundSession, Config, Session, SessionACL};
 use packline_runtime::escape::Escape;
+use packline_runtime::memory::Limits;
 use packline_tree::threads::{refused as no_thread, startable};
 use packline_volume::{Files, Inode, Node, RandomSettings};
 use rustix::io::Errno;
@@ -188,7 +189,8 @@ fn plan(image: &OpenedImage, request: &MountRequest) -> Result<ReadPlan, Error> 
     let threads = 2 * request.resources.workers.max(1);
     let numbers = request.resources.memory.map_or(0, |limit| numbers::memory(&image.volume, limit));
     let besides = threads as u64 / 2 * ANSWERS.1 + numbers;
-    let mut plan = ReadDemand::new(&image.volume, threads, request.resources.memory, besides).plan()?;
+    let limits = Limits { workers: threads, memory: request.resources.memory, ..Limits::default() };
+    let mut plan = ReadDemand::new(&image.volume, limits, besides).plan()?;
     // The session itself has a thread too, and one answers at least.
     let Some(startable @ 1..) = startable(plan.workers.max(1) + 1).checked_sub(1) else {
         return Err(refused(&request.point, no_thread(&std::io::ErrorKind::WouldBlock.into())));

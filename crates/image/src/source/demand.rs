@@ -1,6 +1,7 @@
 //! Memory of an image as a source.
 
 use packline_engine::CancelToken;
+use packline_runtime::memory::Limits;
 use packline_volume::ReadSettings;
 
 use crate::links::link_bytes;
@@ -17,7 +18,8 @@ impl SourceDemand {
     /// Of an image, if `limit` bytes are allowed in all.
     pub fn new(image: &OpenedImage, limit: Option<u64>) -> SourceDemand {
         let links = limit.map_or(0, |limit| link_bytes(Some(limit)));
-        SourceDemand { read: ReadDemand::new(&image.volume, 0, limit, 0), links }
+        let limits = Limits { memory: limit, ..Limits::default() };
+        SourceDemand { read: ReadDemand::new(&image.volume, limits, 0), links }
     }
 
     /// Bytes that each worker takes to decode.
@@ -27,12 +29,13 @@ impl SourceDemand {
 
     /// The smallest amount with which it works, bytes: for metadata, names, content in flight, and a file that is read on its own.
     pub fn least(&self) -> u64 {
-        metadata_cache(self.read.limit) as u64 + self.links + 2 * self.read.least()
+        metadata_cache(self.read.limits.memory) as u64 + self.links + 2 * self.read.least()
     }
 
     /// The plan for `workers`, with `spare` bytes beyond the least.
     pub fn plan(&self, workers: usize, spare: u64) -> SourcePlan {
-        let read = ReadDemand { workers, ..self.read }.share_of(self.read.least().saturating_add(spare));
+        let limits = Limits { workers, ..self.read.limits };
+        let read = ReadDemand { limits, ..self.read }.share_of(self.read.least().saturating_add(spare));
         SourcePlan { read, alone: ReadPlan { fragments: 0, ..self.read.share_of(self.read.least()) } }
     }
 

@@ -100,8 +100,7 @@ impl Compressor {
         window: usize,
         resources: &Resources,
     ) -> io::Result<Compressor> {
-        let config = resources.engine.sized(pool.workers(), window, &resources.cancel);
-        let map = OrderedMap::on(pool, CompressTask(spec), config);
+        let map = resources.map_on(pool, CompressTask(spec), window);
         let writing = Writing { out, end: spec.end(), written: 0 };
         let mut compressor = Compressor { spec, map, writing, filling: None };
         match compressor.writing.write(&spec.start()) {

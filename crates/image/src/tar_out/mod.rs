@@ -16,9 +16,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use packline_codec::StreamSpec;
+use packline_runtime::TaskError;
 use packline_runtime::escape::Escape;
-use packline_runtime::memory::fewer_workers;
-use packline_runtime::{TaskError, WorkFault};
 use packline_tree::Bytes;
 use packline_tree::path::canonical;
 use packline_volume::{CheckScope, ReadError, Reading, SharedCounts, SharedUses};
@@ -189,7 +188,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     let (destination, out) = Destination::open(target, &temporaries)?;
     let mut settings = plan.read.settings(&resources);
     // One pool for both, so that no more threads run than were asked for.
-    let pool = settings.engine.pool().map_err(|cause| opened.fault(WorkFault::workers(cause).into()))?;
+    let pool = resources.pool(plan.read.workers).map_err(|cause| opened.fault(cause.into()))?;
     settings.engine.pool = Some(pool.clone());
     let sink = Sink::new(&destination, out, compression, &pool, plan, &resources)?;
     let mut content = Content::new(&opened, &asked, sink, observer, total);
@@ -261,9 +260,7 @@ fn warn(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
-    if let Some(message) = fewer_workers(plan.read.workers, resources.workers, resources.memory) {
-        observer.warning(&message);
-    }
+    resources.warn_of_fewer(plan.read.workers, observer);
     let TarScope::Below { directories, .. } = &asked.scope else { return Ok(()) };
     for directory in directories {
         if asked.refuse_missing {

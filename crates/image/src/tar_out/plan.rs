@@ -1,7 +1,7 @@
 //! How memory and workers are shared between reading the image and compressing the tar.
 
 use packline_codec::StreamSpec;
-use packline_runtime::memory::most_workers;
+use packline_runtime::memory::Limits;
 use packline_volume::SharedVolume;
 
 use super::sink::BATCH;
@@ -31,7 +31,7 @@ impl Plan {
         let links = resources.memory.map_or(0, |limit| link_bytes(Some(limit)));
         let plan = |workers| {
             let besides = compress_bytes(compression, workers, resources) + BATCH as u64 + links;
-            ReadDemand::new(volume, workers, resources.memory, besides).helped(&resources.engine).plan()
+            ReadDemand::new(volume, Limits { workers, ..resources.limits() }, besides).plan()
         };
         let most = compress_workers(compression, resources);
         let fewest = most.min(1);
@@ -44,15 +44,14 @@ impl Plan {
 
 /// Workers whose encoders take no more than half of the memory; one at least, unless none is wanted.
 fn compress_workers(compression: Option<StreamSpec>, resources: &Resources) -> usize {
-    let half = resources.memory.map(|limit| limit / 2);
-    let wanted = resources.workers;
-    let taken = |workers| compress_bytes(compression, workers, resources);
-    most_workers(half, wanted, taken).unwrap_or(wanted.min(1))
+    let limits = Limits { memory: resources.memory.map(|limit| limit / 2), ..resources.limits() };
+    let most = limits.most_workers(|workers| compress_bytes(compression, workers, resources));
+    most.unwrap_or(limits.workers.min(1))
 }
 
 /// Bytes that compressing takes.
 fn compress_bytes(compression: Option<StreamSpec>, workers: usize, resources: &Resources) -> u64 {
-    let tools = resources.engine.tool_count(workers) as u64;
+    let tools = resources.limits().tools(workers);
     compression.map_or(0, |spec| spec.memory() as u64 * tools + window(spec, workers))
 }
 

@@ -25,9 +25,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use packline_engine::{Fault, OrderedMap};
+use packline_runtime::TaskError;
 use packline_runtime::escape::Escape;
-use packline_runtime::memory::fewer_workers;
-use packline_runtime::{TaskError, WorkFault};
+use packline_runtime::memory::MapPlan;
 use packline_tree::destination::FileId;
 use packline_volume::{CheckScope, Inode, Node, ReadError, Scratch};
 
@@ -66,18 +66,15 @@ pub fn unpack(
     destination: PathBuf,
     observer: &mut dyn Observer,
 ) -> Result<UnpackSummary, Error> {
-    let memory = request.resources.memory;
-    let wanted = request.resources.workers;
+    let resources = &request.resources;
+    let wanted = resources.workers;
     let opened = image.checked(CheckScope::of_selection(request.is_whole()));
     let root = find_root(&opened, &request.subdirectory)?;
-    let demand = ReadDemand::new(&opened.volume, wanted, memory, PLAN_LEAST);
-    let plan = demand.helped(&request.resources.engine).plan()?;
+    let plan = ReadDemand::new(&opened.volume, resources.limits(), PLAN_LEAST).plan()?;
+    resources.warn_of_fewer(plan.workers, observer);
     // Shared units are not cached in memory here: their share goes to the plan.
     let plan_bytes = PLAN_LEAST + (plan.fragments as u64).min(PLAN_MOST);
     let mut collector = ResultCollector::new(&mut *observer, opened.volume.facts().bytes);
-    if let Some(message) = fewer_workers(plan.workers, wanted, memory) {
-        collector.warn(&message);
-    }
     let mut outcome = Outcome::new(request.continue_on_error);
     outcome.keep(check_patterns(&request, &opened, &root))?;
     collector.take(outcome);
@@ -201,9 +198,8 @@ impl<'r> Run<'r> {
 
     fn map(&self, plan: ReadPlan) -> Result<OrderedMap<Unpacking>, Error> {
         let work = Unpacking { context: self.context.clone() };
-        let resources = &self.request.resources;
-        let config = resources.engine.sized(plan.workers, plan.window, &resources.cancel);
-        OrderedMap::new(work, config).map_err(|cause| self.context.opened.fault(WorkFault::workers(cause).into()))
+        let plan = MapPlan { workers: plan.workers, window: plan.window };
+        self.request.resources.map(work, plan).map_err(|cause| self.context.opened.fault(cause.into()))
     }
 
     /// Walks the tree, and writes the planned files whenever they fill the plan's memory, and at the end.

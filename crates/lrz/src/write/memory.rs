@@ -2,9 +2,8 @@
 //!
 //! It does not affect the output: with less memory fewer workers run, or data is read again.
 
-use packline_engine::Config;
 use packline_longrange::Settings;
-use packline_runtime::memory::{BASE, THREAD, most_workers};
+use packline_runtime::memory::{BASE, Limits, THREAD};
 
 use super::policy::Policy;
 use crate::{Error, Resources};
@@ -25,13 +24,9 @@ const BLOCK_LEAST: u64 = 4 << 10;
 /// The memory limit and the demands.
 pub(super) struct Memory<'a> {
     policy: &'a Policy,
-    /// Workers requested.
-    workers: usize,
+    limits: Limits,
     /// Whether compression is done by workers.
     compresses: bool,
-    limit: Option<u64>,
-    /// Whether the caller compresses too.
-    engine: &'a Config,
 }
 
 /// Memory and workers of one chunk.
@@ -46,9 +41,8 @@ pub(super) struct Share {
 }
 
 impl<'a> Memory<'a> {
-    pub(super) fn new(policy: &'a Policy, resources: &'a Resources, compresses: bool) -> Memory<'a> {
-        let workers = resources.workers;
-        Memory { policy, workers, compresses, limit: resources.memory, engine: &resources.engine }
+    pub(super) fn new(policy: &'a Policy, resources: &Resources, compresses: bool) -> Memory<'a> {
+        Memory { policy, limits: resources.limits(), compresses }
     }
 
     /// Whether compression is done by workers.
@@ -58,7 +52,7 @@ impl<'a> Memory<'a> {
 
     /// Memory of opcodes, plain or compressed, bytes.
     pub(super) fn opcodes(&self) -> u64 {
-        self.limit.map_or(u64::MAX, |limit| (limit / OPCODES_SHARE).max(OPCODES_LEAST))
+        self.limits.memory.map_or(u64::MAX, |limit| (limit / OPCODES_SHARE).max(OPCODES_LEAST))
     }
 
     /// Upper bound of the block size of a chunk of `length` bytes.
@@ -68,7 +62,7 @@ impl<'a> Memory<'a> {
 
     /// Memory of every phase with `workers` workers; one more thread sums the input.
     fn fixed(&self, workers: usize) -> u64 {
-        let opcodes = if self.limit.is_some() { OPCODES_COPIES * self.opcodes() } else { 0 };
+        let opcodes = if self.limits.memory.is_some() { OPCODES_COPIES * self.opcodes() } else { 0 };
         BASE + THREAD * (workers as u64 + 1) + opcodes
     }
 
@@ -81,7 +75,7 @@ impl<'a> Memory<'a> {
     /// Memory of compression if each worker has a block, and, with several workers, one more is being read.
     fn compress_bytes(&self, length: u64, workers: usize) -> u64 {
         let block = self.block(length);
-        let tools = self.engine.tool_count(workers) as u64;
+        let tools = self.limits.tools(workers);
         let tool = self.policy.tools(block as usize);
         self.fixed(workers).saturating_add(tools.saturating_mul(tool)).saturating_add(self.least_window(block, workers))
     }
@@ -97,13 +91,13 @@ impl<'a> Memory<'a> {
     }
 
     fn wanted(&self, length: u64) -> u64 {
-        let compress_workers = if self.compresses { self.workers } else { 0 };
-        self.search_bytes(length, self.workers).max(self.compress_bytes(length, compress_workers))
+        let compress_workers = if self.compresses { self.limits.workers } else { 0 };
+        self.search_bytes(length, self.limits.workers).max(self.compress_bytes(length, compress_workers))
     }
 
     /// How much of a chunk of up to `most` bytes may be in memory besides all requested workers, bytes.
     pub(super) fn held(&self, most: u64) -> u64 {
-        let Some(limit) = self.limit else { return u64::MAX };
+        let Some(limit) = self.limits.memory else { return u64::MAX };
         let fits = |length: u64| self.wanted(length).saturating_add(length) <= limit;
         // The longest that fits, by bisection: the demand grows with the length.
         let mut fit = 0;
@@ -120,8 +114,8 @@ impl<'a> Memory<'a> {
     /// # Errors
     /// [`Error::Memory`] if not even one worker fits (none, if none is requested).
     pub(super) fn share(&self, length: u64, held: u64) -> Result<Share, Error> {
-        let search_workers = self.most(self.workers, length, held, "finding matches", Self::search_bytes)?;
-        let wanted = if self.compresses { self.workers } else { 0 };
+        let search_workers = self.most(self.limits.workers, length, held, "finding matches", Self::search_bytes)?;
+        let wanted = if self.compresses { self.limits.workers } else { 0 };
         let compress_workers = self.most(wanted, length, held, "compressing blocks", Self::compress_bytes)?;
         Ok(Share { search_workers, compress_workers, window: self.window(length, held, compress_workers) })
     }
@@ -136,7 +130,7 @@ impl<'a> Memory<'a> {
         need: impl Fn(&Self, u64, usize) -> u64,
     ) -> Result<usize, Error> {
         let needs = |workers| need(self, length, workers).saturating_add(held);
-        most_workers(self.limit, wanted, needs).map_err(|shortage| {
+        Limits { workers: wanted, ..self.limits }.most_workers(needs).map_err(|shortage| {
             shortage.of(format!("{what} in {length} bytes at a time with {} worker", wanted.min(1))).into()
         })
     }
@@ -146,7 +140,7 @@ impl<'a> Memory<'a> {
         let block = self.block(length);
         let wanted = (2 * workers as u64 * block + block).max(WINDOW_LEAST);
         let least = self.least_window(block, workers);
-        let spare = self.limit.map_or(u64::MAX, |limit| limit - held - self.compress_bytes(length, workers));
+        let spare = self.limits.memory.map_or(u64::MAX, |limit| limit - held - self.compress_bytes(length, workers));
         wanted.min(least.saturating_add(spare)).max(least)
     }
 }

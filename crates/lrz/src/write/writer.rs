@@ -2,7 +2,6 @@
 
 use packline_engine::OrderedMap;
 use packline_longrange::Window;
-use packline_runtime::memory::fewer_workers;
 use packline_runtime::of_fault;
 
 use super::compress::{Block, CompressTask, Origin, map};
@@ -116,10 +115,9 @@ impl<'a> Writer<'a> {
             share.search_workers
         };
         self.written.workers = self.written.workers.min(fewest);
-        let wanted = self.resources.workers;
-        let message = fewer_workers(fewest, wanted, self.resources.memory);
-        if let Some(message) = message.filter(|_| !std::mem::replace(&mut self.warned, true)) {
-            self.observer.warning(&message);
+        if fewest < self.resources.workers && !self.warned {
+            self.warned = true;
+            self.resources.warn_of_fewer(fewest, self.observer);
         }
     }
 

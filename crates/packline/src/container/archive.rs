@@ -140,7 +140,7 @@ impl Archive {
             Archive::Tar(tar) => {
                 let planned = examine(tar.source())?;
                 let limit = resources.memory;
-                let spare = limit.unwrap_or(u64::MAX).saturating_sub(planned.demand(limit).least);
+                let spare = limit.unwrap_or(u64::MAX).saturating_sub(planned.demand(limit).fixed);
                 let share = Share { threads: resources.workers, limit, spare };
                 let opening = Opening::in_place(options, resources, keep_all(), DEFAULT_META);
                 let mut source = planned.open(&share, &opening)?.source;

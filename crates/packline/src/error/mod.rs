@@ -4,12 +4,13 @@ mod stream;
 
 #[cfg(feature = "pln")]
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 #[cfg(feature = "pln")]
 use std::sync::Arc;
 
 pub use stream::StreamError;
 
+use packline_runtime::WorkFault;
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
 
@@ -180,6 +181,15 @@ impl Error {
     #[cfg(feature = "pln")]
     pub fn is_pln_damage(&self) -> bool {
         is_caused_by_damage(self)
+    }
+
+    /// The workers that read or write `path` cannot be started.
+    pub(crate) fn workers(path: &Path, fault: WorkFault) -> Error {
+        let cause = match fault {
+            WorkFault::Workers(cause) => std::io::Error::new(cause.kind(), cause),
+            fault => std::io::Error::other(fault),
+        };
+        Error::Source { path: path.to_path_buf(), action: "cannot start the workers", cause }
     }
 
     /// A memory limit is too small for `what`.

@@ -7,7 +7,7 @@ use packline_tree::decompress::Limits;
 use packline_tree::pipe::{PipeReader, PipeWriter, pipe};
 
 use super::tree::{TREE_BYTES, decompress, internal, tar_from};
-use super::{OpenedLrz, PIPE_CHUNKS, needing_more, tar_limits, with_less};
+use super::{OpenedLrz, PIPE_CHUNKS, needing_more, tar_limits};
 use crate::container::archive::TarWork;
 use crate::{Error, Resources, Unobserved};
 
@@ -21,7 +21,7 @@ pub(crate) fn read_tar(
     work: &mut TarWork<'_>,
 ) -> Result<Vec<String>, Error> {
     let (limits, inner) = tar_limits(resources.memory);
-    let done = run(opened, limits, &with_less(resources, TREE_BYTES + inner), work);
+    let done = run(opened, limits, &resources.with_less_memory(TREE_BYTES + inner), work);
     done.map_err(|error| needing_more(error, resources, |memory| TREE_BYTES + tar_limits(Some(memory)).1))
 }
 

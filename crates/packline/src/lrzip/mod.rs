@@ -13,6 +13,7 @@ use std::sync::Arc;
 use packline_image::idle_exclude;
 use packline_lrz::{Archive, ReadOptions, Unpacked, WriteOptions, Written};
 use packline_runtime::escape::Escape;
+use packline_runtime::memory::enough;
 use packline_runtime::{FileAttributes, FileInput, MemoryFault, Sink};
 use packline_tree::decompress::{self, Limits};
 use packline_tree::destination::FileId;
@@ -310,7 +311,7 @@ fn pack_tar(
     let besides = |memory| if compressed { tar_limits(memory).1 } else { 0 };
     let limits = tar_limits(resources.memory).0;
     let mut plain = decompress::open(whole, &limits).map_err(refused)?;
-    let less = with_less(resources, besides(resources.memory));
+    let less = resources.with_less_memory(besides(resources.memory));
     let written = pack_stream(name, &mut plain, output, options, &less, observer);
     let written = written.map_err(|error| needing_more(error, resources, |memory| besides(Some(memory))))?;
     if written.plain == 0 { Err(empty_input(name).into()) } else { Ok(written) }
@@ -329,31 +330,14 @@ fn tar_limits(memory: Option<u64>) -> (Limits, u64) {
     (limits, limits.window + limits.buffers)
 }
 
-/// The resources with less memory: `besides`, bytes, is needed for something else.
-fn with_less(resources: &Resources, besides: u64) -> Resources {
-    resources.clone().memory_limit(resources.memory.map(|memory| memory.saturating_sub(besides)))
-}
-
-/// An error of work that was given [`with_less`] memory, in terms of the whole limit: `besides` returns what is needed for something else
-/// under a limit, bytes.
+/// An error of work that got less memory than the limit, in terms of the complete limit: `besides` returns the bytes that something else
+/// needs under a limit.
 fn needing_more(error: Error, resources: &Resources, besides: impl Fn(u64) -> u64) -> Error {
     match (error, resources.memory) {
         (Error::Memory { needed, what, .. }, Some(allowed)) => {
-            Error::Memory { allowed, needed: with_besides(needed, besides), what }
+            Error::Memory { allowed, needed: enough(needed, |limit| needed.saturating_add(besides(limit))), what }
         }
         (error, _) => error,
-    }
-}
-
-/// The least limit that leaves `needed`. `besides` grows with the limit, but far less.
-fn with_besides(needed: u64, besides: impl Fn(u64) -> u64) -> u64 {
-    let mut all = needed;
-    loop {
-        let more = needed.saturating_add(besides(all));
-        if more <= all {
-            return all;
-        }
-        all = more;
     }
 }
 

@@ -15,7 +15,7 @@ use packline_tree::pipe::{PipeWriter, pipe};
 use packline_tree::tar::{TarWriter, Unstorable, end_of_archive, padding};
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kind, Source, threads};
 
-use super::{PIPE_BYTES, PIPE_CHUNKS, needing_more, pack_stream, source_failed, with_less};
+use super::{PIPE_BYTES, PIPE_CHUNKS, needing_more, pack_stream, source_failed};
 use crate::output_stream::OutputStream;
 use crate::sources::leave_out;
 use crate::{Error, Observer, Resources};
@@ -49,7 +49,7 @@ pub(super) fn pack(
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
     let besides = TAR_BYTES + tar.options.ahead_bytes as u64;
-    let less = with_less(resources, besides);
+    let less = resources.with_less_memory(besides);
     let (writer, mut reader) = pipe(PIPE_CHUNKS);
     let name = tar.path.escaped();
     let cancel = resources.cancel.clone();

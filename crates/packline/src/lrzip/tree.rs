@@ -14,7 +14,7 @@ use packline_tree::tar::{self, TarOptions};
 use packline_tree::threads;
 
 use super::extract::Extraction;
-use super::{OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits, with_less};
+use super::{OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits};
 use crate::ContentKind::{self, Compressed, Tar};
 use crate::sources::head_of;
 use crate::{Error, Observer, Resources};
@@ -55,7 +55,7 @@ pub fn lrz_unpack_tree(
     let resources = &request.resources;
     let (limits, inner) = tar_limits(resources.memory);
     let besides = TREE_BYTES + inner;
-    let unpacked = run(opened, extraction, limits, &with_less(resources, besides), observer);
+    let unpacked = run(opened, extraction, limits, &resources.with_less_memory(besides), observer);
     let (extraction, tar_bytes) =
         unpacked.map_err(|error| needing_more(error, resources, |memory| TREE_BYTES + tar_limits(Some(memory)).1))?;
     // Before the root gets its time.

@@ -128,7 +128,7 @@ impl Bases {
         opening: BaseOpening<'_>,
     ) -> Result<Arc<dyn DecodedBlocks>, BaseError> {
         let BaseOpening { options, resources, spare } = opening;
-        let engine = resources.engine.sized(0, 0, &resources.cancel);
+        let engine = resources.config(0, 0);
         let settings = BaseSettings { any: false, memory: self.left(resources, spare), engine };
         let base = Arc::new(Base::of_source(&source.image, options, &settings)?);
         self.list.push((source.display_path.clone(), Arc::clone(&base)));
@@ -229,10 +229,7 @@ fn open(
 
 /// Workers and window for reading a base; `besides`: bytes of its index.
 fn engine(image: &OpenedImage, resources: &Resources, besides: u64) -> Result<Config, Error> {
-    let demand = ReadDemand::new(&image.volume, resources.workers, resources.memory, besides).helped(&resources.engine);
-    let plan = demand.plan()?;
-    let asked = resources.window.map_or(usize::MAX, |window| usize::try_from(window).unwrap_or(usize::MAX));
-    let engine = resources.engine.sized(plan.workers, plan.window.min(asked), &resources.cancel);
+    let plan = ReadDemand::new(&image.volume, resources.limits(), besides).plan()?;
     // The counters are those of packing.
-    Ok(Config { stats: None, ..engine })
+    Ok(Config { stats: None, ..plan.config(resources) })
 }

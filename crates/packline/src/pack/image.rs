@@ -8,8 +8,8 @@ use packline_squashfs::{FileHints, Options, Start, Summary, Writer};
 use packline_tree::{Meta, Source};
 
 use super::bases::Bases;
+use super::memory::Plan;
 use super::request::Hints;
-use crate::memory::Plan;
 use crate::sources::ObservedSource;
 use crate::{Error, Resources};
 
@@ -53,7 +53,7 @@ impl ImageJob {
         sink: &'s mut dyn Sink,
         source: &mut ObservedSource<'_>,
     ) -> Result<Writer<'s>, packline_squashfs::Error> {
-        let config = self.resources.engine.sized(self.plan.workers, self.plan.window, &self.resources.cancel);
+        let config = self.resources.config(self.plan.workers, self.plan.window);
         let ImageJob { root, defaults, input, verify, lookup, mut hints, .. } = self;
         let start = Start { root, defaults, input, memory: self.plan.shared, verify, lookup };
         let mut writer = Writer::new(sink, self.options, config, start)?;

@@ -9,6 +9,7 @@
 mod bases;
 mod describe;
 mod image;
+mod memory;
 mod open;
 mod outputs;
 mod packer;
@@ -16,9 +17,6 @@ mod plan;
 mod request;
 mod summary;
 
-use std::path::Path;
-
-use packline_engine::Pool;
 use packline_image::idle_exclude;
 use packline_tree::{Kind, Patterns, Source as _};
 
@@ -36,10 +34,10 @@ pub(crate) use outputs::open_output;
 #[cfg(feature = "lrz")]
 pub(crate) use request::no_lrz;
 
-use crate::memory::Plan;
 use crate::sources::ObservedSource;
-use crate::{Error, Observer, Resources};
+use crate::{Error, Observer};
 use describe::{Contents, describe};
+use memory::Plan;
 use open::{OpenPack, open};
 use outputs::Outputs;
 use plan::plan;
@@ -145,14 +143,4 @@ fn warn_of_idle(excludes: &[Patterns], name: &str, observed: &mut ObservedSource
     for warning in excludes.iter().filter_map(|patterns| idle_exclude(patterns, name)) {
         observed.warn(&warning);
     }
-}
-
-/// One pool for reading and writing, so that no more threads run than were asked for.
-pub(crate) fn pool(resources: &Resources, workers: usize, display_path: &Path) -> Result<Pool, Error> {
-    let config = resources.engine.sized(workers, 0, &resources.cancel);
-    config.pool().map_err(|cause| Error::Source {
-        path: display_path.to_path_buf(),
-        action: "cannot start the workers",
-        cause,
-    })
 }

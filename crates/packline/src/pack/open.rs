@@ -2,15 +2,12 @@
 
 use std::cell::RefCell;
 
-use packline_runtime::memory::fewer_workers;
 use packline_tree::{Patterns, PseudoSource, Replaced, RestOrder};
 
 use super::describe::Setup;
 use super::image::ImageJob;
 use super::outputs::Outputs;
 use super::plan::Planned;
-use super::pool;
-use crate::memory::Plan;
 use crate::sources::{Filtered, ObservedSource, OpenSource, Opening, PlannedSource, Share, TreeMemory};
 use crate::{Error, Observer, Pass, Progress};
 
@@ -35,7 +32,9 @@ pub(super) fn open<'o>(
 ) -> Result<OpenPack<'o>, Error> {
     let Planned { mut setup, source, appended, share, mut plan, bases, lookup } = planned;
     if source.shares_workers() || appended.is_some() {
-        setup.resources.engine.pool = Some(pool(&setup.resources, plan.workers, &setup.display_path)?);
+        // One pool for reading and writing, so that no more threads run than were requested.
+        let pool = setup.resources.pool(plan.workers).map_err(|fault| Error::workers(&setup.display_path, fault))?;
+        setup.resources.engine.pool = Some(pool);
     }
     let opened = open_source(source, &share, &setup, observer)?;
     if let Some(TreeMemory { granted, taken }) = opened.tree {
@@ -51,7 +50,7 @@ pub(super) fn open<'o>(
     if let Some(appended) = appended {
         observed = observed.after(appended);
     }
-    warn_of_workers(&plan, &setup, &mut observed);
+    observed.warn_of_fewer(plan.workers, &setup.resources);
     let Setup { display_path, image, excludes, resources, .. } = setup;
     let root = image.root.unwrap_or(image.defaults);
     let job = ImageJob {
@@ -127,10 +126,4 @@ fn changed<'o>(
     }
     let observed = ObservedSource::new(source, changes, outputs.output.size_counter(), observer);
     if setup.reads_twice() { observed.in_pass("packing") } else { observed }
-}
-
-fn warn_of_workers(plan: &Plan, setup: &Setup, observed: &mut ObservedSource<'_>) {
-    if let Some(message) = fewer_workers(plan.workers, setup.resources.workers, setup.resources.memory) {
-        observed.warn(&message);
-    }
 }

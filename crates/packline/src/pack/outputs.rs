@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use packline_runtime::memory::Demand;
 use packline_runtime::{OutputFile, Temporaries};
 use packline_squashfs::Summary;
 
@@ -67,13 +68,13 @@ impl Outputs {
         names
     }
 
-    /// Bytes of memory that the outputs take besides their buffers.
-    pub(super) fn memory(&self) -> u64 {
+    /// Memory of the outputs besides their buffers.
+    pub(super) fn demand(&self) -> Demand {
         #[cfg(feature = "verity")]
         if self.verity.is_some() {
-            return packline_verity::pass_memory();
+            return packline_verity::pass_demand();
         }
-        0
+        Demand::default()
     }
 
     /// Writes an image, and what belongs to it.

@@ -4,12 +4,13 @@
 
 use packline_cache::Lookup;
 use packline_codec::METADATA_BLOCK_SIZE;
+use packline_runtime::memory::Demand;
 use packline_squashfs::Options;
 
 use super::bases::{BaseOpening, Bases};
 use super::describe::{Contents, Described, Setup};
+use super::memory::{PackLimits, Plan};
 use super::outputs::Outputs;
-use crate::memory::{Demand, Limits, Plan};
 use crate::sources::{AppendedImage, PlannedSource, Share, examine, filter_memory, leave_out};
 use crate::{Error, ImageRequest, Observer};
 
@@ -46,17 +47,11 @@ pub(super) fn plan(described: Described, outputs: &Outputs, observer: &mut dyn O
         appended: appended.as_deref(),
         writer: writer_demand(&setup.image, &lookup),
         lookup: lookup.shared_memory(setup.image.options.block_size.bytes()) as u64,
-        outputs: outputs.memory(),
+        outputs: outputs.demand(),
         is_filtered: setup.is_filtered,
     };
     let resources = &setup.resources;
-    let limits = Limits {
-        workers: resources.workers,
-        engine: &resources.engine,
-        memory: resources.memory,
-        window: resources.window,
-        block_size: setup.image.options.block_size,
-    };
+    let limits = PackLimits::new(resources, setup.image.options.block_size);
     let spare = limits.spare(|limit| parties.demand(limit))?;
     let needed = parties.demand(resources.memory);
     let opening = BaseOpening { options: &setup.image.options, resources, spare };
@@ -72,7 +67,7 @@ pub(super) fn plan(described: Described, outputs: &Outputs, observer: &mut dyn O
     let spare = spare.saturating_sub(bases.memory()) / sources;
     let share = Share { threads: resources.workers, limit: resources.memory, spare };
     let granted = granted(source.as_ref(), &share) + appended.as_deref().map_or(0, |image| granted(image, &share));
-    let plan = limits.plan(needed + Demand::of(bases.memory()) + Demand::of(granted))?;
+    let plan = limits.plan(needed + Demand::fixed(bases.memory()) + Demand::fixed(granted))?;
     Ok(Planned { setup, source, appended, share, plan, bases, lookup })
 }
 
@@ -83,8 +78,7 @@ struct Parties<'a> {
     writer: Demand,
     /// Bytes of the cache of blocks.
     lookup: u64,
-    /// Bytes of the outputs.
-    outputs: u64,
+    outputs: Demand,
     is_filtered: bool,
 }
 
@@ -96,9 +90,9 @@ impl Parties<'_> {
             self.source.demand(limit),
             self.appended.map_or(Demand::default(), |image| image.demand(limit)),
             self.writer,
-            Demand::of(self.lookup),
-            Demand::of(self.outputs),
-            Demand::of(filter),
+            Demand::fixed(self.lookup),
+            self.outputs,
+            Demand::fixed(filter),
         ];
         demands.into_iter().sum()
     }
@@ -106,7 +100,7 @@ impl Parties<'_> {
 
 /// Bytes that a source gets beyond what it needs.
 fn granted(source: &dyn PlannedSource, share: &Share) -> u64 {
-    source.memory(share).saturating_sub(source.demand(share.limit).least)
+    source.memory(share).saturating_sub(source.demand(share.limit).fixed)
 }
 
 /// Bytes that the encoders of one worker take, and its buffers: a block in, a block out.
@@ -117,5 +111,5 @@ fn writer_demand(image: &ImageRequest, lookup: &Lookup) -> Demand {
     let encoders = encoders + lookup.encoder_memory(codec, block);
     // A decoder takes their place when the image is read back.
     let decoder = if image.verify { codec.footprint(block.max(METADATA_BLOCK_SIZE)).decoder } else { 0 };
-    Demand { least: 0, per_worker: (encoders.max(decoder) + 2 * block) as u64 }
+    Demand { per_worker: (encoders.max(decoder) + 2 * block) as u64, ..Demand::default() }
 }

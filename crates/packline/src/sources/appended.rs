@@ -5,8 +5,8 @@ use packline_tree::{Bytes, Entry, Error, Extent, Kind, Source, keep_all};
 
 use super::image::ImagePlan;
 use super::{OpenSource, Opening, PlannedSource, Share, Watch};
-use crate::memory::Demand;
 use crate::{DEFAULT_META, EntryEdit, OpenedImage};
+use packline_runtime::memory::Demand;
 
 /// An image whose entries are packed before those of the source. Changes of the entries of the source do not apply to them.
 #[derive(Debug, Clone)]

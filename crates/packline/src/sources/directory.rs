@@ -11,7 +11,7 @@ use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Layer, ListedDirec
 use super::joined::{Joined, ListedPart, Part};
 use super::{OpenSource, Opening, PLAIN, PlannedSource, Share, joined};
 use crate::Error;
-use crate::memory::Demand;
+use packline_runtime::memory::Demand;
 
 /// Minimum read-ahead of a directory's readers, bytes.
 const AHEAD_LEAST: usize = 128 << 10;
@@ -30,7 +30,7 @@ impl DirectoryPlan {
 
 impl PlannedSource for DirectoryPlan {
     fn demand(&self, _limit: Option<u64>) -> Demand {
-        Demand::of(memory(&self.options, AHEAD_LEAST))
+        Demand::fixed(memory(&self.options, AHEAD_LEAST))
     }
 
     fn memory(&self, share: &Share) -> u64 {
@@ -75,7 +75,7 @@ impl DirectoriesPlan {
 
 impl PlannedSource for DirectoriesPlan {
     fn demand(&self, _limit: Option<u64>) -> Demand {
-        Demand::of(self.most(|options| memory(options, AHEAD_LEAST)))
+        Demand::fixed(self.most(|options| memory(options, AHEAD_LEAST)))
     }
 
     fn memory(&self, share: &Share) -> u64 {

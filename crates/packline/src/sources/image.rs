@@ -4,8 +4,8 @@ use packline_image::{ImageSource, SourceDemand, SourcePlan};
 use packline_runtime::escape::Escape;
 
 use super::{OpenSource, Opening, PLAIN, PlannedSource, Share, Watch};
-use crate::memory::Demand;
 use crate::{Error, OpenedImage};
+use packline_runtime::memory::Demand;
 
 pub(super) struct ImagePlan {
     pub(super) image: OpenedImage,
@@ -21,7 +21,7 @@ impl ImagePlan {
 impl PlannedSource for ImagePlan {
     fn demand(&self, limit: Option<u64>) -> Demand {
         let demand = SourceDemand::new(&self.image, limit);
-        Demand { least: PLAIN + demand.least(), per_worker: demand.tool() }
+        Demand { fixed: PLAIN + demand.least(), per_worker: demand.tool(), ..Demand::default() }
     }
 
     fn memory(&self, share: &Share) -> u64 {

@@ -45,10 +45,10 @@ pub(crate) use recognise::{foreign_in, peeked};
 #[cfg(feature = "lrz")]
 pub(crate) use recognise::{head_of, is_compressed, refuse_container};
 
-use crate::memory::Demand;
 use crate::{Error, OpenedImage, Resources};
 use directory::{DirectoriesPlan, DirectoryPlan};
 use image::ImagePlan;
+use packline_runtime::memory::Demand;
 use stack::StackPlan;
 use tar::TarPlan;
 
@@ -62,7 +62,7 @@ pub(crate) type Watch = Option<Arc<dyn DecodedBlocks>>;
 pub(crate) trait PlannedSource {
     /// The memory that the source needs if `limit` bytes are allowed for the whole program.
     fn demand(&self, _limit: Option<u64>) -> Demand {
-        Demand::of(PLAIN)
+        Demand::fixed(PLAIN)
     }
 
     /// As [`PlannedSource::demand`], where the source is a layer of a stack.
@@ -72,7 +72,7 @@ pub(crate) trait PlannedSource {
 
     /// Bytes that the source takes if it gets this share: what it needs, and a part of what is spare.
     fn memory(&self, share: &Share) -> u64 {
-        self.demand(share.limit).least
+        self.demand(share.limit).fixed
     }
 
     /// Whether the workers that compress also decode the contents of this source.
@@ -226,7 +226,7 @@ mod tests {
         for source in [directory, Source::TarFile { path: file }, stream] {
             let planned = examine(source).unwrap();
             let share = Share { threads: 1, limit: None, spare: 0 };
-            assert_eq!(planned.memory(&share), planned.demand(None).least);
+            assert_eq!(planned.memory(&share), planned.demand(None).fixed);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Entry, Extent, Kind, Source, Xattr};
 
-use crate::{Changes, NewRoot, Observer, Pass, Progress};
+use crate::{Changes, NewRoot, Observer, Pass, Progress, Resources};
 
 /// A source that applies changes and reports progress.
 pub(crate) struct ObservedSource<'a> {
@@ -147,6 +147,11 @@ impl<'a> ObservedSource<'a> {
     pub(crate) fn warn(&mut self, message: &str) {
         self.warnings += 1;
         self.observer.warning(message);
+    }
+
+    /// Warns if `granted` workers are fewer than wanted.
+    pub(crate) fn warn_of_fewer(&mut self, granted: usize, resources: &Resources) {
+        self.warnings += u64::from(resources.warn_of_fewer(granted, self.observer));
     }
 
     /// The observer, for the time after the source's end.

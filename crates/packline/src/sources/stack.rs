@@ -17,8 +17,8 @@ use super::tar::{DECOMPRESSOR_LEAST, LAYER, TarPlan};
 use super::{
     DirectoriesPlan, OpenSource, Opening, PlannedSource, Share, Source, Stack, TreeMemory, Watch, examine, joined,
 };
-use crate::memory::Demand;
-use crate::{DEFAULT_META, Error, OpenedImage, Resources};
+use crate::{DEFAULT_META, Error, OpenedImage};
+use packline_runtime::memory::Demand;
 
 /// Most layers: each has an open file.
 const LAYERS_MOST: usize = 1_000;
@@ -156,16 +156,16 @@ impl PlannedSource for StackPlan {
         let layers: Demand = self.in_place().map(|source| source.layer_demand(limit)).sum();
         let decompressor = if self.stored().any(|tar| tar.compressed) { DECOMPRESSOR_LEAST } else { 0 };
         let stored = self.stored().count() as u64 * LAYER;
-        layers + Demand::of(TREE_LEAST + decompressor + stored)
+        layers + Demand::fixed(TREE_LEAST + decompressor + stored)
     }
 
     fn memory(&self, share: &Share) -> u64 {
         let layer = self.divide(share).layer;
         let beyond =
-            |source: &dyn PlannedSource| source.memory(&layer).saturating_sub(source.demand(share.limit).least);
+            |source: &dyn PlannedSource| source.memory(&layer).saturating_sub(source.demand(share.limit).fixed);
         let tree = if share.limit.is_some() { share.spare / 2 } else { 0 };
         let all = self.in_place().map(beyond).fold(tree, u64::saturating_add);
-        self.demand(share.limit).least.saturating_add(all)
+        self.demand(share.limit).fixed.saturating_add(all)
     }
 
     fn shares_workers(&self) -> bool {
@@ -205,8 +205,7 @@ impl PlannedSource for StackPlan {
         options.rule = without(opening.rule.clone(), remove);
         options.order = opening.order.clone();
         options.block_size = opening.block_size;
-        let Resources { engine, workers, cancel, .. } = opening.resources;
-        options.engine = engine.sized(*workers, 0, cancel);
+        options.engine = opening.resources.config(opening.resources.workers, 0);
         let mut source = StackSource::new(layers, options);
         source.merge_layers()?;
         for message in packline_tree::Source::take_warnings(&mut source) {

@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use packline_engine::{CancelToken, Config, Fault, OrderedMap, Task};
+use packline_engine::{CancelToken, Config, Fault, Task};
+use packline_runtime::memory::MapPlan;
 use packline_runtime::store_stream;
 use packline_tree::Part;
 use packline_tree::decompress::{self, Limits};
@@ -75,9 +76,11 @@ pub(super) fn store(tars: Vec<UnreadTar>, share: StoreShare, resources: &Resourc
     }
     let workers = if resources.workers == 0 { 0 } else { share.at_once };
     let task = Store { limits: share.limits, scratch: resources.scratch.clone(), cancel: resources.cancel.clone() };
-    let config = Config { cancel: resources.cancel.clone(), ..Config::new(workers, usize::MAX) };
-    let refused = |cause| Error::Source { path: PathBuf::from("layers"), action: "cannot start the workers", cause };
-    let mut map = OrderedMap::new(task, config).map_err(refused)?;
+    // Layers are stored before the pack begins, on workers of their own.
+    let mut resources = resources.clone();
+    resources.engine = Config::default();
+    let map = resources.map(task, MapPlan { workers, window: usize::MAX });
+    let mut map = map.map_err(|fault| Error::workers(Path::new("layers"), fault))?;
     let mut parts = Vec::with_capacity(tars.len());
     let mut keep = |part| {
         parts.push(part);

@@ -11,8 +11,8 @@ use packline_tree::tar::{self, TarOptions};
 
 use super::recognise::{ZEROS, foreign_in, head_of, is_compressed, may_be_empty_tar, peeked, refuse_container};
 use super::{OpenSource, Opening, PLAIN, PlannedSource, Share};
-use crate::memory::Demand;
 use crate::{ContentKind, Error};
+use packline_runtime::memory::Demand;
 
 /// Largest dictionary of a compressed tar if memory is not limited, bytes.
 const WINDOW_MOST: u64 = 128 << 20;
@@ -84,11 +84,11 @@ impl TarPlan {
 
 impl PlannedSource for TarPlan {
     fn demand(&self, _limit: Option<u64>) -> Demand {
-        Demand::of(PLAIN + if self.compressed { DECOMPRESSOR_LEAST } else { 0 })
+        Demand::fixed(PLAIN + if self.compressed { DECOMPRESSOR_LEAST } else { 0 })
     }
 
     fn layer_demand(&self, _limit: Option<u64>) -> Demand {
-        Demand::of(LAYER)
+        Demand::fixed(LAYER)
     }
 
     fn memory(&self, share: &Share) -> u64 {

@@ -9,7 +9,7 @@ use packline_verity::{BLOCK, HashingSink, Leaves, write_tree};
 
 use super::sidecars::{Named, Sidecars};
 use super::{VerityOptions, VerityPlace, VeritySummary, fault, scratch_file};
-use crate::pack::{ImageJob, pool};
+use crate::pack::ImageJob;
 use crate::sources::ObservedSource;
 use crate::{Error, Observer, Output, Resources, Temporaries};
 
@@ -82,9 +82,9 @@ impl Packing {
     ) -> Result<Summary, Error> {
         let path = job.display_path.clone();
         // The hashes are computed by the workers that compress.
-        let workers = pool(&job.resources, job.plan.workers, &path)?;
-        job.resources.engine.pool = Some(workers);
-        let config = job.resources.engine.sized(job.plan.workers, 0, &job.resources.cancel);
+        let pool = job.resources.pool(job.plan.workers).map_err(|fault| Error::workers(&path, fault))?;
+        job.resources.engine.pool = Some(pool);
+        let config = job.resources.config(job.plan.workers, 0);
         let spool = self.spool.try_clone().map_err(|cause| super::scratch_fault(&path, cause))?;
         let mut hashing = HashingSink::new(&mut *sink, self.options.salt.clone(), spool, config);
         let summary = job.write(&mut hashing, source)?;

@@ -21,10 +21,11 @@ pub use reader::Reader;
 pub use span::Span;
 pub use unpacked::{Salvaged, Unpacked, Verified};
 
+use packline_runtime::memory::Demand;
 use packline_runtime::{InputStream, of_fault};
 
 use crate::format::{Head, RecordSize, Root};
-use crate::memory::Demand;
+use crate::memory::plan;
 use crate::record_buffer::RecordPool;
 use crate::{Error, Observer, Resources, Sink, Source};
 use consumer::{Bounds, Goal, RecordConsumer};
@@ -178,7 +179,7 @@ fn read_indexed<'a>(
     observer: &'a mut dyn Observer,
 ) -> Result<Done, Error> {
     let size = reader.record_size();
-    let plan = demand(size, reader.index_bytes())?.plan(resources, observer)?;
+    let plan = plan(demand(size, reader.index_bytes())?, "decompressing records", resources, observer)?;
     let pool = RecordPool::new(size, plan.window);
     let mut map = resources.map(DecodeTask { record_size: size, pool: pool.clone() }, plan)?;
     let mut consumer = RecordConsumer::new(goal, observer, size, bounds, Some(reader.size()));
@@ -208,7 +209,7 @@ fn read_stream<'a>(
         }
         (Err(error), _) => return Err(error),
     };
-    let plan = demand(size, 0)?.plan(resources, observer)?;
+    let plan = plan(demand(size, 0)?, "decompressing records", resources, observer)?;
     let pool = RecordPool::new(size, plan.window);
     let mut map = resources.map(DecodeTask { record_size: size, pool: pool.clone() }, plan)?;
     let mut consumer = RecordConsumer::new(goal, observer, size, bounds, None);
@@ -228,5 +229,5 @@ fn read_stream<'a>(
 fn demand(size: RecordSize, index: u64) -> Result<Demand, Error> {
     let record = 2 * RecordPool::bytes(size) as u64;
     let tool = decode::tool(size)?;
-    Ok(Demand { tool, record, besides: TABLES + 2 * index, what: "decompressing records" })
+    Ok(Demand { fixed: TABLES + 2 * index, per_worker: tool, window: record, window_per_worker: record })
 }

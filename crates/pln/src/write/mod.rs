@@ -14,13 +14,14 @@ use std::sync::Arc;
 use packline_cache::Lookup;
 use packline_codec::Spec;
 use packline_engine::OrderedMap;
+use packline_runtime::memory::Demand;
 use packline_runtime::of_fault;
 
 pub use options::WriteOptions;
 pub use written::Written;
 
 use crate::fill::fill;
-use crate::memory::Demand;
+use crate::memory::plan;
 use crate::record_buffer::RecordPool;
 use crate::{CodecId, Error, Input, Observer, RecordSize, Resources, Sink, Source};
 use compress::{CompressTask, Content, Task};
@@ -57,7 +58,7 @@ pub fn compress_with(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
-    let plan = demand(options, lookup)?.plan(resources, observer)?;
+    let plan = plan(demand(options, lookup)?, "compressing records", resources, observer)?;
     let pool = RecordPool::new(options.record_size, plan.window);
     let codings = options.codings.iter().map(|coding| Ok((coding.clone(), CodecId::of(&coding.spec)?)));
     let codings = codings.collect::<Result<_, Error>>()?;
@@ -88,12 +89,9 @@ fn demand(options: &WriteOptions, lookup: &Lookup) -> Result<Demand, Error> {
     let tool = options.codings.iter().map(|coding| encoder(&coding.spec)).sum::<u64>();
     // To tell of several which is shortest takes one form more.
     let spare = if options.codings.len() > 1 { RecordPool::bytes(options.record_size) as u64 } else { 0 };
-    Ok(Demand {
-        tool: tool + spare,
-        record: 2 * RecordPool::bytes(options.record_size) as u64,
-        besides: lookup.shared_memory(size) as u64,
-        what: "compressing records",
-    })
+    let record = 2 * RecordPool::bytes(options.record_size) as u64;
+    let cache = lookup.shared_memory(size) as u64;
+    Ok(Demand { fixed: cache, per_worker: tool + spare, window: record, window_per_worker: record })
 }
 
 /// Submits records to the workers.

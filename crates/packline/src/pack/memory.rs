@@ -1,64 +1,22 @@
-//! Division of a limit on the memory of the whole process: workers, and bytes for content in flight and for the tree.
+//! The memory of a pack: workers, and bytes for content in flight and for the tree.
 
-use std::iter::Sum;
-use std::ops::Add;
-
-use packline_engine::Config;
-use packline_runtime::memory::{Grant, MemoryPlan, Shortage};
+use packline_runtime::memory::{Demand, Grant, Limits, Shortage};
 use packline_squashfs::{BlockSize, min_window};
 
-use crate::Error;
+use crate::{Error, Resources};
 
 /// Minimum memory for the tree, bytes: a few thousand entries, and 1 MiB of the last tail ends.
 const TREE_LEAST: u64 = 2 << 20;
 /// Minimum default of content in flight, bytes.
 const WINDOW_LEAST: u64 = 16 << 20;
 
-/// Memory that one party of a pack needs, bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Demand {
-    /// Whatever the number of workers.
-    pub(crate) least: u64,
-    /// For each worker.
-    pub(crate) per_worker: u64,
-}
-
-impl Demand {
-    /// The demand of a party that does nothing on the workers.
-    pub(crate) fn of(least: u64) -> Demand {
-        Demand { least, per_worker: 0 }
-    }
-}
-
-impl Add for Demand {
-    type Output = Demand;
-
-    fn add(self, other: Demand) -> Demand {
-        Demand {
-            least: self.least.saturating_add(other.least),
-            per_worker: self.per_worker.saturating_add(other.per_worker),
-        }
-    }
-}
-
-impl Sum for Demand {
-    fn sum<I: Iterator<Item = Demand>>(demands: I) -> Demand {
-        demands.fold(Demand::default(), Add::add)
-    }
-}
-
 /// What decides the plan of a pack besides the demands of its parties.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits<'a> {
-    /// Workers wanted; 0 for none.
-    pub(crate) workers: usize,
-    /// Whether the caller compresses besides the workers.
-    pub(crate) engine: &'a Config,
-    /// Maximum resident bytes of the process; `None` for no limit.
-    pub(crate) memory: Option<u64>,
+pub(super) struct PackLimits {
+    limits: Limits,
     /// Maximum bytes of content in flight; `None` for the default, which is never exceeded.
-    pub(crate) window: Option<u64>,
-    pub(crate) block_size: BlockSize,
+    window: Option<u64>,
+    block_size: BlockSize,
 }
 
 /// The workers and the memory of a pack.
@@ -74,31 +32,26 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Changes the memory of the source after the plan was made: from `granted` bytes to what it takes.
-    pub(crate) fn exchange(&mut self, granted: u64, taken: u64) {
+    pub(super) fn exchange(&mut self, granted: u64, taken: u64) {
         self.shared = to_usize((self.shared as u64).saturating_add(granted).saturating_sub(taken));
     }
 }
 
-impl Limits<'_> {
+impl PackLimits {
+    /// Half of the spare memory is kept for content in flight and the tree.
+    pub(super) fn new(resources: &Resources, block_size: BlockSize) -> PackLimits {
+        let limits = Limits { keeps_half: true, ..resources.limits() };
+        PackLimits { limits, window: resources.window, block_size }
+    }
+
     /// Bytes beyond what the parties need with the fewest workers. `demand` returns the demand of all parties for a limit; the limit that an
     /// error names is enough for the demand that comes with that limit.
     ///
     /// # Errors
     /// [`Error::Memory`] if the limit is too small.
-    pub(crate) fn spare(&self, demand: impl Fn(Option<u64>) -> Demand) -> Result<u64, Error> {
-        let spare = |limit: Option<u64>| {
-            let limits = Limits { memory: limit, ..*self };
-            limits.memory_plan(demand(limit)).spare(limit, self.workers).map_err(|shortage| self.refused(shortage))
-        };
-        spare(self.memory).map_err(|mut error| {
-            while let Error::Memory { needed, .. } = &mut error
-                && let Err(Error::Memory { needed: more, .. }) = spare(Some(*needed))
-                && more > *needed
-            {
-                *needed = more;
-            }
-            error
-        })
+    pub(super) fn spare(&self, demand: impl Fn(Option<u64>) -> Demand) -> Result<u64, Error> {
+        let spare = self.limits.spare(|limit| demand(limit) + self.in_flight());
+        spare.map_err(|shortage| self.too_small(shortage))
     }
 
     /// Grants as many of the workers wanted as fit with enough content in flight to keep them busy, and then the default of content in
@@ -106,27 +59,20 @@ impl Limits<'_> {
     ///
     /// # Errors
     /// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
-    pub(crate) fn plan(&self, demand: Demand) -> Result<Plan, Error> {
-        let granted = self.memory_plan(demand).plan(self.memory, self.workers);
-        let Grant { workers, left } = granted.map_err(|shortage| self.refused(shortage))?;
+    pub(super) fn plan(&self, demand: Demand) -> Result<Plan, Error> {
+        let granted = self.limits.grant(demand + self.in_flight());
+        let Grant { workers, left } = granted.map_err(|shortage| self.too_small(shortage))?;
         let window = self.window(workers).min(left.saturating_sub(TREE_LEAST));
         Ok(Plan { workers, window: to_usize(window), shared: to_usize(left) })
     }
 
-    /// Half of the spare memory is kept for content in flight and the tree.
-    fn memory_plan(&self, demand: Demand) -> MemoryPlan {
-        MemoryPlan {
-            extra: demand.least,
-            per_worker: demand.per_worker,
-            caller_works: self.engine.help_out,
-            min_window: min_window(self.block_size) as u64 + TREE_LEAST,
-            window_per_worker: 0,
-            keeps_half: true,
-        }
+    fn in_flight(&self) -> Demand {
+        Demand { window: min_window(self.block_size) as u64 + TREE_LEAST, ..Demand::default() }
     }
 
-    fn refused(&self, shortage: Shortage) -> Error {
-        Error::memory(shortage, format!("{} worker and blocks of {} bytes", self.workers.min(1), self.block_size))
+    fn too_small(&self, shortage: Shortage) -> Error {
+        let what = format!("{} worker and blocks of {} bytes", self.limits.workers.min(1), self.block_size);
+        Error::memory(shortage, what)
     }
 
     /// Bytes of content in flight without a limit: each worker can have two slabs of blocks waiting and two done.
@@ -144,14 +90,11 @@ fn to_usize(bytes: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::LazyLock;
 
-    static ALONE: LazyLock<Config> = LazyLock::new(Config::default);
+    const DEMAND: Demand = Demand { fixed: 1 << 20, per_worker: 2 << 20, window: 0, window_per_worker: 0 };
 
-    const DEMAND: Demand = Demand { least: 1 << 20, per_worker: 2 << 20 };
-
-    fn limits(workers: usize, memory: Option<u64>) -> Limits<'static> {
-        Limits { workers, engine: &ALONE, memory, window: None, block_size: BlockSize::default() }
+    fn limits(workers: usize, memory: Option<u64>) -> PackLimits {
+        PackLimits::new(&Resources::new(workers).memory_limit(memory), BlockSize::default())
     }
 
     fn plan(workers: usize, memory: Option<u64>) -> Result<Plan, Error> {
@@ -177,7 +120,7 @@ mod tests {
             let Ok(plan) = plan(16, Some(limit)) else { continue };
             assert!(plan.workers <= last.workers, "{limit}: {plan:?} after {last:?}");
             assert!(plan.window <= plan.shared && plan.window >= min_window(BlockSize::default()));
-            assert!(limits(16, None).memory_plan(DEMAND).fixed(plan.workers) + plan.shared as u64 <= limit);
+            assert!(limits(16, None).limits.taken(DEMAND, plan.workers) + plan.shared as u64 <= limit);
             last = plan;
         }
         assert_eq!(last.workers, 1);
@@ -185,14 +128,14 @@ mod tests {
 
     #[test]
     fn a_window_that_is_asked_for_is_a_bound() {
-        let asked = |window| Limits { window: Some(window), ..limits(2, None) }.plan(DEMAND).unwrap().window;
+        let asked = |window| PackLimits { window: Some(window), ..limits(2, None) }.plan(DEMAND).unwrap().window;
         assert_eq!(asked(1 << 20), 1 << 20);
         assert_eq!(asked(1 << 40), 16 << 20);
     }
 
     #[test]
     fn the_limit_named_is_enough_for_a_demand_that_grows_with_it() {
-        let growing = |limit: Option<u64>| Demand { least: limit.unwrap_or(0) / 5 + 7, ..DEMAND };
+        let growing = |limit: Option<u64>| Demand { fixed: limit.unwrap_or(0) / 5 + 7, ..DEMAND };
         let spare = |limit| limits(2, Some(limit)).spare(growing);
         let Err(Error::Memory { allowed: 0, needed, .. }) = spare(0) else { panic!("granted") };
         assert_eq!(spare(needed).unwrap(), 0);
@@ -201,9 +144,9 @@ mod tests {
 
     #[test]
     fn absurd_demands_do_not_overflow() {
-        let absurd = Demand { least: u64::MAX, per_worker: u64::MAX };
-        let limits = limits(1 << 20, Some(u64::MAX));
-        assert_eq!(limits.plan(absurd + absurd).unwrap().window, 0);
-        assert!(Limits { memory: Some(u64::MAX - 1), ..limits }.plan(absurd).is_err());
+        let absurd = Demand { fixed: u64::MAX, per_worker: u64::MAX, ..DEMAND };
+        let with = |memory| limits(1 << 20, Some(memory));
+        assert_eq!(with(u64::MAX).plan(absurd + absurd).unwrap().window, 0);
+        assert!(with(u64::MAX - 1).plan(absurd).is_err());
     }
 }

@@ -43,7 +43,7 @@ impl<P: Compressor> Encoder for Bounded<P> {
     }
 }
 
-/// The part of the destination that a result may fill and still be smaller than the source.
+/// Returns the part of the destination that a result may fill and still be smaller than the source.
 fn limited<'a>(src: &[u8], dst: &'a mut [u8], limit: usize) -> Result<&'a mut [u8], CodecError> {
     if src.len() > limit {
         return Err(CodecError::BlockTooLarge { found: src.len(), limit });
@@ -55,7 +55,7 @@ fn limited<'a>(src: &[u8], dst: &'a mut [u8], limit: usize) -> Result<&'a mut [u
     Ok(&mut usable[..end])
 }
 
-/// Refuses block sizes beyond the limit of the linked libraries.
+/// Rejects block sizes beyond the limit of the linked libraries.
 pub(crate) fn check_block_size(codec: &'static str, size: usize) -> Result<(), CodecError> {
     if (1..=MAX_BLOCK_SIZE).contains(&size) {
         return Ok(());
@@ -63,8 +63,8 @@ pub(crate) fn check_block_size(codec: &'static str, size: usize) -> Result<(), C
     Err(CodecError::BlockSize { codec, found: size, limit: MAX_BLOCK_SIZE })
 }
 
-/// Tries one more way to compress. The first attempt writes to `out`. Later ones write to `spare`, limited to less than the best size so
-/// far, and are copied to `out` if they fit. Of two equal sizes the first is kept.
+/// Tries one more way to compress. The first attempt writes to `out`. Later attempts write to `spare`, limited to less than the best size
+/// so far, and are copied to `out` if they fit. If two results have equal sizes, the first is kept.
 pub(crate) fn keep_smallest(
     best: Option<usize>,
     out: &mut [u8],

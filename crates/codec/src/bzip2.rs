@@ -1,4 +1,4 @@
-//! bzip2 as a codec of blocks: each block is one bzip2 stream (bzip2 1.0.8 manual).
+//! The codec bzip2: each block is one bzip2 stream (bzip2 1.0.8 manual).
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
@@ -14,7 +14,7 @@ bzip2: one bzip2 stream per block
 ";
 
 const KNOWN: &str = "level";
-/// The library's default: how soon sorting of repetitive data falls back to the slower algorithm with a bounded time.
+/// The library's default: how soon the sorting of repetitive data switches to the slower algorithm with a bounded time.
 pub(crate) const WORK_FACTOR: u32 = 0;
 /// Bytes sorted together, per level.
 pub(crate) const LEVEL_BYTES: usize = 100_000;
@@ -55,8 +55,8 @@ impl Bzip2Params {
         Err(CodecError::Conflict { codec: NAME, found, expected })
     }
 
-    /// The lowest level that sorts a block of `size` bytes as a whole, because both sides allocate by the level. Run-length coding turns
-    /// four bytes into five before sorting, and 19 bytes are kept free.
+    /// Returns the lowest level that sorts a block of `size` bytes in one piece, because both sides allocate by the level. Run-length
+    /// coding turns four bytes into five before sorting, and 19 bytes are kept free.
     pub(crate) fn level_for(&self, size: usize) -> u32 {
         let needed = (size + size / 4 + 20).div_ceil(LEVEL_BYTES);
         needed.clamp(1, self.level as usize) as u32
@@ -69,15 +69,15 @@ impl Default for Bzip2Params {
     }
 }
 
-/// Memory of an encoder at a level, bytes (bzip2(1), "Memory management").
+/// Memory of an encoder, bytes (bzip2(1), "Memory management").
 pub(crate) fn encoder_memory(level: u32) -> usize {
     (400 << 10) + 8 * LEVEL_BYTES * level as usize
 }
 
-/// Memory of a decoder, bytes: the largest level's, because the level is in the block.
+/// Memory of a decoder, bytes. It is the largest level's, because the level is in the block.
 pub(crate) const DECODER_MEMORY: usize = (100 << 10) + 4 * LEVEL_BYTES * Bzip2Params::MAX_LEVEL as usize;
 
-/// Creates the library's state for each block: it cannot be reused.
+/// Creates the library's state for each block, because the state cannot be reused.
 pub(crate) struct Bzip2Encoder(Bzip2Params);
 
 impl Bzip2Encoder {

@@ -1,4 +1,4 @@
-//! How a record is encoded: optionally `slack`, then a codec.
+//! How a record is encoded: `slack` (optional), then a codec.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use crate::{CodecError, Decoder, Encoder, Footprint, Spec, none, slack};
 /// Separates `slack` from the codec that compresses the rest.
 const THEN: char = '+';
 
-/// A codec, and whether trailing zeros of a record are removed before it: written `slack`, `slack+zstd:level=3` or `zstd:level=3`.
+/// A codec, and whether trailing zeros of a record are removed before it. Written `slack`, `slack+zstd:level=3` or `zstd:level=3`.
 ///
 /// The encoder compresses the record's [`Coding::view`]; if the result is not smaller, the view is stored. The decoder restores the
 /// view and appends zeros up to the record's logical size, which the container stores.
@@ -27,7 +27,7 @@ impl Coding {
         std::iter::once(slack::NAME).chain(Spec::names().iter().copied())
     }
 
-    /// Parses `slack`, `slack+CODEC` or `CODEC`, with [`Spec::parse`] for the codec.
+    /// Parses `slack`, `slack+CODEC` or `CODEC`. [`Spec::parse`] parses the codec.
     ///
     /// # Errors
     /// Quotes the invalid part and names valid ones.
@@ -41,10 +41,10 @@ impl Coding {
         Ok(Coding { slack: true, spec: Spec::parse(rest)? })
     }
 
-    /// As [`Spec::help`], for `slack` too.
+    /// As [`Spec::help`], and also for `slack`.
     ///
     /// # Errors
-    /// There is no such name.
+    /// The name is unknown.
     pub fn help(name: &str) -> Result<String, CodecError> {
         if name == slack::NAME { Ok(slack::HELP.to_owned()) } else { Spec::help(name).map_err(with_slack) }
     }
@@ -62,7 +62,7 @@ impl Coding {
         self.spec.validate(record_size)
     }
 
-    /// An encoder for views of records of up to `record_size` bytes. An empty view is never smaller.
+    /// An encoder for views of records of up to `record_size` bytes. An empty view never gets smaller.
     ///
     /// # Errors
     /// As [`Spec::encoder`].

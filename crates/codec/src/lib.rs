@@ -3,15 +3,15 @@
 //! A codec is named `NAME[:key=value,...]` ([`Spec`]) everywhere. A [`Spec`] creates [`Encoder`]s and [`Decoder`]s; a [`Coding`] also removes
 //! trailing zeros before compressing. The output of an encoder never depends on earlier calls.
 //!
-//! C libraries are used where they are best. LZO, ZLE, Huff0 and zpaq are our own code, because no library writes their bytes at this speed or
-//! safety.
+//! The crate uses C libraries where they are best. LZO, ZLE, Huff0 and zpaq are our own code, because no library writes their bytes at this
+//! speed or safety.
 //!
-//! Two codecs have our own search for matches, and the library codes what the search finds:
+//! For two codecs the crate searches for matches itself, and the library codes what the search finds:
 //!
-//! - zstd from level 13: `search/candidates/` finds matches at each position, by hashes or exactly; `search/zstd/` finds the cheapest path at the
-//!   real prices of symbols; libzstd codes the sequences.
-//! - xz and lzma from level 4, in blocks of up to 1 MiB: `search/lzma/` searches and codes. liblzma does the other levels, larger blocks, .lrz
-//!   files, deltas and all decoding.
+//! - zstd from level 13: `search/candidates/` finds matches at each position, by hashes or exactly; `search/zstd/` finds the cheapest path
+//!   at the real prices of symbols; libzstd codes the sequences.
+//! - xz and lzma from level 4, in blocks of up to 1 MiB: `search/lzma/` searches and codes. liblzma does the other levels, larger blocks,
+//!   .lrz files, deltas and all decoding.
 
 mod bounded;
 mod bytes;

@@ -1,8 +1,8 @@
-//! What the bytes of an encoder depend on: its revision, and the libraries that compress, with their versions.
+//! What the bytes of an encoder depend on: its revision, and the versions of the libraries that compress.
 
 use crate::Spec;
 
-/// The libraries whose versions are pinned in Cargo.toml because their bytes reach an output, each with its version.
+/// The libraries whose versions are pinned in Cargo.toml because their bytes reach an output, with their versions.
 pub const LIBRARIES: [(&str, &str); 6] = [
     ("libdeflate", "1.26"),
     ("zlib", "1.3.2"),
@@ -13,8 +13,8 @@ pub const LIBRARIES: [(&str, &str); 6] = [
 ];
 
 impl Spec {
-    /// Number of its encoder's bytes: raised whenever the encoder writes other bytes for the same input and parameters. Blocks that were kept
-    /// with another number are not used. The versions of [`Spec::libraries`] count besides.
+    /// The revision number of the encoder, raised whenever the encoder writes other bytes for the same input and parameters. Stored blocks
+    /// of another revision, or of other versions of [`Spec::libraries`], are not reused.
     pub fn encoder_revision(&self) -> u32 {
         match self {
             Spec::Xz(_) => 4,
@@ -24,7 +24,7 @@ impl Spec {
         }
     }
 
-    /// Those of [`LIBRARIES`] that its encoder uses.
+    /// The [`LIBRARIES`] that the encoder uses.
     pub fn libraries(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         let used: &[&str] = match self {
             Spec::Gzip(_) => &["libdeflate", "zlib"],
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     #[allow(unsafe_code)]
     fn versions_are_those_that_are_linked() {
-        // SAFETY: these functions take nothing and only return a constant.
+        // SAFETY: these functions have no parameters and only return a constant.
         let (zlib, lzma, zstd, lz4) = unsafe {
             (
                 libz_sys::zlibVersion(),
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(format!("{major}.{minor}.{patch}"), version_of("lz4"));
     }
 
-    /// These two have no function that says it.
+    /// Neither of these two libraries has a function that returns its version.
     #[test]
     fn versions_are_those_of_the_lock_file() {
         let lock = include_str!("../../../Cargo.lock");

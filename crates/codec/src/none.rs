@@ -1,4 +1,4 @@
-//! The codec that leaves blocks as they are.
+//! The codec that stores blocks uncompressed.
 
 use crate::bounded::Compressor;
 use crate::{CodecError, Decoder};
@@ -9,7 +9,7 @@ pub(crate) const HELP: &str = "\
 none: blocks are stored as they are; no parameters
 ";
 
-/// Compresses nothing: every block is stored.
+/// Stores every block uncompressed.
 pub(crate) struct Stored;
 
 impl Compressor for Stored {

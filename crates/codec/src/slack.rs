@@ -9,13 +9,13 @@ slack: trailing zeros of a record are not stored; no parameters
 
 /// Bytes examined at a time: eight of the widest vectors.
 const STRIDE: usize = 256;
-/// Bytes examined from their start, once [`MANY`] zeros were found.
+/// Bytes of a window, which is examined from its start once [`MANY`] zeros were found.
 const WINDOW: usize = 1 << 20;
-/// After this many trailing zeros, bytes, more are likely.
+/// Number of trailing zeros from which on more are likely.
 const MANY: usize = 64 << 10;
 
-/// The record without its trailing zeros: empty if all bytes are zeros, all of it if the last is not. Nothing is copied, and only trailing
-/// zeros and one byte before them are read.
+/// Returns the record without its trailing zeros: empty if all bytes are zeros, the complete record if its last byte is not zero. Nothing
+/// is copied, and only the trailing zeros and one byte before them are read.
 pub(crate) fn trim(record: &[u8]) -> &[u8] {
     &record[..length(record)]
 }
@@ -29,7 +29,7 @@ fn length(record: &[u8]) -> usize {
     length_with(record)
 }
 
-/// The same search, compiled for vectors of 32 bytes.
+/// [`super::length_with`], compiled for vectors of 32 bytes.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)] // calls a function that requires AVX2
 mod avx2 {
@@ -44,8 +44,8 @@ mod avx2 {
     }
 }
 
-/// Counts zeros from the end in strides. Many zeros are usually followed by many more: from then on a window is read from its start,
-/// because hardware prefetching works better in that direction.
+/// Counts zeros from the end in strides. Many zeros are usually followed by many more. After [`MANY`] zeros, windows are read from their
+/// start, because hardware prefetching works better in that direction.
 #[inline(always)] // inlined into functions for other processors
 fn length_with(record: &[u8]) -> usize {
     let mut rest = backwards(record, MANY);
@@ -55,7 +55,7 @@ fn length_with(record: &[u8]) -> usize {
     rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
 }
 
-/// The part before trailing strides of zeros, at most `limit` bytes of them.
+/// Returns the part before trailing strides of zeros. At most `limit` bytes of zeros are removed.
 #[inline(always)]
 fn backwards(record: &[u8], limit: usize) -> &[u8] {
     let mut rest = record;
@@ -68,7 +68,7 @@ fn backwards(record: &[u8], limit: usize) -> &[u8] {
     rest
 }
 
-/// The part before trailing windows of zeros.
+/// Returns the part before trailing windows of zeros.
 #[inline(always)]
 fn windows(record: &[u8]) -> &[u8] {
     let mut rest = record;
@@ -81,7 +81,7 @@ fn windows(record: &[u8]) -> &[u8] {
     rest
 }
 
-/// Whether all bytes are zeros, without branches so that it is vectorised.
+/// Whether all bytes are zeros. The loop has no branches, so that the compiler vectorises it.
 #[inline(always)]
 fn is_zero(stride: &[u8; STRIDE]) -> bool {
     let (words, _) = stride.as_chunks::<8>();
@@ -94,7 +94,7 @@ mod tests {
 
     type Search = fn(&[u8]) -> usize;
 
-    /// All variants that this processor supports.
+    /// All search variants that this processor supports.
     fn searches() -> Vec<Search> {
         let mut all: Vec<Search> = vec![length, length_with];
         #[cfg(target_arch = "x86_64")]
@@ -116,7 +116,7 @@ mod tests {
         }
     }
 
-    /// A record of zeros between other bytes, with one nonzero byte in it, or without.
+    /// Checks a record of zeros between other bytes, with and without one nonzero byte.
     fn check(memory: &mut [u8], start: usize, size: usize) {
         for search in searches() {
             assert_eq!(search(&memory[start..start + size]), 0);

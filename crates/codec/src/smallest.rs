@@ -9,11 +9,11 @@ use crate::{
 const LZO_MAX_LEVEL: u32 = 9;
 
 impl Spec {
-    /// The same codec with the parameters that make blocks smallest, whatever they cost. Of those given, the ones that say what a reader must
-    /// support stay: the window of gzip, the dictionary of xz and lzma, and filters of xz, to which x86 is added.
+    /// Returns the same codec with the parameters that make blocks smallest, whatever they cost. Parameters that a reader must support are
+    /// kept: the window of gzip, the dictionary of xz and lzma, and the filters of xz, to which x86 is added.
     ///
     /// # Errors
-    /// A parameter is given that is chosen here, with another value.
+    /// A parameter that this function chooses is set to another value.
     pub fn smallest(&self) -> Result<Spec, CodecError> {
         let smallest = match self {
             Spec::Gzip(params) if params.window != GzipParams::DEFAULT_WINDOW => Spec::Gzip(GzipParams {
@@ -37,7 +37,7 @@ impl Spec {
         self.check_that_all_are_in(&smallest).map(|()| smallest)
     }
 
-    /// Checks that the parameters that differ from the defaults are among those of `smallest`.
+    /// Checks that every parameter that differs from its default is among those of `smallest`.
     fn check_that_all_are_in(&self, smallest: &Spec) -> Result<(), CodecError> {
         let [mine, chosen] = [self, smallest].map(ToString::to_string);
         let list = |text: &str| text.split_once(':').map_or(String::new(), |(_, list)| list.to_owned());

@@ -20,7 +20,7 @@ use crate::{
     ZstdParams, bzip2, gzip, huff0, lz4, lzma, lzo, none, xz, zle, zstd,
 };
 
-/// Size of a metadata block of the containers that have such, bytes; [`Spec::metadata_encoder`] is made for it.
+/// Size of a metadata block, bytes, in containers that compress metadata in blocks. [`Spec::metadata_encoder`] is made for this size.
 pub const METADATA_BLOCK_SIZE: usize = 8 * 1024;
 
 /// Allowance for allocator overhead and small structures of an encoder or decoder, bytes.
@@ -28,7 +28,7 @@ const OVERHEAD: usize = 4 * 1024;
 
 /// A codec with its parameters, written `NAME[:key=value,flag,...]`.
 ///
-/// [`Spec::parse`] parses and `Display` writes it, without the parameters that have their default value.
+/// [`Spec::parse`] parses it. `Display` writes it without the parameters that have their default value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spec {
     None,
@@ -90,7 +90,7 @@ impl Spec {
         Spec::parse_with_name(name, list)
     }
 
-    /// Parses the parameters `key=value,flag,...` of a codec; an empty list gives the defaults. Parameter names of squashfs-tools-ng and
+    /// Parses the parameters `key=value,flag,...` of a codec. An empty list gives the defaults. Parameter names of squashfs-tools-ng and
     /// squashfs-tools are accepted. Errors as for [`Spec::parse`].
     pub fn parse_with_name(name: &str, list: &str) -> Result<Spec, CodecError> {
         match name {
@@ -109,8 +109,8 @@ impl Spec {
         }
     }
 
-    /// A description of a codec's parameters for users: meaning, range and default of each, in lines of up to 100 columns. An error if
-    /// there is no such codec.
+    /// A description of a codec's parameters for users: meaning, range and default of each, in lines of up to 100 columns. Returns an error
+    /// if the codec is unknown.
     pub fn help(name: &str) -> Result<String, CodecError> {
         let parts: &[&str] = match name {
             none::NAME => &[none::HELP],
@@ -144,8 +144,8 @@ impl Spec {
         }
     }
 
-    /// An encoder for blocks of up to `block_size` bytes. Its output for a block depends on the block and the parameters alone;
-    /// `block_size` matters only where a parameter is a share of it. Errors as for [`Spec::validate`], or for lack of memory.
+    /// An encoder for blocks of up to `block_size` bytes. The result for a block depends only on the block and the parameters; `block_size`
+    /// matters only where a parameter is a share of it. Errors as for [`Spec::validate`], or for lack of memory.
     pub fn encoder(&self, block_size: usize) -> Result<Box<dyn Encoder>, CodecError> {
         self.validate(block_size)?;
         let limit = block_size;
@@ -163,8 +163,8 @@ impl Spec {
         })
     }
 
-    /// An encoder for metadata blocks of up to [`METADATA_BLOCK_SIZE`] bytes: the same parameters except the dictionary size, which is that
-    /// of a metadata block, and branch filters, which do not help metadata.
+    /// An encoder for metadata blocks of up to [`METADATA_BLOCK_SIZE`] bytes. It has the same parameters, except that the dictionary is as
+    /// large as a metadata block, and that it has no branch filters, which do not help metadata.
     pub fn metadata_encoder(&self) -> Result<Box<dyn Encoder>, CodecError> {
         self.for_metadata().encoder(METADATA_BLOCK_SIZE)
     }
@@ -183,8 +183,8 @@ impl Spec {
         spec
     }
 
-    /// A decoder for blocks of up to `block_size` bytes that uses at most `memory_limit` bytes of memory. It ignores the parameters. An
-    /// error if every input needs more memory.
+    /// A decoder for blocks of up to `block_size` bytes that uses at most `memory_limit` bytes of memory. It ignores the parameters.
+    /// Returns an error if every input needs more memory.
     pub fn decoder(&self, block_size: usize, memory_limit: usize) -> Result<Box<dyn Decoder>, CodecError> {
         check_block_size(self.name(), block_size)?;
         let needed = self.decoder_memory();
@@ -207,8 +207,8 @@ impl Spec {
         })
     }
 
-    /// Upper bounds of the memory of one encoder and one decoder for blocks of up to `block_size` bytes, in bytes. The decoder's holds for
-    /// blocks of this codec's encoder.
+    /// Upper bounds of the memory of one encoder and one decoder for blocks of up to `block_size` bytes, in bytes. The bound of the decoder
+    /// holds for blocks of this codec's encoder.
     pub fn footprint(&self, block_size: usize) -> Footprint {
         let encoder = match self {
             Spec::None | Spec::Zle => 0,
@@ -232,7 +232,7 @@ impl Spec {
     /// `block_size` bytes. Decoders accept more, but readers with little memory, such as Linux, may not.
     ///
     /// # Errors
-    /// [`CodecError::Memory`] and [`CodecError::Malformed`] for a block that this codec's encoder cannot have made.
+    /// [`CodecError::Memory`] or [`CodecError::Malformed`] if this codec's encoder cannot have written the block.
     pub fn check_parameters(&self, block_size: usize, block: &[u8]) -> Result<(), CodecError> {
         match self {
             Spec::Xz(params) => xz::check_parameters(params, block_size, block),

@@ -5,7 +5,7 @@ use crate::CodecError;
 /// Result of compressing a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Bytes of the compressed block, at the start of the destination; fewer than the source's.
+    /// Size of the compressed block in bytes, less than the source's. The block is at the start of the destination.
     Smaller(usize),
     /// The block does not get smaller: store it. The destination's content is unspecified.
     NotSmaller,
@@ -19,16 +19,16 @@ pub trait Encoder: Send {
 
 /// Decompresses independent blocks.
 pub trait Decoder: Send {
-    /// Decompresses `src` into `dst` and returns the number of bytes written. An error if `src` is malformed, expands beyond `dst`, or
-    /// needs more memory than the decoder's limit.
+    /// Decompresses `src` into `dst` and returns the number of bytes written. Returns an error if `src` is malformed, expands beyond `dst`,
+    /// or needs more memory than the decoder's limit.
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError>;
 }
 
 /// Upper bounds of the memory of one encoder and one decoder for blocks up to a given size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprint {
-    /// Bytes held by one encoder.
+    /// Upper bound for one encoder, bytes.
     pub encoder: usize,
-    /// Bytes held by one decoder.
+    /// Upper bound for one decoder, bytes.
     pub decoder: usize,
 }

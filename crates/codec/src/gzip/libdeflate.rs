@@ -1,4 +1,4 @@
-//! DEFLATE by libdeflate: whole blocks at once, the context is reused.
+//! DEFLATE by libdeflate: one call per block, with a reused context.
 
 use std::os::raw::c_int;
 use std::ptr::NonNull;
@@ -9,7 +9,7 @@ use super::NAME;
 use crate::bounded::Compressor;
 use crate::{CodecError, Decoder};
 
-/// Each call starts from cleared tables.
+/// Each call starts with cleared tables.
 pub(crate) struct Deflater {
     context: NonNull<sys::libdeflate_compressor>,
 }
@@ -18,9 +18,9 @@ pub(crate) struct Deflater {
 unsafe impl Send for Deflater {}
 
 impl Deflater {
-    /// A context for a level, 1 to 12.
+    /// A context for a level of 1 to 12.
     pub(crate) fn new(level: u32) -> Result<Self, CodecError> {
-        // SAFETY: any level may be passed; a level out of range gives null.
+        // SAFETY: any level is accepted; a level out of range gives null.
         let context = unsafe { sys::libdeflate_alloc_compressor(level as c_int) };
         let context = NonNull::new(context).ok_or(CodecError::OutOfMemory { codec: NAME })?;
         Ok(Deflater { context })
@@ -35,7 +35,7 @@ impl Deflater {
         }
     }
 
-    /// Compresses `src` to a gzip member (RFC 1952) without name or time; `None` if that does not fit `out`.
+    /// Compresses `src` to a gzip member (RFC 1952) without name or time. `None` if the member does not fit into `out`.
     pub(crate) fn gzip(&mut self, src: &[u8], out: &mut [u8]) -> Option<usize> {
         // SAFETY: as in `try_compress`.
         let size = unsafe {
@@ -48,7 +48,7 @@ impl Deflater {
 
 /// Upper bound of the size of a gzip member of `size` bytes.
 pub(crate) fn gzip_bound(size: usize) -> usize {
-    // SAFETY: without a compressor the bound holds for all levels.
+    // SAFETY: the function accepts null for the compressor; the bound then holds for all levels.
     unsafe { sys::libdeflate_gzip_compress_bound(std::ptr::null_mut(), size) }
 }
 

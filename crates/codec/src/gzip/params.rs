@@ -38,12 +38,12 @@ impl Choice for Strategy {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GzipEngine {
-    /// libdeflate where it supports the parameters, else zlib.
+    /// libdeflate where it supports the parameters, otherwise zlib.
     #[default]
     Auto,
-    /// libdeflate alone: window 15 and the default strategy.
+    /// Only libdeflate: window 15 and the default strategy.
     Libdeflate,
-    /// zlib alone: levels up to 9.
+    /// Only zlib: levels up to 9.
     Zlib,
 }
 
@@ -65,7 +65,7 @@ pub struct GzipParams {
     pub level: u32,
     /// Binary logarithm of the window in bytes, 8 to 15. Default 15. zlib uses 9 for 8.
     pub window: u32,
-    /// Strategies to try on each block; the smallest result is kept. Empty means the default one.
+    /// Strategies to try on each block; the smallest result is kept. If empty, only the default strategy is tried.
     pub strategies: Set<Strategy>,
     pub engine: GzipEngine,
 }
@@ -106,7 +106,7 @@ impl GzipParams {
         printed.list()
     }
 
-    /// Checks ranges, and that some library supports the combination.
+    /// Checks ranges, and that a library supports the combination.
     pub(crate) fn check(&self) -> Result<(), CodecError> {
         self.check_ranges()?;
         if self.level > Self::MAX_ZLIB_LEVEL && self.needs_zlib() {
@@ -129,7 +129,7 @@ impl GzipParams {
         Ok(())
     }
 
-    /// Whether a parameter is supported by zlib only.
+    /// Whether only zlib supports a parameter.
     fn needs_zlib(&self) -> bool {
         let other = self.strategies.iter().any(|strategy| strategy != Strategy::Default);
         other || self.window != Self::DEFAULT_WINDOW || self.engine == GzipEngine::Zlib
@@ -168,7 +168,7 @@ impl Default for GzipParams {
     }
 }
 
-/// The strategy of this name; names of squashfs-tools and squashfs-tools-ng are accepted.
+/// Finds the strategy of a name. Names of squashfs-tools and squashfs-tools-ng are accepted.
 fn strategy(name: &str, item: &crate::parameters::Item<'_>) -> Result<Strategy, CodecError> {
     match name {
         "huffman_only" => Ok(Strategy::Huffman),

@@ -9,7 +9,7 @@ use crate::bounded::{Compressor, keep_smallest};
 /// Blocks up to this size in bytes use [`SMALL_LEVEL`] when level 9 is requested.
 const SMALL: usize = 16 * 1024;
 
-/// libdeflate's level for small blocks: nearly as small as its level 9 in half the time, and no larger than zlib's level 9.
+/// libdeflate's level for small blocks: nearly as small as its level 9 in half the time, and not larger than zlib's level 9.
 const SMALL_LEVEL: u32 = 7;
 
 /// libdeflate at a requested level.
@@ -38,7 +38,7 @@ impl Compressor for Leveled {
     }
 }
 
-/// libdeflate's levels for blocks up to [`SMALL`] and above; `None` where the other one is used for both.
+/// libdeflate's levels for blocks of up to [`SMALL`] bytes and for larger blocks; `None` where the other level is used for both.
 fn contexts(level: u32, block_size: usize) -> [Option<u32>; 2] {
     if level != GzipParams::DEFAULT_LEVEL {
         return [None, Some(level)];
@@ -60,7 +60,7 @@ pub(crate) fn encoder_memory(params: &GzipParams, block_size: usize) -> usize {
 pub(crate) struct Trial {
     libdeflate: Option<Leveled>,
     zlib: Option<(Zlib, Vec<Strategy>)>,
-    /// Buffer for a second attempt, so that the first result is kept if it was smaller.
+    /// Buffer for a second attempt, so that the first result is kept if it is smaller.
     spare: Vec<u8>,
 }
 

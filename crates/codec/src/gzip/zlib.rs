@@ -13,9 +13,9 @@ use crate::bounded::Compressor;
 /// zlib's `DEF_MEM_LEVEL`, which other packers use.
 const MEMORY_LEVEL: c_int = 8;
 
-/// One stream is kept and reset before each block.
+/// A stream, kept and reset before each block.
 pub(crate) struct Zlib {
-    // A pointer and not a box: zlib's state points back at the stream, so no Rust reference may claim exclusive access.
+    // A pointer instead of a box: zlib's state points back at the stream, so no Rust reference may claim exclusive access.
     stream: NonNull<sys::z_stream>,
     level: c_int,
     strategy: Strategy,
@@ -27,7 +27,7 @@ unsafe impl Send for Zlib {}
 impl Zlib {
     /// A stream for a level (1 to 9) and a window (binary logarithm, 8 to 15).
     pub(crate) fn new(level: u32, window: u32) -> Result<Self, CodecError> {
-        // zlib requires zeros before initialisation: no state, and a null allocator, which it replaces by its own.
+        // zlib requires zeros before initialisation: no state, and a null allocator, which zlib replaces by its own.
         let mut memory = Box::new(MaybeUninit::<sys::z_stream>::zeroed());
         let level = level as c_int;
         let window = window as c_int;
@@ -54,7 +54,7 @@ impl Zlib {
         }
     }
 
-    /// Sets the strategy of the following blocks.
+    /// Sets the strategy for the next blocks.
     pub(crate) fn set_strategy(&mut self, strategy: Strategy) {
         self.strategy = strategy;
     }
@@ -65,7 +65,7 @@ impl Zlib {
         if code != sys::Z_OK {
             return Err(failed("deflateReset", code));
         }
-        // SAFETY: as above. Right after a reset this flushes nothing.
+        // SAFETY: as above. Immediately after a reset this flushes nothing.
         let code = unsafe { sys::deflateParams(self.stream.as_ptr(), self.level, number(self.strategy)) };
         if code != sys::Z_OK {
             return Err(failed("deflateParams", code));

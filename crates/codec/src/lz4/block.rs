@@ -1,4 +1,4 @@
-//! Raw LZ4 blocks by the C library, with working memory reused between blocks.
+//! Raw LZ4 blocks by the C library. Working memory is reused between blocks.
 
 use std::os::raw::{c_char, c_int, c_void};
 
@@ -28,8 +28,8 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// Both functions clear the state first: the `_fastReset` variants do not, so after reuse their output differs for blocks below 4 KiB, and
-/// for larger ones they clear it as well.
+/// Both functions clear the state first. The `_fastReset` variants do not, so that after reuse their output differs for blocks below 4 KiB;
+/// for larger blocks they clear it as well.
 pub(crate) struct Lz4Encoder {
     state: Vec<u64>, // words, because the library requires alignment to 8 bytes
     hc: bool,

@@ -12,14 +12,14 @@ pub struct Lz4Params {
     pub hc: bool,
     /// Effort of `hc`, 1 to 12. Default 12. Ignored without `hc`.
     pub level: u32,
-    /// Speed without `hc`, 1 to 65537; larger is faster and worse. Default 1. Ignored with `hc`.
+    /// Speed without `hc`, 1 to 65537; larger values are faster and compress less. Default 1. Ignored with `hc`.
     pub acceleration: u32,
 }
 
 impl Lz4Params {
     /// Largest level, and the default.
     pub const MAX_LEVEL: u32 = 12;
-    /// Largest acceleration: the library clamps larger ones to this.
+    /// Largest acceleration; the library clamps larger values to it.
     pub const MAX_ACCELERATION: u32 = 65537;
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {
@@ -48,7 +48,7 @@ impl Lz4Params {
         Ok(params)
     }
 
-    /// Parses the list of `lz4hc`, which is lz4 with `hc`.
+    /// Parses the parameters of `lz4hc`, which is lz4 with `hc`.
     pub(crate) fn parse_hc(list: &str) -> Result<Self, CodecError> {
         let mut params = Lz4Params { hc: true, ..Lz4Params::default() };
         for item in items(HC_NAME, list) {

@@ -24,7 +24,7 @@ const KNOWN: &str = "level, extreme, dictsize, lc, lp, pb";
 
 /// Bytes of the header: contexts, dictionary, and the content's size.
 const HEADER: usize = 13;
-/// Where the content's size is.
+/// The bytes of the header that store the content's size.
 const SIZE_FIELD: std::ops::Range<usize> = 5..HEADER;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct LzmaParams {
 impl LzmaParams {
     pub const DEFAULT_LEVEL: u32 = 5;
 
-    /// The dictionary size for blocks of up to `block_size` bytes, bytes.
+    /// The dictionary for blocks of up to `block_size` bytes, bytes.
     pub fn dict_size(&self, block_size: usize) -> Result<u32, CodecError> {
         self.model.dict_size(NAME, block_size)
     }
@@ -64,7 +64,7 @@ impl Default for LzmaParams {
     }
 }
 
-/// Checks that the dictionary in the header of a block is no larger than that of this codec's encoder.
+/// Checks that the dictionary in the header of a block is not larger than the dictionary of this codec's encoder.
 pub(crate) fn check_dictionary(params: &LzmaParams, block_size: usize, src: &[u8]) -> Result<(), CodecError> {
     let bad = |reason| CodecError::Malformed { codec: NAME, size: src.len(), reason };
     let size = src.get(1..SIZE_FIELD.start).and_then(|size| size.try_into().ok());
@@ -75,7 +75,7 @@ pub(crate) fn check_dictionary(params: &LzmaParams, block_size: usize, src: &[u8
 
 pub(crate) struct LzmaEncoder {
     search: Option<LzmaSearch>,
-    /// Where our own search is not used: see [`Settings::search`].
+    /// Used where our own search is not: see [`Settings::search`].
     stream: Stream,
     settings: Settings,
     /// Buffer for a second attempt.
@@ -97,7 +97,7 @@ pub(crate) fn encoder_memory(params: &LzmaParams, block_size: usize) -> usize {
     spare + params.model.encoder_memory(block_size)
 }
 
-/// Writes a stream with our own search into `out`, with the size of the content unset; `None` if it does not fit.
+/// Writes a stream with our own search into `out` and leaves the content's size unset. `None` if the stream does not fit.
 fn encode_own(
     search: &mut LzmaSearch,
     settings: &Settings,
@@ -111,7 +111,7 @@ fn encode_own(
     search.encode_marked(src, out, HEADER)
 }
 
-/// Encodes a block once more if other contexts may make it smaller than `best`.
+/// Encodes a block again if other contexts may make it smaller than `best`.
 fn encode_again(
     search: &mut LzmaSearch,
     settings: &Settings,
@@ -138,7 +138,7 @@ impl Compressor for LzmaEncoder {
             }
             _ => encode(stream, Format::Alone, &settings.options(src.len()), src, out)?,
         };
-        // With an end mark the size may be unknown; container readers require both.
+        // The format allows an unknown size if there is an end mark, but container readers require both.
         if let Some(field) = size.and_then(|_| out.get_mut(SIZE_FIELD)) {
             field.copy_from_slice(&(src.len() as u64).to_le_bytes());
         }

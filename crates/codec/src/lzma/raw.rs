@@ -9,19 +9,20 @@ use crate::{CodecError, Encoder};
 
 /// lc 3, lp 0, pb 2: suitable for all kinds of data.
 const CONTEXTS: [u32; 3] = [3, 0, 2];
-/// Memory missing from the library's own estimate: probabilities and the state of the stream.
+/// Memory missing from the library's own estimate, bytes: probabilities and the state of the stream.
 const STATE: usize = 256 * 1024;
 
 /// Raw LZMA at a level.
 ///
-/// The levels are tuned for large blocks from which a search over all of the input has already removed repeats of some 50 bytes and more.
+/// The levels are tuned for large blocks from which a search over the complete input has already removed repeats of about 50 bytes and
+/// more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawLzma {
     level: u32,
 }
 
 impl RawLzma {
-    /// A level, 1 to 9.
+    /// Raw LZMA at a level of 1 to 9.
     ///
     /// # Errors
     /// [`CodecError::Conflict`] for other levels.
@@ -51,12 +52,12 @@ impl RawLzma {
         }
     }
 
-    /// Whether the level uses optimal parsing, which makes the most of short repeats. The others are greedy.
+    /// Whether the level uses optimal parsing, which finds most of the short repeats. The other levels are greedy.
     pub fn weighs(&self) -> bool {
         self.search().mode == sys::lzma_mode_LZMA_MODE_NORMAL
     }
 
-    /// An encoder for blocks of up to `block_size` bytes. Its output depends on the block and the level alone.
+    /// An encoder for blocks of up to `block_size` bytes. The result depends only on the block and the level.
     ///
     /// # Errors
     /// [`CodecError::BlockSize`] if the size is out of range.
@@ -65,14 +66,14 @@ impl RawLzma {
         Ok(Bounded::boxed(BareEncoder { stream: Stream::new(NAME), lzma: *self }, block_size))
     }
 
-    /// Upper bound of the memory of an encoder for blocks of up to `block_size` bytes. Tables are counted whole, since large pages become
-    /// resident with their first byte.
+    /// Upper bound of the memory of an encoder for blocks of up to `block_size` bytes. The tables count with their full size, because large
+    /// pages become resident with their first byte.
     pub fn memory(&self, block_size: usize) -> usize {
         STATE + encoder_usage(&self.options(block_size))
     }
 
-    /// The library's options for a block of `size` bytes. The dictionary is no larger than the block can use, since clearing large tables
-    /// is slow.
+    /// The library's options for a block of `size` bytes. The dictionary is not larger than the block can use, because clearing large
+    /// tables is slow.
     fn options(&self, size: usize) -> sys::lzma_options_lzma {
         let useful = size.max(MIN_DICT).next_power_of_two();
         options(useful.min(self.dict_size() as usize) as u32, CONTEXTS, self.search())

@@ -1,4 +1,4 @@
-//! Raw LZMA with a reference: bytes that the decoder has too, in which repeats are found as in the block itself.
+//! Raw LZMA with a reference: bytes that the decoder also has. Repeats are found in the reference as well as in the block itself.
 
 use liblzma_sys as sys;
 
@@ -9,32 +9,32 @@ use crate::{CodecError, Outcome};
 
 /// lc 3, lp 0, pb 2: suitable for all kinds of data.
 const CONTEXTS: [u32; 3] = [3, 0, 2];
-/// Memory missing from the library's own estimates: probabilities and the state of the stream.
+/// Memory missing from the library's own estimates, bytes: probabilities and the state of the stream.
 const STATE: usize = 256 * 1024;
-/// Levels from this one on search a binary tree.
+/// The first level that searches a binary tree.
 const TREE_LEVEL: u32 = 8;
 
-/// LZMA with a reference, at an effort. The coded bytes have no header and no end mark; both sides know all lengths.
+/// LZMA with a reference, at a level. The coded bytes have no header and no end mark; both sides know all lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReferenceLzma {
     level: u32,
 }
 
 impl ReferenceLzma {
-    /// Any level; only whether it is 8 or more matters. Lower ones use hash chains, in which bytes of long repeats are entered five times as
-    /// fast as in a tree, for 3 % more of coded bytes.
+    /// Accepts any level; only whether it is 8 or more matters. Lower levels use hash chains, which enter the bytes of long repeats five
+    /// times as fast as a tree, for 3 % more coded bytes.
     #[must_use]
     pub fn new(level: u32) -> ReferenceLzma {
         ReferenceLzma { level }
     }
 
-    /// Upper bound of the memory of an encoder for references and blocks of so many bytes together.
+    /// Upper bound of the memory of an encoder for a reference and a block of `bytes` bytes together.
     #[must_use]
     pub fn memory(&self, bytes: usize) -> usize {
         STATE + encoder_usage(&self.options(bytes))
     }
 
-    /// Upper bound of the memory of a decoder for references and blocks of so many bytes together.
+    /// Upper bound of the memory of a decoder for a reference and a block of `bytes` bytes together.
     #[must_use]
     pub fn decoder_memory(bytes: usize) -> usize {
         STATE + bytes.max(MIN_DICT)
@@ -50,7 +50,7 @@ impl ReferenceLzma {
     }
 }
 
-/// The library's options with a reference that lives as long as they are used.
+/// The library's options with a reference, which must live as long as the options are used.
 fn referring(plain: sys::lzma_options_lzma, reference: &[u8], size: usize) -> sys::lzma_options_lzma {
     let preset_dict = if reference.is_empty() { std::ptr::null() } else { reference.as_ptr() };
     let low = size as u32;
@@ -64,7 +64,7 @@ fn referring(plain: sys::lzma_options_lzma, reference: &[u8], size: usize) -> sy
     }
 }
 
-/// Compresses blocks, each with a reference of its own. The result depends on both and the level alone.
+/// Compresses blocks, each with its own reference. The result depends only on the reference, the block and the level.
 pub struct ReferenceEncoder {
     stream: Stream,
     lzma: ReferenceLzma,

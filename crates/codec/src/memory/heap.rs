@@ -1,8 +1,8 @@
 //! Returns memory that the allocator caches to the system.
 
-/// Returns freed memory that the allocator caches to the system (glibc only). glibc caches up to hundreds of megabytes of freed small
-/// allocations for reuse as small allocations. Call it after freeing many of them and before large allocations under a memory limit. It
-/// affects only the resident size of the process.
+/// Returns freed memory that the allocator caches to the system (glibc only). glibc keeps up to hundreds of megabytes of freed small
+/// allocations for reuse as small allocations. Call this function after freeing many of them and before large allocations under a memory
+/// limit. It affects only the resident size of the process.
 pub fn give_back_freed() {
     trim();
 }
@@ -11,7 +11,7 @@ pub fn give_back_freed() {
 #[allow(unsafe_code)] // calls the C library
 fn trim() {
     unsafe extern "C" {
-        /// malloc_trim(3): frees whole pages of all arenas; 1 if there were any.
+        /// malloc_trim(3): frees complete pages of all arenas; returns 1 if it freed any.
         fn malloc_trim(pad: usize) -> std::os::raw::c_int;
     }
     // SAFETY: any number is a valid argument, and glibc locks its arenas itself.

@@ -1,4 +1,4 @@
-//! Anonymous memory mappings: zeroed, returned to the system when dropped.
+//! Anonymous memory mappings: zeroed, and returned to the system when dropped.
 
 use std::io;
 use std::ptr::NonNull;
@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// Bytes of a large page of x86-64, and of aarch64 with pages of 4 KiB. Where large pages are larger, some memory is not covered by any,
+/// Bytes of a large page of x86-64, and of aarch64 with pages of 4 KiB. Where large pages are larger, some memory is in no large page,
 /// which is harmless.
 const LARGE_PAGE: usize = 2 << 20;
 
@@ -20,13 +20,13 @@ pub(crate) struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// A mapping of `length` bytes, none of which uses memory before it is written to.
+    /// Maps `length` bytes. They use no memory before they are written to.
     ///
     /// # Errors
-    /// The system refuses it.
+    /// The system cannot map them.
     pub(crate) fn new(length: usize) -> io::Result<Mapping> {
         let (access, kind) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
-        // SAFETY: a new mapping of no particular address overlaps nothing.
+        // SAFETY: a new mapping without a requested address overlaps nothing.
         let start = unsafe { mmap_anonymous(std::ptr::null_mut(), length, access, kind) }?;
         Ok(Mapping { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, length })
     }
@@ -43,10 +43,10 @@ impl Drop for Mapping {
     }
 }
 
-/// Memory in large pages, where the system supports them: for random access to tables of many megabytes, where address translation of small
-/// pages dominates.
+/// Memory in large pages, where the system supports them. It is for random access to tables of many megabytes, where address translation of
+/// small pages dominates.
 ///
-/// A write to one byte makes its whole large page resident; none extends beyond the end.
+/// A write to one byte makes its complete large page resident. No large page extends beyond the end.
 #[derive(Debug)]
 pub(crate) struct LargePages {
     place: NonNull<u8>,
@@ -57,10 +57,10 @@ pub(crate) struct LargePages {
 unsafe impl Send for LargePages {}
 
 impl LargePages {
-    /// `length` bytes, aligned to a large page.
+    /// Maps `length` bytes, aligned to a large page.
     ///
     /// # Errors
-    /// The system refuses it.
+    /// The system cannot map them.
     pub(crate) fn new(length: usize) -> io::Result<LargePages> {
         let total = length.checked_add(LARGE_PAGE).ok_or(io::ErrorKind::OutOfMemory)?;
         let mapping = Mapping::new(total)?;

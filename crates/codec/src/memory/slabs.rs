@@ -1,9 +1,11 @@
 //! Memory for blocks: many buffers of one size, cut from large anonymous mappings.
 //!
-//! Each page fault costs a trap into the kernel, and those of a block together a good part of its decoding time. So the pages of a buffer
-//! are populated in one call, and buffers are reused: the last one returned first, while it is still in a cache. All but a few of the free
-//! buffers return their memory to the system. Large pages are not requested: on many virtual machines the host must supply them
-//! anew each time, which takes longer than everything else.
+//! Each page fault costs a trap into the kernel. The page faults of a block together are a good part of its decoding time. The pages of a
+//! buffer are therefore populated in one call, and buffers are reused: the last one returned first, while it is still in a cache. All but a
+//! few of the free buffers return their memory to the system.
+//!
+//! The buffers do not ask for large pages: on many virtual machines the host must supply large pages anew each time, which takes longer
+//! than everything else.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -16,7 +18,7 @@ use rustix::param::page_size;
 
 use crate::memory::mapping::Mapping;
 
-/// Bytes of a mapping, or one buffer if that is larger.
+/// Bytes of a mapping; a larger buffer has a mapping of its own.
 const PIECE: usize = 2 << 20;
 
 /// A pool of buffers of one size, for all threads. Memory is allocated on demand.
@@ -39,9 +41,9 @@ struct State {
 #[derive(Debug)]
 struct Place(NonNull<u8>);
 
-// SAFETY: a place is a part of a mapping to which nothing else refers, and mappings are not tied to a thread.
+// SAFETY: nothing else refers to this part of a mapping, and mappings are not tied to a thread.
 unsafe impl Send for Place {}
-// SAFETY: a shared place allows only reading its bytes.
+// SAFETY: a shared reference only allows reading the bytes.
 unsafe impl Sync for Place {}
 
 /// A buffer, returned to its pool when dropped. Its content is zeros or an earlier user's bytes.
@@ -52,7 +54,7 @@ pub struct SlabBuffer {
 }
 
 impl Slabs {
-    /// A pool of buffers of `size` bytes, 1 at least, rounded up to whole machine words. Up to `keep` free buffers keep their memory.
+    /// A pool of buffers of `size` bytes, at least 1, rounded up to complete machine words. Up to `keep` free buffers keep their memory.
     pub fn new(size: usize, keep: usize) -> Arc<Slabs> {
         let size = size.max(1).next_multiple_of(size_of::<u64>());
         Arc::new(Slabs { size, keep, state: Mutex::default() })
@@ -86,17 +88,17 @@ impl Slabs {
         Ok(SlabBuffer { place, slabs: Arc::clone(self) })
     }
 
-    /// Populates all pages of a buffer. Systems without this advice populate them one by one on the first write.
+    /// Populates all pages of a buffer. Systems without this advice populate them one by one at the first write.
     fn populate(&self, place: &Place) {
-        // SAFETY: the bytes are part of a mapping; the advice does not change their content or their neighbours'.
+        // SAFETY: the bytes are part of a mapping. The advice does not change their content or their neighbours'.
         let _: Result<(), Errno> = unsafe { madvise(place.0.as_ptr().cast(), self.size, Advice::LinuxPopulateWrite) };
     }
 
-    /// Adds a mapping, cut into buffers without memory.
+    /// Adds a mapping, divided into buffers without memory.
     fn grow(&self, state: &mut State) -> io::Result<()> {
         let count = (PIECE / self.size).max(1);
         let piece = Mapping::new(count * self.size)?;
-        // SAFETY: each offset lies within the mapping.
+        // SAFETY: each offset is within the mapping.
         let places = (0..count).rev().map(|number| Place(unsafe { piece.start().add(number * self.size) }));
         state.empty.extend(places);
         state.pieces.push(piece);
@@ -105,13 +107,13 @@ impl Slabs {
 
     fn put(&self, place: Place) {
         let mut state = self.lock();
-        // Where pages are larger than buffers, or a buffer ends within a page, a neighbour would lose its bytes.
+        // If pages are larger than buffers, or a buffer ends within a page, a neighbour would lose its bytes.
         if state.ready.len() < self.keep || !self.size.is_multiple_of(page_size()) {
             state.ready.push(place);
             return;
         }
         drop(state);
-        // SAFETY: the bytes are whole pages of the buffer that is being dropped.
+        // SAFETY: the bytes are complete pages of the buffer that is being dropped.
         let _: Result<(), Errno> = unsafe { madvise(place.0.as_ptr().cast(), self.size, Advice::LinuxDontNeed) };
         self.lock().empty.push(place);
     }
@@ -158,7 +160,7 @@ mod tests {
             let pieces = counts().1;
             drop(buffers);
             assert_eq!(counts(), (2, pieces));
-            // Those with memory come first.
+            // Buffers with memory come first.
             assert!(slabs.take().unwrap()[0] != 0);
             let again: Vec<SlabBuffer> = (0..9).map(|_| slabs.take().unwrap()).collect();
             assert_eq!((again.len(), counts()), (9, (0, pieces)));

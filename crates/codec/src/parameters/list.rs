@@ -23,13 +23,13 @@ pub(crate) fn items<'a>(codec: &'static str, list: &'a str) -> impl Iterator<Ite
     })
 }
 
-/// Refuses any parameter.
+/// Rejects any parameter.
 pub(crate) fn no_items(codec: &'static str, list: &str) -> Result<(), CodecError> {
     items(codec, list).next().map_or(Ok(()), |item| Err(item.unknown("no parameters")))
 }
 
 impl<'a> Item<'a> {
-    /// Checks that no value was given.
+    /// Checks that the parameter has no value.
     pub(crate) fn flag(&self) -> Result<(), CodecError> {
         match self.value {
             None => Ok(()),
@@ -37,7 +37,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The value; an error if there is none.
+    /// Returns the value, or an error if there is none.
     pub(crate) fn text(&self, expected: &str) -> Result<&'a str, CodecError> {
         self.value.ok_or_else(|| self.wrong("", format!("{}=VALUE, {expected}", self.key)))
     }
@@ -50,7 +50,7 @@ impl<'a> Item<'a> {
         self.number_of(range, &expected)
     }
 
-    /// A number of a range, with a description for messages.
+    /// Returns a number in a range. `expected` describes the range in messages.
     pub(crate) fn number_of<T>(&self, range: RangeInclusive<T>, expected: &str) -> Result<T, CodecError>
     where
         T: FromStr + PartialOrd,
@@ -60,7 +60,6 @@ impl<'a> Item<'a> {
         number.ok_or_else(|| self.wrong(text, expected))
     }
 
-    /// One of several names.
     pub(crate) fn choice<T: Choice>(&self) -> Result<T, CodecError> {
         let expected = format!("one of {}", names::<T>());
         let text = self.text(&expected)?;

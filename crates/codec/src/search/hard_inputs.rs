@@ -1,4 +1,4 @@
-//! Inputs that are hard on searches for matches, for tests.
+//! Inputs that are hard for searches for matches, for tests.
 
 /// The first bytes of the Fibonacci word.
 pub(crate) fn fibonacci(size: usize) -> Vec<u8> {

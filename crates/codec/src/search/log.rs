@@ -1,8 +1,8 @@
 //! Binary logarithms as whole numbers, the same on every machine.
 
-/// Numbers below have a table.
+/// Numbers below this one are looked up in a table.
 const SMALL: usize = 1 << 12;
-/// A bit.
+/// One bit.
 pub(crate) const BIT: u32 = 1 << FRACTION;
 const FRACTION: u32 = 8;
 
@@ -18,11 +18,11 @@ const fn table() -> [u16; SMALL] {
     table
 }
 
-/// By squaring: each time the square of a number between 1 and 2 is 2 or more, the next bit of its logarithm is 1.
+/// Computes a logarithm by squaring: each time the square of a number between 1 and 2 is at least 2, the next bit of its logarithm is 1.
 const fn computed(number: u64) -> u32 {
     let whole = number.ilog2();
     let mut log = whole;
-    let mut fraction = number << 31 >> whole; // 31 bits behind the point
+    let mut fraction = number << 31 >> whole; // 31 bits after the binary point
     let mut bit = 0;
     while bit < FRACTION {
         fraction = (fraction * fraction) >> 31;

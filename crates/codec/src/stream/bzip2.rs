@@ -6,7 +6,7 @@ use super::did_not_fit;
 use crate::CodecError;
 use crate::bzip2::{LEVEL_BYTES, NAME, WORK_FACTOR};
 
-/// Slightly less than a block, which holds 100,000 bytes a level less 19 after runs of four became five.
+/// Slightly less than a block, which holds 100,000 bytes per level less 19, after runs of four bytes became five.
 pub(super) fn chunk(level: u32) -> usize {
     level as usize * LEVEL_BYTES - 100
 }

@@ -1,15 +1,15 @@
-//! Compressed streams of independent members: the input is cut into chunks of a fixed size, each compressed separately, so the output is
-//! the same for any number of workers.
+//! Compressed streams of independent members. The input is divided into chunks of a fixed size, and each chunk is compressed separately, so
+//! that the output is the same for any number of workers.
 //!
 //! | format | chunk | member | default level |
 //! |---|---|---|---|
 //! | gzip | 1 MiB | a gzip member (RFC 1952), by libdeflate | 6: smaller than zlib's 9, in a ninth of its time |
-//! | xz | twice the dictionary, 8 MiB at least | a block of one .xz stream, with its sizes | 6 |
-//! | zstd | twice the window, 4 MiB at least | a frame (RFC 8878) with content size and checksum | 3 |
+//! | xz | twice the dictionary, at least 8 MiB | a block of one .xz stream, with its sizes | 6 |
+//! | zstd | twice the window, at least 4 MiB | a frame (RFC 8878) with content size and checksum | 3 |
 //! | bzip2 | a block | a bzip2 stream | 9 |
 //!
-//! The output is an ordinary file of its format: every decoder accepts a sequence of members. xz and bzip2 decoders, and ours for zstd,
-//! decompress it on several threads, too.
+//! The output is an ordinary file of its format: every decoder accepts a sequence of members. xz and bzip2 decoders, and our decoder for
+//! zstd, also decompress it on several threads.
 
 mod bzip2;
 mod gzip;
@@ -79,7 +79,7 @@ impl StreamSpec {
     /// Parses `NAME` or `NAME:level=N`.
     ///
     /// # Errors
-    /// Unknown format or parameter, or a level out of range; with a description of valid ones.
+    /// The format or the parameter is unknown, or the level is out of range. The error describes valid values.
     pub fn parse(text: &str) -> Result<StreamSpec, CodecError> {
         let (name, list) = text.split_once(':').unwrap_or((text, ""));
         let format = StreamFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| unknown(name))?;
@@ -107,7 +107,7 @@ impl StreamSpec {
         }
     }
 
-    /// Upper bound of the memory of one encoder, bytes, without the member that it returns.
+    /// Upper bound of the memory of one encoder, bytes, without the member that the encoder returns.
     pub fn memory(&self) -> usize {
         match self.format {
             StreamFormat::Gzip => crate::gzip::Deflater::memory(self.level),
@@ -138,7 +138,7 @@ impl StreamSpec {
         }
     }
 
-    /// Collects what the bytes after the last member depend on.
+    /// Collects what determines the bytes after the last member.
     pub fn end(&self) -> StreamEnd {
         StreamEnd { index: (self.format == StreamFormat::Xz).then(xz::Index::default) }
     }
@@ -169,13 +169,13 @@ fn unknown(name: &str) -> CodecError {
 /// One compressed chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its bytes in the stream.
+    /// The compressed chunk's bytes in the stream.
     pub bytes: Vec<u8>,
     /// Input to the index at the end of an .xz stream.
     sizes: Option<xz::BlockSizes>,
 }
 
-/// Compresses chunks. The output depends on the chunk and the parameters alone.
+/// Compresses chunks. The result depends only on the chunk and the parameters.
 pub struct MemberEncoder(Inner);
 
 enum Inner {
@@ -186,7 +186,7 @@ enum Inner {
 }
 
 impl MemberEncoder {
-    /// Compresses a chunk of at most [`StreamSpec::chunk`] bytes; it may be empty.
+    /// Compresses a chunk of at most [`StreamSpec::chunk`] bytes. The chunk may be empty.
     ///
     /// # Errors
     /// Lack of memory; [`CodecError::BlockTooLarge`].
@@ -201,7 +201,7 @@ impl MemberEncoder {
     }
 }
 
-/// The end of a stream: empty except for xz, whose index takes some 8 bytes of memory a block.
+/// The end of a stream. It is empty except for xz, whose index takes about 8 bytes of memory per block.
 #[derive(Debug)]
 pub struct StreamEnd {
     index: Option<xz::Index>,

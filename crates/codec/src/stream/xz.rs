@@ -1,8 +1,8 @@
-//! One .xz stream of many blocks (xz `doc/xz-file-format.txt`, version 1.2), each with its sizes in its header, so that decoders can work
-//! on them in parallel.
+//! One .xz stream of many blocks (xz `doc/xz-file-format.txt`, version 1.2). Each block has its sizes in its header, so that decoders can
+//! process blocks in parallel.
 //!
-//! The library writes whole streams of one block. The block is taken out of its stream and gets a new header with the sizes; the
-//! stream's header, index and footer are written here.
+//! The library writes complete streams of one block. This module takes the block out of the stream and gives it a new header with the
+//! sizes. The header, the index and the footer of the stream are written here.
 
 use super::did_not_fit;
 use crate::CodecError;
@@ -41,7 +41,7 @@ impl Encoder {
         Encoder { stream: Stream::new(NAME), settings: settings(level) }
     }
 
-    /// Compresses a block; empty for an empty chunk.
+    /// Compresses a block; returns no bytes for an empty chunk.
     pub(super) fn encode(&mut self, chunk: &[u8]) -> Result<(Vec<u8>, Option<BlockSizes>), CodecError> {
         if chunk.is_empty() {
             return Ok((Vec::new(), None));
@@ -59,25 +59,26 @@ impl Encoder {
     }
 }
 
-/// LZMA2 stores incompressible data in pieces of 64 KiB with 3 bytes each; headers and index are added.
+/// Upper bound of a compressed block: LZMA2 stores incompressible data in chunks of 64 KiB with 3 bytes each, and a stream has headers and
+/// an index.
 fn bound(size: usize) -> usize {
     size + size / 1024 + 1024
 }
 
-/// The block of a stream of one block, with a new header that contains its sizes. `None` if the stream has an unexpected layout.
+/// Returns the block of a stream of one block, with a new header that contains its sizes. `None` if the stream has an unexpected layout.
 fn with_sizes(mut stream: Vec<u8>, content: u64) -> Option<(Vec<u8>, Option<BlockSizes>)> {
     let old_header = (usize::from(*stream.get(EDGE)?) + 1) * 4;
     let body = stream.get(EDGE + old_header..)?;
     let footer = stream.get(stream.len().checked_sub(EDGE)?..)?;
     let index = (u32::from_le_bytes(footer.get(4..8)?.try_into().ok()?) as usize + 1) * 4;
     let padded = body.len().checked_sub(index + EDGE)?;
-    // The index: a zero, one record, its unpadded size.
+    // The index: a zero byte, the number of records, the unpadded size of the only one.
     let unpadded = read_number(body.get(padded + 2..)?)?;
     let compressed = usize::try_from(unpadded).ok()?.checked_sub(old_header + CHECK)?;
     let dictionary = *stream.get(EDGE + 4)?;
     let header = block_header(Some([compressed as u64, content]), None, dictionary);
     let sizes = BlockSizes { unpadded: (header.len() + compressed + CHECK) as u64, content };
-    // In place: a copy would be as large as the block.
+    // The bytes move in place, because a copy would be as large as the block.
     stream.truncate(EDGE + old_header + padded);
     drop(stream.splice(..EDGE + old_header, header));
     Some((stream, Some(sizes)))

@@ -5,7 +5,7 @@ use crate::bounded::Compressor;
 use crate::zstd::{NAME, bound, encoder, encoder_memory};
 use crate::{CodecError, ZstdParams};
 
-/// Twice the window of the library for large inputs (zstd 1.5, lib/compress/clevels.h), 4 MiB at least.
+/// Twice the window of the library for large inputs (zstd 1.5, lib/compress/clevels.h), at least 4 MiB.
 pub(super) fn chunk(level: u32) -> usize {
     match level {
         0..=16 => 4 << 20,

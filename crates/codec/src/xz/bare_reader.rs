@@ -1,4 +1,4 @@
-//! Decompresses raw LZMA as a stream, so that memory is the dictionary's and not the data's.
+//! Decompresses raw LZMA as a stream, so that the memory depends on the dictionary and not on the data.
 
 use std::io::{self, BufRead, Read};
 use std::mem::MaybeUninit;
@@ -17,9 +17,9 @@ const STATE: usize = 128 * 1024;
 /// Number of values of the contexts byte.
 const CONTEXTS: u8 = 9 * 5 * 5;
 
-/// Decompresses LZMA without header, with or without an end mark, as it follows the header of `.lzma` files.
+/// Decompresses LZMA without a header, with or without an end mark, as it follows the header of a `.lzma` file.
 ///
-/// Does not read beyond the data. Errors in the data are of the kind [`InvalidData`](io::ErrorKind::InvalidData) and contain a
+/// The reader does not read beyond the data. Errors in the data have the kind [`InvalidData`](io::ErrorKind::InvalidData) and contain a
 /// [`CodecError`].
 pub struct RawLzmaReader<R> {
     stream: sys::lzma_stream,
@@ -33,7 +33,7 @@ pub struct RawLzmaReader<R> {
 unsafe impl<R: Send> Send for RawLzmaReader<R> {}
 
 impl<R: BufRead> RawLzmaReader<R> {
-    /// A reader of `size` bytes of content, coded with these contexts (`(pb * 5 + lp) * 9 + lc`) and this dictionary in bytes.
+    /// A reader of `size` bytes of content, coded with `contexts` (`(pb * 5 + lp) * 9 + lc`) and a dictionary of `dict_size` bytes.
     ///
     /// # Errors
     /// Invalid or unsupported contexts; lack of memory.

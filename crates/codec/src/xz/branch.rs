@@ -1,15 +1,15 @@
-//! The encoders of the branch filters (xz `doc/xz-file-format.txt`, section 5.3.2): the target of a branch becomes absolute, counted from the
-//! start of the block.
+//! The encoders of the branch filters (xz `doc/xz-file-format.txt`, section 5.3.2). A filter makes the target of a branch absolute, counted
+//! from the start of the block.
 
 use liblzma_sys as sys;
 
 use super::Bcj;
 
-/// A filter of the library: the position of the first byte, and the bytes. Returns how many of them it was through with.
+/// A filter of the library. It takes the position of the first byte, and the bytes; it returns how many bytes it processed.
 type Library = unsafe extern "C" fn(u32, *mut u8, usize) -> usize;
 
 impl Bcj {
-    /// Its number in a block header.
+    /// The filter's number in a block header.
     pub(crate) fn id(self) -> u8 {
         match self {
             Bcj::X86 => 4,
@@ -43,14 +43,14 @@ fn by_library(filter: Library, block: &mut [u8]) {
     let _: usize = unsafe { filter(0, block.as_mut_ptr(), block.len()) };
 }
 
-/// Changes each whole word of four bytes, with its position.
+/// Changes each complete word of four bytes. `change` also gets the position.
 fn each_word(block: &mut [u8], change: impl Fn([u8; 4], u32) -> [u8; 4]) {
     for (word, at) in block.as_chunks_mut().0.iter_mut().zip((0..).step_by(4)) {
         *word = change(*word, at);
     }
 }
 
-/// A branch with link, relative: 24 bits of words.
+/// Changes a branch with link, relative, whose target is 24 bits of words.
 fn power_pc(word: u32, at: u32) -> u32 {
     const TARGET: u32 = 0x03ff_fffc;
     if word & !TARGET != 0x4800_0001 {
@@ -59,7 +59,7 @@ fn power_pc(word: u32, at: u32) -> u32 {
     word & !TARGET | word.wrapping_add(at) & TARGET
 }
 
-/// A call whose 30 bits of words are the sign extension of 23.
+/// Changes a call whose 30 bits of words are the sign extension of 23.
 fn sparc(word: u32, at: u32) -> u32 {
     if !matches!(word >> 22, 0x100 | 0x1ff) {
         return word;
@@ -69,7 +69,7 @@ fn sparc(word: u32, at: u32) -> u32 {
     0x4000_0000 | sign << 22 & 0x3fff_ffff | target & 0x003f_ffff
 }
 
-/// A branch with link that is always taken: 24 bits of words after the next instruction but one.
+/// Changes a branch with link that is always taken. The target is 24 bits of words, counted from the second instruction after it.
 fn arm(word: u32, at: u32) -> u32 {
     const TARGET: u32 = 0x00ff_ffff;
     if word >> 24 != 0xeb {
@@ -78,7 +78,7 @@ fn arm(word: u32, at: u32) -> u32 {
     word & !TARGET | word.wrapping_add((at + 8) >> 2) & TARGET
 }
 
-/// Branches with link in two halves, each with eleven bits of the target.
+/// Changes branches with link in two halves, each with eleven bits of the target.
 fn arm_thumb(block: &mut [u8]) {
     let mut at = 0;
     while let Some([one, two, three, four]) = block.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
@@ -89,7 +89,7 @@ fn arm_thumb(block: &mut [u8]) {
         }
         let half = |high: u8, low: u8| u32::from(high & 7) << 8 | u32::from(low);
         let relative = half(*two, *one) << 11 | half(*four, *three);
-        // The start of this instruction and four bytes, in halves.
+        // The position four bytes after the start of this instruction, in halves.
         let target = relative.wrapping_add((at as u32 + 2) >> 1);
         (*one, *two) = ((target >> 11) as u8, 0xf0 | (target >> 19 & 7) as u8);
         (*three, *four) = (target as u8, 0xf8 | (target >> 8 & 7) as u8);
@@ -100,13 +100,13 @@ fn arm_thumb(block: &mut [u8]) {
 /// Bytes of three instructions of IA-64.
 const BUNDLE: usize = 16;
 
-/// Which of the three instructions may be branches, by the template of the bundle.
+/// By the template of a bundle: which of its three instructions may be branches.
 const IA64_BRANCHES: [u8; 32] =
     [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 6, 6, 0, 0, 7, 7, 4, 4, 0, 0, 4, 4, 0, 0];
 
-/// Calls by bundle.
+/// Changes the calls in a bundle.
 fn ia64((index, bundle): (usize, &mut [u8; BUNDLE])) {
-    /// The bits of the target in an instruction: 20, and the highest apart from them.
+    /// The bits of the target in an instruction: 20 bits, and the highest bit apart from them.
     const TARGET: u128 = 0x8f_ffff << 13;
     let mut bits = u128::from_le_bytes(*bundle);
     let branches = IA64_BRANCHES[bits as usize & 31];

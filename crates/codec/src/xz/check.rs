@@ -1,15 +1,15 @@
-//! Whether a block of an unknown origin has only the filters and dictionaries of an encoder.
+//! Checks whether a block of unknown origin has only the filters and dictionaries of an encoder.
 
 use super::container::{EDGE, LZMA2, dictionary_byte, stream_header};
 use super::{Bcj, NAME, XzParams};
 use crate::{Choice, CodecError, Set};
 
-/// Flags of a block header: reserved bits, and whether each of its sizes is there.
+/// Flags of a block header: reserved bits, and one flag for each size that the header stores.
 const RESERVED: u8 = 0x3c;
 const SIZES: [u8; 2] = [0x40, 0x80];
 
-/// Checks that `src` is a stream of one block, with a filter among those of `params` or none and a dictionary that is no larger than theirs.
-/// Nothing else of the stream is checked.
+/// Checks that `src` is a stream of one block, with no filter or one of those of `params`, and a dictionary that is not larger than the one
+/// of `params`. Nothing else in the stream is checked.
 pub(crate) fn check_parameters(params: &XzParams, block_size: usize, src: &[u8]) -> Result<(), CodecError> {
     let bad = |reason| CodecError::Malformed { codec: NAME, size: src.len(), reason };
     if !src.starts_with(&stream_header()) {
@@ -29,7 +29,7 @@ pub(crate) fn check_parameters(params: &XzParams, block_size: usize, src: &[u8])
     Ok(())
 }
 
-/// The number of blocks according to the index, which the stream footer leads to.
+/// Returns the number of blocks according to the index, which is found through the stream footer.
 fn count_of_blocks(src: &[u8]) -> Option<u64> {
     let footer = src.len().checked_sub(EDGE)?;
     let size = src.get(footer + 4..footer + 8)?;
@@ -41,7 +41,7 @@ fn count_of_blocks(src: &[u8]) -> Option<u64> {
     }
 }
 
-/// The filters before LZMA2 in the header of the first block, and its dictionary as it is stored.
+/// Returns the filters before LZMA2 in the header of the first block, and the dictionary as the header stores it.
 fn block_filters(src: &[u8]) -> Option<(Set<Bcj>, u8)> {
     let mut header = src.get(EDGE..)?;
     let length = (usize::from(*header.first()?) + 1) * 4 - 4;
@@ -57,7 +57,7 @@ fn block_filters(src: &[u8]) -> Option<(Set<Bcj>, u8)> {
     for _ in 0..flags & 3 {
         let id = take(&mut header)?;
         filters.insert(Bcj::ALL.iter().copied().find(|filter| filter.id() == id)?);
-        // Without a start offset.
+        // A filter with a start offset is not accepted.
         (take(&mut header)? == 0).then_some(())?;
     }
     match (take(&mut header)?, take(&mut header)?) {
@@ -66,7 +66,7 @@ fn block_filters(src: &[u8]) -> Option<(Set<Bcj>, u8)> {
     }
 }
 
-/// A number of the format: 7 bits a byte, the lowest first.
+/// Reads a number of the format: 7 bits a byte, the lowest first.
 fn number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..63).step_by(7) {

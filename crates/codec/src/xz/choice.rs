@@ -1,10 +1,10 @@
-//! Chooses the contexts of a block by what it holds.
+//! Chooses the contexts of a block from its content.
 
 use crate::bytes::{four, slot};
 use crate::search::log::{BIT, log2};
 use crate::search::lzma::Contexts;
 
-/// The candidates: the usual contexts first, which are kept unless others are clearly better.
+/// The candidates. The first is the usual one, which is kept unless another is clearly better.
 const CONTEXTS: [Contexts; 4] = [
     Contexts::USUAL,
     Contexts { lc: 4, lp: 0, pb: 2 },
@@ -13,19 +13,20 @@ const CONTEXTS: [Contexts; 4] = [
 ];
 /// Hash bits of the table of earlier positions.
 const BITS: u32 = 14;
-/// What a byte costs the first time it occurs in a context, beside its frequency, in [`BIT`]s.
+/// Cost of a byte that occurs in a context for the first time, in [`BIT`]s, in addition to the cost by its frequency.
 const FIRST: u64 = 5 * BIT as u64;
 
-/// Memory while contexts are chosen, bytes.
+/// Memory used while contexts are chosen, bytes.
 pub(super) const MEMORY: usize = (size_of::<u32>() << BITS) + COUNTS * size_of::<[u32; 256]>();
-/// Contexts of literals, of all candidates.
+/// Number of literal contexts of all candidates.
 const COUNTS: usize = CONTEXTS.len() * 16;
 
-/// The contexts that suit a block: by what its literals cost, which are the bytes that did not occur before with their neighbours.
+/// Returns the contexts that suit a block, by the cost of its literals. A literal is a byte that did not occur before with the same
+/// neighbours.
 pub(super) fn contexts(block: &[u8]) -> Contexts {
     let mut latest = vec![0u32; 1 << BITS];
     let mut counts = vec![[0u32; 256]; COUNTS];
-    // Matches by whether their distance is a multiple of four.
+    // Number of matches, by whether their distance is a multiple of four.
     let mut matches = [0usize; 2];
     let mut at = 4;
     while at + 4 <= block.len() {
@@ -59,7 +60,7 @@ pub(super) fn contexts(block: &[u8]) -> Contexts {
     Contexts { pb, ..CONTEXTS[best] }
 }
 
-/// What bytes with these counts cost, in [`BIT`]s. In whole numbers: the choice must be the same on all machines.
+/// Returns the cost of bytes with these counts, in [`BIT`]s. Whole numbers make the choice the same on all machines.
 fn cost(counts: &[u32; 256]) -> u64 {
     let total = log2(counts.iter().sum());
     let used = counts.iter().filter(|count| **count > 0);

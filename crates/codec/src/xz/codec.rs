@@ -9,14 +9,14 @@ use crate::{CodecError, Decoder, Set};
 
 pub(crate) struct XzEncoder {
     search: Option<LzmaSearch>,
-    /// Where our own search is not used: see [`Settings::search`].
+    /// Used where our own search is not: see [`Settings::search`].
     stream: Stream,
     settings: Settings,
     /// The filters to try; `None` is the plain stream.
     variants: Vec<Option<Bcj>>,
-    /// The filters to choose from, by what a block holds; `None` to try the variants.
+    /// The filters to choose from by a block's content; `None` to try all variants.
     choices: Option<Set<Bcj>>,
-    /// Buffer for a second attempt, so that the first result is kept if it was smaller; and for a filtered block while a filter is chosen.
+    /// Buffer for a second attempt, so that the first result is kept if it is smaller. While a filter is chosen, it holds a filtered block.
     spare: Vec<u8>,
 }
 
@@ -32,7 +32,7 @@ impl XzEncoder {
         XzEncoder { search, stream: Stream::new(NAME), settings, variants, choices, spare }
     }
 
-    /// Makes the filter and the contexts that suit a block the only ones to try.
+    /// Replaces the variants to try by the filter and the contexts that suit a block.
     fn choose(&mut self, src: &[u8], filters: Set<Bcj>) {
         let contexts = choice::contexts(src);
         self.variants = vec![detection::filter(src, filters, &mut self.spare)];
@@ -42,7 +42,8 @@ impl XzEncoder {
         }
     }
 
-    /// The smallest of all filters to try, by our own search; then once more where other contexts may be cheaper.
+    /// Returns the smallest result of all filters to try, by our own search. If other contexts may be cheaper, the block is encoded once
+    /// more.
     fn search_each(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let XzEncoder { search: Some(search), settings, variants, spare, .. } = self else { return Ok(None) };
         let dictionary = settings.dictionary(src.len());
@@ -63,7 +64,7 @@ impl XzEncoder {
         Ok(best)
     }
 
-    /// The smallest of all filters to try, by the library.
+    /// Returns the smallest result of all filters to try, by the library.
     fn encode_each(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let XzEncoder { stream, settings, variants, spare, .. } = self;
         let mut best = None;
@@ -76,7 +77,7 @@ impl XzEncoder {
     }
 }
 
-/// Every filter to try, the plain stream first.
+/// All filters to try, the plain stream first.
 fn variants(params: &XzParams) -> Vec<Option<Bcj>> {
     let filters = if params.auto { Set::EMPTY } else { params.filters };
     std::iter::once(None).chain(filters.iter().map(Some)).collect()
@@ -114,7 +115,7 @@ pub(crate) fn encode_stream(
     Ok(end.and_then(|at| end_stream(src, out, at)))
 }
 
-/// Writes what follows the chunks of a stream's only block.
+/// Writes the end of a stream after the chunks of its only block.
 fn end_stream(src: &[u8], out: &mut [u8], mut at: usize) -> Option<usize> {
     let unpadded = at - container::EDGE + container::CHECK;
     at = put(out, at, &[0; 3][..at.next_multiple_of(4) - at])?;
@@ -124,7 +125,7 @@ fn end_stream(src: &[u8], out: &mut [u8], mut at: usize) -> Option<usize> {
     put(out, at, &index.finish())
 }
 
-/// Writes bytes at an index. Returns the one after them.
+/// Writes bytes at an index. Returns the index after them.
 fn put(out: &mut [u8], at: usize, bytes: &[u8]) -> Option<usize> {
     out.get_mut(at..at + bytes.len())?.copy_from_slice(bytes);
     Some(at + bytes.len())
@@ -142,7 +143,7 @@ pub(crate) fn encode(
     encoded(stream, code)
 }
 
-/// Bytes written, or `None` if they did not fit.
+/// Returns the number of bytes written, or `None` if they did not fit.
 pub(crate) fn encoded(stream: &Stream, code: Code) -> Result<Option<usize>, CodecError> {
     let failed = |stream: &Stream, code| CodecError::Library { codec: stream.codec(), function: "lzma_code", code };
     match code {

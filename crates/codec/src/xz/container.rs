@@ -6,12 +6,12 @@ use super::Bcj;
 pub(crate) const EDGE: usize = 12;
 /// Stream flags: a CRC-32 of the content of each block, the only check that Linux supports.
 const FLAGS: [u8; 2] = [0, 1];
-/// Bytes of that check.
+/// Bytes of a block's check.
 pub(crate) const CHECK: usize = 4;
 /// The filter LZMA2.
 pub(crate) const LZMA2: u8 = 0x21;
 
-/// Sizes of a block as stored in the index, bytes.
+/// Sizes of a block as the index stores them, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockSizes {
     /// Header, compressed data and check, without padding.
@@ -26,7 +26,7 @@ pub(crate) fn stream_header() -> Vec<u8> {
     header
 }
 
-/// A block header, with the compressed size and the size of the content if they are given.
+/// A block header, with the compressed size and the content's size if `sizes` has them.
 pub(crate) fn block_header(sizes: Option<[u64; 2]>, bcj: Option<Bcj>, dictionary: u8) -> Vec<u8> {
     let sizes_flag = if sizes.is_some() { 0xc0 } else { 0 };
     let mut header = vec![0, sizes_flag | u8::from(bcj.is_some())];
@@ -41,7 +41,7 @@ pub(crate) fn block_header(sizes: Option<[u64; 2]>, bcj: Option<Bcj>, dictionary
     header
 }
 
-/// A dictionary size as a block header stores it: the least that is 2^n or 2^n + 2^(n-1) and no smaller.
+/// A dictionary size as a block header stores it: the smallest 2^n or 2^n + 2^(n-1) that is at least `size`.
 pub(crate) fn dictionary_byte(size: u32) -> u8 {
     let of = |byte: u8| u64::from(2 | byte & 1) << (byte / 2 + 11);
     (0..40).find(|byte| of(*byte) >= size.into()).unwrap_or(40)
@@ -77,7 +77,7 @@ impl Index {
     }
 }
 
-/// A number of the format: 7 bits a byte, the lowest first.
+/// Writes a number of the format: 7 bits a byte, the lowest first.
 fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);

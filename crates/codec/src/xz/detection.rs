@@ -1,9 +1,10 @@
 //! Detects which branch filter suits a block.
 //!
-//! A filter helps where one function is called from many places: the relative targets differ and the absolute ones are equal. So each filter
-//! is run on a copy of the block, and the words that it changes are counted by whether they repeat an earlier one, before and after. This
-//! needs no table of instructions and no header, which blocks from the middle of a file do not have. Where an ELF file begins, the filters of
-//! other machines are left out.
+//! A filter helps where one function is called from many places: the relative targets differ and the absolute targets are equal. Each
+//! filter therefore runs on a copy of the block. The words that it changes are counted by whether they repeat an earlier word, before and
+//! after the filter. This needs no table of instructions and no header, which blocks from the middle of a file do not have.
+//!
+//! If an ELF file begins in the block, the filters of other machines are left out.
 
 use super::Bcj;
 use crate::Set;
@@ -11,15 +12,15 @@ use crate::bytes::{eight, four, slot};
 
 /// Hash bits of the tables of words that occurred before.
 const BITS: u32 = 12;
-/// Repeated words that a filter must add at least: it takes four bytes of a block header, and a few words more may be chance.
+/// Number of repeated words that a filter must add. The filter takes four bytes of a block header, and a few more words may be chance.
 const LEAST: i64 = 8;
-/// Bytes of a block for each repeated word that is added at most: what is no code has some that look like branches.
+/// Bytes of a block per repeated word that a filter must add. Data that is not code also has some words that look like branches.
 const BYTES: usize = 4096;
 
-/// Memory while a filter is chosen, beside a copy of the block, bytes.
+/// Memory used while a filter is chosen, without a copy of the block, bytes.
 pub(super) const MEMORY: usize = 2 * (size_of::<u32>() << BITS);
 
-/// The filter that suits a block, of those that may be used. `spare` is as long as the block at least.
+/// Returns the filter out of `among` that suits a block. `spare` is at least as long as the block.
 pub(super) fn filter(block: &[u8], among: Set<Bcj>, spare: &mut [u8]) -> Option<Bcj> {
     let machine = machine(block);
     let least = LEAST.max((block.len() / BYTES) as i64);
@@ -33,7 +34,8 @@ pub(super) fn filter(block: &[u8], among: Set<Bcj>, spare: &mut [u8]) -> Option<
     best.1
 }
 
-/// The filters for the machine of an ELF file that begins here; `None` if none does or no filter is for its machine.
+/// Returns the filters for the machine of the ELF file that `block` starts with. `None` if it is not an ELF file, or no filter is for its
+/// machine.
 fn machine(block: &[u8]) -> Option<&'static [Bcj]> {
     let header: &[u8; 20] = block.first_chunk()?;
     if !header.starts_with(b"\x7fELF") {
@@ -41,7 +43,7 @@ fn machine(block: &[u8]) -> Option<&'static [Bcj]> {
     }
     let order = header[5];
     let machine = [header[18], header[19]];
-    // The numbers of elf.h, `EM_386` and so on.
+    // The machine numbers of elf.h: `EM_386` and others.
     match (order, u16::from_le_bytes(machine), u16::from_be_bytes(machine)) {
         (1, 3 | 62, _) => Some(&[Bcj::X86]),
         (1, 40, _) => Some(&[Bcj::Arm, Bcj::ArmThumb]),
@@ -53,7 +55,7 @@ fn machine(block: &[u8]) -> Option<&'static [Bcj]> {
     }
 }
 
-/// Words that repeat after filtering, less those that repeat before, of the words that the filter changes.
+/// Returns how many more words repeat after filtering than before. Only words that the filter changes count.
 fn gain(block: &[u8], filter: Bcj, filtered: &mut [u8]) -> i64 {
     filtered.copy_from_slice(block);
     filter.encode(filtered);
@@ -75,7 +77,7 @@ fn gain(block: &[u8], filter: Bcj, filtered: &mut [u8]) -> i64 {
     gain
 }
 
-/// Words that occurred, the latest of each hash.
+/// Words that occurred: the latest word of each hash.
 struct Words(Vec<u32>);
 
 impl Words {
@@ -83,14 +85,14 @@ impl Words {
         Words(vec![0; 1 << BITS])
     }
 
-    /// Whether a word occurred before; remembers it.
+    /// Whether a word occurred before. Remembers the word.
     fn repeats(&mut self, word: u32) -> bool {
         std::mem::replace(&mut self.0[slot(u64::from(word), BITS)], word) == word
     }
 }
 
 impl Bcj {
-    /// Bytes of which the start of a changed word is a multiple.
+    /// A changed word starts at a multiple of this number of bytes.
     fn unit(self) -> usize {
         match self {
             Bcj::X86 => 1,

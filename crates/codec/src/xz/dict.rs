@@ -53,13 +53,13 @@ pub enum DictSize {
 }
 
 impl DictSize {
-    /// Smallest dictionary, bytes: readers allocate it for metadata blocks anyway.
+    /// Smallest dictionary, bytes. Readers allocate it for metadata blocks anyway.
     pub const MIN: u32 = 8 * 1024;
     /// Largest dictionary, bytes.
     pub const MAX: u32 = 1024 * 1024;
 
-    /// The dictionary size for blocks of `block_size` bytes, bytes. `None` unless the format can store it and readers accept it: 2^n or 2^n
-    /// + 2^(n+1), from [`DictSize::MIN`] to [`DictSize::MAX`].
+    /// The dictionary for blocks of `block_size` bytes, bytes. `None` unless the format can store the size and readers accept it: 2^n or
+    /// 2^n + 2^(n+1), from [`DictSize::MIN`] to [`DictSize::MAX`].
     pub fn resolve(self, block_size: usize) -> Option<u32> {
         let size = match self {
             DictSize::Block => block_size.next_power_of_two().max(Self::MIN as usize),

@@ -27,24 +27,25 @@ pub struct LzmaModel {
 }
 
 impl LzmaModel {
-    /// The level that compresses best with the contexts given.
+    /// The level that compresses best with the given contexts.
     pub const MAX_LEVEL: u32 = 9;
-    /// The level beyond, `level=max`: [`LzmaModel::MAX_LEVEL`] extreme, and in blocks of up to 1 MiB the contexts that make each block smallest.
+    /// The level above [`LzmaModel::MAX_LEVEL`], written `level=max`: the same search with `extreme`, and in blocks of up to 1 MiB the
+    /// contexts that make each block smallest.
     pub const MAX: u32 = Self::MAX_LEVEL + 1;
-    /// What `level` may be, for messages.
+    /// The valid values of `level`, for messages.
     const LEVELS: &str = "a whole number from 0 to 9, or max";
 
-    /// The defaults, with a level.
+    /// The defaults, with the given level.
     pub fn new(level: u32) -> Self {
         LzmaModel { level, extreme: false, dict_size: DictSize::Block, lc: 3, lp: 0, pb: 2 }
     }
 
-    /// Whether contexts are chosen for each block by trying them.
+    /// Whether the contexts of each block are found by trying.
     pub(crate) fn is_max(&self) -> bool {
         self.level == Self::MAX
     }
 
-    /// Applies a parameter; false if it is none of these.
+    /// Applies a parameter. Returns false if the parameter is not one of the model's.
     pub(crate) fn take(&mut self, item: &Item<'_>) -> Result<bool, CodecError> {
         match item.key {
             "level" | "preset" if item.text(Self::LEVELS)? == "max" => self.level = Self::MAX,
@@ -114,7 +115,7 @@ impl LzmaModel {
         Settings::new(self, dict_size).memory(block_size) + kept
     }
 
-    /// Memory of a decoder for blocks of up to `block_size` bytes, and for metadata blocks, beyond [`DECODER_MEMORY`].
+    /// Memory of a decoder for blocks of up to `block_size` bytes and for metadata blocks, in addition to [`DECODER_MEMORY`].
     pub(crate) fn decoder_dict(&self, block_size: usize) -> usize {
         let dict_size = self.dict_size.resolve(block_size).unwrap_or(DictSize::MAX);
         METADATA_BLOCK_SIZE.max(dict_size as usize)

@@ -48,19 +48,19 @@ impl Choice for Bcj {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XzParams {
     pub model: LzmaModel,
-    /// Filters to try on each block besides none; the smallest result is kept.
+    /// Filters to try on each block, besides no filter; the smallest result is kept.
     pub filters: Set<Bcj>,
-    /// Whether one of the filters or none is chosen by what a block holds, and `lc`, `lp` and `pb` too, instead of trying. The filters are then
-    /// those of [`XzParams::AUTO`], and [`Bcj::Arm64`] and [`Bcj::RiscV`] where they are named.
+    /// Whether the content of a block decides about the filter and `lc`, `lp` and `pb`, without trying. The candidates are the filters of
+    /// [`XzParams::AUTO`], and [`Bcj::Arm64`] and [`Bcj::RiscV`] if they are named.
     pub auto: bool,
 }
 
 impl XzParams {
     pub const DEFAULT_LEVEL: u32 = 6;
-    /// The filters of `auto` itself: all kernels read them, except for [`Bcj::Ia64`], which is left out as many lack it now.
+    /// The filters that `auto` includes. All kernels read them. [`Bcj::Ia64`] is left out because many kernels lack it now.
     pub const AUTO: [Bcj; 5] = [Bcj::X86, Bcj::PowerPc, Bcj::Arm, Bcj::ArmThumb, Bcj::Sparc];
 
-    /// The largest dictionary of blocks of up to `block_size` bytes, bytes: the memory that a decoder needs.
+    /// The largest dictionary of blocks of up to `block_size` bytes, bytes. A decoder needs as much memory.
     pub fn dict_size(&self, block_size: usize) -> Result<u32, CodecError> {
         self.model.dict_size(NAME, block_size)
     }

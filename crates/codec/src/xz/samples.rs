@@ -1,10 +1,10 @@
-//! Blocks of code of each machine, for tests: calls of a few functions between other instructions.
+//! Blocks of machine code for tests: calls of a few functions between other instructions.
 
 use packline_testkit::Random;
 
 use super::Bcj;
 
-/// A machine, its code, and its number in ELF headers with the order of bytes.
+/// A machine, its code, and its number and byte order in ELF headers.
 pub(super) struct Machine {
     pub filter: Bcj,
     pub code: fn(usize) -> Vec<u8>,
@@ -22,7 +22,7 @@ pub(super) const MACHINES: [Machine; 7] = [
     Machine { filter: Bcj::RiscV, code: risc_v, number: 243, is_big: false },
 ];
 
-/// Bytes as an ELF file of the machine of a filter.
+/// The code as an ELF file for the machine of a filter.
 pub(super) fn elf(filter: Bcj, code: Vec<u8>) -> Vec<u8> {
     let machine = MACHINES.into_iter().find(|machine| machine.filter == filter);
     let (number, is_big) = machine.map_or((0, false), |machine| (machine.number, machine.is_big));
@@ -65,7 +65,7 @@ fn sparc(size: usize) -> Vec<u8> {
     words(size, 0xd000_0000, call, u32::to_be_bytes)
 }
 
-/// `jal ra` with its bits of the target in their places.
+/// `jal ra`, with the bits of the target in their places.
 fn risc_v(size: usize) -> Vec<u8> {
     let call = |target, at| {
         let to = relative(target, at);
@@ -86,7 +86,7 @@ fn relative(target: u32, at: u32) -> u32 {
     target.wrapping_sub(at)
 }
 
-/// Of eight instructions one is a call of one of 32 functions nearby.
+/// One of eight instructions is a call of one of 32 functions nearby.
 fn words(size: usize, plain: u32, call: fn(u32, u32) -> u32, bytes: fn(u32) -> [u8; 4]) -> Vec<u8> {
     let noise = Random::new(2).noise(size / 4);
     let words = noise.iter().zip((0..).step_by(4)).map(|(byte, at)| match byte % 8 {

@@ -8,7 +8,7 @@ use crate::search::lzma::{Contexts, LARGEST, LzmaSearch, search_of};
 /// Smallest dictionary of the encoder, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
 pub(crate) const MIN_DICT: usize = 4096;
 
-/// Memory missing from liblzma's own estimate, bytes: probabilities of the encoder and the state of the stream.
+/// Memory missing from liblzma's own estimate, bytes: the encoder's probabilities and the state of the stream.
 const STATE: usize = 64 * 1024;
 
 /// Encoder settings of a [`LzmaModel`].
@@ -40,8 +40,8 @@ impl Settings {
         Settings { level, extreme, lc: model.lc, lp: model.lp, pb: model.pb, dict_limit }
     }
 
-    /// The library's options for a block of `size` bytes. The dictionary is no larger than the block can use, since clearing large tables
-    /// takes longer than compressing a short tail end.
+    /// The library's options for a block of `size` bytes. The dictionary is not larger than the block can use, because clearing large
+    /// tables takes longer than compressing a short tail end.
     pub(crate) fn options(&self, size: usize) -> sys::lzma_options_lzma {
         let search = if self.extreme { extreme(self.level) } else { plain(self.level, useful(size)) };
         options(self.dictionary(size), [self.lc, self.lp, self.pb], search)
@@ -52,7 +52,8 @@ impl Settings {
         useful(size).min(self.dict_limit as usize) as u32
     }
 
-    /// Our own encoder with these settings of a model, for blocks of up to `block_size` and [`LARGEST`] bytes; `None` if the library is faster.
+    /// Our own encoder with these settings of a model, for blocks of up to `block_size` and [`LARGEST`] bytes. `None` if the library is
+    /// faster.
     pub(crate) fn search(&self, model: &LzmaModel, block_size: usize) -> Option<LzmaSearch> {
         let contexts = Contexts { lc: self.lc, lp: self.lp, pb: self.pb };
         let mut search = LzmaSearch::new(search_of(self.level, self.extreme)?, contexts, self.dict_limit);
@@ -67,7 +68,7 @@ impl Settings {
         Contexts { lc: self.lc, lp: self.lp, pb: self.pb }.byte()
     }
 
-    /// The same with other contexts.
+    /// The same settings with other contexts.
     pub(crate) fn with(self, Contexts { lc, lp, pb }: Contexts) -> Settings {
         Settings { lc, lp, pb, ..self }
     }
@@ -77,8 +78,8 @@ impl Settings {
         STATE + encoder_usage(&self.options(self.dict_limit as usize))
     }
 
-    /// Memory of an encoder for blocks of up to `block_size` bytes, bytes, without a spare buffer: of our own, and of the library's where
-    /// that is used.
+    /// Memory of an encoder for blocks of up to `block_size` bytes, bytes, without a spare buffer. It includes our own encoder, and the
+    /// library's encoder if that is used.
     pub(crate) fn memory(&self, block_size: usize) -> usize {
         let own = search_of(self.level, self.extreme);
         let is_enough = own.is_some() && block_size <= LARGEST;
@@ -139,8 +140,9 @@ fn plain(level: u32, size: usize) -> Search {
     }
 }
 
-/// Level 6, tuned on blocks of a Debian root: up to 256 KiB no larger than the library's preset (bt4, 64), which is tuned for whole files,
-/// and a tenth to two fifths less work. Clearing the preset's 4-byte hash is also slow for a small block.
+/// Level 6, tuned on blocks of a Debian root. For blocks of up to 256 KiB the result is not larger than with the library's preset (bt4,
+/// 64), which is tuned for complete files, and takes a tenth to two fifths less work. Clearing the preset's 4-byte hash is also slow for a
+/// small block.
 fn usual(size: usize) -> Search {
     let (mf, nice_len) = match size {
         0..=0x4000 => (sys::lzma_match_finder_LZMA_MF_BT3, 48),
@@ -150,7 +152,7 @@ fn usual(size: usize) -> Search {
     Search { mode: sys::lzma_mode_LZMA_MODE_NORMAL, mf, nice_len, depth: 0 }
 }
 
-/// The same with the library's `LZMA_PRESET_EXTREME`.
+/// The search of a level with the library's `LZMA_PRESET_EXTREME`.
 fn extreme(level: u32) -> Search {
     let (nice_len, depth) = if level == 3 || level == 5 { (192, 0) } else { (273, 512) };
     let mf = sys::lzma_match_finder_LZMA_MF_BT4;

@@ -11,7 +11,7 @@ use crate::CodecError;
 /// The container around the compressed data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// .xz, with a CRC-32 of the content: the only check that Linux supports.
+    /// .xz, with a CRC-32 of the content, the only check that Linux supports.
     Xz(Option<Bcj>),
     /// Legacy .lzma.
     Alone,
@@ -41,7 +41,7 @@ pub(crate) enum Code {
 pub(crate) struct Stream {
     inner: sys::lzma_stream,
     codec: &'static str,
-    /// Dropped after the stream is ended.
+    /// Dropped after the stream has ended.
     _tables: Tables,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Stream {
 unsafe impl Send for Stream {}
 
 impl Stream {
-    /// A stream without memory yet.
+    /// A stream that has not allocated memory yet.
     pub(crate) fn new(codec: &'static str) -> Self {
         // SAFETY: all fields are integers and raw pointers, and zero is the library's own `LZMA_STREAM_INIT`.
         let mut inner = unsafe { MaybeUninit::<sys::lzma_stream>::zeroed().assume_init() };
@@ -94,7 +94,7 @@ impl Stream {
         self.run_bare(sys::lzma_raw_encoder, "lzma_raw_encoder", options, src, dst)
     }
 
-    /// Decompresses `src`, raw LZMA of the length in `options`.
+    /// Decompresses `src`, raw LZMA whose length is in `options`.
     pub(crate) fn decode_bare(
         &mut self,
         options: &sys::lzma_options_lzma,
@@ -113,14 +113,14 @@ impl Stream {
         dst: &mut [u8],
     ) -> Result<Code, CodecError> {
         let filters = bare(options);
-        // SAFETY: `start` is a coder's initialisation and the stream is initialised; options and filters live during the call, which copies them
+        // SAFETY: `start` initialises a coder, and the stream is initialised. Options and filters live during the call, which copies them
         // and their reference.
         let code = unsafe { start(&mut self.inner, filters.as_ptr()) };
         self.started(code, function)?;
         Ok(self.code(src, dst))
     }
 
-    /// Decompresses the stream that `src` starts with, using at most `memory` bytes.
+    /// Decompresses the stream at the start of `src`, using at most `memory` bytes.
     pub(crate) fn decode(
         &mut self,
         format: Format,
@@ -139,7 +139,7 @@ impl Stream {
         Ok(self.code(src, dst))
     }
 
-    /// The memory that the last rejected stream asked for, bytes.
+    /// The memory that the last rejected stream needs, bytes.
     pub(crate) fn wanted(&self) -> u64 {
         // SAFETY: the stream is initialised.
         unsafe { sys::lzma_memusage(&self.inner) }
@@ -153,7 +153,7 @@ impl Stream {
         }
     }
 
-    /// Runs the coder until it ends, fails, or exhausts source or destination.
+    /// Runs the coder until it ends, fails, or exhausts the source or the destination.
     fn code(&mut self, src: &[u8], dst: &mut [u8]) -> Code {
         self.inner.next_in = src.as_ptr();
         self.inner.avail_in = src.len();
@@ -184,7 +184,7 @@ impl Drop for Stream {
     }
 }
 
-/// The filters of an .xz block: a branch filter if any, LZMA2, the end mark.
+/// The filters of an .xz block: a branch filter if there is one, LZMA2, the end mark.
 fn chain(bcj: Option<Bcj>, options: &sys::lzma_options_lzma) -> [sys::lzma_filter; 3] {
     let filter = |id, options| sys::lzma_filter { id, options };
     let lzma2 = filter(sys::LZMA_FILTER_LZMA2, std::ptr::from_ref(options).cast_mut().cast());

@@ -1,7 +1,7 @@
 //! The allocator of a liblzma stream: large tables use large pages.
 //!
-//! A match finder reads random places in its tables for each byte of input. Large pages save a sixth of the time for a dictionary of
-//! 24 MiB. The library reuses its tables for streams with the same options, so they are allocated once.
+//! A match finder reads random positions of its tables for each byte of input. Large pages save a sixth of the time for a dictionary of 24
+//! MiB. The library reuses its tables for streams with the same options, so that they are allocated only once.
 
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
@@ -10,12 +10,13 @@ use liblzma_sys as sys;
 
 use crate::memory::mapping::LargePages;
 
-/// Minimum size for large pages, bytes. Smaller tables are covered by the TLB, and clearing large pages is slow for short-lived blocks.
+/// Minimum size for large pages, bytes. The TLB covers smaller tables, and clearing large pages is slow for short-lived blocks.
 const LARGE: usize = 4 << 20;
 
-/// An allocator for one stream at a time, and the stream's allocations.
+/// An allocator for one stream at a time, and the allocations of the stream.
 pub(super) struct Tables {
-    /// Both are boxes of this value: the library keeps the address of the first, which contains that of the second.
+    /// `allocator` and `held` are boxes that belong to this value. The library keeps the address of the allocator, which contains the
+    /// address of `held`.
     allocator: NonNull<sys::lzma_allocator>,
     held: NonNull<Vec<Held>>,
 }
@@ -44,7 +45,7 @@ impl Tables {
 
 impl Drop for Tables {
     fn drop(&mut self) {
-        // SAFETY: the addresses are those of boxes made in `new`, and the stream that used them is ended.
+        // SAFETY: the addresses are those of boxes made in `new`, and the stream that used them has ended.
         unsafe {
             drop(Box::from_raw(self.allocator.as_ptr()));
             drop(Box::from_raw(self.held.as_ptr()));
@@ -53,7 +54,7 @@ impl Drop for Tables {
 }
 
 impl Held {
-    /// Memory for `bytes` bytes; `None` if there is none.
+    /// Allocates `bytes` bytes. `None` if memory is short.
     fn new(bytes: usize) -> Option<Held> {
         if bytes >= LARGE {
             return LargePages::new(bytes).ok().map(Held::Large);
@@ -73,7 +74,7 @@ impl Held {
 
 /// Called by the library to allocate.
 unsafe extern "C" fn alloc(held: *mut c_void, count: usize, size: usize) -> *mut c_void {
-    // SAFETY: the library passes on what `Tables::new` gave it, and makes one call at a time; nothing else accesses the list.
+    // SAFETY: the library passes on the pointer that `Tables::new` gave it, and makes one call at a time. Nothing else accesses the list.
     let held = unsafe { &mut *held.cast::<Vec<Held>>() };
     let made = count.checked_mul(size).and_then(Held::new).filter(|_| held.try_reserve(1).is_ok());
     made.map_or(null_mut(), |mut one| {
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     fn taken(tables: &Tables, bytes: usize) -> *mut u8 {
-        // SAFETY: the list is that of the tables.
+        // SAFETY: the pointer is to the list of the tables.
         unsafe { alloc(tables.held.as_ptr().cast(), 1, bytes).cast() }
     }
 
@@ -113,7 +114,7 @@ mod tests {
         let starts: Vec<*mut u8> = sizes.iter().map(|&size| taken(&tables, size)).collect();
         for ((number, &size), &start) in (1..).zip(&sizes).zip(&starts) {
             assert_eq!(start.align_offset(if size < LARGE { 16 } else { 2 << 20 }), 0, "{size}");
-            // SAFETY: so many bytes were asked for.
+            // SAFETY: `size` bytes were allocated.
             unsafe { start.write_bytes(number, size) };
         }
         for ((number, &size), &start) in (1..).zip(&sizes).zip(&starts) {
@@ -122,7 +123,7 @@ mod tests {
             assert!(bytes.iter().all(|&byte| byte == number), "{size}");
         }
         assert_eq!(count(&tables), sizes.len());
-        // SAFETY: the list is that of the tables.
+        // SAFETY: the pointer is to the list of the tables.
         starts[1..].iter().for_each(|start| unsafe { free(tables.held.as_ptr().cast(), start.cast()) });
         assert_eq!(count(&tables), 1);
     }
@@ -132,7 +133,7 @@ mod tests {
         let tables = Tables::new();
         assert!(taken(&tables, usize::MAX).is_null());
         assert!(taken(&tables, usize::MAX / 2).is_null());
-        // SAFETY: the list is that of the tables.
+        // SAFETY: the pointer is to the list of the tables.
         assert!(unsafe { alloc(tables.held.as_ptr().cast(), usize::MAX, 2) }.is_null());
         assert_eq!(count(&tables), 0);
     }

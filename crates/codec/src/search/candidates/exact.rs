@@ -1,4 +1,4 @@
-//! Finds all candidates that count.
+//! Finds the nearest match of each length.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use super::intervals::{DISTINCT, Intervals};
 use crate::CodecError;
 use crate::bytes::{bounded_match_length, eight, slot};
 
-/// Hash bits of two bytes.
+/// Hash bits of the table of two bytes.
 const TWO: u32 = 12;
-/// Matches of two bytes only reach back so far: farther, they cost as much as they save.
+/// Matches of two bytes reach at most this far back. Farther ones cost as much as they save.
 const NEAR: usize = 1 << 7;
 
-/// The format that matches are for.
+/// The format that the matches are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// Matches of three bytes and more, up to [`LONGEST`].
+    /// Matches of at least three bytes, up to [`LONGEST`].
     Zstd,
-    /// Of two bytes and more, up to this length.
+    /// Matches of at least two bytes, up to `longest`.
     Lzma { longest: usize },
 }
 
@@ -26,11 +26,11 @@ pub(crate) enum Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exact {
     pub(crate) format: Format,
-    /// A match at least this long is taken as it is, bytes.
+    /// A match of at least this length in bytes is used without comparing others.
     pub(crate) nice: usize,
 }
 
-/// Finds the nearest match of each length at a position. Of those whose distances have the same price in the format, only the longest is
+/// Finds the nearest match of each length at a position. If several distances have the same price in the format, only the longest match is
 /// kept.
 pub(crate) struct ExactFinder {
     exact: Exact,
@@ -41,13 +41,13 @@ pub(crate) struct ExactFinder {
     two: Box<[u32]>,
 }
 
-/// The matches at a position, from the longest on.
+/// The matches at a position, added from the longest to the shortest.
 struct Tally {
     longest: usize,
-    /// From the shortest to the longest, from `first` on.
+    /// The matches from `first` on, from the shortest to the longest.
     list: [Candidate; 2 * KEPT + 1],
     first: usize,
-    /// Price class of the last distance.
+    /// Price class of the last distance that was added.
     class: u32,
 }
 
@@ -75,7 +75,7 @@ impl Format {
         }
     }
 
-    /// Most matches that are kept of a position: zstd has one more as the longest ([`Found::add`]).
+    /// Maximum number of matches kept for a position. zstd has one more as the longest ([`Found::add`]).
     const fn most(self) -> usize {
         match self {
             Format::Zstd => KEPT + 1,
@@ -85,7 +85,7 @@ impl Format {
 }
 
 impl ExactFinder {
-    /// A finder of matches no farther back than `farthest` bytes.
+    /// A finder of matches at most `farthest` bytes back.
     pub(super) fn new(exact: Exact, farthest: usize) -> ExactFinder {
         ExactFinder { exact, farthest, intervals: Intervals::default(), two: vec![0; 1 << TWO].into_boxed_slice() }
     }
@@ -101,7 +101,7 @@ impl ExactFinder {
         self.intervals.build(src)
     }
 
-    /// Finds the candidates of a part of the block. Parts follow each other from the start of the block.
+    /// Finds the candidates of a part of the block. The caller passes parts in order, from the start of the block.
     pub(super) fn find(&mut self, src: &[u8], part: Range<usize>, found: &mut Found) {
         // The loop is compiled for each format.
         match self.exact.format {
@@ -162,7 +162,7 @@ impl ExactFinder {
         tally.longest
     }
 
-    /// Adds a position to the table of two bytes. Returns the distance of the nearest match of two bytes, if it counts.
+    /// Adds a position to the table of two bytes. Returns the distance of the nearest match of two bytes, if it is near enough.
     #[inline(always)]
     fn add_two(&mut self, format: Format, src: &[u8], at: usize) -> Option<usize> {
         if format == Format::Zstd {

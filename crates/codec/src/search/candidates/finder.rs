@@ -1,4 +1,4 @@
-//! Finds candidates.
+//! Finds candidates by hashes.
 
 use std::iter::successors;
 use std::ops::Range;
@@ -10,17 +10,17 @@ use super::{AHEAD, LARGEST_LOG, LONGEST};
 use crate::bytes::{slot, spread};
 use crate::search::load_position::{PLACE, Place};
 
-/// Keys of three bytes only reach back so far: farther, three bytes cost as much as they save.
+/// Keys of three bytes reach at most this far back. Farther matches of three bytes cost as much as they save.
 const NEAR: usize = 1 << 14;
 
-/// Positions of which the earlier one is remembered.
+/// Number of the latest positions whose earlier position is remembered.
 const REMEMBERED: usize = 1 << 17;
-/// Most positions that are compared beside those of the rows.
+/// Maximum number of positions that are compared in addition to those of the rows.
 const FURTHER: usize = 16;
 /// Bytes of the longest key.
 const KEY: u32 = 12;
 
-/// Tables of positions, used for one block after the other.
+/// Tables of positions, used for one block after another.
 pub(crate) struct Finder {
     effort: Effort,
     /// Largest distance, bytes.
@@ -29,12 +29,12 @@ pub(crate) struct Finder {
     four: Table,
     six: Table,
     twelve: Table,
-    /// Of each of the latest positions, the one before it with the same first twelve bytes.
+    /// For each of the latest positions, the previous position with the same first twelve bytes.
     earlier: Box<[u32; REMEMBERED]>,
-    /// What the tables hold for the first position of the block. Lower numbers are positions of earlier blocks; they are taken as the first
-    /// position, as the zeros of cleared tables are, so that what is found does not depend on earlier blocks.
+    /// The number that the tables hold for the first position of the block. Lower numbers are positions of earlier blocks, or the zeros of
+    /// cleared tables. Both count as the first position, so that the result does not depend on earlier blocks.
     base: usize,
-    /// What the tables will hold for the first position of the next block.
+    /// The number that the tables will hold for the first position of the next block.
     next: usize,
 }
 
@@ -46,19 +46,19 @@ type Slots = [usize; 4];
 /// The matches at a position.
 struct Tally<'a> {
     place: Place<'a>,
-    /// The continued match.
+    /// Length of the continued match, bytes.
     known: u32,
     known_distance: usize,
-    /// Of those found here, bytes.
+    /// Longest of the matches found here, bytes.
     longest: u32,
-    /// Of all.
+    /// Longest of all matches.
     best: Candidate,
     found: &'a mut Spare,
     count: usize,
 }
 
 impl Finder {
-    /// A finder of matches no farther back than `farthest` bytes.
+    /// A finder of matches at most `farthest` bytes back.
     pub(super) fn new(effort: Effort, farthest: usize) -> Finder {
         let table = || Table::new(effort.bits);
         let [three, four, six, twelve] = [(); 4].map(|()| table());
@@ -82,7 +82,7 @@ impl Finder {
         self.next += size;
     }
 
-    /// Finds the candidates of a part of the block. Parts follow each other from the start of the block.
+    /// Finds the candidates of a part of the block. The caller passes parts in order, from the start of the block.
     #[inline(never)]
     pub(crate) fn find(&mut self, src: &[u8], part: Range<usize>, found: &mut Found) {
         found.clear(part.len());
@@ -113,7 +113,7 @@ impl Finder {
         found.finish();
     }
 
-    /// Adds the position to the tables and its candidates to `found`. Returns the longest.
+    /// Adds the position to the tables and its candidates to `found`. Returns the longest match.
     #[inline(always)]
     fn search(&mut self, place: Place, slots: Slots, continued: Candidate, found: &mut Found) -> Candidate {
         let [three, four, six, twelve] = self.remember(slots, place.at());
@@ -151,7 +151,7 @@ impl Finder {
         best
     }
 
-    /// The positions before `oldest` with the same first twelve bytes, the latest first, as distances from `position`.
+    /// The positions before `oldest` with the same first twelve bytes, from the latest on, as distances from `position`.
     fn further(&self, position: usize, oldest: u32) -> impl Iterator<Item = usize> {
         let earlier = move |&there: &usize| {
             let is_remembered = there > self.base && position - there < REMEMBERED;
@@ -169,7 +169,7 @@ impl Finder {
         [self.three.push(three, position), self.four.push(four, position), self.six.push(six, position), twelve]
     }
 
-    /// The slots of a position, whose rows are loaded.
+    /// Returns the slots of a position and loads their rows.
     #[inline(always)]
     fn look_ahead(&self, src: &[u8], at: usize) -> Slots {
         let Some(place) = Place::new(src, at) else { return [0; 4] };
@@ -199,8 +199,8 @@ impl<'a> Tally<'a> {
         self.weigh(third);
     }
 
-    /// Keeps a match at this distance, at most the position, if it is longer than those before, and than the continued one if that is no
-    /// farther.
+    /// Keeps a match at `distance`, which is at most the position. The match must be longer than those before, and longer than the
+    /// continued match if that is at most as far away.
     #[inline(always)]
     fn weigh(&mut self, distance: usize) {
         // SAFETY: a distance is at most the position.
@@ -221,7 +221,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// The length of a match of at least eight bytes; 0 if it is no longer than `least`, or the distance is 0.
+/// Returns the length of a match of at least eight bytes; 0 if it is not longer than `least`, or the distance is 0.
 fn long(place: Place, distance: usize, least: u32) -> u32 {
     if distance == 0 || !place.is_equal_until(distance, (least as usize + 1).max(8)) {
         return 0;

@@ -2,11 +2,11 @@
 
 use super::{LARGEST_LOG, LONGEST};
 
-/// Most candidates that are kept of a position, beside the continued one. The longest are kept.
+/// Maximum number of candidates that are kept for a position, in addition to the continued one. The longest are kept.
 pub(super) const KEPT: usize = 4;
 const DISTANCE: u32 = (1 << LARGEST_LOG) - 1;
 
-/// A match in one number: its length, and below it its distance.
+/// A match in one number: its length in the high bits, its distance in the low bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Candidate(u32);
 
@@ -15,11 +15,11 @@ const _: () = assert!(LONGEST << LARGEST_LOG <= u32::MAX as usize);
 /// Candidates by position, counted from the start of the part.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// The match found at the previous position, continued; or the longest one, where that is found anew.
+    /// The match found at the previous position, continued; or the longest match, if it was found at this position.
     continued: Vec<Candidate>,
-    /// Index of the first candidate of each position in `list`, and of the end of the last.
+    /// Index of each position's first candidate in `list`, and then the end of the last position's.
     starts: Vec<u32>,
-    /// Of each position, from the shortest to the longest, and [`SPARE`] more behind the last.
+    /// Candidates of each position, from the shortest to the longest, and [`SPARE`] more at the end.
     list: Vec<Candidate>,
     /// Positions that have been added.
     positions: usize,
@@ -35,7 +35,7 @@ pub(crate) struct Matches<'a> {
     list: &'a [Candidate],
 }
 
-/// Spare for the candidates of a position before some are dropped.
+/// Space for the candidates of a position before some are dropped.
 pub(super) const SPARE: usize = 32;
 pub(super) type Spare = [Candidate; SPARE];
 
@@ -45,19 +45,19 @@ impl Candidate {
         Candidate(length << LARGEST_LOG | distance as u32)
     }
 
-    /// Bytes; 0 if there is no match.
+    /// Length, bytes; 0 if there is no match.
     #[inline(always)]
     pub(crate) fn length(self) -> usize {
         (self.0 >> LARGEST_LOG) as usize
     }
 
-    /// Bytes back.
+    /// Distance back, bytes.
     #[inline(always)]
     pub(crate) fn distance(self) -> u32 {
         self.0 & DISTANCE
     }
 
-    /// The same match one byte later; none if it is shorter than three bytes.
+    /// The same match one byte later; no match if it is shorter than three bytes.
     #[inline(always)]
     pub(super) fn rest(self) -> Candidate {
         if self.length() > 3 { Candidate(self.0 - (1 << LARGEST_LOG)) } else { Candidate(0) }
@@ -70,7 +70,7 @@ impl Found {
         ((size + 1) * (2 + KEPT) + SPARE) * size_of::<u32>()
     }
 
-    /// For a part of `size` bytes.
+    /// Prepares for a part of `size` bytes.
     pub(super) fn clear(&mut self, size: usize) {
         let grow = |list: &mut Vec<Candidate>, size: usize| list.resize(size.max(list.len()), Candidate(0));
         grow(&mut self.continued, size);
@@ -80,7 +80,7 @@ impl Found {
         self.count = 0;
     }
 
-    /// Where the candidates of the next position are written before it is added.
+    /// Where the candidates of the next position are written before [`Found::add`].
     #[inline(always)]
     pub(super) fn spare(&mut self) -> Option<&mut Spare> {
         self.list.get_mut(self.count..).and_then(<[Candidate]>::first_chunk_mut)
@@ -107,25 +107,25 @@ impl Found {
         self.positions += count;
     }
 
-    /// After the last position.
+    /// Ends the list after the last position.
     pub(super) fn finish(&mut self) {
         self.starts[self.positions] = self.count as u32;
     }
 
-    /// What has been found.
+    /// The candidates found.
     pub(crate) fn matches(&self) -> Matches<'_> {
         Matches { continued: &self.continued, starts: &self.starts, list: &self.list }
     }
 }
 
 impl<'a> Matches<'a> {
-    /// The match found at the previous position, continued, or the longest; length 0 if there is none.
+    /// The match found at the previous position, continued, or the longest match; length 0 if there is none.
     #[inline(always)]
     pub(crate) fn continued(self, index: usize) -> Candidate {
         self.continued[index]
     }
 
-    /// What was found at a position, from the shortest to the longest.
+    /// The candidates of a position, from the shortest to the longest.
     #[inline(always)]
     pub(crate) fn at(self, index: usize) -> &'a [Candidate] {
         match self.starts[index..] {

@@ -1,25 +1,25 @@
-//! All earlier occurrences of what begins at a position: an index of the suffixes of a block.
+//! All earlier occurrences of the bytes at a position: an index of the suffixes of a block.
 //!
-//! Suffixes with a common prefix are neighbours in sorted order: an interval. Intervals form a tree; those that contain a suffix are the
-//! path from its leaf to the root, each with a shorter prefix. A visit of a position makes it the latest occurrence of each prefix on its
-//! path, and finds those before it: the nearest match of each length.
+//! Suffixes with a common prefix are neighbours in sorted order: an interval. Intervals form a tree. The intervals that contain a suffix
+//! are the path from its leaf to the root, each with a shorter prefix. A visit of a position makes the position the latest occurrence of
+//! each prefix on its path, and finds the previous occurrence: the nearest match of each length.
 //!
-//! Prefixes have only the lengths of [`LENGTHS`], or paths could be as long as the longest prefix.
+//! Prefixes have only the lengths in [`LENGTHS`]. Otherwise paths could be as long as the longest prefix.
 
 use super::suffixes::Suffixes;
 use super::{AHEAD, LARGEST_LOG, LONGEST, prefetch};
 use crate::CodecError;
 
-/// Lengths up to this one are distinct.
+/// Every length up to this one is distinguished.
 pub(super) const DISTINCT: usize = 32;
-/// The longer ones.
+/// The distinguished lengths above [`DISTINCT`].
 const LONG: [usize; 10] = [40, 48, 64, 96, 128, 192, 256, 512, 1024, LONGEST];
-/// Shortest prefix of an interval, bytes. Above is the root alone.
+/// Shortest prefix of an interval, bytes. Only the root has a shorter one.
 const SHORTEST: usize = 3;
-/// Most intervals on a path.
+/// Maximum number of intervals on a path.
 const DEPTH: usize = DISTINCT + 1 - SHORTEST + LONG.len();
 
-/// The length of the prefix of an interval by what its suffixes have in common.
+/// The length of an interval's prefix, by the number of bytes that its suffixes have in common.
 pub(super) static LENGTHS: [u16; LONGEST + 1] = lengths();
 
 const fn lengths() -> [u16; LONGEST + 1] {
@@ -40,7 +40,7 @@ const fn lengths() -> [u16; LONGEST + 1] {
     lengths
 }
 
-/// An interval: the length of its prefix, and below it its number. The root is 0.
+/// An interval: the length of its prefix in the high bits, its number in the low bits. The root is 0.
 type Interval = u32;
 const NUMBER: u32 = (1 << LARGEST_LOG) - 1;
 const ROOT: Interval = 0;
@@ -49,15 +49,15 @@ const NEVER: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 struct Node {
     parent: Interval,
-    /// The last position that visited it, or [`NEVER`].
+    /// The last position that visited the interval, or [`NEVER`].
     latest: u32,
 }
 
 #[derive(Default)]
 pub(super) struct Intervals {
-    /// By number.
+    /// Nodes by number.
     nodes: Vec<Node>,
-    /// Their `common` becomes the interval of each position with the longest prefix.
+    /// The suffixes. Their `common` becomes the innermost interval of each position.
     suffixes: Suffixes,
     /// The intervals around the innermost one that may still grow, from the root on.
     open: Vec<Interval>,
@@ -69,7 +69,7 @@ impl Intervals {
         Suffixes::memory(size) + (size + 1) * size_of::<Node>() + DEPTH * size_of::<Interval>()
     }
 
-    /// Builds the index of a block of at most 2^[`LARGEST_LOG`] bytes, of which no position is visited.
+    /// Builds the index of a block of at most 2^[`LARGEST_LOG`] bytes. No position of it is visited yet.
     #[inline(never)]
     pub(super) fn build(&mut self, src: &[u8]) -> Result<(), CodecError> {
         self.suffixes.sort(src)?;
@@ -84,7 +84,7 @@ impl Intervals {
             if common != length(innermost) {
                 innermost = self.move_to(innermost, common);
             }
-            // The first has nothing in common with any before.
+            // The first suffix has no suffix before it.
             if let Some(before) = index.checked_sub(1) {
                 let before = self.suffixes.sorted[before] as usize;
                 self.suffixes.common[before] = earlier.max(innermost) as i32;
@@ -97,7 +97,7 @@ impl Intervals {
         Ok(())
     }
 
-    /// Closes the open intervals with prefixes longer than `common`, and opens one of that length if there is none.
+    /// Closes the open intervals with prefixes longer than `common`, and opens an interval of length `common` if there is none.
     #[inline(always)]
     fn move_to(&mut self, mut innermost: Interval, common: u32) -> Interval {
         while length(innermost) > common {
@@ -117,8 +117,8 @@ impl Intervals {
         interval
     }
 
-    /// Visits a position: calls `found` with the length and the earlier position of matches, from the longest to the shortest, each the nearest
-    /// of its length.
+    /// Visits a position. Calls `found` with the length and the earlier position of matches, from the longest to the shortest, each the
+    /// nearest of its length.
     #[inline(always)]
     pub(super) fn visit(&mut self, at: usize, mut found: impl FnMut(usize, usize)) {
         let Intervals { nodes, suffixes, .. } = self;

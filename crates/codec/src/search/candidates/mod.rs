@@ -1,16 +1,18 @@
-//! Candidates: what a block has earlier that is equal to the bytes at a position. For encoders that weigh all of them.
+//! Candidates: earlier positions of a block whose bytes are equal to those at a position. They are for encoders that weigh all of them.
 //!
-//! [`Finder`] finds them by hashes of the first three, four, six and twelve bytes. Short prefixes occur so often that only a longer key finds
-//! the long matches among them; where a shorter key finds nothing the longer ones are skipped. Of the positions with the same key the latest
-//! three are compared, and sixteen more with the same twelve bytes where no match of more continues: in text that a program wrote, most
-//! positions have many such. A match found at one position continues, a byte shorter, at the next one, which is searched less the longer that
-//! match is. Work at a position is bounded: at most twenty-six earlier positions are compared, for eight bytes each; a longer comparison is
-//! made only where it can give a longer match than those before, and stops at [`LONGEST`] bytes.
+//! [`Finder`] finds candidates by hashes of the first three, four, six and twelve bytes. Short prefixes occur so often that only a longer
+//! key finds the long matches among them. If a shorter key finds nothing, the longer keys are skipped. The latest three positions with the
+//! same key are compared. Sixteen more with the same twelve bytes are compared unless a longer match continues: in text that a program
+//! wrote, most positions have many.
 //!
-//! [`ExactFinder`] finds the nearest match of each length, from the sorted suffixes of the whole block. That takes about three times as long
-//! on text. Work at a position is bounded by the number of different lengths, about forty.
+//! A match found at one position continues, a byte shorter, at the next one. The longer that match is, the less the next position is
+//! searched. Work at a position is bounded: at most twenty-six earlier positions are compared, for eight bytes each. A longer comparison is
+//! made only where it can give a longer match than those before, and it stops at [`LONGEST`] bytes.
 //!
-//! A match of `nice` bytes is taken as it is, and no position inside it is searched.
+//! [`ExactFinder`] finds the nearest match of each length, from the sorted suffixes of the complete block. It takes about three times as
+//! long on text. Work at a position is bounded by the number of different lengths, about forty.
+//!
+//! A match of at least `nice` bytes is used without comparing others, and no position inside it is searched.
 
 mod effort;
 mod exact;
@@ -35,9 +37,9 @@ pub(crate) use search::{Search, Searcher};
 pub(crate) const LONGEST: usize = (1 << 11) - 1;
 /// Largest block, binary logarithm of bytes.
 pub(crate) const LARGEST_LOG: u32 = 20;
-/// In errors.
+/// The name in errors.
 const NAME: &str = "match finder";
-/// Positions whose memory is loaded ahead.
+/// Number of positions whose memory is loaded ahead.
 const AHEAD: usize = 8;
 
 /// Loads an element ahead of its use.
@@ -46,7 +48,7 @@ fn prefetch<T>(list: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch does not access memory as far as the program can see, wherever it points.
+        // SAFETY: a prefetch accesses no memory that the program can see, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(list.as_ptr().wrapping_add(index).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

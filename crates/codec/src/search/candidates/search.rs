@@ -8,9 +8,9 @@ use crate::CodecError;
 /// How candidates are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// By [`Finder`]: fast, and most of them.
+    /// By [`Finder`]: fast; finds most of the candidates.
     ByHash(Effort),
-    /// By [`ExactFinder`]: all that count.
+    /// By [`ExactFinder`]: finds all candidates that matter.
     Exact(Exact),
 }
 
@@ -20,7 +20,7 @@ pub(crate) enum Searcher {
 }
 
 impl Search {
-    /// A match at least this long is taken as it is, bytes.
+    /// A match of at least this length in bytes is used without comparing others.
     pub(crate) fn nice(&self) -> usize {
         match *self {
             Search::ByHash(Effort { nice, .. }) | Search::Exact(Exact { nice, .. }) => nice,
@@ -29,7 +29,7 @@ impl Search {
 }
 
 impl Searcher {
-    /// Finds matches no farther back than `farthest` bytes.
+    /// Finds matches at most `farthest` bytes back.
     pub(crate) fn new(search: Search, farthest: usize) -> Searcher {
         match search {
             Search::ByHash(effort) => Searcher::ByHash(Finder::new(effort, farthest)),
@@ -54,7 +54,7 @@ impl Searcher {
         Ok(())
     }
 
-    /// Finds the candidates of a part of the block. Parts follow each other from the start of the block.
+    /// Finds the candidates of a part of the block. The caller passes parts in order, from the start of the block.
     pub(crate) fn find(&mut self, src: &[u8], part: Range<usize>, found: &mut Found) {
         match self {
             Searcher::ByHash(finder) => finder.find(src, part, found),

@@ -5,15 +5,16 @@ use libsais_sys::libsais as sys;
 use super::NAME;
 use crate::CodecError;
 
-/// Upper bound of what the library allocates while it sorts, bytes, beside two for each byte of the block.
+/// Upper bound of the bytes that the library allocates while it sorts, in addition to two for each byte of the block.
 const LIBRARY: usize = 128 << 10;
 
 /// The sorted suffixes of a block.
 #[derive(Default)]
 pub(super) struct Suffixes {
-    /// Their first positions, in order.
+    /// The position of each suffix, in sorted order.
     pub(super) sorted: Vec<i32>,
-    /// By position: bytes that the suffix has in common with the one before it in order. Free for other use when it has been read.
+    /// By position: the number of bytes that the suffix has in common with the previous one in sorted order. Free for other use after it
+    /// was read.
     pub(super) common: Vec<i32>,
 }
 
@@ -28,7 +29,7 @@ impl Suffixes {
         self.sorted.resize(src.len(), 0);
         self.common.resize(src.len(), 0);
         let size = src.len() as i32;
-        // SAFETY: the array has as many elements as the block has bytes, and no spare ones; a null pointer asks for no frequencies.
+        // SAFETY: the array has as many elements as the block has bytes, and no spare elements. A null pointer asks for no frequencies.
         let code = unsafe { sys::libsais(src.as_ptr(), self.sorted.as_mut_ptr(), size, 0, std::ptr::null_mut()) };
         check("libsais", code)?;
         // SAFETY: both arrays have as many elements as the block has bytes, and the suffixes have been sorted.

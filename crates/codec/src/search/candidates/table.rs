@@ -20,7 +20,7 @@ impl Table {
         self.rows.fill(0);
     }
 
-    /// Adds the latest position of a hash. Returns those before it, the latest first.
+    /// Adds the latest position of a hash. Returns the positions before it, from the latest on.
     #[inline(always)]
     pub(super) fn push(&mut self, slot: usize, position: u32) -> [u32; ROW] {
         let row = &mut self.rows[slot];

@@ -80,8 +80,8 @@ fn a_long_match_is_found_behind_many_of_the_same_twelve_bytes() {
     assert_eq!([1, 18, 19].map(longest_of_the_last), [Some(60), Some(60), Some(20)]);
 }
 
-/// The candidates that count at a position: of each length of [`intervals::LENGTHS`] the nearest match, from the longest on, unless one of no
-/// greater binary logarithm came before.
+/// The candidates that matter at a position: the nearest match of each length in [`intervals::LENGTHS`], from the longest on, unless an
+/// earlier match in this order has at most the same binary logarithm of the distance.
 fn expected(src: &[u8], at: usize) -> Vec<(usize, usize)> {
     let common = |there: usize| {
         src[there..].iter().zip(&src[at..]).take(LONGEST).take_while(|(one, other)| one == other).count()

@@ -1,30 +1,30 @@
-//! LZMA2: LZMA in chunks (xz `doc/xz-file-format.txt`, section 5.3.1; the format itself is that of xz's decoder).
+//! LZMA2: LZMA in chunks (xz `doc/xz-file-format.txt`, section 5.3.1; the format itself follows xz's decoder).
 //!
-//! A chunk has a control byte, its sizes, and coded data or plain bytes. The model goes on from chunk to chunk, except after plain bytes.
+//! A chunk has a control byte, its sizes, and coded data or plain bytes. The model continues from chunk to chunk, except after plain bytes.
 
 use super::encoder::LzmaSearch;
 use super::range::{FLUSH, RangeEncoder};
 use crate::CodecError;
 
-/// Most bytes of the data of a chunk.
+/// Maximum size of a chunk's data, bytes.
 const MOST: usize = 1 << 16;
-/// Bytes that a symbol takes at most, and more.
+/// Upper bound of the bytes that one symbol takes.
 const SYMBOL: usize = 64;
-/// A chunk ends after a window from this size on.
+/// Size from which on a chunk ends after a window.
 const FULL: usize = 61 << 10;
-/// Control byte, two sizes, contexts.
+/// Bytes of the control byte, two sizes and the contexts.
 const HEADER: usize = 6;
 const PLAIN_HEADER: usize = 3;
 
-/// What a chunk begins anew.
+/// What a chunk resets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Anew {
     Nothing,
     /// The model.
     Model,
-    /// The model, and its contexts are stored.
+    /// The model. The chunk also stores its contexts.
     Contexts,
-    /// All of that and the dictionary.
+    /// The model, its contexts and the dictionary.
     All,
 }
 
@@ -38,7 +38,7 @@ struct Chunks {
 }
 
 impl LzmaSearch {
-    /// The block as LZMA2 from `at` of `out` on, changed by a filter. Returns the index after it, or `None` if it does not fit.
+    /// Writes the block, changed by a filter, as LZMA2 to `out` from `at` on. Returns the index after it, or `None` if it does not fit.
     pub(crate) fn encode_chunks(
         &mut self,
         src: &[u8],
@@ -74,7 +74,7 @@ impl LzmaSearch {
         }
         let end = range.at() + FLUSH;
         let size = position - chunks.start;
-        // Plain bytes only between windows: symbols depend on the past that plain bytes end.
+        // Plain bytes are used only between windows, because symbols depend on earlier symbols, and plain bytes reset them.
         if end - chunks.at >= size + PLAIN_HEADER && size <= MOST && self.is_done() {
             return self.store(chunks, out, size);
         }

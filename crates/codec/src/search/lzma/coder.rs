@@ -1,12 +1,12 @@
-//! Codes the symbols of a path, and what they leave behind.
+//! Codes the symbols of a path and updates the state that later symbols depend on.
 
 use super::model::{Contexts, END, Model, SHORTEST, State};
 use super::range::RangeEncoder;
 
-/// What later symbols depend on.
+/// The state that later symbols depend on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Past {
-    /// The last distances, the latest first: 1 for the byte before.
+    /// The last four distances, the latest first. The distance of the byte before is 1.
     pub(super) distances: [u32; 4],
     pub(super) state: State,
 }
@@ -14,7 +14,7 @@ pub(super) struct Past {
 impl Past {
     pub(super) const START: Past = Past { distances: [1; 4], state: State::START };
 
-    /// Goes on by a match at a new distance.
+    /// Continues with a match at a new distance.
     #[inline(always)]
     pub(super) fn found(&mut self, distance: u32) {
         let [first, second, third, _] = self.distances;
@@ -22,7 +22,7 @@ impl Past {
         self.state = self.state.found();
     }
 
-    /// Goes on by a repeat of two bytes or more, or of one, which is then of the last distance.
+    /// Continues with a repeat of at least two bytes.
     #[inline(always)]
     pub(super) fn repeat(&mut self, choice: u32) {
         let [first, second, third, fourth] = self.distances;
@@ -40,7 +40,7 @@ impl Past {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Symbol {
     length: u32,
-    /// 0 for a literal, 1 to 4 for a repeat, then the distance.
+    /// 0 for a literal, 1 to 4 for a repeat, otherwise the distance plus 4.
     what: u32,
 }
 
@@ -61,7 +61,7 @@ impl Symbol {
     }
 }
 
-/// The model and the past of what has been coded.
+/// The model and the state after the symbols coded so far.
 pub(super) struct Coder {
     pub(super) model: Box<Model>,
     pub(super) past: Past,
@@ -75,7 +75,7 @@ impl Coder {
         Coder { model: Box::new(Model::NEW), past: Past::START, contexts }
     }
 
-    /// Forgets all that has been coded.
+    /// Resets the model and the state.
     pub(super) fn reset(&mut self) {
         *self.model = Model::NEW;
         self.past = Past::START;
@@ -135,7 +135,7 @@ impl Coder {
         self.past.repeat(choice);
     }
 
-    /// Codes the mark of the end.
+    /// Codes the end mark.
     pub(super) fn encode_end(&mut self, range: &mut RangeEncoder, at: usize) {
         let position = self.contexts.of_position(at);
         let state = self.past.state.index();

@@ -3,7 +3,8 @@
 use super::model::LONGEST;
 use crate::search::candidates::{self, Exact, Format, Search};
 
-/// The search of a level, 0 to 9; `None` where the library's is used: below level 4 its greedy one is as fast as ours could be.
+/// Returns the search of a level, 0 to 9. `None` where the library's search is used: below level 4 its greedy search is as fast as ours
+/// could be.
 pub(crate) fn search_of(level: u32, extreme: bool) -> Option<Search> {
     let exact = |nice| Some(Search::Exact(Exact { format: Format::Lzma { longest: LONGEST }, nice }));
     match level {

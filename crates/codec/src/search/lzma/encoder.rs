@@ -14,7 +14,7 @@ pub(crate) const LARGEST: usize = 1 << LARGEST_LOG;
 /// Bytes whose candidates are found together.
 const PART: usize = 16 << 10;
 
-/// Encodes blocks of up to [`LARGEST`] bytes. The result depends on the block and the parameters alone.
+/// Encodes blocks of up to [`LARGEST`] bytes. The result depends only on the block and the parameters.
 pub(crate) struct LzmaSearch {
     nice: usize,
     searcher: Searcher,
@@ -22,9 +22,9 @@ pub(crate) struct LzmaSearch {
     path: Path,
     pub(super) coder: Coder,
     symbols: Vec<Symbol>,
-    /// The symbols of the block so far, if they are asked for.
+    /// The symbols of the block so far, if [`LzmaSearch::keep_symbols`] was called.
     pub(super) kept: Option<Kept>,
-    /// The block, and [`PADDING`] zeros.
+    /// The block, followed by [`PADDING`] zeros.
     pub(super) text: Vec<u8>,
     part: (usize, usize),
 }
@@ -61,7 +61,7 @@ impl LzmaSearch {
         Kept::memory(size)
     }
 
-    /// Takes other contexts for the blocks that follow. Returns those before.
+    /// Sets the contexts of the next blocks. Returns the previous contexts.
     pub(crate) fn set_contexts(&mut self, contexts: Contexts) -> Contexts {
         std::mem::replace(&mut self.coder.contexts, contexts)
     }
@@ -85,7 +85,7 @@ impl LzmaSearch {
         self.text.len() - PADDING
     }
 
-    /// Finds the symbols of the next window, which starts at `start`, the last one first.
+    /// Finds the symbols of the next window, which starts at `start`. The last symbol comes first.
     pub(super) fn search(&mut self, start: usize) {
         let size = self.size();
         if start >= self.part.1 {
@@ -107,7 +107,7 @@ impl LzmaSearch {
         kept.iter_mut().for_each(|kept| kept.add(symbols));
     }
 
-    /// Codes symbols of the window while `goes_on`. Returns the position after them.
+    /// Codes symbols of the window while `goes_on` returns true. Returns the position after them.
     #[inline(always)]
     pub(super) fn encode(
         &mut self,
@@ -130,12 +130,12 @@ impl LzmaSearch {
         self.symbols.is_empty()
     }
 
-    /// Forgets all that has been coded.
+    /// Resets the model and the state.
     pub(super) fn reset(&mut self) {
         self.coder.reset();
     }
 
-    /// The block as LZMA with an end mark, from `at` of `out` on. Returns the index after it, or `None` if it does not fit.
+    /// Writes the block as LZMA with an end mark to `out` from `at` on. Returns the index after it, or `None` if it does not fit.
     pub(crate) fn encode_marked(&mut self, src: &[u8], out: &mut [u8], at: usize) -> Result<Option<usize>, CodecError> {
         self.begin(src, |_| {})?;
         let limit = out.len();

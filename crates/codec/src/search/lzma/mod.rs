@@ -1,10 +1,10 @@
-//! An LZMA encoder of our own for blocks of up to 1 MiB: finds one of the shortest encodings by the cost of each symbol.
+//! Our own LZMA encoder for blocks of up to 1 MiB. It finds one of the shortest encodings by the cost of each symbol.
 //!
 //! A block is processed in parts:
 //!
 //! 1. [`candidates`](crate::search::candidates) are found for each position of a part;
-//! 2. the cheapest path is found window by window ([`path`]) at prices ([`prices`]) which follow from the probabilities so far ([`model`]);
-//! 3. the symbols of the path are coded ([`coder`], [`range`]), which moves the probabilities.
+//! 2. the cheapest path is found window by window ([`path`]) at prices ([`prices`]) that follow from the probabilities so far ([`model`]);
+//! 3. the symbols of the path are coded ([`coder`], [`range`]), which changes the probabilities.
 //!
 //! LZMA2 puts the coded data in [`chunks`].
 

@@ -1,33 +1,33 @@
-//! The probabilities of LZMA, and how symbols are coded by them (xz `doc/lzma-file-format.txt`; the LZMA specification of the LZMA SDK).
+//! The probabilities of LZMA, and how they code symbols (xz `doc/lzma-file-format.txt`; the LZMA specification of the LZMA SDK).
 
 use super::range::{EVEN, Probability, RangeEncoder};
 
-/// States: what the last symbols were.
+/// Number of states.
 pub(super) const STATES: usize = 12;
-/// Most values of the lowest bits of a position.
+/// Maximum number of values of a position's lowest bits.
 pub(super) const POSITIONS: usize = 16;
-/// Probabilities of the literals of a context: plain, then after a match by the bit that the match has.
+/// Number of probabilities of a literal context: plain literals, then literals after a match by the bit of the match.
 pub(super) const LITERAL: usize = 0x300;
-/// Most contexts of literals: their bits are at most four.
+/// Maximum number of literal contexts, which have at most four bits.
 const CONTEXTS: usize = 1 << 4;
 
 /// Shortest and longest match, bytes.
 pub(super) const SHORTEST: usize = 2;
 pub(super) const LONGEST: usize = SHORTEST + 8 + 8 + 256 - 1;
 
-/// Slots of distances.
+/// Number of distance slots.
 pub(super) const SLOTS: usize = 64;
-/// Kinds of lengths that distances depend on: 2, 3, 4, and more.
+/// Number of length kinds that distances depend on: 2, 3, 4, and more.
 pub(super) const KINDS: usize = 4;
-/// The first slot whose distances have even bits, and the distance it begins with.
+/// The first slot whose distances have bits of even probability, and the distance that it begins with.
 pub(super) const EVEN_SLOT: usize = 14;
 pub(super) const FAR: usize = 128;
-/// Lowest bits of a far distance that have probabilities.
+/// Number of the lowest bits of a far distance that have probabilities.
 pub(super) const ALIGN: u32 = 4;
-/// Stored in place of a distance for the end of the data.
+/// Stored instead of a distance at the end of the data.
 pub(super) const END: u32 = u32::MAX;
 
-/// What the last symbols were: below 7 a literal, above a match, a repeat or a byte at the last distance.
+/// The kinds of the last symbols. Below 7 the last one is a literal, otherwise a match, a repeat or a byte at the last distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct State(u8);
 
@@ -68,7 +68,6 @@ impl State {
         State(if self.is_literal() { 9 } else { 11 })
     }
 
-    /// All of them.
     pub(super) fn all() -> impl Iterator<Item = State> {
         (0..STATES as u8).map(State)
     }
@@ -103,7 +102,7 @@ impl Lengths {
     }
 }
 
-/// Bits of a position and of the byte before that choose the probabilities.
+/// Numbers of bits of the position and of the previous byte that choose the probabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Contexts {
     pub(crate) lc: u32,
@@ -114,22 +113,22 @@ pub(crate) struct Contexts {
 impl Contexts {
     pub(crate) const USUAL: Contexts = Contexts { lc: 3, lp: 0, pb: 2 };
 
-    /// The same with all bits of literals that LZMA2 allows.
+    /// The same with every combination of literal bits that LZMA2 allows.
     pub(super) fn other_literals(self) -> Vec<Contexts> {
         (0..=4).flat_map(|lp| (0..=4 - lp).map(move |lc| Contexts { lc, lp, ..self })).collect()
     }
 
-    /// The same with all bits of positions.
+    /// The same with every number of position bits.
     pub(super) fn other_positions(self) -> Vec<Contexts> {
         (0..=4).map(|pb| Contexts { pb, ..self }).collect()
     }
 
-    /// As the formats store them.
+    /// The contexts as the formats store them.
     pub(crate) fn byte(self) -> u8 {
         ((self.pb * 5 + self.lp) * 9 + self.lc) as u8
     }
 
-    /// The first probability of a literal at a position after a byte.
+    /// Index of the first probability of a literal at a position after a byte.
     #[inline(always)]
     pub(super) fn of_literal(self, at: usize, before: u8) -> usize {
         let low = at & ((1 << self.lp) - 1);
@@ -151,7 +150,7 @@ pub(super) struct Model {
     pub(super) is_older: [[Probability; 3]; STATES],
     pub(super) is_long: [[Probability; POSITIONS]; STATES],
     pub(super) slots: [[Probability; SLOTS]; KINDS],
-    /// Of the lower bits of near distances, by slot: the first is not used.
+    /// Probabilities of the lower bits of near distances, by slot. The first element is not used.
     pub(super) near: [[Probability; 32]; EVEN_SLOT],
     pub(super) align: [Probability; 1 << ALIGN],
     pub(super) found: Lengths,
@@ -172,20 +171,20 @@ impl Model {
         repeated: Lengths::NEW,
     };
 
-    /// The probabilities of the literals of a context, which begin at `first`.
+    /// The probabilities of the literal context that begins at `first`.
     #[inline(always)]
     pub(super) fn literal(&self, first: usize) -> &[Probability; LITERAL] {
         self.literals[first..].first_chunk().unwrap_or(&[EVEN; LITERAL])
     }
 
-    /// Codes a literal; `expected` is the byte at the last distance after a match.
+    /// Codes a literal. After a match, `expected` is the byte at the last distance.
     #[inline(always)]
     pub(super) fn encode_literal(&mut self, range: &mut RangeEncoder, first: usize, byte: u8, expected: Option<u8>) {
         let Some(probabilities) = self.literals[first..].first_chunk_mut::<LITERAL>() else { return };
         let symbol = usize::from(byte) | 0x100;
         let mut index = 8;
         if let Some(expected) = expected {
-            // Up to the first bit that differs.
+            // The tree after a match is used up to the first bit that differs.
             let same = (byte ^ expected).leading_zeros() as usize;
             let least = 7usize.saturating_sub(same);
             while index > least {
@@ -201,7 +200,7 @@ impl Model {
         }
     }
 
-    /// Codes a match that is no repeat; `distance` is 0 for the byte before.
+    /// Codes a match at a new distance. `distance` is 0 for the byte before.
     #[inline(always)]
     pub(super) fn encode_found(&mut self, range: &mut RangeEncoder, length: usize, distance: u32, position: usize) {
         self.found.encode(range, length, position);
@@ -230,7 +229,7 @@ pub(super) fn kind(length: usize) -> usize {
     length.saturating_sub(SHORTEST).min(KINDS - 1)
 }
 
-/// The slot of a distance: its two highest bits, and how many follow them.
+/// The slot of a distance: its two highest bits, and the number of bits that follow them.
 #[inline(always)]
 pub(super) fn slot(distance: u32) -> usize {
     if distance < 4 {

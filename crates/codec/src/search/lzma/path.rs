@@ -1,9 +1,11 @@
 //! The cheapest path through a window.
 //!
-//! From each position, in order, a path continues with a literal, with a repeat or a candidate of any length, or with one of these, a literal
-//! and a repeat of the last distance together: after a single byte that differs a match often goes on, which is cheap only as a whole. The
-//! cheapest way to arrive at a position is kept. State and last distances depend on the path: those of the cheapest path to a position are
-//! taken.
+//! From each position, in order, a path continues with a literal, or with a repeat or a candidate of any length. A path may also continue
+//! with one of these, a literal and a repeat of the last distance together: after a single byte that differs a match often continues, which
+//! is cheap only as a combination.
+//!
+//! The cheapest way to arrive at a position is kept. The state and the last distances depend on the path. They are those of the cheapest
+//! path to the position.
 
 use super::coder::{Past, Symbol};
 use super::model::{Contexts, LONGEST, Model};
@@ -11,55 +13,55 @@ use super::prices::Prices;
 use super::walk::Walk;
 use crate::search::candidates::Matches;
 
-/// Lengths side by side.
+/// Number of lengths processed together.
 pub(super) const LANES: usize = 8;
 pub(super) type Lanes = [u32; LANES];
 
-/// How a position is arrived at: the price in the high bits, so that the minimum is the cheapest, then the length of the match and which one
-/// it is.
+/// How a path arrives at a position: the price in the high bits, so that the minimum is the cheapest, then the length of the match and its
+/// choice.
 pub(super) type Arrival = u32;
 pub(super) const PRICE: u32 = 13;
 pub(super) const LENGTH: u32 = 4;
 pub(super) const UNREACHED: Arrival = Arrival::MAX;
 pub(super) const INFINITE: u32 = UNREACHED >> PRICE;
-/// Which match: 0 to 3 is a repeat, then the continued candidate, then those found at its position.
+/// Choices: 0 to 3 are repeats, 4 is the continued candidate, then come the candidates found at the position.
 pub(super) const CONTINUED: u32 = 4;
 pub(super) const FOUND: u32 = 5;
-/// A literal; its length is 1.
+/// The choice of a literal, whose length is 1.
 const LITERAL: u32 = 14;
-/// A literal between two matches, or before one: as [`Joined`] says.
+/// The choice of a literal between two matches or before one, as in [`Joined`].
 pub(super) const JOINED: u32 = 15;
 pub(super) const SHORT: Arrival = 1 << LENGTH;
 pub(super) const BY_LITERAL: Arrival = 1 << LENGTH | LITERAL;
 
-/// Positions of a window, if it is not cut short where no match crosses its end.
+/// Number of positions of a window. A window ends earlier where no match crosses its end.
 pub(super) const WINDOW: usize = 2048;
 
-/// Positions that matches from a window reach.
+/// Number of positions that matches from a window reach.
 pub(super) const REACH: usize = WINDOW + 2 * LONGEST + 2 + LANES;
 
-/// A match or a repeat, or nothing, then a literal, then a repeat of the last distance.
+/// An optional match or repeat, then a literal, then a repeat of the last distance.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Joined {
-    /// 0 for nothing.
+    /// Length of the match, or 0 without one.
     pub(super) first: u16,
     pub(super) choice: u16,
     pub(super) rest: u16,
 }
 
-/// Where a path is found.
+/// Input of the search for a path.
 #[derive(Clone, Copy)]
 pub(super) struct Window<'a> {
-    /// The block, and [`super::PADDING`] bytes more.
+    /// The block, followed by [`super::PADDING`] bytes.
     pub(super) text: &'a [u8],
-    /// Its first position.
+    /// First position of the window.
     pub(super) start: usize,
-    /// The end of the part whose candidates are known, and its start.
+    /// Start and end of the part whose candidates are known.
     pub(super) part: (usize, usize),
     pub(super) found: Matches<'a>,
     pub(super) model: &'a Model,
     pub(super) contexts: Contexts,
-    /// A match at least this long is taken as it is.
+    /// A match of at least this length is used without comparing others.
     pub(super) nice: usize,
 }
 
@@ -67,7 +69,7 @@ pub(super) struct Path {
     pub(super) prices: Prices,
     arrivals: Vec<Arrival>,
     joined: Vec<Joined>,
-    /// The cheapest path to each position that has been visited.
+    /// The state after the cheapest path to each position that was visited.
     settled: Vec<Past>,
 }
 
@@ -84,7 +86,8 @@ impl Path {
     pub(super) const MEMORY: usize =
         Prices::MEMORY + REACH * (size_of::<Arrival>() + size_of::<Joined>() + size_of::<Past>());
 
-    /// Finds the cheapest path through a window from a past, by prices that are set. Its symbols are in `out`, the last one first.
+    /// Finds the cheapest path through a window, starting with the state `past` and at the prices that are set. `out` gets its symbols, the
+    /// last one first.
     pub(super) fn find(&mut self, window: &Window, past: Past, out: &mut Vec<Symbol>) {
         self.arrivals.fill(UNREACHED);
         let Path { prices, arrivals, joined, settled } = self;
@@ -170,7 +173,7 @@ impl Window<'_> {
 }
 
 impl Past {
-    /// Goes on by a match.
+    /// Continues with a match.
     #[inline(always)]
     pub(super) fn pass(&mut self, choice: u32, window: &Window, from: usize) {
         if choice < CONTINUED {

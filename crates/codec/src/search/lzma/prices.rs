@@ -1,4 +1,4 @@
-//! What symbols cost, by the probabilities at the start of a window.
+//! The prices of symbols, by the probabilities at the start of a window.
 
 use super::model::{
     ALIGN, Contexts, EVEN_SLOT, FAR, KINDS, LITERAL, LONGEST, Lengths, Model, POSITIONS, SHORTEST, SLOTS, STATES,
@@ -7,7 +7,7 @@ use super::model::{
 use super::path::{LANES, LENGTH, Lanes, PRICE};
 use super::range::Probability;
 
-/// A bit that is as likely 0 as 1.
+/// The price of a bit whose values are equally likely.
 const BIT: u32 = 16;
 
 /// The price of a 0 in 16ths of a bit, by the probability of a 0 in 1/128.
@@ -18,7 +18,7 @@ const fn prices() -> [u8; 128] {
     let mut all = [0; 128];
     let mut index = 0;
     while index < 128 {
-        // In the middle of the interval, as a fraction of 2^16.
+        // The middle of the interval, as a fraction of 2^16.
         let mut number = (index as u64 * 2 + 1) << 8;
         let mut bits = 0;
         let mut step = 0;
@@ -47,23 +47,24 @@ pub(super) fn price(probability: Probability, bit: usize) -> u32 {
 pub(super) type Steps = [u32; LONGEST + 1 + LANES];
 
 pub(super) struct Prices {
-    /// By state and position: that it is a literal, a match with a new distance, a byte at the last distance, one of the four repeats.
+    /// By state and position: the price of choosing a literal, a match with a new distance, a byte at the last distance, or one of the four
+    /// repeats.
     pub(super) literal: [[u32; POSITIONS]; STATES],
     pub(super) found: [[u32; POSITIONS]; STATES],
     pub(super) short: [[u32; POSITIONS]; STATES],
     pub(super) repeat: [[[u32; 4]; POSITIONS]; STATES],
-    /// The price of each length and the length, by position.
+    /// The price of each length together with the length, by position.
     pub(super) found_steps: Box<[Steps; POSITIONS]>,
     pub(super) repeat_steps: Box<[Steps; POSITIONS]>,
-    /// Of distances for long matches.
+    /// Prices of distances for long matches.
     near: [u32; FAR],
     slots: [u32; SLOTS],
     align: [u32; 1 << ALIGN],
-    /// Added for shorter matches, by the slot of their distance: a step for each of the first lengths.
+    /// Added for shorter matches, by the slot of the distance: one value for each of the first lengths.
     shorter: [Lanes; SLOTS],
 }
 
-/// Prices of all numbers of a tree: 2^`bits`.
+/// Computes the prices of all numbers of a tree, 0 to 2^`bits` - 1.
 fn tree(probabilities: &[Probability], bits: u32, out: &mut [u32]) {
     let mut nodes = [0; 512];
     for node in 1..1 << bits {
@@ -155,7 +156,7 @@ impl Prices {
         self.align = std::array::from_fn(|index| reverse_tree(&model.align, ALIGN, index));
     }
 
-    /// The price of a distance, 0 for the byte before, and what is added for the shortest matches.
+    /// Returns the price of a distance, 0 for the byte before, and the additional prices of the shortest matches.
     #[inline(always)]
     pub(super) fn of_distance(&self, distance: u32) -> (u32, &Lanes) {
         let slot = slot(distance) % SLOTS;
@@ -202,11 +203,11 @@ pub(super) fn literal(probabilities: &[Probability; LITERAL], byte: u8) -> u32 {
     sum
 }
 
-/// The same after a match; `expected` is the byte at the last distance.
+/// The price of a literal after a match. `expected` is the byte at the last distance.
 #[inline(always)]
 pub(super) fn literal_after_match(probabilities: &[Probability; LITERAL], byte: u8, expected: u8) -> u32 {
     let (symbol, expected) = (usize::from(byte) | 0x100, usize::from(expected));
-    // Up to the first bit that differs.
+    // The tree after a match is used up to the first bit that differs.
     let least =
         7usize.saturating_sub((usize::from(byte) ^ expected).leading_zeros() as usize - (usize::BITS as usize - 8));
     let node = |index: usize| {

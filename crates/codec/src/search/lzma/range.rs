@@ -2,17 +2,17 @@
 
 /// Bits of a probability.
 const BITS: u32 = 11;
-/// A probability that both bits are as likely.
+/// A probability at which both bits are equally likely.
 pub(super) const EVEN: Probability = 1 << (BITS - 1);
-/// How fast a probability moves.
+/// How fast a probability adapts.
 const MOVE: u32 = 5;
 /// Bytes that [`RangeEncoder::finish`] adds.
 pub(super) const FLUSH: usize = 4;
 
-/// How likely a bit is 0, in 1/2048.
+/// The probability of a 0, in 1/2048.
 pub(super) type Probability = u16;
 
-/// Codes bits into a part of the output. What does not fit is counted but not written.
+/// Codes bits into a part of the output. Bytes that do not fit are counted but not written.
 pub(super) struct RangeEncoder<'a> {
     low: u64,
     range: u32,
@@ -21,14 +21,14 @@ pub(super) struct RangeEncoder<'a> {
 }
 
 impl<'a> RangeEncoder<'a> {
-    /// Starts at `at` of `out`, with the byte 0 that all coded data begin with.
+    /// Starts at `at` of `out`, with the byte 0 that all coded data starts with.
     pub(super) fn new(out: &'a mut [u8], at: usize) -> RangeEncoder<'a> {
         let mut range = RangeEncoder { low: 0, range: u32::MAX, out, at };
         range.put(0);
         range
     }
 
-    /// Index in the output of the next byte, as if it were without end.
+    /// Index in the output of the next byte, as if the output had no end.
     #[inline(always)]
     pub(super) fn at(&self) -> usize {
         self.at
@@ -42,7 +42,7 @@ impl<'a> RangeEncoder<'a> {
         self.at += 1;
     }
 
-    /// Writes the highest byte that no more changes, except for a carry.
+    /// Writes the highest byte, which changes no more except for a carry.
     #[inline(always)]
     fn shift(&mut self) {
         if self.low >> 32 != 0 {
@@ -71,7 +71,7 @@ impl<'a> RangeEncoder<'a> {
         let one = bit.wrapping_neg();
         self.low += u64::from(bound & one);
         self.range = (self.range - bound) & one | bound & !one;
-        // Towards 2^11 - 31 for a 0 and towards 31 for a 1, without a branch, which would be mispredicted.
+        // Adapts towards 2^11 - 31 for a 0 and towards 31 for a 1, without a branch, which would be mispredicted.
         let goal = ((1 << MOVE) - 1i32 - (1 << BITS)) & !one as i32;
         *probability = (before as i32 - ((before as i32 + goal) >> MOVE)) as Probability;
         if self.range < 1 << 24 {
@@ -80,7 +80,7 @@ impl<'a> RangeEncoder<'a> {
         }
     }
 
-    /// Codes the lowest `count` bits of a number, which are as likely 0 as 1.
+    /// Codes the lowest `count` bits of a number. Both values of a bit are equally likely.
     #[inline(always)]
     pub(super) fn even_bits(&mut self, number: u32, count: u32) {
         for index in (0..count).rev() {
@@ -93,8 +93,8 @@ impl<'a> RangeEncoder<'a> {
         }
     }
 
-    /// Codes the lowest bits of a number, the highest of them first, each by the probability of those before it. There are 2^`count`
-    /// probabilities.
+    /// Codes the lowest `count` bits of a number, the highest of them first, each by the probability that the previous bits choose. There
+    /// are 2^`count` probabilities.
     #[inline(always)]
     pub(super) fn tree(&mut self, probabilities: &mut [Probability], number: u32, count: u32) {
         let mut node = 1;
@@ -105,7 +105,7 @@ impl<'a> RangeEncoder<'a> {
         }
     }
 
-    /// The same with the lowest bit first.
+    /// As [`RangeEncoder::tree`], with the lowest bit first.
     #[inline(always)]
     pub(super) fn reverse_tree(&mut self, probabilities: &mut [Probability], number: u32, count: u32) {
         let mut node = 1;
@@ -116,7 +116,7 @@ impl<'a> RangeEncoder<'a> {
         }
     }
 
-    /// Writes the rest. Returns the index after the last byte.
+    /// Writes the remaining bytes. Returns the index after the last byte.
     pub(super) fn finish(mut self) -> usize {
         for _ in 0..FLUSH {
             self.shift();

@@ -1,18 +1,18 @@
-//! Finds the contexts that suit a block by coding its symbols again in each.
+//! Finds the contexts that suit a block by coding its symbols again with each.
 
 use super::coder::{Coder, Symbol};
 use super::encoder::LzmaSearch;
 use super::model::Contexts;
 use super::range::RangeEncoder;
 
-/// The symbols of a block, kept to be coded again.
+/// The symbols of a block, kept for coding them again.
 pub(super) struct Kept {
     symbols: Vec<Symbol>,
     coder: Coder,
 }
 
 impl Kept {
-    /// For blocks of up to `size` bytes, whose symbols are kept in place without growing.
+    /// For blocks of up to `size` bytes. The memory is allocated at once and does not grow.
     pub(super) fn new(size: usize) -> Kept {
         Kept { symbols: Vec::with_capacity(size), coder: Coder::new(Contexts::USUAL) }
     }
@@ -31,7 +31,7 @@ impl Kept {
         self.symbols.extend(window.iter().rev());
     }
 
-    /// Bytes that the symbols take in some contexts, as one chunk.
+    /// Returns the bytes that the symbols take with some contexts, as one chunk.
     fn size(&mut self, text: &[u8], contexts: Contexts) -> usize {
         let Kept { symbols, coder } = self;
         coder.contexts = contexts;
@@ -47,10 +47,10 @@ impl Kept {
 }
 
 impl LzmaSearch {
-    /// The contexts in which the kept symbols of the last block take the fewest bytes, if fewer than in its own. The bits of literals are
-    /// chosen first, then those of positions.
+    /// Returns the contexts with which the kept symbols of the last block take the fewest bytes, if fewer than with its own contexts. The
+    /// literal bits are chosen first, then the position bits.
     ///
-    /// Takes as long as coding the block 20 times.
+    /// This takes as long as coding the block 20 times.
     pub(crate) fn cheaper_contexts(&mut self) -> Option<Contexts> {
         let LzmaSearch { kept, coder, text, .. } = self;
         let kept = kept.as_mut()?;

@@ -1,4 +1,4 @@
-//! Blocks of our own search, against the library's decoder.
+//! Blocks of our own encoder, decoded by the library.
 
 use packline_testkit::Random;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ impl Pair {
         Pair(spec.encoder(size).unwrap(), spec.decoder(size, 1 << 30).unwrap())
     }
 
-    /// What a block becomes, which is decompressed and compared; `None` if it is not smaller.
+    /// Compresses a block, decompresses the result and compares it. Returns the result, or `None` if it is not smaller.
     fn check(&mut self, src: &[u8]) -> Option<Vec<u8>> {
         let mut out = vec![0; src.len()];
         let Outcome::Smaller(size) = self.0.compress(src, &mut out).unwrap() else { return None };
@@ -115,7 +115,7 @@ fn no_match_is_farther_than_the_dictionary() {
         ("lzma:dictsize=12K", true),
     ] {
         let made = Pair::new(&Spec::parse(text).unwrap(), block.len()).check(&block);
-        // Decoders have a larger buffer than the dictionary, so only the size tells.
+        // Decoders have a larger buffer than the dictionary, so that only the size shows the difference.
         assert_eq!(made.is_some(), is_small, "{text}");
     }
 }
@@ -123,7 +123,7 @@ fn no_match_is_farther_than_the_dictionary() {
 #[test]
 fn filters_are_those_of_the_library() {
     let mut random = Random::new(8);
-    // Bytes that occur in branches of all kinds, often enough.
+    // Bytes that occur in branches of all machines, often enough for the filters.
     let code = [
         0xe8, 0xe9, 0x00, 0xff, 0x48, 0x01, 0x40, 0x7f, 0xc0, 0xeb, 0xf0, 0xf8, 0x94, 0x97, 0x90, 0x10, 0x50, 0x17,
         0xef, 0x13,

@@ -9,14 +9,14 @@ use super::path::{
 use super::prices::{Prices, Steps, literal, literal_after_match};
 use crate::bytes::{bounded_match_length, eight};
 
-/// A price above is lowered, and all after it, by [`LOWERED`].
+/// If a price is higher than this, it and all later prices are lowered by [`LOWERED`].
 const HIGH: u32 = 1 << 18;
 const LOWERED: u32 = 1 << 17;
 
-/// Positions after which a window ends where no match crosses its end.
+/// Number of positions after which a window ends where no match crosses its end.
 const SHORTEST_WINDOW: usize = 512;
 
-/// For each number of lengths: all bits of the lanes that are beyond.
+/// For each number of lengths: all bits set in the lanes after them.
 static BEYOND: [Lanes; LANES + 1] = beyond();
 
 const fn beyond() -> [Lanes; LANES + 1] {
@@ -39,7 +39,7 @@ pub(super) struct Walk<'a> {
     pub(super) settled: &'a mut [Past],
     pub(super) at: usize,
     pub(super) past: Past,
-    /// Whether the last match could not be longer because of the format.
+    /// Whether the last match has the maximum length of the format.
     pub(super) is_longest: bool,
     /// The price of arriving by a literal, and by a byte at the last distance.
     pub(super) by_literal: u32,
@@ -48,10 +48,10 @@ pub(super) struct Walk<'a> {
     pub(super) reach: usize,
 }
 
-/// A match that is offered from a position.
+/// A match offered from a position.
 #[derive(Clone, Copy)]
 struct Offer {
-    /// Price of the path and of all but the length.
+    /// Price of the path and of the match without its length.
     price: u32,
     choice: u32,
     distance: u32,
@@ -59,7 +59,7 @@ struct Offer {
 }
 
 impl Walk<'_> {
-    /// Visits the positions of the window. Returns the number of them.
+    /// Visits the positions of the window. Returns their number.
     pub(super) fn run(self) -> usize {
         #[cfg(target_arch = "x86_64")]
         if crate::processor::has_avx2_and_bmi() {
@@ -146,7 +146,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Offers all that may follow at the current position. Returns the length of the longest match.
+    /// Offers all symbols that may follow at the current position. Returns the length of the longest match.
     #[inline(always)]
     fn leave(&mut self, price: u32) -> usize {
         let window = self.window;
@@ -193,7 +193,7 @@ impl Walk<'_> {
         longest
     }
 
-    /// Offers repeats. Where the byte before repeats too, the repeat was offered there, and is not again, except after another match.
+    /// Offers repeats. If the previous byte repeats too, the repeat was offered there and is not offered again, except after another match.
     #[inline(always)]
     fn leave_by_repeats(&mut self, price: u32, now: u64, rest: usize) -> usize {
         let window = self.window;
@@ -264,7 +264,7 @@ impl Walk<'_> {
             differing => differing.trailing_zeros() as usize / 8,
         };
         let price = offer.price + price(self.prices);
-        // Often it is too expensive without the literal.
+        // The rest is often too expensive without the literal.
         if !self.is_cheap(price, offer.length + 1 + rest.min(LONGEST)) {
             return;
         }
@@ -274,13 +274,13 @@ impl Walk<'_> {
         self.join(&Offer { price: price + of_literal, ..*offer }, state.literal(), rest);
     }
 
-    /// Whether nothing as cheap arrives so far on.
+    /// Whether no offer so far arrives at `length` bytes from here as cheaply.
     #[inline(always)]
     fn is_cheap(&self, price: u32, length: usize) -> bool {
         self.arrivals.get(self.at + length).is_some_and(|arrival| price < *arrival >> PRICE)
     }
 
-    /// Offers a repeat of `rest` bytes after a literal, which the price of the offer includes.
+    /// Offers a repeat of `rest` bytes after a literal. The price of the offer includes the literal.
     #[inline(always)]
     fn join(&mut self, offer: &Offer, state: State, rest: usize) {
         let window = self.window;
@@ -334,13 +334,13 @@ impl Walk<'_> {
         self.reach = self.reach.max(self.at + offer.length);
     }
 
-    /// Takes the cheaper arrivals from the current position by the lengths from `first` on, except in lanes with all bits set.
+    /// Keeps the cheaper arrivals from the current position by the lengths from `first` on, except in lanes with all bits set.
     #[inline(always)]
     fn improve(&mut self, first: usize, base: &Lanes, steps: &Steps, except: &Lanes) {
         let steps = steps[first..].first_chunk::<LANES>();
         let arrivals = self.arrivals[self.at + first..].first_chunk_mut::<LANES>();
         if let (Some(&steps), Some(arrivals)) = (steps, arrivals) {
-            // Copies, or the loop is not vectorized.
+            // The lanes are copied because the compiler does not vectorise the loop otherwise.
             let mut lanes = *arrivals;
             for lane in 0..LANES {
                 lanes[lane] = lanes[lane].min(steps[lane].wrapping_add(base[lane]) | except[lane]);

@@ -80,11 +80,12 @@ impl Repeats {
         self.0
     }
 
-    /// The value that a sequence stores for its distance: 1 to 3 for a repeated one, else the distance and 3. Updates the distances.
+    /// Returns the value that a sequence stores for its distance: 1 to 3 for a repeated distance, otherwise the distance plus 3. Updates
+    /// the distances.
     #[inline(always)]
     pub(super) fn store(&mut self, sequence: &Sequence) -> u32 {
         let ([first, second, third], distance) = (self.0, sequence.distance);
-        // Without literals the first is no choice, and the one after the third is one less than the first.
+        // Without literals the first distance cannot be chosen, and the third value means the first distance less one.
         let shifted = u32::from(sequence.literals == 0);
         let found = match distance {
             distance if distance == first && shifted == 0 => 1,

@@ -2,21 +2,21 @@
 
 use crate::search::candidates::{self, Exact, Format, Search};
 
-/// The first level whose search is our own. Below, libzstd's is faster.
+/// The first level with our own search. Below it libzstd is faster.
 const FIRST: i32 = 13;
 
 /// How an encoder searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Effort {
     pub(super) search: Search,
-    /// How often the path is found, each time with the prices of the one before.
+    /// How often the path is found, each time with the prices of the previous path.
     pub(super) passes: u32,
     /// Bytes of the smallest blocks that a chunk is split into.
     pub(super) part: usize,
 }
 
 impl Effort {
-    /// The effort of a level for blocks of up to 2^`size_log` bytes; `None` where libzstd's own search is used.
+    /// The effort of a level for blocks of up to 2^`size_log` bytes. `None` where libzstd's own search is used.
     pub(crate) fn new(level: i32, size_log: u32) -> Option<Effort> {
         if level < FIRST || size_log > candidates::LARGEST_LOG {
             return None;

@@ -1,11 +1,11 @@
-//! The first parse, by a rule of thumb: a match is taken unless the next position has a clearly better one. It only tells the statistics that
-//! the first prices are made of.
+//! The first parse, by a rule of thumb: a match is used unless the next position has a clearly better one. Its only result is the
+//! statistics from which the first prices are computed.
 
 use super::codes::{Repeats, SHORTEST, Sequence};
 use crate::bytes::{bounded_match_length, eight};
 use crate::search::candidates::{Candidate, LONGEST, Matches};
 
-/// A match and what it is worth: four for a byte, less the bits of its distance.
+/// A match and its worth: four per byte, less the bits of its distance.
 #[derive(Clone, Copy)]
 struct Choice {
     value: i32,
@@ -14,10 +14,10 @@ struct Choice {
 }
 
 const NONE: Choice = Choice { value: 0, length: 0, distance: 0 };
-/// How much more the match at the next position must be worth.
+/// The match at the next position must be worth this much more.
 const BETTER: i32 = 4;
 
-/// Parses the chunk that starts at `start` and has `size` bytes. `repeats`: those before it.
+/// Parses the chunk that starts at `start` and has `size` bytes. `repeats` are the distances before it.
 #[inline(never)]
 pub(super) fn parse(src: &[u8], start: usize, size: usize, found: Matches, repeats: Repeats, out: &mut Vec<Sequence>) {
     out.clear();

@@ -1,20 +1,20 @@
-//! Where a chunk is split into blocks: neighbours are merged as long as that makes them cheaper.
+//! Where a chunk is split into blocks: neighbours are merged as long as they get cheaper.
 
 use super::codes::{Repeats, Sequence};
 use super::statistics::Statistics;
 
 /// A part of a chunk that becomes a block.
 pub(super) struct Part {
-    /// End of its sequences, and of its bytes, in the chunk.
+    /// End of the part's sequences, and of its bytes, in the chunk.
     pub(super) sequences: usize,
     pub(super) end: usize,
     pub(super) statistics: Statistics,
     cost: u64,
-    /// What merging it with the next part saves.
+    /// How much merging the part with the next one saves.
     gain: i64,
 }
 
-/// Splits the chunk `src` into parts of `size` bytes or more, a multiple of it.
+/// Splits the chunk `src` into parts of at least `size` bytes.
 pub(super) fn split(src: &[u8], sequences: &[Sequence], mut repeats: Repeats, size: usize, parts: &mut Vec<Part>) {
     parts.clear();
     let mut first = 0;
@@ -33,12 +33,12 @@ pub(super) fn split(src: &[u8], sequences: &[Sequence], mut repeats: Repeats, si
     merge(parts);
 }
 
-/// What coding the parts costs.
+/// Returns the cost of coding the parts.
 pub(super) fn cost(parts: &[Part]) -> u64 {
     parts.iter().map(|part| part.cost + part.statistics.bits()).sum()
 }
 
-/// The extent of the next part: sequences until it has `size` bytes. The last one extends to the end.
+/// The extent of the next part: sequences until the part has `size` bytes. The last part extends to the end.
 fn next(src: &[u8], sequences: &[Sequence], first: usize, start: usize, size: usize) -> Part {
     let mut end = start;
     let mut count = first;
@@ -69,7 +69,7 @@ fn merge(parts: &mut Vec<Part>) {
     }
 }
 
-/// The part whose merging with the next saves most; the first of equal ones.
+/// The part whose merging with the next one saves most; the first of equal ones.
 fn best(parts: &[Part]) -> Option<usize> {
     let gaining = parts.iter().enumerate().filter(|(_, part)| part.gain > 0);
     gaining.max_by_key(|&(index, part)| (part.gain, std::cmp::Reverse(index))).map(|(index, _)| index)

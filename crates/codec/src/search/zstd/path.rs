@@ -1,7 +1,7 @@
 //! The cheapest path through a chunk.
 //!
-//! From each position, in order, a path continues with a literal or with a match of a candidate's length or less; the cheapest way to arrive
-//! at a position is kept. Which distances are repeats depends on the path: those of the cheapest path to a position are taken.
+//! From each position, in order, a path continues with a literal, or with a match of a candidate's length or less. The cheapest way to
+//! arrive at a position is kept. Which distances are repeats depends on the path; they are those of the cheapest path to the position.
 
 use super::codes::{LENGTHS, Repeats, SHORTEST, Sequence, length_code};
 use super::parts::Part;
@@ -10,38 +10,38 @@ use super::statistics::Statistics;
 use crate::bytes::{bounded_match_length, eight};
 use crate::search::candidates::{LARGEST_LOG, LONGEST, Matches};
 
-/// Lengths side by side.
+/// Number of lengths processed together.
 const LANES: usize = 8;
 type Lanes = [u32; LANES];
-/// Matches up to this length are offered with each length, longer ones also with the [`LANES`] longest.
+/// Matches up to this length are offered with each length. Longer matches are also offered with the [`LANES`] longest lengths.
 const EACH: usize = SHORTEST + LANES - 1;
 
-/// How a position is arrived at: the price in the high bits, so that the minimum is the cheapest, then the length of the match and which one
-/// it is. By a literal: 0, once the position is visited.
+/// How a path arrives at a position: the price in the high bits, so that the minimum is the cheapest, then the length of the match and its
+/// choice. 0 is a literal, once the position is visited.
 type Arrival = u32;
 const PRICE: u32 = 14;
 const LENGTH: u32 = 3;
 const UNREACHED: Arrival = Arrival::MAX;
-/// Which match: 0 to 2 is a repeat (after a match: the second, the third, and the first, which continues it), then the continued candidate,
-/// then those found at its position.
+/// Choices: 0 to 2 are repeats (after a match: the second, the third, and the first, which continues it), then the continued candidate,
+/// then the candidates found at the position.
 const CONTINUED: u32 = 3;
 const FOUND: u32 = 4;
 
-/// A price above is lowered, and all after it, by [`LOWERED`].
+/// If a price is higher than this, it and all later prices are lowered by [`LOWERED`].
 const HIGH: u32 = 1 << 17;
 const LOWERED: u32 = 1 << 16;
-/// The price of arriving at the first position. More than 0, because another literal may cost less than nothing.
+/// The price of arriving at the first position. It is not 0, because another literal may cost less than nothing.
 const START: u32 = 1 << 12;
 /// More than any price.
 const INFINITE: u32 = UNREACHED >> PRICE;
 
 /// Three distances, the latest in the low bits.
 const DISTANCE: u64 = (1 << LARGEST_LOG) - 1;
-/// Set above them where a match ends, so that the first is no choice for the next match.
+/// This bit above the distances is set where a match ends, because the next match cannot choose the first distance.
 const AFTER_MATCH: u32 = 3 * LARGEST_LOG;
 const DISTANCES: u64 = (1 << AFTER_MATCH) - 1;
 
-/// For each length up to [`EACH`]: all bits of the lanes that are longer.
+/// For each length up to [`EACH`]: all bits set in the lanes of longer matches.
 static LONGER: [Lanes; EACH + 1] = longer();
 
 const fn longer() -> [Lanes; EACH + 1] {
@@ -58,23 +58,23 @@ const fn longer() -> [Lanes; EACH + 1] {
     all
 }
 
-/// What the path of a chunk is found in.
+/// Input of the search for a path.
 #[derive(Clone, Copy)]
 pub(super) struct Chunk<'a> {
     pub(super) src: &'a [u8],
-    /// Its first byte in `src`, and its number of bytes.
+    /// First byte of the chunk in `src`, and its number of bytes.
     pub(super) start: usize,
     pub(super) size: usize,
     pub(super) found: Matches<'a>,
     pub(super) parts: &'a [Part],
     pub(super) repeats: Repeats,
-    /// A match at least this long is taken as it is.
+    /// A match of at least this length is used without comparing others.
     pub(super) nice: usize,
 }
 
 pub(super) struct Path {
     prices: Prices,
-    /// The price of each length and the length, as an [`Arrival`].
+    /// The price of each length together with the length, as an [`Arrival`].
     steps: Box<[u32; LONGEST + 1]>,
     arrivals: Vec<Arrival>,
     distances: Vec<u64>,
@@ -87,13 +87,13 @@ struct Walk<'a> {
     prices: &'a mut Prices,
     steps: &'a mut [u32; LONGEST + 1],
     arrivals: &'a mut [Arrival],
-    /// The last distances of the cheapest path to each position that has been visited.
+    /// The last distances of the cheapest path to each position that was visited.
     settled: &'a mut [u64],
     at: usize,
     part: usize,
     /// Literals since the last match.
     literals: usize,
-    /// Whether the position is arrived at by a match of [`LONGEST`] bytes.
+    /// Whether the path arrives at the position by a match of [`LONGEST`] bytes.
     is_longest: bool,
     /// The price of arriving by a literal.
     by_literal: u32,
@@ -157,7 +157,7 @@ impl Path {
             let (length, distance) = resolve(&self.distances, chunk.found, at, self.arrivals[at]);
             at -= length;
             if later.literals == 0 && later.distance == distance {
-                // A match that is longer than LONGEST.
+                // This match continues one that is longer than LONGEST.
                 later.length += length as u32;
                 continue;
             }
@@ -165,7 +165,7 @@ impl Path {
         }
         out.push(later);
         out.reverse();
-        // The literals behind the last match are not part of a sequence.
+        // The literals after the last match are not part of a sequence.
         out.pop();
         unpack(self.distances[chunk.size])
     }
@@ -212,7 +212,7 @@ impl Walk<'_> {
         self.arrive();
     }
 
-    /// Sets the prices of the part at the current position. Returns its end.
+    /// Sets the prices of the part at the current position. Returns the end of the part.
     fn enter(&mut self) -> usize {
         while self.chunk.parts[self.part].end <= self.at {
             self.part += 1;
@@ -255,7 +255,7 @@ impl Walk<'_> {
         self.literals == 0 && self.at > 0
     }
 
-    /// Lowers the prices that are not settled, which begin at `first`.
+    /// Lowers the prices that are not settled, from `first` on.
     #[cold]
     fn lower(&mut self, first: usize) {
         for arrival in self.arrivals[first..].iter_mut().take(LONGEST).filter(|arrival| **arrival != UNREACHED) {
@@ -283,7 +283,7 @@ impl Walk<'_> {
         longest
     }
 
-    /// Offers the rest of a match of more than [`LONGEST`] bytes: at the same distance, it belongs to the same sequence.
+    /// Offers the rest of a match of more than [`LONGEST`] bytes. It has the same distance and belongs to the same sequence.
     #[cold]
     fn leave_longest(&mut self, price: u32, rest: usize) -> usize {
         let src = self.chunk.src;
@@ -292,7 +292,7 @@ impl Walk<'_> {
         if length < SHORTEST { 0 } else { self.offer(length, price, CONTINUED - 1) }
     }
 
-    /// Offers matches at the distances of the path so far. A match that began before is not offered again, except after another match.
+    /// Offers matches at the last distances of the path. A match that began earlier is not offered again, except after another match.
     #[inline(always)]
     fn leave_by_repeats(&mut self, price: u32, rest: usize) -> usize {
         let at = self.chunk.start + self.at;
@@ -304,7 +304,7 @@ impl Walk<'_> {
         let distances = [0, 1, 2].map(|index| distance_of(self.distances, (index + after_match).min(2)));
         let now = eight(self.chunk.src, at - 1);
         let differing = distances.map(|distance| eight(self.chunk.src, at - 1 - distance) ^ now);
-        // The byte before must differ, then three must be equal.
+        // The previous byte must differ, then three bytes must be equal.
         let (least, count) = if after_match == 1 { (0, 256) } else { (1, 255) };
         let is_new = |differing: u64| (differing as u32).wrapping_sub(least) < count;
         let mut longest = 0;
@@ -323,7 +323,7 @@ impl Walk<'_> {
         longest
     }
 
-    /// Offers a match of a length, and of less, at the price of its distance and all before it. Returns the length.
+    /// Offers a match of up to `length` bytes at the price of its distance and of all before it. Returns the length.
     #[inline(always)]
     fn offer(&mut self, length: usize, price: u32, choice: u32) -> usize {
         let base = price << PRICE | choice;
@@ -334,13 +334,13 @@ impl Walk<'_> {
         length
     }
 
-    /// Takes the cheaper arrivals from the current position by the lengths from `first` on, except in lanes with all bits set.
+    /// Keeps the cheaper arrivals from the current position by the lengths from `first` on, except in lanes with all bits set.
     #[inline(always)]
     fn improve(&mut self, first: usize, base: u32, except: &Lanes) {
         let steps = self.steps[first..].first_chunk::<LANES>();
         let arrivals = self.arrivals[self.at + first..].first_chunk_mut::<LANES>();
         if let (Some(&steps), Some(arrivals)) = (steps, arrivals) {
-            // Copies, or the loop is not vectorized.
+            // The lanes are copied because the compiler does not vectorise the loop otherwise.
             let mut lanes = *arrivals;
             for lane in 0..LANES {
                 lanes[lane] = lanes[lane].min(steps[lane].wrapping_add(base) | except[lane]);

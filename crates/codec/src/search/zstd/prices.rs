@@ -1,4 +1,4 @@
-//! What each symbol costs, from statistics.
+//! The price of each symbol, from statistics.
 
 use std::ops::Range;
 
@@ -8,22 +8,22 @@ use crate::search::log::{BIT, log2};
 
 /// Prices are in 16ths of a bit: log2 counts 256ths.
 const UNIT: u32 = BIT / 16;
-/// Numbers of literals up to which their prices differ.
+/// Number of literals up to which the prices differ.
 pub(super) const MANY: usize = 128;
-/// Symbols of the whole chunk that are added to those of a part, in proportion.
+/// Number of symbols of the complete chunk that are added to the symbols of a part, in proportion.
 const WHOLE: u64 = 64;
-/// Counts are multiplied by this, so that the whole's share may be a fraction of a count.
+/// Counts are multiplied by this factor, so that the share of the complete chunk may be a fraction of a count.
 const SCALE: u32 = 16;
 
 /// Prices of the symbols of a part.
 pub(super) struct Prices {
-    /// Of each byte as a literal.
+    /// Price of each byte as a literal.
     pub(super) literal: [u32; 256],
-    /// Of one more literal, after so many before it, beside the literal itself. Wrapping: it may be negative.
+    /// Price of one more literal after a number of literals, without the literal itself. Wrapping, because it may be negative.
     pub(super) more: [u32; MANY],
-    /// Of a match, by the code of its length, with a count of literals of 0 before it.
+    /// Price of a match by the code of its length, with 0 literals before it.
     pub(super) length: [u32; LENGTHS],
-    /// Of a distance, by the binary logarithm of what is stored for it.
+    /// Price of a distance by the binary logarithm of the stored value.
     pub(super) distance: [u32; OFFSETS],
 }
 
@@ -32,8 +32,8 @@ impl Prices {
         Prices { literal: [0; 256], more: [0; MANY], length: [0; LENGTHS], distance: [0; OFFSETS] }
     }
 
-    /// Sets the prices from the statistics of a part of a chunk and of the whole chunk, which tell what symbols cost that the part does not
-    /// have yet.
+    /// Sets the prices from the statistics of a part of a chunk and of the complete chunk. The latter give a price to symbols that the part
+    /// does not have yet.
     pub(super) fn set(&mut self, part: &Statistics, whole: &Statistics) {
         let mut all = [0; SYMBOLS];
         let bits_of = |bits: &'static [u8]| move |index: usize| u32::from(bits[index]);
@@ -53,14 +53,14 @@ impl Prices {
         self.length = std::array::from_fn(|code| of(MATCH_LENGTHS, code) + no_literals);
     }
 
-    /// Of a distance that is not repeated.
+    /// Price of a distance that is not a repeat.
     #[inline(always)]
     pub(super) fn of_distance(&self, distance: u32) -> u32 {
         self.distance[(distance + 3).ilog2() as usize % OFFSETS]
     }
 }
 
-/// A kind of symbol: what is added to each count, in 1/[`SCALE`], and the most bits of a symbol.
+/// A kind of symbol: the number added to each count, in 1/[`SCALE`], and the maximum number of bits of a symbol.
 struct Kind {
     range: Range<usize>,
     floor: u32,

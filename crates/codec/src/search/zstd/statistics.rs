@@ -7,21 +7,20 @@ use super::codes::{
 };
 use crate::search::log::{BIT, log2};
 
-/// The kinds of symbols, as ranges of all of them: literals, and the codes of sequences.
+/// The kinds of symbols, as ranges of all symbols: literals, and the codes of sequences.
 pub(super) const BYTES: Range<usize> = 0..256;
 pub(super) const LITERAL_COUNTS: Range<usize> = BYTES.end..BYTES.end + LITERALS;
 pub(super) const MATCH_LENGTHS: Range<usize> = LITERAL_COUNTS.end..LITERAL_COUNTS.end + LENGTHS;
 pub(super) const DISTANCES: Range<usize> = MATCH_LENGTHS.end..MATCH_LENGTHS.end + OFFSETS;
 pub(super) const SYMBOLS: usize = DISTANCES.end;
 
-/// What a table of a kind of symbol costs for each symbol that occurs.
+/// Cost of a code table for each symbol that occurs.
 const TABLE_ENTRY: u64 = 5 * BIT as u64;
-/// The headers of a block.
+/// Cost of the headers of a block.
 const HEADERS: u64 = 14 * 8 * BIT as u64;
 
 #[derive(Clone)]
 pub(super) struct Statistics {
-    /// Bytes.
     pub(super) size: usize,
     pub(super) counts: [u32; SYMBOLS],
 }
@@ -31,7 +30,7 @@ impl Statistics {
         Statistics { size: 0, counts: [0; SYMBOLS] }
     }
 
-    /// Of sequences, and of the literals after them up to the end of `src`.
+    /// Statistics of sequences, and of the literals after them up to the end of `src`.
     pub(super) fn new(src: &[u8], sequences: &[Sequence], repeats: &mut Repeats) -> Statistics {
         let mut counted = Statistics { size: src.len(), ..Statistics::none() };
         let mut rest = src;
@@ -70,7 +69,8 @@ impl Statistics {
         self.counts[kind].iter().sum()
     }
 
-    /// What coding costs by these statistics, without the bits that follow codes, which do not depend on them; in [`BIT`]s.
+    /// Returns the cost of coding by these statistics, in [`BIT`]s. The bits that follow codes are not included, because they do not depend
+    /// on the statistics.
     pub(super) fn cost(&self) -> u64 {
         let kinds = [BYTES, LITERAL_COUNTS, MATCH_LENGTHS, DISTANCES];
         HEADERS + kinds.into_iter().map(|kind| self.cost_of(kind)).sum::<u64>()

@@ -1,4 +1,4 @@
-//! Frames of our own search, against the library's decoder.
+//! Frames of our own encoder, decoded by the library.
 
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn frame(level: i32, src: &[u8], block_size: usize) -> Vec<u8> {
     out
 }
 
-/// Compresses with each level and decompresses. Returns the size at the default one.
+/// Compresses at each level and decompresses. Returns the size at the default level.
 fn check(src: &[u8]) -> usize {
     let block_size = src.len().next_power_of_two().max(4096);
     let frames = LEVELS.map(|level| frame(level, src, block_size)).collect::<Vec<_>>();

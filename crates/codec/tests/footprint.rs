@@ -1,6 +1,6 @@
-//! The memory that a codec states is an upper bound of what it takes, and not a wild one.
+//! The memory that a codec states is an upper bound of the memory that it uses, but not much more.
 //!
-//! One test alone in its file: it asks the C library's allocator what the whole process holds.
+//! This test is alone in its file, because it asks the C library's allocator how much the complete process holds.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(unsafe_code)] // asks the C library
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may
@@ -39,7 +39,7 @@ fn held() -> usize {
     info.uordblks + info.hblkhd
 }
 
-/// Complaints where what was stated is no upper bound, or a wild one.
+/// Returns a complaint if the stated memory is less than the used memory, or much more.
 fn judge(who: &str, took: usize, stated: usize) -> Option<String> {
     let fair = (took..=took * 2 + 128 * 1024).contains(&stated);
     (!fair).then(|| format!("{who} took {took}, stated {stated}"))
@@ -69,7 +69,7 @@ fn decoder(text: &str, size: usize, packed: &[u8]) -> Option<String> {
     judge(&format!("{text}, {size}: decoder"), took, spec.footprint(size).decoder)
 }
 
-/// zpaq holds a model only while it works: looked at in the midst of a block.
+/// zpaq holds a model only while it works, so that the memory is measured within a block.
 fn zpaq(level: u32) -> Option<String> {
     let packed = compress(&mut ZpaqEncoder::new(level).unwrap(), &content("text", 9000, 1)).unwrap();
     let stated = ZpaqEncoder::footprint(level).unwrap();
@@ -83,7 +83,7 @@ fn zpaq(level: u32) -> Option<String> {
         .or_else(|| judge(&format!("zpaq {level}"), took, stated.encoder))
 }
 
-/// bzip2 too holds memory only while it works. The memory of a level is the same whatever is compressed.
+/// bzip2 also holds memory only while it works. The memory of a level does not depend on the content.
 fn bzip2(size: usize) -> Option<String> {
     let src = content("random", size, 1);
     let level = (size * 5 / 4 + 20).div_ceil(100_000).min(9) as u32;
@@ -95,7 +95,7 @@ fn bzip2(size: usize) -> Option<String> {
     judge(&format!("bzip2, {size}: encoder"), took, spec("bzip2").footprint(size).encoder)
 }
 
-/// What a decoder of the highest level holds after the first half of a stream.
+/// Memory that a decoder of the highest level holds after the first half of a stream.
 fn bzip2_decoder() -> Option<String> {
     let packed = compress(&mut *spec("bzip2").encoder(1 << 20).unwrap(), &content("text", 1 << 20, 1)).unwrap();
     let mut dst = vec![0; 4096];

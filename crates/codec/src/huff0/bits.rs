@@ -1,6 +1,6 @@
 //! Bit streams written from low to high bits and read back from their end.
 
-/// A bit stream read from its end. The highest set bit of its last byte is an end mark behind the last bit written.
+/// A bit stream read from its end. The highest set bit of its last byte is an end mark, after the last bit written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Backward<'a> {
     bytes: &'a [u8],
@@ -9,7 +9,7 @@ pub(super) struct Backward<'a> {
 }
 
 impl<'a> Backward<'a> {
-    /// `None` without the end mark.
+    /// `None` if the stream has no end mark.
     pub(super) fn new(bytes: &'a [u8]) -> Option<Self> {
         let last = *bytes.last()?;
         let mark = last.checked_ilog2()?;
@@ -26,7 +26,7 @@ impl<'a> Backward<'a> {
         self.left
     }
 
-    /// At least the next 57 bits, the next one in the highest place; zeros beyond the start of the stream.
+    /// At least the next 57 bits, the next one in the highest place. Bits beyond the start of the stream are zeros.
     pub(super) fn window(&self) -> u64 {
         let Ok(left) = usize::try_from(self.left) else { return 0 };
         let end = left.div_ceil(8);
@@ -34,7 +34,7 @@ impl<'a> Backward<'a> {
             Some(bytes) => u64::from_le_bytes(*bytes),
             None => self.beginning(end),
         };
-        // The bits above `left` are read already; at most 7, as `end` was rounded up.
+        // The bits above `left` were read; they are at most 7, because `end` was rounded up.
         word << (end * 8 - left)
     }
 
@@ -65,7 +65,7 @@ impl<'a> Backward<'a> {
 pub(super) struct Forward<'a> {
     /// Unwritten part of the buffer.
     out: &'a mut [u8],
-    /// Length of the whole buffer.
+    /// Length of the complete buffer.
     whole: usize,
     held: u64,
     /// Bits held, fewer than 8.
@@ -77,12 +77,12 @@ impl<'a> Forward<'a> {
         Forward { whole: out.len(), out, held: 0, bits: 0 }
     }
 
-    /// Continues after `size` bytes with `bits`, fewer than 8, held back. `None` if the buffer is shorter.
+    /// Continues after `size` bytes and `bits` held bits, fewer than 8. `None` if the buffer is shorter.
     pub(super) fn resumed(out: &'a mut [u8], size: usize, held: u64, bits: u32) -> Option<Self> {
         Some(Forward { whole: out.len(), out: out.get_mut(size..)?, held, bits })
     }
 
-    /// As [`Forward::put`], but writes a whole word. Returns itself unchanged if the buffer has less than a word left.
+    /// As [`Forward::put`], but writes a complete word. Returns itself unchanged if less than a word is left in the buffer.
     #[inline(always)]
     pub(super) fn put_fast(self, value: u64, bits: u32) -> Result<Self, Self> {
         let held = self.held | value << self.bits;
@@ -116,7 +116,7 @@ impl<'a> Forward<'a> {
         Some(Forward { out, held: self.held >> 8, ..self })
     }
 
-    /// Number of bytes written, with zeros behind the last bit.
+    /// Returns the number of bytes written, with zeros after the last bit.
     pub(super) fn end(mut self) -> Option<usize> {
         if self.bits > 0 {
             self = self.byte()?;

@@ -10,7 +10,7 @@ use super::weights::{self, Weights};
 use super::{Huff0Block, Huff0Streams, MAX_BLOCK, NAME, USED_BITS};
 use crate::CodecError;
 
-/// Minimum size for four streams: below it the jump table costs more than it saves, and cannot be recognised.
+/// Minimum size for four streams. For smaller blocks the jump table costs more than it saves, and cannot be recognised.
 const LEAST_FOR_FOUR: usize = 12;
 
 pub(super) fn compress(
@@ -37,7 +37,7 @@ pub(super) fn compress(
     Ok(size.map_or(Huff0Block::NotCompressible, Huff0Block::Compressed))
 }
 
-/// Uses codes of up to `limit` bits. `None` if the block is not smaller than `src`, or than `out`.
+/// Encodes with codes of up to `limit` bits. `None` if the block is not smaller than `src`, or than `out`.
 pub(super) fn coded(
     kernel: Kernel,
     src: &[u8],
@@ -64,7 +64,7 @@ pub(super) fn coded(
     Some(size).filter(|size| *size < src.len())
 }
 
-/// Four streams, each of a quarter of the block except the last, after the sizes of the first three.
+/// Writes the sizes of the first three streams, then four streams, each with a quarter of the block (the last with the rest).
 fn four(kernel: Kernel, src: &[u8], codes: &Codes, out: &mut [u8]) -> Option<usize> {
     if src.len() < LEAST_FOR_FOUR {
         return None;
@@ -108,10 +108,10 @@ pub(super) fn decompress(
 
 /// Whether decoding up to three symbols at a time pays for building the second table and for slightly slower steps.
 fn worth_joining(weights: &Weights, size: usize) -> bool {
-    // How often a second symbol fits behind the first, in 2^-24; a symbol of n bits has probability 2^-n.
+    // How often a second symbol fits after the first, in 2^-24. A symbol of n bits has probability 2^-n.
     let log = weights.longest as usize;
     let share = |weight: usize| u64::from(weights.symbols[weight]) << (weight - 1);
-    // The minimum sum of weights of two codes that fit together. As the first one gets shorter, longer ones fit behind it.
+    // The minimum sum of weights of two codes that fit together. The shorter the first code is, the longer the second may be.
     let least = (2 * (log + 1)).saturating_sub(log.max(USUAL_LOG as usize)).max(1);
     let mut frequent: u64 = (least..=log).map(share).sum();
     let mut both = 0;

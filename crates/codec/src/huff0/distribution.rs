@@ -13,12 +13,12 @@ const MIN_LOG: u32 = 5;
 pub(super) struct Distribution {
     /// Bits of a state number.
     pub(super) log: u32,
-    /// States by weight; -1 is one state at the end of the table.
+    /// Number of states by weight; -1 is one state at the end of the table.
     pub(super) states: [i32; WEIGHTS],
 }
 
 impl Distribution {
-    /// A distribution close to `counts`, of which at least two are not zero: states are assigned one by one where they save most (Webster's
+    /// A distribution close to `counts`, at least two of which are not zero. States are assigned one by one where they save most (Webster's
     /// method), and each weight that occurs has at least one.
     pub(super) fn near(counts: &[u32; WEIGHTS], log: u32) -> Self {
         let mut states = [0; WEIGHTS];
@@ -41,7 +41,7 @@ impl Distribution {
         (weights - 1).ilog2().saturating_sub(2).clamp(MIN_LOG, MAX_LOG)
     }
 
-    /// Encodes it. `None` if it does not fit.
+    /// Writes the distribution. `None` if it does not fit.
     pub(super) fn write(&self, out: &mut [u8]) -> Option<usize> {
         let mut bits = Forward::new(out);
         bits = bits.put(u64::from(self.log - MIN_LOG), 4)?;
@@ -61,7 +61,7 @@ impl Distribution {
         bits.end()
     }
 
-    /// Decodes it from the start of `bytes`; returns its size too.
+    /// Reads a distribution from the start of `bytes`. Also returns its size.
     pub(super) fn read(bytes: &[u8]) -> Result<(Self, usize), &'static str> {
         let mut bits = Reader { bytes, at: 0 };
         let log = bits.take(4) + MIN_LOG;
@@ -88,7 +88,7 @@ impl Distribution {
     }
 }
 
-/// The weight that gains most from one more state, or loses least from one less.
+/// Returns the weight that gains most from one more state, or loses least from one less.
 fn best(counts: &[u32; WEIGHTS], states: &[i32; WEIGHTS], step: i32) -> usize {
     // The gain of the step from n to n + 1 states is proportional to count / (2n + 1).
     let worth = |weight: usize| (u64::from(counts[weight]) << 20) / (2 * states[weight] + step) as u64;
@@ -109,13 +109,13 @@ fn put_number(bits: Forward, number: u32, most: u32) -> Option<Forward> {
     }
 }
 
-/// Bits of a number of up to `most`, and how many numbers take one less.
+/// Bits of a number of up to `most`, and how many numbers take one bit less.
 fn widths(most: u32) -> (u32, u64) {
     let width = most.ilog2() + 1;
     (width, (1 << width) - 1 - u64::from(most))
 }
 
-/// Writes how many more weights without states follow the first, in digits of two bits; 3 means that another digit follows.
+/// Writes how many more weights without states follow the first, in digits of two bits. A digit of 3 means that another one follows.
 fn put_zeros(mut bits: Forward, zeros: usize) -> Option<Forward> {
     for _ in 0..zeros / 3 {
         bits = bits.put(3, 2)?;
@@ -123,7 +123,7 @@ fn put_zeros(mut bits: Forward, zeros: usize) -> Option<Forward> {
     bits.put((zeros % 3) as u64, 2)
 }
 
-/// Reads bits from the lowest of the first byte on; zeros beyond the end (compare `at` with the length).
+/// Reads bits, starting with the lowest bit of the first byte. Bits beyond the end are zeros; the caller compares `at` with the length.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -14,7 +14,7 @@ const SHORT_HEAD: usize = 3;
 const LONG_HEAD: usize = 5;
 /// Bits of a size less 1.
 const SIZE_BITS: u32 = 17;
-/// Below this size one stream is written: it is a percent smaller, and speed matters less.
+/// Below this size one stream is written, which is a percent smaller; speed matters less there.
 const LEAST_FOR_FOUR: usize = 1024;
 
 /// Compresses `src` into `out`. `None` if it does not fit.
@@ -36,7 +36,7 @@ fn put(encoder: &mut Huff0Encoder, block: &[u8], out: &mut [u8]) -> Result<Optio
     };
     let sizes = |kind: u64, size: usize| kind | (block.len() as u64 - 1) << 2 | (size as u64 - 1) << (2 + SIZE_BITS);
     let (_, body) = out.split_at_mut(LONG_HEAD.min(out.len()));
-    // A body that does not save at least the longer header is stored.
+    // The block is stored if the body does not save at least the longer header.
     let body_limit = body.len().min(block.len() - 1);
     Ok(match encoder.compress_block(block, &mut body[..body_limit], streams)? {
         Huff0Block::Compressed(size) if size + 2 < block.len() => {
@@ -80,13 +80,13 @@ pub(super) fn decompress(decoder: &mut Huff0Decoder, src: &[u8], dst: &mut [u8])
 /// A block with its decoded header.
 struct Block<'a> {
     kind: u64,
-    /// Size of its content, bytes.
+    /// Size of the content, bytes.
     size: usize,
     body: &'a [u8],
 }
 
 impl<'a> Block<'a> {
-    /// Splits a block off the front of `rest`.
+    /// Splits a block off the start of `rest`.
     fn split(rest: &mut &'a [u8]) -> Result<Self, &'static str> {
         let kind = u64::from(rest.first().copied().unwrap_or(0) & 3);
         let long = kind >= ONE_STREAM;

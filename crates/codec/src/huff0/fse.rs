@@ -1,5 +1,5 @@
-//! Weights coded by two alternating states of FSE (RFC 8878, 4.1 and 4.2.1.2): leaving a state writes as many bits as distinguish the
-//! states that lead to it.
+//! Weights coded by two alternating states of FSE (RFC 8878, 4.1 and 4.2.1.2). Leaving a state writes as many bits as are needed to
+//! distinguish the states that lead to it.
 
 use super::bits::{Backward, Forward};
 use super::distribution::{Distribution, MAX_LOG, WEIGHTS};
@@ -7,7 +7,7 @@ use super::encode::histogram;
 
 const STATES: usize = 1 << MAX_LOG;
 
-/// Distributes weights over the states; those with -1 at the end.
+/// Distributes weights over the states. Weights with -1 states are at the end.
 fn spread(distribution: &Distribution) -> [u8; STATES] {
     let size = 1_usize << distribution.log;
     let mut weights = [0; STATES];
@@ -16,7 +16,7 @@ fn spread(distribution: &Distribution) -> [u8; STATES] {
         end -= 1;
         weights[end] = weight as u8;
     }
-    // Odd, so that each state is visited once.
+    // The step is odd, so that each state is visited once.
     let step = (size >> 1) + (size >> 3) + 3;
     let mut place = 0;
     for (weight, states) in distribution.states.iter().enumerate() {
@@ -31,7 +31,7 @@ fn spread(distribution: &Distribution) -> [u8; STATES] {
     weights
 }
 
-/// Writes `weights`: two or more, of two or more kinds. `None` if they do not fit.
+/// Writes `weights`: at least two weights, of at least two kinds. `None` if they do not fit.
 pub(super) fn write(weights: &[u8], out: &mut [u8]) -> Option<usize> {
     let counts = *histogram::count_small(weights).map(u32::from).first_chunk()?;
     let distribution = Distribution::near(&counts, Distribution::log_for(weights.len()));
@@ -43,20 +43,20 @@ pub(super) fn write(weights: &[u8], out: &mut [u8]) -> Option<usize> {
 /// State transitions for encoding.
 struct Coder {
     log: u32,
-    /// The states of each weight in order, weight after weight.
+    /// The states of each weight in order, one weight after another.
     states: [u8; STATES],
-    /// By weight.
+    /// Steps by weight.
     steps: [Step; WEIGHTS],
 }
 
-/// Transition from a state to one of a given weight.
+/// The transition from a state to one of a given weight.
 #[derive(Clone, Copy, Default)]
 struct Step {
     /// 2^16 times the number of bits written, after adding the state and 2^log.
     width: u32,
     /// First index of the weight's states, minus their number.
     start: i32,
-    /// First of them.
+    /// First state of the weight.
     first: u8,
 }
 
@@ -81,17 +81,17 @@ impl Coder {
         coder
     }
 
-    /// The final state: of those of `weight` the one that is left by most bits, by which a decoder detects the end.
+    /// The final state. Among the states of `weight` it is the one that takes most bits, by which a decoder detects the end.
     fn last(&self, weight: u8) -> u32 {
         u32::from(self.states[usize::from(self.steps[usize::from(weight)].first)])
     }
 
-    /// Steps back from `state` to one of `weight` that leads to it; writes which of its successors that was.
+    /// Steps back from `state` to a state of `weight` that leads to it. Writes which of its successors `state` was.
     #[inline]
     fn back<'a>(&self, state: &mut u32, weight: u8, bits: Forward<'a>) -> Option<Forward<'a>> {
         let step = &self.steps[usize::from(weight)];
         let from = *state + (1 << self.log);
-        // At least `size << fewest`, which takes `fewest` bits; if below, one less.
+        // The sum is at least `size << fewest`, which takes `fewest` bits; a smaller sum takes one bit less.
         let width = (from + step.width) >> 16;
         let index = (from >> width) as i32 + step.start;
         *state = u32::from(self.states[index as usize & (STATES - 1)]);
@@ -100,7 +100,7 @@ impl Coder {
 
     fn write(&self, weights: &[u8], mut bits: Forward) -> Option<usize> {
         let [before @ .., one, other] = weights else { return None };
-        // Written in reverse: the decoder reads it last. Weights at even indexes use the first state.
+        // Written in reverse order, because the decoder reads the last bits first. Weights at even indexes use the first state.
         let (pairs, single) = before.as_chunks::<2>();
         let mut states =
             if single.is_empty() { [*one, *other] } else { [*other, *one] }.map(|weight| self.last(weight));
@@ -115,7 +115,7 @@ impl Coder {
     }
 }
 
-/// Decoding step of a state.
+/// The decoding step of a state.
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
     weight: u8,
@@ -145,7 +145,7 @@ pub(super) fn read(bytes: &[u8], weights: &mut [u8; 255]) -> Result<usize, &'sta
     if bits.left() < 0 {
         return Err("coded weights that are cut off");
     }
-    // The stream ends where a state is left by more bits than remain: the other state's weight is then the last.
+    // The stream ends where a state takes more bits than remain. The other state's weight is then the last.
     for place in 0..weights.len() - 1 {
         let state = table[states[place % 2] as usize & (STATES - 1)];
         weights[place] = state.weight;

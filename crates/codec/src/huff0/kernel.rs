@@ -1,11 +1,11 @@
 //! Selects the hot loops that this processor supports.
 
-/// Instruction sets that hot loops are compiled for. All give the same bytes.
+/// Instruction sets that hot loops are compiled for. The result is the same for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kernel {
     /// The baseline of the architecture.
     Portable,
-    /// BMI1 and BMI2 (variable shifts that leave flags alone) and AVX2 (building tables).
+    /// BMI1 and BMI2 (variable shifts that do not change flags) and AVX2 (building tables).
     #[cfg(target_arch = "x86_64")]
     Bmi2,
     /// `Bmi2`, and AVX-512 F and BW for encoding.
@@ -14,7 +14,7 @@ pub(super) enum Kernel {
 }
 
 impl Kernel {
-    /// The fastest one that this processor supports.
+    /// The fastest kernel that this processor supports.
     pub(super) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         if crate::processor::has_avx2_and_bmi() {
@@ -24,7 +24,7 @@ impl Kernel {
         Kernel::Portable
     }
 
-    /// All that this processor supports.
+    /// All kernels that this processor supports.
     #[cfg(test)]
     pub(super) fn all() -> Vec<Self> {
         #[allow(unused_mut)] // on other architectures

@@ -2,30 +2,33 @@
 //!
 //! # A block
 //!
-//! The output of `HUF_compress`, and of a literals section of Zstandard after its header. It stores neither its size, nor its content's
-//! (up to 131,072 bytes), nor the number of its streams.
+//! The output of `HUF_compress`, and of a literals section of Zstandard after its header. A block does not store its size, the size of its
+//! content (up to 131,072 bytes), or the number of its streams.
 //!
 //! | bytes | content |
 //! |---|---|
-//! | 1 | h. From 128 on: h - 127 weights follow, of 4 bits each; below: h bytes of coded weights |
+//! | 1 | h. From 128 on: h - 127 weights of 4 bits each follow; below 128: h bytes of coded weights follow |
 //! | (h - 126) / 2 or h | the weights of symbols 0, 1, ...: as nibbles, the first in the upper half; or coded by FSE |
 //! | 6 | four streams only: sizes of the first, second and third, 16-bit little endian |
 //! | the rest | the stream or streams, without gaps |
 //!
-//! - A weight w of 1 to 12 means a code of m + 1 - w bits, m the bits of the longest code; 0 a symbol that does not occur. Weight w
-//!   counts 2^(w - 1). The weight of the symbol after the last listed one is the difference of the sum to the next power of two, 2^m. It must
-//!   be a power of two, m at most 12 (11 here when writing), and the number of codes of m bits even and not 0.
-//! - Codes: those of m bits have the lowest values, then those of m - 1, and so on; of one length the lower symbol has the lower code.
+//! - Weights: a weight w of 1 to 12 means a code of m + 1 - w bits, where m is the number of bits of the longest code; 0 means that the
+//!   symbol does not occur. Weight w counts 2^(w - 1). The weight of the symbol after the last listed one is the difference of the sum to
+//!   the next power of two, 2^m. The difference must be a power of two, m at most 12 (11 here when writing), and the number of codes of m
+//!   bits even and not 0.
+//! - Codes: those of m bits have the lowest values, then those of m - 1, and so on. Among codes of one length the lower symbol has the
+//!   lower code.
 //! - Coded weights: a distribution as in RFC 8878, 4.1.1, of 32 or 64 states, then a stream that is read from its end: the first state, the
-//!   second, and then in turn each gives its weight and is left by as many bits as its entry states. When more bits are needed than
-//!   remain, the other state's weight is the last. At most 255 weights.
-//! - Streams are read from the end: the highest set bit of the last byte is a mark; below it is the first code, its highest bit first. A
-//!   stream must end with the first bit of its first byte. Four streams have a quarter of the content each, rounded up, the last one the rest.
+//!   second, and then the two in turn. Each gives its weight and then takes as many bits as its entry says. When more bits are needed than
+//!   remain, the other state's weight is the last. There are at most 255 weights.
+//! - Streams are read from the end: the highest set bit of the last byte is a mark; below the mark is the first code, its highest bit
+//!   first. A stream must end with the first bit of its first byte. Each of four streams has a quarter of the content, rounded up; the last
+//!   one has the rest.
 //!
 //! # Blocks with headers
 //!
-//! The format of [`Spec::Huff0`](crate::Spec::Huff0): one or more blocks up to the end of the data. This encoder puts 131,072 bytes of content into
-//! all blocks but the last; the decoder accepts any size. A block begins with a little-endian number of 3 or 5 bytes:
+//! The format of [`Spec::Huff0`](crate::Spec::Huff0): one or more blocks up to the end of the data. The encoder puts 131,072 bytes of
+//! content into all blocks except the last; the decoder accepts any size. A block begins with a little-endian number of 3 or 5 bytes:
 //!
 //! | bits | content |
 //! |---|---|
@@ -34,14 +37,14 @@
 //! | 19 to 35 | kinds 2 and 3: bytes of the block that follows, less 1 |
 //! | the rest | 0: up to bit 23 of the 3 bytes of kinds 0 and 1, up to bit 39 of the 5 bytes of kinds 2 and 3 |
 //!
-//! Then the content, the one symbol, or a block as above. Content of less than 1,024 bytes gets one stream here.
+//! The content, the single symbol, or a block as above follows. The encoder writes one stream for content of less than 1,024 bytes.
 //!
 //! # Implementation
 //!
-//! Incompressible content is usually detected from samples (`encode/flat.rs`), without counting all symbols. Encoding looks up codes 32 at a time
-//! with AVX-512 (`encode/avx512.rs`), otherwise twice 5 (`encode/mod.rs`). Decoding takes one symbol or up to three a step (`decode/table.rs`), whichever is faster
-//! for the code, of four streams together (`decode/fast.rs`), with bounds checks every few steps; the rest is decoded with all checks
-//! (`decode/mod.rs`). The instruction set (`kernel.rs`) changes no byte.
+//! Incompressible content is usually detected from samples (`encode/flat.rs`), without counting all symbols. Encoding looks up codes 32 at
+//! a time with AVX-512 (`encode/avx512.rs`), otherwise twice 5 (`encode/mod.rs`). Decoding takes one symbol or up to three per step
+//! (`decode/table.rs`), whichever is faster for the code. It decodes four streams together (`decode/fast.rs`), with bounds checks every few
+//! steps; the rest is decoded with all checks (`decode/mod.rs`). The instruction set (`kernel.rs`) does not change any byte.
 
 mod bits;
 mod block;
@@ -76,9 +79,9 @@ const MAX_BLOCK: usize = 128 << 10;
 /// Result of compressing a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Huff0Block {
-    /// Bytes of the block, at the start of the destination; fewer than the source's.
+    /// Size of the block in bytes, less than the source's. The block is at the start of the destination.
     Compressed(usize),
-    /// All bytes are this one; the destination is unchanged.
+    /// All bytes are equal to this one; the destination is unchanged.
     SingleSymbol(u8),
     /// The block does not get smaller, or does not fit the destination, whose content is unspecified.
     NotCompressible,
@@ -89,11 +92,11 @@ pub enum Huff0Block {
 pub enum Huff0Streams {
     /// One stream: a few bytes smaller.
     One,
-    /// Four streams and a jump table: decoded in step, several times as fast. For 12 bytes or more.
+    /// Four streams and a jump table: decoded together, several times as fast. Needs at least 12 bytes of content.
     Four,
 }
 
-/// Compresses with Huff0: single blocks ([`Huff0Encoder::compress_block`]), or, by [`Spec::Huff0`](crate::Spec::Huff0), blocks with headers.
+/// Compresses with Huff0: single blocks ([`Huff0Encoder::compress_block`]), or blocks with headers ([`Spec::Huff0`](crate::Spec::Huff0)).
 #[derive(Debug, Clone)]
 pub struct Huff0Encoder {
     kernel: Kernel,
@@ -105,13 +108,13 @@ impl Huff0Encoder {
     /// Bytes of the largest block.
     pub const MAX_BLOCK: usize = MAX_BLOCK;
 
-    /// An encoder for this processor. The output is the same on any.
+    /// An encoder for this processor. The output is the same on every processor.
     pub fn new() -> Self {
         Huff0Encoder { kernel: Kernel::detect() }
     }
 
-    /// Compresses a block of up to [`Huff0Encoder::MAX_BLOCK`] bytes into `dst`, of any size. Fast if `dst` has 64 bytes more than the
-    /// result. An error if `src` is too large.
+    /// Compresses a block of up to [`Huff0Encoder::MAX_BLOCK`] bytes into `dst`, which may have any size. Compression is fast if `dst` has
+    /// 64 bytes more than the result. Returns an error if `src` is too large.
     pub fn compress_block(
         &mut self,
         src: &[u8],
@@ -150,8 +153,8 @@ impl Huff0Decoder {
         Huff0Decoder { kernel: Kernel::detect(), tables: Box::new(Tables::new()) }
     }
 
-    /// Decompresses a block into all of `dst`: the caller must know its content's size, up to 128 KiB. An error if the content has another
-    /// size or the block is malformed; the content of `dst` is then unspecified.
+    /// Decompresses a block into all of `dst`. The caller must know the size of the content, up to 128 KiB. Returns an error if the content
+    /// has another size or the block is malformed; the content of `dst` is then unspecified.
     pub fn decompress_block(&mut self, src: &[u8], dst: &mut [u8], streams: Huff0Streams) -> Result<(), CodecError> {
         block::decompress(self.kernel, src, dst, streams, &mut self.tables)
     }

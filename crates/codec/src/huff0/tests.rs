@@ -5,7 +5,7 @@ use super::encode::{flat, histogram};
 use super::*;
 use proptest::prelude::*;
 
-/// Bytes with geometric frequencies: of `symbols`, each next one is rarer by `ratio` in 256.
+/// Bytes with geometric frequencies: each of the `symbols` is rarer than the one before by `ratio` in 256.
 fn skewed(size: usize, symbols: usize, ratio: u64) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ size as u64;
     let mut next = move || {
@@ -41,7 +41,7 @@ fn decoder(kernel: Kernel) -> Huff0Decoder {
     Huff0Decoder { kernel, tables: Box::new(Tables::new()) }
 }
 
-/// Blocks with codes of up to `limit` bits, the same from all kernels, and read by all of them.
+/// Checks that all kernels write the same block with codes of up to `limit` bits, and that all kernels read it.
 fn check(src: &[u8], limit: u32, streams: Huff0Streams) -> usize {
     let counts = histogram::count(src);
     if counts.iter().any(|count| *count as usize == src.len()) {
@@ -104,8 +104,8 @@ fn blocks_with_headers_round_trip() {
     }
 }
 
-/// Bits of the best code of up to `limit` bits: package-merge (Larmore and Hirschberg 1990), whose cost is the sum of the 2n - 2 cheapest
-/// of the uppermost level.
+/// Bits of the best code of up to `limit` bits, by package-merge (Larmore and Hirschberg 1990). The cost is the sum of the 2n - 2 cheapest
+/// packages of the uppermost level.
 fn best(counts: &[u32; SYMBOLS], limit: u32) -> u64 {
     let mut leaves: Vec<u64> = counts.iter().filter(|count| **count > 0).map(|count| u64::from(*count)).collect();
     leaves.sort_unstable();
@@ -231,7 +231,7 @@ fn flat_content_is_recognised_by_samples_unless_only_a_part_is_flat() {
                 .is_none()
         );
         assert!(flat::has_flat_counts(&histogram::count(&flat), size));
-        // A compressible part anywhere in it; and a few bytes in each sector.
+        // A compressible part at any position, and a few bytes in each sector.
         for at in (0..size - size / 12).step_by(size / 40) {
             let mut src = flat.clone();
             src[at..at + size / 12].fill(0);

@@ -1,17 +1,17 @@
-//! The code description at the start of a block: a weight for each symbol but the last, whose weight follows from the others.
+//! The code description at the start of a block: a weight for each symbol except the last, whose weight follows from the others.
 
 use super::encode::lengths::{Lengths, SYMBOLS};
 use super::{MAX_BITS, fse};
 
-/// A first byte from here on counts weights of 4 bits each; below, it is the size of coded weights.
+/// A first byte of at least this value counts weights of 4 bits each. A lower one is the size of coded weights.
 const RAW: usize = 128;
 /// Maximum size of a description.
 pub(super) const MAX_SIZE: usize = 1 + RAW;
 
-/// The weight of each symbol: 0 if it does not occur, else 1 plus the difference of its code length to the longest.
+/// The weight of each symbol: 0 if the symbol does not occur, otherwise 1 plus the difference of its code length to the longest.
 #[derive(Debug, Clone)]
 pub(super) struct Weights {
-    /// By symbol.
+    /// Weight by symbol.
     pub(super) of: [u8; SYMBOLS],
     /// Bits of the longest code.
     pub(super) longest: u32,
@@ -19,7 +19,7 @@ pub(super) struct Weights {
     pub(super) symbols: [u16; MAX_BITS as usize + 1],
 }
 
-/// Encodes a code. `None` if that takes more than [`MAX_SIZE`] bytes, which no useful code does.
+/// Writes the description of a code. `None` if it takes more than [`MAX_SIZE`] bytes, which no useful code does.
 pub(super) fn write(lengths: &Lengths, out: &mut [u8; MAX_SIZE]) -> Option<usize> {
     let mut weights = [0; SYMBOLS];
     for (weight, bits) in weights.iter_mut().zip(lengths.of) {
@@ -51,7 +51,7 @@ fn raw(weights: &[u8], out: &mut [u8; MAX_SIZE]) -> Option<usize> {
     Some(1 + weights.len().div_ceil(2))
 }
 
-/// Decodes the description at the start of a block; returns its size too.
+/// Reads the description at the start of a block. Also returns its size.
 pub(super) fn read(block: &[u8]) -> Result<(Weights, usize), &'static str> {
     let (first, rest) = block.split_first().ok_or("no description of a code")?;
     let first = usize::from(*first);
@@ -93,7 +93,7 @@ fn complete(listed: &[u8]) -> Result<Weights, &'static str> {
     let last = rest.ilog2() + 1;
     weights.of[listed.len()] = last as u8;
     weights.symbols[last as usize] += 1;
-    // Longest codes come in pairs, or the tree has a node with one child.
+    // The longest codes come in pairs. Otherwise the tree has a node with one child.
     if weights.symbols[1] < 2 || weights.symbols[1] % 2 == 1 {
         return Err("weights that make no tree");
     }

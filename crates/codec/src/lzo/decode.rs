@@ -5,12 +5,12 @@ use super::form::{M1_FAR_FIRST, M3_MOST, M3_SHORT, M4_SHORT};
 use super::stretch::{self, Reached};
 use crate::CodecError;
 
-/// Literals of a run whose length is not in its first byte, less what follows.
+/// Added to the length of a run whose first byte does not hold the length.
 const LONG_RUN: usize = 18;
-/// Bytes copied at once where both buffers have that many left.
+/// Number of bytes copied at once if both buffers have as many left.
 const STRIDE: usize = 16;
 
-/// Fault of a stream, before its sizes are added.
+/// A fault of a stream, before its sizes are added.
 pub(super) enum Wrong {
     Malformed(&'static str),
     /// The content exceeds the destination.
@@ -29,7 +29,7 @@ struct Machine<'a> {
     run: usize,
 }
 
-/// Decompresses `src` into `dst`; returns the bytes written.
+/// Decompresses `src` into `dst`. Returns the number of bytes written.
 pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
     let size = src.len();
     let capacity = dst.len();
@@ -54,7 +54,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes one instruction; true if it was the last.
+    /// Executes one instruction. Returns true if it was the last.
     fn step(&mut self) -> Result<bool, Wrong> {
         let tag = usize::from(self.byte()?);
         let (length, distance) = match tag {
@@ -84,14 +84,14 @@ impl Machine<'_> {
                 if self.run < 4 { (2, 1 + back) } else { (3, M1_FAR_FIRST + back) }
             }
         };
-        // The low two bits of the last byte but one give the number of literals that follow.
+        // The low two bits of the second-to-last byte are the number of literals that follow.
         self.run = if (16..64).contains(&tag) { self.skip_pair() & 3 } else { tag & 3 };
         self.found(length, distance)?;
         self.riding(self.run)?;
         Ok(false)
     }
 
-    /// The first byte, which may be a run in a short form.
+    /// Handles the first byte, which may be a run in a short form.
     fn first(&mut self) -> Result<usize, Wrong> {
         match self.src.first() {
             Some(&tag) if tag > 17 => {
@@ -124,7 +124,7 @@ impl Machine<'_> {
         low
     }
 
-    /// A length: from the tag, or, if that is zero, from the following bytes. `short`: the longest that fits the tag.
+    /// Returns a length: the one in the tag, or, if that is zero, the one in the following bytes. `short` is the longest that fits the tag.
     #[inline]
     fn length(&mut self, coded: usize, short: usize) -> Result<usize, Wrong> {
         if coded > 0 {
@@ -141,7 +141,7 @@ impl Machine<'_> {
 
     #[inline]
     fn riding(&mut self, count: usize) -> Result<(), Wrong> {
-        // Copies four bytes where possible: the excess is overwritten later.
+        // Copies four bytes where possible. The excess is overwritten later.
         let from = self.src.get(self.read..self.read + 4);
         let to = self.dst.get_mut(self.written..self.written + 4);
         let (Some(from), Some(to)) = (from, to) else { return self.literals(count) };
@@ -189,7 +189,7 @@ impl Machine<'_> {
 
     fn end(&mut self, tag: usize, length: usize) -> Result<(), Wrong> {
         self.read += 2;
-        // The mark is a match of three bytes.
+        // The end mark is a match of three bytes.
         if (tag, length) != (0x11, 3) {
             return Err(Wrong::Malformed("not a stream of this format"));
         }
@@ -200,7 +200,7 @@ impl Machine<'_> {
     }
 }
 
-/// Copies in whole strides; the excess is overwritten later. One more stride fits, and no stride overlaps its source.
+/// Copies in complete strides; the excess is overwritten later. One more stride fits, and no stride overlaps its source.
 #[inline]
 fn strides(dst: &mut [u8], start: usize, at: usize, length: usize) {
     let mut done = 0;

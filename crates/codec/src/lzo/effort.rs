@@ -5,14 +5,14 @@
 pub(super) struct Effort {
     /// How many of the keys of four, six and twelve bytes are used, 1 to 3.
     pub keys: u32,
-    /// A key is looked up where the match continued from the previous position is shorter than this.
+    /// A key of this many bytes is looked up where the match continued from the previous position is shorter than the limit.
     pub four: usize,
     pub six: usize,
     pub twelve: usize,
-    /// A longer key is looked up where the shorter ones found at least this. (The lengths are combined by bitwise or.)
+    /// A longer key is looked up where the shorter keys found at least this length. (The lengths are combined by bitwise or.)
     pub six_from: u32,
     pub twelve_from: u32,
-    /// A match at least this long is taken at once.
+    /// A match of at least this length is used without comparing others.
     pub nice: usize,
 }
 

@@ -1,12 +1,12 @@
-//! The fast encoder: one candidate for each hash of four bytes, and the first match found.
+//! The fast encoder: one candidate for each hash of four bytes; the first match found is used.
 
 use super::form::M4_MOST;
 use super::writer::{Match, Writer};
 use crate::bytes::{four, match_length};
 
-/// Binary logarithm of the number of misses after which the search skips one more position each time.
+/// Binary logarithm of the number of misses after which the search skips one more position per step.
 const PATIENCE: u32 = 5;
-/// Bytes at the end that are never searched.
+/// Number of bytes at the end that are never searched.
 const MARGIN: usize = 8;
 
 pub(crate) struct Fast {
@@ -25,7 +25,7 @@ impl Fast {
         4 << bits
     }
 
-    /// Compresses `src` into `out`; `None` if it does not fit.
+    /// Compresses `src` into `out`. `None` if the result does not fit.
     pub fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Option<usize> {
         self.table.fill(0);
         let mut out = Writer::new(out);

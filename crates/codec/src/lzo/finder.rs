@@ -1,8 +1,9 @@
 //! Finds earlier occurrences of the bytes at each position of a block.
 //!
-//! Positions are indexed by their first two and three bytes, the latest only, and by four, six and twelve, the latest four of each. Common
-//! prefixes occur so often that only a longer key finds the long matches among them; where the short key finds nothing the longer ones
-//! are skipped. A match found at a position continues, a byte shorter, at the next one, which searches less the longer that match is.
+//! Positions are indexed by their first two and three bytes (only the latest position), and by their first four, six and twelve bytes (the
+//! latest four positions of each). Common prefixes occur so often that only a longer key finds the long matches among them. If the short
+//! key finds nothing, the longer keys are skipped. A match found at a position continues, a byte shorter, at the next one. The longer that
+//! match is, the less the next position is searched.
 //!
 //! Positions are stored as their low 16 bits, so that the tables fit the inner caches. Every candidate is compared before use.
 
@@ -11,17 +12,17 @@ use super::spot::{Spot, Tally};
 use crate::bytes::{slot, spread};
 use crate::search::load_position::Place;
 
-/// Bits of the hashes of two bytes, of three, and of more.
+/// Hash bits of two bytes, of three, and of more.
 const BITS2: u32 = 11;
 const BITS3: u32 = 13;
 const BITS: u32 = 14;
 
-/// Bytes from a position that is indexed to the end of the block, at least.
+/// Minimum number of bytes from an indexed position to the end of the block.
 const MARGIN: usize = 24;
 
 /// The latest position by hash.
 type Latest<const SIZE: usize> = Box<[u16; SIZE]>;
-/// The latest four positions by hash, the newest in the low bits.
+/// The latest four positions by hash, the newest one in the low bits.
 type LatestFour = Box<[u64; 1 << BITS]>;
 
 /// Tables of positions, reused for each block.
@@ -33,7 +34,7 @@ pub(super) struct Finder {
     twelve: LatestFour,
 }
 
-/// The search through one block. Positions are visited in order, each once.
+/// The search through one block. Each position is visited once, in order.
 pub(super) struct Search<'a> {
     tables: &'a mut Finder,
     src: &'a [u8],
@@ -41,7 +42,7 @@ pub(super) struct Search<'a> {
     at: usize,
 }
 
-/// Candidates for earlier occurrences.
+/// Candidates: earlier positions.
 struct Earlier {
     two: u16,
     three: u16,
@@ -76,7 +77,8 @@ impl Finder {
 }
 
 impl Search<'_> {
-    /// Matches at the next position. `before`: matches at the previous one. The first `KEYS` of the keys from four bytes on are used.
+    /// Returns the matches at the next position. `before` are the matches at the previous one. The first `KEYS` of the keys of four, six
+    /// and twelve bytes are used.
     #[inline(always)]
     pub fn next<const KEYS: u32>(&mut self, before: &Spot, effort: &Effort) -> Spot {
         let known = before.rest();
@@ -100,7 +102,7 @@ impl Search<'_> {
         }
     }
 
-    /// Moves on to a later position, and indexes the positions between.
+    /// Continues at a later position, and indexes the positions between.
     pub fn skip_to<const KEYS: u32>(&mut self, at: usize) {
         while self.at < at {
             self.remember::<KEYS>();
@@ -127,7 +129,7 @@ impl Search<'_> {
     }
 }
 
-/// Inserts a position as the newest of its hash; returns the previous four.
+/// Inserts a position as the newest of its hash. Returns the previous four.
 #[inline(always)]
 fn push(table: &mut LatestFour, key: u64, low: u16) -> u64 {
     let places = &mut table[slot(key, BITS)];

@@ -1,4 +1,4 @@
-//! Four numbers side by side, each less than 2^31 - 2^23.
+//! Four numbers processed together, each less than 2^31 - 2^23.
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use portable::Four;
@@ -24,14 +24,14 @@ mod sse2 {
             unsafe { Four(_mm_set_epi32(four as i32, three as i32, two as i32, one as i32)) }
         }
 
-        /// All four equal.
+        /// Four equal numbers.
         #[inline(always)]
         pub fn all(number: u32) -> Four {
             // SAFETY: every x86_64 has SSE2.
             unsafe { Four(_mm_set1_epi32(number as i32)) }
         }
 
-        /// What must be added to each of the four 16-bit numbers in `words` to give `low`, modulo 2^16.
+        /// Returns the number that must be added to each of the four 16-bit numbers in `words` to give `low`, modulo 2^16.
         #[inline(always)]
         pub fn short_of(low: u16, words: u64) -> Four {
             // SAFETY: every x86_64 has SSE2.
@@ -43,7 +43,7 @@ mod sse2 {
 
         #[inline(always)]
         pub fn each(self) -> [u32; 4] {
-            // SAFETY: both are 16 bytes of which any are allowed.
+            // SAFETY: both types have 16 bytes, and any bytes are allowed.
             unsafe { std::mem::transmute(self.0) }
         }
 
@@ -67,21 +67,21 @@ mod sse2 {
             unsafe { Four(_mm_slli_epi32(self.0, 16)) }
         }
 
-        /// The numbers where `one` is more than `other`, 0 elsewhere.
+        /// The numbers where `one` is more than `other`; 0 elsewhere.
         #[inline(always)]
         pub fn where_more(self, one: Four, other: Four) -> Four {
             // SAFETY: every x86_64 has SSE2.
             unsafe { Four(_mm_and_si128(self.0, _mm_cmpgt_epi32(one.0, other.0))) }
         }
 
-        /// The maximum of each. Compared as floating-point numbers, which have the same order and an instruction for it in SSE2.
+        /// The maximum of each pair. Floating-point numbers have the same order, and SSE2 has an instruction for their maximum.
         #[inline(always)]
         pub fn most(self, other: Four) -> Four {
             // SAFETY: every x86_64 has SSE2.
             unsafe { Four(_mm_castps_si128(_mm_max_ps(self.floats(), other.floats()))) }
         }
 
-        /// The maximum of each of three, and 0.
+        /// The maximum of each triple and 0.
         #[inline(always)]
         pub fn greatest(of: [Four; 3]) -> Four {
             // SAFETY: every x86_64 has SSE2.
@@ -116,7 +116,7 @@ mod portable {
             Four(numbers)
         }
 
-        /// All four equal.
+        /// Four equal numbers.
         #[inline(always)]
         pub fn all(number: u32) -> Four {
             Four([number; 4])

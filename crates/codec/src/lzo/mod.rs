@@ -1,4 +1,4 @@
-//! LZO: raw LZO1X blocks (Linux `Documentation/staging/lzo.rst`), by encoders of our own.
+//! LZO: raw LZO1X blocks (Linux `Documentation/staging/lzo.rst`), by our own encoders.
 
 mod decode;
 mod effort;
@@ -34,8 +34,8 @@ two digits are the size of their table); lzo1x_999 searches for the shortest enc
 
 const KNOWN: &str = "algorithm, level";
 
-/// The encoder name stored in containers; all write streams of the same format. Here the `lzo1x_1` family takes the first match found, as
-/// in the original, and `lzo1x_999` searches for the shortest encoding of a block.
+/// The encoder name that containers store. All encoders write the same format. The `lzo1x_1` family uses the first match found, as in the
+/// original, and `lzo1x_999` searches for the shortest encoding of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LzoAlgorithm {
     /// `lzo1x_1`: a table of 2^14 positions.
@@ -147,7 +147,7 @@ impl LzoEncoder {
     }
 }
 
-/// Binary logarithm of the position table's size of a fast algorithm.
+/// Binary logarithm of the table size of a fast algorithm.
 fn table_bits(algorithm: LzoAlgorithm) -> Option<u32> {
     match algorithm {
         LzoAlgorithm::Lzo1x1 => Some(14),

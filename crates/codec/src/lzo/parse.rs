@@ -1,7 +1,7 @@
 //! The optimal encoder: finds one of the shortest encodings of a block by the real cost of each instruction.
 //!
 //! A block is processed in sections. First the matches of a section are found, then the cost of continuing from each position, for each
-//! state that a decoder can be in there. Then the cheapest path is followed and written.
+//! state that a decoder can be in. Then the cheapest path is followed and written.
 
 use super::effort::Effort;
 use super::finder::{Finder, Search};
@@ -9,12 +9,12 @@ use super::prices::{Prices, RUN, Step};
 use super::spot::Spot;
 use super::writer::{Match, Writer};
 
-/// Positions of a section.
+/// Number of positions of a section.
 const SECTION: usize = 3 << 10;
-/// Most bytes that a match may extend beyond the end of its section.
+/// Maximum number of bytes that a match extends beyond the end of its section.
 const REACH: usize = 1 << 10;
 
-// Costs of a section have 15 bits.
+// The costs of a section have 15 bits.
 const _: () = assert!(8 * SECTION + 4 * REACH < 32_000);
 
 pub(crate) struct Optimal {
@@ -32,7 +32,7 @@ struct Progress {
     done: usize,
 }
 
-/// A section: its number of positions, and the match after them that is long enough to be taken at once.
+/// A section: its number of positions, and the match after them that is long enough to be used without comparing others.
 struct Section {
     count: usize,
     taken: Option<Match>,
@@ -53,7 +53,7 @@ impl Optimal {
     /// Memory of an encoder, bytes.
     pub const MEMORY: usize = Finder::MEMORY + SECTION * size_of::<Spot>() + Prices::memory(SECTION, REACH);
 
-    /// Compresses `src` into `out`; `None` if it does not fit.
+    /// Compresses `src` into `out`. `None` if the result does not fit.
     pub fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Option<usize> {
         match self.effort.keys {
             1 => self.compress_by::<1>(src, out),
@@ -70,7 +70,7 @@ impl Optimal {
         while progress.at < src.len() {
             let section = look::<KEYS>(&mut search, &mut spots[..SECTION.min(src.len() - progress.at)], effort);
             let spots = &spots[..section.count];
-            // All paths meet before a match that is taken at once.
+            // All paths meet before a match that is used without comparing others.
             let rest = src.len() - progress.at - section.count;
             let reach = if section.taken.is_some() { 0 } else { REACH.min(rest) };
             prices.judge(spots, section.count + reach);

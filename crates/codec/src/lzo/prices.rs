@@ -1,29 +1,30 @@
 //! The cost of continuing from each position of a section, and the best step there.
 //!
-//! Computed from the end of a section to its start: the cost after a match that ends at a position, and after literals, whose number
-//! matters (one to three are attached to the match before them, more form a run). All states are computed side by side.
+//! The costs are computed from the end of a section to its start: the cost after a match that ends at a position, and the cost after
+//! literals. The number of literals matters: one to three are attached to the match before them, more form a run. All states are computed
+//! together.
 
 use super::form::{M1_FAR_FIRST, M1_FAR_LENGTH, M1_FAR_MOST, M2_LONGEST, M3_SHORT, M4_SHORT};
 use super::spot::{Longest, Spot};
 use super::writer::Match;
 
-/// The state of a run; lower states are the number of literals since the match.
+/// The state of a run. A lower state is the number of literals since the match.
 pub(super) const RUN: usize = 4;
-/// A cost for each state; those behind [`RUN`] are equal to it.
+/// A cost for each state. The states after [`RUN`] have the same cost as it.
 type States = [i16; 8];
-/// The cost of a byte. Half of it is the gain of a match for each byte that it covers of the next section, and the low bits of a cost store
-/// the step.
+/// The cost of a byte. Half of it is the gain of a match for each byte of the next section that it covers. The low bits of a cost store the
+/// step.
 const BYTE: i16 = 2 << STEP_BITS;
 const HALF: i16 = BYTE / 2;
 const STEP_BITS: u32 = 2;
-/// Steps: the literal is 0, so that of equal costs it wins.
+/// Steps. The literal is 0, so that it wins among equal costs.
 const MATCH: i16 = 1;
 const SHORT: i16 = 2;
 const STEP: i16 = (1 << STEP_BITS) - 1;
 
 /// The steps of a section and their costs.
 pub(super) struct Prices {
-    /// The cost after a match; for positions behind the section an estimate.
+    /// The cost after a match; an estimate for positions after the section.
     after: Box<[i16]>,
     states: Box<[States]>,
     /// The match that may follow in any state.
@@ -43,8 +44,8 @@ pub(super) enum Step {
 }
 
 impl Prices {
-    /// For sections of `section` positions, whose matches extend at most `reach` bytes beyond. Costs have 15 bits, so 8 * `section` + 4 *
-    /// `reach` must be below 32,000.
+    /// For sections of `section` positions, whose matches extend at most `reach` bytes beyond the section. Costs have 15 bits, so that 8 *
+    /// `section` + 4 * `reach` must be below 32,000.
     pub fn new(section: usize, reach: usize) -> Prices {
         Prices {
             after: vec![0; section + reach + 1].into_boxed_slice(),
@@ -58,7 +59,7 @@ impl Prices {
         (section + reach + 1) * 2 + section * (size_of::<States>() + 2)
     }
 
-    /// Finds the best step at each position, given that no match goes past `limit`.
+    /// Finds the best step at each position. No match may extend beyond `limit`.
     pub fn judge(&mut self, spots: &[Spot], limit: usize) {
         let count = spots.len();
         for (beyond, cost) in self.after[count..=limit].iter_mut().rev().enumerate() {
@@ -92,8 +93,8 @@ impl Prices {
     }
 }
 
-/// The cheapest step of each state and its cost, and the match that is common to all. `ahead`: costs after a match, from here on; `next`:
-/// costs at the next position.
+/// The cheapest step of each state and its cost, and the match that all states share. `ahead` has the costs after a match from here on;
+/// `next` has the costs at the next position.
 #[inline(always)]
 fn choose(spot: &Spot, ahead: &[i16], next: &States) -> (States, Chosen) {
     let (best, found) = cheapest(spot, ahead);
@@ -109,13 +110,13 @@ fn choose(spot: &Spot, ahead: &[i16], next: &States) -> (States, Chosen) {
     (std::array::from_fn(|state| literal[state].min(best).min(special[state])), found)
 }
 
-/// Whether it has a two-byte form after a run.
+/// Whether the match has a two-byte form after a run.
 #[inline(always)]
 fn is_far(found: Longest) -> bool {
     (M1_FAR_FIRST..=M1_FAR_MOST).contains(&found.distance().into()) && found.length() >= M1_FAR_LENGTH
 }
 
-/// Costs after a literal. The fourth literal turns them into a run, which takes one more byte. (Longer headers of long runs are ignored.)
+/// Costs after a literal. The fourth literal starts a run, which takes one more byte. (Longer headers of long runs are ignored.)
 #[inline(always)]
 fn after_literal(next: &States) -> States {
     let one_on = [next[1], next[2], next[3], next[4], next[5], next[6], next[7], next[7]];
@@ -123,7 +124,7 @@ fn after_literal(next: &States) -> States {
     std::array::from_fn(|state| one_on[state] + price[state])
 }
 
-/// The cheapest match, and its cost: of each kind the longest, and the longest that takes a byte less.
+/// The cheapest match and its cost. The candidates are the longest match of each kind, and the longest that takes a byte less.
 #[inline(always)]
 fn cheapest(spot: &Spot, ahead: &[i16]) -> (i16, Chosen) {
     let most = ahead.len() - 1;

@@ -9,28 +9,29 @@ const LONGEST: usize = 0x7e00;
 /// One byte of length in a [`Longest`].
 const BYTE: u32 = 1 << 16;
 
-/// A match in one number: its length, and below it its complemented distance, so that the maximum is the longest and then the nearest.
+/// A match in one number: its length in the high bits, its complemented distance in the low bits. The maximum is the longest match, then
+/// the nearest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Longest(u32);
 
-/// The matches of a position. A farther one is at least as long as a nearer one; if equal, it is not used.
+/// The matches of a position. A farther match is at least as long as a nearer one; it is not used if both are equally long.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spot {
-    /// The longest within [`M2_MOST`], [`M3_MOST`] and [`M4_MOST`], and the distance of two equal bytes, or 0.
+    /// The longest matches within [`M2_MOST`], [`M3_MOST`] and [`M4_MOST`], and the distance of two equal bytes, or 0.
     all: Four,
 }
 
-/// The longest matches among the candidates, by distance class, each in one of four places.
+/// The longest matches among the candidates by distance class, each in one of four places.
 pub(super) struct Tally([Four; 3]);
 
 impl Longest {
-    /// Bytes; 0 if there is no match.
+    /// Length, bytes; 0 if there is no match.
     #[inline(always)]
     pub fn length(self) -> usize {
         (self.0 >> 16) as usize
     }
 
-    /// Bytes back.
+    /// Distance back, bytes.
     #[inline(always)]
     pub fn distance(self) -> u16 {
         !(self.0 as u16)
@@ -42,7 +43,7 @@ impl Spot {
         Spot { all: Four::all(0) }
     }
 
-    /// The longest within [`M2_MOST`], [`M3_MOST`] and [`M4_MOST`].
+    /// The longest matches within [`M2_MOST`], [`M3_MOST`] and [`M4_MOST`].
     #[inline(always)]
     pub fn longest(&self) -> [Longest; 3] {
         let [near, middle, far, _] = self.all.each();
@@ -61,28 +62,28 @@ impl Spot {
         Spot { all: self.all.minus(Four::new([BYTE, BYTE, BYTE, 0])) }.usable()
     }
 
-    /// Without matches that are too short or too far to be encoded.
+    /// The matches without those that are too short or too far to be encoded.
     #[inline(always)]
     fn usable(&self) -> Spot {
         let least = Four::new([3 * BYTE - 1, 3 * BYTE - 1, 3 * BYTE - 1, i32::MAX as u32]);
         Spot { all: self.all.where_more(self.all, least) }
     }
 
-    /// Combined with the matches of `tally`.
+    /// These matches combined with the matches of `tally`.
     #[inline(always)]
     pub fn with(&self, tally: Tally) -> Spot {
         Spot { all: self.all.most(Four::greatest(tally.0)) }.usable()
     }
 
-    /// Adds a match of two bytes at an earlier position, given by its low bits, if they are equal.
+    /// Adds a match of two bytes at an earlier position, given by its low bits, if the bytes are equal.
     ///
     /// # Safety
     ///
-    /// The low bits must be those of a position of the block that is not after the place.
+    /// The low bits must be those of a position of the block that is not after `place`.
     #[inline(always)]
     pub unsafe fn with_two(self, place: Place, earlier: u16) -> Spot {
         let distance = (place.at() as u16).wrapping_sub(earlier);
-        // SAFETY: a position in the block is at least so far back.
+        // SAFETY: by the caller's contract the distance leads to a position in the block.
         let there = unsafe { place.back(distance.into()) };
         let same = (there ^ place.now()) as u16 == 0;
         let two = if same && distance.wrapping_sub(1) < M1_MOST as u16 { distance } else { 0 };
@@ -93,14 +94,14 @@ impl Spot {
     ///
     /// # Safety
     ///
-    /// The low bits must be those of positions of the block that are not after the place.
+    /// The low bits must be those of positions of the block that are not after `place`.
     #[inline(always)]
     pub unsafe fn weigh(&self, tally: &mut Tally, place: Place, earlier: u64) -> u32 {
         let distances = Four::short_of(place.at() as u16, earlier);
         let each = distances.each();
         let length = |lane: usize| {
             let distance = each[lane] as u16;
-            // SAFETY: a position in the block is at least so far back.
+            // SAFETY: by the caller's contract the distance leads to a position in the block.
             let differing = unsafe { place.back(distance.into()) } ^ place.now();
             if differing == 0 { self.further(place, distance) } else { differing.trailing_zeros() / 8 }
         };
@@ -109,7 +110,7 @@ impl Spot {
         lengths[0] | lengths[1] | lengths[2] | lengths[3]
     }
 
-    /// The length of a match of eight bytes or more, or 8 if it is no longer than the known one.
+    /// The length of a match of at least eight bytes, or 8 if it is not longer than the known one.
     #[inline(always)]
     fn further(&self, place: Place, distance: u16) -> u32 {
         let [near, middle, far] = self.longest();
@@ -122,7 +123,7 @@ impl Spot {
     }
 }
 
-/// The length of a match of at least eight bytes, or 8 if it does not exceed `known`; 0 for a distance of 0, which means a position 64 KiB
+/// The length of a match of at least eight bytes, or 8 if it does not exceed `known`. 0 for a distance of 0, which means a position 64 KiB
 /// back.
 #[inline(never)]
 fn further(place: Place, distance: usize, known: usize) -> u32 {

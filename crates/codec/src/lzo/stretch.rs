@@ -1,18 +1,18 @@
-//! Decodes the part of a stream that is far from both ends: only distances need a check, and copies may write too much, because the next
-//! instruction overwrites it.
+//! Decodes the part of a stream that is far from both ends. Only distances need a check there, and copies may write too much, because the
+//! next instruction overwrites the excess.
 
 use super::form::{M1_FAR_FIRST, M3_MOST};
 
-/// Most bytes of the stream that an instruction reads, with the literals after it.
+/// Maximum number of bytes of the stream that an instruction reads, with the literals after it.
 const READ: usize = 40;
-/// Most bytes that it writes.
+/// Maximum number of bytes that an instruction writes.
 const WRITTEN: usize = 64;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reached {
-    /// Bytes read.
+    /// Number of bytes read.
     pub read: usize,
-    /// Bytes written.
+    /// Number of bytes written.
     pub written: usize,
     /// Number of preceding literals: 0 to 3 attached to a match, or 4 for a separate run.
     pub run: usize,
@@ -36,7 +36,7 @@ const fn lengths() -> [u8; 256] {
     all
 }
 
-/// Decodes while instructions are short and no end is near; stops at the start of an instruction, also before a malformed one.
+/// Decodes while instructions are short and no end is near. Stops at the start of an instruction, also before a malformed one.
 pub(super) fn decode(src: &[u8], dst: &mut [u8], mut reached: Reached) -> Reached {
     while src.len() - reached.read >= READ && dst.len() - reached.written >= WRITTEN {
         let Reached { read, written, run } = reached;
@@ -62,7 +62,7 @@ pub(super) fn decode(src: &[u8], dst: &mut [u8], mut reached: Reached) -> Reache
             reached = riding(src, read + 2, dst, written + length, tag & 3);
             continue;
         }
-        // The tag of the nearest matches holds bits of the distance and of the literal count; for the others the second byte does.
+        // The tag of the nearest matches holds bits of the distance and the literal count. For other matches the second byte holds them.
         let near = tag >= 64;
         let base = if tag >= 32 { 1 } else { M3_MOST + ((tag & 8) << 11) };
         let distance = if near { 1 + ((tag >> 2) & 7) + ((pair & 0xff) << 3) } else { base + (pair >> 2) };
@@ -89,7 +89,7 @@ fn copy<const SIZE: usize>(src: &[u8], from: usize, dst: &mut [u8], to: usize) {
     dst[to..to + SIZE].copy_from_slice(&src[from..from + SIZE]);
 }
 
-/// Copies a match of at most 33 bytes. [`WRITTEN`] bytes fit.
+/// Copies a match of at most 33 bytes. [`WRITTEN`] bytes must fit.
 #[inline(always)]
 fn repeat(dst: &mut [u8], at: usize, distance: usize, length: usize) {
     let from = at - distance;

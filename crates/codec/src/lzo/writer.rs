@@ -7,17 +7,17 @@ use super::form::{
 /// A match: copies bytes from `distance` back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Match {
-    /// Bytes, 2 or more.
+    /// Length, bytes, at least 2.
     pub length: usize,
-    /// Bytes back, 1 to [`M4_MOST`](super::form::M4_MOST).
+    /// Distance back, bytes, 1 to [`M4_MOST`](super::form::M4_MOST).
     pub distance: usize,
 }
 
 /// Longest short form of the first run.
 const FIRST_RUN_MOST: usize = 255 - 17;
-/// Most literals stored in the low bits of the match before them.
+/// Maximum number of literals whose count is in the low bits of the match before them.
 const RIDING: usize = 3;
-/// Longest run whose length fits its first byte.
+/// Longest run whose length fits into its first byte.
 const RUN_SHORT: usize = 18;
 
 /// Writes to a buffer of fixed size. After an overflow every call returns `None`.
@@ -31,13 +31,13 @@ impl<'a> Writer<'a> {
         Writer { out, at: 0 }
     }
 
-    /// Literals, then a match.
+    /// Writes literals, then a match.
     pub fn step(&mut self, literals: &[u8], found: Match) -> Option<()> {
         self.literals(literals)?;
         self.found(found, literals.len())
     }
 
-    /// The last literals and the end mark; returns the bytes written in all.
+    /// Writes the last literals and the end mark. Returns the total number of bytes written.
     pub fn finish(mut self, literals: &[u8]) -> Option<usize> {
         self.literals(literals)?;
         self.put(&END)?;
@@ -56,7 +56,7 @@ impl<'a> Writer<'a> {
         match bytes.len() {
             0 => return Some(()),
             count if self.at == 0 && count <= FIRST_RUN_MOST => self.put(&[17 + count as u8])?,
-            // Every instruction before a run ends with two bytes, the first of which has bits for the count.
+            // Every instruction before a run ends with two bytes, and the first of them has bits for the count.
             count if count <= RIDING && self.at > 0 => self.out[self.at - 2] |= count as u8,
             count if count <= RUN_SHORT => self.put(&[count as u8 - 3])?,
             count => {
@@ -67,13 +67,13 @@ impl<'a> Writer<'a> {
         self.copy(bytes)
     }
 
-    /// Copies literals, short ones with a fixed size that costs no call.
+    /// Copies literals. A few literals are copied with a fixed size, without a call.
     #[inline]
     fn copy(&mut self, bytes: &[u8]) -> Option<()> {
         self.put(bytes)
     }
 
-    /// The rest of a length, in units of 255.
+    /// Writes the rest of a length, in units of 255.
     fn extension(&mut self, mut left: usize) -> Option<()> {
         while left > 255 {
             self.put(&[0])?;

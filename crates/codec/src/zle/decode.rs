@@ -16,7 +16,7 @@ impl Decoder for ZleDecoder {
 }
 
 enum Fault {
-    /// Fewer bytes follow a token than its count.
+    /// Fewer bytes follow a token than it announces.
     Cut,
     /// The content exceeds the destination.
     TooLong,

@@ -13,7 +13,7 @@ impl Compressor for ZleEncoder {
     }
 }
 
-/// The size of the block, or `None` if it does not fit.
+/// Returns the size of the block, or `None` if it does not fit.
 fn encode(src: &[u8], out: &mut [u8]) -> Option<usize> {
     let mut rest = src;
     let mut at = 0;
@@ -23,7 +23,7 @@ fn encode(src: &[u8], out: &mut [u8]) -> Option<usize> {
         at += put;
     }
     while !rest.is_empty() {
-        // Padding that is not zero, so that no run extends beyond the end.
+        // The padding is not zero, so that no run extends beyond the end.
         let mut window = [0xFF; N];
         window[..rest.len()].copy_from_slice(rest);
         let (taken, put) = step(&window, rest.len(), rest, &mut out[at..])?;
@@ -52,8 +52,8 @@ fn step(window: &[u8; N], size: usize, rest: &[u8], out: &mut [u8]) -> Option<(u
     Some((length, 1 + length))
 }
 
-/// Bytes of a window of `size` bytes, the first of which is not zero, before two consecutive zeros. A zero at the end of the window may
-/// start a run: it is left for the next token.
+/// Number of bytes of a window of `size` bytes before two consecutive zeros. The first byte is not zero. A zero at the end of the window
+/// may start a run, and is left for the next token.
 fn literals(zeros: u64, size: usize) -> usize {
     let pairs = zeros & (zeros >> 1);
     match pairs {
@@ -62,7 +62,7 @@ fn literals(zeros: u64, size: usize) -> usize {
     }
 }
 
-/// Number of zeros at the start of `rest`, up to the maximum of one token; `zeros` is the mask of the first window.
+/// Number of zeros at the start of `rest`, up to the maximum of one token. `zeros` is the mask of the first window.
 fn zero_run(zeros: u64, rest: &[u8]) -> usize {
     let first = zeros.trailing_ones() as usize;
     if first < N { first } else { N + more_zeros(&rest[N..rest.len().min(MOST_ZEROS)]) }

@@ -7,8 +7,8 @@
 //! | 0 to 63 | token + 1 bytes | these bytes |
 //! | 64 to 255 | nothing | token - 63 zeros |
 //!
-//! A single zero is one of the bytes of a token below 64; two in a row end it. The output equals that of OpenZFS byte for byte wherever
-//! that has enough space.
+//! A single zero is one of the bytes of a token below 64; two zeros in a row end the token. The output equals that of OpenZFS byte for byte
+//! wherever OpenZFS has enough space.
 
 mod decode;
 mod encode;
@@ -24,9 +24,9 @@ pub(crate) const HELP: &str = "\
 zle: run-length coding of zeros, as in OpenZFS; no parameters
 ";
 
-/// Most bytes after one token, and the first token of a run of zeros.
+/// Maximum number of bytes after a token, and the first token of a run of zeros.
 const N: usize = 64;
-/// Most zeros of one token.
+/// Maximum number of zeros of one token.
 const MOST_ZEROS: usize = 256 - N;
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ mod sse2 {
     pub(super) fn zeros(window: &[u8; N]) -> u64 {
         let (quarters, _) = window.as_chunks::<16>();
         let bits = |quarter: &[u8; 16]| {
-            // SAFETY: every x86-64 processor has SSE2; the load reads the 16 bytes borrowed, wherever they lie.
+            // SAFETY: every x86-64 processor has SSE2. The load reads the 16 borrowed bytes, at any alignment.
             let mask = unsafe {
                 let bytes = _mm_loadu_si128(quarter.as_ptr().cast());
                 _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()))
@@ -42,10 +42,10 @@ pub(super) fn portable(window: &[u8; N]) -> u64 {
 #[cfg(any(test, not(target_arch = "x86_64")))]
 fn zeros_of_word(word: u64) -> u64 {
     const LOW: u64 = u64::from_ne_bytes([0x7F; 8]);
-    // The highest bit of each byte: set where any of its bits is. No sum carries into the next byte.
+    // The highest bit of each byte is set where any of its bits is. No sum carries into the next byte.
     let some = ((word & LOW) + LOW) | word;
     let zero = (!(some | LOW)) >> 7;
-    // Moves bit 0 of byte i to bit 56 + i; all others go elsewhere.
+    // Moves bit 0 of byte i to bit 56 + i. All other bits move elsewhere.
     zero.wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 

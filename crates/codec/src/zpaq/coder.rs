@@ -1,4 +1,4 @@
-//! The arithmetic coder: each bit narrows a range of 32 bits, whose leading bytes are written once they are fixed.
+//! The arithmetic coder: each bit narrows a range of 32 bits. The leading bytes of the range are written once they are fixed.
 
 use std::io::Read;
 
@@ -6,7 +6,7 @@ use super::fault::Fault;
 use super::model::predictor::Predictor;
 use super::source::Source;
 
-/// The current range. `low` is never zero, so four zeros can mark the end of the data.
+/// The current range. `low` is never zero, so that four zeros can mark the end of the data.
 #[derive(Debug, Clone, Copy)]
 struct Range {
     low: u32,
@@ -18,14 +18,14 @@ impl Range {
         Range { low: 1, high: u32::MAX }
     }
 
-    /// The last value that means a one, for a probability of 16 bits.
+    /// The last value that means a one. `probability` has 16 bits.
     #[inline]
     fn middle(&self, probability: u32) -> u32 {
         let size = u64::from(self.high - self.low);
         self.low + ((size * u64::from(probability)) >> 16) as u32
     }
 
-    /// Narrows the range to the part of a bit.
+    /// Narrows the range to the part of `bit`.
     #[inline]
     fn take(&mut self, middle: u32, bit: u32) {
         if bit == 1 {
@@ -49,7 +49,7 @@ impl Range {
     }
 }
 
-/// Writes coded bytes into a slice; bytes beyond its end are only counted.
+/// Writes coded bytes into a slice. Bytes beyond its end are only counted.
 pub(super) struct Coder<'a> {
     range: Range,
     out: &'a mut [u8],
@@ -66,7 +66,7 @@ impl<'a> Coder<'a> {
     fn bit(&mut self, bit: u32, probability: u32) {
         self.range.take(self.range.middle(probability), bit);
         while self.range.is_settled() {
-            // Counts bytes beyond the end too, so that an overflow is detected.
+            // Bytes beyond the end are counted too, so that an overflow is detected.
             if let Some(byte) = self.out.get_mut(self.size) {
                 *byte = (self.range.high >> 24) as u8;
             }
@@ -87,13 +87,13 @@ impl<'a> Coder<'a> {
         model.finish(byte)
     }
 
-    /// Codes the end of the data. Returns the number of bytes, more than the slice holds if they did not fit.
+    /// Codes the end of the data. Returns the number of bytes, which is more than the slice holds if they did not fit.
     pub(super) fn end(mut self) -> usize {
         self.bit(1, 0);
         self.size
     }
 
-    /// Whether everything so far did fit.
+    /// Whether all bytes so far fit.
     #[inline]
     pub(super) fn fits(&self) -> bool {
         self.size <= self.out.len()
@@ -104,12 +104,12 @@ impl<'a> Coder<'a> {
 #[derive(Debug)]
 pub(super) struct Uncoder {
     range: Range,
-    /// The next four bytes of the coded data; zero before the first.
+    /// The next four bytes of the coded data; 0 before the first byte.
     value: u32,
 }
 
 impl Uncoder {
-    /// For the first segment of a block. The range is not reset for the next.
+    /// For the first segment of a block. The range is not reset for the next segment.
     pub(super) fn new() -> Self {
         Uncoder { range: Range::whole(), value: 0 }
     }
@@ -129,7 +129,7 @@ impl Uncoder {
         Ok(bit)
     }
 
-    /// Decodes a byte; `None` at the end of a segment's data.
+    /// Decodes a byte. Returns `None` at the end of a segment's data.
     #[inline]
     pub(super) fn byte<R: Read>(
         &mut self,

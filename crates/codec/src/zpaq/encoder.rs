@@ -16,29 +16,29 @@ pub(super) const START: [u8; 5] = *b"zPQ\x01\x01";
 /// Start of a segment: no name, no comment, a reserved zero.
 const SEGMENT: [u8; 4] = [1, 0, 0, 0];
 
-/// The end of coded data, of a segment without a checksum, and of a block.
+/// The ends of the coded data, of a segment without a checksum, and of a block.
 const END: [u8; 6] = [0, 0, 0, 0, 254, 255];
 
 /// Allowance for allocator overhead and small structures of each model.
 const SLACK: usize = 64 * 1024;
 
-/// Compresses blocks by one of the three models of libzpaq before version 6, byte for byte as `lrzip -z` does.
+/// Compresses blocks with one of the three models of libzpaq before version 6, byte for byte as `lrzip -z` does.
 pub struct ZpaqEncoder(Bounded<ZpaqCompressor>);
 
 impl ZpaqEncoder {
-    /// An encoder of level 1 (`min`), 2 (`mid`) or 3 (`max`). Memory is allocated per call.
+    /// An encoder of level 1 (`min`), 2 (`mid`) or 3 (`max`). Each call allocates its memory.
     ///
     /// # Errors
-    /// Other levels.
+    /// The level is not 1, 2 or 3.
     pub fn new(level: u32) -> Result<Self, CodecError> {
         check(level)?;
         Ok(ZpaqEncoder(Bounded::new(ZpaqCompressor { level }, usize::MAX)))
     }
 
-    /// Memory of an encoder of a level, and of a decoder of its output: some 38, 106 and 240 MiB, for any block size.
+    /// Memory of an encoder of a level, and of a decoder of its output: about 38, 106 and 240 MiB, for any block size.
     ///
     /// # Errors
-    /// Other levels.
+    /// The level is not 1, 2 or 3.
     pub fn footprint(level: u32) -> Result<Footprint, CodecError> {
         check(level)?;
         let model = usize::try_from(memory_of_level(level)).unwrap_or(usize::MAX);
@@ -83,9 +83,9 @@ impl Compressor for ZpaqCompressor {
     }
 }
 
-/// Codes data. Returns its end; `None` if it does not fit.
+/// Codes data. Returns the end of the output, or `None` if it does not fit.
 fn code(model: &mut impl Predictor, mut coder: Coder, src: &[u8]) -> Result<Option<usize>, Fault> {
-    // The first byte means that no program precedes the data.
+    // The first byte says that no program precedes the data.
     coder.byte(model, 0)?;
     for &byte in src {
         coder.byte(model, byte)?;
@@ -96,7 +96,7 @@ fn code(model: &mut impl Predictor, mut coder: Coder, src: &[u8]) -> Result<Opti
     Ok(Some(coder.end()))
 }
 
-/// Writes parts into `out` from `at` on. Returns their end; `None` if they do not fit.
+/// Writes parts into `out` from `at` on. Returns their end, or `None` if they do not fit.
 fn put(out: &mut [u8], mut at: usize, parts: &[&[u8]]) -> Option<usize> {
     for part in parts {
         out.get_mut(at..at.checked_add(part.len())?)?.copy_from_slice(part);

@@ -1,4 +1,4 @@
-//! Fault of a stream, before its size is added.
+//! A fault of a stream, before its size is added.
 
 use std::io;
 
@@ -8,13 +8,13 @@ use crate::CodecError;
 #[derive(Debug)]
 pub(super) enum Fault {
     Bad(&'static str),
-    /// A model needs this many bytes, more than allowed.
+    /// A model needs this many bytes, which is more than allowed.
     Memory(u64),
     Read(io::Error),
 }
 
 impl Fault {
-    /// As an error of a reader, after `size` compressed bytes, with a limit of `memory` bytes.
+    /// The error of a reader after `size` compressed bytes, with a limit of `memory` bytes.
     pub(super) fn into_io(self, size: u64, memory: u64) -> io::Error {
         match self {
             Fault::Read(error) => error,

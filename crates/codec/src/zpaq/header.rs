@@ -1,14 +1,15 @@
-//! The header of a block: sizes, components and the program that computes their contexts.
+//! The header of a block: sizes, components, and the program that computes their contexts.
 //!
 //! ```text
 //! u16 size of what follows | H bits | M bits | PCOMP's H bits | M bits | n | n components | 0 | program | 0
 //! ```
-//! H is an array of `1 << bits` words of 32 bits, of which the first n are the components' contexts; M is one of bytes.
+//! H is an array of `1 << bits` words of 32 bits. Its first n words are the contexts of the components. M is an array of bytes.
 
 use super::fault::Fault;
 use super::model::component::{Cm, Icm, Isse, Match, Mix2, Sse};
 
-/// Most predictions that all components together may read for one bit. Models in use have some 60; a header could ask for 65,025.
+/// Maximum number of predictions that all components together may read for one bit. Models in use read about 60; a header could ask for
+/// 65,025.
 const MOST_GUESSES: usize = 4096;
 
 /// One component with its arguments, checked. `from`, `first` and `second` are indexes of earlier components.
@@ -22,11 +23,11 @@ pub(super) enum Kind {
     Icm { bits: u8 },
     /// The byte after the last occurrence of a context.
     Match { index_bits: u8, ring_bits: u8 },
-    /// Two predictions by a fixed weight.
+    /// Two predictions, mixed by a fixed weight.
     Avg { first: u8, second: u8, weight: u8 },
-    /// Two predictions by an adaptive weight.
+    /// Two predictions, mixed by an adaptive weight.
     Mix2 { bits: u8, first: u8, second: u8, rate: u8, mask: u8 },
-    /// `count` predictions, `from` the first, by adaptive weights.
+    /// `count` predictions, beginning with `from`, mixed by adaptive weights.
     Mix { bits: u8, from: u8, count: u8, rate: u8, mask: u8 },
     /// Bit history -> correction of a prediction.
     Isse { bits: u8, from: u8 },
@@ -38,7 +39,7 @@ pub(super) enum Kind {
 const SIZES: [usize; 10] = [0, 2, 3, 2, 3, 4, 6, 6, 3, 5];
 
 impl Kind {
-    /// Parses the component with the index `number`; returns the bytes after it too.
+    /// Parses the component with the index `number`. Also returns the bytes after it.
     fn parse(bytes: &[u8], number: usize) -> Result<(Kind, &[u8]), Fault> {
         let kind = bytes.first().copied().unwrap_or(0);
         let size = SIZES.get(usize::from(kind)).copied().unwrap_or(0);
@@ -77,7 +78,7 @@ impl Kind {
         if largest > 32 {
             return Err(Fault::Bad("a component larger than the format allows"));
         }
-        // The last component that it reads.
+        // The last component that this one reads.
         let last = match *self {
             Kind::Avg { first, second, .. } | Kind::Mix2 { first, second, .. } => usize::from(first.max(second)),
             Kind::Mix { count: 0, .. } => usize::MAX,
@@ -110,7 +111,7 @@ impl Kind {
         }
     }
 
-    /// Predictions that it reads or makes for one bit.
+    /// Number of predictions that the component reads or makes for one bit.
     fn guesses(&self) -> usize {
         match *self {
             Kind::Mix { count, .. } => usize::from(count),
@@ -147,7 +148,7 @@ impl Arrays {
 pub(super) struct Header {
     /// The arrays of the program that computes contexts.
     pub arrays: Arrays,
-    /// Those of a program that comes with the data.
+    /// The arrays of a program that is stored with the data.
     pub post: Arrays,
     /// The model. Empty if data is stored.
     pub components: Vec<Kind>,

@@ -1,19 +1,21 @@
 //! ZPAQL: the virtual machine that computes contexts or post-processes decoded data.
 //!
-//! Four registers of 32 bits (A, B, C, D), a flag, 256 words R, an array M of bytes that B and C point into, and one H of words that D points
-//! into; pointers wrap. An instruction is one byte, or two if the lower three bits are ones, or three (a long jump). The program runs from
-//! its start for each byte, passed in A; all other state is kept.
+//! The machine has four registers of 32 bits (A, B, C, D), a flag, 256 words R, an array M of bytes that B and C point into, and an array H
+//! of words that D points into. Pointers wrap. An instruction is one byte, or two if the lower three bits are ones, or three (a long jump).
+//!
+//! The program runs from its start for each byte, which is passed in A. All other state is kept.
 
 use super::fault::Fault;
 use super::header::Arrays;
 
-/// Instructions that a machine may run beyond those earned by input and output, in the first block of a stream.
+/// Number of instructions that a machine may run beyond those earned by input and output, in the first block of a stream.
 pub(super) const FIRST_STEPS: u64 = 1 << 24;
 
-/// Instructions earned by each byte of input or output. Unused ones accumulate: programs that undo a sort do all of their work at the end.
+/// Number of instructions that each byte of input or output earns. Unused instructions accumulate, because programs that undo a sort do all
+/// of their work at the end.
 const STEPS_PER_BYTE: u64 = 1 << 10;
 
-/// Output bytes after which a program is interrupted.
+/// Number of output bytes after which a program is interrupted.
 const MOST_MADE: usize = 1 << 16;
 
 /// The instruction that ends a run.
@@ -44,11 +46,11 @@ pub(super) struct Machine {
     steps: u64,
 }
 
-/// The error of an invalid instruction, and of running off the program.
+/// The error for an invalid instruction, and for running off the program.
 const STRAY: Fault = Fault::Bad("its program reaches an invalid instruction");
 
 impl Machine {
-    /// A machine with all state zero, which may run `steps` instructions beyond those earned by input and output.
+    /// A machine whose state is all zeros. It may run `steps` instructions beyond those earned by input and output.
     pub(super) fn new(program: Vec<u8>, arrays: Arrays, steps: u64) -> Self {
         let h = vec![0; 1 << arrays.h_bits];
         let m = vec![0; 1 << arrays.m_bits];
@@ -63,14 +65,14 @@ impl Machine {
         self.h[at & (self.h.len() - 1)]
     }
 
-    /// Goes to the start of the program, with `input` in A.
+    /// Sets the machine to the start of the program, with `input` in A.
     pub(super) fn start(&mut self, input: u32) {
         self.a = input;
         self.next = 0;
         self.steps += STEPS_PER_BYTE;
     }
 
-    /// Runs the program until it halts or must be interrupted; appends its output to `made`.
+    /// Runs the program until it halts or must be interrupted. Appends its output to `made`.
     pub(super) fn run(&mut self, made: &mut Vec<u8>) -> Result<Ran, Fault> {
         loop {
             match self.instruction()? {
@@ -98,7 +100,7 @@ impl Machine {
         }
     }
 
-    /// The next instruction's first byte, if another one may run.
+    /// Returns the first byte of the next instruction, if another instruction may run.
     fn instruction(&mut self) -> Result<u8, Fault> {
         self.steps = self.steps.checked_sub(1).ok_or(Fault::Bad("its program runs without an end"))?;
         self.fetch()
@@ -152,7 +154,7 @@ impl Machine {
         }
     }
 
-    /// JT, JF and JMP: by a signed byte, from the instruction that follows.
+    /// JT, JF and JMP: jumps by a signed byte, from the next instruction.
     fn jump(&mut self, op: u8) -> Result<(), Fault> {
         let by = self.fetch()? as i8;
         let jumps = match op {
@@ -166,12 +168,12 @@ impl Machine {
         Ok(())
     }
 
-    /// Exchange with A, increment, decrement, complement and zero.
+    /// Exchanges with A, increments, decrements, complements or zeroes.
     fn change(&mut self, place: u8, what: u8) -> Result<(), Fault> {
         let old = self.get(place);
         match what {
             0 if place > 0 => {
-                // A byte of M is exchanged with the lowest of A.
+                // A byte of M is exchanged with the lowest byte of A.
                 let mask = if matches!(place, 4 | 5) { 0xFF } else { u32::MAX };
                 self.put(place, self.a);
                 self.a = (self.a & !mask) | old;
@@ -185,7 +187,7 @@ impl Machine {
         Ok(())
     }
 
-    /// A, B, C, D, *B, *C, *D or the byte that follows.
+    /// A, B, C, D, *B, *C, *D or the next byte.
     fn operand(&mut self, place: u8) -> Result<u32, Fault> {
         if place == 7 { self.fetch().map(u32::from) } else { Ok(self.get(place)) }
     }
@@ -254,7 +256,7 @@ impl Machine {
     }
 }
 
-/// The hash of ZPAQL: `hash` with one more value.
+/// The hash of ZPAQL: adds one more value to `hash`.
 #[inline]
 pub(super) fn hash(hash: u32, value: u32) -> u32 {
     hash.wrapping_add(value).wrapping_add(512).wrapping_mul(773)

@@ -1,15 +1,16 @@
-//! ZPAQ (`The ZPAQ Open Standard Format for Highly Compressed Data`, level 2): context mixing, by models stored with the data.
+//! ZPAQ (`The ZPAQ Open Standard Format for Highly Compressed Data`, level 2): context mixing, with models that are stored with the data.
 //!
 //! ```text
 //! block    [13-byte tag] "zPQ" level 1 | u16 size, header | segments | FF
 //! segment  01 | name 00 | comment 00 | 00 | coded data, 00 00 00 00 | FE, or FD and a SHA-1
 //! data     00 | content   or   01 | u16 size, program | input of the program
 //! ```
-//! Each bit is coded with the probability predicted by a network of components ([`model::component`]), whose contexts a program in the header
-//! computes from the bytes so far ([`machine`]). Encoder and decoder do the same work, so decompressing is no faster than compressing.
+//! Each bit is coded with a probability that a network of components ([`model::component`]) predicts. A program in the header computes
+//! their contexts from the bytes so far ([`machine`]). Encoder and decoder do the same work, so that decompressing is not faster than
+//! compressing.
 //!
-//! The encoder writes the three models of libzpaq before version 6, which lrzip uses. They are compiled code here ([`model::known`]); other
-//! models are interpreted ([`model::general`]).
+//! The encoder writes the three models of libzpaq before version 6, which lrzip uses. These models are compiled code ([`model::known`]);
+//! other models are interpreted ([`model::general`]).
 
 mod coder;
 mod encoder;

@@ -4,7 +4,7 @@ use super::fault::Fault;
 use super::header::Arrays;
 use super::machine::{Machine, Ran};
 
-/// Chosen by the first bytes of a block's first segment.
+/// How decoded bytes are processed. The first bytes of a block's first segment choose it.
 pub(super) enum Post {
     /// Not known yet.
     Open,
@@ -17,20 +17,20 @@ pub(super) enum Post {
 /// A program that processes decoded bytes.
 pub(super) struct Program {
     machine: Machine,
-    /// Its output, and how much of it was consumed.
+    /// The program's output, and how much of it was consumed.
     made: Vec<u8>,
     taken: usize,
-    /// Whether it was interrupted.
+    /// Whether the program was interrupted.
     paused: bool,
-    /// Input bytes since its last output, and their limit: as many as its arrays can hold.
+    /// Number of input bytes since the last output, and its limit: the number of bytes that the arrays can hold, and [`SWALLOWED`].
     swallowed: u64,
     most: u64,
 }
 
-/// Input bytes allowed without output, beside those that its arrays hold.
+/// Number of input bytes allowed without output, in addition to the bytes that the arrays hold.
 const SWALLOWED: u64 = 64 * 1024;
 
-/// Its input at the end of a segment.
+/// The program's input at the end of a segment.
 const END: u32 = u32::MAX;
 
 impl Program {
@@ -44,7 +44,7 @@ impl Program {
         Ok(Program { machine, made: Vec::new(), taken: 0, paused: false, swallowed: 0, most })
     }
 
-    /// Passes it a decoded byte, or the end of a segment. All output must be consumed before.
+    /// Passes a decoded byte, or the end of a segment, to the program. All output must be consumed before.
     pub(super) fn give(&mut self, byte: Option<u8>) -> Result<(), Fault> {
         self.machine.start(byte.map_or(END, u32::from));
         self.run()?;
@@ -56,7 +56,7 @@ impl Program {
         Ok(())
     }
 
-    /// Copies output to `out`. Returns zero only if it needs input, or `out` is empty.
+    /// Copies output to `out`. Returns zero only if the program needs input, or `out` is empty.
     pub(super) fn take(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
         if self.taken == self.made.len() && self.paused {
             self.run()?;

@@ -14,13 +14,14 @@ use super::model::{self, Model};
 use super::post::{Post, Program};
 use super::source::Source;
 
-/// Optional tag before a block, by which blocks are found among other data.
+/// Optional tag before a block, which helps to find blocks among other data.
 const TAG: [u8; 13] = [0x37, 0x6B, 0x53, 0x74, 0xA0, 0x31, 0x83, 0xD3, 0x8C, 0xB2, 0x28, 0xB0, 0xD3];
 
-/// The models of all blocks together may use this multiple of the memory allowed for one, and [`WORTH`].
+/// The models of all blocks together may use this multiple of the memory allowed for one model, and [`WORTH`].
 const FREE: u64 = 16;
 
-/// Bytes of memory that the models may use in addition for each compressed byte: initialising a model of 240 MiB takes longer than decoding a few bytes with it.
+/// Bytes of memory that the models may use in addition for each compressed byte. Initialising a model of 240 MiB takes longer than decoding
+/// a few bytes with it.
 const WORTH: u64 = 256 * 1024;
 
 /// The next part of the stream.
@@ -36,23 +37,23 @@ enum Stage {
     /// Remaining output of the program after a segment's end.
     Rest,
     End,
-    /// A fault; returned once.
+    /// A fault, which is returned once.
     Broken(Option<Fault>),
 }
 
-/// Decompresses a ZPAQ stream, levels 1 and 2 of the format: any number of blocks of any number of segments, whose contents are
+/// Decompresses a ZPAQ stream of level 1 or 2 of the format: any number of blocks of any number of segments, whose contents are
 /// concatenated. Names and comments of segments are skipped, checksums are checked.
 ///
-/// Memory is that of the largest model in the stream; each block's need is compared with the limit before it is allocated. Programs in
-/// the stream run at most 1024 instructions for each byte of input or output, and 16 million more. Attacks with cheap input are
-/// bounded too: many nearly empty blocks with large models, and programs that consume input without output, are errors.
+/// The reader uses the memory of the largest model in the stream. The memory of each block is compared with the limit before it is
+/// allocated. Programs in the stream run at most 1024 instructions for each byte of input or output, and 16 million more. Attacks with
+/// cheap input are bounded too: many nearly empty blocks with large models, and programs that consume input without output, are errors.
 ///
-/// Errors in the stream are of the kind [`InvalidData`](io::ErrorKind::InvalidData) and contain a [`CodecError`](crate::CodecError).
+/// Errors in the stream have the kind [`InvalidData`](io::ErrorKind::InvalidData) and contain a [`CodecError`](crate::CodecError).
 pub struct ZpaqReader<R> {
     source: Source<R>,
     /// Limit of the memory of a model and its programs, bytes.
     memory: u64,
-    /// Blocks so far, and the total memory of their models.
+    /// Number of blocks so far, and the total memory of their models.
     blocks: u64,
     asked: u64,
     stage: Stage,
@@ -67,7 +68,7 @@ struct Block {
     post: Post,
     /// The arrays of a program stored with the data.
     arrays: Arrays,
-    /// Memory limit of such a program, and instructions that it may run beyond those earned.
+    /// Memory limit of such a program, and the number of instructions that it may run beyond those earned.
     memory: u64,
     steps: u64,
     /// Bytes left in a piece of stored data.
@@ -88,7 +89,7 @@ impl<R: Read> ZpaqReader<R> {
         }
     }
 
-    /// Decompresses into all of `out`; less at the end of the stream.
+    /// Decompresses into all of `out`, or less at the end of the stream. Returns the number of bytes.
     pub(super) fn fill(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
         let mut made = 0;
         while made < out.len() {
@@ -108,7 +109,7 @@ impl<R: Read> ZpaqReader<R> {
         Ok(made)
     }
 
-    /// Advances by one stage, or as much data as fits. `None` at the end.
+    /// Advances by one stage, or by as much data as fits. Returns `None` at the end.
     fn step(&mut self, out: &mut [u8]) -> Result<Option<usize>, Fault> {
         match &mut self.stage {
             Stage::Block { first } => {
@@ -156,7 +157,7 @@ impl<R: Read> ZpaqReader<R> {
         }
         let needed = model::memory(&header);
         self.account(needed)?;
-        // Limits the unearned instructions of all blocks together.
+        // This limits the unearned instructions of all blocks together.
         let steps = FIRST_STEPS / self.blocks;
         let model = Model::of_header(&bytes, &header, self.memory, steps)?;
         let memory = self.memory - needed;
@@ -303,7 +304,7 @@ impl Block {
         Ok((made, false))
     }
 
-    /// One byte, or the program's output for it.
+    /// Returns one byte, or the program's output for one byte.
     #[inline]
     fn piece<R: Read>(&mut self, source: &mut Source<R>, out: &mut [u8]) -> Result<(usize, bool), Fault> {
         if let Post::Program(program) = &mut self.post {

@@ -11,24 +11,24 @@ pub(super) struct Source<R> {
     buffer: Box<[u8]>,
     at: usize,
     end: usize,
-    /// Bytes before those in the buffer.
+    /// Number of bytes before those in the buffer.
     before: u64,
 }
 
 impl<R: Read> Source<R> {
-    /// Memory of a source beside its reader, bytes.
+    /// Memory of a source without its reader, bytes.
     pub(super) const MEMORY: usize = BUFFER;
 
     pub(super) fn new(reader: R) -> Self {
         Source { reader, buffer: vec![0; BUFFER].into(), at: 0, end: 0, before: 0 }
     }
 
-    /// Bytes consumed so far.
+    /// Number of bytes consumed so far.
     pub(super) fn taken(&self) -> u64 {
         self.before + self.at as u64
     }
 
-    /// The next byte; `None` at the end.
+    /// Returns the next byte, or `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<u8>, Fault> {
         if self.at == self.end && !self.fill()? {
             return Ok(None);
@@ -37,7 +37,7 @@ impl<R: Read> Source<R> {
         Ok(Some(self.buffer[self.at - 1]))
     }
 
-    /// The next byte; an error at the end.
+    /// Returns the next byte, or an error at the end.
     #[inline]
     pub(super) fn byte(&mut self) -> Result<u8, Fault> {
         if self.at < self.end && self.at < self.buffer.len() {
@@ -47,12 +47,12 @@ impl<R: Read> Source<R> {
         self.next()?.ok_or(Fault::Bad("ends too early"))
     }
 
-    /// Four bytes, the most significant first.
+    /// Reads four bytes, the most significant first.
     pub(super) fn word(&mut self) -> Result<u32, Fault> {
         Ok(u32::from_be_bytes([self.byte()?, self.byte()?, self.byte()?, self.byte()?]))
     }
 
-    /// Refills the buffer. False at the end.
+    /// Refills the buffer. Returns false at the end.
     fn fill(&mut self) -> Result<bool, Fault> {
         self.before += self.end as u64;
         self.at = 0;

@@ -1,4 +1,4 @@
-//! The known models predict the same as the general one with their headers.
+//! The known models predict the same as the general model with their headers.
 
 use super::header::Header;
 use super::model::general::General;

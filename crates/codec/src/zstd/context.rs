@@ -1,4 +1,4 @@
-//! A context of libzstd that compresses, in our own memory.
+//! A compression context of libzstd in our own memory.
 
 use std::os::raw::c_int;
 use std::ptr::NonNull;
@@ -90,7 +90,7 @@ impl Context {
         Ok(Some(size))
     }
 
-    /// Codes sequences, whose blocks end with one without a match.
+    /// Codes sequences. A sequence without a match ends each block.
     pub(super) fn compress_sequences(
         &mut self,
         sequences: &[sys::ZSTD_Sequence],

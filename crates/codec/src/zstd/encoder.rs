@@ -1,4 +1,4 @@
-//! The zstd encoder: of our own, or the library's, by level and block size; both at the level beyond.
+//! The zstd encoder: our own or the library's, by level and block size. `level=max` uses both.
 
 use super::ZstdParams;
 use super::library::LibraryEncoder;
@@ -7,7 +7,7 @@ use crate::CodecError;
 use crate::bounded::{Compressor, keep_smallest};
 use crate::search::zstd::{Effort, Optimal};
 
-/// An encoder for blocks of up to `block_size` bytes; `checksum`: whether frames end with a checksum of their content.
+/// An encoder for blocks of up to `block_size` bytes. `checksum` says whether frames end with a checksum of their content.
 pub(crate) fn encoder(
     params: &ZstdParams,
     block_size: usize,
@@ -22,7 +22,8 @@ pub(crate) fn encoder(
     Ok(Box::new(Smallest { own, library: library()?, spare: vec![0; block_size] }))
 }
 
-/// Keeps the smaller result of both encoders. The library's adapts its prices as it goes, which a few kinds of blocks gain from.
+/// Keeps the smaller result of both encoders. The library's encoder adapts its prices as it proceeds, which makes a few kinds of blocks
+/// smaller.
 struct Smallest {
     own: Optimal,
     library: LibraryEncoder,

@@ -1,4 +1,4 @@
-//! libzstd's own search: a context, set for the size of each block.
+//! libzstd's own search: a context whose parameters depend on the size of each block.
 
 use super::context::{Context, context_size};
 use super::library_params::{LibraryParams, MIN_SIZE_LOG, size_log};

@@ -23,7 +23,7 @@ pub(super) struct LibraryParams {
 impl LibraryParams {
     /// The library's parameters for a level and blocks of up to 2^`size_log` bytes.
     pub(super) fn new(level: i32, size_log: u32) -> LibraryParams {
-        // SAFETY: any level and size may be passed; those out of range are clamped.
+        // SAFETY: any level and size are accepted; the library clamps those out of range.
         let params = unsafe { sys::ZSTD_getCParams(level, 1 << size_log, 0) };
         LibraryParams {
             window_log: params.windowLog,
@@ -37,8 +37,8 @@ impl LibraryParams {
         }
     }
 
-    /// Whether the library finds matches by rows of a hash table. It salts that hash anew for each frame, but this only permutes rows: the
-    /// same positions share a row with any salt, so frames do not depend on earlier ones.
+    /// Whether the library finds matches by rows of a hash table. The library salts that hash anew for each frame, but this only permutes
+    /// rows. The same positions share a row with any salt, so that frames do not depend on earlier ones.
     pub(super) fn by_rows(&self) -> bool {
         let strategy = matches!(self.strategy, Strategy::ZSTD_greedy | Strategy::ZSTD_lazy | Strategy::ZSTD_lazy2);
         strategy && self.window_log > 14

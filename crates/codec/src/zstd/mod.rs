@@ -1,4 +1,4 @@
-//! zstd: one frame a block (RFC 8878), with its content size, without checksum or dictionary.
+//! zstd: one frame per block (RFC 8878), with its content size, without checksum or dictionary.
 
 #[allow(unsafe_code)] // calls a C library
 mod context;

@@ -9,7 +9,7 @@ const EXPECTED: &str = "a whole number from -131072 to -1 or from 1 to 22, or ma
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZstdParams {
-    /// Effort, -131072 to -1 (ever faster), 1 to 22, or [`MAX`](ZstdParams::MAX). Default 15.
+    /// Effort: -131072 to -1 (higher is slower), 1 to 22, or [`MAX`](ZstdParams::MAX). Default 15.
     pub level: i32,
 }
 
@@ -19,7 +19,8 @@ impl ZstdParams {
     pub const MIN_LEVEL: i32 = -131_072;
     /// The library's level that compresses best.
     pub const MAX_LEVEL: i32 = 22;
-    /// The level beyond, `level=max`: the smallest output, whatever it costs. Containers that store the level store [`ZstdParams::MAX_LEVEL`].
+    /// The level above [`ZstdParams::MAX_LEVEL`], written `level=max`: the smallest output, whatever it costs. Containers that store the
+    /// level store [`ZstdParams::MAX_LEVEL`].
     pub const MAX: i32 = Self::MAX_LEVEL + 1;
 
     pub(crate) fn parse(list: &str) -> Result<Self, CodecError> {

@@ -1,4 +1,4 @@
-//! The zstd decoder: one frame, which is decoded in one pass into the buffer of the block, however large its window is.
+//! The zstd decoder. It decodes one frame in one pass into the buffer of the block, however large the frame's window is.
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -49,7 +49,7 @@ fn check(src: &[u8]) -> Result<(), CodecError> {
     }
 }
 
-/// Checks that the window of a frame is no larger than a block, or a metadata block: Linux has no memory for more.
+/// Checks that the window of a frame is not larger than a block or a metadata block. Linux has no memory for more.
 pub(crate) fn check_window(block_size: usize, src: &[u8]) -> Result<(), CodecError> {
     let needed = header(src)?.windowSize;
     let limit = block_size.next_power_of_two().max(METADATA_BLOCK_SIZE) as u64;
@@ -60,7 +60,7 @@ fn bad(src: &[u8], reason: &'static str) -> CodecError {
     CodecError::Malformed { codec: NAME, size: src.len(), reason }
 }
 
-/// The header of the frame that `src` starts with, a frame with data.
+/// Returns the header of the frame that `src` starts with, which must be a frame with data.
 fn header(src: &[u8]) -> Result<sys::ZSTD_FrameHeader, CodecError> {
     let unknown = || bad(src, "not a zstd frame");
     if src.get(..4) != Some(&sys::ZSTD_MAGICNUMBER.to_le_bytes()) {
@@ -69,7 +69,7 @@ fn header(src: &[u8]) -> Result<sys::ZSTD_FrameHeader, CodecError> {
     let mut header = MaybeUninit::<sys::ZSTD_FrameHeader>::zeroed();
     // SAFETY: the header is valid for writing, the pointer for the length given.
     let code = unsafe { sys::ZSTD_getFrameHeader(header.as_mut_ptr(), src.as_ptr().cast(), src.len()) };
-    // SAFETY: all fields are integers or enums for which zero is a value, and the library set them.
+    // SAFETY: all fields are integers, or enums that have a value of zero, and the library set them.
     if code == 0 { Ok(unsafe { header.assume_init() }) } else { Err(unknown()) }
 }
 

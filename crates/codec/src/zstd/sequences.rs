@@ -11,10 +11,10 @@ use crate::search::zstd::{SHORTEST, Sequence};
 
 pub(crate) struct SequenceCoder {
     context: Context,
-    /// The binary logarithm of the window, for which the context is set.
+    /// The binary logarithm of the window for which the context is set.
     window_log: Option<u32>,
     sequences: Vec<sys::ZSTD_Sequence>,
-    /// The frame, with room for the largest: where there is too little the library's error code is a wrong one.
+    /// The frame, with space for the largest one. With less space the library returns a wrong error code.
     frame: Vec<u8>,
     checksum: bool,
 }
@@ -66,7 +66,7 @@ impl SequenceCoder {
 
     fn configure(&mut self, window_log: u32) -> Result<(), CodecError> {
         self.context.configure(1, &search(window_log), self.checksum)?;
-        // Buffers that stay in place are not copied to the context.
+        // The library does not copy buffers that stay in place to its context.
         self.context.set(Parameter::ZSTD_c_experimentalParam9, 1)?; // ZSTD_c_stableInBuffer
         self.context.set(Parameter::ZSTD_c_experimentalParam10, 1)?; // ZSTD_c_stableOutBuffer
         self.context.set(Parameter::ZSTD_c_experimentalParam11, 1)?; // ZSTD_c_blockDelimiters: explicit
@@ -79,7 +79,7 @@ fn memory_of_context(block_size: usize) -> usize {
     (MIN_SIZE_LOG..=size_log(block_size)).map(|log| context_size(&search(log))).max().unwrap_or(0)
 }
 
-/// Parameters that search nothing; the strategy determines how carefully tables are chosen.
+/// Parameters that search nothing. The strategy determines how carefully tables are chosen.
 fn search(window_log: u32) -> LibraryParams {
     let chain_log = 6;
     let hash_log = 6;

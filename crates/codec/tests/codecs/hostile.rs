@@ -31,7 +31,7 @@ fn every_truncation_is_an_error() {
         let mut dst = vec![0; 3000];
         for size in 0..packed.len() {
             let made = decoder.decompress(&packed[..size], &mut dst);
-            // These have no end mark: cut between two sequences or tokens it is a shorter block.
+            // These formats have no end mark: a stream that is cut between two sequences or tokens is a shorter block.
             let short = ["lz4", "zle"].contains(name) && made.as_ref().is_ok_and(|made| *made < 3000);
             assert!(made.is_err() || short, "{name}: cut at {size} of {}: {made:?}", packed.len());
         }
@@ -63,7 +63,7 @@ fn checked_formats_notice_every_flipped_bit() {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
             let mut dst = vec![0; 2000];
-            // Some header bits are ignored by readers; the content must then be correct.
+            // Readers ignore some header bits; the content must then be correct.
             let made = decoder.decompress(&bad, &mut dst);
             assert!(made.is_err() || dst == src, "{name}: bit {bit}");
         }
@@ -101,7 +101,7 @@ fn large_dictionaries_are_refused() {
     assert!(matches!(made, Err(CodecError::Memory { .. })), "{made:?}");
 }
 
-/// Images by go-diskfs and by KarpelesLab/squashfs have such frames.
+/// go-diskfs and KarpelesLab/squashfs write images with such frames.
 #[test]
 fn decodes_zstd_frames_with_windows_larger_than_a_block() {
     // A window of 1 MiB, and content of unknown size: one raw last block of 3 bytes.
@@ -139,7 +139,7 @@ fn blocks_of_an_encoder_have_its_parameters() {
     }
 }
 
-/// A call of one address at a place: the filter of x86 makes all of them equal.
+/// A call of one address at `place`. The filter of x86 makes all such calls equal.
 fn call(place: u32) -> [u8; 5] {
     let [a, b, c, d] = (0x10_0000u32.wrapping_sub(place)).to_le_bytes();
     [0xe8, a, b, c, d]

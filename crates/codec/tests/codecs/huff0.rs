@@ -50,13 +50,13 @@ fn pack(src: &[u8], streams: Huff0Streams) -> (Huff0Block, Vec<u8>) {
     (outcome, out)
 }
 
-/// Checks that both decode our output; true if the content was compressible.
+/// Checks that both decoders read our output. Returns true if the content was compressible.
 fn both_read(src: &[u8], streams: Huff0Streams) -> bool {
     let (outcome, packed) = pack(src, streams);
     let Huff0Block::Compressed(_) = outcome else { return false };
     assert!(packed.len() < src.len());
     assert!(ours(&packed, src.len(), streams).unwrap() == src);
-    // zstd writes one stream for up to 1023 bytes only, and rejects a block that is larger than its content, with 6 bytes of headers.
+    // zstd writes one stream only for up to 1023 bytes. It rejects a block that is larger than its content, with 6 bytes of headers.
     let fits = (streams == Huff0Streams::Four || src.len() < 1024) && packed.len() + 6 < src.len();
     assert!(!fits || zstd(&frame(&packed, src.len(), streams), src.len()).unwrap() == src);
     true
@@ -78,7 +78,7 @@ fn zstd_reads_ours() {
 #[test]
 fn alphabets_of_every_size() {
     for symbols in 2..=256_usize {
-        // Squares, so that small symbols are frequent.
+        // Squares make small symbols frequent.
         let src: Vec<u8> =
             (0..3000_usize).map(|at| (at * at % 9973 * at % symbols * (at % symbols) / symbols) as u8).collect();
         both_read(&src, Huff0Streams::Four);
@@ -151,8 +151,8 @@ fn we_read_zstds() {
 
 #[test]
 fn known_vector() {
-    // The weights of RFC 8878's example (4.2.1): 4, 3, 2, 0, 1, and 1 for the symbol 5. So the codes of 0, 1, 2, 4, 5 are 1, 01, 001,
-    // 0000, 0001. Behind the mark, from the last bit on: 1 01 0000 0001, and 28 times 1.
+    // The weights of RFC 8878's example (4.2.1): 4, 3, 2, 0, 1, and 1 for the symbol 5. The codes of 0, 1, 2, 4, 5 are 1, 01, 001, 0000,
+    // 0001. After the mark, from the last bit on: 1 01 0000 0001, and 28 times 1.
     let block = [127 + 5, 0x43, 0x20, 0x10, 0xff, 0xff, 0xff, 0x1f, 0xd0];
     let mut content = vec![0, 1, 4, 5];
     content.extend([0; 28]);
@@ -170,7 +170,7 @@ fn outcomes_are_typed() {
     assert_eq!(long, Err(CodecError::BlockTooLarge { found: MAX + 1, limit: MAX }));
 }
 
-/// Nothing is written beyond the destination, however small it is; a result that fits is always the same.
+/// The encoder never writes beyond the destination, however small it is. A result that fits is always the same.
 #[test]
 fn nothing_is_written_beyond_the_destination() {
     let src = content("text", 3000, 5);

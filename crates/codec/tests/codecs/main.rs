@@ -1,4 +1,4 @@
-//! Every codec, compared with other implementations. One program, since linking is slow.
+//! Every codec, compared with other implementations. All tests are one program, because linking is slow.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! The output of an encoder depends on the block alone: not on earlier calls, nor on the block's address.
+//! The output of an encoder depends only on the block: not on earlier calls, and not on the block's address.
 
 use crate::common::{KINDS, Numbers, SPECS, compress, content, spec};
 use packline_codec::Spec;
@@ -57,7 +57,7 @@ fn a_block_that_was_given_up_leaves_nothing_behind() {
 
 #[test]
 fn neighbours_in_memory_do_not_matter() {
-    // Adjacent blocks, so that a library could mistake the second for a continuation of the first.
+    // Two adjacent blocks, so that a library could mistake the second for a continuation of the first.
     let both = content("text", 60_000, 8);
     for text in SPECS {
         let spec = spec(text);

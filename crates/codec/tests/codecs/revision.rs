@@ -1,9 +1,10 @@
-//! The revision of each encoder: other bytes for the same input need another number, since compressed blocks are kept by it.
+//! The revision of each encoder. An encoder that writes other bytes for the same input needs another revision, because stored blocks are
+//! reused by it.
 
 use packline_codec::{Outcome, Spec};
 use packline_testkit::Random;
 
-/// Each codec with parameters of each kind, its revision, and the hash of what it makes of [`blocks`].
+/// Each codec with parameters of each kind, its revision, and the hash of its output for [`blocks`].
 const RECORDED: [(&[&str], u32, &str); 10] = [
     (&["none"], 1, "db27f030ad8e467c"),
     (&["gzip", "gzip:level=1", "gzip:level=12"], 1, "fa1223e7de6aee91"),
@@ -34,7 +35,7 @@ const RECORDED: [(&[&str], u32, &str); 10] = [
     (&["zle"], 1, "88f97526597605b4"),
 ];
 
-/// Text, zeros between noise, and a short one.
+/// Text, zeros between noise, and a short block.
 fn blocks() -> [Vec<u8>; 3] {
     let mut random = Random::new(77);
     let mut holes = random.noise(60_000);

@@ -14,7 +14,7 @@ fn round_trip(text: &str, spec: &Spec, src: &[u8], block_size: usize) -> bool {
     // A larger destination gives the same result.
     let mut back = vec![0; src.len() + 100];
     assert_eq!(decoder.decompress(&packed, &mut back).unwrap(), src.len(), "{text}");
-    // A smaller one is an error and not a shorter block.
+    // A smaller destination causes an error, not a shorter block.
     let mut back = vec![0; src.len() - 1];
     assert!(decoder.decompress(&packed, &mut back).is_err(), "{text}: {} bytes in one fewer", src.len());
     true
@@ -39,7 +39,7 @@ fn blocks_round_the_usual_sizes_come_back() {
         for size in [4095, 4096, 4097, 8191, 8192, 8193, 16385, 131_071, 131_072] {
             for kind in ["text", "code", "mixed"] {
                 let smaller = round_trip(text, &spec, &content(kind, size, 7), 131_072);
-                // Only some of this has runs of zeros.
+                // Only some of the content has runs of zeros.
                 let shrinks = *text != "none" && (*text != "zle" || smaller);
                 assert_eq!(smaller, shrinks, "{text}: {size} bytes of {kind}");
             }

@@ -67,7 +67,7 @@ fn lists_are_read_without_a_name_too() {
     assert!(gzip.strategies.contains(Strategy::Rle) && !gzip.strategies.contains(Strategy::Fixed));
 }
 
-/// What was typed, and the message.
+/// Typed texts and their error messages.
 const MESSAGES: &[(&str, &str)] = &[
     (
         "brotli",

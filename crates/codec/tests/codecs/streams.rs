@@ -1,4 +1,4 @@
-//! Whole streams, decompressed by common programs.
+//! Complete streams, decompressed by common programs.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

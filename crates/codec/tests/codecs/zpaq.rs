@@ -7,7 +7,7 @@ use packline_codec::{CodecError, Encoder, Outcome, ZpaqEncoder, ZpaqReader};
 use proptest::prelude::*;
 use sha1::{Digest, Sha1};
 
-/// Enough for every model here, bytes.
+/// Enough memory for every model in this file, bytes.
 const MEMORY: usize = 300 << 20;
 
 fn packed(level: u32, src: &[u8]) -> Option<Vec<u8>> {
@@ -18,7 +18,7 @@ fn unpacked(src: &[u8], most: usize) -> Result<Vec<u8>, CodecError> {
     unpacked_with(MEMORY, src, most)
 }
 
-/// The content of a stream, read with a limit of `memory` bytes for its models; cut one byte after `most` if it is longer.
+/// Returns the content of a stream, read with a limit of `memory` bytes for its models. Longer content is cut one byte after `most`.
 fn unpacked_with(memory: usize, src: &[u8], most: usize) -> Result<Vec<u8>, CodecError> {
     let mut made = Vec::new();
     let read = ZpaqReader::new(src, memory).take(most as u64 + 1).read_to_end(&mut made);
@@ -169,7 +169,7 @@ fn programs_without_an_end_are_stopped() {
 
 #[test]
 fn programs_of_models_without_an_end_are_stopped() {
-    // For each byte: JMP to itself; OUT forever, which makes nothing there.
+    // For each byte: JMP to itself; OUT forever, which produces nothing here.
     for program in [&[63, 254][..], &[57, 63, 253]] {
         let header = [&[0, 0, 0, 0, 1, 1, 9, 0][..], program, &[0]].concat();
         let stream = [b"zPQ\x01\x01", &[header.len() as u8, 0][..], &header, &[1, 0, 0, 0], &[9; 40]].concat();

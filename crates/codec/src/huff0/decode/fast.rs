@@ -1,4 +1,4 @@
-//! The hot loops of decoding: four streams in step, several symbols of each between two bounds checks.
+//! The hot loops of decoding: four streams together, several symbols of each between two bounds checks.
 
 use super::Lane;
 use super::table::{ENTRIES, Tables, USUAL_LOG};
@@ -21,7 +21,7 @@ fn set_multiple_bmi2(tables: &mut Tables, weights: &Weights) {
     tables.set_multiple(weights);
 }
 
-/// Advances the lanes, four or one, while no bound can be reached. Changes their order.
+/// Advances one or four lanes while no bound can be reached. Changes their order.
 pub(in crate::huff0) fn run(
     kernel: Kernel,
     block: &[u8],
@@ -74,7 +74,7 @@ impl LookUp for [u32; ENTRIES + 1] {
         if cfg!(target_endian = "big") {
             return (entry, (entry >> 8).to_le_bytes());
         }
-        // SAFETY: these are three bytes of the entry and one of the next. There is a next one, which is why the table has one more.
+        // SAFETY: these are three bytes of the entry and one of the next entry. The table has an extra entry, so that there is a next one.
         (entry, unsafe { self.as_ptr().add(index & (ENTRIES - 1)).cast::<u8>().add(1).cast::<[u8; 4]>().read() })
     }
 }
@@ -102,7 +102,7 @@ fn steps(lanes: &mut [Lane], mut work: Work) {
     }
 }
 
-/// One symbol of each lane at a time: all lanes end together.
+/// Decodes one symbol of each lane at a time. All lanes end together.
 #[inline(always)]
 fn in_step<const LOG: u32, const PER: usize>(lanes: &mut [Lane], work: &mut Work) {
     match <&mut [Lane; 4]>::try_from(&mut *lanes) {
@@ -111,7 +111,7 @@ fn in_step<const LOG: u32, const PER: usize>(lanes: &mut [Lane], work: &mut Work
     }
 }
 
-/// Several symbols of each lane at a time: some lanes end earlier, and the others continue without them.
+/// Decodes several symbols of each lane at a time. Some lanes end earlier, and the others continue without them.
 #[inline(always)]
 fn by_turns<const LOG: u32, const PER: usize>(lanes: &mut [Lane], work: &mut Work) {
     if let Ok(four) = <&mut [Lane; 4]>::try_from(&mut *lanes) {
@@ -125,20 +125,20 @@ fn by_turns<const LOG: u32, const PER: usize>(lanes: &mut [Lane], work: &mut Wor
 
 /// Bytes of a table load.
 const WORD: usize = 8;
-/// Most bytes that a lane moves back between two bounds checks: 55 bits and the 7 that may be left from before.
+/// Maximum number of bytes that a lane moves back between two bounds checks: 55 bits, and up to 7 left from before.
 const BACK: usize = 7;
 
 /// The words that the lanes are reading.
 ///
-/// Invariants: (1) `at[lane]` points into the block, with `WORD` bytes readable there. (2) `bits[lane]` is that word with the bits already
-/// read shifted out, and a one shifted in behind the last bit: the number of zeros below it is the number of bits read of the word.
+/// Invariants: (1) `at[lane]` points into the block, with `WORD` bytes readable there. (2) `bits[lane]` is that word. The bits already read
+/// are shifted out, and a one is shifted in after the last bit. The number of zeros below the one is the number of bits read of the word.
 struct Words<const LANES: usize> {
     bits: [u64; LANES],
     at: [*const u8; LANES],
 }
 
 impl<const LANES: usize> Words<LANES> {
-    /// `None` if a lane is so close to the start of the block that no whole word is left.
+    /// `None` if a lane is so close to the start of the block that no complete word is left.
     #[inline(always)]
     fn new(block: &[u8], lanes: &[Lane; LANES]) -> Option<Self> {
         let mut words = Words { bits: [0; LANES], at: [block.as_ptr(); LANES] };
@@ -152,7 +152,7 @@ impl<const LANES: usize> Words<LANES> {
         Some(words)
     }
 
-    /// Steps that all lanes can take before one could reach the start of the block.
+    /// Number of steps that all lanes can take before one could reach the start of the block.
     #[inline(always)]
     fn steps(&self, block: &[u8]) -> usize {
         let start = block.as_ptr().addr();
@@ -166,8 +166,8 @@ impl<const LANES: usize> Words<LANES> {
     #[inline(always)]
     unsafe fn refill(&mut self, lane: usize) {
         let read = self.bits[lane].trailing_zeros();
-        // SAFETY: at most 62 bits are read, so this moves back by at most `BACK` bytes and stays in the block; a whole word is readable
-        // there, because invariant (1) held at the later position.
+        // SAFETY: at most 62 bits were read, so that this moves back by at most `BACK` bytes and stays in the block. A complete word is
+        // readable there, because invariant (1) held at the later position.
         let word = unsafe {
             self.at[lane] = self.at[lane].sub((read >> 3) as usize);
             self.at[lane].cast::<u64>().read_unaligned()
@@ -175,7 +175,7 @@ impl<const LANES: usize> Words<LANES> {
         self.bits[lane] = (u64::from_le(word) | 1) << (read & 7);
     }
 
-    /// Stores in the lanes how far they are read.
+    /// Stores in the lanes how far they were read.
     #[inline(always)]
     fn leave(&self, block: &[u8], lanes: &mut [Lane; LANES]) {
         for (lane, to) in lanes.iter_mut().enumerate() {
@@ -193,7 +193,7 @@ fn singles<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [La
     let table = &work.tables.single;
     let first = &lanes[0];
     let last = &lanes[LANES - 1];
-    // The outputs of the lanes lie at equal distances, and the last one is not longer than the others.
+    // The outputs of the lanes are at equal distances, and the last output is not longer than the others.
     let apart = (last.next - first.next) / LANES.saturating_sub(1).max(1);
     let mut out = work.out[first.next..].as_mut_ptr();
     let mut left = last.stop - last.next;
@@ -209,7 +209,7 @@ fn singles<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [La
                     let index = (words.bits[lane] >> (64 - LOG)) as usize;
                     let (entry, made) = table.look_up(index);
                     words.bits[lane] <<= entry & 63;
-                    // SAFETY: no lane produces more than the last, whose output has space for `left / PER` such steps.
+                    // SAFETY: no lane produces more than the last one, whose output has space for `left / PER` such steps.
                     unsafe { *out.add(lane * apart + symbol) = made };
                 }
             }
@@ -217,7 +217,7 @@ fn singles<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [La
                 // SAFETY: `Words::steps` allowed for this step, and `PER` codes have at most 55 bits.
                 unsafe { words.refill(lane) };
             }
-            // SAFETY: as above, this is in the lane or at its end.
+            // SAFETY: as above, the result is in the lane or at its end.
             out = unsafe { out.add(PER) };
         }
         left -= steps * PER;
@@ -232,7 +232,7 @@ fn singles<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [La
 fn multiples<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [Lane; LANES], work: &mut Work) {
     let Some(mut words) = Words::new(work.block, lanes) else { return };
     let table = &work.tables.multiple;
-    // A step writes at most three symbols, and a fourth byte behind the last.
+    // A step writes at most three symbols, and a fourth byte after the last symbol.
     let most = 3 * PER;
     let start = work.out.as_mut_ptr();
     let mut next = [start; LANES];

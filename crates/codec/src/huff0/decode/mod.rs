@@ -10,7 +10,7 @@ use table::Tables;
 /// Bytes of the jump table: the sizes of the first three streams, 16-bit little endian.
 pub(super) const JUMP: usize = 6;
 
-/// One stream of a block: its range in the block, how much of it is read, and the output range left to fill.
+/// One stream of a block: its range in the block, how much was read, and the output range that is left.
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) start: usize,
@@ -19,7 +19,7 @@ pub(super) struct Lane {
     pub(super) left: isize,
     /// Next output byte.
     pub(super) next: usize,
-    /// End of its output.
+    /// End of the lane's output.
     pub(super) stop: usize,
 }
 
@@ -31,7 +31,7 @@ impl Lane {
         Ok(Lane { start, end, left: bits.left(), next: out.start, stop: out.end })
     }
 
-    /// Decodes the rest of the lane, and checks that the stream ends there.
+    /// Decodes the rest of the lane and checks that the stream ends there.
     fn finish(&self, block: &[u8], out: &mut [u8], tables: &Tables) -> Result<(), &'static str> {
         let left = usize::try_from(self.left).map_err(|_| TOO_SHORT)?;
         let mut bits = Backward::resumed(&block[self.start..self.end], left).ok_or(TOO_SHORT)?;
@@ -61,7 +61,7 @@ fn symbols(bits: &mut Backward, out: &mut [u8], tables: &Tables) {
     bits.skip(taken);
 }
 
-/// Decodes the only stream of a block, which begins at `start`; otherwise as [`four`].
+/// Decodes the only stream of a block, which begins at `start`. Otherwise as [`four`].
 pub(super) fn one(
     kernel: Kernel,
     (block, start): (&[u8], usize),
@@ -94,8 +94,8 @@ fn lanes(block: &[u8], start: usize, out: usize) -> Result<[Lane; 4], &'static s
     ])
 }
 
-/// Decodes the four streams of a block, with the jump table at `start`. `multiple`: decode up to three symbols a step, for which
-/// `Tables::multiple` must be set.
+/// Decodes the four streams of a block, with the jump table at `start`. If `multiple` is true, up to three symbols are decoded per step;
+/// `Tables::multiple` must then be set.
 pub(super) fn four(
     kernel: Kernel,
     (block, start): (&[u8], usize),

@@ -9,15 +9,15 @@ pub(in crate::huff0) const USUAL_LOG: u32 = 11;
 /// Maximum number of entries.
 pub(in crate::huff0) const ENTRIES: usize = 1 << MAX_BITS;
 
-/// Tables of one code, of 2^`log` entries each. No entry consumes 0 bits.
+/// Tables of one code, with 2^`log` entries each. No entry consumes 0 bits.
 #[derive(Debug)]
 pub(in crate::huff0) struct Tables {
     /// Index bits: 11 or 12.
     pub(in crate::huff0) log: u32,
-    /// The next symbol: bits it takes in the low byte, the symbol above.
+    /// The next symbol: its bits in the low byte, the symbol above.
     pub(in crate::huff0) single: [u16; ENTRIES],
-    /// The next one to three symbols: bits they take in the lowest 6 bits, their number in the 2 above, then the symbols, a byte each. One
-    /// extra entry, so that four bytes can be read at the second byte of any entry.
+    /// The next one to three symbols: their bits in the lowest 6 bits, their number in the 2 bits above, then the symbols, a byte each. An
+    /// extra entry lets four bytes be read at the second byte of any entry.
     pub(in crate::huff0) multiple: [u32; ENTRIES + 1],
 }
 
@@ -43,7 +43,7 @@ impl Tables {
         }
     }
 
-    /// Builds the table of up to three symbols from that of single ones.
+    /// Builds the table of up to three symbols from the table of single symbols.
     #[inline(always)]
     pub(in crate::huff0) fn set_multiple(&mut self, weights: &Weights) {
         match self.log {
@@ -75,8 +75,8 @@ impl Tables {
     }
 }
 
-/// The symbols that may follow a code of `bits`: for each value of the remaining index bits, up to two symbols that fit, in the format of
-/// `multiple` except for the first symbol.
+/// The symbols that may follow a code of `bits` bits. For each value of the remaining index bits: up to two symbols that fit, in the format
+/// of `multiple` without the first symbol.
 #[inline(always)]
 fn follow<const LOG: u32>(single: &[u16], bits: u32, followers: &mut [u32]) {
     let mask = (1 << LOG) - 1;
@@ -109,7 +109,7 @@ fn put_before<const RUN: usize>(from: &[u16], to: &mut [u32], followers: &[u32])
 
 /// Symbols in the order of their weights, without those of weight 0.
 fn by_weight(weights: &Weights) -> [u8; SYMBOLS] {
-    // Symbols of weight 0 go behind all others, which avoids a branch.
+    // Symbols of weight 0 are put after all others, which avoids a branch.
     let mut starts = [0_u16; 16];
     let mut sum = 0;
     for (start, symbols) in starts[1..].iter_mut().zip(&weights.symbols[1..]) {

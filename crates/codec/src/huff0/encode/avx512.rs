@@ -4,12 +4,13 @@ use std::arch::x86_64::*;
 
 use super::{Codes, Tail};
 
-/// Symbols processed at a time.
+/// Number of symbols processed at a time.
 const SYMBOLS: usize = 32;
-/// Output space needed for them: 44 bytes for codes of 11 bits, 1 for bits held back, and the unused bytes of the last word.
+/// Output space needed for a group: 44 bytes for codes of 11 bits, 1 for held bits, and the unused bytes of the last word.
 const SPACE: usize = 64;
 
-/// Writes codes from the last symbol of `src` on while `SYMBOLS` and `SPACE` remain, and returns the symbols left.
+/// Encodes groups of symbols, starting at the end of `src`, while `SYMBOLS` symbols and `SPACE` bytes remain. Returns the remaining
+/// symbols.
 #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
 pub(super) fn encode_groups<'a>(src: &'a [u8], codes: &Codes, out: &mut [u8], tail: &mut Tail) -> &'a [u8] {
     let (first, groups) = src.as_rchunks::<SYMBOLS>();
@@ -34,18 +35,18 @@ pub(super) fn encode_groups<'a>(src: &'a [u8], codes: &Codes, out: &mut [u8], ta
 }
 
 struct Words {
-    /// Of four symbols each, the last group's lowest.
+    /// Joined codes of four symbols each, the last ones in the lowest lane.
     fours: __m512i,
-    /// Bits of each.
+    /// Bits of each element of `fours`.
     lengths: __m512i,
-    /// Of eight symbols each, at even places; unused if one is longer than 56 bits.
+    /// Joined codes of eight symbols each, at even places; unused if one is longer than 56 bits.
     eights: __m512i,
-    /// Bits of each.
+    /// Bits of each element of `eights`.
     eight_lengths: __m512i,
 }
 
 impl Words {
-    /// Writes eight symbols at a time if none of them is longer than `longest` bits, else four.
+    /// Writes eight symbols at a time if none of the joined codes is longer than `longest` bits, otherwise four.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
     fn write(&self, to: &mut [u8; SPACE], tail: &mut Tail, longest: __m512i) {
@@ -67,7 +68,7 @@ impl Words {
     }
 }
 
-/// Writes the words of a group, which are 44 bytes or less.
+/// Writes the words of a group, which take at most 44 bytes.
 struct Pen<'a> {
     to: &'a mut [u8; SPACE],
     done: usize,
@@ -79,7 +80,7 @@ impl Pen<'_> {
     #[inline(always)]
     fn put(&mut self, word: u64, length: u64) {
         self.held |= word << self.bits;
-        // SAFETY: a group is 32 codes of 11 bits at most and up to 7 bits from before, so that `done` is 44 or less.
+        // SAFETY: a group is 32 codes of at most 11 bits, with up to 7 bits from before, so that `done` is at most 44.
         unsafe { self.to.as_mut_ptr().add(self.done).cast::<u64>().write_unaligned(self.held.to_le()) };
         self.bits += length as u32;
         self.done += (self.bits >> 3) as usize;
@@ -97,7 +98,7 @@ fn values(register: __m512i) -> [u64; 8] {
     values
 }
 
-/// The codes of all symbols in eight registers: 12 bits of code, its length above.
+/// The codes of all symbols in eight registers: 12 bits of code, and the length above them.
 struct Table([__m512i; 8]);
 
 impl Table {
@@ -120,7 +121,7 @@ impl Table {
         let found = self.look_up(symbols);
         let code = _mm512_and_si512(found, _mm512_set1_epi16(0xfff));
         let length = _mm512_srli_epi16::<12>(found);
-        // Of two neighbours the later one has the higher place here and the lower one in the stream.
+        // Of two neighbours, the later symbol is in the higher place here and in the lower place in the stream.
         let low = _mm512_and_si512(code, _mm512_set1_epi32(0xffff));
         let pairs = _mm512_sllv_epi32(low, _mm512_srli_epi32::<16>(length));
         let pairs = _mm512_or_si512(pairs, _mm512_srli_epi32::<16>(code));
@@ -140,7 +141,7 @@ impl Table {
         // SAFETY: the array has 32 bytes.
         let index = _mm512_cvtepu8_epi16(unsafe { _mm256_loadu_si256(symbols.as_ptr().cast()) });
         let Table(table) = self;
-        // Six bits of an index choose among 64 codes, the two above choose the registers.
+        // Six bits of an index choose one of 64 codes; the two bits above choose the registers.
         let [a, b, c, d] = [0, 2, 4, 6].map(|at: usize| (table[at], table[at + 1]));
         let odd = _mm512_test_epi16_mask(index, _mm512_set1_epi16(0x40));
         let high = _mm512_test_epi16_mask(index, _mm512_set1_epi16(0x80));

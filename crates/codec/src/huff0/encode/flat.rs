@@ -2,16 +2,16 @@
 
 use super::histogram::{self, Counts};
 
-/// Minimum size for a decision by samples, bytes: smaller blocks are cheap to count.
+/// Minimum size for a decision by samples, bytes. Smaller blocks are cheap to count.
 const LEAST: usize = 16 << 10;
 /// Samples of 256 bytes with at least this many different symbols are examined further. Uniformly random bytes have 162 on average, with a
 /// deviation of 5.
 const KINDS: u16 = 145;
-/// Maximum excess of the sum of squares of a sample's counts over the minimum, times 256, in its bytes. Uniformly random bytes have 255 on
-/// average, and seldom more than 100 above that. A code that saves a percent comes from more than 400.
+/// Maximum excess of the sum of squares of a sample's counts over the minimum, times 256, divided by the sample's bytes. Uniformly random
+/// bytes have 255 on average, and seldom more than 100 above that. If a code saves a percent, the excess is more than 400.
 const SPREAD: u64 = 352;
 
-/// Whether samples show that `src` is flat. `false` if undecided, and for small blocks.
+/// Whether samples show that `src` is flat. Returns false if they do not decide it, and for small blocks.
 pub(in crate::huff0) fn has_flat_samples(src: &[u8]) -> bool {
     src.len() >= LEAST && has_many_kinds(src) && is_sample_flat(src)
 }
@@ -21,7 +21,7 @@ pub(in crate::huff0) fn has_flat_counts(counts: &Counts, size: usize) -> bool {
     is_flat(counts, size, size as u64 / 16 + 256)
 }
 
-/// Pieces of `src`, from everywhere in it. They are copied first, so that cache misses overlap.
+/// Takes pieces from all parts of `src`. They are copied first, so that cache misses overlap.
 fn sample<const PIECE: usize, const PARTS: usize>(src: &[u8]) -> [[u8; PIECE]; PARTS] {
     let part = src.len() / PARTS;
     std::array::from_fn(|number| {
@@ -45,7 +45,7 @@ fn is_sample_flat(src: &[u8]) -> bool {
 
 /// Whether the sum of squares of `counts` exceeds that of `size` evenly distributed symbols by at most `spread`.
 fn is_flat(counts: &Counts, size: usize, spread: u64) -> bool {
-    // No symbol is frequent; but a part of the alphabet may be missing. The sum of squares tells how much of it occurs.
+    // No symbol is frequent, but a part of the alphabet may be missing. The sum of squares shows how much of the alphabet occurs.
     let most = counts.iter().max().copied().unwrap_or(0) as usize;
     if most > (size >> 7) + 4 {
         return false;

@@ -1,6 +1,6 @@
 //! Counts of byte values.
 
-/// Tables used in turn, so that a repeated byte does not wait for its own counter.
+/// Number of tables used in turn, so that a repeated byte does not wait for its own counter.
 const TABLES: usize = 8;
 
 pub(in crate::huff0) type Counts = [u32; 256];
@@ -25,7 +25,7 @@ pub(in crate::huff0) fn count(src: &[u8]) -> Counts {
     sums
 }
 
-/// Occurrences of each of `values`, which are less than 32; at most 65,535 of them.
+/// Occurrences of each of `values`, which are less than 32. There are at most 65,535 values.
 pub(in crate::huff0) fn count_small(values: &[u8]) -> [u16; 32] {
     let mut tables = [[0_u16; 32]; 4];
     let (groups, rest) = values.as_chunks::<4>();

@@ -1,13 +1,13 @@
-//! Code lengths: Huffman's, and if those exceed the limit, nearly optimal lengths within it (`limited.rs`).
+//! Code lengths: Huffman's lengths, or nearly optimal lengths within the limit if those exceed it (`limited.rs`).
 
 use super::{histogram, limited};
 
 pub(in crate::huff0) const SYMBOLS: usize = 256;
 
-/// Code lengths of all symbols, 0 for those that do not occur.
+/// Code lengths of all symbols; 0 for symbols that do not occur.
 #[derive(Debug, Clone)]
 pub(in crate::huff0) struct Lengths {
-    /// By symbol, bits.
+    /// Length by symbol, bits.
     pub(in crate::huff0) of: [u8; SYMBOLS],
     pub(in crate::huff0) longest: u32,
     /// The last symbol that occurs.
@@ -15,7 +15,8 @@ pub(in crate::huff0) struct Lengths {
 }
 
 impl Lengths {
-    /// Lengths for `counts`, of which at least two are not zero; none exceeds `limit` (11 or 12). Every sum of counts is less than 2^24.
+    /// Lengths for `counts`, at least two of which are not zero. No length exceeds `limit` (11 or 12). Every sum of counts must be less
+    /// than 2^24.
     pub(in crate::huff0) fn of(counts: &[u32; SYMBOLS], limit: u32) -> Self {
         let mut sorted = [0; SYMBOLS];
         let symbols = sort(counts, &mut sorted);
@@ -28,7 +29,7 @@ impl Lengths {
         Lengths::assign(sorted, &at)
     }
 
-    /// Gives the rarest symbols the longest codes: `at[n]` of them have n bits.
+    /// Gives the rarest symbols the longest codes. `at[n]` is the number of codes of n bits.
     fn assign(sorted: &[u32], at: &[usize; 64]) -> Self {
         let mut lengths = Lengths { of: [0; SYMBOLS], longest: 0, last: 0 };
         let mut rest = sorted;
@@ -58,7 +59,7 @@ fn symbol(key: u32) -> usize {
     (key & 0xff) as usize
 }
 
-/// Count of a sort key.
+/// The count in a sort key.
 pub(in crate::huff0) fn weight(key: u32) -> u32 {
     key >> 8
 }
@@ -66,7 +67,7 @@ pub(in crate::huff0) fn weight(key: u32) -> u32 {
 /// Bits of a radix digit.
 const DIGIT: u32 = 7;
 
-/// Sorts the symbols that occur, the rarest first, and returns their number.
+/// Sorts the symbols that occur, the rarest first. Returns their number.
 fn sort(counts: &[u32; SYMBOLS], sorted: &mut [u32; SYMBOLS]) -> usize {
     let mut symbols = 0;
     let mut all = 0;
@@ -75,7 +76,7 @@ fn sort(counts: &[u32; SYMBOLS], sorted: &mut [u32; SYMBOLS]) -> usize {
         symbols += usize::from(*count > 0);
         all |= count;
     }
-    // Radix sort from the lowest digit on; each pass is stable.
+    // A radix sort that starts with the lowest digit; each pass is stable.
     let mut other = [0; SYMBOLS];
     for low in (8..40 - all.leading_zeros()).step_by(DIGIT as usize) {
         sort_by_digit(low, &sorted[..symbols], &mut other);
@@ -103,8 +104,8 @@ fn sort_by_digit(low: u32, keys: &[u32], sorted: &mut [u32; SYMBOLS]) {
 /// Counts into `at` how many symbols have a code of each length in Huffman's tree. 2^17 bytes give at most 25 bits.
 fn huffman(sorted: &[u32], at: &mut [usize; 64]) {
     let symbols = sorted.len();
-    // Two queues: leaves, and inner nodes in the order of creation, which is that of their weights. Both are padded with entries heavier
-    // than anything.
+    // Two queues: leaves, and inner nodes in the order of creation, which is the order of their weights. Both are padded with entries that
+    // are heavier than any other.
     let mut leaves = [u32::MAX; SYMBOLS + 2];
     leaves.iter_mut().zip(sorted).for_each(|(leaf, key)| *leaf = weight(*key));
     let mut nodes = [u32::MAX; SYMBOLS + 2];
@@ -113,13 +114,13 @@ fn huffman(sorted: &[u32], at: &mut [usize; 64]) {
     let mut leaf = 0;
     let mut node = 0;
     for made in 0..symbols - 1 {
-        // Loads both candidates of both queues at once: waiting for the first before loading the second would take twice as long.
+        // Loads both candidates of both queues at once. Waiting for the first before loading the second would take twice as long.
         let ([one, two], [near, far]) = ([leaves[leaf], leaves[leaf + 1]], [nodes[node], nodes[node + 1]]);
         let both = two <= near;
         let neither = far < one;
         let mixed = if neither { near.wrapping_add(far) } else { one.wrapping_add(near) };
         nodes[made] = if both { one.wrapping_add(two) } else { mixed };
-        // Writes both places: entries not consumed are overwritten later.
+        // Writes both places. Entries that are not consumed are overwritten later.
         leaf_parents[leaf..leaf + 2].fill(made as u8);
         parents[node..node + 2].fill(made as u8);
         leaf += 1 + usize::from(both) - usize::from(neither);

@@ -7,11 +7,12 @@ const ROUNDS: usize = 64;
 
 /// Changes `at`, the number of symbols by length, so that no code is longer than `limit`. `sorted` has the symbols, the rarest first.
 ///
-/// A code is represented by its borders: `over[n]` symbols, the rarest, have more than n bits. Moving one more symbol over border n
-/// costs its weight in bits and frees 2^(limit - n - 1) codes of the full length; moving one back reverses both. First all codes that
-/// are too long get the limit, which uses more codes than exist. These are freed where that costs least per code; codes that the last
-/// step freed in excess are used where they gain most. On real blocks of 32 KiB the result is some 4 bytes larger than the optimum,
-/// which package-merge finds in ten times the time.
+/// A code is represented by its borders: the rarest `over[n]` symbols have more than n bits. Moving one more symbol over border n costs its
+/// weight in bits and frees 2^(limit - n - 1) codes of the full length; moving one back reverses both. First, all codes that are too long
+/// get the limit, which uses more codes than exist. These are freed where that costs least per code. Codes that the last step freed in
+/// excess are used where they gain most.
+///
+/// On real blocks of 32 KiB the result is about 4 bytes larger than the optimum, which package-merge finds in ten times the time.
 pub(super) fn shorten(sorted: &[u32], limit: u32, at: &mut [usize; 64]) {
     let mut borders = Borders::new(sorted, limit as usize, at);
     while borders.free < 0 {
@@ -32,7 +33,7 @@ pub(super) fn shorten(sorted: &[u32], limit: u32, at: &mut [usize; 64]) {
 struct Borders<'a> {
     sorted: &'a [u32],
     limit: usize,
-    /// At n, how many symbols have more than n bits. All of them at 0, none at `limit`.
+    /// `over[n]` is the number of symbols with more than n bits: all of them for 0, none for `limit`.
     over: [usize; 16],
     /// Unused codes of the full length; negative if more are used than exist.
     free: i64,
@@ -51,12 +52,12 @@ impl<'a> Borders<'a> {
         borders
     }
 
-    /// Codes of the full length that one more symbol over a border frees.
+    /// Number of codes of the full length that one more symbol over a border frees.
     fn unit(&self, place: usize) -> i64 {
         1 << (self.limit - place - 1)
     }
 
-    /// Cost of moving the next `number` symbols over a border. `None` if fewer have that length.
+    /// Cost of moving the next `number` symbols over a border. `None` if fewer symbols have that length.
     fn cost(&self, place: usize, number: usize) -> Option<u32> {
         let next = self.over[place]..self.over[place] + number;
         (next.end <= self.over[place - 1]).then(|| self.sorted[next].iter().map(|key| weight(*key)).sum())
@@ -79,8 +80,8 @@ impl<'a> Borders<'a> {
         self.free -= self.unit(place);
     }
 
-    /// The border where freeing a code costs least, among those that free no more than needed; if there is none, the border with the least
-    /// total cost.
+    /// The border where freeing a code costs least, among the borders that free no more than needed. If there is none, the border with the
+    /// least total cost.
     fn cheapest(&self) -> Option<usize> {
         let costs = (1..self.limit).filter_map(|place| {
             let cost = u64::from(self.cost(place, 1)?);
@@ -90,7 +91,7 @@ impl<'a> Borders<'a> {
         costs.min().map(|(.., place)| place)
     }
 
-    /// The border where unused codes gain most each.
+    /// The border where unused codes gain most per code.
     fn dearest(&self) -> Option<usize> {
         let able = (1..self.limit).filter(|place| self.unit(*place) <= self.free);
         let gains = able.filter_map(|place| Some((u64::from(self.gain(place, 1)?) << place, place)));

@@ -1,4 +1,4 @@
-//! Encodes streams from the last symbol to the first, so that a decoder, which starts at the end, gets the first symbol first.
+//! Encodes streams from the last symbol to the first, because a decoder starts at the end and gets the first symbol first.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -22,8 +22,8 @@ pub(super) struct Codes {
 }
 
 impl Codes {
-    /// Canonical codes: the longest begin with 0, and of equal length the lower symbol has the lower code. `symbols` encode to `total`
-    /// bits.
+    /// Canonical codes: the longest codes begin with 0, and of codes of equal length the lower symbol has the lower code. The `symbols`
+    /// symbols of the block take `total` bits.
     pub(super) fn new(lengths: &Lengths, symbols: usize, total: u64) -> Self {
         let at = histogram::count_small(&lengths.of);
         let mut next = [0_u64; 16];
@@ -41,7 +41,7 @@ impl Codes {
         Codes { of, longest: lengths.longest, dense: total > 6 * symbols as u64 }
     }
 
-    /// As 16 bits each: the code, and its length in the highest four.
+    /// The codes as words of 16 bits: the code, and its length in the highest four bits.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn words(&self) -> [u16; SYMBOLS] {
         self.of.map(|packed| {
@@ -73,7 +73,7 @@ pub(super) fn stream(kernel: Kernel, src: &[u8], codes: &Codes, out: &mut [u8]) 
 pub(super) struct Tail {
     /// Bytes written.
     pub(super) size: usize,
-    /// Bits behind them.
+    /// Bits after these bytes.
     pub(super) held: u64,
     /// Number of held bits, fewer than 8.
     pub(super) bits: u32,
@@ -103,7 +103,7 @@ fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, out: &mut [u8], tail: Ta
     let whole = out.len();
     let mut left = out.get_mut(tail.size..)?;
     let mut held = Held::new(tail);
-    // While two whole words may be written, even if few of their bits are used.
+    // Loops while two complete words may be written, even if few of their bits are used.
     while let Some(to) = left.first_chunk_mut::<16>() {
         let Some((others, [former, latter])) = groups.split_last_chunk() else { break };
         let latter = join(latter, codes);
@@ -122,7 +122,7 @@ fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, out: &mut [u8], tail: Ta
     end.end_marked()
 }
 
-/// Bits not yet written, in the highest places of a word. The bits below are already written.
+/// Bits not yet written, in the highest places of a word. The bits below them are already written.
 struct Held {
     word: u64,
     /// Number of bits, fewer than 8.
@@ -134,11 +134,11 @@ impl Held {
         Held { word: tail.held.unbounded_shl(64 - tail.bits), bits: tail.bits }
     }
 
-    /// Appends a joined group, writes the full bytes, at most 7, at `at`, and returns their end.
+    /// Appends a joined group, writes the complete bytes (at most 7) at `at`, and returns their end.
     #[inline(always)]
     fn put(&mut self, (code, length): (u64, u32), to: &mut [u8; 16], at: usize) -> usize {
         self.word = self.word >> (length & 63) | code;
-        // At most 63: 56 added to 7.
+        // At most 63: up to 56 are added to up to 7.
         let bits = (self.bits + length) & 63;
         let low = self.word >> ((64 - bits) & 63);
         to[at..at + 8].copy_from_slice(&low.to_le_bytes());
@@ -146,23 +146,23 @@ impl Held {
         at + (bits as usize >> 3)
     }
 
-    /// The same as a [`Tail`] after `size` bytes.
+    /// The held bits as a [`Tail`] after `size` bytes.
     fn tail(&self, size: usize) -> Tail {
         Tail { size, held: self.word.unbounded_shr(64 - self.bits), bits: self.bits }
     }
 }
 
 /// The codes of a group joined in the highest bits of a word, the first symbol's uppermost, and their length. The chain of shifts does not
-/// depend on other groups, so groups overlap in the processor.
+/// depend on other groups, so that groups overlap in the processor.
 #[inline(always)]
 fn join<const SIZE: usize>(group: &[u8; SIZE], codes: &Codes) -> (u64, u32) {
     let mut code = 0;
     let mut lengths = 0_u64;
     for symbol in group.iter().rev() {
         let packed = codes.of[usize::from(*symbol)];
-        // The lengths in the lowest bits are added too and stay below the 56 bits that are used.
+        // The lengths in the lowest bits are added too; they stay below the 56 bits that are used.
         code = code >> (packed & 63) | packed;
-        // Adds the codes as well, above the bits that are used.
+        // This also adds the codes, above the bits that are used.
         lengths = lengths.wrapping_add(packed);
     }
     (code & !63, lengths as u32)

@@ -20,7 +20,7 @@ enum Component {
     Sse { sse: Sse, from: u8 },
 }
 
-/// MIX of a number of predictions known only from the header.
+/// MIX of a number of predictions that only the header says.
 struct MixAny {
     weights: Vec<i32>,
     from: usize,
@@ -97,7 +97,7 @@ impl Component {
         }
     }
 
-    /// Updates with the coded bit; `own` is the index of this component.
+    /// Updates with the coded bit. `own` is the index of this component.
     fn update(&mut self, position: &Position, guesses: &[i32], own: usize, bit: u32) {
         match self {
             Component::Const(_) | Component::Avg { .. } => {}
@@ -123,7 +123,7 @@ pub(in crate::zpaq) struct General {
 }
 
 impl General {
-    /// The model of a header with at least one component, whose program may run `steps` instructions more than usual.
+    /// The model of a header with at least one component. Its program may run `steps` instructions more than it earns.
     pub(in crate::zpaq) fn new(header: &Header, steps: u64) -> Self {
         let components: Vec<Component> = header.components.iter().copied().map(Component::new).collect();
         let count = components.len();
@@ -133,7 +133,7 @@ impl General {
         General { components, contexts, guesses, machine, position: Position::start() }
     }
 
-    /// The match models with their contexts.
+    /// The match models, each with its context.
     fn repeats(&mut self) -> impl Iterator<Item = (u32, &mut Match)> {
         self.components.iter_mut().zip(&self.contexts).filter_map(|(component, &context)| match component {
             Component::Match(model) => Some((context, model)),

@@ -1,4 +1,4 @@
-//! The model of a block: one of the three known ones, or interpreted from its header.
+//! The model of a block: one of the three known ones, or one interpreted from its header.
 
 pub(super) mod component;
 pub(super) mod general;
@@ -23,12 +23,11 @@ pub(super) enum Model {
     General(Box<General>),
 }
 
-/// Memory of a model beside its components, bytes.
+/// Memory of a model without its components, bytes.
 const SMALL: u64 = 64 * 1024;
 
 impl Model {
-    /// The model of the header in these bytes, if it needs at most `limit` bytes. Its program may run `steps` instructions beyond those
-    /// earned.
+    /// The model of the header in `bytes`, if it needs at most `limit` bytes. Its program may run `steps` instructions beyond those earned.
     pub(super) fn of_header(bytes: &[u8], header: &Header, limit: u64, steps: u64) -> Result<Model, Fault> {
         let needed = memory(header);
         if needed > limit {
@@ -47,7 +46,7 @@ impl Model {
 /// Upper bound of the memory of a header's model, bytes.
 pub(super) fn memory(header: &Header) -> u64 {
     let components = header.components.len() as u64;
-    // Mixers of the known models have places that stay zero, a seventh of their size.
+    // The mixers of the known models have places that stay zero, a seventh of their size.
     SMALL + components * 8192 + header.memory() + header.mixing() / 7
 }
 

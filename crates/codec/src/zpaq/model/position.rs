@@ -3,11 +3,11 @@
 /// The bits of the byte so far.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::zpaq) struct Position {
-    /// The bits so far with a one before them, 1..=255.
+    /// The bits so far, with a one before them, 1..=255.
     partial: u32,
-    /// The same of the half byte, 1..=15.
+    /// The bits of the half byte so far, with a one before them, 1..=15.
     nibble: u32,
-    /// The first half of the byte with a one before it, in bits 4..=8; 0 while in it.
+    /// The first half of the byte, with a one before it, in bits 4..=8; 0 during the first half.
     above: u32,
 }
 
@@ -16,19 +16,19 @@ impl Position {
         Position { partial: 1, nibble: 1, above: 0 }
     }
 
-    /// The bits so far with a one before them, 1..=255.
+    /// The bits so far, with a one before them, 1..=255.
     #[inline]
     pub(super) fn partial(&self) -> u32 {
         self.partial
     }
 
-    /// The bits of this half byte with a one before them, 1..=15: the place in a row of bit histories.
+    /// The bits of this half byte, with a one before them, 1..=15: the place in a row of bit histories.
     #[inline]
     pub(super) fn nibble(&self) -> usize {
         (self.nibble & 15) as usize
     }
 
-    /// The context of direct models: the first nibble, then the bits of this one.
+    /// The context of direct models: the first nibble, then the bits of the current one.
     #[inline]
     pub(super) fn direct(&self) -> u32 {
         self.above | self.nibble
@@ -46,7 +46,7 @@ impl Position {
         self.nibble == 1
     }
 
-    /// Advances by one bit. True at the end of a byte, where the position restarts.
+    /// Advances by one bit. Returns true at the end of a byte, where the position restarts.
     #[inline]
     pub(super) fn step(&mut self, bit: u32) -> bool {
         self.partial = self.partial * 2 + bit;

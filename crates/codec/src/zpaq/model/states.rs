@@ -1,14 +1,15 @@
-//! Bit histories as states of a byte: approximate counts of zeros and ones seen in a context, and which came last.
+//! Bit histories as states of a byte: approximate counts of the zeros and ones seen in a context, and which came last.
 //!
-//! A state represents a pair of counts, of which few exist: a context with many of one bit keeps at most a handful of the other. Most
-//! pairs that sum up to at most 17 have two states, the second of which was reached by a one. States are numbered by the sum of their
-//! counts, so a lower number means a lower priority. Source: "The ZPAQ Open Standard Format for Highly Compressed Data", level 2, section on
-//! ICM.
+//! A state represents a pair of counts. Few pairs exist: a context with many of one bit keeps at most a handful of the other. Most pairs
+//! with a sum of at most 17 have two states; the second one was reached by a one. States are numbered by the sum of their counts, so that a
+//! lower number means a lower priority.
+//!
+//! Source: "The ZPAQ Open Standard Format for Highly Compressed Data", level 2, section on ICM.
 
 /// Largest sum of two counts of a state, plus one.
 const COUNTS: usize = 50;
 
-/// Pairs that exist: with n of the rarer bit, at most `MOST[n]` of the other.
+/// The pairs that exist: with n of the rarer bit, at most `MOST[n]` of the other.
 const MOST: [usize; 6] = [20, 48, 15, 8, 6, 5];
 
 /// Next state after a zero and after a one.
@@ -35,7 +36,7 @@ const fn states_of(counts: Counts) -> usize {
     1 + (fewer > 0 && more + fewer <= 17) as usize
 }
 
-/// Remaining count after the other bit.
+/// The remaining count of a bit after the other bit occurred.
 const fn discounted(count: usize) -> usize {
     match count {
         0..=4 => count,
@@ -45,9 +46,9 @@ const fn discounted(count: usize) -> usize {
     }
 }
 
-/// The counts after a bit: the nearest that have a state.
+/// The counts after a bit: the nearest pair that has a state.
 const fn after(counts: Counts, bit: usize) -> Counts {
-    // Computed with the larger count first; otherwise zeros and ones are exchanged.
+    // Computed with the larger count first. Otherwise zeros and ones are exchanged.
     let flip = (counts[0] < counts[1]) as usize;
     let mut more = counts[flip];
     let mut fewer = counts[1 - flip];

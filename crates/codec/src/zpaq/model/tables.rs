@@ -1,6 +1,7 @@
 //! Tables between probabilities and logits, computed at compile time.
 //!
-//! They use only sums, products and quotients of `f64`, which every machine rounds alike, so the output is the same everywhere.
+//! They use only sums, products and quotients of `f64`, which every machine rounds in the same way, so that the output is the same
+//! everywhere.
 
 /// `round(64 * ln((x + 0.5) / (32767.5 - x)))` for a probability x of 15 bits.
 static STRETCH: [i16; 1 << 15] = stretches();
@@ -23,7 +24,7 @@ pub(super) fn squash(logit: i32) -> i32 {
     i32::from(SQUASH[((logit + 2048) & 0xFFF) as usize])
 }
 
-/// Difference of a bit and a logit's probability, 15 bits and a sign.
+/// The difference of a bit and the probability of a logit, 15 bits and a sign.
 #[inline]
 pub(super) fn miss(bit: u32, logit: i32) -> i32 {
     (bit * 32767) as i32 - squash(logit)

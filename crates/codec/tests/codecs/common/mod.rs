@@ -1,4 +1,4 @@
-//! Shared by the tests: content of several kinds, and short ways to call a codec.
+//! Shared by the tests: content of several kinds, and helpers that call a codec.
 #![allow(dead_code)] // not every test file uses all of it
 
 use packline_codec::{Encoder, Outcome, Spec};
@@ -27,8 +27,8 @@ impl Numbers {
 
 pub const KINDS: &[&str] = &["zeros", "random", "text", "code", "periodic", "mixed"];
 
-/// `size` bytes of words of 5 bytes: matches everywhere, more than any table of a match finder holds, so the result depends on which
-/// entries are evicted.
+/// `size` bytes of words of 5 bytes. There are matches everywhere, more than any table of a match finder holds, so that the result depends
+/// on which entries are evicted.
 pub fn crowded(size: usize, seed: u64) -> Vec<u8> {
     let mut numbers = Numbers::new(seed);
     let words: Vec<u64> = (0..4000).map(|_| numbers.next()).collect();
@@ -67,7 +67,7 @@ fn text(size: usize, numbers: &mut Numbers) -> Vec<u8> {
     text
 }
 
-/// Moves, and calls of few functions by relative address: input for branch filters.
+/// Moves, and calls of a few functions by relative address: input for branch filters.
 fn code(size: usize, numbers: &mut Numbers) -> Vec<u8> {
     let functions: Vec<u64> = (0..24).map(|_| numbers.below(size as u64 + 1)).collect();
     let mut code: Vec<u8> = Vec::new();
@@ -92,7 +92,7 @@ fn mixed(size: usize, numbers: &mut Numbers) -> Vec<u8> {
     mixed
 }
 
-/// Covers each codec and each path through it.
+/// Specifications that cover each codec and each path through it.
 pub const SPECS: &[&str] = &[
     "none",
     "gzip",
@@ -133,7 +133,7 @@ pub fn spec(text: &str) -> Spec {
     Spec::parse(text).unwrap()
 }
 
-/// The compressed block, or `None` if it does not get smaller.
+/// Returns the compressed block, or `None` if it does not get smaller.
 pub fn compress(encoder: &mut dyn Encoder, src: &[u8]) -> Option<Vec<u8>> {
     let mut dst = vec![0xA5; src.len()];
     match encoder.compress(src, &mut dst).unwrap() {

@@ -6,13 +6,13 @@ use crate::zpaq::model::tables::{ADAPT, squash, stretch};
 /// A probability of a one in the upper 22 bits, the number of updates in the lower 10.
 type Slot = u32;
 
-/// The slot of a context in a table of a power of two of slots.
+/// The index of a context's slot in a table whose size is a power of two.
 #[inline]
 fn index(slots: &[Slot], context: u32) -> usize {
     context as usize & (slots.len() - 1)
 }
 
-/// Updates a slot, by less each time until it was updated `limit` times.
+/// Updates a slot. The change gets smaller with each update, up to `limit` updates.
 #[inline]
 fn correct(slot: &mut Slot, limit: u32, bit: u32) {
     let count = *slot & 0x3FF;
@@ -34,7 +34,7 @@ impl Cm {
         4 << bits
     }
 
-    /// With `1 << bits` slots, whose rate decreases until `limit * 4` updates.
+    /// `1 << bits` slots, whose rate decreases until `limit * 4` updates.
     pub(in crate::zpaq) fn new(bits: u8, limit: u8) -> Self {
         Cm { slots: vec![1 << 31; 1 << bits], limit: u32::from(limit) * 4, at: 0 }
     }
@@ -55,7 +55,7 @@ impl Cm {
 /// Number of input steps of an SSE.
 const STEPS: u32 = 32;
 
-/// Secondary estimation: context and another's prediction -> probability, interpolated between two steps.
+/// Secondary estimation: context and another component's prediction -> probability, interpolated between two steps.
 pub(in crate::zpaq) struct Sse {
     slots: Vec<Slot>,
     limit: u32,
@@ -68,7 +68,7 @@ impl Sse {
         128 << bits
     }
 
-    /// With `32 << bits` slots that count as updated `start` times and slow down until `limit * 4` times.
+    /// `32 << bits` slots that count as updated `start` times and slow down until `limit * 4` updates.
     pub(in crate::zpaq) fn new(bits: u8, start: u8, limit: u8) -> Self {
         let step = |at: u32| (squash(at as i32 * 64 - 992) as u32) << 17 | u32::from(start);
         let steps: Vec<Slot> = (0..STEPS).map(step).collect();

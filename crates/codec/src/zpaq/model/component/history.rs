@@ -6,11 +6,11 @@ use crate::zpaq::model::tables::{clamp12, clamp20, miss, stretch};
 
 /// Indirect context model: history -> probability.
 pub(in crate::zpaq) struct Icm {
-    /// The histories. Their row must be looked up for each nibble.
+    /// The histories. The row must be looked up for each nibble.
     pub(in crate::zpaq) rows: Rows,
     /// Probabilities of a one, 23 bits.
     probabilities: [u32; 256],
-    /// Their logits.
+    /// The logits of the probabilities.
     logits: [i16; 256],
     state: u8,
 }
@@ -21,7 +21,7 @@ impl Icm {
         Rows::memory(bits)
     }
 
-    /// With a table of `64 << bits` bytes.
+    /// A table of `64 << bits` bytes.
     pub(in crate::zpaq) fn new(bits: u8) -> Self {
         Icm { rows: Rows::new(bits), probabilities: GUESS, logits: GUESS.map(logit), state: 0 }
     }
@@ -49,9 +49,9 @@ fn logit(probability: u32) -> i16 {
     stretch(probability >> 8) as i16
 }
 
-/// Indirect secondary estimation: history -> correction of another's prediction.
+/// Indirect secondary estimation: history -> correction of another component's prediction.
 pub(in crate::zpaq) struct Isse {
-    /// The histories. Their row must be looked up for each nibble.
+    /// The histories. The row must be looked up for each nibble.
     pub(in crate::zpaq) rows: Rows,
     /// For each state, a factor and an offset of the prediction, in 16.16 fixed point.
     weights: Box<[[i32; 2]; 256]>,
@@ -66,7 +66,7 @@ impl Isse {
         Rows::memory(bits) + size_of::<[[i32; 2]; 256]>() as u64
     }
 
-    /// With a table of `64 << bits` bytes.
+    /// A table of `64 << bits` bytes.
     pub(in crate::zpaq) fn new(bits: u8) -> Self {
         let weights = GUESS.map(|guess| [1 << 15, clamp20(stretch(guess >> 8) * 1024)]);
         Isse { rows: Rows::new(bits), weights: Box::new(weights), state: 0, guess: 0, logit: 0 }

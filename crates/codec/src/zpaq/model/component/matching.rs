@@ -3,7 +3,7 @@
 use crate::zpaq::model::position::Position;
 use crate::zpaq::model::tables::stretch;
 
-/// Longer matches count as this long, bytes.
+/// Maximum counted length of a match, bytes.
 const LONGEST: u32 = 255;
 
 /// A match model: an index of contexts, and a ring of recent bytes.
@@ -11,7 +11,7 @@ pub(in crate::zpaq) struct Match {
     /// Position of each context's last occurrence.
     index: Vec<u32>,
     ring: Vec<u8>,
-    /// The context's index entry, loaded a byte before it is needed, because it is seldom in a cache.
+    /// The index entry of the context. It is loaded a byte before it is needed, because it is seldom in a cache.
     slot: usize,
     candidate: u32,
     /// Position of the byte that is being coded.
@@ -22,7 +22,7 @@ pub(in crate::zpaq) struct Match {
     length: u32,
     /// The predicted byte.
     expected: u32,
-    /// The logits of a one where a zero and where a one is predicted; zero without a match.
+    /// The logits of a one, if a zero is predicted and if a one is predicted; zero without a match.
     beliefs: [i32; 2],
 }
 
@@ -32,7 +32,7 @@ impl Match {
         (4 << index_bits) + (1 << ring_bits)
     }
 
-    /// With an index of `1 << index_bits` contexts and a ring of `1 << ring_bits` bytes.
+    /// An index of `1 << index_bits` contexts and a ring of `1 << ring_bits` bytes.
     pub(in crate::zpaq) fn new(index_bits: u8, ring_bits: u8) -> Self {
         let index = vec![0; 1 << index_bits];
         let ring = vec![0; 1 << ring_bits];
@@ -88,14 +88,14 @@ impl Match {
         self.ring[self.at.wrapping_sub(distance) as usize & (self.ring.len() - 1)]
     }
 
-    /// Number of bytes before here that equal those before the candidate.
+    /// Number of bytes before the current position that equal the bytes before the candidate.
     fn matching(&self) -> u32 {
         let same = |back: &u32| self.back(*back) == self.back(back.wrapping_add(self.distance));
         (1..=LONGEST).take_while(same).count() as u32
     }
 }
 
-/// The logits of a one where a zero and where a one is predicted by a match of `length` bytes.
+/// The logits of a one, if a match of `length` bytes predicts a zero and if it predicts a one.
 #[inline]
 fn beliefs(length: u32) -> [i32; 2] {
     let Some(doubt) = 2048u32.checked_div(length) else {

@@ -5,7 +5,7 @@ use crate::zpaq::model::tables::{clamp12, clamp20, miss};
 /// The weighted sum of predictions, with 8 fractional bits of the weights removed.
 #[inline]
 pub(in crate::zpaq) fn dot(weights: &[i32], guesses: &[i32]) -> i32 {
-    // Both fit into 16 bits, which lets the compiler multiply eight pairs at once.
+    // Both factors fit into 16 bits, so that the compiler multiplies eight pairs at once.
     let product = |(&weight, &guess): (&i32, &i32)| i32::from((weight >> 8) as i16) * i32::from(guess as i16);
     weights.iter().zip(guesses).map(product).sum()
 }
@@ -25,7 +25,7 @@ pub(in crate::zpaq) fn blend(first: i32, second: i32, weight: u8) -> i32 {
     (first * weight + second * (256 - weight)) >> 8
 }
 
-/// MIX for a number of predictions known at compile time. Predictions beyond `inputs` must be zero: their weights then have no effect.
+/// MIX for a number of predictions known at compile time. Predictions beyond `inputs` must be zero; their weights then have no effect.
 pub(in crate::zpaq) struct Mix<const LANES: usize> {
     weights: Vec<[i32; LANES]>,
     rate: i32,
@@ -34,7 +34,7 @@ pub(in crate::zpaq) struct Mix<const LANES: usize> {
 }
 
 impl<const LANES: usize> Mix<LANES> {
-    /// With `1 << bits` sets of weights for `inputs` predictions.
+    /// `1 << bits` sets of weights for `inputs` predictions.
     pub(in crate::zpaq) fn new(bits: u8, inputs: i32, rate: u8) -> Self {
         Mix { weights: vec![[65536 / inputs; LANES]; 1 << bits], rate: i32::from(rate), at: 0, logit: 0 }
     }
@@ -54,7 +54,7 @@ impl<const LANES: usize> Mix<LANES> {
     }
 }
 
-/// MIX2: two predictions by an adaptive weight.
+/// MIX2: two predictions, mixed by an adaptive weight.
 pub(in crate::zpaq) struct Mix2 {
     /// The weight of the first, 16 bits.
     weights: Vec<u16>,
@@ -70,7 +70,7 @@ impl Mix2 {
         2 << bits
     }
 
-    /// With `1 << bits` weights.
+    /// `1 << bits` weights.
     pub(in crate::zpaq) fn new(bits: u8, rate: u8) -> Self {
         Mix2 { weights: vec![1 << 15; 1 << bits], rate: i32::from(rate), at: 0, difference: 0, logit: 0 }
     }

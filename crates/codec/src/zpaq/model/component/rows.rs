@@ -1,26 +1,26 @@
 //! A hash table of bit histories, in rows of 16 bytes: one row for a context and a nibble.
 //!
-//! A row is a check byte and 15 states, one for each prefix of a nibble. The first state is the row's priority. A row may be in one of three
-//! places, all in one cache line; if it is in none, the one of lowest priority is replaced.
+//! A row is a check byte and 15 states, one for each prefix of a nibble. The first state is the row's priority. A row may be in one of
+//! three places, all in one cache line. If it is in none of them, the row of lowest priority is replaced.
 
-/// One byte of check, 15 states.
+/// A check byte and 15 states.
 type Row = [u8; 16];
 
 /// Rows in a cache line.
 const LINE: usize = 4;
 
-/// The table, and the current row.
+/// The table and the current row.
 pub(in crate::zpaq) struct Rows {
     rows: Vec<Row>,
     /// The number of rows, less one.
     mask: usize,
-    /// Rows before the first that begins a cache line. Affects only speed.
+    /// Number of rows before the first row that begins a cache line. It affects only speed.
     skip: usize,
     /// The bits of a context that choose the row; the check byte is above them.
     bits: u32,
     /// The place of the current row.
     at: usize,
-    /// The current row, written back when the next is looked up.
+    /// The current row, written back when the next row is looked up.
     row: Row,
 }
 
@@ -28,7 +28,7 @@ pub(in crate::zpaq) struct Rows {
 pub(in crate::zpaq) struct Home {
     place: usize,
     check: u8,
-    /// The check byte of the first place. The current row's is in the table already.
+    /// The check byte in the first place. The current row's check byte is already in the table.
     first: u8,
 }
 
@@ -47,7 +47,7 @@ impl Rows {
         Rows { rows, mask: count - 1, skip, bits: u32::from(bits) + 2, at: skip, row: [0; 16] }
     }
 
-    /// Prefetches the row of a nibble, so that the cache misses of several tables overlap. `partial` is the byte so far with a one before
+    /// Prefetches the row of a nibble, so that the cache misses of several tables overlap. `partial` is the byte so far, with a one before
     /// it.
     #[inline]
     pub(in crate::zpaq) fn home(&self, context: u32, partial: u32) -> Home {
@@ -66,7 +66,7 @@ impl Rows {
         self.row = self.rows[self.at];
     }
 
-    /// The second or third place, or the one that is replaced.
+    /// Returns the second or third place, or the place that is replaced.
     fn other(&mut self, near: [usize; 3], check: u8) -> usize {
         if let Some(&at) = near[1..].iter().find(|&&at| self.rows[at][0] == check) {
             return at;

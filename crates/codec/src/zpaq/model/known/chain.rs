@@ -1,4 +1,4 @@
-//! An ICM and a chain of ISSEs, each of a longer context, each correcting the one before it.
+//! An ICM and a chain of ISSEs. Each has a longer context and corrects the component before it.
 
 use std::array;
 
@@ -10,12 +10,12 @@ pub(super) struct Chain<const REST: usize> {
 }
 
 impl<const REST: usize> Chain<REST> {
-    /// With tables of `64 << bits` bytes each.
+    /// A chain with tables of `64 << bits` bytes each.
     pub(super) fn new(first: u8, rest: [u8; REST]) -> Self {
         Chain { first: Icm::new(first), rest: rest.map(Isse::new) }
     }
 
-    /// Looks up the rows of a nibble. All are prefetched before one is used.
+    /// Looks up the rows of a nibble. All rows are prefetched before the first is used.
     #[inline]
     pub(super) fn seek(&mut self, contexts: &[u32], partial: u32) {
         let Some((&first, rest)) = contexts.split_first() else {
@@ -30,7 +30,7 @@ impl<const REST: usize> Chain<REST> {
         }
     }
 
-    /// The logits of the next bit: the ICM's, then the ISSEs', each from the one before it.
+    /// The logits of the next bit: the ICM's, then the ISSEs', each from the component before it.
     #[inline]
     pub(super) fn predict(&mut self, nibble: usize, logits: &mut [i32]) {
         let mut logit = self.first.predict(nibble);

@@ -1,4 +1,4 @@
-//! Level 3: as level 2 with longer contexts, words, columns of tables, and two more stages at the end.
+//! Level 3: as level 2, with longer contexts, words, columns of tables, and two more stages at the end.
 
 use super::chain::Chain;
 use crate::zpaq::fault::Fault;
@@ -21,10 +21,10 @@ pub(super) const HEADER: [u8; 196] = [
 /// The constant prediction: (160 - 128) * 4.
 const CONSTANT: i32 = 128;
 
-/// Distances of the byte above in tables of the file types that the model was made for.
+/// Distances of the byte above in the tables of the file types for which the model was made.
 const ABOVE: [usize; 2] = [215, 431];
 
-// Indexes of predictions: the chain's first, the match's, the words' and the sparse contexts' first, the first mixer's.
+// Indexes of predictions: the first of the chain, of the match, of the words, of the sparse contexts, and of the first mixer.
 const ORDERS: usize = 1;
 const REPEAT: usize = 8;
 const WORDS: usize = 9;
@@ -36,21 +36,21 @@ pub(in crate::zpaq) struct Max {
     repeat: Match,
     words: Chain<1>,
     sparse: [Icm; 4],
-    /// Of 15 predictions, in the context of the last byte.
+    /// Mixes 15 predictions, in the context of the last byte.
     mix: Mix<16>,
-    /// Of these and their mix.
+    /// Mixes these predictions and their mix.
     second: Mix<16>,
     both: Mix2,
     last: [Last; 2],
     contexts: Contexts,
-    /// Inputs of the first mixer; the place of its own output is zero.
+    /// Inputs of the first mixer. The place of its own output is zero.
     logits: [i32; 16],
     /// Inputs of the second mixer.
     seconds: [i32; 16],
     position: Position,
 }
 
-/// The last stage: SSE, and the weight of its output.
+/// The last stage: an SSE, and the weight of its output.
 struct Last {
     sse: Sse,
     mix: Mix2,
@@ -78,13 +78,13 @@ impl Last {
 
 /// Inputs of the components' contexts.
 struct Contexts {
-    /// Hashes of zero to five, and of seven bytes.
+    /// Hashes of the last zero to five, and seven bytes.
     orders: [u32; 7],
-    /// Hash of eight bytes.
+    /// Hash of the last eight bytes.
     long: u32,
-    /// Hashes of the current word, without and with the word before.
+    /// Hashes of the current word, without and with the previous word.
     words: [u32; 2],
-    /// Hashes of the second, third and fourth byte back, and of those above.
+    /// Hashes of the second, third and fourth byte back, and of the bytes above.
     sparse: [u32; 4],
     /// The last byte, shifted by nine.
     last: u32,
@@ -97,7 +97,7 @@ impl Contexts {
         Contexts { orders: [0; 7], long: 0, words: [0; 2], sparse: [0; 4], last: 0, past: [0; 512], at: 0 }
     }
 
-    /// The byte at this distance, 0 the last.
+    /// The byte at this distance; 0 is the last byte.
     #[inline]
     fn back(&self, distance: usize) -> u32 {
         u32::from(self.past[self.at.wrapping_sub(distance) & 511])

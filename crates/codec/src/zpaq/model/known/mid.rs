@@ -14,14 +14,14 @@ pub(super) const HEADER: [u8; 69] = [
     25, 69, 207, 8, 112, 56, 0,
 ];
 
-/// Predictions that are mixed. The mixer has one more place, which stays zero.
+/// Number of mixed predictions. The mixer has one more place, which stays zero.
 const GUESSES: usize = 7;
 
 pub(in crate::zpaq) struct Mid {
     chain: Chain<5>,
     repeat: Match,
     mix: Mix<8>,
-    /// Of the chain, of the match, of the mixer.
+    /// The contexts of the chain, of the match, and of the mixer.
     contexts: [u32; 8],
     /// The last eight bytes, the latest in the lowest bits.
     past: u64,

@@ -1,5 +1,5 @@
-//! The three models that lrzip writes, compiled instead of interpreted: the same predictions as [`General`](super::general::General) from
-//! their headers, but faster.
+//! The three models that lrzip writes, compiled instead of interpreted. Their predictions are those of [`General`](super::general::General)
+//! with their headers, but computed faster.
 
 mod chain;
 mod max;

@@ -44,9 +44,8 @@ impl BlockEncoder {
     /// For blocks of up to `block_size` bytes. Blocks are never looked up for [`Spec::None`].
     ///
     /// # Errors
-    /// Those of [`Spec::encoder`] and [`Spec::decoder`].
+    /// Returns an error if the cache has no decoder for the codec.
     pub fn new(lookup: &Lookup, spec: &Spec, block_size: usize) -> Result<BlockEncoder, CodecError> {
-        spec.validate(block_size)?;
         let lookup = if matches!(spec, Spec::None) { Lookup::default() } else { lookup.clone() };
         let entries = lookup.cache.clone().map(|cache| Entries::new(cache, spec, block_size)).transpose()?;
         Ok(BlockEncoder { lookup, spec: spec.clone(), block_size, encoder: None, entries })

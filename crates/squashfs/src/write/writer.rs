@@ -145,11 +145,10 @@ impl<'s> Writer<'s> {
     /// less, one slab at a time is processed.
     ///
     /// # Errors
-    /// [`Error::Codec`] if SquashFS does not have the codec or it cannot take its parameters with it, [`Error::Work`] if threads cannot be
-    /// started.
+    /// [`Error::Codec`] if SquashFS does not have the codec, [`Error::Work`] if threads cannot be started. Parameters that do not work with the
+    /// block size ([`packline_codec::Spec::validate`]) are an error of the first block.
     pub fn new(sink: &'s mut dyn Sink, options: Options, config: Config, start: Start) -> Result<Writer<'s>, Error> {
         check_codec(&options.codec)?;
-        options.codec.validate(options.block_size.bytes())?;
         let window = config.budget;
         Ok(Writer {
             pipeline: pipeline(&options, config, &start)?,

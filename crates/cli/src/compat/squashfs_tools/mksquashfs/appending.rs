@@ -86,17 +86,11 @@ impl Appending {
         Ok(())
     }
 
-    /// Sets what the image decides.
-    ///
-    /// # Errors
-    /// [`Failure::Failed`] if its compressor cannot write blocks of its size.
-    pub fn apply(&self, options: &mut Options) -> Result<(), Failure> {
+    /// Sets the options that the image decides.
+    pub fn apply(&self, options: &mut Options) {
         let superblock = self.image.image.superblock();
-        let codec = self.image.image.codec();
-        let valid = codec.validate(superblock.block_size.bytes());
-        valid.map_err(|error| Failure::failed(format!("{}: {error}", self.image.display_path.escaped())))?;
         let is = |flag| superblock.flags & flag != 0;
-        options.codec = codec.clone();
+        options.codec = self.image.image.codec().clone();
         options.block_size = superblock.block_size;
         options.stored = Stored {
             inodes: is(flags::STORED_INODES),
@@ -115,7 +109,6 @@ impl Appending {
         options.deduplicate = is(flags::DUPLICATES);
         options.exportable = is(flags::EXPORTABLE);
         options.xattrs = !is(flags::NO_XATTRS);
-        Ok(())
     }
 
     /// What mksquashfs prints of it, before and after the line about processors.

@@ -185,7 +185,7 @@ impl Packing {
         options.xattrs = self.xattrs.stored();
         options.mark_without_xattrs = false;
         if let Some(appending) = &target.appending {
-            appending.apply(&mut options)?;
+            appending.apply(&mut options);
         }
         Ok(options)
     }

@@ -6,10 +6,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use packline::requests::FileKind;
+use packline_archives::decompress::Limits;
+use packline_archives::tar;
+use packline_archives::tar::TarOptions;
 use packline_runtime::escape::Escape;
-use packline_tree::decompress::Limits;
-use packline_tree::tar::TarOptions;
-use packline_tree::{DirectoryOptions, DirectorySource, Extent, Kind, Source, tar};
+use packline_tree::{DirectoryOptions, DirectorySource, Extent, Kind, Source};
 
 use crate::Error;
 use crate::input::BUFFER;

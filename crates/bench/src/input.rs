@@ -5,7 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use packline::requests::survey;
-use packline_tree::{DirectoryOptions, decompress};
+use packline_archives::decompress;
+use packline_tree::DirectoryOptions;
 
 use crate::{Error, report};
 

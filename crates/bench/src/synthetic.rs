@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
-use packline_tree::tar::{TarWriter, end_of_archive, padding};
+use packline_archives::tar::{TarWriter, end_of_archive, padding};
 use packline_tree::{Entry, Kind, Meta};
 
 /// Bytes of a large file.
@@ -121,8 +121,8 @@ fn put_text(out: &mut impl Write, number: u64, size: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use packline_archives::tar::{TarOptions, TarSource};
     use packline_tree::Source;
-    use packline_tree::tar::{TarOptions, TarSource};
 
     use super::*;
 

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use packline_manifests::{PSEUDO_DATA_HEAD, PseudoData, pseudo_definition};
 use packline_runtime::{Unsupported, zeros};
-use packline_tree::{Bytes, Entry, PSEUDO_DATA_HEAD, PseudoData, Xattr, pseudo_definition};
+use packline_tree::{Bytes, Entry, Xattr};
 use packline_volume::{CheckScope, Event, Inode, Node, ReadError, Reading, Request, SharedUses, Visit};
 
 use crate::links::{Links, link_bytes};

@@ -141,7 +141,7 @@ pub mod requests {
         AppendedTree, VerityCheck, VerityOptions, VerityPlace, VerityRequest, VeritySummary, appended_tree,
         read_signer, refuse_incomplete_tree, verity, verity_check,
     };
-    pub use packline_image::UnpackRequest;
     #[cfg(feature = "oci")]
-    pub use packline_tree::oci::{OciImage, OciPlace, Platform};
+    pub use packline_archives::oci::{OciImage, OciPlace, Platform};
+    pub use packline_image::UnpackRequest;
 }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use packline_archives::tar::TarOptions;
 use packline_runtime::escape::Escape;
-use packline_tree::tar::TarOptions;
 use packline_tree::{Bytes, Content, Extent, LINK_HOPS_MAX, NO_XATTR, Namespace, Tree};
 
 use crate::{Archive, DEFAULT_META, Error, Resources};

@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+mod base64;
 mod blake3_tree;
 mod buffers;
 mod error;
@@ -19,10 +20,13 @@ mod seek;
 mod sink;
 mod spares;
 mod temporaries;
+pub mod threads;
+mod tight;
 mod unnamed;
 mod write_file;
 mod zeros;
 
+pub use base64::from_base64;
 pub use blake3_tree::Blake3Tree;
 pub use buffers::{Buffer, Buffers};
 pub use error::{Error, Exists, ScratchError};
@@ -41,6 +45,7 @@ pub use seek::seek_position;
 pub use sink::{Sink, Stream};
 pub use spares::Spares;
 pub use temporaries::Temporaries;
+pub use tight::{push_tight, reserve_tight};
 pub use unnamed::{store_stream, unnamed_temp_file};
 pub use write_file::{check_writable, write_file};
 pub use zeros::zeros;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::directory::{Feed, FileId, Finder, Found, Place, Scanner};
+use crate::Scanner;
+use crate::directory::{Feed, FileId, Finder, Place, ScannedEntry};
 use crate::{DirectoryOptions, Entry, Error, Extent, ReadErrors, Source};
 
 /// A local regular file. Created from a path, it is the file found there when it is read, symbolic links followed; one from [`scan`] must
@@ -25,8 +26,8 @@ impl HostFile {
         self.id.filter(|_| self.shared)
     }
 
-    /// The file that must be there, if that is known.
-    pub(crate) fn id(&self) -> Option<FileId> {
+    /// Device and inode number of the file that must be there, if that is known.
+    pub fn id(&self) -> Option<(u64, u64)> {
         self.id
     }
 }
@@ -48,7 +49,24 @@ pub struct ListSource<I> {
 
 struct List<I>(I);
 
-impl<I: Iterator<Item = (Entry, Option<HostFile>)>> ListSource<I> {
+/// An entry of a list with the local file that has its content, or the error that ends the list.
+pub trait ListItem {
+    fn into_entry(self) -> Result<(Entry, Option<HostFile>), Error>;
+}
+
+impl ListItem for (Entry, Option<HostFile>) {
+    fn into_entry(self) -> Result<(Entry, Option<HostFile>), Error> {
+        Ok(self)
+    }
+}
+
+impl ListItem for Result<(Entry, Option<HostFile>), Error> {
+    fn into_entry(self) -> Result<(Entry, Option<HostFile>), Error> {
+        self
+    }
+}
+
+impl<I: Iterator<Item: ListItem>> ListSource<I> {
     /// `readers` threads read at most `ahead_bytes` of content ahead of the caller; with 0 the caller reads everything. `bytes` is the sum
     /// of all contents if known, for a progress bar.
     pub fn new(
@@ -62,18 +80,19 @@ impl<I: Iterator<Item = (Entry, Option<HostFile>)>> ListSource<I> {
     }
 }
 
-impl<I: Iterator<Item = (Entry, Option<HostFile>)>> Finder for List<I> {
-    fn find(&mut self) -> Result<Option<Found>, Error> {
-        let Some((entry, file)) = self.0.next() else { return Ok(None) };
+impl<I: Iterator<Item: ListItem>> Finder for List<I> {
+    fn find(&mut self) -> Result<Option<ScannedEntry>, Error> {
+        let Some(item) = self.0.next() else { return Ok(None) };
+        let (entry, file) = item.into_entry()?;
         let (place, id) = match file {
             Some(HostFile { path, id, .. }) => (Place::At(path), id),
             None => (Place::Nowhere, None),
         };
-        Ok(Some(Found { id, sparse: true, ..Found::new(entry, place) }))
+        Ok(Some(ScannedEntry { id, sparse: true, ..ScannedEntry::new(entry, place) }))
     }
 }
 
-impl<I: Iterator<Item = (Entry, Option<HostFile>)>> Source for ListSource<I> {
+impl<I: Iterator<Item: ListItem>> Source for ListSource<I> {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         self.feed.next_entry()
     }

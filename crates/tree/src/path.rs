@@ -58,7 +58,7 @@ pub fn canonical(raw: &[u8]) -> Result<Bytes, PathFault> {
 }
 
 /// The path of a node in a tree of names: `above` gives the name of a node and its parent, or nothing for the root.
-pub(crate) fn upwards<'a>(node: usize, above: impl Fn(usize) -> Option<(&'a [u8], usize)>) -> Bytes {
+pub fn upwards<'a>(node: usize, above: impl Fn(usize) -> Option<(&'a [u8], usize)>) -> Bytes {
     let mut names = Vec::new();
     let mut at = node;
     while let Some((name, parent)) = above(at) {

@@ -1,6 +1,9 @@
 //! A source: a sequence of entries, and the content of the current one if it is a regular file.
 
-use crate::{Entry, Error, tar};
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::{Entry, Error};
 
 /// Result of a read of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,18 +19,38 @@ pub enum Extent {
 /// Position of the content of an entry, see [`Source::bookmark`]. It is valid for the source that made it alone.
 #[derive(Debug, Clone)]
 pub enum Bookmark {
-    /// In a tar.
-    Tar(tar::TarBookmark),
     /// A number of the source.
     Number(u64),
+    /// A value of the source's own type.
+    Opaque(OpaqueBookmark),
+}
+
+/// A bookmark whose type only its source knows, see [`Bookmark::opaque`].
+#[derive(Debug, Clone)]
+pub struct OpaqueBookmark {
+    value: Arc<dyn Any + Send + Sync>,
+    memory: u64,
 }
 
 impl Bookmark {
+    /// A bookmark that holds a value of the source's own type. `memory` is the heap memory of the value, bytes.
+    pub fn opaque<T: Any + Send + Sync>(value: T, memory: u64) -> Bookmark {
+        Bookmark::Opaque(OpaqueBookmark { value: Arc::new(value), memory: size_of::<T>() as u64 + memory })
+    }
+
+    /// The value that [`Bookmark::opaque`] was given, if its type is `T`.
+    pub fn value<T: Any>(&self) -> Option<&T> {
+        match self {
+            Bookmark::Number(_) => None,
+            Bookmark::Opaque(bookmark) => bookmark.value.downcast_ref(),
+        }
+    }
+
     /// Heap memory, bytes.
     pub fn memory(&self) -> u64 {
         match self {
-            Bookmark::Tar(bookmark) => bookmark.memory(),
             Bookmark::Number(_) => 0,
+            Bookmark::Opaque(bookmark) => bookmark.memory,
         }
     }
 

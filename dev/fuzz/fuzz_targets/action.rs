@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use packline_tree::actions::{ActionEntry, ActionHost, ActionLog, ActionSettings, Actions, BytesMatcher, TestedFile};
+use packline_manifests::actions::{ActionEntry, ActionHost, ActionLog, ActionSettings, Actions, BytesMatcher, TestedFile};
 use packline_tree::{DirectoryOptions, Entry, Kind, Meta, Xattr};
 
 /// No owners; tests of content and commands have a result that depends on their text.

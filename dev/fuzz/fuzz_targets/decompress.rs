@@ -7,7 +7,7 @@ use std::io::{Cursor, Read};
 
 use libfuzzer_sys::fuzz_target;
 use packline_codec::{Outcome, Spec, ZpaqReader};
-use packline_tree::decompress::{Limits, open};
+use packline_archives::decompress::{Limits, open};
 
 /// Output limit in bytes: bombs are tested elsewhere.
 const MOST: u64 = 4 << 20;

@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
-use packline_tree::{
-    Bookmark, Device, Entry, Error, Extent, Kind, Layer, Meta, Source, StackOptions, StackSource, Whiteouts, Xattr,
-};
+use packline_tree::{Bookmark, Device, Entry, Error, Extent, Kind, Meta, Source, Xattr};
+use packline_archives::{Layer, StackOptions, StackSource, Whiteouts};
 
 const META: Meta = Meta { mode: 0o644, uid: 1, gid: 2, mtime: 3 };
 const NAMES: [&str; 8] = ["a", "b", ".wh.a", ".wh..wh..opq", ".wh.", ".wh..wh.x", "..", "c"];

@@ -6,7 +6,8 @@ use std::io;
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use packline_tree::{Error, Extent, Kind, Mtree, MtreeSource, PseudoHost, Source};
+use packline_tree::{Error, Extent, Kind, Source};
+use packline_manifests::{Mtree, MtreeSource, PseudoHost};
 
 /// No owners, dates or commands.
 struct Nothing;

@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use packline_testkit::model::Node;
 use packline_testkit::tar::to_bytes;
-use packline_tree::decompress::Limits;
-use packline_tree::oci::{OciImage, OciOptions, OciPlace};
+use packline_archives::decompress::Limits;
+use packline_archives::oci::{OciImage, OciOptions, OciPlace};
 use sha2::{Digest, Sha256};
 
 static SCRATCH: LazyLock<std::path::PathBuf> = LazyLock::new(std::env::temp_dir);

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::{self, Cursor};
 
 use libfuzzer_sys::fuzz_target;
-use packline_tree::{Error, Extent, Kind, PseudoFile, PseudoHost, PseudoSource, Source};
+use packline_tree::{Error, Extent, Kind, Source};
+use packline_manifests::{PseudoFile, PseudoHost, PseudoSource};
 
 /// No owners, dates or commands.
 struct Nothing;

@@ -4,7 +4,7 @@
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
-use packline_tree::tar::{TarOptions, TarSource};
+use packline_archives::tar::{TarOptions, TarSource};
 use packline_tree::{Entry, Extent, Kind, Source};
 
 /// Entries, bytes of data, bytes of holes, and the message of the error at the end, if any.

@@ -4,13 +4,13 @@ mod idle;
 
 pub use idle::Idle;
 
+use packline_archives::tar::{TarOptions, TarSource};
 use packline_engine::Config;
 use packline_squashfs::read::{Image, Opening, Origin};
 use packline_squashfs::{FileHints, Options, Start, Writer};
 use packline_testkit::Random;
 use packline_tree::Meta;
 use packline_tree::Source;
-use packline_tree::tar::{TarOptions, TarSource};
 use std::sync::Arc;
 
 /// The attributes of entries that have none of their own.

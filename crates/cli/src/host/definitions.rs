@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use packline_manifests::PseudoHost;
 use packline_runtime::unnamed_temp_file;
-use packline_tree::PseudoHost;
 
 use super::names::Names;
 use super::{Host, date};

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use packline_archives::tar::{TarOptions, TarSource};
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Ran, Sandbox, hostile, tools};
-use packline_tree::tar::{TarOptions, TarSource};
 use packline_tree::{Entry, Extent, Kind, Source};
 
 use crate::sandbox;

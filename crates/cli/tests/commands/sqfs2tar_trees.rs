@@ -76,8 +76,8 @@ fn images_of_other_programs() {
 /// Names of a tar's entries, in order.
 fn names(tar: &[u8]) -> Vec<Vec<u8>> {
     use packline_tree::Source as _;
-    let options = packline_tree::tar::TarOptions::named("tar");
-    let mut source = packline_tree::tar::TarSource::new(tar, options);
+    let options = packline_archives::tar::TarOptions::named("tar");
+    let mut source = packline_archives::tar::TarSource::new(tar, options);
     std::iter::from_fn(|| source.next_entry().unwrap()).map(|entry| entry.path).collect()
 }
 

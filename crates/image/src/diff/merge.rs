@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use packline_runtime::escape::Escape;
 use packline_runtime::{FormatFault, Unsupported};
-use packline_tree::{Bytes, path::MAX_PATH};
+use packline_tree::Bytes;
+use packline_tree::path::MAX_PATH;
 use packline_volume::{MOST_DIRECTORIES, NodeId, NodeType, ReadError};
 
 use super::DiffOrder;

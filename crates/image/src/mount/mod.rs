@@ -24,7 +24,7 @@ use std::time::Duration;
 use fuser::{BackgroundSession, Config, Session, SessionACL};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Limits;
-use packline_tree::threads::{refused as no_thread, startable};
+use packline_runtime::threads::{refused as no_thread, startable};
 use packline_volume::{Files, Inode, Node, RandomSettings};
 use rustix::io::Errno;
 

@@ -1,8 +1,8 @@
 //! Turns what is read into the bytes of the tar: headers, maps, content, padding, the end.
 
+use packline_archives::tar::{MapSegment, TarWriter, end_of_archive, is_xattr_name, padding};
 use packline_runtime::TaskError;
 use packline_runtime::escape::Escape;
-use packline_tree::tar::{MapSegment, TarWriter, end_of_archive, is_xattr_name, padding};
 use packline_tree::{Bytes, Entry, Kind};
 use packline_volume::{Event, FileData, Pieces, ReadError};
 

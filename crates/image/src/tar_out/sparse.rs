@@ -3,7 +3,7 @@
 //! The places are read again whenever segments are needed, so a file of any size takes no memory. Readers hold
 //! the whole map, though; so a file of more than [`SEGMENTS_MAX`] segments has its shortest holes written as zeros.
 
-use packline_tree::tar::{MapSegment, MapShape};
+use packline_archives::tar::{MapSegment, MapShape};
 use packline_volume::{FileData, Missing, Piece, Pieces, SharedVolume};
 
 /// Most segments of a map. GNU tar takes 16 bytes for each, and our own reader refuses 4 Mi.

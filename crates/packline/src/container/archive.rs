@@ -6,11 +6,11 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use packline_archives::tar::TarOptions;
 use packline_image::{OpenedImage, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::{FileInput, InputStream, store_stream};
 use packline_tree::keep_all;
-use packline_tree::tar::TarOptions;
 
 use crate::container::image_place::ImagePlace;
 #[cfg(feature = "pln")]

@@ -6,9 +6,9 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use packline_archives::decompress::{Format as Compression, detect, read_head};
+use packline_archives::{FOREIGN_HEAD, foreign_format, tar};
 use packline_runtime::Input;
-use packline_tree::decompress::{Format as Compression, detect, read_head};
-use packline_tree::{FOREIGN_HEAD, foreign_format, tar};
 
 use crate::error::Error;
 

@@ -5,10 +5,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use packline_archives::decompress::read_head;
 use packline_image::OpenedImage;
 use packline_runtime::{FormatFault, Input, store_stream};
 use packline_squashfs::read::{Origin, ReadError};
-use packline_tree::decompress::read_head;
 
 use crate::container::by_magic::ContentKind;
 use crate::container::opened_file::OpenedFile;

@@ -3,8 +3,8 @@
 use std::io;
 use std::thread;
 
-use packline_tree::decompress::Limits;
-use packline_tree::pipe::{PipeReader, PipeWriter, pipe};
+use packline_archives::decompress::Limits;
+use packline_archives::pipe::{PipeReader, PipeWriter, pipe};
 
 use super::tree::{TREE_BYTES, decompress, internal, tar_from};
 use super::{OpenedLrz, PIPE_CHUNKS, needing_more, tar_limits};

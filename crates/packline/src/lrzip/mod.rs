@@ -10,15 +10,15 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use packline_archives::decompress::{self, Limits};
+use packline_archives::pipe::pipe_bytes;
+use packline_archives::tar::empty_input;
 use packline_image::idle_exclude;
 use packline_lrz::{Archive, ReadOptions, Unpacked, WriteOptions, Written};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::enough;
 use packline_runtime::{FileAttributes, FileInput, MemoryFault, Sink};
-use packline_tree::decompress::{self, Limits};
 use packline_tree::destination::FileId;
-use packline_tree::pipe::pipe_bytes;
-use packline_tree::tar::empty_input;
 use packline_tree::{Bytes, DirectoryOptions};
 
 pub(crate) use list::read_tar;

@@ -7,13 +7,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::thread::{self, Builder};
 
+use packline_archives::pipe::{PipeWriter, pipe};
+use packline_archives::tar::{TarWriter, Unstorable, end_of_archive, padding};
 use packline_engine::CancelToken;
 use packline_lrz::{WriteOptions, Written};
 use packline_runtime::escape::Escape;
+use packline_runtime::threads;
 use packline_runtime::zeros;
-use packline_tree::pipe::{PipeWriter, pipe};
-use packline_tree::tar::{TarWriter, Unstorable, end_of_archive, padding};
-use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kind, Source, threads};
+use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Entry, Extent, Kind, Source};
 
 use super::{PIPE_BYTES, PIPE_CHUNKS, needing_more, pack_stream, source_failed};
 use crate::output_stream::OutputStream;

@@ -4,14 +4,14 @@ use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread::{self, Builder};
 
+use packline_archives::decompress::Limits;
+use packline_archives::pipe::{PipeReader, PipeWriter, pipe};
+use packline_archives::tar::{self, TarOptions};
 use packline_image::{StagingDir, UnpackRequest};
 use packline_lrz::{ReadOptions, Stream};
 use packline_runtime::escape::Escape;
+use packline_runtime::threads;
 use packline_tree::Source;
-use packline_tree::decompress::Limits;
-use packline_tree::pipe::{PipeReader, PipeWriter, pipe};
-use packline_tree::tar::{self, TarOptions};
-use packline_tree::threads;
 
 use super::extract::Extraction;
 use super::{OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits};

@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 
-use packline_tree::{Patterns, PseudoSource, Replaced, RestOrder};
+use packline_archives::RestOrder;
+use packline_manifests::PseudoSource;
+use packline_tree::{Patterns, Replaced};
 
 use super::describe::Setup;
 use super::image::ImageJob;

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use packline_archives::ContentOrder;
+use packline_archives::tar::TarOptions;
 use packline_cache::BlockCache;
+use packline_manifests::PseudoFile;
 use packline_squashfs::{BlockSize, FileHints, Options, parse_codec};
 #[cfg(feature = "lrz")]
 use packline_tree::Bytes;
-use packline_tree::tar::TarOptions;
-use packline_tree::{ContentOrder, Entry, Meta, PseudoFile};
+use packline_tree::{Entry, Meta};
 
 use super::bases::BaseImage;
 #[cfg(feature = "lrz")]

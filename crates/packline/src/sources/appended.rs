@@ -1,6 +1,6 @@
 //! An image before a source: its entries come first, with the attributes that they have.
 
-use packline_tree::tar::TarOptions;
+use packline_archives::tar::TarOptions;
 use packline_tree::{Bytes, Entry, Error, Extent, Kind, Source, keep_all};
 
 use super::image::ImagePlan;

@@ -1,8 +1,9 @@
 //! Attributes from files beside the source: extended attributes, SELinux labels; and the attributes of the root.
 
-use packline_tree::{Entry, Kind, Meta, Xattr, XattrFile};
+use packline_manifests::XattrFile;
 #[cfg(feature = "selinux")]
-use packline_tree::{FileContexts, SELINUX_XATTR, UNLABELED};
+use packline_manifests::{FileContexts, SELINUX_XATTR, UNLABELED};
+use packline_tree::{Entry, Kind, Meta, Xattr};
 
 /// Attributes that replace those of the source. The default replaces nothing.
 #[derive(Debug, Default)]

@@ -5,8 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use packline_archives::Layer;
 use packline_runtime::escape::Escape;
-use packline_tree::{Bytes, DirectoryOptions, DirectorySource, Layer, ListedDirectory, Meta, Symlinks};
+use packline_tree::{Bytes, DirectoryOptions, DirectorySource, ListedDirectory, Meta, Symlinks};
 
 use super::joined::{Joined, ListedPart, Part};
 use super::{OpenSource, Opening, PLAIN, PlannedSource, Share, joined};

@@ -24,9 +24,10 @@ mod tar;
 use std::path::Path;
 use std::sync::Arc;
 
+use packline_archives::tar::TarOptions;
+use packline_archives::{ContentOrder, Layer};
 use packline_squashfs::read::DecodedBlocks;
-use packline_tree::tar::TarOptions;
-use packline_tree::{ContentOrder, DirectoryOptions, KeepRule, Layer, Meta, Replaced, keep_all};
+use packline_tree::{DirectoryOptions, KeepRule, Meta, Replaced, keep_all};
 
 pub use appended::AppendTo;
 pub use attribute_overrides::AttributeOverrides;

@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use packline_tree::decompress::Limits;
-use packline_tree::oci::{OciImage, OciOptions, OciPlace, Platform};
+use packline_archives::decompress::Limits;
+use packline_archives::oci::{OciImage, OciOptions, OciPlace, Platform};
 
 use super::tar::decompressor;
 use crate::{Error, Resources, Source};

@@ -3,9 +3,9 @@
 use std::fs::{self, File};
 use std::path::Path;
 
+use packline_archives::decompress::{self, Limits};
 use packline_image::metadata_cache;
 use packline_runtime::FileInput;
-use packline_tree::decompress::{self, Limits};
 
 use super::recognise::{has_tar_magic, head_of};
 use crate::container::file_kind::FileKind;

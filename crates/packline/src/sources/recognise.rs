@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-use packline_tree::decompress;
+use packline_archives::decompress;
 
 use crate::container::file_kind::FileKind;
 use crate::{ContentKind, Error};

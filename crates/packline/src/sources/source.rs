@@ -5,11 +5,12 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "oci")]
+use packline_archives::oci::OciImage;
+use packline_archives::{ContentOrder, Whiteouts};
 use packline_image::metadata_cache;
 use packline_runtime::escape::Escape;
-#[cfg(feature = "oci")]
-use packline_tree::oci::OciImage;
-use packline_tree::{ContentOrder, DirectoryOptions, Meta, Patterns, Whiteouts};
+use packline_tree::{DirectoryOptions, Meta, Patterns};
 
 use super::{Part, joined, peeked};
 use crate::container::scratch_for;

@@ -6,11 +6,10 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use packline_archives::tar::{TarOptions, TarSource};
+use packline_archives::{Layer, StackOptions, StackSource, Whiteouts};
 use packline_runtime::escape::Escape;
-use packline_tree::tar::{TarOptions, TarSource};
-use packline_tree::{
-    DirectoryOptions, Keep, KeepRule, Layer, Patterns, ReadErrors, StackOptions, StackSource, Whiteouts,
-};
+use packline_tree::{DirectoryOptions, Keep, KeepRule, Patterns, ReadErrors};
 
 use super::store::{StoreShare, StoredTar, UnreadContent, UnreadTar, store};
 use super::tar::{DECOMPRESSOR_LEAST, LAYER, TarPlan};

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use packline_archives::Part;
+use packline_archives::decompress::{self, Limits};
+#[cfg(feature = "oci")]
+use packline_archives::oci::OciLayer;
 use packline_engine::{CancelToken, Config, Fault, Task};
 use packline_runtime::memory::MapPlan;
 use packline_runtime::store_stream;
-use packline_tree::Part;
-use packline_tree::decompress::{self, Limits};
-#[cfg(feature = "oci")]
-use packline_tree::oci::OciLayer;
 
 use super::Share;
 use super::tar::{DECOMPRESSOR_LEAST, TarContent, decompressor};

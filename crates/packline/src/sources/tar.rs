@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use packline_archives::decompress::Limits;
+use packline_archives::tar::{self, TarOptions};
 use packline_runtime::FileInput;
 use packline_runtime::escape::Escape;
-use packline_tree::decompress::Limits;
-use packline_tree::tar::{self, TarOptions};
 
 use super::recognise::{ZEROS, foreign_in, head_of, is_compressed, may_be_empty_tar, peeked, refuse_container};
 use super::{OpenSource, Opening, PLAIN, PlannedSource, Share};

@@ -4,7 +4,8 @@ use std::fs;
 
 use packline::requests::{ImageRequest, PackRequest, pack};
 use packline::{Image, Observer, Output, Packer, Pass, Progress, Resources, Selection, Source, Unobserved};
-use packline_tree::{ContentOrder, DirectoryOptions, DirectorySource, FileList, ReadErrors, RestOrder};
+use packline_archives::{ContentOrder, FileList, RestOrder};
+use packline_tree::{DirectoryOptions, DirectorySource, ReadErrors};
 
 fn directory() -> tempfile::TempDir {
     let top = tempfile::tempdir().unwrap();

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use packline_runtime::FileIdentity;
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatxFlags,
 };
@@ -13,8 +14,6 @@ use super::attributes::Attributes;
 use super::file::DestinationFile;
 use super::node::DestinationNode;
 use super::refusal::{Refusal, Tried};
-use packline_runtime::FileIdentity;
-
 use crate::path::MAX_COMPONENT;
 use crate::{Device, Kind};
 

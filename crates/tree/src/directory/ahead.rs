@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::batch::{Batch, Item};
 use super::feed::Finder;
-use super::found::{Found, Place, SMALL_BYTES};
+use super::found::{Place, SMALL_BYTES, ScannedEntry};
 use super::readers::Readers;
 use crate::Error;
 
@@ -46,7 +46,7 @@ struct Planned {
 
 enum What {
     /// For the caller to read.
-    Alone(Box<Found>),
+    Alone(Box<ScannedEntry>),
     /// The next item of the batch with this number.
     Batched(u64),
     /// Listing went wrong here, and ended or continued.
@@ -57,7 +57,7 @@ enum What {
 /// The next entry for the caller.
 pub(super) enum Next {
     /// Not opened yet.
-    Alone(Found),
+    Alone(ScannedEntry),
     /// Done by a reader; its content is in [`Ahead::data`].
     Loaded(Item),
     /// Listing went wrong here, and continued.
@@ -128,7 +128,7 @@ impl Ahead {
         self.queue.is_empty() || few && self.bytes + SMALL_BYTES as usize <= self.window
     }
 
-    fn plan(&mut self, found: Found) -> Result<(), Error> {
+    fn plan(&mut self, found: ScannedEntry) -> Result<(), Error> {
         let directories = self.count_directory(&found.place);
         if !found.is_small() {
             self.queue.push_back(Planned { what: What::Alone(Box::new(found)), bytes: 0, directories });

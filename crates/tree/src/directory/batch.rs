@@ -10,7 +10,7 @@ use rustix::fs::FileType;
 
 use super::change::{Change, Watch};
 use super::fault::{Fault, Tried};
-use super::found::{Found, SMALL_BYTES};
+use super::found::{SMALL_BYTES, ScannedEntry};
 use super::xattr::XattrReader;
 
 /// Consecutive entries that a reader completes in one go; kept and used again for their buffers.
@@ -23,7 +23,7 @@ pub(super) struct Batch {
 }
 
 pub(super) struct Item {
-    pub found: Found,
+    pub found: ScannedEntry,
     /// Where its content is in the batch's data.
     pub content: Range<usize>,
     /// Opening it failed.
@@ -39,7 +39,7 @@ pub(super) struct Item {
 }
 
 impl Batch {
-    pub fn push(&mut self, found: Found) {
+    pub fn push(&mut self, found: ScannedEntry) {
         self.bytes += found.size().unwrap_or(0) as usize;
         self.items.push_back(Item::new(found));
     }
@@ -64,7 +64,7 @@ impl Batch {
 }
 
 impl Item {
-    fn new(found: Found) -> Item {
+    fn new(found: ScannedEntry) -> Item {
         let content = 0..0;
         let later = false;
         Item { found, content, opening: None, attributes: None, reading: None, change: None, later }

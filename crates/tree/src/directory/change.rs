@@ -10,7 +10,7 @@ use packline_runtime::escape::Escape;
 use rustix::fs::{FileType, Stat};
 
 use super::fault::Fault;
-use super::found::Found;
+use super::found::ScannedEntry;
 use super::stat::{self, FileId, ModifiedAt};
 use crate::Meta;
 
@@ -99,7 +99,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub fn new(found: &Found) -> Self {
+    pub fn new(found: &ScannedEntry) -> Self {
         let size = found.size().unwrap_or(0);
         Self {
             size,

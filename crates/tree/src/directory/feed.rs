@@ -14,7 +14,7 @@ use super::batch::{Batch, Item};
 use super::change::Change;
 use super::fault::Fault;
 use super::file::OpenFile;
-use super::found::{Found, Place};
+use super::found::{Place, ScannedEntry};
 use super::readers::Readers;
 use super::stat::FileId;
 use super::xattr::{XattrReader, join};
@@ -22,7 +22,7 @@ use crate::{Bytes, Entry, Error, Extent, Kind, ReadErrors};
 
 /// Lists entries in order.
 pub(crate) trait Finder {
-    fn find(&mut self) -> Result<Option<Found>, Error>;
+    fn find(&mut self) -> Result<Option<ScannedEntry>, Error>;
 
     /// Errors before the last entry, after which the list continued.
     fn take_problems(&mut self) -> Vec<Error> {
@@ -213,7 +213,7 @@ impl<F: Finder> Feed<F> {
     }
 
     /// An entry whose file is read here; none if it is left out.
-    fn start(&mut self, mut found: Found) -> Result<Option<Entry>, Error> {
+    fn start(&mut self, mut found: ScannedEntry) -> Result<Option<Entry>, Error> {
         self.note(&found);
         if self.leads_to_nothing(&found) {
             return self.pass(Fault::Link, found);
@@ -265,13 +265,13 @@ impl<F: Finder> Feed<F> {
     }
 
     /// Whether it is a link to a file that was left out.
-    fn leads_to_nothing(&self, found: &Found) -> bool {
+    fn leads_to_nothing(&self, found: &ScannedEntry) -> bool {
         let target = if let Kind::HardLink(target) = &found.entry.kind { target } else { return false };
         self.left_out.as_ref().is_some_and(|left_out| left_out.names.contains(target))
     }
 
     /// Leaves an entry out, or returns it as an empty file.
-    fn pass(&mut self, fault: Fault, mut found: Found) -> Result<Option<Entry>, Error> {
+    fn pass(&mut self, fault: Fault, mut found: ScannedEntry) -> Result<Option<Entry>, Error> {
         let keeps_files = self.left_out.as_ref().is_some_and(|left_out| left_out.keeps_files);
         if keeps_files && let Kind::File { size } = &mut found.entry.kind {
             *size = 0;
@@ -294,7 +294,7 @@ impl<F: Finder> Feed<F> {
         Ok(())
     }
 
-    fn note(&mut self, found: &Found) {
+    fn note(&mut self, found: &ScannedEntry) {
         self.shared = found.id.filter(|_| found.shared);
         self.name.clone_from(&found.entry.path);
         self.host = match &found.place {

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::change::{Change, Watch};
 use super::fault::{Fault, Tried};
-use super::found::{Found, SMALL_BYTES};
+use super::found::{SMALL_BYTES, ScannedEntry};
 use crate::Extent;
 
 /// An open file and how far it has been read.
@@ -27,7 +27,7 @@ pub(super) struct OpenFile {
 
 impl OpenFile {
     /// A file that was opened for an entry, whose size becomes that of the file, and its attributes if another one took its place.
-    pub fn new(file: OwnedFd, found: &mut Found) -> Result<Self, Fault> {
+    pub fn new(file: OwnedFd, found: &mut ScannedEntry) -> Result<Self, Fault> {
         let mut watch = Watch::new(found);
         let stat = rustix::fs::fstat(&file).tried("cannot examine")?;
         if let Some(meta) = watch.begin(&stat)? {

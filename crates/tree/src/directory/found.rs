@@ -37,28 +37,28 @@ pub(super) fn at_flags(followed: bool) -> AtFlags {
 
 /// An entry with what is needed to read its file.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub struct ScannedEntry {
     pub entry: Entry,
-    pub place: Place,
+    pub(crate) place: Place,
     /// The file it must be, if that is known.
-    pub id: Option<FileId>,
+    pub(crate) id: Option<FileId>,
     /// It has several names and is no directory.
-    pub shared: bool,
+    pub(crate) shared: bool,
     /// Holes are worth asking for.
-    pub sparse: bool,
+    pub(crate) sparse: bool,
     /// Extended attributes are wanted and not there yet.
-    pub wants_xattrs: bool,
+    pub(crate) wants_xattrs: bool,
     /// When it was last written to, if that is known.
-    pub modified: Option<ModifiedAt>,
+    pub(crate) modified: Option<ModifiedAt>,
     /// Its size was counted: the system says 0.
-    pub measured: bool,
+    pub(crate) measured: bool,
     /// Its size cannot change any more.
-    pub fixed: bool,
+    pub(crate) fixed: bool,
 }
 
-impl Found {
+impl ScannedEntry {
     /// An entry of which nothing more is known.
-    pub fn new(entry: Entry, place: Place) -> Found {
+    pub(crate) fn new(entry: Entry, place: Place) -> ScannedEntry {
         let id = None;
         let modified = None;
         let shared = false;
@@ -66,7 +66,7 @@ impl Found {
         let wants_xattrs = false;
         let measured = false;
         let fixed = false;
-        Found { entry, place, id, shared, sparse, wants_xattrs, modified, measured, fixed }
+        ScannedEntry { entry, place, id, shared, sparse, wants_xattrs, modified, measured, fixed }
     }
 
     /// Size in bytes of a regular file's content; nothing for anything else.
@@ -77,27 +77,32 @@ impl Found {
         }
     }
 
+    /// Device and inode number of what has other names and is not a directory.
+    pub fn shared_file(&self) -> Option<(u64, u64)> {
+        self.id.filter(|_| self.shared)
+    }
+
     /// Whether a reader can complete the entry in one job.
-    pub fn is_small(&self) -> bool {
+    pub(crate) fn is_small(&self) -> bool {
         !self.is_nowhere() && self.size().map_or(self.wants_xattrs, |size| size <= SMALL_BYTES)
     }
 
-    pub fn is_nowhere(&self) -> bool {
+    pub(crate) fn is_nowhere(&self) -> bool {
         matches!(self.place, Place::Nowhere)
     }
 
     /// Whether it may be another file than was listed: it has no other names, and its attributes are its own.
-    pub fn is_replaceable(&self) -> bool {
+    pub(crate) fn is_replaceable(&self) -> bool {
         !self.shared && !self.fixed && matches!(self.place, Place::In { .. })
     }
 
     /// Sets the size of a regular file.
-    pub fn set_size(&mut self, size: u64) {
+    pub(crate) fn set_size(&mut self, size: u64) {
         self.entry.kind = Kind::File { size };
     }
 
     /// Counts the bytes of a file whose size is given as 0: files of /proc have content all the same.
-    pub fn measure(&mut self, file: &OwnedFd) -> Result<(), Fault> {
+    pub(crate) fn measure(&mut self, file: &OwnedFd) -> Result<(), Fault> {
         let size = count(file)?;
         if size > 0 {
             self.set_size(size);
@@ -115,7 +120,7 @@ impl Found {
     }
 
     /// Reads the extended attributes of what is no open file.
-    pub fn read_xattrs(&mut self, reader: &mut XattrReader, root: &Path) -> Result<(), Fault> {
+    pub(crate) fn read_xattrs(&mut self, reader: &mut XattrReader, root: &Path) -> Result<(), Fault> {
         if let (true, Place::In { directory, followed }) = (self.wants_xattrs, &self.place) {
             self.entry.xattrs = reader.below(directory, self.name(), *followed, &join(root, &self.entry.path))?;
         }
@@ -124,7 +129,7 @@ impl Found {
     }
 
     /// Reads the extended attributes of the open file.
-    pub fn read_xattrs_of(&mut self, file: &OwnedFd, reader: &mut XattrReader) -> Result<(), Fault> {
+    pub(crate) fn read_xattrs_of(&mut self, file: &OwnedFd, reader: &mut XattrReader) -> Result<(), Fault> {
         if std::mem::take(&mut self.wants_xattrs) {
             self.entry.xattrs = reader.open(file)?;
         }
@@ -132,7 +137,7 @@ impl Found {
     }
 
     /// Opens the regular file.
-    pub fn open(&self) -> Result<OwnedFd, Fault> {
+    pub(crate) fn open(&self) -> Result<OwnedFd, Fault> {
         // Not to wait for a writer, should it have become a named pipe.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let open = || match &self.place {

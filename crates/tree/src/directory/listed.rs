@@ -13,7 +13,7 @@ use packline_runtime::escape::Escape;
 
 use super::fault::Fault;
 use super::feed::{Feed, Finder};
-use super::found::{Found, Place};
+use super::found::{Place, ScannedEntry};
 use super::frame::{open_directory, open_root};
 use super::places::{Listed, Places};
 use super::scan::Scanner;
@@ -29,7 +29,7 @@ pub struct ListedDirectory {
     ahead_bytes: usize,
     ahead_directories: usize,
     places: Rc<Places>,
-    current: Option<Found>,
+    current: Option<ScannedEntry>,
     /// Contents in the order that was announced, and the numbers of those that have not begun.
     announced: Option<(Feed<Later>, VecDeque<u32>)>,
     alone: Option<Feed<Later>>,
@@ -207,13 +207,13 @@ impl Later {
 }
 
 impl Finder for Later {
-    fn find(&mut self) -> Result<Option<Found>, Error> {
+    fn find(&mut self) -> Result<Option<ScannedEntry>, Error> {
         let Some(file) = self.order.next().and_then(|number| self.places.file(number)) else { return Ok(None) };
         let Listed { path, directory, id, size, sparse, followed, measured } = file;
         let directory = self.enter(directory)?;
         let place = Place::In { directory, followed };
-        let found = Found::new(unnamed(path, size), place);
-        Ok(Some(Found { id: Some(id), sparse, measured, fixed: true, ..found }))
+        let found = ScannedEntry::new(unnamed(path, size), place);
+        Ok(Some(ScannedEntry { id: Some(id), sparse, measured, fixed: true, ..found }))
     }
 }
 

@@ -33,11 +33,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(crate) use feed::{Feed, Finder};
-pub(crate) use found::{Found, Place};
+pub(crate) use found::Place;
+pub use found::ScannedEntry;
 pub use listed::ListedDirectory;
-pub(crate) use scan::Scanner;
+pub use scan::Scanner;
 pub(crate) use stat::FileId;
-pub(crate) use xattr::XattrReader;
+pub use xattr::XattrReader;
 
 use crate::{Bytes, Entry, Error, Extent, Names, PathFilter, Patterns, Source};
 
@@ -217,7 +218,7 @@ impl DirectorySource {
 }
 
 impl Finder for Scanner {
-    fn find(&mut self) -> Result<Option<Found>, Error> {
+    fn find(&mut self) -> Result<Option<ScannedEntry>, Error> {
         self.next()
     }
 

@@ -1,9 +1,10 @@
 //! Where files are that were listed and have not been read: 32 bytes each, and those of their names.
 
-use super::found::Found;
+use packline_runtime::{push_tight, reserve_tight};
+
+use super::found::ScannedEntry;
 use super::stat::FileId;
 use crate::Bytes;
-use crate::namespace::{push, reserve};
 
 /// Directories and files below a root, numbered in the order in which they were found.
 #[derive(Default)]
@@ -61,13 +62,13 @@ impl Places {
             let number = self.directories.len() as u32;
             let parent = self.parent();
             let name = self.push_name(path);
-            push(&mut self.directories, Directory { parent, name, followed });
+            push_tight(&mut self.directories, Directory { parent, name, followed });
             self.way.push(number);
         }
     }
 
     /// Adds the file that was visited last; its number. `None` if there are too many.
-    pub fn add(&mut self, found: &Found, followed: bool) -> Option<u32> {
+    pub fn add(&mut self, found: &ScannedEntry, followed: bool) -> Option<u32> {
         let number = u32::try_from(self.files.len()).ok()?;
         let ((device, inode), size) = (found.id?, found.size()?);
         let device = self.device(device);
@@ -75,7 +76,7 @@ impl Places {
         let name = self.push_name(&found.entry.path);
         let sparse = found.sparse;
         let measured = found.measured;
-        push(&mut self.files, File { inode, size, parent, name, device, sparse, followed, measured });
+        push_tight(&mut self.files, File { inode, size, parent, name, device, sparse, followed, measured });
         Some(number)
     }
 
@@ -132,7 +133,7 @@ impl Places {
     fn push_name(&mut self, path: &[u8]) -> u32 {
         let name = memchr::memrchr(b'/', path).map_or(path, |slash| &path[slash + 1..]);
         let start = self.names.len() as u32;
-        reserve(&mut self.names, name.len() + 1);
+        reserve_tight(&mut self.names, name.len() + 1);
         self.names.push(name.len() as u8);
         self.names.extend_from_slice(name);
         start
@@ -168,7 +169,7 @@ mod tests {
             let directory = kind == Kind::Dir;
             let entry = Entry { path: path.into(), kind, meta, xattrs: Vec::new() };
             let id = Some((numbers.len() as u64 % 2, 9));
-            let found = Found { id, ..Found::new(entry, Place::Nowhere) };
+            let found = ScannedEntry { id, ..ScannedEntry::new(entry, Place::Nowhere) };
             places.visit(path.as_bytes(), directory, false);
             numbers.extend(if directory { None } else { places.add(&found, false) });
         }

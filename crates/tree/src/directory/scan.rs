@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::fault::{Fault, Tried};
 use super::follow::stat_at;
-use super::found::{Found, Place, at_flags};
+use super::found::{Place, ScannedEntry, at_flags};
 use super::frame::{Frame, open_directory, open_root};
 use super::links::Links;
 use super::stat;
@@ -33,8 +33,8 @@ struct Examined {
     followed: bool,
 }
 
-/// A walk under way.
-pub(crate) struct Scanner {
+/// A walk through a directory in the order of a [`crate::DirectorySource`]. The caller decides which directories are entered.
+pub struct Scanner {
     pub(super) root: PathBuf,
     pub(super) options: DirectoryOptions,
     pub(super) stack: Vec<Frame>,
@@ -78,24 +78,24 @@ impl Scanner {
         })
     }
 
-    pub fn next(&mut self) -> Result<Option<Found>, Error> {
+    pub(crate) fn next(&mut self) -> Result<Option<ScannedEntry>, Error> {
         self.next_entering(&mut |_| true)
     }
 
     /// The next; a directory is entered, or even opened, only if `enters` returns true for its path. The root always is.
-    pub fn next_entering(&mut self, enters: &mut dyn FnMut(&[u8]) -> bool) -> Result<Option<Found>, Error> {
+    pub fn next_entering(&mut self, enters: &mut dyn FnMut(&[u8]) -> bool) -> Result<Option<ScannedEntry>, Error> {
         self.step(enters).map_err(|fault| fault.at(&join(&self.root, &self.path)))
     }
 
     /// The next with its extended attributes.
-    pub fn next_complete(&mut self) -> Result<Option<Found>, Error> {
+    pub(crate) fn next_complete(&mut self) -> Result<Option<ScannedEntry>, Error> {
         let Some(mut found) = self.next()? else { return Ok(None) };
         found.read_xattrs(&mut self.xattrs, &self.root).map_err(|fault| fault.at(&join(&self.root, &self.path)))?;
         Ok(Some(found))
     }
 
     /// As [`Scanner::next_complete`], with the size of files of /proc, which say 0: each empty file is opened.
-    pub fn next_measured(&mut self) -> Result<Option<Found>, Error> {
+    pub(crate) fn next_measured(&mut self) -> Result<Option<ScannedEntry>, Error> {
         let Some(mut found) = self.next_complete()? else { return Ok(None) };
         if found.size() == Some(0) {
             let measured = found.open().and_then(|file| found.measure(&file));
@@ -104,7 +104,7 @@ impl Scanner {
         Ok(Some(found))
     }
 
-    fn step(&mut self, enters: &mut dyn FnMut(&[u8]) -> bool) -> Result<Option<Found>, Fault> {
+    fn step(&mut self, enters: &mut dyn FnMut(&[u8]) -> bool) -> Result<Option<ScannedEntry>, Fault> {
         if let Some((directory, stat)) = self.start.take() {
             return self.enter(directory, &stat, false).map(Some);
         }
@@ -189,7 +189,11 @@ impl Scanner {
         top.directory(below.as_ref()).map(drop)
     }
 
-    fn visit(&mut self, examined: Examined, enters: &mut dyn FnMut(&[u8]) -> bool) -> Result<Option<Found>, Fault> {
+    fn visit(
+        &mut self,
+        examined: Examined,
+        enters: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Option<ScannedEntry>, Fault> {
         let Examined { directory, name_start, stat, followed } = &examined;
         let name = &self.path[*name_start..];
         if self.skips(stat) {
@@ -221,7 +225,7 @@ impl Scanner {
     }
 
     /// Enters a directory that must be the one that was examined.
-    fn enter_found(&mut self, directory: OwnedFd, before: &Stat, followed: bool) -> Result<Found, Fault> {
+    fn enter_found(&mut self, directory: OwnedFd, before: &Stat, followed: bool) -> Result<ScannedEntry, Fault> {
         let stat = rustix::fs::fstat(&directory).tried("cannot examine")?;
         if stat::id(&stat) != stat::id(before) {
             return Err(Fault::Replaced);
@@ -229,7 +233,7 @@ impl Scanner {
         self.enter(directory, &stat, followed)
     }
 
-    fn enter(&mut self, directory: OwnedFd, stat: &Stat, followed: bool) -> Result<Found, Fault> {
+    fn enter(&mut self, directory: OwnedFd, stat: &Stat, followed: bool) -> Result<ScannedEntry, Fault> {
         if self.path.len() > PATH_MAX {
             return Err(Fault::Os("cannot list", Errno::NAMETOOLONG));
         }
@@ -246,7 +250,7 @@ impl Scanner {
             self.or_pass(listed)?;
         }
         self.push(frame);
-        Ok(Found::new(entry, Place::Nowhere))
+        Ok(ScannedEntry::new(entry, Place::Nowhere))
     }
 
     fn push(&mut self, frame: Frame) {
@@ -257,7 +261,7 @@ impl Scanner {
     }
 
     /// Anything but a directory that is entered.
-    fn found(&mut self, examined: Examined) -> Result<Found, Fault> {
+    fn found(&mut self, examined: Examined) -> Result<ScannedEntry, Fault> {
         let Examined { directory, name_start, stat, followed } = examined;
         // A link may lead to any file of the tree.
         let named_again = stat.st_nlink > 1 || self.options.symlinks != Symlinks::Kept;
@@ -275,7 +279,7 @@ impl Scanner {
         let sparse = stat::is_sparse(&stat);
         let modified = Some(stat::modified(&stat));
         let wants_xattrs = self.options.xattrs && !again;
-        Ok(Found { id, shared, sparse, wants_xattrs, modified, ..Found::new(entry, place) })
+        Ok(ScannedEntry { id, shared, sparse, wants_xattrs, modified, ..ScannedEntry::new(entry, place) })
     }
 }
 
@@ -316,7 +320,7 @@ mod tests {
         folder
     }
 
-    fn entries(base: &Path, enters: fn(&[u8]) -> bool) -> Vec<Found> {
+    fn entries(base: &Path, enters: fn(&[u8]) -> bool) -> Vec<ScannedEntry> {
         let mut scan = Scanner::open(base, DirectoryOptions { hard_links: false, ..Default::default() }).unwrap();
         assert_eq!(scan.next().unwrap().unwrap().entry.path, b"");
         std::iter::from_fn(|| scan.next_entering(&mut |path| enters(path)).unwrap()).collect()

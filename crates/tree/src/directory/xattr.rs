@@ -7,14 +7,14 @@ use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
 use super::fault::{Fault, Tried};
-use crate::{Bytes, Xattr};
+use crate::{Bytes, Error, Xattr};
 
 /// Longest list of names, and longest value, that Linux gives (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
 const LONGEST: usize = 65_536;
 
 /// Buffers for reading attributes; one a thread.
 #[derive(Default)]
-pub(crate) struct XattrReader {
+pub struct XattrReader {
     names: Vec<u8>,
     value: Vec<u8>,
     path: Vec<u8>,
@@ -31,14 +31,19 @@ enum Subject<'a> {
 }
 
 impl XattrReader {
+    /// The extended attributes of an open file; `path` is the file's, for messages.
+    pub fn of_file(&mut self, file: impl AsFd, path: &Path) -> Result<Vec<Xattr>, Error> {
+        self.open(file).map_err(|fault| fault.at(path))
+    }
+
     /// Of an open file.
-    pub fn open(&mut self, file: impl AsFd) -> Result<Vec<Xattr>, Fault> {
+    pub(crate) fn open(&mut self, file: impl AsFd) -> Result<Vec<Xattr>, Fault> {
         self.read(&Subject::Open(file.as_fd()))
     }
 
     /// Of the file `name` in an open directory. It need not be readable. A symbolic link is followed only if `followed`.
     /// `fallback` is its path, for where `/proc` is not mounted.
-    pub fn below(
+    pub(crate) fn below(
         &mut self,
         directory: impl AsFd,
         name: &[u8],

@@ -1,7 +1,8 @@
 //! Errors of entries that cannot be added to the tree.
 
-use crate::{Bytes, Error};
 use packline_runtime::escape::Escape;
+
+use crate::{Bytes, Error};
 
 /// Longest path accepted, in bytes: it bounds the depth of the tree and the cost of one entry.
 pub const PATH_MAX: usize = 65_535;

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use packline_runtime::push_tight;
+
 use super::error::Fault;
 use super::store::{InodeId, Node, NodeId, ROOT, Store, Type};
 
@@ -52,7 +54,7 @@ impl Layers {
 
     /// A new name in a directory.
     pub fn push(&mut self, nodes: &[Node], parent: NodeId) {
-        super::store::push(&mut self.ages, Age { layer: self.now, oldest: 1 });
+        push_tight(&mut self.ages, Age { layer: self.now, oldest: 1 });
         self.touch(nodes, parent);
     }
 

@@ -38,7 +38,6 @@ mod tree;
 
 pub use error::{Fault, LINK_HOPS_MAX, NAME_MAX, NamespaceError, PATH_MAX, TARGET_MAX};
 pub use store::{InodeId, NodeId};
-pub(crate) use store::{push, reserve};
 pub use tree::{Content, Tree};
 
 use crate::{Bytes, Entry, Kind, Meta};

@@ -1,6 +1,8 @@
 //! Names and inodes as flat arrays: 12 bytes a name, 36 an inode, and the bytes of names and targets in one arena; in a tree of layers 4
 //! bytes more a name.
 
+use packline_runtime::{push_tight, reserve_tight};
+
 use super::error::Fault;
 use super::layers::Layers;
 use crate::{Device, Kind, Meta};
@@ -169,7 +171,7 @@ impl Store {
     pub fn push_node(&mut self, parent: NodeId, name: &[u8], inode: InodeId) -> Result<NodeId, Fault> {
         let id = NodeId(index(self.nodes.len())?);
         let start = self.push_bytes(&[name.len() as u8], name)?;
-        push(&mut self.nodes, Node { parent, name: start, inode });
+        push_tight(&mut self.nodes, Node { parent, name: start, inode });
         if let Some(layers) = &mut self.layers {
             layers.push(&self.nodes, parent);
         }
@@ -200,7 +202,7 @@ impl Store {
     /// Adds an inode without names.
     pub fn push_inode(&mut self, inode: Inode) -> Result<InodeId, Fault> {
         let id = InodeId(index(self.inodes.len())?);
-        push(&mut self.inodes, inode);
+        push_tight(&mut self.inodes, inode);
         Ok(id)
     }
 
@@ -235,23 +237,11 @@ impl Store {
     fn push_bytes(&mut self, head: &[u8], bytes: &[u8]) -> Result<u32, Fault> {
         let start = index(self.arena.len())?;
         index(self.arena.len() + head.len() + bytes.len())?;
-        reserve(&mut self.arena, head.len() + bytes.len());
+        reserve_tight(&mut self.arena, head.len() + bytes.len());
         self.arena.extend_from_slice(head);
         self.arena.extend_from_slice(bytes);
         Ok(start)
     }
-}
-
-/// Grows by a quarter, not by doubling: with a million names at most a fifth is unused.
-pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize) {
-    if list.capacity() - list.len() < more {
-        list.reserve_exact(more.max(list.len() / 4).max(64));
-    }
-}
-
-pub(crate) fn push<T>(list: &mut Vec<T>, item: T) {
-    reserve(list, 1);
-    list.push(item);
 }
 
 /// The largest number is reserved as a mark.

@@ -1,9 +1,10 @@
 //! Compiles the text of a pattern to its program, without recursion: braces may be nested as deep as a pattern is long.
 
+use packline_runtime::escape::Escape;
+
 use super::PatternFault;
 use super::program::{Program, Step};
 use crate::glob::{Set, unknown_class};
-use packline_runtime::escape::Escape;
 
 /// Compiles a pattern in canonical form.
 pub(super) fn compile(pattern: &[u8]) -> Result<Program, PatternFault> {

@@ -1,9 +1,9 @@
 //! Headers of a tar, and entries gathered into a tree.
 
 use criterion::{BatchSize, Criterion, Throughput};
+use packline_archives::tar::{TarOptions, TarSource};
 use packline_microbench::META;
 use packline_testkit::generate;
-use packline_tree::tar::{TarOptions, TarSource};
 use packline_tree::{Entry, NO_XATTR, Namespace, Source};
 use std::io;
 

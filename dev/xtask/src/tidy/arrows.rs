@@ -8,11 +8,13 @@ use super::imports::{self, Imports};
 const CLI_LAYERS: [&str; 6] = ["host", "ui", "args", "commands", "compat", "dispatch"];
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 22] = [
+const MAY_USE: [(&str, &[&str]); 24] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
     ("tree", &["engine", "runtime"]),
+    ("archives", &["engine", "runtime", "tree"]),
+    ("manifests", &["runtime", "tree"]),
     ("longrange", &["engine"]),
     ("cache", &["runtime", "codec"]),
     ("remote", &["runtime", "codec", "cache"]),
@@ -23,7 +25,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
     ("lrz", &["engine", "runtime", "codec", "longrange"]),
     ("pln", &["engine", "runtime", "codec", "cache", "recovery"]),
     ("verity", &["engine", "runtime"]),
-    ("image", &["engine", "runtime", "codec", "tree", "volume", "squashfs"]),
+    ("image", &["engine", "runtime", "codec", "tree", "archives", "manifests", "volume", "squashfs"]),
     ("delta", &["engine", "runtime", "codec", "tree", "longrange", "cache", "squashfs"]),
     (
         "packline",
@@ -32,6 +34,8 @@ const MAY_USE: [(&str, &[&str]); 22] = [
             "runtime",
             "codec",
             "tree",
+            "archives",
+            "manifests",
             "cache",
             "encryption",
             "volume",
@@ -54,6 +58,8 @@ const MAY_USE: [(&str, &[&str]); 22] = [
             "runtime",
             "codec",
             "tree",
+            "archives",
+            "manifests",
             "cache",
             "remote",
             "encryption",
@@ -68,10 +74,22 @@ const MAY_USE: [(&str, &[&str]); 22] = [
     ),
     ("testkit", &["codec"]),
     ("simulate", &["testkit"]),
-    ("bench", &["packline", "runtime", "codec", "tree"]),
+    ("bench", &["packline", "runtime", "codec", "tree", "archives"]),
     (
         "microbench",
-        &["testkit", "packline", "engine", "codec", "tree", "volume", "squashfs", "lrz", "pln", "longrange"],
+        &[
+            "testkit",
+            "packline",
+            "engine",
+            "codec",
+            "tree",
+            "archives",
+            "volume",
+            "squashfs",
+            "lrz",
+            "pln",
+            "longrange",
+        ],
     ),
 ];
 
@@ -163,6 +181,9 @@ mod tests {
         assert_eq!(violations("engine", "dependencies", "packline-codec"), 1);
         assert_eq!(violations("squashfs", "dependencies", "packline-pln"), 1);
         assert_eq!(violations("tree", "dependencies", "packline"), 1);
+        assert_eq!(violations("archives", "dependencies", "packline-tree"), 0);
+        assert_eq!(violations("tree", "dependencies", "packline-archives"), 1);
+        assert_eq!(violations("manifests", "dependencies", "packline-archives"), 1);
         assert_eq!(violations("cli", "dev-dependencies", "packline-testkit"), 0);
         assert_eq!(violations("cli", "dependencies", "packline-testkit"), 1);
         assert_eq!(violations("cli", "build-dependencies", "packline-longrange"), 1);

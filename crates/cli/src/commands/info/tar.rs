@@ -2,8 +2,8 @@
 
 use packline::requests::Archive;
 use packline::requests::ContentKind;
+use packline_archives::tar::TarOptions;
 use packline_image::TreeCounts;
-use packline_tree::tar::TarOptions;
 use packline_tree::{Entry, Kind};
 use serde_json::json;
 

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use packline::Selection;
 use packline::requests::Archive;
+use packline_archives::tar::TarOptions;
 use packline_runtime::escape;
 use packline_squashfs::read::NodeType;
-use packline_tree::tar::TarOptions;
 use packline_tree::{Entry, Kind};
 use serde_json::{Map, Value, json};
 

@@ -4,9 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use packline::requests::EntryEdit;
-use packline_tree::{
-    Entry, Error, FileContexts, Glob, Kind, OwnerMap, SELINUX_XATTR, Slash, Xattr, take_rootless_owners,
-};
+use packline_manifests::{FileContexts, OwnerMap, SELINUX_XATTR, take_rootless_owners};
+use packline_tree::{Entry, Error, Glob, Kind, Slash, Xattr};
 
 use crate::args::text_list::{Ending, TextList};
 use crate::args::wrong;

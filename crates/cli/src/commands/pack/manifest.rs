@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use packline_tree::escape::Escape;
-use packline_tree::{Mtree, PseudoFile};
+use packline_manifests::{Mtree, PseudoFile};
+use packline_runtime::escape::Escape;
 
 use crate::host::definitions::DefinitionHost;
 use crate::host::streams::STDIN;

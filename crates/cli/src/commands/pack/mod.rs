@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
-use packline_tree::{MtreeSource, Patterns, PseudoFile, PseudoSource};
+use packline_manifests::{MtreeSource, PseudoFile, PseudoSource};
+use packline_tree::Patterns;
 
 use crate::args::cache::CacheOptions;
 use crate::args::machine::Machine;

@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use packline::requests::{Changes, NewRoot};
+use packline_archives::tar::TarOptions;
 use packline_squashfs::{BlockSize, CODECS, Fragments, Options, Stored, codec_help};
-use packline_tree::tar::TarOptions;
 use packline_tree::{DirectoryOptions, MountPoints, Names, NotFollowed, Patterns, ReadErrors, Symlinks};
 
 use crate::args::patterns::Exclude;

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use packline_tree::{ContentOrder, FileList, RestOrder};
+use packline_archives::{ContentOrder, FileList, RestOrder};
 
 use crate::args::{Invocation, wrong};
 use crate::ui::escape::Escape;

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use packline::Error;
 use packline::requests::Archive;
-use packline_tree::tar::TarOptions;
+use packline_archives::tar::TarOptions;
 use packline_tree::{Error as TreeError, Extent, Kind};
 use serde_json::{Value, json};
 

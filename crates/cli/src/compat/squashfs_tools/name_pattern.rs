@@ -1,6 +1,6 @@
 //! Patterns for one component of a path, in the three languages of squashfs-tools.
 
-use packline_tree::ExtGlob;
+use packline_manifests::ExtGlob;
 use regex::bytes::Regex;
 
 use super::posix_regex;

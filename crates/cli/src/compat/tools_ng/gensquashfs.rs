@@ -8,7 +8,8 @@ use std::rc::Rc;
 
 use packline::Source;
 use packline::requests::{AttributeOverrides, Changes, Hints, ImageRequest, List, PackRequest, Unsupported};
-use packline_tree::{DirectoryOptions, FileContexts, Meta, MountPoints, SortFile, XattrFile};
+use packline_manifests::{FileContexts, SortFile, XattrFile};
+use packline_tree::{DirectoryOptions, Meta, MountPoints};
 
 use super::options::{self, ImageOptions, OutputOptions};
 use super::statistics;

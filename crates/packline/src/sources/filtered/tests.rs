@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use packline_tree::tar::{TarOptions, TarSource, TarWriter, end_of_archive, padding};
+use packline_archives::tar::{TarOptions, TarSource, TarWriter, end_of_archive, padding};
 
 use super::*;
 use crate::NewRoot;

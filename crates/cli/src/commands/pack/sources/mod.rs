@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{OciPlace, Platform, Stack};
 use packline::{Resources, Source};
-use packline_tree::{DirectoryOptions, Patterns, Whiteouts};
+use packline_archives::Whiteouts;
+use packline_tree::{DirectoryOptions, Patterns};
 
 use super::options::{Entries, Layout};
 use crate::args::patterns::patterns;

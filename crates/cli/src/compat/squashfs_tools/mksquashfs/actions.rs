@@ -6,10 +6,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use packline::requests::List;
-use packline_tree::Xattr;
-use packline_tree::actions::{
+use packline_manifests::actions::{
     ActionFault, ActionHost, ActionLog, ActionReport, ActionSettings, Actions, BytesMatcher, TestedFile,
 };
+use packline_tree::Xattr;
 
 use super::values;
 use crate::args::Invocation;

@@ -1,7 +1,8 @@
 //! What the options change of an entry: owner, permissions, times, extended attributes.
 
 use packline::requests::EntryEdit;
-use packline_tree::{Entry, Error, Kind, Meta, ModeChange, Xattr};
+use packline_manifests::ModeChange;
+use packline_tree::{Entry, Error, Kind, Meta, Xattr};
 
 use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
 use crate::host::Host;

@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use packline_tree::actions::Actions;
+use packline_manifests::actions::Actions;
 use packline_tree::{MountPoints, NotFollowed, ReadErrors, Symlinks};
 
 use super::name_pattern::Language;

@@ -18,7 +18,7 @@ use crate::host::names::Names;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::OutputStyle;
-use packline_tree::ModeChange;
+use packline_manifests::ModeChange;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Compression")]

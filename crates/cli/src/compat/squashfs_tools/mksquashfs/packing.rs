@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use packline::Source;
 use packline::requests::{ImageRequest, PackRequest, Part};
+use packline_manifests::{PseudoFile, PseudoSource};
 use packline_squashfs::{BlockSize, Options};
-use packline_tree::{Bytes, Meta, PathFilter, PseudoFile, PseudoSource, ReadErrors, Symlinks};
+use packline_tree::{Bytes, Meta, PathFilter, ReadErrors, Symlinks};
 
 use super::appending::Appending;
 use super::edits::{Edits, own_root};

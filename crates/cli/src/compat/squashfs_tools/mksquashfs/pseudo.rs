@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use packline_tree::PseudoFile;
+use packline_manifests::PseudoFile;
 
 use crate::args::Invocation;
 use crate::host::definitions::DefinitionHost;

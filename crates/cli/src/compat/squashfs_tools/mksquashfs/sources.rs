@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use packline::Source;
 use packline::requests::{Hints, Part};
+use packline_manifests::actions::{ActionSettings, Actions};
 use packline_squashfs::BlockSize;
-use packline_tree::actions::{ActionSettings, Actions};
 use packline_tree::{Bytes, DirectoryOptions, Meta, MountPoints, Names, PathFilter, ReadErrors, Symlinks, scan};
 
 use super::actions;

@@ -1,8 +1,9 @@
 //! Values of options: sizes, times, owners, attributes, as mksquashfs writes them.
 
 use packline_codec::Spec;
+use packline_manifests::attribute_value;
 use packline_squashfs::BlockSize;
-use packline_tree::{Xattr, attribute_value};
+use packline_tree::Xattr;
 
 use crate::args::value::codecs_help;
 use crate::host::Host;

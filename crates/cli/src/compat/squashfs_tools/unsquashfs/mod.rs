@@ -30,7 +30,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use listing::{Form, Long};
-use packline_tree::ModeChange;
+use packline_manifests::ModeChange;
 use resolve::Resolver;
 use selection::Chosen;
 

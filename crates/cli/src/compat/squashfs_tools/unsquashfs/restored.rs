@@ -10,7 +10,7 @@ use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
 use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use packline_tree::ModeChange;
+use packline_manifests::ModeChange;
 
 /// Owner, group, time and permissions of everything, and which extended attributes are set.
 #[derive(Debug)]

@@ -1,0 +1,23 @@
+//! Archives as entries: tars, the compressed streams that they come in, container images, and layers that are merged into one tree.
+//!
+//! - `tar/` reads and writes tars of all dialects. `decompress/` opens a stream whatever its compression; `foreign.rs` names formats that are
+//!   not read.
+//! - `oci/` finds the layers of a container image.
+//! - `stack/` lists all layers, merges them and applies whiteouts. It then reads contents in the order of the result or in a requested order
+//!   (`content_order.rs`). `similarity/` finds neighbours by sketches of contents (docs/order.md).
+
+mod content_order;
+pub mod decompress;
+mod foreign;
+#[cfg(feature = "oci")]
+pub mod oci;
+mod part;
+pub mod pipe;
+mod similarity;
+mod stack;
+pub mod tar;
+
+pub use content_order::{ContentOrder, FileList, RestOrder};
+pub use foreign::{FOREIGN_HEAD, foreign_format};
+pub use part::Part;
+pub use stack::{Layer, StackOptions, StackSource, Whiteouts};

@@ -1,0 +1,122 @@
+//! Finds an image in an archive of Docker: manifest.json, the config, and a tar for each layer.
+
+use packline_tree::Error;
+
+use super::blobs::Blobs;
+use super::digest::Digest;
+use super::documents::{Config, DockerImage, parse};
+use super::layer::OciLayer;
+use super::layout::check_config;
+use super::{OciImage, OciOptions, choose, number, wrong};
+
+const MANIFEST: &str = "manifest.json";
+
+pub(super) fn open(blobs: Blobs, name: String, tag: Option<&str>, options: &OciOptions) -> Result<OciImage, Error> {
+    let expected = "an archive as docker save and podman save write it";
+    let bytes = blobs.document(&name, MANIFEST)?.ok_or_else(|| wrong(&name, "manifest.json is missing", expected))?;
+    let image = tagged(&name, parse(&name, MANIFEST, &bytes)?, tag)?;
+    let config: Config = parse(&name, &image.config, &config(&blobs, &name, &image.config)?)?;
+    let paths = image.layers.unwrap_or_default();
+    check_config(&name, &config, paths.len(), options.platform.as_ref())?;
+    let layers = paths.iter().zip(config.rootfs.diff_ids.iter().flatten()).enumerate();
+    let layers =
+        layers.map(|(at, (path, diff_id))| layer(&blobs, &name, at, path, diff_id)).collect::<Result<_, _>>()?;
+    Ok(OciImage { name, layers })
+}
+
+fn tagged(name: &str, images: Vec<DockerImage>, tag: Option<&str>) -> Result<DockerImage, Error> {
+    let tags: Vec<String> = images.iter().flat_map(|image| image.repo_tags.iter().flatten()).cloned().collect();
+    let count = images.len();
+    let is_named = images.iter().all(|image| image.repo_tags.iter().flatten().next().is_some());
+    let refused = |what: &str| choose(name, what, &tags, if is_named { 0 } else { count });
+    let found = match tag {
+        None if count == 1 => Some(0),
+        None if count == 0 => return Err(refused("there is no image in it")),
+        None => return Err(refused(&format!("there are {count} images in it"))),
+        Some(tag) => position(&images, tag),
+    };
+    let missing = || refused(&format!("there is no image '{}' in it", tag.unwrap_or_default()));
+    found.and_then(|at| images.into_iter().nth(at)).ok_or_else(missing)
+}
+
+/// The position of the image with a tag: its name, or the part after the colon if no other image has it; or its number.
+fn position(images: &[DockerImage], tag: &str) -> Option<usize> {
+    let matching = |is_wanted: &dyn Fn(&str) -> bool| {
+        let all = images.iter().enumerate();
+        let wanted = all.filter(|(_, image)| image.repo_tags.iter().flatten().any(|found| is_wanted(found)));
+        wanted.map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    let by_name = matching(&|found| names(found, tag)).first().copied();
+    let by_end = || match matching(&|found| found.rsplit_once(':').is_some_and(|(_, end)| end == tag))[..] {
+        [one] => Some(one),
+        _ => None,
+    };
+    by_name.or_else(by_end).or_else(|| number(tag))
+}
+
+/// Whether a name without the registry or the tag that Docker and podman add to it is that of an image.
+fn names(found: &str, tag: &str) -> bool {
+    let rest =
+        ["", "docker.io/", "docker.io/library/", "localhost/"].iter().filter_map(|prefix| found.strip_prefix(prefix));
+    rest.filter_map(|rest| rest.strip_prefix(tag)).any(|rest| rest.is_empty() || rest == ":latest")
+}
+
+/// The config. If its name is a digest, it must have that digest.
+fn config(blobs: &Blobs, name: &str, path: &str) -> Result<Vec<u8>, Error> {
+    if let Some(digest) = digest_of(path) {
+        return blobs.checked(name, path, &digest);
+    }
+    let missing = || wrong(name, format!("{path} is missing"), "all documents of the image");
+    blobs.document(name, path)?.ok_or_else(missing)
+}
+
+/// The digest that a path is: `HEX.json` of Docker, `sha256:HEX` of go-containerregistry, a blob of a layout. Jib writes `config.json`.
+fn digest_of(path: &str) -> Option<Digest> {
+    let path = path.strip_suffix(".json").unwrap_or(path);
+    match path.strip_prefix("blobs/") {
+        Some(blob) => Digest::parse(&blob.replacen('/', ":", 1)),
+        None => Digest::parse(path).or_else(|| Digest::parse(&format!("sha256:{path}"))),
+    }
+}
+
+fn layer(blobs: &Blobs, name: &str, at: usize, path: &str, diff_id: &str) -> Result<OciLayer, Error> {
+    let no_digest = || wrong(name, format!("digest '{diff_id}'"), "sha256 or sha512, in lower case");
+    let diff_id = Digest::parse(diff_id).ok_or_else(no_digest)?;
+    let name = format!("{name}: layer {} ({})", at + 1, diff_id.short());
+    match blobs.find(path)? {
+        Some(blob) => Ok(OciLayer::new(name, blob, None, diff_id)),
+        None => Err(wrong(&name, "its content is missing", path)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{digest_of, names};
+
+    #[test]
+    fn knows_which_names_of_configs_are_digests() {
+        let hex = "a".repeat(64);
+        let expected = format!("sha256:{hex}");
+        for path in [format!("{hex}.json"), expected.clone(), format!("blobs/sha256/{hex}"), hex.clone()] {
+            assert_eq!(digest_of(&path).unwrap().to_string(), expected, "{path}");
+        }
+        for path in ["config.json", "", "sha256:", "blobs/sha256/config", "x/config.json"] {
+            assert_eq!(digest_of(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn names_need_not_be_whole() {
+        for (found, tag, expected) in [
+            ("docker.io/library/box:latest", "box", true),
+            ("docker.io/library/box:1", "box", false),
+            ("docker.io/library/box:1", "box:1", true),
+            ("localhost/box:latest", "box:latest", true),
+            ("quay.io/box:latest", "box", false),
+            ("quay.io/box:latest", "quay.io/box", true),
+            ("docker.io/library/box:1", "bo", false),
+        ] {
+            assert_eq!(names(found, tag), expected, "{found} {tag}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Finds an image in a layout: index.json, indexes, the manifest, the config.
+
+use packline_tree::Error;
+
+use super::blobs::Blobs;
+use super::digest::Digest;
+use super::documents::{Config, Descriptor, Index, LayoutVersion, Manifest, parse};
+use super::layer::OciLayer;
+use super::platform::Platform;
+use super::{LAYERS_MOST, OciImage, OciOptions, choose, number, wrong};
+
+/// Most indexes in each other.
+const NESTED_MOST: usize = 4;
+
+const INDEXES: [&str; 2] =
+    ["application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"];
+const MANIFESTS: [&str; 2] =
+    ["application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json"];
+/// Types of layers without their compression; those in `FOREIGN` may be elsewhere.
+const LAYERS: [&str; 2] = ["application/vnd.oci.image.layer.v1.tar", "application/vnd.docker.image.rootfs.diff.tar"];
+const FOREIGN: [&str; 2] =
+    ["application/vnd.oci.image.layer.nondistributable.v1.tar", "application/vnd.docker.image.rootfs.foreign.diff.tar"];
+const COMPRESSIONS: [&str; 5] = ["", "+gzip", "+zstd", ".gzip", ".zstd"];
+
+/// A layout that is being searched.
+struct Layout<'a> {
+    blobs: Blobs,
+    name: &'a str,
+    options: &'a OciOptions,
+}
+
+pub(super) fn open(blobs: Blobs, name: String, tag: Option<&str>, options: &OciOptions) -> Result<OciImage, Error> {
+    let layout = Layout { blobs, name: &name, options };
+    layout.check_version()?;
+    let missing = || wrong(&name, "index.json is missing", "an OCI image layout");
+    let bytes = layout.blobs.document(&name, "index.json")?.ok_or_else(missing)?;
+    let index: Index = parse(&name, "index.json", &bytes)?;
+    let images = layout.tagged(index, tag)?;
+    layout.refuse_twins(&images)?;
+    let (manifest, chosen) = layout.find(images)?;
+    let layers = layout.layers(&manifest, chosen)?;
+    Ok(OciImage { name, layers })
+}
+
+impl Layout<'_> {
+    fn check_version(&self) -> Result<(), Error> {
+        let expected = "an OCI image layout: a directory or archive with oci-layout and index.json";
+        let missing = || wrong(self.name, "oci-layout is missing", expected);
+        let bytes = self.blobs.document(self.name, "oci-layout")?.ok_or_else(missing)?;
+        let LayoutVersion { image_layout_version: version } = parse(self.name, "oci-layout", &bytes)?;
+        match version.as_str() {
+            "1.0.0" => Ok(()),
+            _ => Err(wrong(self.name, format!("version '{version}' of the layout"), "1.0.0")),
+        }
+    }
+
+    /// The manifests with a tag, a digest or a number. If none is given: all that have the same tag or none, from which the platform chooses, or
+    /// the only one of the platform that was asked for.
+    fn tagged(&self, index: Index, tag: Option<&str>) -> Result<Vec<Descriptor>, Error> {
+        let images: Vec<Descriptor> = index.manifests.into_iter().filter(|found| !found.is_attestation()).collect();
+        let names = |found: &Descriptor| found.tag().unwrap_or(&found.digest).to_string();
+        let tags: Vec<String> = images.iter().map(names).collect();
+        let refused = |what: &str| Err(choose(self.name, what, &tags, 0));
+        let Some(tag) = tag else {
+            return match images.len() {
+                0 => refused("there is no image in it"),
+                _ if images.iter().all(|image| image.tag() == images[0].tag()) => Ok(images),
+                count => match self.only_of_platform(&images) {
+                    Some(one) => Ok(vec![one.clone()]),
+                    None => refused(&format!("there are {count} images in it")),
+                },
+            };
+        };
+        let wanted = |found: &&Descriptor| found.tag() == Some(tag) || found.digest == tag;
+        let mut found: Vec<Descriptor> = images.iter().filter(wanted).cloned().collect();
+        if found.is_empty() {
+            found.extend(number(tag).and_then(|at| images.get(at)).cloned());
+        }
+        if found.is_empty() { refused(&format!("there is no image '{tag}' in it")) } else { Ok(found) }
+    }
+
+    /// The only image of the platform that was asked for.
+    fn only_of_platform<'d>(&self, images: &'d [Descriptor]) -> Option<&'d Descriptor> {
+        let wanted = self.options.platform.as_ref()?;
+        let mut found = images.iter().filter(|image| self.platform_of(image).is_some_and(|found| wanted.takes(&found)));
+        let one = found.next()?;
+        found.next().is_none().then_some(one)
+    }
+
+    /// The platform of an image, by its descriptor, else by its config; `None` if neither says it.
+    fn platform_of(&self, descriptor: &Descriptor) -> Option<Platform> {
+        let by_config = || {
+            let is_manifest = MANIFESTS.contains(&descriptor.media_type.as_str());
+            let bytes = is_manifest.then(|| self.document(descriptor).ok())??;
+            let manifest: Manifest = parse(self.name, &descriptor.digest, &bytes).ok()?;
+            let config: Config =
+                parse(self.name, &manifest.config.digest, &self.document(&manifest.config).ok()?).ok()?;
+            config.platform()
+        };
+        descriptor.platform().or_else(by_config)
+    }
+
+    /// Fails if several images in index.json are of the chosen platform: one of them may be old.
+    fn refuse_twins(&self, from: &[Descriptor]) -> Result<(), Error> {
+        let (one, _) = self.choose(from)?;
+        let platform = self.platform_of(one);
+        let is_twin = |found: &&Descriptor| found.digest == one.digest || self.platform_of(found) == platform;
+        let mut twins: Vec<String> = from.iter().filter(is_twin).map(|twin| twin.digest.clone()).collect();
+        twins.sort_unstable();
+        twins.dedup();
+        match twins.len() {
+            1 => Ok(()),
+            count => Err(choose(self.name, &format!("there are {count} images in it"), &twins, 0)),
+        }
+    }
+
+    /// The manifest of the platform, through indexes; and whether it was chosen by the platform.
+    fn find(&self, mut from: Vec<Descriptor>) -> Result<(Manifest, bool), Error> {
+        let mut chosen = false;
+        for _ in 0..=NESTED_MOST {
+            let (one, by_platform) = self.choose(&from)?;
+            chosen |= by_platform;
+            let bytes = self.document(one)?;
+            match one.media_type.as_str() {
+                found if MANIFESTS.contains(&found) => return Ok((parse(self.name, &one.digest, &bytes)?, chosen)),
+                found if INDEXES.contains(&found) => from = parse::<Index>(self.name, &one.digest, &bytes)?.manifests,
+                found => {
+                    let what = format!("{}: media type '{found}'", one.digest);
+                    return Err(wrong(self.name, what, "an index or a manifest of an image"));
+                }
+            }
+        }
+        Err(wrong(self.name, "indexes in indexes", format!("at most {NESTED_MOST} deep")))
+    }
+
+    /// The image of the platform, and whether that was asked for and is known.
+    fn choose<'d>(&self, from: &'d [Descriptor]) -> Result<(&'d Descriptor, bool), Error> {
+        let images: Vec<&Descriptor> = from.iter().filter(|found| !found.is_attestation()).collect();
+        if let [one] = images[..] {
+            match (&self.options.platform, one.platform()) {
+                (Some(wanted), Some(found)) if !wanted.takes(&found) => {}
+                (wanted, found) => return Ok((one, wanted.is_some() && found.is_some())),
+            }
+        }
+        let wanted = self.options.platform.clone().unwrap_or_else(Platform::this_machine);
+        let by_descriptor = images.iter().find(|found| found.platform().is_some_and(|found| wanted.takes(&found)));
+        // Not all manifests need be there: the config is read only if no descriptor says more.
+        let by_config =
+            || images.iter().find(|found| self.platform_of(found).is_some_and(|found| wanted.takes(&found)));
+        let found = by_descriptor.or_else(by_config).map(|found| (*found, true));
+        found.ok_or_else(|| self.no_platform(&wanted, images.iter().filter_map(|found| self.platform_of(found))))
+    }
+
+    fn no_platform(&self, wanted: &Platform, found: impl Iterator<Item = Platform>) -> Error {
+        let found: Vec<String> = found.map(|platform| platform.to_string()).collect();
+        let expected = if found.is_empty() { "one that names its platform".to_string() } else { found.join(", ") };
+        wrong(self.name, format!("there is no image for the platform {wanted}"), expected)
+    }
+
+    fn document(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Error> {
+        let digest = self.digest(&descriptor.digest)?;
+        let bytes = self.blobs.checked(self.name, &digest.path(), &digest)?;
+        if bytes.len() as u64 == descriptor.size {
+            Ok(bytes)
+        } else {
+            Err(self.size(&digest, bytes.len() as u64, descriptor.size))
+        }
+    }
+
+    fn size(&self, digest: &Digest, found: u64, expected: u64) -> Error {
+        wrong(self.name, format!("{digest} has {found} bytes"), format!("{expected}, as its descriptor says"))
+    }
+
+    fn digest(&self, text: &str) -> Result<Digest, Error> {
+        Digest::parse(text)
+            .ok_or_else(|| wrong(self.name, format!("digest '{text}'"), "sha256 or sha512, in lower case"))
+    }
+
+    fn layers(&self, manifest: &Manifest, chosen: bool) -> Result<Vec<OciLayer>, Error> {
+        let config: Config = parse(self.name, &manifest.config.digest, &self.document(&manifest.config)?)?;
+        let layers = manifest.layers.as_deref().unwrap_or_default();
+        check_config(self.name, &config, layers.len(), self.options.platform.as_ref().filter(|_| !chosen))?;
+        let layers = layers.iter().zip(config.rootfs.diff_ids.iter().flatten()).enumerate();
+        layers.map(|(at, (layer, diff_id))| self.layer(at, layer, diff_id)).collect()
+    }
+
+    fn layer(&self, at: usize, descriptor: &Descriptor, diff_id: &str) -> Result<OciLayer, Error> {
+        let (digest, diff_id) = (self.digest(&descriptor.digest)?, self.digest(diff_id)?);
+        let name = format!("{}: layer {} ({})", self.name, at + 1, digest.short());
+        let foreign = check_media_type(&name, &descriptor.media_type)?;
+        let Some(blob) = self.blobs.find(&digest.path())? else {
+            let what = if foreign {
+                "its content is not in the image, which only says where it is"
+            } else {
+                "its content is missing"
+            };
+            return Err(wrong(&name, what, digest.path()));
+        };
+        if blob.size() != descriptor.size {
+            let expected = format!("{}, as the manifest says", descriptor.size);
+            return Err(wrong(&name, format!("it has {} bytes", blob.size()), expected));
+        }
+        Ok(OciLayer::new(name, blob, Some(digest), diff_id))
+    }
+}
+
+/// Checks what the config says of `count` layers; it must be of a platform, if one is given.
+pub(super) fn check_config(
+    name: &str,
+    config: &Config,
+    count: usize,
+    platform: Option<&Platform>,
+) -> Result<(), Error> {
+    let diff_ids = config.rootfs.diff_ids.as_ref().map_or(0, Vec::len);
+    let of_other = config.platform().filter(|found| platform.is_some_and(|wanted| !wanted.takes(found)));
+    match (config.rootfs.kind.as_str(), of_other, platform) {
+        ("layers", Some(found), Some(wanted)) => Err(wrong(name, format!("an image for {found}"), wanted.to_string())),
+        ("layers", ..) if count > LAYERS_MOST => {
+            Err(wrong(name, format!("an image of {count} layers"), format!("at most {LAYERS_MOST}")))
+        }
+        ("layers", ..) if diff_ids != count => {
+            let what = format!("{count} layers in the manifest, {diff_ids} in the config");
+            Err(wrong(name, what, "as many"))
+        }
+        ("layers", ..) => Ok(()),
+        (kind, ..) => Err(wrong(name, format!("a root file system of the type '{kind}'"), "layers")),
+    }
+}
+
+/// Whether a layer may be elsewhere.
+fn check_media_type(name: &str, media_type: &str) -> Result<bool, Error> {
+    let is_one = |bases: [&str; 2]| {
+        bases.iter().any(|base| media_type.strip_prefix(base).is_some_and(|rest| COMPRESSIONS.contains(&rest)))
+    };
+    let expected = "a layer that is a tar, plain or compressed with gzip or zstd";
+    match (is_one(LAYERS), is_one(FOREIGN)) {
+        (true, _) => Ok(false),
+        (_, true) => Ok(true),
+        _ if media_type.ends_with("+encrypted") => {
+            Err(wrong(name, format!("it is encrypted ('{media_type}')"), expected))
+        }
+        _ => Err(wrong(name, format!("media type '{media_type}'"), expected)),
+    }
+}

@@ -1,0 +1,219 @@
+//! Images of containers as layers: an OCI image layout, as a directory or in a tar, and what `docker save` and `podman save` write.
+//!
+//! <https://github.com/opencontainers/image-spec>, version 1.1.1, and the manifest.json of docker's image archives, version 1.2. Documents
+//! are at most 4 MiB, an image has at most [`LAYERS_MOST`] layers, and indexes are nested at most 4 deep. The digest and the size of all that
+//! is read are checked: a layer before anything of it is used ([`OciLayer::checked`]).
+
+mod archive;
+mod blobs;
+mod digest;
+mod docker;
+mod documents;
+mod layer;
+mod layout;
+mod platform;
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use packline_runtime::escape::Escape;
+use packline_tree::Error;
+
+use crate::decompress::Limits;
+use archive::Archive;
+use blobs::Blobs;
+pub use digest::Digest;
+pub use layer::OciLayer;
+pub use platform::Platform;
+
+/// Most layers of an image: overlayfs takes no more.
+pub const LAYERS_MOST: usize = 500;
+
+/// What an image is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Layout,
+    LayoutArchive,
+    DockerArchive,
+}
+
+/// Where an image is: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`. FILE is `-` for a stream. TAG is a tag, a
+/// digest, or `@N` for the image with that number in the list, from 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OciPlace {
+    form: Form,
+    /// The path, and the tag if it has one.
+    rest: Vec<u8>,
+}
+
+/// How an image is opened.
+#[non_exhaustive]
+pub struct OciOptions {
+    /// Which of several platforms; an image of one platform must be of it. `None` for this machine's, and for any image of one platform.
+    pub platform: Option<Platform>,
+    /// Where an archive is stored that is compressed or a stream.
+    pub scratch: Option<PathBuf>,
+    /// Of decompressing it.
+    pub limits: Limits,
+}
+
+/// An image: its layers, the lowest first.
+#[derive(Debug)]
+pub struct OciImage {
+    /// Its name in messages.
+    pub name: String,
+    pub layers: Vec<OciLayer>,
+}
+
+impl OciOptions {
+    /// The default platform, and nowhere to store an archive.
+    pub fn new() -> OciOptions {
+        OciOptions { platform: None, scratch: None, limits: Limits::default() }
+    }
+}
+
+impl Default for OciOptions {
+    fn default() -> OciOptions {
+        OciOptions::new()
+    }
+}
+
+impl OciPlace {
+    /// A place, if the text begins with the name of a form.
+    pub fn parse(text: &OsStr) -> Option<OciPlace> {
+        let forms =
+            [("oci:", Form::Layout), ("oci-archive:", Form::LayoutArchive), ("docker-archive:", Form::DockerArchive)];
+        forms.into_iter().find_map(|(prefix, form)| {
+            let rest = text.as_bytes().strip_prefix(prefix.as_bytes())?.to_vec();
+            Some(OciPlace { form, rest })
+        })
+    }
+
+    /// Whether it is an archive that is a stream.
+    pub fn is_stream(&self) -> bool {
+        self.form != Form::Layout && (self.rest == b"-" || self.rest.starts_with(b"-:"))
+    }
+
+    /// The path of what it is in.
+    pub fn path(&self) -> PathBuf {
+        self.split().0
+    }
+
+    /// The path, and the tag behind the first colon that follows a path of something.
+    fn split(&self) -> (PathBuf, Option<String>) {
+        let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
+        let exists = |bytes: &[u8]| self.is_stream() || path(bytes).symlink_metadata().is_ok();
+        let colons = self.rest.iter().enumerate().filter(|(_, byte)| **byte == b':').map(|(at, _)| at);
+        let mut ends = [self.rest.len()].into_iter().filter(|_| self.rest != b"-" && !self.is_stream()).chain(colons);
+        match ends.find(|end| exists(&self.rest[..*end])) {
+            Some(end) if end < self.rest.len() => {
+                (path(&self.rest[..end]), Some(String::from_utf8_lossy(&self.rest[end + 1..]).into_owned()))
+            }
+            _ => (path(&self.rest), None),
+        }
+    }
+}
+
+impl OciImage {
+    /// Opens an image that is not a stream. Layers are not read.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for what cannot be read, [`Error::Input`] for what is no such image, or cannot be chosen from several.
+    pub fn open(place: &OciPlace, options: &OciOptions) -> Result<OciImage, Error> {
+        let (path, tag) = place.split();
+        let name = path.escaped();
+        let about = path.metadata().map_err(|cause| Error::Io { path: path.clone(), action: "cannot open", cause })?;
+        if place.form == Form::Layout {
+            if !about.is_dir() {
+                return Err(wrong(&name, "not a directory", "an OCI image layout; oci-archive:FILE for one in a tar"));
+            }
+            return layout::open(Blobs::Directory(path), name, tag.as_deref(), options);
+        }
+        let file = File::open(&path).map_err(|cause| Error::Io { path: path.clone(), action: "cannot open", cause })?;
+        open_archive(place.form, Archive::open(file, &name, options)?, name, tag.as_deref(), options)
+    }
+
+    /// Opens an image of which [`OciPlace::is_stream`] holds. All of the stream is stored first.
+    ///
+    /// # Errors
+    /// As for [`OciImage::open`].
+    pub fn open_stream(
+        place: &OciPlace,
+        name: &str,
+        stream: impl Read + Send + 'static,
+        options: &OciOptions,
+    ) -> Result<OciImage, Error> {
+        let archive = Archive::store(Box::new(stream), name, options)?;
+        open_archive(place.form, archive, name.to_string(), place.split().1.as_deref(), options)
+    }
+}
+
+fn open_archive(
+    form: Form,
+    archive: Archive,
+    name: String,
+    tag: Option<&str>,
+    options: &OciOptions,
+) -> Result<OciImage, Error> {
+    match form {
+        Form::DockerArchive => docker::open(Blobs::Archive(archive), name, tag, options),
+        Form::Layout | Form::LayoutArchive => layout::open(Blobs::Archive(archive), name, tag, options),
+    }
+}
+
+/// An error of an image, or of a part of it.
+fn wrong(input: &str, what: impl Into<String>, expected: impl Into<String>) -> Error {
+    Error::Input { input: input.to_string(), what: what.into(), expected: expected.into() }
+}
+
+fn unreadable(path: &Path, cause: std::io::Error) -> Error {
+    Error::Io { path: path.to_path_buf(), action: "cannot read", cause }
+}
+
+/// The error for an image that has to be chosen by its tag, or by its number: `numbered` is how many images there are, if some have no tag.
+fn choose(name: &str, what: &str, tags: &[String], numbered: usize) -> Error {
+    let named = format!(":TAG with one of {}", tags.join(", "));
+    let numbers = format!(":@0 to :@{}", numbered.saturating_sub(1));
+    let expected = match (tags.is_empty(), numbered) {
+        (true, 0) => "an image in it".to_string(),
+        (true, _) => numbers,
+        (false, 0) => named,
+        (false, _) => format!("{named}, or {numbers}"),
+    };
+    wrong(name, what, expected)
+}
+
+/// The number of an image in the list, if a tag is one.
+fn number(tag: &str) -> Option<usize> {
+    tag.strip_prefix('@')?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_behind_the_path_of_something() {
+        let top = tempfile::tempdir().unwrap();
+        let directory = top.path().join("a:b");
+        std::fs::create_dir(&directory).unwrap();
+        let place = |tail: &str| {
+            let text = format!("oci:{}{tail}", directory.display());
+            OciPlace::parse(OsStr::new(&text)).unwrap()
+        };
+        assert_eq!(place("").split(), (directory.clone(), None));
+        assert_eq!(place(":x/y:1").split(), (directory.clone(), Some("x/y:1".to_string())));
+        let none = OciPlace::parse(OsStr::new("docker-archive:none:tag")).unwrap();
+        assert_eq!(none.split(), (PathBuf::from("none:tag"), None));
+        assert_eq!(OciPlace::parse(OsStr::new("./oci:x")), None);
+        for (text, stream, tag) in
+            [("docker-archive:-", true, None), ("oci-archive:-:t", true, Some("t")), ("oci:-", false, None)]
+        {
+            let place = OciPlace::parse(OsStr::new(text)).unwrap();
+            assert_eq!((place.is_stream(), place.split()), (stream, ("-".into(), tag.map(str::to_string))), "{text}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Layers as one source: each lies over those before it, and what they hide is removed.
+//!
+//! The tree is what extracting the layers in order on one file system leaves, as umoci and podman do it
+//! ([`packline_tree::Namespace::layered`]): a directory over a directory merges, anything else replaces. Whiteouts ([`Whiteouts`]) hide what
+//! lower layers brought, wherever in their layer they are. A hard link is to the inode that its target is at that time, in whatever layer.
+//!
+//! All layers are listed first, and the entries then come in the order of a [`packline_tree::DirectorySource`] of the merged tree, with the
+//! same hard links: packing either gives the same bytes. Contents are read when they are asked for, from the layers, which know the order
+//! ([`Source::expect`]); those of a layer that only reads forward are copied when it is listed ([`Contents`]).
+//!
+//! With an order of contents ([`ContentOrder`]) everything but files comes first, then the files in that order.
+
+mod arrange;
+mod files;
+mod marks;
+mod merge;
+mod order;
+mod overlay;
+mod sketches;
+mod xattr_sets;
+
+use std::path::PathBuf;
+
+use packline_engine::Config;
+use packline_tree::{
+    Bookmark, Contents, CopyReader, Entry, Error, Extent, Held, KeepRule, Kind, Meta, NO_XATTR, NodeId, Replaced,
+    Source, keep_all,
+};
+
+use crate::ContentOrder;
+use files::Place;
+use merge::{Merge, Merged};
+use order::Order;
+
+/// Memory for copied contents, bytes.
+const COPIES_MOST: u64 = 16 << 20;
+
+/// What entries are that hide others: files `.wh.NAME` and `.wh..wh..opq` of AUFS, and the devices 0:0 and the attribute `overlay.opaque` of
+/// overlayfs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Whiteouts {
+    /// They hide what lower layers have, and are left out.
+    #[default]
+    Apply,
+    /// They hide what lower layers have, and stay, in the form of overlayfs: for what lies below all layers.
+    Keep,
+    /// Entries like all others.
+    Ignore,
+}
+
+/// One layer.
+pub struct Layer {
+    /// Its name in messages.
+    pub name: String,
+    pub source: Box<dyn Source>,
+}
+
+/// How layers are merged.
+#[non_exhaustive]
+pub struct StackOptions {
+    pub whiteouts: Whiteouts,
+    /// Attributes of directories that no layer describes, and of the root.
+    pub defaults: Meta,
+    pub root: Meta,
+    /// Bytes of memory for the tree, at most; more is an error.
+    pub memory: u64,
+    /// Where contents are copied that can only be read once; without it, only a few are possible.
+    pub scratch: Option<PathBuf>,
+    /// Which entries of the merged tree are kept. The first name that is kept is the file, as if the others had been removed.
+    pub rule: KeepRule,
+    pub order: ContentOrder,
+    /// Contents smaller than this, in bytes, are ordered by what they have in common.
+    pub block_size: u32,
+    /// Workers that compare contents.
+    pub engine: Config,
+}
+
+impl StackOptions {
+    /// Whiteouts apply, everything is kept, memory is not limited.
+    pub fn new(defaults: Meta) -> StackOptions {
+        StackOptions {
+            whiteouts: Whiteouts::Apply,
+            defaults,
+            root: defaults,
+            memory: u64::MAX,
+            scratch: None,
+            rule: keep_all(),
+            order: ContentOrder::default(),
+            block_size: 0,
+            engine: Config::default(),
+        }
+    }
+}
+
+/// Layers as one source.
+pub struct StackSource {
+    layers: Vec<Layer>,
+    options: StackOptions,
+    contents: Contents,
+    merged: Option<Listed>,
+    /// The contents have their order.
+    arranged: bool,
+    file: Current,
+    done: u64,
+    warnings: Vec<String>,
+    problems: Vec<Error>,
+}
+
+/// The merged tree, and how far its entries have been returned.
+struct Listed {
+    merged: Merged,
+    order: Order,
+    /// Files whose contents come first.
+    first: Vec<NodeId>,
+    next: usize,
+    /// Bytes of all contents.
+    bytes: u64,
+}
+
+/// The content of the current entry.
+enum Current {
+    Nothing,
+    /// The file with this number, of which nothing has been read.
+    Unread(u32),
+    InLayer(usize),
+    Copy(CopyReader),
+}
+
+impl StackSource {
+    /// The lowest layer comes first. Nothing is read before [`StackSource::list`], or before the first entry is asked for.
+    pub fn new(layers: Vec<Layer>, options: StackOptions) -> StackSource {
+        let contents = Contents::new(COPIES_MOST.min(options.memory / 8), options.scratch.clone());
+        StackSource {
+            layers,
+            options,
+            contents,
+            merged: None,
+            arranged: false,
+            file: Current::Nothing,
+            done: 0,
+            warnings: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Lists all layers, if they are not listed yet, and finds the files that come first. A fault of either is a warning now
+    /// ([`Source::take_warnings`]), before any content is read.
+    ///
+    /// # Errors
+    /// Of the layers, and of entries that no tree can have.
+    pub fn merge_layers(&mut self) -> Result<(), Error> {
+        if self.merged.is_none() {
+            let mut listed = self.merge()?;
+            let absent = listed.find_first(&self.options.order.first);
+            self.warnings.extend(absent);
+            self.merged = Some(listed);
+        }
+        Ok(())
+    }
+
+    /// As [`StackSource::merge_layers`], and puts contents into their order. [`Source::memory`] is then all that the tree takes. Where
+    /// contents are compared, `compared` gets the bytes that were read for that, and how many there are.
+    ///
+    /// # Errors
+    /// Of the layers, and of entries that no tree can have.
+    pub fn list(&mut self, compared: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
+        self.merge_layers()?;
+        if !std::mem::replace(&mut self.arranged, true) {
+            self.arrange(compared)?;
+            let files = self.merged.as_ref().map_or_else(Vec::new, Listed::files);
+            self.announce(&files);
+        }
+        Ok(())
+    }
+
+    /// What layers replaced of those below them; nothing before they are listed.
+    pub fn replaced(&self) -> Replaced {
+        self.merged.as_ref().map_or_else(Replaced::default, |listed| listed.merged.replaced.clone())
+    }
+
+    fn merge(&mut self) -> Result<Listed, Error> {
+        let mut merge = Merge::new(&self.options);
+        for (number, layer) in (0..).zip(&mut self.layers) {
+            let listed = merge.add_layer(number, layer, &mut self.contents);
+            self.warnings.append(&mut layer.source.take_warnings());
+            self.problems.append(&mut layer.source.take_problems());
+            listed?;
+        }
+        let merged = merge.finish()?;
+        let order = Order::new(&merged.tree, &self.options.rule);
+        let bytes = order.bytes(&merged);
+        Ok(Listed { merged, order, first: Vec::new(), next: 0, bytes })
+    }
+
+    /// Tells each layer which of its contents will be read, in their order.
+    fn announce(&mut self, files: &[u32]) {
+        let Some(Listed { merged, .. }) = &self.merged else { return };
+        for (number, layer) in (0..).zip(&mut self.layers) {
+            let places = files.iter().filter_map(|file| merged.files.place(*file));
+            let mut wanted = places.filter_map(|place| match place {
+                (own, Place::InLayer(bookmark)) if own == number => Some(bookmark),
+                _ => None,
+            });
+            layer.source.expect(&mut wanted);
+        }
+    }
+
+    /// Goes to the content of a file.
+    fn go_to(&mut self, number: u32, path: &[u8]) -> Result<(), Error> {
+        self.file = Current::Nothing;
+        let place = self.merged.as_ref().and_then(|listed| listed.merged.files.place(number));
+        let (layer, place) = place.ok_or_else(|| Bookmark::foreign("layers", path))?;
+        let layer = usize::from(layer);
+        self.file = match place {
+            Place::InLayer(bookmark) => {
+                self.layers[layer].source.recall(&bookmark, path)?;
+                Current::InLayer(layer)
+            }
+            Place::Elsewhere(Held::Copied(copy)) => Current::Copy(copy.start()),
+            Place::Elsewhere(Held::Lost) => {
+                let input = self.layers[layer].name.clone();
+                let entry = path.to_vec();
+                let what = format!("the content could not be kept: {}", self.contents.failure());
+                let expected = "space for it in a directory for temporary files".to_string();
+                return Err(Error::Entry { input, entry, what, expected });
+            }
+            Place::Nothing | Place::Elsewhere(_) => Current::Nothing,
+        };
+        Ok(())
+    }
+
+    /// The path of the current entry.
+    fn path(&self) -> Vec<u8> {
+        let node = self.merged.as_ref().and_then(|listed| Some((listed, listed.next.checked_sub(1)?)));
+        node.and_then(|(listed, at)| listed.order.get(at).map(|node| listed.merged.tree.path(node))).unwrap_or_default()
+    }
+}
+
+impl Listed {
+    /// The numbers of all files, in the order of their entries.
+    fn files(&self) -> Vec<u32> {
+        self.order.files(&self.merged.tree).collect()
+    }
+
+    /// The next entry, and the number of its content.
+    fn advance(&mut self, whiteouts: Whiteouts) -> Option<(Entry, Option<u32>)> {
+        let node = self.order.get(self.next)?;
+        self.next += 1;
+        let tree = &self.merged.tree;
+        let inode = tree.inode(node);
+        let path = tree.path(node);
+        let meta = tree.meta(inode);
+        let first = self.order.first(tree, node);
+        if first != node {
+            let kind = Kind::HardLink(tree.path(first));
+            return Some((Entry { path, kind, meta, xattrs: Vec::new() }, None));
+        }
+        let (kind, file) = self.merged.kind(inode);
+        let mut xattrs = match tree.xattr(inode) {
+            NO_XATTR => Vec::new(),
+            set => self.merged.xattrs.get(set).to_vec(),
+        };
+        if whiteouts == Whiteouts::Keep && tree.is_opaque(node) {
+            xattrs.push(self.merged.opaque());
+        }
+        Some((Entry { path, kind, meta, xattrs }, file))
+    }
+}
+
+impl Source for StackSource {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        self.file = Current::Nothing;
+        self.list(&mut |_, _| {})?;
+        let next = self.merged.as_mut().and_then(|listed| listed.advance(self.options.whiteouts));
+        Ok(next.map(|(entry, file)| {
+            self.file = file.map_or(Current::Nothing, Current::Unread);
+            entry
+        }))
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        if let Current::Unread(number) = self.file {
+            self.go_to(number, &self.path())?;
+        }
+        let extent = match &mut self.file {
+            Current::InLayer(layer) => self.layers[*layer].source.read(buffer)?,
+            Current::Copy(copy) => self.contents.read(copy, buffer).map_err(|cause| Error::Io {
+                path: PathBuf::from("layers"),
+                action: "cannot read back the copy of content",
+                cause,
+            })?,
+            Current::Nothing | Current::Unread(_) => Extent::End,
+        };
+        self.done += match extent {
+            Extent::Data(bytes) => bytes as u64,
+            Extent::Hole(bytes) => bytes,
+            Extent::End => 0,
+        };
+        Ok(extent)
+    }
+
+    fn bookmark(&mut self) -> Option<Bookmark> {
+        if let Current::Unread(number) = self.file { Some(Bookmark::Number(number.into())) } else { None }
+    }
+
+    fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
+        match bookmark {
+            Bookmark::Number(number) => self.go_to(u32::try_from(*number).unwrap_or(u32::MAX), path),
+            Bookmark::Opaque(_) => Err(Bookmark::foreign("layers", path)),
+        }
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (self.done, self.merged.as_ref().map(|listed| listed.bytes))
+    }
+
+    fn memory(&self) -> usize {
+        let merged = self.merged.as_ref().map_or(0, |listed| listed.merged.memory() + listed.order.memory());
+        let layers: usize = self.layers.iter().map(|layer| layer.source.memory()).sum();
+        merged + layers + self.contents.memory()
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        let mut warnings = std::mem::take(&mut self.warnings);
+        self.layers.iter_mut().for_each(|layer| warnings.append(&mut layer.source.take_warnings()));
+        warnings
+    }
+
+    fn take_problems(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.problems)
+    }
+}

@@ -1,0 +1,140 @@
+//! Where a tar begins and ends: the next header, the marks at the end, and inputs that are no tars.
+
+use std::io::Read;
+
+use packline_tree::Error;
+
+use super::TarSource;
+use crate::tar::fault::{empty_input, unreadable};
+use crate::tar::header::{BLOCK, Header, is_zero};
+use crate::{FOREIGN_HEAD, foreign_format};
+
+/// Bytes that are read at a time to see whether only zeros follow.
+const STEP: usize = 64 << 10;
+
+impl<R: Read> TarSource<R> {
+    /// The next header and its offset; `None` at two zero blocks, at one that no header follows, and at an end of the input where a header
+    /// could start.
+    pub(super) fn header(&mut self) -> Result<Option<(Header, u64)>, Error> {
+        let mut zeros = 0;
+        while zeros < 2 || self.ignore_zeros {
+            let offset = self.input.offset();
+            let Some(block) = self.block()? else { break };
+            if is_zero(&block) {
+                zeros += 1;
+                continue;
+            }
+            match Header::new(&block) {
+                Some(header) => {
+                    self.begun = true;
+                    return Ok(Some((header, offset)));
+                }
+                None if !self.begun => return Err(self.not_a_tar(&block, offset)),
+                None if zeros == 1 && !self.ignore_zeros => {
+                    let fault = self.malformed(&[], offset, "no header after a single block of zeros", "two blocks");
+                    self.forgive(fault, "the archive is taken to end there")?;
+                    break;
+                }
+                None => return Err(self.bad_checksum(&block, offset)),
+            }
+        }
+        self.end_marked = zeros >= 2;
+        Ok(None)
+    }
+
+    fn bad_checksum(&self, block: &[u8; BLOCK], offset: u64) -> Error {
+        let field = block[148..156].escape_ascii();
+        let what = format!("bad header checksum '{field}'");
+        self.malformed(&[], offset, what, "a tar header whose bytes sum up to it")
+    }
+
+    /// The error for an input whose first block that is not zero is no header: names the format, if it is known.
+    fn not_a_tar(&mut self, block: &[u8; BLOCK], offset: u64) -> Error {
+        match self.format_at(block, offset) {
+            Some(format) => self.not_this(format),
+            None => self.bad_checksum(block, offset),
+        }
+    }
+
+    /// The known format of an input of which `found` is at `offset`, with nothing but zeros before. Reads on, since it ends in an error.
+    fn format_at(&mut self, found: &[u8], offset: u64) -> Option<&'static str> {
+        let start = usize::try_from(offset).ok().filter(|start| *start < FOREIGN_HEAD)?;
+        let mut head = vec![0; start];
+        head.extend_from_slice(found);
+        let known = head.len();
+        head.resize(known.max(FOREIGN_HEAD), 0);
+        let count = self.input.read(&mut head[known..]).ok()?;
+        head.truncate(known + count);
+        foreign_format(&head)
+    }
+
+    fn not_this(&self, format: &str) -> Error {
+        Error::Input { input: self.name.clone(), what: format.to_string(), expected: "a tar".to_string() }
+    }
+
+    /// The next block; `None` if the input ends before it, or after a part of it that is zero, an error if within.
+    pub(super) fn block(&mut self) -> Result<Option<[u8; BLOCK]>, Error> {
+        let offset = self.input.offset();
+        let found = self.input.peek(BLOCK).map_err(|cause| unreadable(&self.name, cause))?;
+        let length = found.len();
+        let block = found.try_into().ok();
+        let zeros_at_end = offset > 0 && is_zero(found);
+        if block.is_none() && length > 0 && !zeros_at_end {
+            let what = format!("the archive ends {length} bytes into a header");
+            return Err(self.malformed(&[], offset, what, "512 bytes"));
+        }
+        self.input.consume(length);
+        Ok(block)
+    }
+
+    /// At the end no header may be pending, and a stream is read to its end.
+    pub(super) fn end(&mut self) -> Result<(), Error> {
+        self.ended = true;
+        if self.input.offset() == 0 {
+            return Err(empty_input(&self.name));
+        }
+        if !self.begun {
+            self.only_zeros()?;
+        }
+        if !self.pending.is_empty() {
+            self.header_without_entry()?;
+        }
+        if self.needs_end_mark && !self.end_marked {
+            let expected = "two blocks of zeros: without them, the archive may have been cut off";
+            return Err(self.malformed(&[], self.input.offset(), "the archive ends without an end mark", expected));
+        }
+        self.report_unknown();
+        self.input.finish().map_err(|cause| self.unreadable(cause))
+    }
+
+    /// Fails if anything but zeros follows in an archive without a header: it is not an empty tar, but something that begins with zeros, as
+    /// many file systems do.
+    fn only_zeros(&mut self) -> Result<(), Error> {
+        let mut buffer = vec![0; STEP];
+        loop {
+            let offset = self.input.offset();
+            let count = self.input.read(&mut buffer).map_err(|cause| unreadable(&self.name, cause))?;
+            if count == 0 {
+                return Ok(());
+            }
+            if let Some(first) = buffer[..count].iter().position(|byte| *byte != 0) {
+                let what = match self.format_at(&buffer[..count], offset) {
+                    Some(format) => return Err(self.not_this(format)),
+                    None => "other bytes after zeros: not an empty tar",
+                };
+                return Err(self.malformed(&[], offset + first as u64, what, "a tar"));
+            }
+        }
+    }
+
+    /// An extended header without an entry. If the archive has no end mark either, it was probably truncated there.
+    fn header_without_entry(&mut self) -> Result<(), Error> {
+        let (name, offset) = &self.current;
+        let fault = self.malformed(name, *offset, "extended header at the end", "an entry after it");
+        if !self.lenient || !self.end_marked {
+            return Err(fault);
+        }
+        self.warn(&fault, "it is ignored");
+        Ok(())
+    }
+}

@@ -1,0 +1,391 @@
+//! The reader of tar streams: a sequence of headers, each with its records.
+
+mod ends;
+mod files;
+mod unknown;
+
+use std::io::{Read, Seek};
+
+use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, Source};
+
+use super::bookmark::TarBookmark;
+use super::content::{Content, Piece, padding};
+use super::fault::{Place, unreadable};
+use super::header::{BLOCK, Header, is_zero};
+use super::input::Input;
+use super::member::{Member, choose_name};
+use super::number;
+use super::pax::{Pax, RecordFault};
+use super::{Meter, TarOptions};
+use unknown::is_known;
+
+/// Longest extended header of one entry in bytes; names, targets and attributes that a file system supports need far less.
+pub const MAX_EXTENDED: u64 = 16 << 20;
+/// Longest global extended header in bytes: it is copied into every entry.
+pub const MAX_GLOBAL: u64 = 1 << 20;
+/// Longest GNU long name in bytes; longer ones are not valid paths on any system.
+pub const MAX_LONG_NAME: u64 = 1 << 20;
+
+/// A tar as a [`Source`]: v7, ustar, GNU, PAX and star, recognised header by header.
+pub struct TarSource<R> {
+    input: Input<R>,
+    name: String,
+    meter: Option<Meter>,
+    globals: Pax,
+    pending: Pending,
+    content: Content,
+    /// Name and header offset of the current entry, for errors in its content.
+    current: (Bytes, u64),
+    /// Names of the user and the group of the current entry.
+    owner_names: [Bytes; 2],
+    /// Offset of the next header, while an earlier content is read again.
+    next: Option<u64>,
+    /// Whether a header was found.
+    begun: bool,
+    ended: bool,
+    /// Whether two zero blocks ended the archive.
+    end_marked: bool,
+    lenient: bool,
+    ignore_zeros: bool,
+    strict: bool,
+    needs_end_mark: bool,
+    warnings: Vec<String>,
+    /// Number of entries of unknown types, which were skipped.
+    unknown: u64,
+}
+
+/// Headers before an entry that apply to it.
+#[derive(Default)]
+struct Pending {
+    pax: Option<Pax>,
+    name: Option<Bytes>,
+    link: Option<Bytes>,
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.pax.is_none() && self.name.is_none() && self.link.is_none()
+    }
+}
+
+impl<R: Read + Seek> TarSource<R> {
+    /// A tar in a file or other input that can seek, from its current position: unread content is skipped by seeking.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the input cannot seek (a pipe opened by name): use [`TarSource::new`] then.
+    pub fn seekable(reader: R, options: TarOptions) -> Result<Self, Error> {
+        let input = Input::seekable(reader).map_err(|cause| unreadable(&options.input_name, cause))?;
+        Ok(Self::over(input, options))
+    }
+}
+
+impl<R: Read> TarSource<R> {
+    /// A tar that is read sequentially, as from a pipe or a decoder.
+    pub fn new(reader: R, options: TarOptions) -> Self {
+        Self::over(Input::new(reader), options)
+    }
+
+    fn over(input: Input<R>, options: TarOptions) -> Self {
+        Self {
+            input,
+            name: options.input_name,
+            meter: options.meter,
+            globals: Pax::default(),
+            pending: Pending::default(),
+            content: Content::default(),
+            current: (Bytes::new(), 0),
+            owner_names: Default::default(),
+            next: None,
+            begun: false,
+            ended: false,
+            end_marked: false,
+            lenient: options.lenient,
+            ignore_zeros: options.ignore_zeros,
+            strict: options.strict,
+            needs_end_mark: options.end_mark,
+            warnings: Vec::new(),
+            unknown: 0,
+        }
+    }
+
+    fn malformed(&self, entry: &[u8], offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
+        Place { input: &self.name, entry, offset }.malformed(what, expected)
+    }
+
+    fn unreadable(&self, cause: std::io::Error) -> Error {
+        unreadable(&self.name, cause)
+    }
+
+    /// A block within an entry, where the archive must not end.
+    fn inner_block(&mut self, entry: &[u8]) -> Result<[u8; BLOCK], Error> {
+        let offset = self.input.offset();
+        match self.block()? {
+            Some(block) => Ok(block),
+            None => Err(self.malformed(entry, offset, "the archive ends within an entry", "a further block")),
+        }
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<(), Error> {
+        let done = self.input.skip(bytes).map_err(|cause| unreadable(&self.name, cause))?;
+        if done < bytes { Err(self.truncated(bytes - done)) } else { Ok(()) }
+    }
+
+    fn truncated(&self, missing: u64) -> Error {
+        let what = format!("the archive ends {missing} bytes before the content does");
+        self.malformed(&self.current.0, self.input.offset(), what, "the whole content")
+    }
+
+    /// The body of an extended header. Memory grows with the data read, not with the size in the header.
+    fn records(&mut self, header: &Header, offset: u64, limit: u64) -> Result<Vec<u8>, Error> {
+        let name = header.name();
+        let size = self.plain_member(header, offset).stored_size()?;
+        if size > limit {
+            let what = format!("extended header of {size} bytes");
+            return Err(self.malformed(&name, offset, what, format!("at most {limit} bytes")));
+        }
+        self.current = (name, offset);
+        let mut records = Vec::new();
+        while (records.len() as u64) < size {
+            let done = records.len();
+            records.resize((done + (64 << 10)).min(size as usize), 0);
+            let count = self.input.read(&mut records[done..]).map_err(|cause| unreadable(&self.name, cause))?;
+            if done + count < records.len() {
+                return Err(self.truncated(size - (done + count) as u64));
+            }
+        }
+        self.skip(padding(size))?;
+        Ok(records)
+    }
+
+    /// A header alone, without pending records, which do not apply to a header that describes another.
+    fn plain_member<'a>(&'a self, header: &'a Header, offset: u64) -> Member<'a> {
+        Member { header, pax: Pax::default(), name: header.name(), long_link: None, input: &self.name, offset }
+    }
+
+    fn extended(&mut self, header: &Header, offset: u64, global: bool) -> Result<(), Error> {
+        let limit = if global { MAX_GLOBAL } else { MAX_EXTENDED };
+        let records = self.records(header, offset, limit)?;
+        let mut pax = match self.pending.pax.take() {
+            Some(pax) if !global => pax,
+            rest => {
+                if global {
+                    self.pending.pax = rest;
+                }
+                self.globals.clone()
+            }
+        };
+        let place = |fault: RecordFault| {
+            let at = offset + BLOCK as u64 + fault.at as u64;
+            self.malformed(&header.name(), at, fault.what, fault.expected)
+        };
+        let mended = pax.apply(&records, global, self.lenient).map_err(place)?;
+        let mended: Vec<(Error, String)> =
+            mended.into_iter().map(|mended| (place(mended.fault), mended.instead)).collect();
+        for (fault, instead) in mended {
+            self.forgive(fault, &instead)?;
+        }
+        if !global {
+            self.pending.pax = Some(pax);
+            return Ok(());
+        }
+        pax.settle_xattrs();
+        let held = pax.xattr_bytes();
+        if held > MAX_GLOBAL {
+            let what = format!("global attributes of {held} bytes");
+            return Err(self.malformed(&header.name(), offset, what, format!("at most {MAX_GLOBAL} bytes")));
+        }
+        self.globals = pax;
+        Ok(())
+    }
+
+    fn long_name(&mut self, header: &Header, offset: u64) -> Result<(), Error> {
+        let mut name = self.records(header, offset, MAX_LONG_NAME)?;
+        if let Some(end) = memchr::memchr(0, &name) {
+            name.truncate(end);
+        }
+        if name.is_empty() {
+            return Err(self.malformed(&header.name(), offset, "long name of no bytes", "a name"));
+        }
+        match header.kind() {
+            b'K' => self.pending.link = Some(name),
+            _ => self.pending.name = Some(name),
+        }
+        Ok(())
+    }
+
+    /// The entry of this header, with all pending records.
+    fn member(&mut self, header: &Header, offset: u64) -> Result<Entry, Error> {
+        let pending = std::mem::take(&mut self.pending);
+        let mut pax = pending.pax.unwrap_or_else(|| self.globals.clone());
+        let mut name = choose_name(header, &mut pax, pending.name);
+        self.current = (name.clone(), offset);
+        let [user, group] = header.owner_names();
+        self.owner_names = [pax.user.take().unwrap_or(user), pax.group.take().unwrap_or(group)];
+        if self.lenient {
+            self.mend(header, offset, &mut name, &mut pax);
+        }
+        if pax.volume_offset.unwrap_or(0) > 0 {
+            return Err(self.continued(offset));
+        }
+        let input = self.name.clone();
+        let member = Member { header, pax, name, long_link: pending.link, input: &input, offset };
+        match header.kind() {
+            b'0' | 0 | b'7' if !member.is_old_directory() => self.file(member),
+            b'S' => self.file(member),
+            b'M' => Err(self.continued(offset)),
+            _ => self.without_body(member),
+        }
+    }
+
+    /// Replaces missing or invalid values by harmless ones, with a warning.
+    fn mend(&mut self, header: &Header, offset: u64, name: &mut Bytes, pax: &mut Pax) {
+        if name.is_empty() && matches!(header.kind(), b'5' | b'D') {
+            *name = b"./".to_vec();
+            let fault =
+                self.malformed(&[], offset, "a directory without a name", "a name, or ./ for the root directory");
+            self.warn(&fault, "it is taken for the root");
+        }
+        let field = header.slice(136, 12);
+        if pax.mtime.is_none() && number::field(field).is_none() {
+            pax.mtime = Some(0);
+            let what = format!("mtime field '{}' is not a number", field.escape_ascii());
+            let fault = self.malformed(name, offset, what, "octal digits, or base-256 within 64 bits");
+            self.warn(&fault, "the time is set to 0");
+        }
+    }
+
+    fn warn(&mut self, fault: &Error, instead: &str) {
+        self.warnings.push(format!("{fault}: {instead}"));
+    }
+
+    /// Warns about a fault that loses nothing, unless it is refused.
+    fn forgive(&mut self, fault: Error, instead: &str) -> Result<(), Error> {
+        if self.strict {
+            return Err(fault);
+        }
+        self.warn(&fault, instead);
+        Ok(())
+    }
+
+    fn continued(&self, offset: u64) -> Error {
+        let what = "the rest of a file from another volume";
+        self.malformed(&self.current.0, offset, what, "a whole archive, its volumes joined by tar")
+    }
+
+    /// A type that stores nothing by POSIX, or a directory. Some archivers give a size all the same, and a few do store content: with hard
+    /// links (`pax -o linkdata`), or the names in a directory (GNU's `D`). The next block decides, unless a PAX record was explicit.
+    fn without_body(&mut self, member: Member<'_>) -> Result<Entry, Error> {
+        let size = member.loose_size();
+        let explicit = member.pax.size.is_some();
+        let entry = member.into_entry(None)?;
+        if size > 0 && (explicit || !self.header_follows()?) {
+            self.content = Content::plain(size);
+        }
+        Ok(entry)
+    }
+
+    fn header_follows(&mut self) -> Result<bool, Error> {
+        let found = self.input.peek(BLOCK).map_err(|cause| unreadable(&self.name, cause))?;
+        let Ok(block) = <&[u8; BLOCK]>::try_from(found) else { return Ok(found.is_empty()) };
+        Ok(is_zero(block) || Header::new(block).is_some())
+    }
+
+    fn read_stored(&mut self, buffer: &mut [u8], there: u64) -> Result<Extent, Error> {
+        let wanted = there.min(buffer.len() as u64) as usize;
+        let count = self.input.read(&mut buffer[..wanted]).map_err(|cause| unreadable(&self.name, cause))?;
+        if count < wanted {
+            return Err(self.truncated(self.content.stored() - count as u64));
+        }
+        self.content.take(count as u64);
+        Ok(Extent::Data(count))
+    }
+
+    /// Skips to the next header. The last content may lack its padding, which holds nothing.
+    fn leave_content(&mut self) -> Result<(), Error> {
+        let (stored, padding) = self.content.abandon();
+        if let Some(next) = self.next.take() {
+            return self.input.go_to(next).map_err(|cause| unreadable(&self.name, cause));
+        }
+        self.skip(stored)?;
+        let done = self.input.skip(padding).map_err(|cause| unreadable(&self.name, cause))?;
+        if done < padding {
+            let what = format!("the archive ends {} bytes before the padding of the content does", padding - done);
+            let fault = self.malformed(&self.current.0, self.input.offset(), what, "whole blocks of 512 bytes");
+            self.forgive(fault, "the content is whole")?;
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<Option<Entry>, Error> {
+        self.leave_content()?;
+        while let Some((header, offset)) = self.header()? {
+            match header.kind() {
+                b'x' | b'X' => self.extended(&header, offset, false)?,
+                b'g' => self.extended(&header, offset, true)?,
+                b'L' | b'K' => self.long_name(&header, offset)?,
+                b'V' => self.volume_label(&header, offset)?,
+                kind if !is_known(kind) => self.skip_unknown(&header, offset)?,
+                _ => return self.member(&header, offset).map(Some),
+            }
+        }
+        self.end().map(|()| None)
+    }
+
+    /// A label names the volume and is not a file.
+    fn volume_label(&mut self, header: &Header, offset: u64) -> Result<(), Error> {
+        let size = self.plain_member(header, offset).stored_size()?;
+        self.current = (header.name(), offset);
+        self.skip(size)?;
+        self.skip(padding(size))
+    }
+}
+
+impl<R: Read> Source for TarSource<R> {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        if self.ended {
+            return Ok(None);
+        }
+        self.advance().inspect_err(|_| self.ended = true)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        match self.content.next() {
+            Piece::Stored(there) => self.read_stored(buffer, there),
+            Piece::Hole(bytes) => {
+                self.content.skip_hole(bytes);
+                Ok(Extent::Hole(bytes))
+            }
+            Piece::End => Ok(Extent::End),
+        }
+    }
+
+    fn bookmark(&mut self) -> Option<Bookmark> {
+        let bookmark = || TarBookmark::new(self.current.1, self.input.offset(), &self.content);
+        self.input.can_seek().then(|| bookmark().into_bookmark())
+    }
+
+    fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
+        let bookmark = bookmark.value::<TarBookmark>().ok_or_else(|| Bookmark::foreign(&self.name, path))?;
+        self.leave_content()?;
+        self.next = Some(self.input.offset());
+        self.input.go_to(bookmark.start).map_err(|cause| unreadable(&self.name, cause))?;
+        self.content = bookmark.content();
+        self.current = (path.to_vec(), bookmark.header);
+        Ok(())
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        match &self.meter {
+            Some(meter) => (meter.consumed(), meter.total()),
+            None => (self.next.unwrap_or(self.input.offset()), self.input.length()),
+        }
+    }
+
+    fn owner_names(&self) -> (&[u8], &[u8]) {
+        (&self.owner_names[0], &self.owner_names[1])
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+}

@@ -1,0 +1,50 @@
+//! Entries of types that are not known: they are skipped, and counted.
+
+use std::io::Read;
+
+use packline_tree::Error;
+
+use super::TarSource;
+use crate::tar::content::Content;
+use crate::tar::header::Header;
+use crate::tar::member::{Member, choose_name};
+
+/// How many entries are named before the rest is only counted.
+const NAMED_MOST: u64 = 5;
+
+/// Whether an entry of this type is read. Others belong to one archiver (`A` holds the ACLs of Solaris), which may be newer than this.
+pub(super) fn is_known(kind: u8) -> bool {
+    matches!(kind, 0 | b'0'..=b'7' | b'D' | b'M' | b'S')
+}
+
+impl<R: Read> TarSource<R> {
+    /// Skips an entry with its content, and the headers that describe it, or fails if such entries are refused.
+    pub(super) fn skip_unknown(&mut self, header: &Header, offset: u64) -> Result<(), Error> {
+        let pending = std::mem::take(&mut self.pending);
+        let mut pax = pending.pax.unwrap_or_else(|| self.globals.clone());
+        let name = choose_name(header, &mut pax, pending.name);
+        self.current = (name.clone(), offset);
+        let member = Member { header, pax, name, long_link: None, input: &self.name, offset };
+        let size = member.stored_size()?;
+        let what = format!("unknown entry type '{}'", header.kind().escape_ascii());
+        let fault = member.malformed(what, "a type of POSIX, GNU tar or star");
+        if self.strict {
+            return Err(fault);
+        }
+        self.unknown += 1;
+        if self.unknown <= NAMED_MOST {
+            self.warn(&fault, "the entry is skipped");
+        }
+        self.content = Content::plain(size);
+        self.leave_content()
+    }
+
+    /// Warns about the entries that were not named.
+    pub(super) fn report_unknown(&mut self) {
+        if self.unknown > NAMED_MOST {
+            let input = &self.name;
+            let count = self.unknown;
+            self.warnings.push(format!("{input}: {count} entries of unknown types are skipped in all"));
+        }
+    }
+}

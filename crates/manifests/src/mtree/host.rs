@@ -1,0 +1,126 @@
+//! The file of the host that belongs to an entry: its content, and attributes that no line gives.
+
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use packline_tree::text::{Place, quote};
+use packline_tree::{Bytes, Device, Error};
+
+use super::keywords::{Keywords, Type};
+
+pub(super) struct HostEntry {
+    pub path: PathBuf,
+    pub found: Option<Metadata>,
+}
+
+impl HostEntry {
+    /// Looks for the file of an entry, if something of it is needed.
+    pub fn find(place: Place<'_>, base: &Path, path: &[u8], keywords: &Keywords) -> Result<HostEntry, Error> {
+        let below = keywords.contents.as_deref().unwrap_or(path);
+        let path = if below.is_empty() { base.join(".") } else { base.join(OsStr::from_bytes(below)) };
+        if is_complete(keywords) {
+            return Ok(HostEntry { path, found: None });
+        }
+        // The content of a file may be behind a link.
+        let follow = keywords.kind == Some(Type::File);
+        match if follow { fs::metadata(&path) } else { fs::symlink_metadata(&path) } {
+            Ok(found) => Ok(HostEntry { path, found: Some(found) }),
+            Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(HostEntry { path, found: None })
+            }
+            Err(cause) => Err(refused(place, &path, &cause.to_string(), "a file that can be read")),
+        }
+    }
+
+    /// The type of the file, if there is one.
+    pub fn kind(&self) -> Option<Type> {
+        let kind = self.found.as_ref()?.file_type();
+        Some(if kind.is_dir() {
+            Type::Dir
+        } else if kind.is_symlink() {
+            Type::Link
+        } else if kind.is_block_device() {
+            Type::Block
+        } else if kind.is_char_device() {
+            Type::Char
+        } else if kind.is_fifo() {
+            Type::Fifo
+        } else if kind.is_socket() {
+            Type::Socket
+        } else {
+            Type::File
+        })
+    }
+
+    /// Attributes of the file, if it has this type.
+    pub fn of_kind(&self, kind: Type) -> Option<&Metadata> {
+        self.found.as_ref().filter(|_| self.kind() == Some(kind))
+    }
+
+    /// Size of the content of a regular file.
+    pub fn size(&self, place: Place<'_>, keywords: &Keywords) -> Result<u64, Error> {
+        let found = match self.of_kind(Type::File) {
+            Some(found) => found.len(),
+            // An empty file needs none.
+            None if keywords.size == Some(0) && self.found.is_none() => return Ok(0),
+            None if self.found.is_some() => {
+                return Err(refused(place, &self.path, "is not a regular file", "one, as the content of type=file"));
+            }
+            None => return Err(self.missing(place, "contents= and the path of a file, or size=0")),
+        };
+        match keywords.size.filter(|&size| size != found) {
+            Some(size) => {
+                let what = format!("has {found} bytes, but size={size} is given");
+                Err(refused(place, &self.path, &what, "a content of this size"))
+            }
+            None => Ok(found),
+        }
+    }
+
+    /// Target of a symbolic link of the host.
+    pub fn target(&self, place: Place<'_>) -> Result<Bytes, Error> {
+        match self.of_kind(Type::Link) {
+            Some(_) => {
+                let target = fs::read_link(&self.path);
+                let target =
+                    target.map_err(|cause| refused(place, &self.path, &cause.to_string(), "a symbolic link"))?;
+                Ok(target.as_os_str().as_bytes().to_vec())
+            }
+            None => Err(place.error("type=link without a target", "link= and the target")),
+        }
+    }
+
+    /// Number of a device of the host.
+    pub fn device(&self, place: Place<'_>, kind: Type) -> Result<Device, Error> {
+        let found = self.of_kind(kind).map(MetadataExt::rdev);
+        let found = found.ok_or_else(|| place.error("a device without a number", "device=FORMAT,MAJOR,MINOR"))?;
+        Ok(Device { major: rustix::fs::major(found), minor: rustix::fs::minor(found) })
+    }
+
+    /// The error for a file that is needed.
+    pub fn missing(&self, place: Place<'_>, expected: &str) -> Error {
+        refused(place, &self.path, "does not exist", expected)
+    }
+}
+
+/// Whether the lines say all, so that there need not be a file.
+fn is_complete(keywords: &Keywords) -> bool {
+    let Keywords { kind, mode, uid, gid, time, link, device, nlink, unchanged, .. } = keywords;
+    let of_kind = match kind {
+        Some(Type::File) | None => false,
+        Some(Type::Link) => link.is_some(),
+        Some(Type::Block | Type::Char) => device.is_some(),
+        Some(Type::Dir | Type::Fifo | Type::Socket) => true,
+    };
+    // Its number tells which names are one file.
+    let linked = nlink.is_some_and(|names| names > 1) && *kind != Some(Type::Dir);
+    of_kind && !linked && !unchanged && mode.is_some() && uid.id().and(gid.id()).is_some() && time.is_some()
+}
+
+fn refused(place: Place<'_>, path: &Path, what: &str, expected: &str) -> Error {
+    place.error(format!("{} {what}", quote(path.as_os_str().as_bytes())), expected)
+}

@@ -1,0 +1,195 @@
+//! The entries of a manifest in the order of a directory that is read: a directory before what is in it, names sorted by their bytes.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as MapEntry;
+use std::os::unix::fs::MetadataExt;
+
+use packline_tree::text::{Place, quote};
+use packline_tree::{AHEAD_BYTES, Device, Entry, Error, Extent, HostFile, Kind, ListSource, Meta, Source};
+
+use super::Mtree;
+use super::host::HostEntry;
+use super::keywords::{Keywords, Text, Type};
+use super::tree::ROOT;
+
+/// A manifest as a source. An error of an entry is found when the entry is reached.
+pub struct MtreeSource {
+    list: ListSource<Walk>,
+}
+
+impl MtreeSource {
+    /// `time` is that of entries for which neither a line nor a file of the host has one; `readers` threads read contents ahead.
+    pub fn new(mtree: Mtree, time: i64, readers: usize) -> MtreeSource {
+        let walk = Walk { mtree, time, left: vec![ROOT], linked: BTreeMap::new() };
+        MtreeSource { list: ListSource::new(walk, None, readers, AHEAD_BYTES) }
+    }
+}
+
+impl Source for MtreeSource {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        self.list.next_entry()
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        self.list.read(buffer)
+    }
+
+    fn read_again(&mut self) -> Option<u64> {
+        self.list.read_again()
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        self.list.progress()
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        self.list.take_warnings()
+    }
+}
+
+struct Walk {
+    mtree: Mtree,
+    time: i64,
+    /// Nodes to visit; the next is the last.
+    left: Vec<usize>,
+    /// Of inodes with several names, the first.
+    linked: BTreeMap<Inode, (usize, Common)>,
+}
+
+/// What the names of one inode have in common.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Inode {
+    /// A file of the host, by file system and number.
+    Host(u64, u64),
+    /// As the manifest says.
+    Given(Option<Text>, u64),
+}
+
+/// What must be equal besides.
+#[derive(Debug, PartialEq, Eq)]
+struct Common {
+    kind: Type,
+    meta: Meta,
+    device: Option<Device>,
+    target: Option<Text>,
+}
+
+/// An entry, and the file of the host that has its content.
+type WalkEntry = (Entry, Option<HostFile>);
+
+impl Iterator for Walk {
+    type Item = Result<WalkEntry, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while let Some(node) = self.left.pop() {
+            self.left.extend(self.mtree.nodes[node].children.values().rev());
+            let visited = self.visit(node).transpose();
+            if visited.is_some() {
+                return visited;
+            }
+        }
+        None
+    }
+}
+
+impl Walk {
+    /// The entry of a node; none if no line is for it alone, and if it is left out.
+    fn visit(&mut self, node: usize) -> Result<Option<WalkEntry>, Error> {
+        let Some(keywords) = self.mtree.nodes[node].keywords.take() else { return Ok(None) };
+        let path = self.mtree.nodes.path(node);
+        let place = self.mtree.place(node);
+        let host = HostEntry::find(place, &self.mtree.base, &path, &keywords)?;
+        let keywords = if keywords.unchanged { unchanged(&host, place, *keywords)? } else { *keywords };
+        if keywords.optional && host.found.is_none() && matches!(keywords.kind, Some(Type::File) | None) {
+            return Ok(None);
+        }
+        let kind = keywords.kind.or_else(|| host.kind());
+        let kind = kind.ok_or_else(|| host.missing(place, "type= where there is no file"))?;
+        if kind != Type::Dir && (node == ROOT || !self.mtree.nodes[node].children.is_empty()) {
+            let expected = "type=dir for the root, and above other entries";
+            return Err(place.error(format!("{} is not a directory", quote(&path)), expected));
+        }
+        let meta = self.meta(&keywords, kind, &host);
+        let whole = whole_kind(&keywords, kind, &host, place)?;
+        let reads = matches!(whole, Kind::File { .. }) && host.found.is_some();
+        let whole = match self.first_name(node, &keywords, &host, (kind, meta)) {
+            Some(first) => Kind::HardLink(self.mtree.nodes.path(first)),
+            None => whole,
+        };
+        let is_file = reads && matches!(whole, Kind::File { .. });
+        let file = is_file.then(|| HostFile::from(host.path));
+        Ok(Some((Entry { path, kind: whole, meta, xattrs: Vec::new() }, file)))
+    }
+
+    fn meta(&self, keywords: &Keywords, kind: Type, host: &HostEntry) -> Meta {
+        let found = host.of_kind(kind);
+        let mode = match kind {
+            Type::Dir => 0o755,
+            Type::Link => 0o777,
+            _ => 0o644,
+        };
+        Meta {
+            mode: keywords.mode.unwrap_or_else(|| found.map_or(mode, |found| (found.mode() & 0o7777) as u16)),
+            uid: keywords.uid.id().unwrap_or_else(|| found.map_or(0, MetadataExt::uid)),
+            gid: keywords.gid.id().unwrap_or_else(|| found.map_or(0, MetadataExt::gid)),
+            mtime: keywords.time.unwrap_or_else(|| found.map_or(self.time, MetadataExt::mtime)),
+        }
+    }
+
+    /// The node of which this one is a further name.
+    fn first_name(
+        &mut self,
+        node: usize,
+        keywords: &Keywords,
+        host: &HostEntry,
+        (kind, meta): (Type, Meta),
+    ) -> Option<usize> {
+        if keywords.nlink.is_none_or(|names| names < 2) || kind == Type::Dir {
+            return None;
+        }
+        let inode = match host.of_kind(kind) {
+            Some(found) => Inode::Host(found.dev(), found.ino()),
+            None => Inode::Given(keywords.file_system.clone(), keywords.inode?),
+        };
+        let target = keywords.link.clone().filter(|_| kind == Type::Link);
+        let common = Common { kind, meta, device: keywords.device, target };
+        match self.linked.entry(inode) {
+            MapEntry::Vacant(vacant) => {
+                vacant.insert((node, common));
+                None
+            }
+            MapEntry::Occupied(known) => (known.get().1 == common).then_some(known.get().0),
+        }
+    }
+}
+
+impl Mtree {
+    fn place(&self, node: usize) -> Place<'_> {
+        Place { input: &self.name, line: self.nodes[node].line }
+    }
+}
+
+/// The keywords of an entry with `nochange`: all but its type and content are those of its file, which must exist.
+fn unchanged(host: &HostEntry, place: Place<'_>, keywords: Keywords) -> Result<Keywords, Error> {
+    if host.found.is_none() && !keywords.optional {
+        return Err(host.missing(place, "a file for `nochange`"));
+    }
+    let Keywords { kind, contents, nlink, inode, file_system, optional, .. } = keywords;
+    Ok(Keywords { kind, contents, nlink, inode, file_system, optional, ..Keywords::default() })
+}
+
+fn whole_kind(keywords: &Keywords, kind: Type, host: &HostEntry, place: Place<'_>) -> Result<Kind, Error> {
+    let device = || keywords.device.map_or_else(|| host.device(place, kind), Ok);
+    Ok(match kind {
+        Type::Dir => Kind::Dir,
+        Type::Fifo => Kind::Fifo,
+        Type::Socket => Kind::Socket,
+        Type::Block => Kind::BlockDevice(device()?),
+        Type::Char => Kind::CharDevice(device()?),
+        Type::Link => Kind::Symlink(match &keywords.link {
+            Some(target) => target.to_vec(),
+            None => host.target(place)?,
+        }),
+        Type::File => Kind::File { size: host.size(place, keywords)? },
+    })
+}

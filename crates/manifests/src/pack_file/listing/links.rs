@@ -1,0 +1,53 @@
+//! Resolves hard links of a pack file to the name of an inode, through other links.
+
+use packline_tree::text::quote;
+use packline_tree::{Bytes, Error, Kind};
+
+use super::Listing;
+use super::nodes::{Node, Nodes};
+
+impl Listing {
+    /// Replaces the target of each hard link by the path of an entry that is not a hard link.
+    ///
+    /// Time: every link on a chain is redirected to its end at once, so each is followed a few times at most, for any length of chains.
+    pub(super) fn resolve_links(&mut self) -> Result<(), Error> {
+        let is_link =
+            |(path, node): (Bytes, &Node)| matches!(node.kind, Kind::HardLink(_)).then_some((path, node.line));
+        let links: Vec<(Bytes, u64)> = self.nodes.iter().filter_map(is_link).collect();
+        let limit = links.len();
+        for (path, line) in links {
+            let wrong = |(what, expected)| self.place(line).error(format!("{} {what}", quote(&path)), expected);
+            let way = follow(&self.nodes, &path, limit).map_err(wrong)?;
+            self.lead(way);
+        }
+        Ok(())
+    }
+
+    /// Redirects all links of a chain to its end.
+    fn lead(&mut self, mut way: Vec<Bytes>) {
+        let Some(end) = way.pop() else { return };
+        for path in way {
+            if let Some(node) = self.nodes.get_mut(&path) {
+                node.kind = Kind::HardLink(end.clone());
+            }
+        }
+    }
+}
+
+/// The paths from a link to an entry that is not a hard link, both included; at most `limit` links: more mean a cycle.
+fn follow(nodes: &Nodes, path: &[u8], limit: usize) -> Result<Vec<Bytes>, (String, &'static str)> {
+    let mut way = vec![path.to_vec()];
+    while let Some(at) = way.last().filter(|_| way.len() <= limit + 1) {
+        match nodes.get(at).map(|node| &node.kind) {
+            Some(Kind::HardLink(target)) => way.push(target.clone()),
+            Some(Kind::Dir) => {
+                return Err((format!("is a hard link to the directory {}", quote(at)), "anything but a directory"));
+            }
+            Some(_) => return Ok(way),
+            None => {
+                return Err((format!("is a hard link to {}, which is not there", quote(at)), "the path of an entry"));
+            }
+        }
+    }
+    Err(("is a hard link that leads back to itself".to_owned(), "the path of an entry"))
+}

@@ -1,0 +1,101 @@
+//! The list of an image's entries, collected from a pack file before anything is read.
+//!
+//! A path may occur only once, except directories that were implied by an earlier entry: these get their attributes from their own line,
+//! as in squashfs-tools-ng.
+
+mod globs;
+mod links;
+mod nodes;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use packline_tree::text::{Place, quote};
+use packline_tree::{Entry, Error, HostFile, Kind, Meta};
+
+use super::{PackKind, PackLine};
+use nodes::{Node, Nodes};
+
+/// The entries of a pack file's lines, sorted by path, with the local file of each content.
+///
+/// `base` is the directory that locations are relative to; `input` is the pack file's name for errors. `defaults` are the attributes of
+/// the root and of implied directories, and the time of entries without one. A hard link in the list refers to an entry that is not a
+/// hard link.
+///
+/// # Errors
+/// [`Error::Line`] for a repeated path or one below something else than a directory, for a missing file, and for a hard link to nothing,
+/// to a directory or to itself; [`Error::Io`] if a glob's directory or file cannot be read.
+pub fn list_pack_file(
+    input: &str,
+    lines: &[PackLine],
+    base: &Path,
+    defaults: Meta,
+) -> Result<Vec<(Entry, Option<HostFile>)>, Error> {
+    let mut listing = Listing { input: input.to_owned(), nodes: Nodes::new(defaults), defaults };
+    lines.iter().try_for_each(|line| listing.add_line(line, base))?;
+    listing.resolve_links()?;
+    Ok(listing.nodes.into_iter().map(|(path, node)| node.into_entry(path)).collect())
+}
+
+struct Listing {
+    /// Name of the pack file, for errors.
+    input: String,
+    nodes: Nodes,
+    defaults: Meta,
+}
+
+impl Listing {
+    fn place(&self, line: u64) -> Place<'_> {
+        Place { input: &self.input, line }
+    }
+
+    fn add_line(&mut self, line: &PackLine, base: &Path) -> Result<(), Error> {
+        let place = Place { input: &self.input, line: line.line };
+        let mut node = match &line.kind {
+            PackKind::Glob(glob) => return self.add_glob(line, glob, base),
+            PackKind::File { location } => file(place, &base.join(OsStr::from_bytes(location)))?,
+            PackKind::Entry(kind) => Node::new(kind.clone()),
+        };
+        node.meta = line.meta(self.defaults, self.defaults.mtime);
+        self.add(line.line, &line.path, node)
+    }
+
+    fn add(&mut self, line: u64, path: &[u8], mut node: Node) -> Result<(), Error> {
+        node.line = line;
+        self.nodes.add(path, node).map_err(|fault| fault.at(self.place(line), path))
+    }
+}
+
+impl PackLine {
+    /// The attributes of an entry: those of the line, where it has `*` those of the host.
+    fn meta(&self, host: Meta, mtime: i64) -> Meta {
+        Meta {
+            mode: self.mode.unwrap_or(host.mode),
+            uid: self.uid.unwrap_or(host.uid),
+            gid: self.gid.unwrap_or(host.gid),
+            mtime,
+        }
+    }
+}
+
+/// A regular file with the content of `host`.
+fn file(place: Place<'_>, host: &Path) -> Result<Node, Error> {
+    let display_path = quote(host.as_os_str().as_bytes());
+    let stat = fs::metadata(host);
+    let stat =
+        stat.map_err(|cause| place.error(format!("{display_path}: {cause}"), "a regular file that can be read"))?;
+    let null = stat.file_type().is_char_device() && stat.rdev() == rustix::fs::makedev(1, 3);
+    match stat.is_file() {
+        true => Ok(Node { host: Some(HostFile::from(host.to_owned())), ..Node::new(Kind::File { size: stat.len() }) }),
+        // `/dev/null` is the usual way to specify an empty file in lists for the kernel's gen_init_cpio.
+        false if null => Ok(Node::new(Kind::File { size: 0 })),
+        false => Err(place
+            .error(format!("{display_path} is not a regular file"), "a regular file, or /dev/null for an empty one")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

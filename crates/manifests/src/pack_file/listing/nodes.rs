@@ -1,0 +1,163 @@
+//! The entries of a listing by path, and which entry may be added at a path.
+
+use std::collections::BTreeMap;
+
+use packline_tree::{Bytes, Entry, Error, HostFile, Kind, Meta};
+
+use super::{Place, quote};
+
+/// Permissions of every symbolic link.
+const SYMLINK_MODE: u16 = 0o777;
+
+#[derive(Debug)]
+pub(super) struct Node {
+    pub kind: Kind,
+    pub meta: Meta,
+    /// The local file with its content; `None` for a regular file means that it is empty.
+    pub host: Option<HostFile>,
+    /// Its line number; 0 for none.
+    pub line: u64,
+    /// A directory without a line of its own.
+    pub implied: bool,
+}
+
+impl Node {
+    pub fn new(kind: Kind) -> Node {
+        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
+        Node { kind, meta, host: None, line: 0, implied: false }
+    }
+
+    pub fn is_dir(&self) -> bool {
+        self.kind == Kind::Dir
+    }
+
+    pub fn into_entry(self, path: Bytes) -> (Entry, Option<HostFile>) {
+        let mut meta = self.meta;
+        if matches!(self.kind, Kind::Symlink(_)) {
+            meta.mode = SYMLINK_MODE;
+        }
+        (Entry { path, kind: self.kind, meta, xattrs: Vec::new() }, self.host)
+    }
+}
+
+/// Why an entry cannot be added at its path.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The path exists, from this line; 0 for none.
+    Taken(u64),
+    /// This parent is not a directory.
+    NotDirectory(Bytes),
+}
+
+impl Fault {
+    pub fn at(self, place: Place<'_>, path: &[u8]) -> Error {
+        let path = quote(path);
+        let (what, expected) = match self {
+            Fault::Taken(0) => (format!("{path} is there already"), "each path once"),
+            Fault::Taken(line) => (format!("{path} is there already, from line {line}"), "each path once"),
+            Fault::NotDirectory(above) => {
+                (format!("{path} is below {}, which is not a directory", quote(&above)), "a directory")
+            }
+        };
+        place.error(what, expected)
+    }
+}
+
+/// Entries by path.
+///
+/// A key is a path with a NUL byte for each slash: NUL occurs in no name and sorts before all other bytes, so the order of keys is that of
+/// a walk that visits names in order and each directory before its entries.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    by_key: BTreeMap<Bytes, Node>,
+    defaults: Meta,
+}
+
+impl Nodes {
+    /// Only the root, implied.
+    pub fn new(defaults: Meta) -> Nodes {
+        let root = implied(defaults);
+        Nodes { by_key: BTreeMap::from([(Bytes::new(), root)]), defaults }
+    }
+
+    pub fn get(&self, path: &[u8]) -> Option<&Node> {
+        self.by_key.get(&key(path))
+    }
+
+    pub fn get_mut(&mut self, path: &[u8]) -> Option<&mut Node> {
+        self.by_key.get_mut(&key(path))
+    }
+
+    pub fn is_dir(&self, path: &[u8]) -> bool {
+        self.get(path).is_some_and(Node::is_dir)
+    }
+
+    /// Adds an entry, and missing parent directories.
+    pub fn add(&mut self, path: &[u8], node: Node) -> Result<(), Fault> {
+        if let Some(parent) = parent(path) {
+            self.imply(parent)?;
+        }
+        match self.by_key.get_mut(&key(path)) {
+            None => {
+                self.by_key.insert(key(path), node);
+                Ok(())
+            }
+            Some(old) if old.implied && node.is_dir() => {
+                *old = node;
+                Ok(())
+            }
+            Some(old) => Err(Fault::Taken(old.line)),
+        }
+    }
+
+    /// Adds a directory if it is missing.
+    pub fn imply(&mut self, path: &[u8]) -> Result<(), Fault> {
+        if self.is_dir(path) {
+            return Ok(());
+        }
+        let ends = memchr::memchr_iter(b'/', path).chain([path.len()]);
+        for end in ends {
+            let defaults = self.defaults;
+            let node = self.by_key.entry(key(&path[..end])).or_insert_with(|| implied(defaults));
+            if !node.is_dir() {
+                return Err(Fault::NotDirectory(path[..end].to_vec()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Every entry with its path, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Bytes, &Node)> {
+        self.by_key.iter().map(|(key, node)| (path(key.clone()), node))
+    }
+
+    /// Every entry with its path, in order.
+    pub fn into_iter(self) -> impl Iterator<Item = (Bytes, Node)> {
+        self.by_key.into_iter().map(|(key, node)| (path(key), node))
+    }
+}
+
+fn implied(defaults: Meta) -> Node {
+    Node { meta: defaults, implied: true, ..Node::new(Kind::Dir) }
+}
+
+/// The path of the parent directory; `None` for the root.
+pub(super) fn parent(path: &[u8]) -> Option<&[u8]> {
+    if path.is_empty() {
+        return None;
+    }
+    Some(memchr::memrchr(b'/', path).map_or(b"", |slash| &path[..slash]))
+}
+
+fn key(path: &[u8]) -> Bytes {
+    path.iter().map(|&byte| if byte == b'/' { 0 } else { byte }).collect()
+}
+
+fn path(mut key: Bytes) -> Bytes {
+    for byte in &mut key {
+        if *byte == 0 {
+            *byte = b'/';
+        }
+    }
+    key
+}

@@ -1,0 +1,150 @@
+//! Splits a line of a pack file into words, with quotes.
+
+use packline_tree::text::{Place, quote};
+use packline_tree::{Bytes, Error};
+
+/// The words of one line.
+///
+/// Words are separated by blanks and tabs. One that starts with `"` goes to the next `"`, and inside it `\"` and `\\` mean `"` and `\`;
+/// quotes and backslashes anywhere else are literal. As in squashfs-tools-ng 1.3.
+pub(super) struct Words<'a> {
+    place: Place<'a>,
+    rest: &'a [u8],
+}
+
+impl<'a> Words<'a> {
+    pub fn new(place: Place<'a>, line: &'a [u8]) -> Words<'a> {
+        let mut words = Words { place, rest: line };
+        words.skip_blanks();
+        words
+    }
+
+    pub fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        match self.rest.first() {
+            None => Ok(None),
+            Some(b'"') => self.quoted().map(Some),
+            Some(_) => Ok(Some(self.bare())),
+        }
+    }
+
+    /// The next word, which may also be in single quotes (without escapes), as allowed for the patterns of `glob` lines.
+    pub fn next_pattern(&mut self) -> Result<Option<Bytes>, Error> {
+        let Some((b'\'', after)) = self.rest.split_first() else { return self.next() };
+        let Some(end) = memchr::memchr(b'\'', after) else { return self.next() };
+        let word = after[..end].to_vec();
+        self.advance(end + 2);
+        Ok(Some(word))
+    }
+
+    /// The next word, or an error that names the missing field.
+    pub fn need(&mut self, what: &str) -> Result<Bytes, Error> {
+        let place = self.place;
+        self.next()?.ok_or_else(|| place.error(format!("the line ends before the {what}"), format!("a {what}")))
+    }
+
+    /// An error if another word follows.
+    pub fn end(&mut self, keyword: &str) -> Result<(), Error> {
+        match self.next()? {
+            None => Ok(()),
+            Some(word) => {
+                let what = format!("{} after the last argument of `{keyword}`", quote(&word));
+                Err(self.place.error(what, "the end of the line; names with blanks stand in \"...\""))
+            }
+        }
+    }
+
+    fn bare(&mut self) -> Bytes {
+        let end = self.rest.iter().position(is_separator).unwrap_or(self.rest.len());
+        let word = self.rest[..end].to_vec();
+        self.advance(end);
+        word
+    }
+
+    fn quoted(&mut self) -> Result<Bytes, Error> {
+        let (word, length) = unquote(self.place, self.rest)?;
+        self.advance(length);
+        Ok(word)
+    }
+
+    fn advance(&mut self, length: usize) {
+        self.rest = &self.rest[length..];
+        self.skip_blanks();
+    }
+
+    fn skip_blanks(&mut self) {
+        let start = self.rest.iter().position(|byte| !is_separator(byte)).unwrap_or(self.rest.len());
+        self.rest = &self.rest[start..];
+    }
+}
+
+fn is_separator(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+/// The unescaped text between the `"` that `text` starts with and the next one, and the length with both quotes.
+pub(crate) fn unquote(place: Place<'_>, text: &[u8]) -> Result<(Bytes, usize), Error> {
+    let mut word = Bytes::new();
+    let mut at = 1;
+    loop {
+        match (text.get(at), text.get(at + 1)) {
+            (None, _) => return Err(place.error(format!("no `\"` ends {}", quote(text)), "a closing `\"`")),
+            (Some(b'"'), _) => return Ok((word, at + 1)),
+            (Some(b'\\'), Some(&escaped @ (b'"' | b'\\'))) => {
+                word.push(escaped);
+                at += 2;
+            }
+            (Some(b'\\'), _) => return Err(broken_escape(place, &text[at..])),
+            (Some(&byte), _) => {
+                word.push(byte);
+                at += 1;
+            }
+        }
+    }
+}
+
+fn broken_escape(place: Place<'_>, text: &[u8]) -> Error {
+    let found = quote(&text[..text.len().min(2)]);
+    place.error(format!("escape sequence {found}"), "`\\\"` or `\\\\` inside quotes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Result<Vec<String>, String> {
+        let mut words = Words::new(Place { input: "list", line: 7 }, line.as_bytes());
+        let mut found = Vec::new();
+        loop {
+            match words.next() {
+                Ok(None) => return Ok(found),
+                Ok(Some(word)) => found.push(String::from_utf8(word).unwrap()),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+
+    #[test]
+    fn blanks_and_quotes_part_words() {
+        assert_eq!(words(" a\t b  ").unwrap(), ["a", "b"]);
+        assert_eq!(words(r#"file "/a b/\"c\\" x"#).unwrap(), ["file", "/a b/\"c\\", "x"]);
+        assert_eq!(words(r#""a"b """#).unwrap(), ["a", "b", ""]);
+        assert_eq!(words(r#"a"b c\d"#).unwrap(), ["a\"b", "c\\d"]);
+        assert!(words("").unwrap().is_empty());
+    }
+
+    #[test]
+    fn broken_quotes_say_what_is_missing() {
+        assert_eq!(words(r#"a "b"#).unwrap_err(), "list: line 7: no `\"` ends `\"b` (expected a closing `\"`)");
+        assert!(words(r#""a\n""#).unwrap_err().contains("escape sequence `\\n`"));
+        assert!(words(r#""a\"#).unwrap_err().contains("escape sequence `\\`"));
+    }
+
+    #[test]
+    fn patterns_may_stand_in_single_quotes() {
+        let place = Place { input: "list", line: 1 };
+        let mut found = Words::new(place, b"'a b*' 'c");
+        assert_eq!(found.next_pattern().unwrap().unwrap(), b"a b*");
+        assert_eq!(found.next_pattern().unwrap().unwrap(), b"'c");
+        assert_eq!(found.next_pattern().unwrap(), None);
+    }
+}

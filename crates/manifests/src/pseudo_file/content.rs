@@ -1,0 +1,102 @@
+//! Contents of files that definitions add: of a file, or of the stream that the definitions came from.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+
+use packline_tree::text::Place;
+use packline_tree::{Error, Extent};
+
+use super::{Data, Input, Position};
+
+/// The content of one file, and how far it has been read.
+pub(super) struct Content {
+    pub position: Position,
+    place: Held,
+    left: u64,
+}
+
+enum Held {
+    /// At this byte of a file.
+    File(File, u64),
+    /// Next in the stream of an input.
+    Stream,
+}
+
+impl Content {
+    /// That of a whole file.
+    pub fn whole(file: File, size: u64, position: Position) -> Content {
+        Content { position, place: Held::File(file, 0), left: size }
+    }
+
+    /// That at an offset after the definitions of an input.
+    pub fn of_data(input: &mut Input, size: u64, offset: u64, position: Position) -> Result<Content, Error> {
+        let place = Place { input: &input.name, line: position.line };
+        let unread =
+            |cause: io::Error| place.error(format!("the content cannot be read: {cause}"), "a file that can be read");
+        let held = match &mut input.data {
+            // Nothing is wanted of a content without bytes.
+            Data::None => return Err(place.error("`R` without a content", "definitions with contents after them")),
+            Data::File(file, start) => {
+                let at = start.checked_add(offset).filter(|at| at.checked_add(size).is_some());
+                let at =
+                    at.ok_or_else(|| place.error("a content beyond 16 EiB", "the offset and size of a content"))?;
+                Held::File(file.try_clone().map_err(unread)?, at)
+            }
+            Data::Stream(stream, at) => {
+                let skipped = offset.checked_sub(*at).ok_or_else(|| {
+                    place.error(
+                        format!("a content at byte {offset}, after byte {at} has been read"),
+                        "a file, not a pipe",
+                    )
+                })?;
+                *at += io::copy(&mut stream.take(skipped), &mut io::sink()).map_err(unread)?;
+                Held::Stream
+            }
+        };
+        Ok(Content { position, place: held, left: size })
+    }
+
+    pub fn read(&mut self, inputs: &mut [Input], buffer: &mut [u8]) -> Result<Extent, Error> {
+        if self.left == 0 {
+            return Ok(Extent::End);
+        }
+        let wanted = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let Input { name, data } = &mut inputs[self.position.input as usize];
+        let count = retried(|| match (&mut self.place, &mut *data) {
+            (Held::File(file, at), _) => file.read_at(&mut buffer[..wanted], *at),
+            (Held::Stream, Data::Stream(stream, _)) => stream.read(&mut buffer[..wanted]),
+            (Held::Stream, _) => Ok(0),
+        });
+        let place = Place { input: name, line: self.position.line };
+        let expected = || format!("{} bytes more", self.left);
+        let count = count.map_err(|cause| place.error(format!("the content cannot be read: {cause}"), expected()))?;
+        if count == 0 && wanted > 0 {
+            return Err(place.error("the content ends too early", expected()));
+        }
+        match (&mut self.place, data) {
+            (Held::File(_, at), _) | (Held::Stream, Data::Stream(_, at)) => *at += count as u64,
+            _ => {}
+        }
+        self.left -= count as u64;
+        Ok(Extent::Data(count))
+    }
+
+    /// Reads what is left of a stream's content, so that the next one follows.
+    pub fn skip(mut self, inputs: &mut [Input]) -> Result<(), Error> {
+        if matches!(self.place, Held::Stream) {
+            let mut buffer = vec![0; 8192];
+            while self.read(inputs, &mut buffer)? != Extent::End {}
+        }
+        Ok(())
+    }
+}
+
+fn retried(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match read() {
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}

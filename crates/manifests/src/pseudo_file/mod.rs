@@ -1,0 +1,320 @@
+//! Pseudo files: definitions of entries, one a line, which are added to another source or make a tree of their own.
+//!
+//! The format is that of `mksquashfs` of squashfs-tools 4.7 (mksquashfs(1), "PSEUDO FILE DEFINITION FORMAT"), which `unsquashfs` writes:
+//!
+//! ```text
+//! # a comment
+//! <path> d <mode> <uid> <gid>                      a directory
+//! <path> m <mode> <uid> <gid>                      new attributes of an entry of the source
+//! <path> b|c <mode> <uid> <gid> <major> <minor>    a device
+//! <path> s <mode> <uid> <gid> <target>             a symbolic link; its mode is 0777 all the same
+//! <path> i <mode> <uid> <gid> s|f                  a socket or a FIFO
+//! <path> f <mode> <uid> <gid> <command>            a file with what a command prints
+//! <path> R <time> <mode> <uid> <gid> <size> <offset> <sparse>   a file whose content follows the definitions
+//! <path> l|h <path on the host>                    a file of the host; `h` follows symbolic links
+//! <path> L <path>                                  a hard link to what an earlier definition added
+//! <path> x <name>=<value>                          an extended attribute
+//! ```
+//!
+//! `D M B C S I F` are as their small letters, with a time before the mode. In paths `\` precedes a literal character and quotes keep
+//! blanks. A line that ends with `\` continues on the next. As in squashfs-tools a definition for a path that is defined already, or that
+//! the source has, is passed over with a warning.
+
+mod attributes;
+mod content;
+mod definition;
+mod made;
+mod print;
+mod source;
+pub(crate) mod text;
+mod tree;
+mod xattr;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use packline_runtime::escape::Escape;
+use packline_tree::text::{Place, quote};
+use packline_tree::{Bytes, Error, Meta, Xattr};
+
+use attributes::{Attributes, parse_default};
+use definition::{Action, Added, parse};
+pub use print::{PSEUDO_DATA_HEAD, PseudoData, pseudo_definition};
+pub use source::PseudoSource;
+use text::Lines;
+use tree::{Node, Nodes, ROOT};
+
+/// What definitions take from the machine. The library itself runs no commands and knows no users.
+pub trait PseudoHost {
+    /// The id of a user.
+    fn user(&mut self, name: &str) -> Option<u32>;
+    /// The id of a group.
+    fn group(&mut self, name: &str) -> Option<u32>;
+    /// Seconds since 1970 of a date that is not a number.
+    fn time(&mut self, date: &str) -> Option<u32>;
+    /// Whether commands may be run; asked for each definition with one, before any runs.
+    ///
+    /// # Errors
+    /// What would permit them.
+    fn permits_commands(&self) -> Result<(), String> {
+        Ok(())
+    }
+    /// Runs a shell command; what it prints is the whole content of the file that is returned.
+    ///
+    /// # Errors
+    /// Commands are not permitted, or this one failed.
+    fn run(&mut self, command: &[u8]) -> io::Result<File>;
+}
+
+/// Definitions in their order.
+pub struct PseudoFile {
+    host: Box<dyn PseudoHost>,
+    inputs: Vec<Input>,
+    nodes: Nodes,
+    default_directory: Option<Attributes>,
+    /// Time of entries whose definition has none.
+    time: i64,
+    /// Changes entries of the source before definitions apply.
+    of_source: Option<SourceRule>,
+    /// Which extended attributes of the source, and of files of the host, are kept.
+    kept_xattrs: Option<NameRule>,
+    warnings: Vec<String>,
+}
+
+type SourceRule = Box<dyn Fn(Meta, bool) -> Meta>;
+type NameRule = Box<dyn Fn(&[u8]) -> bool>;
+
+/// A text of definitions, and the contents that follow it.
+struct Input {
+    name: String,
+    data: Data,
+}
+
+/// Contents after the definitions of a text.
+enum Data {
+    None,
+    /// They begin at this byte.
+    File(File, u64),
+    /// The stream is at this offset among them.
+    Stream(Box<dyn BufRead + Send>, u64),
+}
+
+/// Where a definition stands.
+#[derive(Debug, Clone, Copy, Default)]
+struct Position {
+    input: u32,
+    line: u64,
+}
+
+impl PseudoFile {
+    /// No definitions. `time` is that of entries whose definitions have none, seconds since 1970.
+    pub fn new(host: impl PseudoHost + 'static, time: i64) -> PseudoFile {
+        PseudoFile {
+            host: Box::new(host),
+            inputs: Vec::new(),
+            nodes: Nodes::new(),
+            default_directory: None,
+            time,
+            of_source: None,
+            kept_xattrs: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Changes the attributes of all entries of the source before definitions apply, which may give them others. The rule gets whether
+    /// an entry is a directory.
+    pub fn change_source(&mut self, rule: impl Fn(Meta, bool) -> Meta + 'static) {
+        self.of_source = Some(Box::new(rule));
+    }
+
+    /// Leaves out the extended attributes of the source, and of files of the host, whose full names the rule is false for. Those of
+    /// definitions stay.
+    pub fn keep_xattrs(&mut self, rule: impl Fn(&[u8]) -> bool + 'static) {
+        self.kept_xattrs = Some(Box::new(rule));
+    }
+
+    /// Names in the root that definitions are for, or for something below.
+    pub fn root_names(&self) -> impl Iterator<Item = &[u8]> {
+        self.nodes[ROOT].children.keys().map(Vec::as_slice)
+    }
+
+    /// Creates missing directories with the attributes of a text such as `d 0755 0 0` or `D 1700000000 0755 0 0`; `input` is its name for
+    /// errors.
+    ///
+    /// # Errors
+    /// [`Error::Line`] for a malformed text.
+    pub fn create_parents(&mut self, input: &str, text: &[u8]) -> Result<(), Error> {
+        let attributes = parse_default(Place { input, line: 1 }, text, self.host.as_mut())?;
+        self.default_directory = Some(attributes);
+        Ok(())
+    }
+
+    /// Adds one definition; `input` is its name for errors.
+    ///
+    /// # Errors
+    /// [`Error::Line`] for a malformed definition, or one for a content that follows it.
+    pub fn define(&mut self, input: &str, text: &[u8]) -> Result<(), Error> {
+        let line = text.trim_ascii_start();
+        if line.is_empty() || line[0] == b'#' {
+            return Ok(());
+        }
+        let at = self.begin(input);
+        let has_content = self.add_line(Position { line: 1, ..at }, line)?;
+        if has_content {
+            let expected = "a file of definitions, which has the content after them";
+            return Err(Place { input, line: 1 }.error("`R` without a content", expected));
+        }
+        Ok(())
+    }
+
+    /// Adds the definitions of a file; contents are read from it when they are needed.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be read, [`Error::Line`] for a malformed definition.
+    pub fn read_file(&mut self, path: &Path) -> Result<(), Error> {
+        let refused = |cause| Error::Io { path: path.to_owned(), action: "cannot read", cause };
+        let file = File::open(path).map_err(refused)?;
+        let seekable = file.metadata().map_err(refused)?.is_file();
+        let mut reader = BufReader::new(file);
+        if !seekable {
+            return self.read_stream(&path.escaped(), reader);
+        }
+        let start = self.read_definitions(&path.escaped(), &mut reader)?;
+        self.keep_data(start.map(|start| Data::File(reader.into_inner(), start)));
+        Ok(())
+    }
+
+    /// Adds the definitions of a stream; the contents after them are read in order, while the source is.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be read, [`Error::Line`] for a malformed definition.
+    pub fn read_stream(&mut self, name: &str, stream: impl Read + Send + 'static) -> Result<(), Error> {
+        let mut reader = BufReader::new(stream);
+        let start = self.read_definitions(name, &mut reader)?;
+        self.keep_data(start.map(|_| Data::Stream(Box::new(reader), 0)));
+        Ok(())
+    }
+
+    /// Adds the lines of a text. Returns the byte at which contents begin, if there are any.
+    fn read_definitions(&mut self, name: &str, reader: &mut dyn BufRead) -> Result<Option<u64>, Error> {
+        let mut position = self.begin(name);
+        let mut wants_data = None;
+        let mut lines = Lines::new(name, reader);
+        while let Some((number, line)) = lines.next()? {
+            position.line = number;
+            if self.add_line(position, line)? {
+                wants_data.get_or_insert(position.line);
+            }
+        }
+        match (wants_data, lines.data_start()) {
+            (Some(line), None) => {
+                let what = "`R` without a content, which follows the definitions";
+                Err(Place { input: name, line }.error(what, format!("a line `{}`", text::DATA_MARK)))
+            }
+            (Some(_), start) => Ok(start),
+            (None, _) => Ok(None),
+        }
+    }
+
+    fn begin(&mut self, name: &str) -> Position {
+        self.inputs.push(Input { name: name.to_owned(), data: Data::None });
+        Position { input: self.inputs.len() as u32 - 1, line: 0 }
+    }
+
+    fn keep_data(&mut self, data: Option<Data>) {
+        if let (Some(data), Some(input)) = (data, self.inputs.last_mut()) {
+            input.data = data;
+        }
+    }
+
+    fn place(&self, position: Position) -> Place<'_> {
+        let input = self.inputs.get(position.input as usize).map_or("", |input| &input.name);
+        Place { input, line: position.line }
+    }
+
+    fn warn(&mut self, position: Position, what: &str) {
+        let Place { input, line } = self.place(position);
+        let warning = format!("{input}: line {line}: {what}");
+        self.warnings.push(warning);
+    }
+
+    /// Adds a definition; returns whether its content follows the definitions.
+    fn add_line(&mut self, position: Position, line: &[u8]) -> Result<bool, Error> {
+        let place = Place { input: &self.inputs[position.input as usize].name, line: position.line };
+        let (path, action) = parse(place, line, self.host.as_mut())?;
+        let node = self.nodes.insert(&path, position);
+        let added = match action {
+            Action::Xattr(xattr) => {
+                set(&mut self.nodes[node].xattrs, xattr);
+                return Ok(false);
+            }
+            Action::Again(target) => self.again(position, &target)?,
+            Action::Add(added) => added,
+        };
+        let wants_data = matches!(added, Added::Data { .. });
+        self.add(node, position, added);
+        Ok(wants_data)
+    }
+
+    /// A further name of what an earlier definition added.
+    fn again(&self, position: Position, target: &[u8]) -> Result<Added, Error> {
+        let expected = "the path of a file, device or link that an earlier line defines";
+        let place = self.place(position);
+        let node = self.nodes.find(target).filter(|&node| self.nodes[node].added.is_some());
+        let node =
+            node.ok_or_else(|| place.error(format!("`L` to {}, which no line defines", quote(target)), expected))?;
+        match &self.nodes[node].added {
+            Some(Added::Again(first)) => Ok(Added::Again(*first)),
+            Some(added) if added.may_have_children() => {
+                Err(place.error(format!("`L` to {}, a directory or a change", quote(target)), expected))
+            }
+            _ => Ok(Added::Again(node)),
+        }
+    }
+
+    /// Defines a node, unless it or one above it is something else already.
+    fn add(&mut self, node: usize, position: Position, added: Added) {
+        let Node { parent, children, added: before, .. } = &self.nodes[node];
+        let root = node == tree::ROOT;
+        let refused = match before {
+            _ if root && !matches!(added, Added::Entry(packline_tree::Kind::Dir, _)) => {
+                Some("the root can only be a directory")
+            }
+            Some(_) if !root => Some("the path is defined already"),
+            _ if !children.is_empty() && !added.may_have_children() => Some("entries below it are defined already"),
+            _ if self.nodes[*parent].added.as_ref().is_some_and(|above| !above.may_have_children()) => {
+                Some("the entry above it is not a directory")
+            }
+            _ => None,
+        };
+        match refused {
+            Some(what) => {
+                let path = quote(&self.nodes.path(node));
+                self.warn(position, &format!("{path} is passed over: {what}"));
+            }
+            None => (self.nodes[node].added, self.nodes[node].position) = (Some(added), position),
+        }
+    }
+}
+
+/// Sets an attribute, replacing one of the same name.
+fn set(xattrs: &mut Vec<Xattr>, xattr: Xattr) {
+    xattrs.retain(|known| known.name != xattr.name);
+    xattrs.push(xattr);
+}
+
+/// The id of an owner: a number or a name.
+fn owner(place: Place<'_>, what: &str, word: &Bytes, named: &mut dyn FnMut(&str) -> Option<u32>) -> Result<u32, Error> {
+    let text = std::str::from_utf8(word).ok();
+    let number = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).map(str::parse);
+    let found = match number {
+        Some(number) => number.ok(),
+        None => text.and_then(named),
+    };
+    let expected = || format!("a number from 0 to 4294967295, or the name of a {what}");
+    found.ok_or_else(|| place.error(format!("{what} {}", quote(word)), expected()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,317 @@
+//! Entries of definitions after those of another source, or alone.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+
+use packline_tree::XattrReader;
+use packline_tree::text::quote;
+use packline_tree::{Bookmark, Entry, Error, Extent, Kind, Meta, Source, Xattr};
+
+use super::content::Content;
+use super::definition::Added;
+use super::made::Made;
+use super::tree::{Found, Node, ROOT};
+use super::{PseudoFile, set};
+
+/// A source with the changes and additions of a [`PseudoFile`].
+///
+/// The entries of definitions follow those of the source, in the order of the definitions. An error is found when the entry is reached.
+pub struct PseudoSource {
+    source: Option<Box<dyn Source>>,
+    pseudo: PseudoFile,
+    /// The node to continue with, once the source has ended.
+    next: usize,
+    content: Option<Content>,
+    /// Whether the content that is read is that of a bookmark of the source.
+    recalled: bool,
+    /// Nodes of files of the host, by device and inode number.
+    linked: BTreeMap<(u64, u64), usize>,
+    xattrs: XattrReader,
+    /// Bytes of contents of definitions so far.
+    bytes: u64,
+}
+
+impl PseudoSource {
+    /// Adds definitions to a source. One of the root's attributes is passed over: the source has the root.
+    pub fn over(source: Box<dyn Source>, pseudo: PseudoFile) -> PseudoSource {
+        PseudoSource::new(Some(source), pseudo)
+    }
+
+    /// A tree of definitions alone.
+    ///
+    /// # Errors
+    /// [`Error::Entry`] if none is for the root, and missing directories are not created.
+    pub fn alone(mut pseudo: PseudoFile) -> Result<PseudoSource, Error> {
+        let root = &mut pseudo.nodes[ROOT];
+        if root.added.is_none() {
+            let attributes = pseudo.default_directory.ok_or_else(|| Error::Entry {
+                input: "definitions".to_owned(),
+                entry: b"/".to_vec(),
+                what: "no definition for the root".to_owned(),
+                expected: "one such as `/ d 0755 0 0`, or attributes of missing directories".to_owned(),
+            })?;
+            root.added = Some(Added::Entry(Kind::Dir, attributes));
+        }
+        Ok(PseudoSource::new(None, pseudo))
+    }
+
+    fn new(source: Option<Box<dyn Source>>, pseudo: PseudoFile) -> PseudoSource {
+        let linked = BTreeMap::new();
+        let xattrs = XattrReader::default();
+        PseudoSource { source, pseudo, next: 0, content: None, recalled: false, linked, xattrs, bytes: 0 }
+    }
+
+    fn leave_content(&mut self) -> Result<(), Error> {
+        self.content.take().map_or(Ok(()), |content| content.skip(&mut self.pseudo.inputs))
+    }
+
+    /// The source's next entry, with what is defined for its path.
+    fn next_of_source(&mut self) -> Result<Option<Entry>, Error> {
+        let Some(source) = self.source.as_mut().filter(|_| self.next == 0) else { return Ok(None) };
+        let Some(mut entry) = source.next_entry()? else {
+            self.pseudo.nodes[ROOT].found = Found::Directory;
+            return Ok(None);
+        };
+        self.change(&mut entry)?;
+        Ok(Some(entry))
+    }
+
+    fn change(&mut self, entry: &mut Entry) -> Result<(), Error> {
+        if let Some(rule) = &self.pseudo.of_source {
+            entry.meta = rule(entry.meta, entry.kind == Kind::Dir);
+        }
+        self.filter(&mut entry.xattrs);
+        let found = if entry.kind == Kind::Dir { Found::Directory } else { Found::Other };
+        let Some(node) = self.pseudo.nodes.note(&entry.path, found) else { return Ok(()) };
+        if let Kind::HardLink(target) = &entry.kind {
+            return self.refuse_other(node, target);
+        }
+        let Node { added, xattrs, .. } = &self.pseudo.nodes[node];
+        if let Some(Added::Change(attributes)) = added {
+            attributes.apply(&mut entry.meta);
+        }
+        storable(&entry.kind, xattrs).for_each(|xattr| set(&mut entry.xattrs, xattr.clone()));
+        Ok(())
+    }
+
+    fn filter(&self, xattrs: &mut Vec<Xattr>) {
+        if let Some(keeps) = &self.pseudo.kept_xattrs {
+            xattrs.retain(|xattr| keeps(&xattr.name));
+        }
+    }
+
+    /// Refuses changes of a hard link other than those of its target: the inode is that of the target, which was given before.
+    fn refuse_other(&self, node: usize, target: &[u8]) -> Result<(), Error> {
+        let nodes = &self.pseudo.nodes;
+        let change = |node: usize| match &nodes[node].added {
+            Some(Added::Change(attributes)) => Some(*attributes),
+            _ => None,
+        };
+        let own = change(node);
+        let xattrs = &nodes[node].xattrs;
+        let first = nodes.find(target);
+        let first_is = |same: &dyn Fn(usize) -> bool| first.is_some_and(same);
+        if (own.is_none() || first_is(&|first| change(first) == own))
+            && (xattrs.is_empty() || first_is(&|first| nodes[first].xattrs == *xattrs))
+        {
+            return Ok(());
+        }
+        let what = format!("{} is a hard link to {}", quote(&nodes.path(node)), quote(target));
+        Err(self
+            .pseudo
+            .place(nodes[node].position)
+            .error(what, "the same definition for both, or one for the latter alone"))
+    }
+
+    /// The entry of the next node that adds one.
+    fn next_of_definitions(&mut self) -> Result<Option<Entry>, Error> {
+        while self.next < self.pseudo.nodes.len() {
+            let node = self.next;
+            self.next += 1;
+            if let Some(entry) = self.visit(node)? {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    }
+
+    fn visit(&mut self, node: usize) -> Result<Option<Entry>, Error> {
+        let Node { added, found, children, position, .. } = &self.pseudo.nodes[node];
+        let position = *position;
+        let is_parent = !children.is_empty();
+        match (found, added) {
+            (Found::Other, _) if is_parent => {
+                Err(self.error(node, "is not a directory", "a directory above other definitions"))
+            }
+            (Found::Directory | Found::Other, Some(Added::Change(_)) | None) => Ok(None),
+            (Found::Directory, _) if node == ROOT => Ok(None),
+            (Found::Directory | Found::Other, Some(_)) => {
+                let path = quote(&self.pseudo.nodes.path(node));
+                self.pseudo
+                    .warn(position, &format!("{path} is passed over: the source has it, and does not exclude it"));
+                // Other names of it, and its attributes, concern what is defined, which is not there.
+                Ok(None)
+            }
+            (Found::No, Some(Added::Change(_))) if !is_parent => {
+                let path = quote(&self.pseudo.nodes.path(node));
+                self.pseudo.warn(position, &format!("{path} is not in the source: nothing is changed"));
+                Ok(None)
+            }
+            (Found::No, Some(Added::Change(_))) => Err(self.missing(node)),
+            (Found::No, Some(_)) => self.give(node).map(Some),
+            (Found::No, None) => match self.pseudo.default_directory {
+                Some(attributes) => {
+                    self.pseudo.nodes[node].added = Some(Added::Entry(Kind::Dir, attributes));
+                    self.give(node).map(Some)
+                }
+                None => Err(self.missing(node)),
+            },
+        }
+    }
+
+    fn missing(&self, node: usize) -> Error {
+        self.error(node, "does not exist", "an entry of the source, or a definition that adds it")
+    }
+
+    fn error(&self, node: usize, what: &str, expected: &str) -> Error {
+        let path = quote(&self.pseudo.nodes.path(node));
+        self.pseudo.place(self.pseudo.nodes[node].position).error(format!("{path} {what}"), expected)
+    }
+
+    /// The entry that a node defines: a hard link, if another node has given it already.
+    fn give(&mut self, node: usize) -> Result<Entry, Error> {
+        let defining = match self.pseudo.nodes[node].added {
+            Some(Added::Again(target)) => target,
+            _ => node,
+        };
+        if let Some(first) = self.pseudo.nodes[defining].first {
+            return self.link(node, first);
+        }
+        let Made { kind, meta, mut xattrs, content, id } = self.make(defining)?;
+        self.filter(&mut xattrs);
+        if let Some(id) = id
+            && let Some(first) = self.linked.insert(id, node)
+        {
+            self.linked.insert(id, first);
+            return self.link(node, first);
+        }
+        let nodes = &mut self.pseudo.nodes;
+        nodes[defining].first = Some(node);
+        if kind != Kind::Dir && !nodes[node].children.is_empty() {
+            return Err(self.error(node, "is not a directory", "a directory above other definitions"));
+        }
+        storable(&kind, &nodes[node].xattrs).for_each(|xattr| set(&mut xattrs, xattr.clone()));
+        self.content = content;
+        Ok(Entry { path: nodes.path(node), kind, meta, xattrs })
+    }
+
+    fn make(&mut self, node: usize) -> Result<Made, Error> {
+        let Node { added, position, .. } = &self.pseudo.nodes[node];
+        let position = *position;
+        let time = self.pseudo.time;
+        match added.clone() {
+            Some(Added::Entry(kind, attributes)) => Ok(Made::new(kind, attributes.meta(time))),
+            Some(Added::Command(command, attributes)) => {
+                let (file, size) = self.run(node, &command)?;
+                let content = Some(Content::whole(file, size, position));
+                Ok(Made { content, ..Made::new(Kind::File { size }, attributes.meta(time)) })
+            }
+            Some(Added::Data { size, offset, attributes }) => {
+                let input = &mut self.pseudo.inputs[position.input as usize];
+                let content = Some(Content::of_data(input, size, offset, position)?);
+                Ok(Made { content, ..Made::new(Kind::File { size }, attributes.meta(time)) })
+            }
+            Some(Added::Host { path, follow }) => {
+                Made::of_host(self.pseudo.place(position), position, &path, follow, &mut self.xattrs)
+            }
+            Some(Added::Change(_) | Added::Again(_)) | None => Err(self.missing(node)),
+        }
+    }
+
+    /// A further name of an entry that a definition added.
+    fn link(&self, node: usize, first: usize) -> Result<Entry, Error> {
+        let nodes = &self.pseudo.nodes;
+        let target = nodes.path(first);
+        if !nodes[node].xattrs.is_empty() && nodes[node].xattrs != nodes[first].xattrs {
+            let what = format!("has attributes, but is a hard link to {}", quote(&target));
+            return Err(self.error(node, &what, "the same attributes for both, or for the latter alone"));
+        }
+        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: self.pseudo.time };
+        Ok(Entry { path: nodes.path(node), kind: Kind::HardLink(target), meta, xattrs: Vec::new() })
+    }
+
+    fn run(&mut self, node: usize, command: &[u8]) -> Result<(File, u64), Error> {
+        let file = self.pseudo.host.run(command);
+        let found = file.and_then(|file| file.metadata().map(|metadata| (file, metadata.len())));
+        found.map_err(|cause| {
+            let what = format!("the command {}: {cause}", quote(command));
+            self.pseudo
+                .place(self.pseudo.nodes[node].position)
+                .error(what, "a command that prints the content of the file")
+        })
+    }
+}
+
+/// The attributes that an entry of a kind can have: those of users are for files and directories alone, see xattr(7).
+fn storable<'a>(kind: &Kind, xattrs: &'a [Xattr]) -> impl Iterator<Item = &'a Xattr> {
+    let all = matches!(kind, Kind::File { .. } | Kind::Dir);
+    xattrs.iter().filter(move |xattr| all || !xattr.name.starts_with(b"user."))
+}
+
+impl Source for PseudoSource {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        self.recalled = false;
+        self.leave_content()?;
+        match self.next_of_source()? {
+            Some(entry) => Ok(Some(entry)),
+            None => self.next_of_definitions(),
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        let extent = match (&mut self.content, &mut self.source) {
+            (Some(content), _) => content.read(&mut self.pseudo.inputs, buffer)?,
+            (None, Some(source)) if self.next == 0 || self.recalled => return source.read(buffer),
+            _ => Extent::End,
+        };
+        if let Extent::Data(count) = extent {
+            self.bytes += count as u64;
+        }
+        Ok(extent)
+    }
+
+    fn read_again(&mut self) -> Option<u64> {
+        self.source.as_mut().filter(|_| self.content.is_none() && self.next == 0).and_then(|source| source.read_again())
+    }
+
+    fn bookmark(&mut self) -> Option<Bookmark> {
+        self.source.as_mut().filter(|_| self.next == 0).and_then(|source| source.bookmark())
+    }
+
+    fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
+        self.leave_content()?;
+        self.recalled = true;
+        self.source.as_mut().map_or(Ok(()), |source| source.recall(bookmark, path))
+    }
+
+    fn expect(&mut self, order: &mut dyn Iterator<Item = Bookmark>) {
+        if let Some(source) = &mut self.source {
+            source.expect(order);
+        }
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        let (done, total) = self.source.as_ref().map_or((0, None), |source| source.progress());
+        (done + self.bytes, total.filter(|_| self.bytes == 0))
+    }
+
+    fn take_problems(&mut self) -> Vec<Error> {
+        self.source.as_mut().map_or_else(Vec::new, |source| source.take_problems())
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        let mut warnings = std::mem::take(&mut self.pseudo.warnings);
+        warnings.extend(self.source.iter_mut().flat_map(|source| source.take_warnings()));
+        warnings
+    }
+}

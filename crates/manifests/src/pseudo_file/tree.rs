@@ -1,0 +1,106 @@
+//! The tree of all paths in definitions, each component once: memory grows with the text, whatever the depth of its paths.
+
+use std::collections::BTreeMap;
+use std::ops::{Index, IndexMut};
+
+use packline_tree::path::upwards;
+use packline_tree::{Bytes, Xattr};
+
+use super::Position;
+use super::definition::Added;
+
+/// Whether the source, or an entry created here, has a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    No,
+    Directory,
+    Other,
+}
+
+pub(super) struct Node {
+    name: Bytes,
+    pub parent: usize,
+    pub children: BTreeMap<Bytes, usize>,
+    pub added: Option<Added>,
+    pub xattrs: Vec<Xattr>,
+    /// Of the definition, or else of the first line with this component.
+    pub position: Position,
+    pub found: Found,
+    /// The node at whose path the entry that is defined here was given first.
+    pub first: Option<usize>,
+}
+
+pub(super) const ROOT: usize = 0;
+
+/// Nodes in the order of their first lines, a directory before all below it.
+pub(super) struct Nodes(Vec<Node>);
+
+impl Nodes {
+    pub fn new() -> Nodes {
+        Nodes(vec![Node::new(Bytes::new(), ROOT, Position::default())])
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The node at a canonical path, created with those above it.
+    pub fn insert(&mut self, path: &[u8], position: Position) -> usize {
+        components(path).fold(ROOT, |at, name| match self.0[at].children.get(name).copied() {
+            Some(child) => child,
+            None => {
+                let child = self.0.len();
+                self.0.push(Node::new(name.to_vec(), at, position));
+                self.0[at].children.insert(name.to_vec(), child);
+                child
+            }
+        })
+    }
+
+    pub fn find(&self, path: &[u8]) -> Option<usize> {
+        components(path).try_fold(ROOT, |at, name| self.0[at].children.get(name).copied())
+    }
+
+    /// The node at the path of an entry of the source, which is marked as found; those above it are directories.
+    pub fn note(&mut self, path: &[u8], found: Found) -> Option<usize> {
+        let mut at = ROOT;
+        for name in components(path) {
+            if self.0[at].found == Found::No {
+                self.0[at].found = Found::Directory;
+            }
+            at = *self.0[at].children.get(name)?;
+        }
+        self.0[at].found = found;
+        Some(at)
+    }
+
+    pub fn path(&self, node: usize) -> Bytes {
+        upwards(node, |at| (at != ROOT).then(|| (&self.0[at].name[..], self.0[at].parent)))
+    }
+}
+
+impl Node {
+    fn new(name: Bytes, parent: usize, position: Position) -> Node {
+        let children = BTreeMap::new();
+        let xattrs = Vec::new();
+        Node { name, parent, children, added: None, xattrs, position, found: Found::No, first: None }
+    }
+}
+
+impl Index<usize> for Nodes {
+    type Output = Node;
+
+    fn index(&self, node: usize) -> &Node {
+        &self.0[node]
+    }
+}
+
+impl IndexMut<usize> for Nodes {
+    fn index_mut(&mut self, node: usize) -> &mut Node {
+        &mut self.0[node]
+    }
+}
+
+fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|&byte| byte == b'/').filter(|name| !name.is_empty())
+}

@@ -1,0 +1,110 @@
+//! A line of a file_contexts file.
+
+use std::cell::OnceCell;
+
+use packline_tree::text::{Place, is_blank, quote};
+use packline_tree::{Bytes, Error, Kind};
+use regex::bytes::Regex;
+
+use super::pattern::Pattern;
+
+#[derive(Debug)]
+pub(super) struct Spec {
+    /// Its line number: later ones win.
+    pub number: u64,
+    /// Its context; `None` for `<<none>>`.
+    pub context: Option<String>,
+    /// Its type as the letter in the line; `None` for all.
+    letter: Option<u8>,
+    /// Its expression; `None` for one without wild cards, which is found by its path.
+    pattern: Option<Pattern>,
+    /// Compiled on first use: a policy has thousands, an image uses few.
+    compiled: OnceCell<Option<Regex>>,
+}
+
+/// The key of a specification.
+#[derive(Debug)]
+pub(super) enum Target {
+    Literal(Bytes),
+    /// All paths below one directory of the root, such as `/usr`.
+    Below(Bytes),
+    Anywhere,
+}
+
+impl Spec {
+    /// Whether it matches this path, which starts with a slash.
+    pub fn matches(&self, full: &[u8], kind: &Kind) -> bool {
+        self.letter.is_none_or(|letter| letter == letter_of(kind)) && self.matches_path(full)
+    }
+
+    fn matches_path(&self, full: &[u8]) -> bool {
+        let Some(pattern) = &self.pattern else { return true };
+        if !full.starts_with(&pattern.prefix) {
+            return false;
+        }
+        let compiled = self.compiled.get_or_init(|| pattern.compile().ok());
+        compiled.as_ref().is_some_and(|regex| regex.is_match(full))
+    }
+}
+
+/// The directory `/a` of a path `/a/...`.
+pub(super) fn first_directory(full: &[u8]) -> Option<&[u8]> {
+    let below = full.strip_prefix(b"/")?;
+    memchr::memchr(b'/', below).map(|end| &full[..=end])
+}
+
+/// Parses a line that is neither empty nor a comment.
+pub(super) fn parse(place: Place<'_>, line: &[u8], number: u64) -> Result<(Target, Spec), Error> {
+    let mut fields = line.split(|&byte| is_blank(byte)).filter(|field| !field.is_empty());
+    let path = text(place, fields.next().unwrap_or_default())?;
+    let (letter, context) = match (fields.next(), fields.next()) {
+        (Some(letter), Some(context)) => (Some(type_letter(place, letter)?), context),
+        (Some(context), None) => (None, context),
+        _ => return Err(place.error(format!("{} has no context", quote(line)), "pathname [type] context")),
+    };
+    let context = Some(text(place, context)?).filter(|&context| context != "<<none>>").map(str::to_owned);
+    let (target, pattern) = aim(place, path)?;
+    Ok((target, Spec { number, context, letter, pattern, compiled: OnceCell::new() }))
+}
+
+fn aim(place: Place<'_>, path: &str) -> Result<(Target, Option<Pattern>), Error> {
+    let pattern = Pattern::translate(path).map_err(|fault| refused(place, path, fault))?;
+    if pattern.is_literal {
+        return Ok((Target::Literal(pattern.prefix), None));
+    }
+    pattern.check().map_err(|fault| refused(place, path, &fault))?;
+    let target = first_directory(&pattern.prefix).map_or(Target::Anywhere, |below| Target::Below(below.to_vec()));
+    Ok((target, Some(pattern)))
+}
+
+fn refused(place: Place<'_>, path: &str, fault: &str) -> Error {
+    place.error(
+        format!("pathname {}: {fault}", quote(path.as_bytes())),
+        "a regular expression without back references and look-around",
+    )
+}
+
+/// An ASCII field, as required by libselinux.
+fn text<'a>(place: Place<'_>, field: &'a [u8]) -> Result<&'a str, Error> {
+    let plain = std::str::from_utf8(field).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii() && byte != 0));
+    plain.ok_or_else(|| place.error(format!("{} is not ASCII", quote(field)), "ASCII characters"))
+}
+
+fn type_letter(place: Place<'_>, field: &[u8]) -> Result<u8, Error> {
+    match field {
+        [b'-', letter @ (b'-' | b'b' | b'c' | b'd' | b'l' | b'p' | b's')] => Ok(*letter),
+        _ => Err(place.error(format!("file type {}", quote(field)), "--, -b, -c, -d, -l, -p or -s")),
+    }
+}
+
+fn letter_of(kind: &Kind) -> u8 {
+    match kind {
+        Kind::File { .. } | Kind::HardLink(_) => b'-',
+        Kind::Dir => b'd',
+        Kind::Symlink(_) => b'l',
+        Kind::BlockDevice(_) => b'b',
+        Kind::CharDevice(_) => b'c',
+        Kind::Fifo => b'p',
+        Kind::Socket => b's',
+    }
+}

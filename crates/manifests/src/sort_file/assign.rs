@@ -1,0 +1,102 @@
+//! Finds the first matching line of a sort file for each file of an image.
+
+use std::collections::BTreeMap;
+
+use packline_tree::{Glob, Slash};
+
+use super::{FilePlace, Matching, SortFile, SortRule};
+
+/// Result of matching a sort file with a list of files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assigned<'a> {
+    /// Priority and flags of each file, in the order of the list.
+    pub places: Vec<FilePlace>,
+    /// The lines that matched no file, or only files that an earlier line had matched, for a warning.
+    pub unmatched: Vec<&'a SortRule>,
+}
+
+impl SortFile {
+    /// Finds for each canonical path the first line that matches it.
+    ///
+    /// Time: a line with a path takes one look-up; one with a pattern examines every file that no earlier line matched.
+    pub fn assign(&self, paths: &[&[u8]]) -> Assigned<'_> {
+        let mut matcher = Matcher::new(paths);
+        let unmatched = self.rules().iter().filter(|rule| !matcher.apply(rule)).collect();
+        Assigned { places: matcher.places, unmatched }
+    }
+}
+
+struct Matcher<'a> {
+    places: Vec<FilePlace>,
+    /// Files without a match, by path.
+    open: BTreeMap<&'a [u8], usize>,
+}
+
+impl<'a> Matcher<'a> {
+    fn new(paths: &[&'a [u8]]) -> Self {
+        let open = paths.iter().enumerate().map(|(at, &path)| (path, at)).collect();
+        Matcher { places: vec![FilePlace::default(); paths.len()], open }
+    }
+
+    /// Whether the line matched any file.
+    fn apply(&mut self, rule: &SortRule) -> bool {
+        match rule.matching {
+            Matching::Literal => self.apply_literal(rule),
+            Matching::Glob => self.apply_glob(rule, Slash::Separates),
+            Matching::GlobAcross => self.apply_glob(rule, Slash::Plain),
+        }
+    }
+
+    fn apply_literal(&mut self, rule: &SortRule) -> bool {
+        let Some(at) = self.open.remove(&rule.path[..]) else { return false };
+        self.places[at] = rule.place;
+        true
+    }
+
+    fn apply_glob(&mut self, rule: &SortRule, slash: Slash) -> bool {
+        let glob = Glob::new(&rule.path, slash);
+        let before = self.open.len();
+        let places = &mut self.places;
+        self.open.retain(|path, at| {
+            let matches = glob.matches(path);
+            if matches {
+                places[*at] = rule.place;
+            }
+            !matches
+        });
+        self.open.len() < before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn priorities(text: &str, paths: &[&str]) -> (Vec<i64>, Vec<u64>) {
+        let paths: Vec<_> = paths.iter().map(|path| path.as_bytes()).collect();
+        let file = SortFile::parse("order", text.as_bytes()).unwrap();
+        let found = file.assign(&paths);
+        let places = found.places.iter().map(|place| place.priority).collect();
+        (places, found.unmatched.iter().map(|rule| rule.line).collect())
+    }
+
+    #[test]
+    fn the_first_line_that_matches_counts() {
+        let text = "1 bin/ls\n2 [glob] bin/*\n3 bin/cat\n4 [glob] *\n5 [glob_no_path] *.so\n6 none\n7 [glob] bin/*";
+        let paths = ["a", "bin/cat", "bin/ls", "bin/x/y", "lib/deep/b.so"];
+        assert_eq!(priorities(text, &paths), (vec![4, 2, 1, 0, 5], vec![3, 6, 7]));
+    }
+
+    #[test]
+    fn a_literal_path_is_no_pattern() {
+        assert_eq!(priorities("1 a*", &["a*", "ab"]), (vec![1, 0], vec![]));
+    }
+
+    #[test]
+    fn flags_come_with_the_line() {
+        let file = SortFile::parse("order", b"-5 [align] a").unwrap();
+        let places = file.assign(&[b"a", b"b"]).places;
+        assert!(places[0].flags.align && places[0].priority == -5);
+        assert_eq!(places[1], FilePlace::default());
+    }
+}

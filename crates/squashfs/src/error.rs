@@ -24,7 +24,7 @@ pub enum Error {
     ReadBack {
         /// Offset in the image of the part that is wrong, bytes.
         offset: u64,
-        /// The part, with the path of an entry where one is at fault.
+        /// The part, with the path of the entry if one is affected.
         what: String,
         /// The fault, as a phrase: `has other bytes`.
         is: String,
@@ -32,7 +32,7 @@ pub enum Error {
     /// The input does not fit into the format.
     #[error("{what} (expected {expected})")]
     Limit {
-        /// The value that is too large, and the entry's path where one is at fault.
+        /// The value that is too large, with the path of the entry if one is affected.
         what: String,
         /// The format's limit.
         expected: String,

@@ -1,13 +1,12 @@
 //! SquashFS 4.0 images: written in parallel, mounted by the Linux kernel.
 //!
 //! - `format/` encodes and decodes each structure in one module.
-//! - `write/` packs. A file whose blocks are any run of stored blocks uses those blocks, and a tail end that is a part of a recent tail end points
-//!   into it. A `Layout` decides on gaps, the size of fragment blocks and the order of inodes; blocks compress to the same bytes in each layout
-//!   (docs/layout.md).
-//! - `read/` opens hostile images, and reads their metadata on demand.
+//! - `write/` packs. It deduplicates runs of blocks, and tail ends that are a part of a recent tail end. A `Layout` decides on gaps, the size of
+//!   fragment blocks and the order of inodes. Blocks compress to the same bytes in each layout (docs/layout.md).
+//! - `read/` opens images, hostile ones too, and reads their metadata on demand.
 //! - `verify/` checks every byte.
-//! - `base/` finds blocks of an earlier image. All blocks are decoded when the image is opened, or when it is read as a source, so that no block is
-//!   taken unseen. The record after an image's last table (docs/format/squashfs-record.md) says whether its blocks are those of a clean build.
+//! - `base/` finds blocks of an earlier image. It decodes each block before the block can be reused. The record after an image's last table
+//!   (docs/format/squashfs-record.md) says whether the blocks of the image are those of a clean build.
 
 mod base;
 mod block_size;

@@ -14,49 +14,46 @@ pub enum DirectoryLinks {
     Children,
 }
 
-/// How the parts of an image lie.
+/// Where the parts of an image are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layout {
-    /// One behind the other: the smallest image.
+    /// One part after another: the smallest image.
     #[default]
     Compact,
-    /// So that images of nearly equal trees have most of their bytes in common, for chunkers and for hashes of blocks: some parts start at a
-    /// multiple of `align` bytes, a power of two; fragment blocks are shorter; the inode table is not compressed. 1 to 3 % larger.
+    /// Images of similar trees have most of their bytes in common, for chunkers and for hashes of blocks. Some parts start at a multiple of
+    /// `align` bytes, a power of two. Fragment blocks are shorter, and the inode table is not compressed. 1 to 3 % larger.
     Stable { align: u32 },
 }
 
 impl Layout {
-    /// [`Layout::Stable`] for blocks of 4 KiB, the size of RAUC's.
+    /// [`Layout::Stable`] for blocks of 4 KiB, as RAUC has them.
     pub const STABLE: Layout = Layout::Stable { align: 4096 };
 }
 
 /// Which tail ends go into fragment blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fragments {
-    /// None: each tail end is a short block of its own.
+    /// Each tail end is a short block of its own.
     Never,
-    /// Only those of files smaller than a block.
+    /// Tail ends of files smaller than a block.
     SmallFiles,
-    /// All.
+    /// All tail ends.
     #[default]
     Always,
 }
 
-/// Which parts are stored without trying to compress them.
+/// Which parts are stored uncompressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stored {
-    /// Inode, directory and all other metadata tables but those below.
+    /// All metadata tables except the id table and the xattr tables.
     pub inodes: bool,
-    /// The id table.
     pub ids: bool,
-    /// The xattr tables.
     pub xattrs: bool,
-    /// Data blocks.
     pub data: bool,
     pub fragments: bool,
 }
 
-/// Together with the input they determine an image's bytes.
+/// The options and the input determine an image's bytes.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Codec of data and metadata.
@@ -68,26 +65,22 @@ pub struct Options {
     pub deduplicate: bool,
     /// Whether blocks of zeros are stored as holes.
     pub sparse: bool,
-    /// Parts to store uncompressed.
     pub stored: Stored,
     /// Whether an export table (for NFS) is written.
     pub exportable: bool,
-    /// Whether extended attributes are stored.
+    /// Whether the flag for an image without extended attributes is set if no entry has one. Otherwise the flag is set only if `xattrs` is off.
     pub xattrs: bool,
-    /// Whether the flag for an image without extended attributes is set if no entry has one; without this only if none are stored.
+    /// Whether the flag for an image without extended attributes is set if no entry has one. If not, the flag is set only with `xattrs` off.
     pub mark_without_xattrs: bool,
     /// The image is padded with zeros to a multiple of this many bytes; 0 or 1 for no padding.
     pub pad: u32,
     /// Image creation time, seconds since 1970.
     pub created: u32,
-    /// How directories count links.
     pub directory_links: DirectoryLinks,
-    /// How the parts of the image lie.
     pub layout: Layout,
 }
 
 impl Options {
-    /// The defaults, with a codec.
     pub fn new(codec: Spec) -> Options {
         Options {
             codec,
@@ -106,7 +99,7 @@ impl Options {
         }
     }
 
-    /// Size of a whole fragment block, bytes. Half a block changes with half as many files, and costs little compression.
+    /// Size of a complete fragment block, bytes. A half-size block changes with half as many files, and costs little compression.
     pub(crate) fn fragment_size(&self) -> u32 {
         match self.layout {
             Layout::Compact => self.block_size.into(),
@@ -114,7 +107,7 @@ impl Options {
         }
     }
 
-    /// Whether no metadata block of the inode table is compressed: all keep their places when one changes.
+    /// Whether the inode table is stored uncompressed, so that its blocks keep their positions when one of them changes.
     pub(crate) fn stores_inodes(&self) -> bool {
         self.stored.inodes || self.layout != Layout::Compact
     }
@@ -151,27 +144,27 @@ impl From<Option<bool>> for Override {
     }
 }
 
-/// Where the data of a file starts.
+/// Which bytes of the image can be the start of a file's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Align {
-    /// At any byte.
+    /// Any byte.
     #[default]
     Any,
-    /// At a multiple of [`Options::pad`] bytes.
+    /// Multiples of [`Options::pad`] bytes.
     Pad,
-    /// At a multiple of this number of bytes, which is at least 1.
+    /// Multiples of this number of bytes, which is at least 1.
     Bytes(u32),
 }
 
 /// Settings for one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileHints {
-    /// Whether tail ends go into fragment blocks, which [`Options::fragments`] decides for other files. With `Off` the file shares no block.
+    /// Whether tail ends go into fragment blocks, instead of what [`Options::fragments`] says.
     pub fragments: Override,
-    /// Whether the tail end of a file larger than a block does, if `fragments` allows it.
+    /// Whether the tail end of a file larger than a block goes into a fragment block. Ignored with `fragments` off.
     pub large_tails: Override,
-    /// Whether blocks are compressed, which [`Options::stored`] decides for other files. With `Off` the file shares no fragment block. With
-    /// `On` it shares none in an image whose fragment blocks are stored.
+    /// Whether blocks are compressed, instead of what [`Options::stored`] says. A file with `Off` has no tail end in a fragment block. A file
+    /// with `On` has none if the image stores its fragment blocks uncompressed.
     pub compress: Override,
     /// Do not search for the same content.
     pub no_deduplicate: bool,

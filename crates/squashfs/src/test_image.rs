@@ -31,7 +31,6 @@ impl Source for Content {
     }
 }
 
-/// An entry without attributes.
 pub(crate) fn entry(path: &str, kind: Kind) -> Entry {
     Entry { path: path.as_bytes().to_vec(), kind, meta: META, xattrs: Vec::new() }
 }
@@ -52,14 +51,13 @@ pub(crate) fn image(
     image_with(entries, &options, Lookup::default(), 0)
 }
 
-/// The options of such an image.
 pub(crate) fn options(codec: &str) -> Options {
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BlockSize::new(BLOCK as u64).unwrap();
     options
 }
 
-/// The same, with blocks that are known and with workers.
+/// Writes an image with workers, with blocks that are already known.
 pub(crate) fn image_with(
     entries: impl IntoIterator<Item = (Entry, Vec<u8>)>,
     options: &Options,

@@ -2,7 +2,7 @@
 
 use crate::read::ReadError;
 
-/// Why blocks of an image cannot be taken.
+/// Why no block of an image can be reused.
 #[derive(Debug, thiserror::Error)]
 pub enum BaseError {
     /// The image cannot be read, or its metadata is damaged.
@@ -16,22 +16,22 @@ pub enum BaseError {
         /// What the new image has.
         expected: String,
     },
-    /// The blocks are not known to be those that the encoder would make. They fit, and can be taken on request.
+    /// Another encoder may have written the blocks. They fit, and can be reused on request.
     #[error("{what} (expected {expected})")]
     Foreign {
         /// What the image has.
         what: String,
-        /// What shows the encoder.
+        /// How to show the encoder.
         expected: String,
     },
     /// The index of the blocks does not fit into memory.
     #[error("its {blocks} blocks need more than {allowed} bytes of memory (expected {needed} at least)")]
     Memory {
-        /// Blocks of the image, at most.
+        /// Maximum number of blocks of the image.
         blocks: u64,
         /// Bytes for the index.
         allowed: u64,
-        /// Bytes that are enough.
+        /// Bytes that suffice.
         needed: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Whether blocks of an image fit into another, and whether they are of the same encoder.
+//! Whether blocks of an image fit into another image, and whether the same encoder wrote them.
 
 use packline_codec::{Spec, XzParams};
 use packline_runtime::FormatFault;
@@ -33,7 +33,7 @@ pub(super) fn check_fit(image: &Image, options: &Options) -> Result<(), BaseErro
     }
 }
 
-/// The kernel reserves a dictionary of the size in the image's options. Filters that these do not have might be missing in a reader.
+/// The kernel reserves a dictionary of the size in the image's options. A reader may lack filters that the options do not name.
 fn check_xz(base: &XzParams, new: &XzParams, block_size: BlockSize) -> Result<(), BaseError> {
     let size = |params: &XzParams| {
         params.dict_size(block_size.bytes()).map_err(|error| BaseError::fit(error.to_string(), "a dictionary"))
@@ -51,7 +51,7 @@ fn check_xz(base: &XzParams, new: &XzParams, block_size: BlockSize) -> Result<()
     Ok(())
 }
 
-/// The record of an image, if it is of the encoder of `options`.
+/// Returns the record of an image if the encoder of `options` wrote its blocks.
 pub(super) fn own_record(image: &Image, options: &Options) -> Result<Record, BaseError> {
     let expected = || format!("an image that this version packed with codec {} and with padding", options.codec);
     match Record::read(image) {

@@ -1,4 +1,4 @@
-//! Blocks of a base by the hash of their content.
+//! Blocks of a base, found by the hash of their content.
 
 use hashbrown::HashTable;
 use packline_cache::ContentDigest;
@@ -8,15 +8,15 @@ use crate::read::BlockPlace;
 /// One block of a base.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
-    /// Of what it was decoded to.
+    /// Digest of the decoded bytes.
     pub(super) content: ContentDigest,
-    /// Of its bytes in the base.
+    /// Digest of the bytes in the base.
     pub(super) stored: ContentDigest,
     pub(super) place: BlockPlace,
 }
 
 impl Entry {
-    /// `stored` are the bytes at a place, `content` is what they decode to.
+    /// `stored` are the bytes at `place`; `content` is their decoded form.
     pub(super) fn of(place: BlockPlace, stored: &[u8], content: &[u8]) -> Entry {
         let content = ContentDigest::of(content);
         let stored = if place.compressed { ContentDigest::of(stored) } else { content };
@@ -24,7 +24,7 @@ impl Entry {
     }
 }
 
-/// Blocks of different contents.
+/// Blocks with different contents.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     entries: Vec<Entry>,
@@ -32,12 +32,12 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// With memory for this many blocks.
+    /// Returns an empty index with memory for this number of blocks.
     pub(super) fn with_capacity(blocks: usize) -> Index {
         Index { entries: Vec::with_capacity(blocks), by_content: HashTable::with_capacity(blocks) }
     }
 
-    /// Adds a block, unless there is one with the same content, or no memory for one more.
+    /// Adds a block, unless the index has the same content already or has no memory for one more block.
     pub(super) fn add(&mut self, entry: Entry) {
         let bits = entry.content.bits();
         let number = self.entries.len() as u32;
@@ -57,7 +57,6 @@ impl Index {
         self.by_content.len()
     }
 
-    /// Memory, bytes.
     pub(super) fn memory(&self) -> u64 {
         (self.entries.capacity() * size_of::<Entry>() + self.by_content.allocation_size()) as u64
     }

@@ -1,16 +1,16 @@
-//! Base images: blocks of an earlier image are taken as they are instead of being compressed again.
+//! Base images: the new image reuses compressed blocks of an earlier image.
 //!
-//! Nothing in a base is trusted. When it is opened all of its blocks are read once, in the order of the file, and decoded on the workers
-//! (`places.rs`, `scan.rs`); what they decode to is hashed as deduplication hashes the contents of the new image, and kept with a hash
-//! of the stored bytes (`index.rs`). A block of the new image whose content has that hash gets the stored bytes, if they are still the
-//! same when they are read again. So no base, damaged, hostile or changed meanwhile, makes a wrong content.
+//! Nothing in a base is trusted. All of its blocks are read once when the base is opened, in the order of the file, and decoded on the workers
+//! (`places.rs`, `scan.rs`). The index keeps two hashes of each block: of the stored bytes, and of the content, hashed as deduplication hashes it
+//! (`index.rs`). A block of the new image with the same content hash gets the stored bytes, if the stored bytes have the same hash when they are
+//! read again. No base can lead to wrong content, whether it is damaged, hostile or changes during the run.
 //!
-//! An image that is read as the source of the new one is decoded anyway: a base of it ([`Base::of_source`]) gets its blocks when that
-//! happens, which is before their contents are looked for.
+//! An image that is a source of the new one is decoded anyway. A base of that image ([`Base::of_source`]) receives each block when it is decoded,
+//! which is before the content of the block is looked up.
 //!
-//! Whether the image then has the bytes that it would have without a base depends on the encoder of the base's blocks. The record behind
-//! an image (`format/record.rs`) says which one that was; the checksum in it finds damage that no decoder sees. Blocks of other
-//! encoders are taken only on request, and the new image gets no record then.
+//! The new image has the same bytes as without a base only if the same encoder wrote the blocks of the base. The record after an image
+//! (`format/record.rs`) names the encoder, and its checksum finds damage that no decoder notices. Blocks of other encoders are reused only on
+//! request, and the new image then gets no record.
 
 mod error;
 mod fit;
@@ -41,7 +41,7 @@ use crate::{Options, Superblock};
 /// How a base image is opened.
 #[derive(Debug, Clone, Default)]
 pub struct BaseSettings {
-    /// Whether blocks of other encoders are taken, too. The bytes of the new image may then differ from those without a base.
+    /// Whether blocks of other encoders are reused, too. The bytes of the new image may then differ from those without a base.
     pub any: bool,
     /// Most bytes of memory for the index of the blocks; `None` for no limit.
     pub memory: Option<u64>,
@@ -69,22 +69,22 @@ pub struct Base {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BaseCounts {
-    /// Blocks of the base that can be taken, of each content one.
+    /// Usable blocks of the base, each content once.
     pub blocks: u64,
-    /// Blocks of the new image that were taken.
+    /// Blocks of the new image that came from the base.
     pub taken: u64,
-    /// Their bytes, compressed.
+    /// Compressed bytes of the blocks that came from the base.
     pub taken_bytes: u64,
-    /// Blocks that could not be decoded, and were not taken.
+    /// Blocks that could not be decoded, and were not reused.
     pub damaged: u64,
-    /// Blocks that changed after they were decoded, and were not taken.
+    /// Blocks that changed after they were decoded, and were not reused.
     pub changed: u64,
-    /// Whether the blocks that were taken are those that the encoder would have made.
+    /// Whether the encoder would have written the same blocks.
     pub exact: bool,
 }
 
 impl BaseCounts {
-    /// The counts of two bases together.
+    /// Returns the sums of two bases.
     #[must_use]
     pub fn and(self, other: BaseCounts) -> BaseCounts {
         BaseCounts {
@@ -122,8 +122,8 @@ impl Base {
         Ok(Base { damaged, ..base })
     }
 
-    /// Of an image that is read as a source of a new image with `options`, and whose blocks it gets as a [`DecodedBlocks`]. They are taken
-    /// only if they are those of the encoder: the data area is read once for its checksum, and not decoded.
+    /// A base of an image that is a source of a new image with `options`. The base receives the blocks as a [`DecodedBlocks`]. Blocks are reused
+    /// only if the same encoder wrote them. The data area is read once for its checksum, and not decoded.
     ///
     /// # Errors
     /// As [`Base::open`] without [`BaseSettings::any`].
@@ -148,30 +148,28 @@ impl Base {
         Base { image, codec, index, all_tried, exact, damaged: 0, taken, taken_bytes, changed }
     }
 
-    /// Of equal contents the first usable one counts. Blocks of a source come in any order; those of one encoder are equal then.
+    /// The first usable block of a content counts. Blocks of a source come in any order, but equal contents of one encoder have equal blocks.
     fn add(&self, entry: Entry) {
         if entry.place.compressed || self.all_tried {
             self.index().add(entry);
         }
     }
 
-    /// Whether the parameters of a block are among those of the new image's codec: whoever writes an image can write any record.
+    /// Whether the codec of the new image has the parameters of a block. A hostile image can have any record.
     fn is_asked_for(&self, place: BlockPlace, stored: &[u8]) -> bool {
         let block_size = self.image.superblock().block_size.bytes();
         !place.compressed || self.codec.check_parameters(block_size, stored).is_ok()
     }
 
-    /// The index is whole even if a thread panicked.
+    /// The index is consistent even if a thread panicked.
     fn index(&self) -> MutexGuard<'_, Index> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Memory of the index, bytes.
     pub fn memory(&self) -> u64 {
         self.index().memory()
     }
 
-    /// How its blocks were used so far.
     pub fn counts(&self) -> BaseCounts {
         BaseCounts {
             blocks: self.index().len() as u64,
@@ -183,7 +181,7 @@ impl Base {
         }
     }
 
-    /// Reads the stored bytes of a block to the start of `dst`; `None` if they are not those that were decoded.
+    /// Reads the stored bytes of a block to the start of `dst`. Returns `None` if they differ from the bytes that were decoded.
     fn read(&self, entry: &Entry, dst: &mut [u8]) -> Option<Outcome> {
         let size = entry.place.stored as usize;
         let stored = dst.get_mut(..size).filter(|_| entry.place.compressed)?;
@@ -199,7 +197,7 @@ impl Base {
 impl KnownBlocks for Base {
     fn find(&self, content: &ContentDigest, dst: &mut [u8]) -> Option<Outcome> {
         let entry = self.index().find(content).copied()?;
-        // As long as the content, which is there: the block did not get smaller.
+        // An uncompressed block has the length of its content.
         let whole = !entry.place.compressed;
         let outcome = if whole { Some(Outcome::NotSmaller) } else { self.read(&entry, dst) }?;
         self.taken.fetch_add(1, Ordering::Relaxed);
@@ -225,7 +223,7 @@ fn damaged_data() -> BaseError {
     BaseError::foreign("is damaged: its data has another checksum", "the one of its record")
 }
 
-/// Whether blocks of an image without a record are compressed only because that did not make them smaller.
+/// Whether each uncompressed block of an image without a record is uncompressed only because compression did not make it smaller.
 fn tries_all(superblock: &Superblock) -> bool {
     superblock.flags & (flags::STORED_DATA | flags::STORED_FRAGMENTS) == 0
 }

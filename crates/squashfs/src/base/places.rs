@@ -7,9 +7,9 @@ use super::{BaseError, BaseSettings, Entry};
 use crate::read::inode_table::each_inode;
 use crate::read::{BlockPlace, FileData, Image, Node, ReadError};
 
-/// Memory for a block, bytes: its position in a list that grows, its entry in the index and in the table of that.
+/// Memory for a block, bytes: its position in a list that grows, and its entries in the index and in the index's table.
 const PLACE_MEMORY: u64 = (2 * size_of::<BlockPlace>() + size_of::<Entry>() + 16) as u64;
-/// Positions between two removals of those that are there twice, at least.
+/// Minimum number of positions between two removals of duplicates.
 const SORT_LEAST: usize = 1 << 12;
 
 /// Positions of blocks in the data area, in its order; none overlaps another.
@@ -18,15 +18,15 @@ pub(super) struct Places {
     list: Vec<BlockPlace>,
     /// Length of the list at which it is sorted next.
     next_sort: usize,
-    /// All blocks so far, those that are there twice included.
+    /// Number of blocks so far, duplicates included.
     met: u64,
-    /// Whether they need more memory than there is.
+    /// Whether the blocks need more memory than the limit.
     too_many: bool,
     most: Option<u64>,
 }
 
 impl Places {
-    /// The data blocks of all inodes, and the fragment blocks. Broken block lists end early.
+    /// Returns the data blocks of all inodes, and the fragment blocks. Broken block lists end early.
     pub(super) fn of(image: &Image, settings: &BaseSettings) -> Result<Places, BaseError> {
         let mut places = Places { most: settings.memory, ..Places::default() };
         let cancel = &settings.engine.cancel;
@@ -53,7 +53,7 @@ impl Places {
         blocks.filter_map(|block| block.place).for_each(|place| self.add(place));
     }
 
-    /// Files share blocks, so that there may be far more entries in block lists than blocks.
+    /// Files share blocks, so block lists may have far more entries than the image has blocks.
     fn add(&mut self, place: BlockPlace) {
         self.met += 1;
         if self.too_many {
@@ -72,7 +72,7 @@ impl Places {
         self.list.dedup_by_key(|place| place.offset);
     }
 
-    /// Drops what a sound image does not have: blocks elsewhere, or that begin in another.
+    /// Drops blocks that a sound image does not have: blocks outside the data area, and blocks that overlap another.
     fn keep_data_area(&mut self, image: &Image) {
         let mut before = image.data_start();
         let end = image.superblock().inode_table;

@@ -9,15 +9,15 @@ use super::places::Places;
 use crate::read::{BlockPlace, Image, ReadError};
 use crate::{BlockSize, Options};
 
-/// Bytes that are read at a time, at least.
+/// Minimum number of bytes to read at a time.
 const SEGMENT: usize = 256 << 10;
-/// Memory of a decoder besides that for blocks of our encoder, bytes: other encoders may declare larger dictionaries.
+/// Memory of a decoder beyond the need of blocks of our encoder, bytes: other encoders may declare larger dictionaries.
 const DECODER_SLACK: usize = 8 << 20;
 
 /// All blocks of a base.
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
-    /// Those that could be decoded, in the order of the file.
+    /// Decoded blocks, in the order of the file.
     pub(super) entries: Vec<Entry>,
     /// CRC-32 of the data area.
     pub(super) checksum: u32,
@@ -49,7 +49,7 @@ pub(super) fn scan(image: &Image, options: &Options, places: &Places, engine: &C
     Ok(Scanned { checksum: checksum.finalize(), ..scanned })
 }
 
-/// How many blocks end at byte `limit` or before, and where to cut so that no block is cut.
+/// Returns the number of blocks that end at or before byte `limit`, and a cut that is inside no block.
 fn segment(places: &[BlockPlace], limit: u64) -> (usize, u64) {
     let count = places.partition_point(|place| place.offset + u64::from(place.stored) <= limit);
     (count, places.get(count).map_or(limit, |next| next.offset.min(limit)))
@@ -87,7 +87,7 @@ struct Tool {
 
 impl Task for DecodeTask {
     type In = Segment;
-    /// `None` for a block that cannot be taken.
+    /// `None` for a block that cannot be reused.
     type Out = Vec<Option<Entry>>;
     type Error = ReadError;
     type Tool = Result<Tool, ReadError>;
@@ -111,7 +111,7 @@ impl Task for DecodeTask {
 }
 
 impl DecodeTask {
-    /// For xz no more than readers of the new image reserve.
+    /// For xz, at most the memory that readers of the new image reserve.
     fn decoder_memory(&self) -> usize {
         let own = self.codec.footprint(self.block_size.bytes()).decoder;
         if matches!(self.codec, Spec::Xz(_)) { own } else { 2 * own + DECODER_SLACK }

@@ -1,6 +1,6 @@
 //! Positions of the data of an image: block lists, files and fragment blocks.
 
-/// Marks a data or fragment block size word as stored, not compressed (SquashFS 4.0: bit 24).
+/// Flag in the size word of a data or fragment block: the block is stored, not compressed (SquashFS 4.0: bit 24).
 pub const STORED_BLOCK: u32 = 1 << 24;
 
 /// Position of a tail end.
@@ -23,7 +23,7 @@ pub struct FileLayout {
     pub start: u64,
     /// First of the file's size words in [`DataLayout::sizes`].
     pub first_block: u64,
-    /// Number of size words: `ceil(size / block size)`, or the floor of it when there is a tail end.
+    /// Number of size words: size / block size, rounded up, or rounded down if the file has a tail end.
     pub blocks: u32,
     /// The tail end, if it is in a fragment block.
     pub tail: Option<TailPlace>,
@@ -41,7 +41,7 @@ pub struct FragmentBlock {
 /// The data area as written: input for inodes and the fragment table.
 #[derive(Debug, Default)]
 pub struct DataLayout {
-    /// Files in the order they were added; the payload of a file in the tree is an index into this.
+    /// Files in the order in which they were added; the payload of a file in the tree is an index into this.
     pub files: Vec<FileLayout>,
     /// Size words of all data blocks, with [`STORED_BLOCK`]; 0 is a sparse block.
     pub sizes: Vec<u32>,

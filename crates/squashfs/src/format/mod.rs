@@ -1,4 +1,4 @@
-//! The structures of SquashFS 4.0 as bytes: each is encoded and decoded in the same module.
+//! The structures of SquashFS 4.0 as bytes. One module encodes and decodes each structure.
 
 pub(crate) mod compressor;
 pub(crate) mod directory;

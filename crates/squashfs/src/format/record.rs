@@ -1,6 +1,6 @@
-//! The record that follows an image of this program: which encoder made its blocks, and a checksum of them.
+//! The record that follows an image of this program: which encoder wrote its blocks, and a checksum of the data area.
 //!
-//! It is directly behind the bytes that the superblock counts, in the padding, where other readers look for nothing.
+//! The record is in the padding, directly after the bytes that the superblock counts, where other readers look for nothing.
 //! `docs/format/squashfs-record.md` has every byte:
 //!
 //! ```text
@@ -24,22 +24,21 @@ use crate::read::{Image, ReadError};
 pub(crate) const RECORD_BYTES: usize = 64;
 const MAGIC: &[u8; 8] = b"packline";
 const VERSION: u16 = 1;
-/// Bit of blocks that are not compressed.
+/// Bit of the flags: the encoder tried to compress each block.
 const ALL_TRIED: u16 = 1;
 /// Bytes before the record's own hash.
 const HASHED: usize = 48;
-/// Images that are padded to less have no record: their users expect no byte behind the last table.
+/// Images with less padding have no record: their users expect no byte after the last table.
 const PADDING_LEAST: u32 = 4096;
 
 /// The start of a BLAKE3 hash.
 type Hash = [u8; 16];
 
-/// What a record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
     /// CRC-32 of the data area.
     pub(crate) data: u32,
-    /// Whether each block that is not compressed did not get smaller.
+    /// Whether compression was tried for each block that is not compressed.
     pub(crate) all_tried: bool,
     /// The encoder of the blocks.
     encoder: Hash,
@@ -51,17 +50,17 @@ impl Record {
         options.pad >= PADDING_LEAST && !matches!(options.codec, Spec::None)
     }
 
-    /// The record of an image whose blocks are all of the encoder of `options`.
+    /// Returns the record of an image whose blocks the encoder of `options` wrote.
     pub(crate) fn new(options: &Options, data: u32, all_tried: bool) -> Record {
         Record { data, all_tried, encoder: encoder(options) }
     }
 
-    /// Whether the blocks are those that the encoder of `options` would make of the same content.
+    /// Whether the encoder of `options` would write the same blocks for the same content.
     pub(crate) fn is_of(&self, options: &Options) -> bool {
         self.encoder == encoder(options)
     }
 
-    /// Its bytes; `head` are the superblock and the compressor options.
+    /// `head`: the superblock and the compressor options.
     pub(crate) fn encode(&self, head: &[u8]) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.put_u16(VERSION);
@@ -73,10 +72,10 @@ impl Record {
         out
     }
 
-    /// The record of an image; `None` if it has none that this version knows.
+    /// Returns the record of an image; `None` if the image has none that this version knows.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if it is damaged, or of another superblock; [`ReadError::Input`].
+    /// [`ReadError::Corrupt`] if the record is damaged or belongs to another superblock; [`ReadError::Input`].
     pub(crate) fn read(image: &Image) -> Result<Option<Record>, ReadError> {
         let at = image.superblock().bytes_used;
         if image.store().size().saturating_sub(at) < RECORD_BYTES as u64 {
@@ -92,7 +91,7 @@ impl Record {
         Record::decode(&bytes, &head).map_err(|(what, expected)| ReadError::corrupt(at, what, expected))
     }
 
-    /// The record of bytes that begin with the magic.
+    /// Decodes bytes that begin with the magic.
     fn decode(bytes: &[u8; RECORD_BYTES], head: &[u8]) -> Result<Option<Record>, (&'static str, &'static str)> {
         let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         if hash(&bytes[..HASHED]) != bytes[HASHED..] {

@@ -38,13 +38,13 @@ pub mod flags {
     pub const NO_FRAGMENTS: u16 = 1 << 4;
     /// Tail ends of files larger than a block are packed too.
     pub const ALWAYS_FRAGMENTS: u16 = 1 << 5;
-    /// Equal content was stored once.
+    /// Equal content is stored once.
     pub const DUPLICATES: u16 = 1 << 6;
-    /// There is an export table.
+    /// The image has an export table.
     pub const EXPORTABLE: u16 = 1 << 7;
     /// The xattr tables are stored.
     pub const STORED_XATTRS: u16 = 1 << 8;
-    /// There are no xattr tables.
+    /// The image has no xattr tables.
     pub const NO_XATTRS: u16 = 1 << 9;
     /// A compressor options block follows the superblock.
     pub const OPTIONS: u16 = 1 << 10;
@@ -120,12 +120,12 @@ impl Superblock {
         out
     }
 
-    /// Parses the 96 bytes, and checks them as far as possible without the rest of the image: the magic, the version, the block size, the
-    /// counts and the order of the tables.
+    /// Parses the 96 bytes, and checks what can be checked without the rest of the image: the magic, the version, the block size, the counts and
+    /// the order of the tables.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if it is not a SquashFS image or breaks a rule, [`ReadError::Unsupported`] for another version or byte order, a
-    /// streamed image, or an unknown compressor.
+    /// [`ReadError::Corrupt`] if the bytes are not a SquashFS superblock or break a rule, [`ReadError::Unsupported`] for another version or byte
+    /// order, a streamed image, or an unknown compressor.
     pub fn decode(bytes: &[u8; SUPERBLOCK_BYTES as usize]) -> Result<Superblock, ReadError> {
         let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let word = |at: usize| u32::from(half(at)) | u32::from(half(at + 2)) << 16;
@@ -167,7 +167,7 @@ impl Superblock {
         self.check_order()
     }
 
-    /// The existing tables in their required order; the offset of each start in the superblock.
+    /// The existing tables in their required order, each with the offset of its start in the superblock.
     fn order(&self) -> [(&'static str, u64, u64, bool); 6] {
         [
             ("inode table", 64, self.inode_table, true),
@@ -191,10 +191,10 @@ impl Superblock {
         Ok(())
     }
 
-    /// Checks that the image fits into `room` bytes.
+    /// Checks that the image fits into `space` bytes.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if it is cut off.
+    /// [`ReadError::Corrupt`] if the image is cut off.
     pub(crate) fn check_places(&self, space: u64) -> Result<(), ReadError> {
         if self.bytes_used <= space {
             return Ok(());
@@ -249,7 +249,7 @@ fn check_version(major: u16, minor: u16) -> Result<(), ReadError> {
     Err(ReadError::unsupported(format!("SquashFS version {major}.{minor}"), "version 4.0"))
 }
 
-/// The flags that follow from the options alone. Whether there are xattr tables is known only when they are written.
+/// Returns the flags that depend on the options alone. The flag for xattr tables is known only when the tables are written.
 pub(crate) fn option_flags(options: &Options) -> u16 {
     let all = matches!(options.codec, Spec::None);
     let chosen = [

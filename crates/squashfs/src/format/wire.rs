@@ -7,7 +7,7 @@ pub const METADATA_HEADER: usize = 2;
 /// Set in the header of a stored metadata block.
 pub(crate) const STORED: u16 = 1 << 15;
 
-/// A metadata block: its header, then `bytes`, which are stored or compressed.
+/// Returns a metadata block: its header, then `bytes`, which are stored or compressed.
 pub(crate) fn metadata_block(bytes: &[u8], stored: bool) -> Vec<u8> {
     let mut block = Vec::with_capacity(METADATA_HEADER + bytes.len());
     block.put_u16(bytes.len() as u16 | if stored { STORED } else { 0 });
@@ -15,10 +15,10 @@ pub(crate) fn metadata_block(bytes: &[u8], stored: bool) -> Vec<u8> {
     block
 }
 
-/// A metadata block of `plain`, compressed if that makes it smaller.
+/// Returns a metadata block of `plain`, compressed if that makes it smaller.
 ///
 /// # Errors
-/// The encoder's.
+/// Errors of the encoder.
 pub fn encode_metadata(encoder: &mut dyn Encoder, plain: &[u8]) -> Result<Vec<u8>, CodecError> {
     let mut block = vec![0; METADATA_HEADER + plain.len()];
     let (header, payload) = block.split_at_mut(METADATA_HEADER);

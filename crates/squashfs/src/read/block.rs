@@ -8,7 +8,8 @@ use super::metadata::Cursor;
 use super::{FileData, Image, ReadError};
 use crate::{STORED_BLOCK, TailPlace};
 
-/// Memory of a decoder besides twice the need of this image's blocks: legacy lzma streams may declare dictionaries larger than their block.
+/// Memory of a decoder in addition to twice the need of this image's blocks: legacy lzma streams may declare dictionaries larger than their
+/// block.
 const DECODER_SLACK: usize = 8 << 20;
 
 /// The form of a compressed unit.
@@ -21,17 +22,15 @@ pub struct BlockPlace {
     pub offset: u64,
     /// Bytes stored, 1 to the block size.
     pub stored: u32,
-    /// Whether they are compressed.
+    /// Whether the stored bytes are compressed.
     pub compressed: bool,
 }
 
 impl BlockPlace {
-    /// The position of the decoder's unit.
     pub(crate) fn of(unit: Unit) -> BlockPlace {
         BlockPlace { offset: unit.offset, stored: unit.stored, compressed: !unit.is_plain() }
     }
 
-    /// As a unit of `length` bytes.
     pub(super) fn unit(self, length: u32) -> Unit {
         Unit {
             offset: self.offset,
@@ -41,8 +40,8 @@ impl BlockPlace {
         }
     }
 
-    /// The position given by a size word and an offset: bit 24 of the word is set for a stored block, the bits below are the bytes stored.
-    /// Checked to be within the image; `what` names the block in messages.
+    /// Returns the position given by a size word and an offset, if it is within the image. Bit 24 of the word is set for a stored block; the bits
+    /// below are the number of stored bytes. `what` names the block in messages.
     pub(crate) fn of_word(bounds: Bounds, offset: u64, word: u32, what: &str) -> Result<BlockPlace, ReadError> {
         let stored = word & (STORED_BLOCK - 1);
         let Bounds { block_size, end } = bounds;
@@ -65,7 +64,7 @@ impl BlockPlace {
     }
 }
 
-/// What every block of an image is within.
+/// Bounds of every block of an image.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     block_size: u32,
@@ -82,14 +81,14 @@ impl Bounds {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
-    /// Its position; `None` for a block of zeros that is not stored.
+    /// `None` for a block of zeros that is not stored.
     pub place: Option<BlockPlace>,
-    /// Bytes of the file in it: the block size, except for the last of a file.
+    /// Bytes of the file in the block: the block size, except for the last block of a file.
     pub length: u32,
 }
 
-/// The blocks of one file, without its tail end in a fragment block. A clone continues from the original's position. Each block is checked
-/// to be within the image. Ends after the first error.
+/// The blocks of one file, without its tail end in a fragment block. A clone continues from the original's position. Each block is checked to be
+/// within the image. The iterator ends after the first error.
 #[derive(Debug, Clone)]
 pub struct Blocks {
     bounds: Bounds,
@@ -110,17 +109,17 @@ impl Blocks {
         Blocks { bounds, words: image.words(file), offset: file.start, position: 0, end, failed: false }
     }
 
-    /// Bytes of a file in all of its blocks.
+    /// Returns the bytes of a file in all of its blocks.
     fn bytes(bounds: Bounds, file: &FileData) -> u64 {
         file.size.min(file.blocks.saturating_mul(u64::from(bounds.block_size)))
     }
 
-    /// Offset in the file of the next block, bytes.
+    /// Returns the offset in the file of the next block, bytes.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Bytes of the file from the next block on, or from the one that failed; without the tail end.
+    /// Returns the bytes of the file from the next block on, or from the block that failed; without the tail end.
     pub fn remaining(&self) -> u64 {
         self.end - self.position
     }
@@ -168,7 +167,7 @@ pub(super) struct FilePieces {
 }
 
 impl FilePieces {
-    /// From the start, or from the tail end if byte `from` is in it.
+    /// Starts with the first piece, or with the tail end if byte `from` is in it.
     pub(super) fn new(image: &Image, file: &FileData, from: u64) -> FilePieces {
         let in_blocks = Blocks::bytes(Bounds::of(image), file);
         let tail = file.tail.map(|tail| (tail, (file.size - in_blocks) as u32)).filter(|(_, length)| *length > 0);
@@ -183,7 +182,7 @@ impl FilePieces {
         let piece = match blocks.next()? {
             Ok(Block { place: None, length }) => Ok(Piece::Hole { length: length.into() }),
             Ok(Block { place: Some(place), length }) => Ok(Piece::Own { unit: place.unit(length), start: 0, length }),
-            // The list ends with an error: the rest of it is missing.
+            // The list ends with an error: the rest of the blocks is missing.
             Err(error) => Err(Missing { length: blocks.remaining(), error }),
         };
         Some(piece)
@@ -212,7 +211,7 @@ impl Pieces for FilePieces {
     }
 }
 
-/// A stored block has the length of its part of the file.
+/// Checks that a stored block has the length of its part of the file.
 fn check_stored(place: BlockPlace, length: u32) -> Result<(), ReadError> {
     if place.compressed || place.stored == length {
         return Ok(());
@@ -221,7 +220,7 @@ fn check_stored(place: BlockPlace, length: u32) -> Result<(), ReadError> {
     Err(ReadError::corrupt(place.offset, what, format!("{length} bytes")))
 }
 
-/// Reads and decompresses single blocks; for use by one thread. Holds one stored block beside its decoder.
+/// Reads and decompresses single blocks; for use by one thread. Holds one stored block in addition to its decoder.
 pub struct BlockDecoder {
     image: Image,
     decoder: Box<dyn Decoder>,
@@ -236,8 +235,6 @@ impl std::fmt::Debug for BlockDecoder {
 }
 
 impl BlockDecoder {
-    /// A decoder for an image's codec.
-    ///
     /// # Errors
     /// [`ReadError::Unsupported`] for lack of memory.
     pub fn new(image: &Image) -> Result<BlockDecoder, ReadError> {
@@ -253,7 +250,7 @@ impl BlockDecoder {
     /// Decodes a data block of exactly `length` bytes into `out`, whose content it replaces.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if it is malformed or of another length, [`ReadError::Input`].
+    /// [`ReadError::Corrupt`] if the block is malformed or has another length, [`ReadError::Input`].
     pub fn data(&mut self, place: BlockPlace, length: u32, out: &mut Vec<u8>) -> Result<(), ReadError> {
         out.resize(length as usize, 0);
         self.data_into(place, out)
@@ -262,7 +259,7 @@ impl BlockDecoder {
     /// Decodes a fragment block of at most the block size into `out`, whose content it replaces.
     ///
     /// # Errors
-    /// As [`BlockDecoder::data`].
+    /// Errors of [`BlockDecoder::data`].
     pub fn fragment(&mut self, place: BlockPlace, out: &mut Vec<u8>) -> Result<(), ReadError> {
         out.resize(self.image.superblock().block_size.bytes(), 0);
         let length = self.fragment_into(place, out)?;
@@ -273,7 +270,7 @@ impl BlockDecoder {
     /// Reads a part of a stored block, from byte `start` of it on.
     ///
     /// # Errors
-    /// [`ReadError::Input`]; [`ReadError::Work`] if it is compressed or has no such part.
+    /// [`ReadError::Input`]; [`ReadError::Work`] if the block is compressed or has no such part.
     pub fn stored_part(&self, place: BlockPlace, start: usize, out: &mut [u8]) -> Result<(), ReadError> {
         if place.compressed || start.saturating_add(out.len()) > place.stored as usize {
             return Err(ReadError::internal(format!(

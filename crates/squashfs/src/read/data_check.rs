@@ -1,9 +1,9 @@
 //! Compares the data area of an image with the checksum in its record, while blocks are read.
 //!
-//! Most codecs have no checksum of their own, so a damaged block often decodes to wrong bytes without an error. Each stored block that is
-//! read adds its CRC-32 to a map of ranges, in which neighbours are joined: blocks that are read in order make one range. At the end of
-//! a [`DataCheck`] of everything, the bytes that no range covers (gaps, ranges beyond the limit) are read, so that the result never depends
-//! on the order or on timing.
+//! Most codecs have no checksum of their own, so a damaged block often decodes to wrong bytes without an error. Each stored block that is read
+//! adds its CRC-32 to a map of ranges. Adjacent ranges are joined, so blocks that are read in order form one range. At the end of a [`DataCheck`]
+//! of everything, the bytes that no range covers (gaps, ranges beyond the limit) are read. The result therefore never depends on the order or on
+//! timing.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,10 +19,10 @@ use crate::format::record::Record;
 
 /// Bytes that are read at a time.
 const PIECE: u64 = 256 << 10;
-/// Ranges that are kept, about 1 MB: a block that joins none of so many is read again at the end.
+/// Maximum number of ranges, about 1 MB. Further blocks that adjoin no range are read again at the end.
 const RANGES_MOST: usize = 1 << 14;
 
-/// The expected checksum of a data area, and those of the ranges that have been read.
+/// The expected checksum of a data area, and the checksums of the ranges that have been read.
 #[derive(Debug)]
 pub(super) struct DataCheck {
     scope: CheckScope,
@@ -39,7 +39,7 @@ struct Range {
 }
 
 impl Range {
-    /// The range of both; `next` starts at the end of this one.
+    /// Joins two ranges; `next` starts at the end of this one.
     fn joined(self, next: Range) -> Range {
         let mut both = Hasher::new_with_initial_len(self.crc, self.end - self.start);
         both.combine(&Hasher::new_with_initial_len(next.crc, next.end - next.start));
@@ -48,7 +48,7 @@ impl Range {
 }
 
 impl DataCheck {
-    /// The check of an image; `None` if it has no record, or none that is sound.
+    /// Returns the check of an image; `None` if it has no sound record.
     pub(super) fn of(image: &Image, scope: CheckScope) -> Option<DataCheck> {
         let Ok(Some(Record { data: crc, .. })) = Record::read(image) else { return None };
         let start = image.data_start();
@@ -56,7 +56,7 @@ impl DataCheck {
         Some(DataCheck { scope, area, ranges: Mutex::default() })
     }
 
-    /// Adds stored bytes that were read from `start` on; bytes that have been added before are ignored.
+    /// Adds stored bytes that were read from `start` on. Bytes that were added before are ignored.
     pub(super) fn add(&self, start: u64, bytes: &[u8]) {
         let end = start + bytes.len() as u64;
         if bytes.is_empty() || start < self.area.start || end > self.area.end || !is_free(&self.ranges(), start, end) {
@@ -66,7 +66,7 @@ impl DataCheck {
         insert(&mut self.ranges(), range);
     }
 
-    /// Reads what has not been added, and compares the checksum of the whole data area; see [`CheckScope`].
+    /// Reads the bytes that were not added, and compares the checksum of the complete data area; see [`CheckScope`].
     pub(super) fn compare(&self, store: &Store, cancel: &CancelToken) -> Result<(), ReadError> {
         let area = self.area;
         if self.scope == CheckScope::IfAllWasRead && !self.covers_area() {
@@ -136,7 +136,7 @@ fn read_to(end: u64, mut range: Range, store: &Store, cancel: &CancelToken) -> R
     Ok(Range { crc: checksum.finalize(), ..range })
 }
 
-/// The CRC-32 of an image's data area.
+/// Returns the CRC-32 of an image's data area.
 ///
 /// # Errors
 /// [`ReadError::Input`], [`ReadError::Work`].
@@ -181,7 +181,7 @@ mod tests {
                     for start in starts.iter().skip(first).step_by(stride).rev() {
                         let end = (start + step as u64).min(area.end);
                         check.add(*start, &bytes[*start as usize..end as usize]);
-                        // Known bytes, bytes that overlap known ones, and bytes outside the area count for nothing.
+                        // Bytes that overlap known bytes, and bytes outside the area, are ignored.
                         check.add(*start, &bytes[*start as usize..end as usize]);
                         check.add(*start + 1, &[0; 2]);
                         check.add(area.end - 1, &[0; 2]);

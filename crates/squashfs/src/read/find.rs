@@ -1,4 +1,4 @@
-//! Where in its input an image begins.
+//! Finds the start of an image in its input.
 
 use std::io;
 
@@ -7,14 +7,13 @@ use packline_runtime::Input;
 
 use crate::format::superblock::{MAGIC_BYTES, SUPERBLOCK_BYTES, Superblock};
 
-/// Bytes looked at in one go when an image is searched.
+/// Bytes that are searched at a time.
 const SEARCH_BYTES: usize = 1 << 20;
 
-/// The offset of the first superblock at or after byte `from` of `input` whose fields hold together, at any byte (an AppImage has one
-/// behind its program).
+/// Returns the offset of the first valid superblock at or after byte `from` of `input`, at any byte (an AppImage has one after its program).
 ///
 /// # Errors
-/// Those of reading.
+/// Errors of reading `input`.
 pub(super) fn find_superblock(input: &dyn Input, from: u64) -> io::Result<Option<u64>> {
     let mut window = Vec::new();
     let mut at = from;
@@ -24,13 +23,13 @@ pub(super) fn find_superblock(input: &dyn Input, from: u64) -> io::Result<Option
         if let Some(found) = find_in(&window, at, input.size()) {
             return Ok(Some(found));
         }
-        // A superblock across the window's end is looked at again, whole.
+        // The next window contains all of a superblock across the window's end.
         at += window.len() as u64 - (SUPERBLOCK_BYTES - 1);
     }
     Ok(None)
 }
 
-/// The first sound superblock that lies whole in a window of the input.
+/// Returns the first valid superblock that is completely in a window of the input.
 fn find_in(window: &[u8], at: u64, size: u64) -> Option<u64> {
     let starts = memmem::find_iter(window, &MAGIC_BYTES);
     let mut sound = starts.filter(|&start| {
@@ -50,7 +49,7 @@ mod tests {
         let mut image = crate::format::superblock::tests::sound().encode();
         image.resize(4096, 0);
         for before in [0, 1, 95, SEARCH_BYTES - 1, SEARCH_BYTES - 95, SEARCH_BYTES - 96, SEARCH_BYTES, 3 << 20] {
-            // The magic alone is no image.
+            // The magic alone is not an image.
             let mut input = b"hsqs".repeat(before / 4 + 1);
             input.truncate(before);
             input.extend_from_slice(&image);

@@ -1,4 +1,4 @@
-//! An open image: its superblock and tables; everything else is read on demand.
+//! An open image: its superblock and tables. Everything else is read on demand.
 
 use packline_codec::{CodecError, Spec};
 use packline_engine::CancelToken;
@@ -24,23 +24,22 @@ use std::sync::Arc;
 pub enum Origin {
     /// At this byte.
     At(u64),
-    /// At byte 0, or else the first image that is found: a program may have a superblock as a constant, or a copy of one.
+    /// At byte 0, or otherwise the first image that is found: a program may contain a superblock as a constant, or a copy of one.
     Find,
 }
 
-/// Most superblocks that are tried.
+/// Maximum number of superblocks that are tried.
 const TRIED_MOST: usize = 100;
 
 /// How an image is opened.
 #[derive(Debug, Clone, Copy)]
 pub struct Opening {
-    /// Where it starts.
     pub origin: Origin,
     /// Size of the cache of decompressed metadata, bytes; at least one metadata block is cached.
     pub metadata_cache: usize,
 }
 
-/// An open image. Clones share it; all of it may be used from any thread.
+/// An open image. Clones share it, and any thread may use it.
 #[derive(Clone)]
 pub struct Image {
     inner: Arc<Inner>,
@@ -69,7 +68,7 @@ impl Image {
     /// Opens an image: reads and checks the superblock and the positions of the tables.
     ///
     /// # Errors
-    /// [`ReadError`] if it is not an image of version 4.0, or breaks a rule.
+    /// [`ReadError`] if the input is not an image of version 4.0, or breaks a rule.
     pub fn open(input: Arc<dyn Input>, opening: Opening) -> Result<Image, ReadError> {
         match opening.origin {
             Origin::At(offset) => {
@@ -80,7 +79,7 @@ impl Image {
         }
     }
 
-    /// The image at byte 0, or else the first one that opens. An image in the data of a damaged one is not taken for it.
+    /// Returns the image at byte 0, or otherwise the first one that opens. An image inside the data of a damaged image does not count.
     fn find(input: &Arc<dyn Input>, metadata_cache: usize) -> Result<Image, ReadError> {
         let mut failed: Vec<(u64, Superblock)> = Vec::new();
         let mut fault = match superblock(input.as_ref(), 0) {
@@ -136,13 +135,13 @@ impl Image {
         Ok(image)
     }
 
-    /// The same image, for [`Image::compare_data`] after its blocks have been read: their checksum is computed on the way.
+    /// Returns the same image, for [`Image::compare_data`] after its blocks have been read: reading computes their checksum.
     #[must_use]
     pub fn checked(&self, scope: CheckScope) -> Image {
         Image { check: DataCheck::of(self, scope).map(Arc::new), ..self.clone() }
     }
 
-    /// The same image, in which a data block that Linux cannot decode for lack of memory is a fault.
+    /// Returns the same image, in which a data block that Linux cannot decode for lack of memory is a fault.
     pub(crate) fn strict(self) -> Image {
         Image { strict: true, ..self }
     }
@@ -152,7 +151,7 @@ impl Image {
         if self.strict { self.check_window(block) } else { Ok(()) }
     }
 
-    /// Checks that Linux has the memory to decode a block: for zstd it allocates that of a window as large as a block.
+    /// Checks that Linux has the memory to decode a block: for zstd it allocates the memory of a window as large as a block.
     pub(crate) fn check_window(&self, block: &[u8]) -> Result<(), CodecError> {
         match self.codec() {
             codec @ Spec::Zstd(_) => codec.check_parameters(self.superblock().block_size.bytes(), block),
@@ -160,8 +159,9 @@ impl Image {
         }
     }
 
-    /// Compares the data area with the checksum in the record after the image, which finds damage that no decoder notices. Reads what has
-    /// not been read through this image or a clone of it, for [`CheckScope::Everything`]. Without a record, or if this is not an image of [`Image::checked`], nothing is compared.
+    /// Compares the data area with the checksum in the record after the image, which finds damage that no decoder notices. For
+    /// [`CheckScope::Everything`], reads the bytes that were not read through this image or a clone of it. Compares nothing without a record, or
+    /// if this is not an image of [`Image::checked`].
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if the data has another checksum, [`ReadError::Input`], [`ReadError::Work`].
@@ -169,7 +169,7 @@ impl Image {
         self.check.as_ref().map_or(Ok(()), |check| check.compare(&self.inner.store, cancel))
     }
 
-    /// The check that gets each stored block that is read.
+    /// Returns the check that gets each stored block that is read.
     pub(super) fn check(&self) -> Option<&DataCheck> {
         self.check.as_deref()
     }
@@ -179,17 +179,17 @@ impl Image {
         &self.inner.superblock
     }
 
-    /// Byte of the input at which the image starts.
+    /// Returns the byte of the input at which the image starts.
     pub fn origin(&self) -> u64 {
         self.inner.store.origin()
     }
 
-    /// The codec, with the parameters in the image's compressor options (defaults where it has none).
+    /// Returns the codec, with the parameters in the image's compressor options, or otherwise the defaults.
     pub fn codec(&self) -> &Spec {
         self.inner.store.codec()
     }
 
-    /// The compressor options as stored, at most 64 bytes of them; `None` if the image has none.
+    /// Returns the compressor options as stored, at most 64 bytes; `None` if the image has none.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`], [`ReadError::Input`].
@@ -197,7 +197,7 @@ impl Image {
         compressor::decode::stored_options(&self.inner.superblock, |at, buffer| self.inner.store.read(at, buffer))
     }
 
-    /// The owners and groups of the id table.
+    /// Returns the owners and groups of the id table.
     pub fn ids(&self) -> &[u32] {
         &self.inner.ids
     }
@@ -209,13 +209,13 @@ impl Image {
     /// Reads an inode.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if it breaks a rule or there is none at this place, [`ReadError::Input`].
+    /// [`ReadError::Corrupt`] if the inode breaks a rule or does not exist, [`ReadError::Input`].
     pub fn inode(&self, at: InodeRef) -> Result<Inode, ReadError> {
         let place = self.inner.tables.inodes.place(at.0);
         self.inode_with(&mut self.inode_cursor(place), at)
     }
 
-    /// The entries of a directory.
+    /// Returns the entries of a directory.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if `directory` is not a directory. Faults of the listing are returned with its entries.
@@ -223,7 +223,7 @@ impl Image {
         self.directory(directory).map(|data| self.listing(data))
     }
 
-    /// The entry of a directory by name, found through the index where there is one.
+    /// Returns the entry of a directory by name, found through the index if there is one.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if `directory` is not a directory, or its listing breaks a rule before the name; [`ReadError::Input`].
@@ -239,10 +239,10 @@ impl Image {
         directory::lookup(listing, self.inode_cursor(data.index), data, name)
     }
 
-    /// The inode at a canonical path (the empty path is the root); symbolic links are not followed. `None` if it does not exist.
+    /// Returns the inode at a canonical path (the empty path is the root); symbolic links are not followed. `None` if it does not exist.
     ///
     /// # Errors
-    /// As [`Image::lookup`] and [`Image::inode`].
+    /// Errors of [`Image::lookup`] and [`Image::inode`].
     pub fn resolve(&self, path: &[u8]) -> Result<Option<Inode>, ReadError> {
         let mut inode = self.inode(self.root())?;
         for name in path.split(|byte| *byte == b'/').filter(|_| !path.is_empty()) {
@@ -255,10 +255,10 @@ impl Image {
         Ok(Some(inode))
     }
 
-    /// The inode of a directory entry.
+    /// Returns the inode of a directory entry.
     ///
     /// # Errors
-    /// As [`Image::inode`]; [`ReadError::Corrupt`] if the inode's type differs from the entry's.
+    /// Errors of [`Image::inode`]; [`ReadError::Corrupt`] if the inode's type differs from the entry's.
     pub fn entry_inode(&self, entry: &DirEntry) -> Result<Inode, ReadError> {
         let found = self.inode(entry.inode)?;
         if found.node_type() == entry.kind {
@@ -268,7 +268,7 @@ impl Image {
         Err(type_fault(offset, found.number.into(), found.node_type(), entry.kind))
     }
 
-    /// The extended attributes of an inode, in the order of the image, full names.
+    /// Returns the extended attributes of an inode, with full names, in the order of the image.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if the set breaks a rule or takes more than 16 MiB, [`ReadError::Input`].
@@ -283,15 +283,15 @@ impl Image {
         }
     }
 
-    /// The blocks of a file, without its tail end.
+    /// Returns the blocks of a file, without its tail end.
     pub fn blocks(&self, file: &FileData) -> Blocks {
         Blocks::new(self, file)
     }
 
-    /// Position of a fragment block.
+    /// Returns the position of a fragment block.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if there is none with this index, or it is not within the image; [`ReadError::Input`].
+    /// [`ReadError::Corrupt`] if no fragment block has this index, or it is not within the image; [`ReadError::Input`].
     pub fn fragment(&self, index: u32) -> Result<BlockPlace, ReadError> {
         let Some(table) = self.inner.tables.fragments.as_ref().filter(|table| u64::from(index) < table.count) else {
             let count = self.inner.superblock.fragments;
@@ -307,10 +307,10 @@ impl Image {
         self.inner.tables.exports.is_some()
     }
 
-    /// The inode of a number, from the export table; `None` if the image has no such table.
+    /// Returns the inode of a number, from the export table; `None` if the image has no such table.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if there is no inode of this number, [`ReadError::Input`].
+    /// [`ReadError::Corrupt`] if no inode has this number, [`ReadError::Input`].
     pub fn export(&self, number: u32) -> Result<Option<InodeRef>, ReadError> {
         let inodes = self.inner.superblock.inodes;
         let Some(table) = &self.inner.tables.exports else { return Ok(None) };
@@ -339,12 +339,11 @@ impl Image {
         &self.inner.store
     }
 
-    /// A cursor at a file's first size word: read [`FileData::blocks`] of them by `read_u32`.
+    /// Returns a cursor at a file's first size word; [`FileData::blocks`] words follow.
     pub(crate) fn words(&self, file: &FileData) -> Cursor {
         self.inode_cursor(file.words)
     }
 
-    /// A cursor of the inode table.
     pub(crate) fn inode_cursor(&self, place: MetaPlace) -> Cursor {
         Cursor::new(&self.inner.store, self.inner.tables.inodes, place)
     }
@@ -370,7 +369,7 @@ impl Image {
         }
     }
 
-    /// Opening fails without a readable root.
+    /// Checks that the root can be read; otherwise opening fails.
     fn check_root(&self) -> Result<(), ReadError> {
         let root = self.inode(self.root())?;
         self.directory(&root).map(drop)
@@ -397,7 +396,7 @@ fn superblock(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
     Ok(superblock)
 }
 
-/// A superblock whose fields hold together.
+/// Reads a superblock and checks its fields.
 fn decoded(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
     let space = input.size().saturating_sub(origin);
     if space < SUPERBLOCK_BYTES {

@@ -7,14 +7,14 @@ use packline_volume::{NodeType, Place};
 use super::metadata::MetaPlace;
 use crate::TailPlace;
 
-/// Position of an inode: start of its metadata block in the inode table << 16, and offset in the decompressed block. Two names of one inode
-/// have the same reference: this, not the number, identifies an inode.
+/// Position of an inode: start of its metadata block in the inode table << 16, and offset in the decompressed block. Two names of one inode have
+/// the same reference. The reference, not the number, identifies an inode.
 pub use packline_volume::NodeId as InodeRef;
 
-/// A tail end that a file does not have, in a [`Place`].
+/// Marks a file without a tail end, in a [`Place`].
 const NO_TAIL: u64 = u64::MAX;
 
-/// The type of a number in inodes and directory entries: 1 to 7.
+/// Returns the type of a number in inodes and directory entries: 1 to 7.
 pub(crate) fn node_type(number: u16) -> Option<NodeType> {
     use NodeType::{BlockDevice, CharDevice, Directory, Fifo, File, Socket, Symlink};
     let all = [Directory, File, Symlink, BlockDevice, CharDevice, Fifo, Socket];
@@ -30,9 +30,9 @@ pub struct Inode {
     pub number: u32,
     /// Number of names in the inode; 1 for a basic file.
     pub links: u32,
-    /// Index of its set of extended attributes.
+    /// Index of the set of extended attributes.
     pub xattr: Option<u32>,
-    /// Whether it has the extended form.
+    /// Whether the inode has the extended form.
     pub extended: bool,
     /// Type and type-specific data.
     pub node: Node,
@@ -51,12 +51,12 @@ pub enum Node {
     Socket,
 }
 
-/// Position of a regular file's content. Its block list is read on demand, by [`Image::blocks`](super::Image::blocks).
+/// Position of a regular file's content. [`Image::blocks`](super::Image::blocks) reads the block list on demand.
 #[derive(Debug, Clone)]
 pub struct FileData {
     /// Size in bytes, holes included.
     pub size: u64,
-    /// Bytes in holes, by the inode (informational).
+    /// Bytes in holes, as the inode says (informational).
     pub sparse: u64,
     /// Offset of the first data block, bytes.
     pub start: u64,
@@ -73,7 +73,7 @@ pub struct FileData {
 pub struct DirData {
     /// Length of the listing, bytes (the inode's size less 3).
     pub length: u32,
-    /// Number of the parent's inode, by the inode.
+    /// Number of the parent's inode, as the directory says.
     pub parent: u32,
     /// Number of index entries.
     pub indices: u16,
@@ -84,7 +84,6 @@ pub struct DirData {
 }
 
 impl Inode {
-    /// Its basic type.
     pub fn node_type(&self) -> NodeType {
         match self.node {
             Node::Directory(_) => NodeType::Directory,
@@ -99,7 +98,7 @@ impl Inode {
 }
 
 impl FileData {
-    /// The position in an opaque place.
+    /// Unpacks the position in an opaque place.
     pub fn of(file: &volume::FileData) -> FileData {
         let Place([start, blocks, tail, block, offset]) = file.place;
         let tail = (tail != NO_TAIL).then_some(TailPlace { fragment: (tail >> 32) as u32, offset: tail as u32 });
@@ -109,7 +108,7 @@ impl FileData {
 }
 
 impl DirData {
-    /// The position in an opaque place.
+    /// Unpacks the position in an opaque place.
     pub fn of(directory: &volume::Directory) -> DirData {
         let Place([lengths, listing, offsets, index, parent]) = directory.place;
         DirData {
@@ -136,7 +135,7 @@ impl From<DirData> for volume::Directory {
         let lengths = u64::from(indices) << 32 | u64::from(length);
         let offsets = u64::from(index.offset) << 16 | u64::from(listing.offset);
         volume::Directory {
-            // What the kernel shows: the listing, and three bytes for `.` and `..`.
+            // The size that the kernel shows: the listing, and three bytes for `.` and `..`.
             size: u64::from(length) + 3,
             parent: Some(parent.into()),
             place: Place([lengths, listing.block, offsets, index.block, parent.into()]),

@@ -1,4 +1,4 @@
-//! All inodes of an image in the order of the inode table, whether a directory lists them or not.
+//! Reads all inodes of an image in the order of the inode table, whether a directory lists them or not.
 
 use packline_engine::CancelToken;
 use packline_runtime::unless_cancelled;
@@ -12,7 +12,7 @@ const LOOK: u64 = 1 << 12;
 /// Calls `visit` with each inode of the table and the offset of its metadata block.
 ///
 /// # Errors
-/// [`ReadError::Corrupt`] and [`ReadError::Input`] for the first inode that cannot be read: those behind it cannot be found;
+/// [`ReadError::Corrupt`] and [`ReadError::Input`] for the first inode that cannot be read, because the inodes after it cannot be found;
 /// [`ReadError::Work`].
 pub(crate) fn each_inode(
     image: &Image,

@@ -1,7 +1,6 @@
 //! Details of an image's layout: positions of tables, and fields of inodes that do not affect the tree.
 //!
-//! SquashFS 4.0; the layout of inodes and of a directory's index is described where they are written, in `inode.rs` and `directory.rs` of
-//! the crate.
+//! SquashFS 4.0; `format/inode` and `format/directory` describe the layout of inodes and of a directory's index.
 
 use super::metadata::{Area, Cursor};
 use super::{DirData, Image, Inode, Node, ReadError};
@@ -15,7 +14,7 @@ pub struct TablePlace {
     /// Name of the part.
     pub name: &'static str,
     pub start: u64,
-    /// Its end, index included.
+    /// End of the part, index included.
     pub end: u64,
     /// Number of entries, if the table states it.
     pub entries: Option<u64>,
@@ -24,13 +23,13 @@ pub struct TablePlace {
 /// Fields of an inode as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawInode {
-    /// Permissions, and above them four unused bits: those of the type, or none.
+    /// Permissions, and above them four unused bits: the type, or 0.
     pub mode: u16,
     /// Index of the owner in the id table.
     pub uid_index: u16,
     /// Index of the group in the id table.
     pub gid_index: u16,
-    /// Index of the fragment block and offset in it, as stored: of regular files.
+    /// Index of the fragment block and offset in the block, as stored, of regular files.
     pub fragment: Option<(u32, u32)>,
     /// Index of a set of extended attributes, even if the image has no table of them; 0xffffffff for none.
     pub xattr: u32,
@@ -56,7 +55,7 @@ pub struct IndexEntry {
     pub name: Vec<u8>,
 }
 
-/// The index of one directory. Ends after the first error.
+/// The index of one directory. The iterator ends after the first error.
 #[derive(Debug)]
 pub struct DirIndex {
     cursor: Cursor,
@@ -64,7 +63,7 @@ pub struct DirIndex {
 }
 
 impl Image {
-    /// The positions of the data area and the tables, in order.
+    /// Returns the positions of the data area and the tables, in order.
     pub fn table_places(&self) -> Vec<TablePlace> {
         let tables = self.tables();
         let plain = |area: Area| TablePlace { name: area.name, start: area.start, end: area.end, entries: None };
@@ -84,12 +83,12 @@ impl Image {
     /// Reads the fields of an inode that do not affect the tree.
     ///
     /// # Errors
-    /// As [`Image::inode`].
+    /// Errors of [`Image::inode`].
     pub fn raw_inode(&self, inode: &Inode) -> Result<RawInode, ReadError> {
         let place = self.tables().inodes.place(inode.at.0);
         let mut cursor = self.inode_cursor(place);
         let [_kind, mode, uid_index, gid_index] = fields(&mut cursor)?;
-        // Time and number.
+        // Skips the time and the number.
         cursor.read_u64()?;
         let fragment = match &inode.node {
             Node::File(_) => Some(raw_fragment(&mut cursor, inode.extended)?),
@@ -99,13 +98,12 @@ impl Image {
         Ok(RawInode { mode, uid_index, gid_index, fragment, xattr })
     }
 
-    /// Position of a directory's listing.
     pub fn listing_place(&self, directory: &DirData) -> ListingPlace {
         let start = self.tables().directories.start;
         ListingPlace { block: directory.listing.block.saturating_sub(start), offset: directory.listing.offset }
     }
 
-    /// The index of a directory, empty if it has none.
+    /// Returns the index of a directory, empty if it has none.
     pub fn directory_index(&self, directory: &DirData) -> DirIndex {
         DirIndex { cursor: self.inode_cursor(directory.index), left: directory.indices }
     }
@@ -127,7 +125,7 @@ fn raw_fragment(cursor: &mut Cursor, extended: bool) -> Result<(u32, u32), ReadE
     Ok((cursor.read_u32()?, cursor.read_u32()?))
 }
 
-/// The last word of an extended inode before its lists. The cursor is after the common part, in a file after the fragment.
+/// Reads the last word of an extended inode before its lists. The cursor is after the common part; in a file, it is after the fragment.
 fn raw_xattr(cursor: &mut Cursor, node: &Node) -> Result<u32, ReadError> {
     let before = match node {
         Node::File(_) => 0,

@@ -10,11 +10,11 @@ use packline_volume::ReadError;
 use super::metadata_cache::Cache;
 use crate::format::wire::STORED;
 
-/// Memory limit of a decoder: more than any sound image needs, far less than a hostile one could require.
+/// Memory limit of a decoder: more than any sound image needs, and far less than a hostile image could demand.
 pub(super) const DECODER_MEMORY: usize = 64 << 20;
 /// Length of a block's header, bytes.
 const HEADER_BYTES: u64 = 2;
-/// Shortest block there can be, bytes: a header and a byte.
+/// Shortest possible block, bytes: a header and a byte.
 const SHORTEST: u64 = HEADER_BYTES + 1;
 
 /// A position in a table of metadata blocks.
@@ -26,10 +26,10 @@ pub(crate) struct MetaPlace {
     pub(crate) offset: u16,
 }
 
-/// The range of a table of metadata blocks: each of its blocks must be within it.
+/// The range of a table of metadata blocks. Every block of the table must be within it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Area {
-    /// Its name in messages.
+    /// Name in messages.
     pub(crate) name: &'static str,
     /// First byte.
     pub(crate) start: u64,
@@ -37,12 +37,12 @@ pub(crate) struct Area {
 }
 
 impl Area {
-    /// The position of a reference: start of a block from the start of the table << 16, and offset in it.
+    /// Returns the position of a reference: start of a block from the start of the table << 16, and offset in the block.
     pub(crate) fn place(&self, reference: u64) -> MetaPlace {
         MetaPlace { block: self.start.saturating_add(reference >> 16), offset: reference as u16 }
     }
 
-    /// Most bytes that can follow from the block at `block` on, however well they are compressed.
+    /// Returns the maximum number of bytes from the block at `block` on, however well they are compressed.
     pub(crate) fn space(&self, block: u64) -> u64 {
         (self.end.saturating_sub(block) / SHORTEST).saturating_mul(METADATA_BLOCK_SIZE as u64)
     }
@@ -56,7 +56,7 @@ pub(crate) struct MetaBlock {
     pub(crate) next: u64,
 }
 
-/// Decoder and buffers: borrowed by one thread at a time.
+/// Decoder and buffers, which one thread at a time uses.
 struct Tool {
     decoder: Box<dyn Decoder>,
     /// A block as it is stored, header included.
@@ -79,17 +79,17 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// For the image that starts at byte `origin` of `input`; caches `cache` bytes of metadata.
+    /// `origin`: start of the image in `input`; `cache`: bytes of metadata to cache.
     pub(super) fn new(input: Arc<dyn Input>, origin: u64, codec: Spec, cache: usize) -> Store {
         Store { input, origin, codec, cache: Cache::new(cache), tools: Spares::default() }
     }
 
-    /// Byte of the input at which the image starts.
+    /// Returns the byte of the input at which the image starts.
     pub(super) fn origin(&self) -> u64 {
         self.origin
     }
 
-    /// Bytes of the input from the image's first byte on.
+    /// Returns the bytes of the input from the image's first byte on.
     pub(crate) fn size(&self) -> u64 {
         self.input.size().saturating_sub(self.origin)
     }
@@ -104,7 +104,7 @@ impl Store {
         self.input.read_at(place, buffer).map_err(|cause| ReadError::input(offset, cause))
     }
 
-    /// The block whose header is at `offset`.
+    /// Returns the block whose header is at `offset`.
     pub(crate) fn block(&self, area: &Area, offset: u64) -> Result<Arc<MetaBlock>, ReadError> {
         if offset < area.start || offset.saturating_add(SHORTEST) > area.end {
             let what = format!("{}: a metadata block is wanted", area.name);
@@ -172,14 +172,14 @@ fn bad_block(area: &Area, offset: u64, cause: &CodecError) -> ReadError {
 }
 
 /// Reads a table from a position on, across blocks. Holds the current block, so that further reads take no lock. A clone continues from the
-/// original's position. A block in the middle may be short, as the kernel allows; none may be outside the table's area.
+/// original's position. A block in the middle may be short, as the kernel allows, but every block must be within the table's area.
 #[derive(Clone)]
 pub(crate) struct Cursor {
     store: Arc<Store>,
     area: Area,
     /// Header of the current block.
     block: u64,
-    /// Offset in it, decompressed.
+    /// Offset in the decompressed block.
     offset: usize,
     held: Option<Arc<MetaBlock>>,
 }
@@ -191,7 +191,7 @@ impl fmt::Debug for Cursor {
 }
 
 impl Cursor {
-    /// A cursor at `place`; nothing is read yet.
+    /// Returns a cursor at `place`; nothing is read yet.
     pub(crate) fn new(store: &Arc<Store>, area: Area, place: MetaPlace) -> Cursor {
         Cursor { store: Arc::clone(store), area, block: place.block, offset: usize::from(place.offset), held: None }
     }
@@ -210,7 +210,7 @@ impl Cursor {
         self.offset = offset;
     }
 
-    /// Position of the next byte.
+    /// Returns the position of the next byte.
     pub(crate) fn place(&self) -> MetaPlace {
         match &self.held {
             Some(held) if self.offset == held.bytes.len() => MetaPlace { block: held.next, offset: 0 },
@@ -218,7 +218,7 @@ impl Cursor {
         }
     }
 
-    /// Releases the current block; it is looked up again when needed.
+    /// Releases the current block, which is looked up again when it is needed.
     pub(crate) fn release(&mut self) {
         let place = self.place();
         self.held = None;
@@ -226,12 +226,11 @@ impl Cursor {
         self.offset = usize::from(place.offset);
     }
 
-    /// Most bytes that can still follow.
+    /// Returns the maximum number of bytes that can still follow.
     pub(crate) fn space(&self) -> u64 {
         self.area.space(self.block)
     }
 
-    /// Reads `N` bytes.
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], ReadError> {
         let mut out = [0; N];
         self.read_exact(&mut out)?;
@@ -277,7 +276,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Appends `length` bytes to `out`, which grows only as they are read.
+    /// Appends `length` bytes to `out`, which grows only as bytes are read.
     pub(crate) fn read_to(&mut self, length: u64, out: &mut Vec<u8>) -> Result<(), ReadError> {
         let mut left = length;
         while left > 0 {
@@ -300,7 +299,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// The rest of the present block, or of the next one if it is empty.
+    /// Returns the rest of the current block, or the next block if the rest is empty.
     fn rest(&mut self) -> Result<&[u8], ReadError> {
         self.advance()?;
         Ok(self.held.as_ref().map_or(&[], |held| &held.bytes[self.offset..]))

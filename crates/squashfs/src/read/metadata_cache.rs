@@ -8,15 +8,15 @@ use packline_volume::spread;
 
 use super::metadata::MetaBlock;
 
-/// Memory of a block besides its bytes, approximate.
+/// Approximate memory of a block in addition to its bytes.
 const OVERHEAD: usize = 128;
 /// Maximum number of shards, each with its own lock.
 const MOST_SHARDS: usize = 16;
 /// Minimum number of blocks per shard.
 const BLOCKS_A_SHARD: usize = 8;
 
-/// Caches blocks by the offset of their header. A full shard evicts the first block that was not used since the clock last passed (the
-/// clock algorithm).
+/// Caches blocks by the offset of their header. A full shard evicts the first block that was not used since the last pass of the clock (the clock
+/// algorithm).
 pub(super) struct Cache {
     shards: Vec<Mutex<Shard>>,
 }
@@ -84,7 +84,7 @@ impl Shard {
         self.places.insert_unique(spread(offset), place, |place| spread(slots[*place].offset));
     }
 
-    /// The slot that a block may take: a new one, or one whose block is forgotten.
+    /// Returns the slot for a new block: an unused slot, or the slot of an evicted block.
     fn free_slot(&mut self) -> usize {
         if self.slots.len() < self.capacity {
             return self.slots.len();

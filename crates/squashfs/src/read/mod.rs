@@ -1,11 +1,11 @@
 //! Reads SquashFS 4.0 images of any origin, hostile ones included.
 //!
-//! An [`Image`] is opened on an [`Input`] and read lazily: metadata blocks are decompressed when they are needed and kept in a
-//! bounded cache (`metadata_cache.rs`); inodes, listings and block lists are read from it one item at a time, so that no allocation
-//! follows a number in the image. Two names are one file if their `InodeRef` is the same: inode numbers in an image may repeat.
+//! An [`Image`] is opened on an [`Input`] and read lazily. Metadata blocks are decompressed when they are needed and kept in a bounded cache
+//! (`metadata_cache.rs`). Inodes, listings and block lists are read one item at a time, so that no number in the image determines an allocation.
+//! Two names are one file if their `InodeRef` is the same; inode numbers in an image may repeat.
 //!
-//! `volume.rs` makes an image a [`Volume`](packline_volume::Volume): data blocks are own units, fragment blocks shared ones. Trees are walked,
-//! and contents read in order or at random, through that; a [`BlockDecoder`] decodes one block.
+//! `volume.rs` implements [`Volume`](packline_volume::Volume) for an image: data blocks are own units, fragment blocks are shared units. Trees
+//! are walked through the volume, and contents are read through it in order or at random. A [`BlockDecoder`] decodes one block.
 
 mod block;
 pub(crate) mod data_check;

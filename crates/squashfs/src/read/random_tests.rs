@@ -1,4 +1,4 @@
-//! Random access as a whole: what is read at any offset, by any number of threads, is the content.
+//! Random access as a whole: every thread reads the right content at any offset.
 
 use std::sync::Arc;
 use std::thread;
@@ -22,7 +22,7 @@ fn open(bytes: Vec<u8>) -> (Image, Vec<FileData>) {
     (image, files)
 }
 
-/// Bytes that compress, but not to nothing, no two blocks the same.
+/// Returns bytes that compress, but not to nothing; no two blocks are the same.
 fn prose(seed: u64, length: usize) -> Vec<u8> {
     let words = (seed << 32..).map(|number| format!("{} ", number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44));
     words.flat_map(String::into_bytes).take(length).collect()
@@ -109,7 +109,7 @@ fn a_sequential_reader_decodes_each_block_once_and_leaves_space_to_others() {
         assert!(access.cached() <= 32 * BLOCK);
     }
     assert!(out == content && scratch.is_empty());
-    // However long the system kept a worker waiting: what the reader has passed is not decoded again.
+    // Blocks that the reader has passed are not decoded again, however late a worker starts.
     assert_eq!(access.decoded(), 300);
 }
 
@@ -128,7 +128,7 @@ fn who_is_not_served_ahead_decodes_what_is_read_and_leaves_space_too() {
         }
         drop(file);
         assert_eq!(access.decoded(), 100);
-        // Until that is wanted again.
+        // Blocks are decoded ahead again after the caller asks for it.
         access.serve_ahead(workers > 0);
         let file = access.open(&files[0]);
         (0..2).for_each(|number| access.read(&file, number * BLOCK as u64, BLOCK, &mut out).unwrap());
@@ -158,7 +158,7 @@ fn a_damaged_block_fails_alone_and_is_tried_once() {
     let place = pristine.blocks(&BlockList::of(&files[0])).nth(4).unwrap().unwrap().place.unwrap();
     bytes[place.offset as usize..][..place.stored as usize].fill(0xa5);
     let (image, files) = open(bytes);
-    // Reading the same place again looks like reading on: a worker would decode what follows.
+    // Reading the same place again looks like sequential reading: a worker would decode the next blocks.
     let access = Files::new(&image, settings(0, 64 * BLOCK)).unwrap();
     let file = access.open(&files[0]);
     let mut out = Vec::new();

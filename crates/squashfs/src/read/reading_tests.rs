@@ -1,4 +1,4 @@
-//! Reading as a whole: the same content in the same order whoever decodes, and nothing decoded twice.
+//! Reading as a whole: the content and its order do not depend on the workers, and no block is decoded twice.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn image(files: &[Vec<u8>], codec: &str) -> Vec<u8> {
     test_image::image(named, codec, |_| {})
 }
 
-/// An input that counts how often each byte is read.
+/// An input that counts the reads of each byte.
 struct Counting {
     bytes: Vec<u8>,
     reads: Vec<AtomicUsize>,
@@ -58,7 +58,6 @@ fn files(image: &Image) -> Vec<FileData> {
     visits.filter_map(|visit| if let Node::File(file) = visit.inode.node { Some(file) } else { None }).collect()
 }
 
-/// The fragment block of a file's tail end.
 fn fragment_of(file: &FileData) -> u32 {
     BlockList::of(file).tail.unwrap().fragment
 }
@@ -67,7 +66,7 @@ fn settings(workers: usize, window: usize, fragments: usize) -> ReadSettings {
     ReadSettings { shared: fragments, scratch: None, engine: Config::new(workers, window), watch: None }
 }
 
-/// The content read of a file: its bytes, and the spans that failed.
+/// The content that was read of a file: its bytes, and the spans that failed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Got {
     bytes: Vec<u8>,
@@ -97,7 +96,7 @@ fn reading<'r>(
     Reading::new(image, Box::new(requests(order)), uses, settings).unwrap()
 }
 
-/// Reads to the end; the closure is called before each file, with its number.
+/// Reads to the end. The closure is called before each file, with the file's number.
 fn all_of(
     reading: &mut Reading<'_, Option<usize>>,
     mut during: impl FnMut(&mut Reading<'_, Option<usize>>, usize),
@@ -158,7 +157,7 @@ fn whoever_decodes_the_content_is_the_same() {
                 assert!(got == expected, "{workers} workers, window {window}, fragments {fragments}");
             }
         }
-        // Once more in an order that has nothing to do with the image's.
+        // Again in an order unrelated to the image's.
         order.reverse();
         expected.reverse();
         let middle = order.len() / 2;
@@ -214,7 +213,7 @@ fn what_cannot_be_decoded_is_missing_in_its_place_alone() {
     let tails = fragment_of(&order[20]);
     let fragment = sound.fragment(tails).unwrap();
     for place in [broken, fragment] {
-        // No frame of zstd begins so.
+        // A frame of zstd cannot start with these bytes.
         bytes[place.offset as usize..][..4].fill(0);
     }
     let image = open(Arc::new(bytes));
@@ -317,7 +316,7 @@ fn a_cancelled_reading_stops() {
 /// Files that are tail ends alone, in an order unrelated to the image's, and their contents.
 fn tail_ends(codec: &str) -> (Image, Vec<FileData>, Vec<Got>) {
     let content: Vec<Vec<u8>> = match codec {
-        // What no codec makes smaller.
+        // Bytes that no codec makes smaller.
         "raw" => (0..200).map(|seed| noise(seed, 900)).collect(),
         _ => (0..200).map(|seed| text(seed, 900)).collect(),
     };

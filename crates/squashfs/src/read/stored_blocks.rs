@@ -1,4 +1,4 @@
-//! All compressed blocks of an image, of data and of metadata.
+//! Lists all compressed blocks of an image, of data and of metadata.
 
 use packline_engine::CancelToken;
 use packline_runtime::unless_cancelled;
@@ -8,7 +8,6 @@ use super::metadata::Area;
 use super::{FileData, Image, Node, ReadError};
 use crate::format::wire::STORED;
 
-/// Kinds of stored blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoredKind {
     /// A block of a file.
@@ -25,16 +24,16 @@ pub struct StoredBlock {
     pub kind: StoredKind,
     /// Offset in the image, bytes.
     pub offset: u64,
-    /// Bytes stored; of a metadata block with its header.
+    /// Bytes stored; for a metadata block, with its header.
     pub stored: u32,
-    /// Bytes that it decodes to, without a header. Of a fragment block the end of the last tail end in it: it may have more.
+    /// Length of the decoded bytes, without a header. For a fragment block, the end of its last tail end: the block may have more bytes.
     pub length: u32,
 }
 
 impl Image {
-    /// Calls `visit` with each compressed block that the tables lead to: of each inode in the table, then each fragment block, then the blocks
-    /// of all tables. Blocks that files share are visited for each of them, and blocks of a hostile image may overlap. A block list, or a
-    /// table, ends at its first fault. No data block is read.
+    /// Calls `visit` with each compressed block that the tables lead to: the blocks of each inode in the table, then each fragment block, then
+    /// the blocks of all tables. Blocks that several files share are visited for each file, and blocks of a hostile image may overlap. A block
+    /// list or a table ends at its first fault. No data block is read.
     ///
     /// # Errors
     /// [`ReadError::Unsupported`] for more than `fragments_most` fragment blocks, [`ReadError::Input`], [`ReadError::Work`].
@@ -132,7 +131,7 @@ fn check(cancel: &CancelToken) -> Result<(), ReadError> {
     Ok(unless_cancelled(cancel)?)
 }
 
-/// Lets faults of the image pass.
+/// Ignores faults of the image.
 fn sound(read: Result<(), ReadError>) -> Result<(), ReadError> {
     match read {
         Err(ReadError::Corrupt { .. }) => Ok(()),

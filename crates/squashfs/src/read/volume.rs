@@ -1,4 +1,4 @@
-//! An image as a volume: what everything above this crate reads it through.
+//! Implements the volume interface for an image; everything above this crate reads an image through it.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Image {
     }
 }
 
-/// Reads inodes with one cursor: neighbours are in the same metadata block.
+/// Reads inodes with one cursor, because neighbours are in the same metadata block.
 #[derive(Debug)]
 struct TableReader {
     image: Image,

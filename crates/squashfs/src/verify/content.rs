@@ -35,7 +35,7 @@ pub(super) fn check(
                     report.totals.unchecked += u64::from(!record::has_checksum(image, &place));
                 }
             }
-            // Faults of the tree have already been reported with the tables, except those that only a walk can find.
+            // The tables already reported the other faults of the tree. A few faults only a walk can find.
             Err((path, error)) if report.totals.faults == 0 => report.unread(Some(&path), error)?,
             Err(_) => {}
         }
@@ -65,7 +65,7 @@ pub(super) fn check(
 
 type Found = Result<(Vec<u8>, FileData), (Vec<u8>, ReadError)>;
 
-/// The regular files of the tree, each under its first name.
+/// Returns the regular files of the tree, each under its first name.
 fn files<'f>(image: &'f Image, inodes: &'f Inodes) -> impl Iterator<Item = Found> + 'f {
     let mut seen = vec![0u64; inodes.records.len() / 64 + 1];
     Walk::new(image, image.root(), Vec::new()).filter_map(move |visit| {

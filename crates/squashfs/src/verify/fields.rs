@@ -1,4 +1,4 @@
-//! Fields of inodes that reading ignores: they must still be consistent.
+//! Checks fields of inodes that reading ignores.
 
 use super::finding::Report;
 use crate::format::inode::{NO_FRAGMENT, NO_XATTR};
@@ -7,7 +7,7 @@ use crate::read::{FileData, Image, Inode, Node, NodeType, ReadError};
 /// Bits of the permissions that hold the type in other file systems.
 const TYPE_BITS: u16 = 0xf000;
 
-/// Checks an inode's fields beside the tree. `offset` is that of its metadata block.
+/// Checks an inode's fields that do not affect the tree. `offset` is the offset of its metadata block.
 pub(super) fn check(image: &Image, inode: &Inode, offset: u64, report: &mut Report<'_>) -> Result<(), ReadError> {
     let raw = image.raw_inode(inode)?;
     let bits = raw.mode & TYPE_BITS;
@@ -38,7 +38,7 @@ fn file_fields(image: &Image, inode: &Inode, (file, tail): (&FileData, bool), of
     }
 }
 
-/// The type in POSIX's numbering.
+/// Returns the type in POSIX's numbering.
 fn type_bits(kind: NodeType) -> u16 {
     match kind {
         NodeType::Fifo => 0o010_000,

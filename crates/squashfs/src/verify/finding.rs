@@ -4,7 +4,6 @@ use packline_runtime::FormatFault;
 
 use crate::read::ReadError;
 
-/// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// Breaks a rule of the format, or cannot be read.
@@ -13,25 +12,23 @@ pub enum Severity {
     Note,
 }
 
-/// A fault or an oddity.
+/// A fault, or something unusual.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub severity: Severity,
-    /// The file concerned, if it is one file's content.
+    /// The path of a file, if its content is affected.
     pub path: Option<Vec<u8>>,
     /// Offset from the start of the image, bytes.
     pub offset: u64,
     pub what: String,
-    /// Description of valid values; for a note, of usual ones.
+    /// Valid values; for a note, usual values.
     pub expected: String,
 }
 
-/// Receives the findings of verification. Every call comes on the caller's thread, in an order that depends on the image
-/// alone.
+/// Receives the findings of verification. All calls are on the caller's thread, in an order that depends on the image alone.
 pub trait Examiner {
-    /// Called for each finding.
     fn found(&mut self, finding: Finding);
-    /// `content` bytes of content of `total` have been read.
+    /// Called when `content` of `total` bytes of content have been read.
     fn advance(&mut self, _content: u64, _total: u64) {}
 }
 
@@ -40,11 +37,11 @@ pub trait Examiner {
 pub struct Verified {
     /// Inodes in the inode table.
     pub inodes: u64,
-    /// Of these, regular files.
+    /// Regular files among the inodes.
     pub files: u64,
-    /// Of these, directories.
+    /// Directories among the inodes.
     pub directories: u64,
-    /// Names, the root's not counted.
+    /// Names, without the root's.
     pub names: u64,
     pub metadata_blocks: u64,
     /// Bytes of metadata, decompressed.
@@ -56,11 +53,11 @@ pub struct Verified {
     pub content: u64,
     pub faults: u64,
     pub notes: u64,
-    /// Of the data blocks and fragment blocks, those without any checksum, in which changes are not seen.
+    /// Data blocks and fragment blocks without any checksum, in which changes are not noticed.
     pub unchecked: u64,
 }
 
-/// Passes findings to the examiner, and counts.
+/// Passes findings to the examiner, and counts them.
 pub(super) struct Report<'x> {
     pub(super) totals: Verified,
     pub(super) examiner: &'x mut dyn Examiner,
@@ -81,7 +78,7 @@ impl Report<'_> {
         self.examiner.found(Finding { severity: Severity::Note, path: None, offset, what, expected });
     }
 
-    /// Reports something unreadable; returns errors that are not faults of the image.
+    /// Reports unreadable data; returns errors that are not faults of the image.
     pub(super) fn unread(&mut self, path: Option<&[u8]>, error: ReadError) -> Result<(), ReadError> {
         let (offset, what, expected) = match error {
             ReadError::Corrupt(FormatFault { offset, what, expected }) => (offset, what, expected),

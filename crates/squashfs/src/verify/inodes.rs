@@ -7,14 +7,13 @@ use super::{VerifySettings, fields};
 use crate::read::inode_table::each_inode;
 use crate::read::{DirEntry, Image, Inode, InodeRef, Node, NodeType, ReadError};
 
-/// Record of an inode.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record {
-    /// Its reference in the lower 48 bits, its type above.
+    /// Reference in the lower 48 bits, type above.
     packed: u64,
-    /// As the inode says: a directory's parent, the number of names of anything else.
+    /// A directory's parent, or the number of names of any other inode, as the inode says.
     pub(super) says: u32,
-    /// As found in listings: a directory's parent, the number of names of anything else.
+    /// A directory's parent, or the number of names of any other inode, as listings say.
     pub(super) found: u32,
 }
 
@@ -29,22 +28,21 @@ impl Record {
         Record { packed: inode.at.0 & 0xffff_ffff_ffff | (inode.node_type() as u64) << 48, says, found: 0 }
     }
 
-    /// Its position; `None` if there is no inode with this number.
+    /// Returns the position; `None` if no inode has this number.
     pub(super) fn at(&self) -> Option<InodeRef> {
         (self.packed != u64::MAX).then_some(InodeRef(self.packed & 0xffff_ffff_ffff))
     }
 
-    /// Whether it is of this type.
     pub(super) fn is(&self, kind: NodeType) -> bool {
         self.packed >> 48 == kind as u64
     }
 }
 
-/// References of inodes.
+/// What inodes refer to.
 #[derive(Debug)]
 pub(super) struct Uses {
     pub(super) fragments: Vec<bool>,
-    /// Owners and groups, sorted, and whether they are used.
+    /// Owners and groups, sorted, and whether an inode uses them.
     pub(super) ids: Vec<(u32, bool)>,
     pub(super) xattrs: Vec<bool>,
 }
@@ -54,12 +52,12 @@ pub(super) struct Uses {
 pub(super) struct Inodes {
     pub(super) records: Vec<Record>,
     pub(super) uses: Uses,
-    /// A listing could not be read completely: its names may be missing.
+    /// Whether a listing could not be read completely, so that names may be missing.
     pub(super) names_missing: bool,
 }
 
 impl Inodes {
-    /// Reads the table twice: first to count the inodes, so that memory is allocated for existing ones only.
+    /// Reads the table twice: first to count the inodes, so that memory is allocated only for inodes that exist.
     pub(super) fn read(image: &Image, settings: &VerifySettings, report: &mut Report<'_>) -> Result<Inodes, ReadError> {
         let mut count = 0;
         let mut tails = 0;
@@ -81,7 +79,7 @@ impl Inodes {
         let uses = Uses { fragments: vec![false; tails], ids, xattrs: vec![false; sets] };
         let most = count.min(u64::from(image.superblock().inodes)) as usize;
         let mut inodes = Inodes { records: vec![EMPTY; most], uses, names_missing: false };
-        // The fault was reported the first time.
+        // The first pass reported the fault.
         let mut failed = Ok(());
         let again = each(image, settings, |inode, offset| {
             inodes.note(inode, offset, report);
@@ -96,12 +94,12 @@ impl Inodes {
         Ok(inodes)
     }
 
-    /// The record of a number; `None` if it exceeds the image's number of inodes.
+    /// Returns the record of a number; `None` if the number exceeds the image's number of inodes.
     pub(super) fn get(&self, number: u32) -> Option<&Record> {
         self.records.get((number as usize).checked_sub(1)?).filter(|record| record.at().is_some())
     }
 
-    /// The record of the inode whose number a directory entry has.
+    /// Returns the record of the inode whose number a directory entry has.
     pub(super) fn of_entry(&mut self, entry: &DirEntry) -> Option<&mut Record> {
         let index = usize::try_from(entry.number).ok()?.checked_sub(1)?;
         self.records.get_mut(index).filter(|record| record.at().is_some())

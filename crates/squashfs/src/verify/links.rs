@@ -1,10 +1,10 @@
-//! The tree as a whole: every inode has a name, is reachable, and has the stated number of names.
+//! The complete tree: every inode has a name, is reachable, and has the stated number of names.
 
 use super::finding::Report;
 use super::inodes::{Inodes, Record};
 use crate::read::{Image, InodeRef, NodeType};
 
-/// Checks the records after all listings were read.
+/// Checks the records; all listings must have been read.
 pub(super) fn check(image: &Image, inodes: &Inodes, report: &mut Report<'_>) {
     let attached = attached(image, inodes);
     let table = image.tables().inodes;
@@ -53,8 +53,8 @@ fn names(number: u32, record: &Record, offset: u64, report: &mut Report<'_>) {
     }
 }
 
-/// For each directory whether the chain of its parents ends (at the root, or at a directory without a name, which is reported separately)
-/// instead of being a cycle.
+/// Returns for each directory whether the chain of its parents ends, instead of being a cycle. A chain ends at the root, or at a directory
+/// without a name, which is reported separately.
 fn attached(image: &Image, inodes: &Inodes) -> Vec<bool> {
     let mut ends = vec![false; inodes.records.len()];
     let mut way: Vec<usize> = Vec::new();
@@ -66,7 +66,7 @@ fn attached(image: &Image, inodes: &Inodes) -> Vec<bool> {
             way.push(index);
             at = parent(&inodes.records[index], image.root());
         }
-        // A cycle only if the chain came back to itself: chains that reach an earlier cycle keep its result.
+        // The chain is a cycle if it came back to itself. A chain that reaches an earlier chain has the result of the earlier one.
         let sound = at.is_none_or(|index| ends[index]);
         way.drain(..).for_each(|index| ends[index] = sound);
     }

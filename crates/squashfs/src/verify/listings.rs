@@ -5,8 +5,8 @@ use super::inodes::Inodes;
 use super::{VerifySettings, check_cancelled};
 use crate::read::{DirData, DirEntry, Image, Inode, Node, NodeType, ReadError};
 
-/// Reads the listings of all directories. `room` is the decompressed length of the directory table: listings do not overlap in it, so their
-/// total length is bounded; false if it is exceeded, when walking the tree could take for ever.
+/// Reads the listings of all directories. `space` is the decompressed length of the directory table. Listings do not overlap in the table, so the
+/// table bounds their total length. Returns false if they exceed it: a walk could then take for ever.
 pub(super) fn check(
     image: &Image,
     inodes: &mut Inodes,
@@ -102,7 +102,7 @@ impl Listing<'_, '_> {
         }
     }
 
-    /// Each index entry refers to the first entry of a run, with its name.
+    /// Checks that each index entry refers to the first entry of a run, with its name.
     fn index(&mut self, directory: &DirData) -> Result<(), ReadError> {
         for entry in self.image.directory_index(directory) {
             let entry = match entry {

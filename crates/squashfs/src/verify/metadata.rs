@@ -1,4 +1,4 @@
-//! Every metadata block of every table: it decompresses, is full unless it is the last, and the next one follows directly.
+//! Every metadata block of every table: it decompresses, is full unless it is the last, and is directly after the block before it.
 
 use packline_codec::{METADATA_BLOCK_SIZE, Spec};
 
@@ -86,7 +86,7 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    /// The position of the next block, which is known even if a block does not decompress.
+    /// Returns the position of the next block, which is known even if a block does not decompress.
     fn next_of_broken(&mut self, area: &Area, at: u64) -> Result<Option<u64>, ReadError> {
         let mut header = [0; 2];
         if at + 2 > area.end || self.image.store().read(at, &mut header).is_err() {

@@ -23,20 +23,19 @@ use self::finding::Report;
 use self::inodes::Inodes;
 use crate::read::{CheckScope, Image, ReadError, ReadSettings};
 
-/// Resources of verification.
 #[derive(Debug, Clone)]
 pub struct VerifySettings {
-    /// For reading contents.
+    /// Settings for reading contents.
     pub reading: ReadSettings,
     /// Memory for records of inodes, bytes: about 17 for each inode.
     pub records: usize,
 }
 
-/// Reads all of an image and reports faults to `examiner`.
+/// Reads the complete image and reports faults to `examiner`.
 ///
 /// # Errors
-/// Those that are not faults of the image: [`ReadError::Work`], [`ReadError::Unsupported`] if there is no decoder or the image has
-/// more inodes than `settings` allow, [`ReadError::Work`].
+/// Errors that are not faults of the image: [`ReadError::Work`], and [`ReadError::Unsupported`] without a decoder or if the image has more inodes
+/// than `settings` allow.
 pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Examiner) -> Result<Verified, ReadError> {
     let image = &image.checked(CheckScope::Everything).strict();
     let mut report = Report { totals: Verified::default(), examiner };
@@ -56,7 +55,7 @@ pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Exami
     Ok(report.totals)
 }
 
-/// Fails if the cancel token is set.
+/// Returns an error if the cancel token is set.
 fn check_cancelled(settings: &VerifySettings) -> Result<(), ReadError> {
     Ok(unless_cancelled(&settings.reading.engine.cancel)?)
 }

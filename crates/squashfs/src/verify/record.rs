@@ -1,4 +1,4 @@
-//! The record behind an image: it is sound, and the data has the checksum in it.
+//! The record after an image is sound, and the data has the record's checksum.
 
 use packline_codec::Spec;
 
@@ -7,7 +7,7 @@ use super::finding::Report;
 use crate::format::record::{RECORD_BYTES, Record};
 use crate::read::{BlockPlace, Image, ReadError};
 
-/// Reads the record, if there is one. Returns its length, bytes.
+/// Reads the record, if the image has one. Returns its length, bytes.
 pub(super) fn length(image: &Image, report: &mut Report<'_>) -> Result<u64, ReadError> {
     match Record::read(image) {
         Ok(None) => Ok(0),
@@ -16,17 +16,17 @@ pub(super) fn length(image: &Image, report: &mut Report<'_>) -> Result<u64, Read
     }
 }
 
-/// Whether there is a record, with a checksum of all data.
+/// Whether the image has a record, which has a checksum of all data.
 pub(super) fn is_there(image: &Image) -> bool {
     matches!(Record::read(image), Ok(Some(_)))
 }
 
-/// Whether the codec puts a checksum into a block.
+/// Whether the codec puts a checksum into the block.
 pub(super) fn has_checksum(image: &Image, block: &BlockPlace) -> bool {
     block.compressed && matches!(image.codec(), Spec::Gzip(_) | Spec::Xz(_))
 }
 
-/// Compares the data with the checksum, where nothing else found a fault: decoders do not look at each bit.
+/// Compares the data with the checksum, if no other fault was found: decoders do not check each bit.
 pub(super) fn data(image: &Image, settings: &VerifySettings, report: &mut Report<'_>) -> Result<(), ReadError> {
     if report.totals.faults > 0 {
         return Ok(());

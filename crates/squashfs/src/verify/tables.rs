@@ -12,7 +12,7 @@ use crate::read::{BlockDecoder, Image, ReadError};
 
 /// Bytes after an image that are examined.
 const BEHIND: u64 = 1 << 20;
-/// Bytes of extended attributes that are read beyond sixteen times the image's length: sets do not overlap, only values do.
+/// Bytes of extended attributes that are read in addition to sixteen times the image's length. Sets do not overlap, but values can.
 const XATTR_SPACE: u64 = 64 << 20;
 
 /// Checks flags and numbers of the superblock, and the bytes after the image.
@@ -66,7 +66,7 @@ pub(super) fn used(
     Ok(())
 }
 
-/// Entry: start u64, size word u32, unused u32. Unused blocks are decoded here, the others with the files.
+/// An entry is start u64, size word u32, unused u32. Unused blocks are decoded here, the others with the files.
 fn fragments(
     image: &Image,
     table: &Indexed,
@@ -170,7 +170,7 @@ fn xattrs(
     Ok(())
 }
 
-/// The last word of the table's header, which is unused.
+/// Checks the last word of the table's header, which is unused.
 fn spare_xattr_word(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
     let at = image.superblock().xattr_table.saturating_add(12);
     let mut word = [0; 4];
@@ -197,7 +197,7 @@ fn measure(index: u32, set: &MeasuredSet, tables: &XattrTables, report: &mut Rep
     }
 }
 
-/// Checks that the export table refers to the inode of each number.
+/// Checks that the export table has the position of each inode.
 pub(super) fn exports(
     image: &Image,
     inodes: &Inodes,

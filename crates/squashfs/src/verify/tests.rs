@@ -1,4 +1,4 @@
-//! Verification finds damage wherever it is, and none where there is none.
+//! Verification finds damage in every part, and no damage in a sound image.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ fn image(codec: &str) -> Vec<u8> {
     test_image::image(entries, codec, |options| options.exportable = true)
 }
 
-/// Every metadata block, as start and end.
+/// Start and end of every metadata block.
 fn metadata_blocks(image: &Image) -> Vec<(u64, u64)> {
     let tables = image.tables();
     let indexed = [tables.fragments.as_ref(), tables.exports.as_ref(), Some(&tables.ids)];
@@ -98,7 +98,7 @@ fn damage_to_any_block_is_found() {
     for codec in ["gzip", "xz"] {
         let sound = image(codec);
         let opened = open(&sound).unwrap();
-        // Stored blocks have no checksum.
+        // Only compressed blocks are changed: stored blocks have no checksum.
         let compressed = |(start, _): &&(u64, u64)| sound[*start as usize + 1] & 0x80 == 0;
         let blocks = metadata_blocks(&opened);
         let mut places: Vec<u64> = blocks.iter().filter(compressed).map(|(start, end)| (start + 2 + end) / 2).collect();
@@ -143,12 +143,12 @@ fn faults_do_not_depend_on_the_workers() {
     }
 }
 
-/// The offset in a stored image of a byte of a table.
+/// Returns the offset of a table's byte in an image without compression.
 fn byte(place: MetaPlace, at: usize) -> usize {
     place.block as usize + 2 + usize::from(place.offset) + at
 }
 
-/// Findings if some bytes of an image without compression are changed.
+/// Returns the findings after some bytes of an image without compression were changed.
 fn found(change: impl FnOnce(&Image, &mut Vec<u8>)) -> String {
     let mut bytes = image("none");
     change(&open(&bytes).unwrap(), &mut bytes);
@@ -167,7 +167,7 @@ fn inode(image: &Image, path: &[u8]) -> MetaPlace {
     image.tables().inodes.place(at)
 }
 
-/// Damage done to an image.
+/// A change that damages an image.
 type Change = fn(&Image, &mut Vec<u8>);
 
 #[test]
@@ -213,7 +213,7 @@ fn each_rule_is_checked() {
 fn what_a_broken_listing_hides_is_counted_not_listed() {
     let found = found(|image, bytes| {
         let start = image.tables().directories.start as usize;
-        // More entries in a run than there can be.
+        // More entries than a run can have.
         bytes[start + 2 + 2] = 9;
     });
     assert!(found.contains("inodes without a name") && found.len() < 1000, "{}", &found[..found.len().min(2000)]);

@@ -1,4 +1,4 @@
-//! The output of one slab: its blocks in jobs of suitable size, in order with everything else.
+//! The output of one slab: blocks in jobs of suitable size, in order with all other results.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl<'a> Batch<'a> {
         Batch { next, buffer: Arc::new(buffer), products, blocks: Vec::new(), bytes: 0, stored: false }
     }
 
-    /// The bytes of a piece.
+    /// Returns the bytes of a piece.
     pub(crate) fn content(&self, range: Range<usize>) -> &[u8] {
         &self.buffer.bytes()[range]
     }
@@ -60,13 +60,13 @@ impl<'a> Batch<'a> {
         self.in_order().pass(packed);
     }
 
-    /// The outbox for items other than blocks of this slab, after everything before them.
+    /// Returns the outbox for items other than blocks of this slab, after everything before them.
     pub(crate) fn in_order(&mut self) -> &mut Outbox<CompressTask> {
         self.flush();
         self.next
     }
 
-    /// Submits the collected blocks; must be called at the end, too.
+    /// Submits the collected blocks. The caller must call it at the end, too.
     pub(crate) fn flush(&mut self) {
         if self.blocks.is_empty() {
             return;

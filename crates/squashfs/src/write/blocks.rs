@@ -1,12 +1,11 @@
 //! The stored blocks of an image, by number and by content.
 //!
-//! Stored blocks are numbered in the order of decisions, which is the order in which they are written. The new blocks of one file form a
-//! *run*: consecutive numbers, consecutive positions in the image. A file whose blocks equal part of a run, in order, needs no blocks of
-//! its own: SquashFS only stores the position of a file's first block.
+//! Stored blocks are numbered in the order of decisions, which is the order in which they are written. The new blocks of one file form a *run*:
+//! consecutive numbers, consecutive positions in the image. A file whose blocks equal part of a run, in order, needs no blocks of its own:
+//! SquashFS only stores the position of a file's first block.
 //!
-//! Three queries take constant time: which block has this content; is there a run that starts with this list of blocks
-//! ([`Blocks::run_with_prefix`], by a digest of the list, so that no chain of candidates is ever searched); and does this run continue
-//! with this block.
+//! Three queries take constant time. Which block has this content? Does a run start with this list of blocks ([`Blocks::run_with_prefix`], by a
+//! digest of the list, so that no chain of candidates is searched)? Does this run continue with this block?
 
 use hashbrown::HashTable;
 
@@ -46,7 +45,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// The number that the next block gets.
+    /// Returns the number of the next block.
     pub(crate) fn next(&self) -> u32 {
         self.count
     }
@@ -58,7 +57,7 @@ impl Blocks {
         self.run_starts[word] |= 1 << (self.count % 64);
     }
 
-    /// Adds a block and returns its number; the first block of equal ones is found by content.
+    /// Adds a block and returns its number. A look-up by content finds the first of equal blocks.
     pub(crate) fn push(&mut self, digest: Option<Digest>) -> Result<u32, Error> {
         let number = self.count;
         self.count = number.checked_add(1).filter(|&count| count < u32::MAX).ok_or_else(too_many_blocks)?;
@@ -74,27 +73,27 @@ impl Blocks {
         Ok(number)
     }
 
-    /// The content of a block, if it may be shared.
+    /// Returns the digest of a block, if it may be shared.
     pub(crate) fn digest(&self, number: u32) -> Option<Digest> {
         self.digests.get(number as usize).copied().filter(|digest| *digest != Digest::EMPTY)
     }
 
-    /// The first block with this content.
+    /// Returns the first block with this content.
     pub(crate) fn with_content(&self, digest: &Digest) -> Option<u32> {
         self.by_digest.find(digest.bits(), |&number| self.digests[number as usize] == *digest).copied()
     }
 
-    /// Whether the block at `number` has this content and continues the run of the one before it.
+    /// Whether the block at `number` has this content and continues the run of the block before it.
     pub(crate) fn goes_on(&self, number: u32, digest: &Digest) -> bool {
         !self.starts_run(number) && self.digest(number).as_ref() == Some(digest)
     }
 
-    /// The number of the first block of the first run that starts with the list of blocks with this chained digest.
+    /// Returns the first block of the first run that starts with a list of blocks; `chain` is the digest of the list.
     pub(crate) fn run_with_prefix(&self, chain: &Digest) -> Option<u32> {
         self.prefixes.find(chain.bits(), |prefix| prefix.chain == *chain).map(|prefix| prefix.run)
     }
 
-    /// Records that a run starts with this list of blocks, unless an earlier one does.
+    /// Records that a run starts with this list of blocks, unless an earlier run does.
     pub(crate) fn add_prefix(&mut self, chain: Digest, run: u32) {
         if self.run_with_prefix(&chain).is_none() {
             self.prefixes.insert_unique(chain.bits(), Prefix { chain, run }, |prefix| prefix.chain.bits());
@@ -111,13 +110,12 @@ impl Blocks {
         Ok(())
     }
 
-    /// Position of a committed block.
+    /// Returns the position of a committed block.
     pub(crate) fn place(&self, number: u32) -> Option<Place> {
         let start = *self.starts.get(number as usize)?;
         Some(Place { start, size_word: *self.size_words.get(number as usize)? })
     }
 
-    /// Memory, bytes.
     pub(crate) fn memory(&self) -> usize {
         self.digests.capacity() * size_of::<Digest>()
             + self.starts.capacity() * 12

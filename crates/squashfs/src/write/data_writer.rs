@@ -1,4 +1,4 @@
-//! Writes the data area in order, and records where each block lies.
+//! Writes the data area in order, and records the position of each block.
 
 use packline_engine::{Outbox, Sequencer};
 use packline_runtime::{TaskError, zeros};
@@ -22,7 +22,7 @@ pub(crate) struct DataWriter<'s> {
     pub(crate) position: u64,
     /// All parts so far.
     pub(crate) written: Written,
-    /// Of all bytes so far, if the image gets a record.
+    /// Checksum of all bytes so far, if the image gets a record.
     pub(crate) checksum: Option<crc32fast::Hasher>,
     spacing: Spacing,
     scratch: Vec<u8>,
@@ -89,7 +89,7 @@ impl<'s> DataWriter<'s> {
         })
     }
 
-    /// Writes copies of blocks that are in the image already.
+    /// Writes copies of blocks that are already in the image.
     fn copy(&mut self, from: u32, to: u32, count: u32) -> Result<(), Error> {
         for step in 0..count {
             let Some(place) = self.decisions.blocks.place(from + step) else {
@@ -120,7 +120,7 @@ impl<'s> DataWriter<'s> {
         Ok(())
     }
 
-    /// Leaves bytes free before a part.
+    /// Leaves unused bytes before a part.
     fn leave_gap(&mut self, part: Spaced) -> Result<(), Error> {
         let gap = self.spacing.before(part, self.position);
         zeros(gap.zeros).try_for_each(|piece| self.append_plain(piece))?;

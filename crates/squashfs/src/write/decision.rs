@@ -21,30 +21,28 @@ const TO_BE_STORED: u32 = 1;
 /// Savings of deduplication and holes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Saved {
-    /// Files whose whole content was already stored, without empty ones.
+    /// Files whose complete content was already stored, without empty files.
     pub duplicate_files: u64,
     /// Bytes of content in those files.
     pub duplicate_bytes: u64,
     /// Blocks that were already in the image, copied ones included.
     pub duplicate_blocks: u64,
-    /// Those that had to be written again, in compressed form.
+    /// Duplicate blocks that had to be written again, in compressed form.
     pub copied_blocks: u64,
-    /// Tail ends that were already in a fragment block, whole or as a part of another.
+    /// Tail ends that were already in a fragment block, alone or as a part of another tail end.
     pub duplicate_tails: u64,
     /// Bytes left out as holes.
     pub sparse_bytes: u64,
 }
 
-/// The current file.
 #[derive(Debug)]
 struct Current {
     file: u32,
     matcher: RunMatcher,
-    /// Whether a tail end was stored rather than found.
+    /// Whether a tail end was stored, not found.
     new_tail: bool,
 }
 
-/// The decisions so far.
 #[derive(Debug)]
 pub(crate) struct Decisions {
     pub(crate) blocks: Blocks,
@@ -52,12 +50,12 @@ pub(crate) struct Decisions {
     pub(crate) saved: Saved,
     files: Vec<FileLayout>,
     sizes: Vec<u32>,
-    /// Files whose content is that of a later number.
+    /// Pairs of files: the first one has the content of the second one, which was added later.
     replaced: Vec<(u32, u32)>,
     current: Option<Current>,
     block_size: BlockSize,
     stored_fragments: bool,
-    /// Whether the encoder was asked for each block.
+    /// Whether the encoder tried to compress each block.
     pub(crate) all_tried: bool,
 }
 
@@ -89,7 +87,7 @@ impl Decisions {
         Ok(number)
     }
 
-    /// Gives a file the content of another one that was added after it.
+    /// Replaces the content of a file with the content of a file that was added later.
     pub(crate) fn replace_file(&mut self, file: u32, other: u32) {
         self.replaced.push((file, other));
     }
@@ -105,7 +103,6 @@ impl Decisions {
         Ok(())
     }
 
-    /// Memory, bytes.
     pub(crate) fn memory(&self) -> usize {
         self.blocks.memory()
             + self.fragments.memory()
@@ -113,7 +110,7 @@ impl Decisions {
             + self.sizes.capacity() * size_of::<u32>()
     }
 
-    /// The finished layout, once everything is committed; `end` is the end of the data area.
+    /// Returns the finished layout, after all commits; `end` is the end of the data area.
     pub(crate) fn into_layout(mut self, end: u64) -> Result<DataLayout, Error> {
         self.blocks.forget_content();
         for file in &mut self.files {
@@ -237,7 +234,7 @@ impl Decisions {
     fn finish(&mut self, number: u32) {
         let Some(current) = self.current.take() else { return };
         let file = &mut self.files[number as usize];
-        // Until the layout is settled, `start` holds the number of the first block, plus one.
+        // Until `settle`, `start` holds the number of the first block, plus one.
         file.start = current.matcher.run().map_or(0, |run| u64::from(run) + 1);
         let has_content = current.matcher.count() > 0 || file.tail.is_some();
         let all_found = current.matcher.count() == 0 || current.matcher.is_shared();

@@ -1,24 +1,24 @@
-//! Content digests, by which equal content is recognised.
+//! Content digests, which identify equal content.
 
 use packline_cache::ContentDigest;
 
-/// A [`ContentDigest`], or one of a list of them: equal digests are taken for equal content and nothing is read back to compare.
+/// A [`ContentDigest`], or the digest of a list of digests. Contents with equal digests count as equal; nothing is read back to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Digest([u8; ContentDigest::LENGTH]);
 
 impl Digest {
-    /// The start of every chain.
+    /// The digest of an empty list, with which every chain starts.
     pub(crate) const EMPTY: Digest = Digest([0; 24]);
 
-    /// The digest of a block or tail end. `stored` distinguishes content that must not be compressed, so that it is never shared with the
-    /// same content compressed.
+    /// Returns the digest of a block or tail end. Content that must be `stored` uncompressed has another digest, so that it never shares bytes
+    /// with the same content compressed.
     pub(crate) fn of(content: &[u8], stored: bool) -> Digest {
         let mut digest = Digest(*ContentDigest::of(content).bytes());
         digest.0[23] ^= u8::from(stored);
         digest
     }
 
-    /// The digest of the content alone, if it is not one that must not be compressed.
+    /// Returns the digest of the content alone, for content that may be compressed.
     pub(crate) fn content(&self) -> ContentDigest {
         ContentDigest::from(self.0)
     }
@@ -31,19 +31,19 @@ impl Digest {
         Digest::of(&both, false)
     }
 
-    /// 64 bits as a hash for tables.
+    /// Returns 64 bits as a hash for tables.
     pub(crate) fn bits(&self) -> u64 {
         self.content().bits()
     }
 }
 
-/// 64 bits of a content's digest.
+/// Returns 64 bits of a content's digest.
 pub(crate) fn hash(content: &[u8]) -> u64 {
     Digest::of(content, false).bits()
 }
 
-/// Whether all bytes are zero. Compares the content with itself, shifted by one byte, by the C library's memcmp, which is vectorised and
-/// stops at the first difference.
+/// Whether all bytes are zero. Compares the content with itself, shifted by one byte, by the C library's memcmp, which is vectorised and stops at
+/// the first difference.
 pub(crate) fn is_zero(content: &[u8]) -> bool {
     match content.split_first() {
         Some((0, rest)) => rest == &content[..rest.len()],

@@ -12,17 +12,17 @@ use crate::write::slab::{Item, Piece, Rules, Slab};
 use crate::write::work::BlockPipeline;
 use crate::{BlockSize, Error, Fragments, Options};
 
-/// Minimum size of a slab, so that small files share one.
+/// Minimum size of a slab, so that small files share a slab.
 const MIN_SLAB: usize = 256 * 1024;
 /// Maximum number of pieces of a slab.
 const MAX_ITEMS: usize = 2048;
 
-/// Bytes of one slab for a block size.
+/// Returns the size of a slab for a block size, bytes.
 pub(crate) fn slab_size(block_size: BlockSize) -> usize {
     block_size.bytes().max(MIN_SLAB)
 }
 
-/// Memory that one slab needs at most: its bytes, and their results (a tail end is copied into a fragment block, and compressed there).
+/// Returns the maximum memory that a slab needs: its bytes, and their results (a tail end is copied into a fragment block, and compressed there).
 pub(crate) fn slab_memory(block_size: BlockSize) -> usize {
     3 * slab_size(block_size)
 }
@@ -36,7 +36,6 @@ pub(crate) struct FileCut {
     pub(crate) tails: Fragments,
 }
 
-/// The current slab.
 #[derive(Debug)]
 pub(crate) struct Feeder {
     block_size: BlockSize,
@@ -81,7 +80,7 @@ impl Feeder {
             self.fill(&mut at, source)?;
             self.cut(&mut at)?;
         }
-        // Asked for its end, a source checks that the file still has the size of its entry: one that grew is found here.
+        // A source that is asked for its end checks that the file still has the size of its entry. This call finds files that grew.
         match source.read(&mut [0])? {
             Extent::End => Ok(()),
             other => Err(Error::internal(format!("a source gave {other:?} with 0 bytes left"))),
@@ -100,7 +99,7 @@ impl Feeder {
         }
     }
 
-    /// Takes whole blocks of an announced hole without any bytes. Returns whether it took some.
+    /// Consumes complete blocks of an announced hole, for which no bytes are read. Returns whether there were any.
     fn take_holes(
         &mut self,
         at: &mut Cursor,
@@ -139,7 +138,7 @@ impl Feeder {
         if at.loose == 0 { self.limit_items(pipeline, data) } else { Ok(()) }
     }
 
-    /// Opens a slab if none is open; another one if the list of its pieces gets long, however few bytes they have.
+    /// Opens a slab if none is open, or if the open slab has too many pieces.
     fn limit_items(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Error> {
         if self.open.as_ref().is_some_and(|slab| slab.items.len() >= MAX_ITEMS) {
             self.flush(pipeline, data).map_err(of_fault)?;
@@ -157,7 +156,7 @@ impl Feeder {
         Ok(())
     }
 
-    /// Reads once, as much as fits in whole pieces, after the last piece.
+    /// Reads once after the last piece, at most the bytes that fit into complete pieces.
     fn fill(&mut self, at: &mut Cursor, source: &mut dyn Source) -> Result<(), Error> {
         let Some(slab) = &mut self.open else { return Err(no_slab()) };
         let start = slab.filled + at.loose;
@@ -184,7 +183,7 @@ impl Feeder {
         Ok(())
     }
 
-    /// Cuts what was read into pieces.
+    /// Cuts the bytes that were read into pieces.
     fn cut(&mut self, at: &mut Cursor) -> Result<(), Error> {
         let Some(slab) = &mut self.open else { return Err(no_slab()) };
         let block = self.block_size.bytes();
@@ -222,7 +221,7 @@ impl Cursor {
     }
 }
 
-/// Submits a slab and returns the memory that its pieces will not need.
+/// Submits a slab and returns the memory that its pieces do not need.
 fn send(mut slab: Slab, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Fault<Error>> {
     let needed = slab.items.iter().map(|item| reserved(item.piece, item.range.len())).sum();
     slab.products.shrink_to(needed);

@@ -1,4 +1,5 @@
-//! Fragment blocks: tail ends packed together in input order, each content once, also if it is a part of one of the last.
+//! Fragment blocks: tail ends packed together in input order. A content that was stored before, or is a part of a recent tail end, is not stored
+//! again.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -27,7 +28,7 @@ struct Tail {
 pub(crate) struct NewTail<'a> {
     pub(crate) content: &'a [u8],
     pub(crate) digest: Option<Digest>,
-    /// None if it may not be shared.
+    /// Empty if the tail end may not be shared.
     pub(crate) anchors: Box<[Anchor]>,
 }
 
@@ -37,7 +38,7 @@ pub(crate) struct FragmentBuffer {
     index: u32,
     raw: Buffer,
     length: usize,
-    /// Digest of the list of its tail ends, if each has one.
+    /// Digest of the list of its tail ends, if each has a digest.
     parts: Option<Digest>,
     permit: Permit,
 }
@@ -54,10 +55,10 @@ impl FragmentBuffer {
     }
 }
 
-/// All fragment blocks so far, and the open one of each set.
+/// All fragment blocks so far, and the open block of each set.
 #[derive(Debug)]
 pub(crate) struct Fragments {
-    /// Size of a whole one, bytes.
+    /// Size of a complete fragment block, bytes.
     size: usize,
     pool: Arc<Buffers>,
     open: BTreeMap<u16, FragmentBuffer>,
@@ -68,7 +69,7 @@ pub(crate) struct Fragments {
 }
 
 impl Fragments {
-    /// Blocks of `size` bytes; `window` bounds the memory of the pipeline, bytes.
+    /// `size`: bytes of a fragment block; `window` bounds the memory of the pipeline, bytes.
     pub(crate) fn new(size: u32, window: usize) -> Fragments {
         Fragments {
             size: size as usize,
@@ -81,7 +82,7 @@ impl Fragments {
         }
     }
 
-    /// Position of an existing tail end with this content, or of a part of one of the last. The next is found by its digest.
+    /// Returns the position of an equal tail end, or of an equal part of a recent one. Remembers the digest of such a part.
     pub(crate) fn find(&mut self, tail: &NewTail<'_>) -> Result<Option<TailPlace>, Error> {
         let Some(digest) = tail.digest else { return Ok(None) };
         let known = self.by_digest.find(digest.bits(), |&tail| self.tails[tail as usize].digest == digest);
@@ -92,8 +93,8 @@ impl Fragments {
         part.map_or(Ok(()), |place| self.remember(digest, place)).map(|()| part)
     }
 
-    /// Adds a tail end to the open fragment block of a set. If it does not fit, that block is closed first and returned. `permit` covers the
-    /// raw copy and its compressed form. It is found again if it may be shared.
+    /// Adds a tail end to the open fragment block of a set. If the tail end does not fit, the block is closed first and returned. `permit` covers
+    /// the raw copy and its compressed form. Later look-ups find the tail end if it may be shared.
     pub(crate) fn place(
         &mut self,
         tail: NewTail<'_>,
@@ -111,7 +112,7 @@ impl Fragments {
         Ok((place, closed))
     }
 
-    /// Closes the open fragment blocks, in the order in which they were begun.
+    /// Closes the open fragment blocks, in the order in which they were opened.
     pub(crate) fn close_all(&mut self) -> Vec<FragmentBuffer> {
         let mut open: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
         open.sort_by_key(|open| open.index);
@@ -123,12 +124,12 @@ impl Fragments {
         self.table[index as usize] = block;
     }
 
-    /// The fragment table; frees the memory that only packing needs.
+    /// Returns the fragment table, and frees the memory that only packing needs.
     pub(crate) fn into_table(self) -> Vec<FragmentBlock> {
         self.table
     }
 
-    /// Memory, bytes, without the open block (its permit covers it).
+    /// Memory, bytes, without the open blocks, which their permits cover.
     pub(crate) fn memory(&self) -> usize {
         self.tails.capacity() * size_of::<Tail>()
             + self.recent.memory()

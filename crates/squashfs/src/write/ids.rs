@@ -1,4 +1,4 @@
-//! The id table: every user and group number once; inodes refer to them by a 16-bit index.
+//! The id table: every user and group number once. Inodes refer to a number by a 16-bit index.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// Adds a user or group number if it is new, and returns its index. `entry` gives the path of its entry, for the message.
+    /// Adds a user or group number if it is new, and returns its index. `entry` returns the path of the entry, for the message.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the image already has 65,535 others.
+    /// [`Error::Limit`] if the image already has 65,535 other numbers.
     pub(crate) fn index(&mut self, id: u32, entry: &dyn Fn() -> String) -> Result<u16, Error> {
         if let Some(index) = self.indices.get(&id) {
             return Ok(*index);
@@ -37,7 +37,7 @@ impl Ids {
         self.values.len() as u16
     }
 
-    /// The table's raw bytes: a u32 each.
+    /// Returns the table's raw bytes: a u32 for each number.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.values.len() * 4);
         for value in &self.values {

@@ -1,4 +1,4 @@
-//! The inode and directory tables, written together: level by level, the inodes of entries and then their listings.
+//! The inode and directory tables, written together level by level: the inodes of a level's entries, then the listings.
 
 use packline_runtime::TaskError;
 use packline_tree::{Content, NodeId};
@@ -12,10 +12,9 @@ use crate::write::metadata_area::Source;
 use crate::write::numbering::{display_path, is_directory};
 use crate::{Error, FileLayout};
 
-/// Block sizes of a file that are added at a time: a file may have too many to be in memory twice.
+/// Block sizes of a file that are added at a time: all sizes of a file may be too many to hold twice.
 const SIZES_AT_ONCE: usize = 2048;
 
-/// The tables as written.
 pub(crate) struct InodeTables {
     /// The inode table, in the sink.
     pub(crate) inodes: Closed,
@@ -49,7 +48,7 @@ struct Writer<'a> {
     source: &'a Source<'a>,
     inodes: StreamId,
     directories: StreamId,
-    /// Listings of the level below the one whose entries are being written.
+    /// Listings of the level below the current one.
     listings: Listings<'a>,
     /// Index in `listings` of the next directory.
     next: usize,
@@ -69,12 +68,12 @@ impl Writer<'_> {
 
     /// Writes the inodes of all entries of the directories of a level.
     fn write_entries(&mut self, out: &mut Metadata<'_>, level: usize) -> Result<(), Error> {
-        // First those that are not numbered late, then those that are.
+        // First the inodes that are not numbered late, then the others.
         self.write_next(out, level)?;
         self.write_next(out, level)
     }
 
-    /// Writes the inodes of a level whose turn it is, in the order of names.
+    /// Writes the inodes of a level that are next by number, in the order of names.
     fn write_next(&mut self, out: &mut Metadata<'_>, level: usize) -> Result<(), Error> {
         for &directory in self.source.numbering.level(level) {
             for &child in self.source.tree.children(directory) {
@@ -86,7 +85,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The listings of the directories of a level.
+    /// Writes the listings of the directories of a level.
     fn write_listings(&mut self, out: &mut Metadata<'_>, level: usize) -> Result<(), Error> {
         self.listings.clear();
         self.next = 0;
@@ -198,7 +197,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Position of the next directory's listing. An empty listing has none, so it need not be waited for.
+    /// Returns the position of the next directory's listing. An empty listing has no position, so this does not wait for it.
     fn listing_place(&self, out: &mut Metadata<'_>) -> Result<ListingPlace, Error> {
         let listing = self.listings.listings[self.next];
         let indices = self.listings.indices_of(self.next).len() as u16;
@@ -227,7 +226,7 @@ impl Writer<'_> {
     }
 }
 
-/// The block sizes of a file.
+/// Returns the block sizes of a file.
 fn sizes<'s>(all: &'s [u32], layout: &FileLayout) -> Option<&'s [u32]> {
     let first = usize::try_from(layout.first_block).ok()?;
     all.get(first..first.checked_add(layout.blocks as usize)?)

@@ -1,11 +1,11 @@
 //! Metadata streams: entries are cut into blocks of 8 KiB, compressed by the workers, and returned in order.
 //!
-//! A metadata block is a little-endian u16 header and its payload. Bits 0 to 14 of the header are the payload's length, bit 15 is set if
-//! it is stored. Every block but the last of a table contains exactly 8192 bytes. Other tables refer to an entry by the offset of its
-//! block's header from the start of its table, and its offset in the raw block.
+//! A metadata block is a little-endian u16 header and its payload. Bits 0 to 14 of the header are the payload's length; bit 15 is set if the
+//! payload is stored. Every block of a table except the last contains exactly 8192 bytes. Other tables refer to an entry by the offset of its
+//! block's header from the start of the table, and its offset in the raw block.
 //!
-//! Several streams can be open at once. They share one window of blocks in flight, and a block's start is waited for only when it is
-//! needed, so that workers compress one table while entries of the next are being made.
+//! Several streams can be open at once. They share one window of blocks in flight. A caller waits for the start of a block only when it needs the
+//! start, so workers compress one table while the caller builds entries of the next.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ pub(crate) struct StreamId(usize);
 /// Destination of the finished blocks of a stream.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// To the sink, the first one at this offset.
+    /// In the sink, the first block at this offset.
     Sink(u64),
     /// In memory until the stream is closed.
     Held(Vec<u8>),
@@ -41,11 +41,11 @@ pub(crate) enum Place {
 /// A stream that has ended.
 #[derive(Debug)]
 pub(crate) struct Closed {
-    /// Starts of the blocks, bytes from the start of the table, and the table's length at the end.
+    /// Starts of the blocks, bytes from the start of the table; the last element is the table's length.
     pub(crate) starts: Vec<u64>,
-    /// The table itself, if it was in memory.
+    /// The table itself, if it was held in memory.
     pub(crate) held: Vec<u8>,
-    /// Its blocks, with offsets in the table, if they are recorded.
+    /// Blocks of the table with their offsets in it, if they are recorded.
     parts: Written,
 }
 
@@ -55,12 +55,12 @@ impl Closed {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Starts of the blocks, without the table's end.
+    /// Returns the starts of the blocks, without the table's end.
     pub(crate) fn blocks(&self) -> &[u64] {
         &self.starts[..self.starts.len().saturating_sub(1)]
     }
 
-    /// The reference to an entry: its block's start, shifted left by 16, and its offset in the block.
+    /// Returns the reference to an entry: its block's start, shifted left by 16, and its offset in the block.
     pub(crate) fn reference(&self, position: Position) -> u64 {
         reference(self.starts[block_of(position)], position)
     }
@@ -71,12 +71,12 @@ pub(crate) fn reference(start: u64, position: Position) -> u64 {
     start << 16 | u64::from(offset_of(position))
 }
 
-/// Index of the block that contains a position.
+/// Returns the index of the block that contains a position.
 pub(crate) fn block_of(position: Position) -> usize {
     (position / METADATA_BLOCK_SIZE as u64) as usize
 }
 
-/// Offset in its block of a position, bytes.
+/// Returns the offset of a position in its block, bytes.
 pub(crate) fn offset_of(position: Position) -> u16 {
     (position % METADATA_BLOCK_SIZE as u64) as u16
 }
@@ -87,7 +87,7 @@ struct Stream {
     raw: Vec<u8>,
     submitted: usize,
     starts: Vec<u64>,
-    /// Blocks in memory.
+    /// Blocks that are held in memory.
     parts: Written,
 }
 
@@ -112,22 +112,20 @@ pub(crate) struct Metadata<'a> {
 }
 
 impl<'a> Metadata<'a> {
-    /// No stream yet.
     pub(crate) fn new(compressor: &'a mut dyn MetadataCompressor, sink: &'a mut dyn Sink) -> Metadata<'a> {
         Metadata { compressor, sink, streams: Vec::new(), in_flight: VecDeque::new(), written: Written::default() }
     }
 
-    /// The same, which adds what it writes to `written`.
+    /// Adds all parts that are written to `written`.
     pub(crate) fn recording(self, written: Written) -> Metadata<'a> {
         Metadata { written, ..self }
     }
 
-    /// What was written.
     pub(crate) fn into_written(self) -> Written {
         self.written
     }
 
-    /// Opens a stream; `stored`: without compression.
+    /// Opens a stream; with `stored` its blocks are not compressed.
     pub(crate) fn open(&mut self, place: Place, stored: bool) -> StreamId {
         let raw = Vec::with_capacity(METADATA_BLOCK_SIZE);
         let parts = Written::new(self.written.records());
@@ -135,7 +133,7 @@ impl<'a> Metadata<'a> {
         StreamId(self.streams.len() - 1)
     }
 
-    /// Position of the next byte of a stream.
+    /// Returns the position of the next byte of a stream.
     pub(crate) fn position(&self, id: StreamId) -> Position {
         self.streams[id.0].position()
     }
@@ -154,7 +152,8 @@ impl<'a> Metadata<'a> {
         Ok(())
     }
 
-    /// Start of the block that contains or would contain `position`, bytes from the start of the table. Waits for the blocks before it.
+    /// Returns the start of the block that contains or would contain `position`, bytes from the start of the table. Waits for the blocks before
+    /// it.
     pub(crate) fn start_of(&mut self, id: StreamId, position: Position) -> Result<u64, Error> {
         let block = block_of(position);
         while self.streams[id.0].starts.len() <= block {
@@ -163,7 +162,7 @@ impl<'a> Metadata<'a> {
         Ok(self.streams[id.0].starts[block])
     }
 
-    /// Submits the last, short block of a stream and waits for all of it.
+    /// Submits the last, short block of a stream and waits for all blocks of the stream.
     pub(crate) fn close(&mut self, id: StreamId) -> Result<Closed, Error> {
         if !self.streams[id.0].raw.is_empty() {
             self.submit(id)?;
@@ -234,7 +233,7 @@ impl<'a> Metadata<'a> {
     }
 }
 
-/// A block with a wrong length would make an unreadable image: an error is better.
+/// Checks the length of a block: a wrong length would make the image unreadable.
 fn check(block: &[u8]) -> Result<(), Error> {
     let stated = match block {
         [low, high, ..] => usize::from(u16::from_le_bytes([*low, *high]) & 0x7fff),

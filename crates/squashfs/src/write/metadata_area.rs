@@ -1,8 +1,7 @@
 //! Everything after the data: inode and directory tables, the tables with an index, padding, and finally the superblock.
 //!
-//! The kernel requires the tables in this order, without gaps: inodes, directories, fragments, exports, ids, xattrs. Inode blocks go to
-//! the sink as they are finished; the directory table grows at the same time, so it is kept in memory, compressed, until the inode table
-//! has ended.
+//! The kernel requires the tables in this order, without gaps: inodes, directories, fragments, exports, ids, xattrs. Inode blocks go to the sink
+//! when they are finished. The directory table grows at the same time, so its compressed blocks stay in memory until the end of the inode table.
 
 use packline_runtime::{TaskError, zeros};
 use packline_tree::{Content, Tree};
@@ -19,7 +18,7 @@ use crate::{DataLayout, Error, Layout, MetadataCompressor, Options, Sink, XattrT
 /// Sizes and counts of an image for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImageEnd {
-    /// Length of the image without padding, bytes, as its superblock says.
+    /// Length of the image without padding, bytes, as in the superblock.
     pub bytes_used: u64,
     /// Length with the record and padding, bytes: a multiple of [`Options::pad`].
     pub padded: u64,
@@ -38,16 +37,15 @@ pub struct ImageEnd {
     pub xattr_sets: u32,
 }
 
-/// Writes all that follows the data area, from [`DataLayout::end`] on, and then the superblock and the compressor's
-/// options: the image is complete. The output depends on the arguments alone, not on how `compressor` works.
+/// Writes everything after the data area, from [`DataLayout::end`] on, and then the superblock and the compressor's options. The image is then
+/// complete. The output depends on the arguments alone, not on how `compressor` works.
 ///
-/// The payload of a file in `tree` is an index into [`DataLayout::files`], and its attribute set one into `xattrs`. Holds about 16 bytes for
-/// each inode and the compressed directory table; takes time in proportion to the tree.
+/// The payload of a file in `tree` is an index into [`DataLayout::files`], and its attribute set is an index into `xattrs`. Holds about 16 bytes
+/// for each inode and the compressed directory table. The time is proportional to the size of the tree.
 ///
 /// # Errors
-/// [`Error::Limit`] if the tree exceeds the format, with the entry's path: too many ids, a device number or a directory too large,
-/// tables of 4 GiB or more. [`Error::Sink`] if the sink fails, and errors of `press`. [`Error::Work`] if the tree refers to a
-/// missing file or set.
+/// [`Error::Limit`], with the entry's path, if the tree exceeds the format: too many ids, a device number or a directory too large, tables of 4
+/// GiB or more. [`Error::Sink`] if the sink fails. Errors of `compressor`. [`Error::Work`] if the tree refers to a missing file or set.
 pub fn write_metadata(
     compressor: &mut dyn MetadataCompressor,
     sink: &mut dyn Sink,
@@ -62,7 +60,7 @@ pub fn write_metadata(
     Ok(end)
 }
 
-/// As [`write_metadata`], with a record behind the tables if there is one, and without the superblock, which is returned.
+/// Writes as [`write_metadata`], with the record, if any, after the tables. Returns the superblock instead of writing it.
 pub(crate) fn write_tables(
     out: &mut Metadata<'_>,
     tree: &Tree,
@@ -70,7 +68,7 @@ pub(crate) fn write_tables(
     xattrs: &XattrTable,
     (options, record): (&Options, Option<&Record>),
 ) -> Result<(ImageEnd, Vec<u8>), Error> {
-    // Files with blocks are last: the others then stay as they are when data moves.
+    // Files with blocks come last, so that the other inodes stay the same when data moves.
     let has_blocks = |node| match tree.content(tree.inode(node)) {
         Content::File(payload) => data.files.get(payload as usize).is_some_and(|file| file.start > 0),
         _ => false,
@@ -109,11 +107,11 @@ pub(crate) struct Source<'a> {
     pub(crate) numbering: &'a Numbering,
     pub(crate) data: &'a DataLayout,
     pub(crate) options: &'a Options,
-    /// The table, if one is to be written.
+    /// The table, if the image gets one.
     pub(crate) xattrs: Option<&'a XattrTable>,
 }
 
-/// Writes the tables after the directory table. Returns the superblock with their positions and the end of the image.
+/// Writes the tables after the directory table. Returns the superblock with their positions, and the end of the image.
 fn write_indexed(
     out: &mut Metadata<'_>,
     source: &Source<'_>,
@@ -123,7 +121,7 @@ fn write_indexed(
     let stored = source.options.stored;
     let missing = |at| TableEnd { start: NO_TABLE, end: at };
     let fragments = match directories + tables.directories.length() {
-        // unsquashfs 4.4 and 4.5 expect an empty table where the next one starts, as mksquashfs writes it.
+        // unsquashfs 4.4 and 4.5 expect an empty table at the start of the next one, as mksquashfs writes it.
         at if source.data.fragments.is_empty() => TableEnd { start: at, end: at },
         at => write_fragments(out, at, stored.inodes, &source.data.fragments)?,
     };
@@ -146,7 +144,7 @@ fn write_indexed(
     Ok((superblock, xattrs.end))
 }
 
-/// The superblock without the positions of tables.
+/// Returns the superblock without the positions of tables.
 fn base_superblock(source: &Source<'_>, tables: &InodeTables) -> Result<Superblock, Error> {
     let options = source.options;
     let without_xattrs = source.xattrs.is_none() && (options.mark_without_xattrs || !options.xattrs);
@@ -172,7 +170,7 @@ fn base_superblock(source: &Source<'_>, tables: &InodeTables) -> Result<Superblo
     })
 }
 
-/// Writes zeros up to a multiple of `unit`. Returns the length of the image with them.
+/// Writes zeros up to a multiple of `unit`. Returns the padded length of the image.
 fn write_padding(out: &mut Metadata<'_>, length: u64, unit: u32) -> Result<u64, Error> {
     let padded = length.next_multiple_of(u64::from(unit.max(1)));
     let mut at = length;

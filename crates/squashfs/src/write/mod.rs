@@ -1,20 +1,20 @@
-//! Writes an image: contents are cut, hashed and deduplicated, compressed on workers and written in order; then the metadata.
+//! Writes an image: contents are cut, hashed, deduplicated, compressed on workers and written in order; then the metadata follows.
 //!
 //! 1. `feeder.rs` reads contents into slabs (`slab.rs`) and cuts them into blocks, tail ends and holes. A slab holds one large block
 //!    or many small pieces, so that a tiny file costs no hand-over of its own.
-//! 2. Workers hash each piece (`work.rs`, `digest.rs`), find zeros, and by what tail ends are found in others.
-//! 3. `decision.rs` decides in the order of the input, from digests alone. `run_matcher.rs` follows whether the file so far equals a
-//!    run of stored blocks (`blocks.rs` finds runs by a chained digest of their beginning, in constant time). While it does, nothing is
-//!    stored; when the match ends, the blocks matched so far are copied as they are stored. So a decision waits neither for the end of
-//!    a file nor for its bytes, and does not depend on memory. `fragments.rs` packs tail ends, each content
-//!    once, and none that is a part of one of the last (`recent_tails.rs`).
+//! 2. Workers hash each piece, find zeros, and compute the anchors of tail ends (`work.rs`, `digest.rs`).
+//! 3. `decision.rs` decides in the order of the input, from digests alone. `run_matcher.rs` checks whether the file so far equals a
+//!    run of stored blocks (`blocks.rs` finds runs by a chained digest of their start, in constant time). While the file equals the run,
+//!    nothing is stored. When the match ends, the matched blocks are copied as they are stored. A decision therefore waits neither for
+//!    the end of a file nor for its bytes, and does not depend on memory. `fragments.rs` packs each tail end once, and not if it is a
+//!    part of a recent tail end (`recent_tails.rs`).
 //! 4. Workers compress blocks. Output buffers are reused.
-//! 5. `data_writer.rs` writes results in the order of the decisions and records where they lie. A fragment block gets its place in
+//! 5. `data_writer.rs` writes results in the order of the decisions and records their positions. A fragment block gets its place in
 //!    that order when it is full. `spacing.rs` decides on gaps.
-//! 6. After the last entry `writer.rs` completes the block lists, and `metadata_area.rs` writes the tree from the deepest directories to
-//!    the root, for each level first the inodes and then the listings (`numbering.rs`, `inode_table.rs`), compressed by the same workers
-//!    (`metadata.rs`, `pipeline_compressor.rs`); then the fragment, export, id and xattr tables and padding. The superblock is
-//!    written last; before it, `read_back.rs` compares all with its hashes if that is wanted (`written.rs`).
+//! 6. After the last entry `writer.rs` completes the block lists. `metadata_area.rs` then writes the tree from the deepest directories to
+//!    the root, for each level first the inodes and then the listings (`numbering.rs`, `inode_table.rs`). The same workers compress the
+//!    tables (`metadata.rs`, `pipeline_compressor.rs`). The fragment, export, id and xattr tables and padding follow. With
+//!    verification `read_back.rs` then compares all bytes with their hashes (`written.rs`). The superblock is written last.
 
 mod batch;
 mod blocks;

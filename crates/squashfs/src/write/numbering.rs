@@ -1,16 +1,15 @@
 //! The numbers of inodes, which are also their order in the inode table.
 //!
-//! The order has two requirements. The entries of one directory should be adjacent and in the order of their names, including
-//! subdirectories, so that a listing needs one header for many entries and their numbers increase by one. And a directory's inode
-//! contains the position of its listing, which contains the positions of its entries' inodes: so all of these must precede it.
+//! The order has two requirements. First, the entries of one directory should be adjacent and in the order of their names, including
+//! subdirectories: then a listing needs one header for many entries, whose numbers increase by one. Second, a directory's inode contains the
+//! position of its listing, which contains the positions of its entries' inodes. All of these must therefore precede the directory's inode.
 //!
 //! The order of levels satisfies both. From the deepest directories to the root, level by level, the entries of each directory follow one
-//! another; the root comes last. Between two levels are all listings of the lower one. Within a level no block depends on another, so
-//! that workers can compress them in parallel; a post-order walk of the tree would give the same listings, but each block would depend
-//! on the one before it.
+//! another; the root comes last. All listings of a level are between it and the next. Within a level no block depends on another, so workers can
+//! compress the blocks in parallel. A post-order walk of the tree would give the same listings, but each block would depend on the one before it.
 //!
-//! Where asked for, some inodes of each level come after all others of it. Of files with blocks this keeps together what changes when data
-//! moves; a listing then has a header more at each change between them.
+//! On request, some inodes of each level come after all others of it. If these are the inodes of files with blocks, what changes when data moves
+//! stays together. A listing then has one more header at each change between the two groups.
 
 use packline_runtime::escape::Escape;
 use packline_tree::{Content, NodeId, Tree};
@@ -20,10 +19,10 @@ use crate::Error;
 /// Numbers of inodes, 1 to their count, and the directories level by level.
 #[derive(Debug)]
 pub(crate) struct Numbering {
-    /// All directories: the root, then those in it, then those one level below, and so on. Those of one level are in the order of their
-    /// parents and their names.
+    /// All directories: the root, then the directories in it, then those one level below, and so on. The directories of one level are in the
+    /// order of their parents and their names.
     directories: Vec<NodeId>,
-    /// Start of each level in `directories`, and their number at the end.
+    /// Start of each level in `directories`; the last element is the number of directories.
     levels: Vec<usize>,
     /// Number of each inode, by its index in the tree.
     numbers: Vec<u32>,
@@ -31,12 +30,11 @@ pub(crate) struct Numbering {
 }
 
 impl Numbering {
-    /// Numbers all inodes of a tree, in each level those last that are `late`. Takes time and memory in proportion to the tree, and no
+    /// Numbers all inodes of a tree; within a level, the `late` inodes come last. Takes time and memory in proportion to the tree, and no
     /// recursion.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the number after the last inode, which the root's inode has as its parent, does not fit
-    /// into 32 bits.
+    /// [`Error::Limit`] if the number after the last inode, which is the parent's number in the root's inode, does not fit into 32 bits.
     pub(crate) fn new(tree: &Tree, late: &dyn Fn(NodeId) -> bool) -> Result<Numbering, Error> {
         let (directories, levels) = directories(tree);
         let numbers = vec![0; tree.inode_count()];
@@ -54,17 +52,17 @@ impl Numbering {
         self.levels.len() - 1
     }
 
-    /// The directories of a level; 0 is the root's.
+    /// Returns the directories of a level; level 0 has the root.
     pub(crate) fn level(&self, level: usize) -> &[NodeId] {
         &self.directories[self.levels[level]..self.levels[level + 1]]
     }
 
-    /// The inode number of a name.
+    /// Returns the inode number of a node.
     pub(crate) fn of(&self, tree: &Tree, node: NodeId) -> u32 {
         self.numbers[tree.inode(node).index()]
     }
 
-    /// The inode number of a directory's parent; for the root the number after the last one, as in mksquashfs.
+    /// Returns the inode number of a directory's parent; for the root, the number after the last one, as mksquashfs does.
     pub(crate) fn of_parent(&self, tree: &Tree, node: NodeId) -> u32 {
         if node == tree.root() { self.count + 1 } else { self.of(tree, tree.parent(node)) }
     }
@@ -73,7 +71,7 @@ impl Numbering {
         self.count
     }
 
-    /// Numbers some of the entries of a level.
+    /// Numbers some entries of a level.
     fn number_level(&mut self, tree: &Tree, level: usize, some: &dyn Fn(NodeId) -> bool) -> Result<(), Error> {
         for place in self.levels[level]..self.levels[level + 1] {
             for &child in tree.children(self.directories[place]).iter().filter(|child| some(**child)) {
@@ -83,7 +81,7 @@ impl Numbering {
         Ok(())
     }
 
-    /// Gives the next number to an inode; one with several names is numbered at the first of them.
+    /// Gives the next number to an inode; an inode with several names is numbered at its first name.
     fn number(&mut self, tree: &Tree, node: NodeId) -> Result<(), Error> {
         let number = &mut self.numbers[tree.inode(node).index()];
         if *number != 0 {
@@ -99,7 +97,7 @@ impl Numbering {
     }
 }
 
-/// Directories level by level, and the starts of the levels.
+/// Returns the directories level by level, and the starts of the levels.
 fn directories(tree: &Tree) -> (Vec<NodeId>, Vec<usize>) {
     let mut all = vec![tree.root()];
     let mut levels = vec![0];
@@ -159,7 +157,7 @@ mod tests {
             ("a/z/1", file()),
             ("a/y", Kind::HardLink(b"b/x/2".to_vec())),
         ]);
-        // Number, and that of the parent. The file with two names has one number, of the level of its first.
+        // The number of each inode, and the number of its parent. The file with two names has one number, in the level of its first name.
         let expected = [
             ("a/z/1", 1, 3),
             ("a/y", 2, 6),

@@ -1,4 +1,4 @@
-//! Metadata blocks in the same pipeline as the data, so that the same workers compress them.
+//! Compresses metadata blocks in the same pipeline as the data, so that the same workers compress both.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::format::wire::metadata_block;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Packed};
 use crate::{Error, MetadataCompressor};
 
-/// The pipeline as a compressor of metadata blocks, once all data is written.
+/// The pipeline as a compressor of metadata blocks, after all data is written.
 pub(crate) struct PipelineCompressor<'a> {
     pipeline: &'a mut BlockPipeline,
     done: Done,

@@ -1,16 +1,16 @@
-//! Verification of what was written: every byte of the image is read back from the sink before the superblock makes it valid.
+//! Verification of the output: every byte of the image is read back from the sink before the superblock makes the image valid.
 //!
-//! While the image is written each part (a block, a metadata block, an index, padding) is recorded with two hashes (`written.rs`): of the
-//! bytes given to the sink, and of the content before it was compressed. The digests of deduplication are that second hash where there
-//! are any. Reading back compares both:
+//! While the image is written, each part (a block, a metadata block, an index, padding) is recorded with two hashes (`written.rs`): of the bytes
+//! given to the sink, and of the content before it was compressed. Where deduplication has digests, they are the second hash. Reading back
+//! compares both:
 //!
-//! - The hash of the stored bytes finds every changed bit, also one that no decoder looks at: padding of deflate, unused bits of LZO.
-//! - Decoding and the hash of the content prove that the encoder was right, which no hash of its output can.
+//! - The hash of the stored bytes finds every changed bit, even a bit that no decoder looks at: padding of deflate, unused bits of LZO.
+//! - Decoding and the hash of the content prove that the encoder was right, which no hash of its output can do.
 //!
-//! The parts cover the image from its first byte to the end of its padding without gaps; that is checked, too. The sink first takes all
-//! to the medium, and a file drops what the system keeps of it in memory, as far as the system allows. Reading is done in order, and the
-//! workers of the pipeline hash and decode, each with one decoder in the place of its encoders. The superblock is written when all the
-//! rest is right, and then read back itself; if that is wrong it is overwritten with zeros, so that a device has no image either.
+//! The parts cover the image from its first byte to the end of its padding without gaps; this is checked, too. The sink first writes everything
+//! to the medium, and a file drops its cached pages as far as the system allows. Reading is in order. The workers of the pipeline hash and
+//! decode, each with one decoder instead of its encoders. The superblock is written after all other parts are found right, and is then read back
+//! itself. A wrong superblock is overwritten with zeros, so that a device has no image either.
 
 use std::sync::Arc;
 
@@ -26,12 +26,11 @@ use crate::write::work::{BlockPipeline, CompressTask, HashTask, Hashed, Job, Pac
 use crate::write::written::{Chunk, Part, Written};
 use crate::{BlockSize, DataLayout, Error, ImageEnd, STORED_BLOCK, Sink};
 
-/// What was read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadBack {
     /// Bytes of the image, padding included.
     pub bytes: u64,
-    /// Parts that were compared: blocks, metadata blocks, pieces of the rest.
+    /// Parts that were compared: blocks, metadata blocks, pieces of everything else.
     pub parts: u64,
 }
 
@@ -40,16 +39,16 @@ pub(crate) struct Unfinished<'a> {
     pub(crate) sink: &'a mut dyn Sink,
     pub(crate) pipeline: &'a mut BlockPipeline,
     pub(crate) block_size: BlockSize,
-    /// Memory for what is read ahead of the workers, bytes.
+    /// Memory for parts that are read ahead of the workers, bytes.
     pub(crate) window: usize,
 }
 
 impl Unfinished<'_> {
-    /// Reads all parts back, if they were recorded, and then writes the superblock. `progress` is called with the bytes read back so far, and
-    /// in all: first with 0, and at the end with all.
+    /// Reads all parts back, if they were recorded, and then writes the superblock. `progress` is called with the number of bytes read back so
+    /// far and the total: first with 0, and at the end with the total.
     ///
     /// # Errors
-    /// [`Error::ReadBack`] for the first part that is not as it was written; errors of the sink. The image then has no superblock.
+    /// [`Error::ReadBack`] for the first part that differs from what was written; errors of the sink. The image then has no superblock.
     pub(crate) fn finish(
         &mut self,
         written: Written,
@@ -100,7 +99,7 @@ impl Unfinished<'_> {
         Ok(Chunk { buffer, length, parts: parts.to_vec() })
     }
 
-    /// Reads the superblock back; a wrong one is removed.
+    /// Reads the superblock back, and removes it if it is wrong.
     fn check_superblock(&mut self, superblock: &[u8]) -> Result<(), Error> {
         let mut found = vec![0; superblock.len()];
         let read = self
@@ -114,14 +113,14 @@ impl Unfinished<'_> {
             }
         });
         if checked.is_err() {
-            // The first error counts; an image with a wrong superblock would be worse than one without.
+            // The first error counts. An image with a wrong superblock would be worse than an image without one.
             let _: Result<(), Error> = write(self.sink, 0, &vec![0; superblock.len()]).and_then(|()| self.sync());
         }
         checked
     }
 }
 
-/// Returns the end of the image, if the parts follow each other from the superblock's end on.
+/// Checks that the parts follow each other from the superblock's end on, and returns the end of the image.
 fn check_coverage(parts: &[Part]) -> Result<u64, Error> {
     let mut at = SUPERBLOCK_BYTES;
     for part in parts {
@@ -133,7 +132,7 @@ fn check_coverage(parts: &[Part]) -> Result<u64, Error> {
     Ok(at)
 }
 
-/// Takes results of checks, which are all good: a bad one is an error of its job.
+/// Accepts results of checks, which are all good: a bad part is an error of its job.
 struct Checking;
 
 impl Sequencer<HashTask, CompressTask> for Checking {
@@ -149,7 +148,7 @@ impl Sequencer<HashTask, CompressTask> for Checking {
     }
 }
 
-/// Adds to an error of reading back what the image has there.
+/// Adds the name of the part at the offset to an error of reading back.
 pub(crate) fn named(error: Error, tree: &Tree, data: &DataLayout, end: &ImageEnd) -> Error {
     match error {
         Error::ReadBack { offset, what, is } if what.is_empty() => {

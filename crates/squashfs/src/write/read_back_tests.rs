@@ -1,4 +1,4 @@
-//! Every bit that changes on its way to the medium is found, and the image then has no superblock.
+//! Every bit that changes on the way to the medium is found, and the image then has no superblock.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::{BlockSize, Error, FileHints, Options, ReadBack, Sink, Start, Writer}
 /// A sink whose medium changes one bit when it is synced.
 struct Faulty<'i> {
     image: &'i mut Vec<u8>,
-    /// The bit, counted from the image's first.
+    /// The bit, counted from the first bit of the image.
     bit: u64,
     syncs: u32,
 }
@@ -22,7 +22,7 @@ struct Faulty<'i> {
 impl Faulty<'_> {
     fn change(&mut self) {
         let of_superblock = self.bit / 8 < SUPERBLOCK_BYTES;
-        // The superblock is written after the rest was found right.
+        // The superblock is written after all other parts were found right.
         if self.syncs == 1 + u32::from(of_superblock)
             && let Some(byte) = self.image.get_mut((self.bit / 8) as usize)
         {
@@ -88,7 +88,7 @@ impl Observer for Calls {
     }
 }
 
-/// Packs with a bit that changes, on so many workers.
+/// Packs with this number of workers, with a medium that changes a bit.
 fn pack(codec: &str, bit: u64, workers: usize, image: &mut Vec<u8>) -> Result<Option<ReadBack>, Error> {
     let mut options = Options::new(Spec::parse(codec).unwrap());
     options.block_size = BlockSize::new(BLOCK as u64).unwrap();
@@ -124,7 +124,7 @@ fn each_of_a_thousand_changed_bits_is_found() {
         assert!(read.bytes * 8 == bits && read.parts > 8, "{read:?}");
         let step = bits / 200;
         for fault in 0..200 {
-            // All over the image, and 20 in the superblock.
+            // In all parts of the image, and 20 in the superblock.
             let bit = if fault < 20 { fault * superblock / 20 + number as u64 } else { fault * step + fault % 8 };
             let mut image = Vec::new();
             let found = pack(codec, bit, 0, &mut image);

@@ -1,8 +1,8 @@
-//! The last tail ends in full, so that one that is contained in another of them needs no bytes of its own.
+//! Keeps the bytes of recent tail ends, so that a tail end inside one of them needs no bytes of its own.
 //!
-//! They are found by anchors: positions that depend only on the bytes there, so that both tail ends have the same ones. How many are kept
-//! depends on the size of fragment blocks alone, as it decides on bytes of the image. All tail ends, not only the last, would save 0.02
-//! to 0.06 % of an image (`bench/results/2026-11-24-sharing.md`), and need their bytes in memory.
+//! Matches are found by anchors: positions that depend only on the bytes there, so that both tail ends have the same ones. The number of kept
+//! tail ends affects the bytes of the image, so it depends on the size of fragment blocks alone. All tail ends, instead of recent ones, would
+//! save 0.02 to 0.06 % of an image (`bench/results/2026-11-24-sharing.md`), but would have to stay in memory.
 
 use std::collections::VecDeque;
 
@@ -13,23 +13,23 @@ use crate::format::layout::TailPlace;
 
 /// Bytes that are hashed at an anchor.
 const HASHED: usize = 16;
-/// Distance from one anchor to the next, at least, bytes: a bound on their number.
+/// Minimum distance between two anchors, bytes, which bounds their number.
 const APART: usize = 64;
-/// One position in so many is an anchor.
+/// One position in this many is an anchor.
 const ONE_IN: u16 = 256;
 /// Positions that are compared at once.
 const GROUP: usize = 32;
-/// Anchors of a tail end that are looked up, evenly spread over it.
+/// Number of anchors of a tail end that are looked up, evenly spread over it.
 const LOOKED_UP: usize = 4;
-/// Tail ends are kept in the memory of so many fragment blocks,
+/// Upper bound of the kept bytes, in fragment blocks.
 const BLOCKS: usize = 8;
-/// but in no more bytes than these.
+/// Upper bound of the kept bytes.
 const MOST: usize = 1 << 20;
 
 /// A position in a tail end, chosen by the bytes there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Anchor {
-    /// Of the bytes from there on.
+    /// Hash of the bytes from there on.
     hash: u32,
     at: u32,
 }
@@ -42,27 +42,27 @@ struct Tail {
     anchors: Box<[Anchor]>,
 }
 
-/// An anchor of a tail end, which is given by its number among all that were kept.
+/// An anchor of a tail end; tail ends are numbered in the order in which they were kept.
 #[derive(Debug)]
 struct Spot {
     anchor: Anchor,
     tail: u32,
 }
 
-/// The last tail ends.
+/// Recent tail ends.
 #[derive(Debug)]
 pub(crate) struct RecentTails {
     /// Maximum of `bytes`.
     most: usize,
     bytes: usize,
     tails: VecDeque<Tail>,
-    /// Number of the first one.
+    /// Number of the first tail end.
     first: u32,
     /// The last spot of each hash.
     spots: HashTable<Spot>,
 }
 
-/// The anchors of a tail end, on a worker.
+/// Returns the anchors of a tail end. Called on workers.
 pub(crate) fn anchors(content: &[u8]) -> Box<[Anchor]> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -80,13 +80,13 @@ pub(crate) fn anchors(content: &[u8]) -> Box<[Anchor]> {
     found.into_boxed_slice()
 }
 
-/// The first anchor of a group. All of its positions are looked at together, as vectors, and few groups have an anchor.
+/// Returns the first anchor of a group. All positions are compared together, as vectors, because few groups have an anchor.
 fn first_anchor(group: &[u8; GROUP + HASHED]) -> Option<usize> {
     let any = (0..GROUP).fold(false, |any, at| any | is_anchor(group, at));
     if any { (0..GROUP).find(|&at| is_anchor(group, at)) } else { None }
 }
 
-/// Whether the four bytes there are those of an anchor; four zeros are not: runs of them are everywhere.
+/// Whether the four bytes at a position mark an anchor. Four zeros do not: runs of zeros are everywhere.
 fn is_anchor(bytes: &[u8], at: usize) -> bool {
     let part = |index: usize, factor: u16| u16::from(bytes[at + index]).wrapping_mul(factor);
     let sum = part(0, 0x9e37).wrapping_add(part(1, 0x79b1)).wrapping_add(part(2, 0x85eb)).wrapping_add(part(3, 0xca6b));
@@ -99,7 +99,7 @@ fn hash(number: u128) -> u32 {
 }
 
 impl Anchor {
-    /// Its hash for tables, which use the upper and the lower bits.
+    /// The hash for tables, which use the upper and the lower bits.
     fn bits(&self) -> u64 {
         u64::from(self.hash) << 32 | u64::from(self.hash)
     }
@@ -112,19 +112,19 @@ impl Tail {
 }
 
 impl RecentTails {
-    /// None yet; for fragment blocks of `size` bytes.
+    /// Keeps nothing yet; `size`: bytes of a fragment block.
     pub(crate) fn new(size: usize) -> RecentTails {
         let most = (BLOCKS * size).min(MOST);
         RecentTails { most, bytes: 0, tails: VecDeque::new(), first: 0, spots: HashTable::new() }
     }
 
-    /// Position of a kept tail end's part with this content.
+    /// Returns the position of a part of a kept tail end with this content.
     pub(crate) fn find(&self, content: &[u8], anchors: &[Anchor]) -> Option<TailPlace> {
         let step = anchors.len().div_ceil(LOOKED_UP).max(1);
         anchors.iter().step_by(step).find_map(|anchor| self.find_at(content, anchor))
     }
 
-    /// Keeps a tail end. Without anchors it would never be found.
+    /// Keeps a tail end. A tail end without anchors would never be found.
     pub(crate) fn keep(&mut self, content: &[u8], anchors: Box<[Anchor]>, place: TailPlace) {
         if anchors.is_empty() {
             return;
@@ -145,7 +145,6 @@ impl RecentTails {
         }
     }
 
-    /// Memory, bytes.
     pub(crate) fn memory(&self) -> usize {
         let spare = self.tails.capacity() - self.tails.len();
         self.bytes + spare * size_of::<Tail>() + self.spots.allocation_size()
@@ -223,7 +222,7 @@ mod tests {
         assert_eq!(kept, tails.tails.len());
         assert!(find(&tails, &contents[99][100..]).is_some() && (6..8).contains(&kept), "{kept}");
         assert_eq!(tails.spots.len(), tails.tails.iter().map(|tail| tail.anchors.len()).sum::<usize>());
-        // One that is larger than the memory replaces all others, and goes, too.
+        // A tail end larger than the memory replaces all others, and is dropped, too.
         keep(&mut tails, &random.noise(40_000), 100);
         assert_eq!((tails.tails.len(), tails.spots.len(), tails.bytes), (0, 0, 0));
     }

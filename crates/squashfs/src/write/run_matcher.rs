@@ -1,10 +1,10 @@
-//! Finds out whether the file being read is in the image already, block by block, without waiting for its end and without
-//! keeping its bytes.
+//! Finds out whether the image already has the current file, block by block, without waiting for the end of the file and without keeping its
+//! bytes.
 //!
-//! While every block so far equals a run of stored blocks, nothing is stored. If a block breaks the match, the blocks matched so far are
-//! copied, in compressed form, to the start of the file's own run; from there on each block is copied if its content is known, and
-//! compressed if not. So a duplicate of any size costs only its hashes, a file with a changed end costs copies of its beginning, and the
-//! decision does not depend on memory.
+//! While every block so far equals a run of stored blocks, nothing is stored. If a block breaks the match, the matched blocks are copied, in
+//! compressed form, to the start of the file's own run. From there on each block is copied if its content is known, and otherwise compressed. A
+//! duplicate of any size therefore costs only its hashes, and a file with a changed end costs copies of its start. The decision does not depend
+//! on memory.
 
 use crate::Error;
 use crate::write::blocks::Blocks;
@@ -13,15 +13,15 @@ use crate::write::digest::Digest;
 /// Action for one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// None: it continues the match.
+    /// No action: the block continues the match.
     Matched,
     /// First copy `copies` blocks from `from` to `to` (none if 0); then compress the block as number `block`.
     Compress { copies: Copies, block: u32 },
-    /// Copy blocks; the block itself is the last of them.
+    /// Copies blocks; the block itself is the last of them.
     Copy { copies: Copies, block: Copies },
 }
 
-/// Consecutive blocks to be written again.
+/// Consecutive blocks to write again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Copies {
     pub(crate) from: u32,
@@ -36,38 +36,38 @@ impl Copies {
 /// The state of one file.
 #[derive(Debug)]
 pub(crate) struct RunMatcher {
-    /// First block of the run the file has or shares.
+    /// First block of the file's run, its own or a shared one.
     run: u32,
-    /// Blocks of the file so far that are in the run.
+    /// Number of the file's blocks so far that are in the run.
     count: u32,
-    /// Digest of their list.
+    /// Digest of the list of these blocks.
     chain: Digest,
-    /// Whether the file shares a run; else it has its own.
+    /// Whether the file shares a run; otherwise it has its own.
     shared: bool,
 }
 
 impl RunMatcher {
-    /// A file of which nothing is known; `share` if it may use the blocks of another.
+    /// Starts a file; `share`: it may use the blocks of another file.
     pub(crate) fn new(share: bool) -> RunMatcher {
         RunMatcher { run: 0, count: 0, chain: Digest::EMPTY, shared: share }
     }
 
-    /// The first block of the file's run, if it has any blocks.
+    /// Returns the first block of the file's run, if the file has any blocks.
     pub(crate) fn run(&self) -> Option<u32> {
         (self.count > 0).then_some(self.run)
     }
 
-    /// Blocks of the run that the file uses.
+    /// Returns the number of blocks of the run that the file uses.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
-    /// Whether all blocks so far were found in another file's run.
+    /// Whether another file's run has all blocks so far.
     pub(crate) fn is_shared(&self) -> bool {
         self.shared && self.count > 0
     }
 
-    /// Whether the next block that is not matched would start the file's own run.
+    /// Whether the file already has a run of its own.
     pub(crate) fn has_own_run(&self) -> bool {
         !self.shared && self.count > 0
     }
@@ -98,14 +98,14 @@ impl RunMatcher {
         })
     }
 
-    /// A run that contains the file so far and this block.
+    /// Returns a run that contains the file so far and this block.
     fn find(&self, blocks: &Blocks, chain: &Digest, digest: &Digest) -> Option<u32> {
         let longer = || blocks.goes_on(self.run + self.count, digest).then_some(self.run);
         let anywhere = || if self.count == 0 { blocks.with_content(digest) } else { longer() };
         blocks.run_with_prefix(chain).or_else(anywhere)
     }
 
-    /// Starts the file's own run, if it has none yet, with copies of what it shared.
+    /// Starts the file's own run, if it has none yet, with copies of the blocks that it shared.
     fn break_match(&mut self, blocks: &mut Blocks) -> Result<Copies, Error> {
         let fresh = self.shared || self.count == 0;
         if !fresh {

@@ -1,7 +1,7 @@
 //! Slabs: the raw bytes that go through the pipeline, several pieces of content in one buffer.
 //!
-//! One slab holds a large block, or many small ones and tail ends, so that submitting a tiny file costs no more than a memory copy. Pieces
-//! are in the order of reading.
+//! One slab holds a large block, or many small blocks and tail ends, so that submitting a tiny file costs no more than a memory copy. Pieces are
+//! in the order of reading.
 
 use std::ops::Range;
 
@@ -15,21 +15,21 @@ pub(crate) enum Piece {
     Block,
     /// A tail end for a fragment block.
     Tail,
-    /// This number of blocks of zeros without bytes; the last may be a short one.
+    /// This number of blocks of zeros without bytes; the last block may be short.
     Holes(u64),
 }
 
 /// One piece of one file.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
-    /// The file, by the order in which files were added.
+    /// The number of the file, in the order in which files were added.
     pub(crate) file: u32,
     pub(crate) piece: Piece,
-    /// Its bytes in the slab.
+    /// Range of its bytes in the slab.
     pub(crate) range: Range<usize>,
     /// How it may be stored.
     pub(crate) rules: Rules,
-    /// Whether it is the last of its file.
+    /// Whether it is the last piece of its file.
     pub(crate) last: bool,
 }
 
@@ -42,13 +42,12 @@ pub(crate) struct Rules {
     pub(crate) sparse: bool,
     /// Do not compress.
     pub(crate) stored: bool,
-    /// Start at a multiple of so many bytes.
+    /// Start at a multiple of this number of bytes.
     pub(crate) align: Option<u32>,
-    /// Which open fragment block a tail end goes to.
+    /// Index of the open fragment block that gets the tail end.
     pub(crate) fragment_set: u16,
 }
 
-/// The rules of a file without flags.
 impl Default for Rules {
     fn default() -> Rules {
         Rules { deduplicate: true, sparse: true, stored: false, align: None, fragment_set: 0 }
@@ -60,9 +59,8 @@ impl Default for Rules {
 pub(crate) struct Slab {
     /// The bytes; returned to the pool after the last use.
     pub(crate) buffer: Buffer,
-    /// Bytes in use.
+    /// Number of bytes in use.
     pub(crate) filled: usize,
-    /// The pieces, in order.
     pub(crate) items: Vec<Item>,
     /// Memory for the results of the pieces: their compressed form, and the copy of tail ends in a fragment block.
     pub(crate) products: Permit,

@@ -1,16 +1,16 @@
-//! Free bytes before parts of the data area, by which images of nearly equal trees have more in common ([`Layout::Stable`]).
+//! Unused bytes before parts of the data area, so that images of similar trees have more bytes in common ([`Layout::Stable`]).
 //!
-//! A part is a fragment block, the blocks of one file, or all tables. If its size changes, all that follows moves. Two kinds of free bytes
-//! end the difference:
+//! A part is a fragment block, the blocks of one file, or all tables. If the size of a part changes, everything after it moves. Two kinds of
+//! unused bytes stop the difference:
 //!
 //! - A mark: 48 bytes whose rolling hash ends a chunk in casync and desync, whatever is around them, with their default sizes of chunks.
-//!   Chunks then end where parts end, and one that changes costs little more than its own bytes. There are none within the smallest
-//!   chunk, where they would have no effect.
-//! - Zeros, so that a part starts at a multiple of some bytes: for readers that compare blocks at fixed places, as RAUC does and bees.
-//!   Each costs half a unit, and one more chunk if what is before it moves. Therefore they are put where that chunk is small: between two
-//!   fragment blocks of which the first is a small one; and anywhere after a long way without.
+//!   Chunks then end where parts end, and a changed part costs little more than its own bytes. A mark within the smallest chunk would have
+//!   no effect and is left out.
+//! - Zeros, so that a part starts at a multiple of some bytes: for readers that compare blocks at fixed offsets, as RAUC and bees do.
+//!   Zeros cost half a unit on average, and one more chunk if the bytes before them move. They are therefore put where that chunk is small:
+//!   between two fragment blocks if the first is small, and before any part after a long distance without zeros.
 //!
-//! Both depend on sizes nearby alone, not on what is far away, so that places are the same again soon after a difference.
+//! Both depend on nearby sizes alone, not on distant ones, so that positions are the same again soon after a difference.
 
 use crate::{Layout, Options};
 
@@ -18,7 +18,7 @@ use crate::{Layout, Options};
 pub(crate) const MARK: &[u8; 48] = b"packline: chunkers cut behind this mark #0015398";
 /// The smallest chunk of casync and desync, bytes.
 const SMALLEST_CHUNK: u64 = 16 * 1024;
-/// Units from one part that is aligned to the next at least, so that zeros are 1/32 of the image at most on average.
+/// Minimum number of units between two aligned parts, so that zeros are on average at most 1/32 of the image.
 const NEAR: u64 = 16;
 /// Units after which any part is aligned.
 const FAR: u64 = 1024;
@@ -26,7 +26,7 @@ const FAR: u64 = 1024;
 /// The part that is written next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// A fragment block of so many bytes.
+    /// A fragment block of this number of bytes.
     Fragment(usize),
     /// The blocks of a file.
     Run,
@@ -34,7 +34,7 @@ pub(crate) enum Part {
     Tables,
 }
 
-/// Free bytes: zeros, then a mark or nothing.
+/// Unused bytes: zeros, then a mark or nothing.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) zeros: u64,
@@ -47,9 +47,9 @@ pub(crate) struct Spacing {
     layout: Layout,
     /// Fragment blocks smaller than this are small, bytes.
     small: usize,
-    /// The unit that the next part must start at.
+    /// The unit of the next part's start.
     demanded: u32,
-    /// End of the last mark, and start of the last part that was aligned: bytes from the start of the image.
+    /// End of the last mark, and start of the last aligned part: bytes from the start of the image.
     marked: u64,
     aligned: u64,
     previous: Part,
@@ -61,12 +61,12 @@ impl Spacing {
         Spacing { layout: options.layout, small, demanded: 1, marked: 0, aligned: 0, previous: Part::Run }
     }
 
-    /// The next part must start at a multiple of so many bytes.
+    /// Demands that the next part starts at a multiple of `unit` bytes.
     pub(crate) fn demand(&mut self, unit: u32) {
         self.demanded = unit.max(1);
     }
 
-    /// The gap before a part that could start at `position`.
+    /// Returns the gap before a part that could start at `position`.
     pub(crate) fn before(&mut self, part: Part, position: u64) -> Gap {
         let mark = self.mark(position);
         let unit = u64::from(self.demanded.max(self.unit(part, position)));
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// Random parts: three fragment blocks to each file.
+    /// Random parts: three fragment blocks for each file.
     fn parts(seed: u64, count: usize) -> Vec<(Part, u64)> {
         let mut random = Random::new(seed);
         let part = |_| match random.below(4) {
@@ -175,7 +175,7 @@ mod tests {
         (0..count).map(part).collect()
     }
 
-    /// Where parts start that follow one another from `start` on, and where the last ends.
+    /// Returns the starts of consecutive parts from `start` on, and the end of the last one.
     fn places(start: u64, parts: &[(Part, u64)]) -> Vec<u64> {
         let mut spacing = spacing(Layout::STABLE);
         let mut at = start;

@@ -1,11 +1,11 @@
-//! Where the data of files and the fragment blocks lie, for a list of them.
+//! Lists where the data of files and the fragment blocks are.
 
 use packline_runtime::{Observer, StoredData};
 use packline_tree::{Content, Tree};
 
 use crate::{DataLayout, STORED_BLOCK};
 
-/// Reports files by their first names and fragment blocks, both together in the order of the image. Memory: 8 bytes for each file.
+/// Reports files by their first names, and fragment blocks, together in the order of the image. Memory: 8 bytes for each file.
 pub(crate) fn report(tree: &Tree, data: &DataLayout, observer: &mut dyn Observer) {
     let mut files: Vec<_> = tree
         .nodes()
@@ -14,10 +14,10 @@ pub(crate) fn report(tree: &Tree, data: &DataLayout, observer: &mut dyn Observer
             _ => None,
         })
         .collect();
-    // Stable: of several names the first stays the first.
+    // The sort is stable, so the first of several names stays the first.
     files.sort_by_key(|(payload, _)| *payload);
     let mut fragments = (0..).zip(&data.fragments).peekable();
-    // Blocks are written in the order of files: one that begins before this byte shares its blocks.
+    // Blocks are written in the order of files: a file that starts before this byte shares its blocks.
     let mut end = 0;
     for (payload, node) in files {
         let Some(file) = data.files.get(payload as usize).filter(|file| file.start > 0 && file.start >= end) else {

@@ -1,4 +1,4 @@
-//! The data half as a whole: what was fed comes back from the data area, the same bytes whoever did the work.
+//! The data half as a whole: contents read from the data area equal the input, and the bytes do not depend on the workers.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::{
 const BLOCK: usize = 4096;
 const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
 
-/// A file's content, given out in pieces of `step` bytes, runs of zeros of at least `hole` bytes as holes.
+/// A file's content, read in pieces of `step` bytes; runs of zeros of at least `hole` bytes are holes.
 struct Content<'a> {
     bytes: &'a [u8],
     step: usize,
@@ -124,7 +124,7 @@ fn block(image: &[u8], start: u64, size_word: u32, space: usize, codec: &Spec) -
     raw
 }
 
-/// A file's content as a reader of the format finds it.
+/// Reads a file's content as a reader of the format finds it.
 fn content(image: &[u8], layout: &DataLayout, number: usize, codec: &Spec) -> Vec<u8> {
     let file = layout.files[number];
     let mut bytes = Vec::new();
@@ -149,7 +149,7 @@ fn text(seed: u8, length: usize) -> Vec<u8> {
     (0..length).map(|at| seed.wrapping_mul(31).wrapping_add((at / 7 * (seed as usize + 3)) as u8) | 1).collect()
 }
 
-/// A file made of few different blocks, so that every kind of sharing happens.
+/// A file of few different blocks, so that every kind of sharing happens.
 fn file() -> impl Strategy<Value = (Vec<u8>, FileHints)> {
     let part = prop_oneof![
         4 => (1u8..5).prop_map(|seed| text(seed, BLOCK)),

@@ -19,13 +19,13 @@ use crate::{BlockSize, Error, Options, Start};
 /// Raw bytes of a job that make its submission worthwhile.
 pub(crate) const JOB_BYTES: usize = 64 * 1024;
 
-/// Packing an image: slabs are hashed, then blocks are compressed.
+/// The pipeline of packing: slabs are hashed, then blocks are compressed.
 pub(crate) type BlockPipeline = Pipeline<HashTask, CompressTask>;
 
 /// Hashes the pieces of a slab.
 #[derive(Debug)]
 pub(crate) struct HashTask {
-    /// Also those that are not compared with others.
+    /// Whether pieces that are not compared with others are hashed, too.
     pub(crate) all: bool,
 }
 
@@ -46,17 +46,17 @@ pub(crate) struct CompressTask {
 pub(crate) enum PieceHash {
     /// Only zeros, which may become a hole.
     Zero,
-    /// Content, with its digest if that may be needed.
+    /// Content, with its digest if one may be needed.
     Content(Option<Digest>),
 }
 
-/// A slab whose pieces are hashed.
+/// A slab with the hashes of its pieces.
 #[derive(Debug)]
 pub(crate) struct Hashed {
     pub(crate) slab: Slab,
-    /// One for each item of the slab.
+    /// One hash for each item of the slab.
     pub(crate) hashes: Vec<PieceHash>,
-    /// Of each item that is a tail end and may be shared. Covered by the memory for the results of the tail end.
+    /// Anchors of each item; empty unless the item is a tail end that may be shared. The memory for the results of the tail end covers them.
     pub(crate) anchors: Vec<Box<[Anchor]>>,
 }
 
@@ -65,22 +65,22 @@ pub(crate) struct Hashed {
 pub(crate) struct BlockRef {
     pub(crate) ordinal: u32,
     pub(crate) range: Range<usize>,
-    /// Of its content, if that was needed.
+    /// Digest of the content, if one was needed.
     pub(crate) content: Option<Digest>,
 }
 
 impl BlockRef {
-    /// Hash of its content, if it has a digest.
+    /// Returns a hash of the content, or 0 without a digest.
     pub(crate) fn bits(&self) -> u64 {
         self.content.map_or(0, |digest| digest.bits())
     }
 }
 
-/// Digests of a block that are known.
+/// Known digests of a block.
 #[derive(Debug, Clone, Copy)]
 struct Identity {
     content: Option<Digest>,
-    /// Of the tail ends in a fragment block.
+    /// Digest of the tail ends in a fragment block.
     parts: Option<Digest>,
 }
 
@@ -89,7 +89,7 @@ struct Identity {
 pub(crate) enum Job {
     /// Data blocks of one slab; the permit covers their compressed form.
     Blocks { buffer: Arc<Buffer>, blocks: Vec<BlockRef>, permit: Permit },
-    /// The first `length` bytes of a buffer, a whole fragment block, with the digest of its parts; the permit covers its compressed form.
+    /// The first `length` bytes of a buffer, a complete fragment block, with the digest of its parts; the permit covers its compressed form.
     Fragment { index: u32, raw: Buffer, length: usize, parts: Option<Digest>, permit: Permit },
     /// A metadata block.
     Metadata { raw: Vec<u8> },
@@ -101,9 +101,9 @@ pub(crate) enum Job {
 #[derive(Debug)]
 pub(crate) struct PackedBlock {
     pub(crate) block: BlockRef,
-    /// Its range in the job's product; `None` if it did not get smaller.
+    /// Range in the job's product; `None` if the block did not get smaller.
     pub(crate) compressed: Option<Range<usize>>,
-    /// Hash of that range, if hashes are wanted.
+    /// Hash of the range, if hashes are wanted.
     pub(crate) hash: u64,
 }
 
@@ -114,15 +114,15 @@ pub(crate) enum Packed {
     Blocks { raw: Arc<Buffer>, product: Buffer, blocks: Vec<PackedBlock> },
     /// Data blocks to store.
     Raw { buffer: Arc<Buffer>, blocks: Vec<BlockRef> },
-    /// Existing blocks of the image to be written once more.
+    /// Blocks of the image to write once more.
     Copies { from: u32, to: u32, count: u32 },
     /// A fragment block, the first `length` bytes of a buffer.
     Fragment { index: u32, bytes: Buffer, length: usize, stored: bool, hashes: Option<Hashes> },
-    /// The next data starts at a multiple of so many bytes.
+    /// The next data starts at a multiple of this number of bytes.
     Align { bytes: u32 },
     /// A metadata block with its header.
     Metadata(Vec<u8>),
-    /// So many bytes of the image are as they were written.
+    /// This number of bytes of the image was read back without a difference.
     Checked(u64),
 }
 
@@ -197,7 +197,7 @@ impl Task for CompressTask {
             Packed::Fragment { length, .. } => *length as u64,
             Packed::Metadata(bytes) => bytes.len() as u64,
             Packed::Checked(bytes) => *bytes,
-            // Copies are of bytes in the image; only the data area knows their length.
+            // Copied bytes are in the image; only the data area knows their length.
             Packed::Copies { .. } | Packed::Align { .. } => 0,
         }
     }
@@ -261,12 +261,12 @@ impl CompressTask {
         })
     }
 
-    /// The hash of a result, if hashes are wanted.
+    /// Returns the hash of a result, or 0 if hashes are not wanted.
     fn hash(&self, bytes: Option<&[u8]>) -> u64 {
         bytes.filter(|_| self.hashes).map_or(0, hash)
     }
 
-    /// Compresses one block; `None` if it does not get smaller.
+    /// Compresses one block; returns `None` if it does not get smaller.
     fn try_compress(
         &self,
         tool: &mut Tool,
@@ -311,12 +311,12 @@ impl CompressTask {
     }
 }
 
-/// The size word of a block of `size` bytes on disk.
+/// Returns the size word of a block of `size` bytes on disk.
 pub(crate) fn size_word(size: usize, stored: bool) -> u32 {
     size as u32 | if stored { STORED_BLOCK } else { 0 }
 }
 
-/// `all`: also those that are not compared with others.
+/// `all`: whether pieces that are not compared with others are hashed, too.
 fn hash_pieces(slab: &Slab, all: bool) -> Vec<PieceHash> {
     let hash = |item: &Item| match item.piece {
         Piece::Holes(_) => PieceHash::Zero,

@@ -25,7 +25,7 @@ use crate::{Align, BlockSize, Error, FileHints, Fragments, ImageEnd, Options, Ov
 /// Number of entries between two checks of the tree's memory.
 const MEMORY_CHECK: u64 = 256;
 
-/// What a [`Writer`] needs besides the image's options.
+/// Everything that a [`Writer`] needs in addition to the options of the image.
 #[derive(Debug, Clone)]
 pub struct Start {
     /// Attributes of the root, until an entry replaces them.
@@ -34,9 +34,9 @@ pub struct Start {
     pub defaults: Meta,
     /// The input's name in error messages.
     pub input: String,
-    /// Bytes that pipeline and tree may use together. When the tree grows the pipeline gets less; an error when nothing is left.
+    /// Bytes that pipeline and tree may use together. A growing tree takes memory from the pipeline. When none is left, packing fails.
     pub memory: usize,
-    /// Whether all that is written is read back and compared before the image is complete. Changes no byte. The sink must be able to.
+    /// Whether everything is read back and compared before the image is complete. Changes no byte. The sink must support reading.
     pub verify: bool,
     /// Where blocks are looked up before they are compressed.
     pub lookup: Lookup,
@@ -54,7 +54,7 @@ pub struct Progress {
     pub entries: u64,
     /// Bytes of file content added, holes included.
     pub content_bytes: u64,
-    /// Bytes of the image written so far.
+    /// Bytes of the image so far.
     pub image_bytes: u64,
 }
 
@@ -63,7 +63,7 @@ pub struct Progress {
 pub struct Counts {
     /// Regular files, each once for all of its names.
     pub files: u64,
-    /// Directories: the root, and those that paths of entries imply, included.
+    /// Directories, including the root and the directories that only paths of entries imply.
     pub directories: u64,
     pub symlinks: u64,
     /// Names of inodes beyond the first.
@@ -118,7 +118,7 @@ pub struct Summary {
     pub data_bytes: u64,
     /// Tables, sizes and the end of the image.
     pub end: ImageEnd,
-    /// What was read back, if that was wanted.
+    /// Result of reading back, if it was requested.
     pub read_back: Option<ReadBack>,
     pub pipeline: Stats,
     pub queues: Vec<QueueStats>,
@@ -136,16 +136,16 @@ pub struct Writer<'s> {
     /// Limit of content in flight, bytes.
     window: usize,
     progress: Progress,
-    /// Memory of the pipeline that the tree uses.
+    /// Memory that the tree takes from the pipeline.
     tree_reservation: Permit,
 }
 
 impl<'s> Writer<'s> {
-    /// Starts an image in an empty sink. `config` does not change a byte of it; its budget limits content in flight, see [`min_window`]; with
-    /// less, one slab at a time is processed.
+    /// Starts an image in an empty sink. `config` does not change a byte of the image. Its budget limits content in flight, see [`min_window`];
+    /// with a smaller budget, one slab at a time is processed.
     ///
     /// # Errors
-    /// [`Error::Codec`] if SquashFS does not have the codec, [`Error::Work`] if threads cannot be started. Parameters that do not work with the
+    /// [`Error::Codec`] if SquashFS does not support the codec, [`Error::Work`] if threads cannot be started. Parameters that do not fit the
     /// block size ([`packline_codec::Spec::validate`]) are an error of the first block.
     pub fn new(sink: &'s mut dyn Sink, options: Options, config: Config, start: Start) -> Result<Writer<'s>, Error> {
         check_codec(&options.codec)?;
@@ -164,10 +164,10 @@ impl<'s> Writer<'s> {
         })
     }
 
-    /// Adds an entry; the content of a regular file is read from `source`, whose current entry it must be.
+    /// Adds an entry. The content of a regular file is read from `source`, which must be at the entry.
     ///
     /// # Errors
-    /// The first in the order of the input: of the source, the codec, the sink, the format's limits. After an error the image cannot be
+    /// The first error in the order of the input: of the source, the codec, the sink, the format's limits. After an error the image cannot be
     /// completed.
     pub fn add(&mut self, entry: &Entry, hints: FileHints, source: &mut dyn Source) -> Result<(), Error> {
         match self.try_add(entry, hints, source) {
@@ -183,16 +183,16 @@ impl<'s> Writer<'s> {
     /// Finishes the image: data in flight, the tables, the superblock.
     ///
     /// # Errors
-    /// As [`Writer::add`]; and hard links without a target.
+    /// Errors of [`Writer::add`], and hard links without a target.
     pub fn finish(self) -> Result<Summary, Error> {
         self.finish_with(&mut Unobserved)
     }
 
-    /// As [`Writer::finish`]. While the image is read back, [`Observer::verifying`] is called; then [`Observer::stored`], if the observer
+    /// Does what [`Writer::finish`] does. Calls [`Observer::verifying`] while the image is read back, then [`Observer::stored`] if the observer
     /// asks for it.
     ///
     /// # Errors
-    /// As [`Writer::finish`]; with [`Start::verify`] [`Error::ReadBack`].
+    /// Errors of [`Writer::finish`]; with [`Start::verify`] also [`Error::ReadBack`].
     pub fn finish_with(mut self, observer: &mut dyn Observer) -> Result<Summary, Error> {
         if let Err(error) = self.finish_data() {
             return Err(self.first_error(error));
@@ -260,7 +260,7 @@ impl<'s> Writer<'s> {
         if self.progress.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory() } else { Ok(()) }
     }
 
-    /// Reads a file again that got shorter. Blocks of the first reading stay in the image and belong to no file.
+    /// Reads a file again if it got shorter. Blocks of the first reading stay in the image and belong to no file.
     fn feed_again(&mut self, mut cut: FileCut, source: &mut dyn Source) -> Result<(), Error> {
         let first = cut.file;
         while let Some(size) = source.read_again() {
@@ -310,7 +310,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Moves memory from the pipeline to the tree once both together would exceed the limit.
+    /// Moves memory from the pipeline to the tree if both together would exceed the limit.
     fn lend_memory(&mut self) -> Result<(), Error> {
         let tree =
             self.namespace.memory() + self.xattrs.memory() + self.data.decisions.memory() + self.data.written.memory();
@@ -342,7 +342,7 @@ impl<'s> Writer<'s> {
         self.data.end()
     }
 
-    /// An error of data in flight comes first: it belongs to an earlier part of the input.
+    /// Returns the error of data in flight, if there is one: it belongs to an earlier part of the input.
     fn first_error(&mut self, error: Error) -> Error {
         let before = self.feeder.flush(&mut self.pipeline, &mut self.data);
         let before = before.and_then(|()| self.pipeline.drain(&mut self.data));
@@ -352,7 +352,7 @@ impl<'s> Writer<'s> {
 
 fn pipeline(options: &Options, config: Config, start: &Start) -> Result<BlockPipeline, Error> {
     let compress = CompressTask::new(options, config.budget, start);
-    // Blocks are looked up by digests.
+    // Blocks are looked up by their digests.
     let all = start.verify || !start.lookup.is_empty() && !is_none(&options.codec);
     Ok(Pipeline::new(HashTask { all }, compress, config).map_err(WorkFault::workers)?)
 }

@@ -1,4 +1,4 @@
-//! What was written, part by part: where it lies, how long it is, and its hashes, for `read_back.rs`.
+//! Records every part that was written: its position, its length and its hashes. `read_back.rs` compares the parts with the image.
 
 use packline_codec::{Decoder, METADATA_BLOCK_SIZE};
 use packline_runtime::Buffer;
@@ -7,13 +7,13 @@ use crate::Error;
 use crate::format::wire::STORED;
 use crate::write::digest::hash;
 
-/// Longest part of bytes that are neither a block nor metadata.
+/// Maximum length of a part that is neither a block nor metadata.
 const PLAIN_MOST: usize = 64 * 1024;
 
 /// How the content of a part is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// As it is.
+    /// Uncompressed.
     Plain,
     /// A compressed data or fragment block.
     Block,
@@ -21,12 +21,12 @@ pub(crate) enum Form {
     Metadata,
 }
 
-/// 64 bits of BLAKE3 each: enough against accidents, by which no image is made on purpose.
+/// 64 bits of BLAKE3 each. The hashes detect accidents, not attacks, so 64 bits are enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hashes {
-    /// Of the bytes in the image.
+    /// Hash of the bytes in the image.
     pub(crate) stored: u64,
-    /// Of the decoded bytes; not used for [`Form::Plain`].
+    /// Hash of the decoded bytes; not used for [`Form::Plain`].
     pub(crate) content: u64,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Hashes {
 pub(crate) struct Part {
     /// Offset in the image, bytes.
     pub(crate) start: u64,
-    /// Bytes in the image.
+    /// Length in the image, bytes.
     pub(crate) length: u32,
     pub(crate) form: Form,
     pub(crate) hashes: Hashes,
@@ -52,7 +52,7 @@ impl Part {
 pub(crate) struct Written(Option<Vec<Part>>);
 
 impl Written {
-    /// An empty record; without `record` it stays empty.
+    /// Returns an empty record; without `record` it stays empty.
     pub(crate) fn new(record: bool) -> Written {
         Written(record.then(Vec::new))
     }
@@ -62,14 +62,13 @@ impl Written {
         self.0.is_some()
     }
 
-    /// Adds a part.
     pub(crate) fn add(&mut self, part: Part) {
         if let Some(parts) = &mut self.0 {
             parts.push(part);
         }
     }
 
-    /// Adds bytes that are stored as they are.
+    /// Adds bytes that are stored uncompressed.
     pub(crate) fn add_plain(&mut self, mut start: u64, bytes: &[u8]) {
         let Some(parts) = &mut self.0 else { return };
         for piece in bytes.chunks(PLAIN_MOST) {
@@ -79,18 +78,17 @@ impl Written {
         }
     }
 
-    /// The part that begins at an offset. All parts so far must be in the order of the image.
+    /// Returns the part that begins at an offset. All parts so far must be in the order of the image.
     pub(crate) fn at(&self, start: u64) -> Option<Part> {
         let parts = self.0.as_ref()?;
         parts.binary_search_by_key(&start, |part| part.start).ok().map(|index| parts[index])
     }
 
-    /// Memory, bytes.
     pub(crate) fn memory(&self) -> usize {
         self.0.as_ref().map_or(0, |parts| parts.capacity() * size_of::<Part>())
     }
 
-    /// All parts in the order of the image, if they were recorded.
+    /// Returns all parts in the order of the image, if they were recorded.
     pub(crate) fn into_parts(self) -> Option<Vec<Part>> {
         let mut parts = self.0?;
         parts.sort_unstable_by_key(|part| part.start);
@@ -98,7 +96,7 @@ impl Written {
     }
 }
 
-/// Parts of the image that follow each other, as they were read back.
+/// Consecutive parts of the image, as they were read back.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(crate) buffer: Buffer,

@@ -1,4 +1,4 @@
-//! Every image of the zoo through the reader: what is expected of each is what comes of it, and nothing panics.
+//! Reads every image of the zoo: each one has the expected result, and the reader never panics.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use packline_squashfs::read::{BlockDecoder, FileData as BlockList, Image, Openin
 use packline_testkit::hostile::{self, Expect};
 use packline_volume::{Event, FileData, Inode, Node, Reading, Request, SharedUses, Visit, Volume, Walk};
 
-/// Bytes of contents that are read of one image, at most: some claim to have very many.
+/// Maximum number of bytes of contents that are read of one image: some images claim to have very many.
 const ENOUGH: u64 = 8 << 20;
-/// Names that are looked up again by their path, and files read by themselves, of one image, at most.
+/// Maximum number of names of one image that are looked up again by their path, and of files that are read alone.
 const SAMPLE: usize = 300;
 
 fn open(bytes: Vec<u8>) -> Result<Image, ReadError> {
     Image::open(Arc::new(bytes), Opening { origin: Origin::Find, metadata_cache: 1 << 20 })
 }
 
-/// What was found in an image.
+/// Results of reading an image.
 #[derive(Debug, Default)]
 struct Found {
     entries: usize,
@@ -68,7 +68,7 @@ fn entry(image: &Image, visit: Visit, files: &mut Vec<(Vec<u8>, FileData)>, foun
     }
 }
 
-/// Finds an entry by its path and its number: any answer, or an error, but no panic.
+/// Finds an entry by its path and its number. Any answer or error is allowed, but no panic.
 fn again(image: &Image, path: &[u8], inode: &Inode) {
     let _ = image.resolve(path).map_err(|error| describe(path, &error));
     let _ = image.numbered(inode.number).map_err(|error| describe(path, &error));
@@ -100,7 +100,7 @@ fn one_by_one(image: &Image, files: &[(Vec<u8>, FileData)], found: &mut Found) {
     }
 }
 
-/// Reads ahead, in order; the faults.
+/// Reads ahead, in order; returns the faults.
 fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Vec<String> {
     let mut uses = SharedUses::new();
     files.iter().for_each(|(_, file)| uses.note(image.content_place(file)));

@@ -1,4 +1,4 @@
-//! Images written and read through the library. One program, since linking one is dear.
+//! Images written and read through the library. The tests are one program, because linking a program is slow.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod hostile;

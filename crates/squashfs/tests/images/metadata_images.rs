@@ -1,11 +1,11 @@
-//! Whole images without data, written with a press that has no workers, read by every reader there is.
+//! Complete images without data, compressed without workers, and read by every available reader.
 
 use crate::metadata_support::{When, check, image, mounted, options, source, try_image, zoo};
 use packline_squashfs::{DirectoryLinks, Fragments, Options, Stored};
 use packline_testkit::Random;
 use packline_testkit::model::{Node, NodeKind};
 
-/// `count` files in one directory, in an order that is not that of their names, with names of several lengths.
+/// `count` files in one directory, not in the order of their names, with names of several lengths.
 fn flat(count: usize) -> Vec<Node> {
     let mut random = Random::new(1);
     let mut names: Vec<String> = (0..count).map(|n| format!("{n:x}{}", "-name".repeat(n % 13))).collect();
@@ -14,7 +14,7 @@ fn flat(count: usize) -> Vec<Node> {
     [Node::dir(""), Node::dir("d")].into_iter().chain(files).collect()
 }
 
-/// A tree of directories and files, some of which have further names elsewhere.
+/// A tree of directories and files; some files have further names elsewhere.
 fn random_tree(seed: u64, count: usize) -> Vec<Node> {
     let mut random = Random::new(seed);
     let mut directories = vec![String::new()];

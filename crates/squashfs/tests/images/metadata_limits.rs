@@ -1,4 +1,4 @@
-//! What does not fit into the format, and what fails on the way: one error that says where, and no finished image.
+//! Input that exceeds the format, and failures on the way: each leads to one error with a position, and no finished image.
 
 use std::io;
 
@@ -100,7 +100,7 @@ fn a_full_disk_is_reported_and_leaves_no_superblock() {
     }
 }
 
-/// Fails at one call, or gives no block back.
+/// Fails at one call, or returns no block.
 struct Broken(InlineCompressor, usize, bool);
 
 impl MetadataCompressor for Broken {

@@ -1,4 +1,4 @@
-//! Images by other programs: the arguments of each, and all codecs of one in turn.
+//! Images by other programs, with their arguments and all codecs in turn.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ pub const MKSQUASHFS: [&str; 5] = ["gzip", "xz", "lzo", "lz4", "zstd"];
 pub const GENSQUASHFS: [&str; 6] = ["gzip", "xz", "lzo", "lz4", "zstd", "lzma"];
 pub const TAR2SQFS: [&str; 5] = MKSQUASHFS;
 
-/// Makes a source directory of the tree of `seed` and of what `add` adds, an image of it with each codec, and calls `look` with each.
+/// Creates a source directory from the tree of `seed` and the changes of `add`, and an image of it with each codec. Calls `look` with each image.
 pub fn each(
     program: &str,
     codecs: &[&str],

@@ -1,4 +1,4 @@
-//! Images that are wrong in one place, and images that are wrong anywhere: an error that says where, and never more than that.
+//! Images that are wrong in one place, and images that are wrong anywhere. The only result is an error with a position.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn open(bytes: Vec<u8>) -> Result<Image, ReadError> {
     Image::open(Arc::new(bytes), Opening { origin: Origin::At(0), metadata_cache: 1 << 16 })
 }
 
-/// A file, a link and two directories; metadata that is not compressed, so that it can be changed in place.
+/// A file, a link and two directories. The metadata is not compressed, so that tests can change it in place.
 fn nodes() -> Vec<Node> {
     vec![
         Node::dir("").xattr("user.k", "v"),
@@ -50,7 +50,7 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes[at..at + value.len()].copy_from_slice(value);
 }
 
-/// Writes `at` bytes after a place that depends on the image.
+/// Writes `at` bytes after a position that depends on the image.
 fn put_from(bytes: &mut [u8], start: impl Fn(&[u8]) -> usize, at: usize, value: &[u8]) {
     let start = start(bytes);
     put(bytes, start + at, value);
@@ -61,7 +61,7 @@ fn find(bytes: &[u8], from: usize, what: &[u8]) -> usize {
     from + bytes[from..].windows(what.len()).position(|window| window == what).unwrap()
 }
 
-/// Everything that can be read of an image but data; gives the first error. Stops where more is found than there can be.
+/// Reads everything of an image except data, and returns the first error. Stops if it finds more than an image can have.
 fn read_all(image: &Image, most: usize) -> Result<usize, ReadError> {
     let mut first = Ok(());
     let mut keep = |result: Result<(), ReadError>| first = std::mem::replace(&mut first, Ok(())).and(result);
@@ -87,7 +87,7 @@ fn read_all(image: &Image, most: usize) -> Result<usize, ReadError> {
     first.map(|()| count)
 }
 
-/// The message of the first error of an image after a change.
+/// Returns the message of the first error of an image after a change.
 fn refusal(change: Change<'_>) -> String {
     let mut bytes = sound();
     change(&mut bytes);
@@ -198,7 +198,7 @@ fn inodes_that_break_a_rule() {
 
 #[test]
 fn listings_that_break_a_rule() {
-    // The first listing is that of `a`: a header, then `x` and `y`.
+    // The first listing is the listing of `a`: a header, then `x` and `y`.
     let at = |at: usize, value: &'static [u8]| move |b: &mut Vec<u8>| put_from(b, listings, at, value);
     refused(&[
         ("directory header with 257 entries", &at(0, &[0, 1])),
@@ -243,7 +243,7 @@ fn a_walk_goes_on_beside_what_is_broken() {
     assert_eq!(paths, [Ok(vec![]), Ok(b"a".to_vec()), Err(b"a".to_vec()), Ok(b"l".to_vec()), Ok(b"z".to_vec())]);
 }
 
-/// Each path, or where the walk met a fault.
+/// Each path, or the path at which the walk met a fault.
 type Step = Result<Vec<u8>, (Vec<u8>, ReadError)>;
 
 fn walk_of(bytes: Vec<u8>) -> Vec<Step> {

@@ -1,4 +1,4 @@
-//! Images of many makers, read and compared with the tree they were made of.
+//! Images by many programs, read and compared with their source trees.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn open_file(path: &Path) -> Image {
     open(FileInput::new(std::fs::File::open(path).unwrap()).unwrap(), 1 << 20)
 }
 
-/// What a walk shows. Contents are taken from `expected` where the sizes agree: they are not read here.
+/// Returns what a walk shows. Contents are not read: they are copied from `expected` if the sizes agree.
 fn walked(image: &Image, expected: &Snapshot) -> Snapshot {
     let mut firsts: BTreeMap<InodeRef, Vec<u8>> = BTreeMap::new();
     let mut found = Snapshot::new();
@@ -70,7 +70,7 @@ fn every_kind_of_inode_with_every_codec() {
     for codec in ["none", "gzip", "xz:x86", "lzma", "zstd:level=3", "lz4:hc", "lzo"] {
         let mut options = options(codec);
         options.exportable = true;
-        // A cache of one block is as good as any.
+        // A cache of one block is enough.
         for cache in [0, 1 << 20] {
             let image = open(image(&zoo(), &options).bytes, cache);
             same(&expected, &image, Except::default());
@@ -167,7 +167,7 @@ fn many_threads_read_one_image() {
     });
 }
 
-/// Images that `make` writes with each codec, against what the independent reader finds in them.
+/// Compares images that `make` writes with each codec with the result of the independent reader.
 fn by_others(program: &str, codecs: &[&str], make: impl Fn(&str, &Path, &Path) -> Command) {
     others::each(program, codecs, (11, |_: &Path| {}), make, |codec, path| {
         let report = reader::inspect(path).unwrap();

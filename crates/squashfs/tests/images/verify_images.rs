@@ -1,4 +1,4 @@
-//! Sound images of many makers are found sound.
+//! Verification finds no fault in sound images of many programs.
 
 use std::fs::File;
 use std::path::Path;

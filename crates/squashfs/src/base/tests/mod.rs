@@ -1,4 +1,4 @@
-//! Whatever a base is, the new image has the right contents; and the bytes of a clean build if its record says so.
+//! With any base, the new image has the right contents. It has the bytes of a clean build if its record says so.
 
 mod source;
 
@@ -19,7 +19,7 @@ use crate::verify::{Examiner, Finding, VerifySettings, verify};
 
 const CODECS: [&str; 7] = ["gzip", "xz", "xz:x86", "lzma", "zstd:level=3", "lz4", "lzo"];
 
-/// Files of whole blocks and tail ends, of which some do not get smaller.
+/// Files of complete blocks and tail ends; some blocks do not get smaller.
 fn tree(random: &mut Random) -> Vec<(TreeEntry, Vec<u8>)> {
     let prose = |random: &mut Random, number: usize| random.prose(BLOCK * (number % 4) + 700 * number % BLOCK);
     let mut tree: Vec<_> = (0..30).map(|number| file(&format!("prose{number}"), &prose(random, number))).collect();
@@ -27,7 +27,7 @@ fn tree(random: &mut Random) -> Vec<(TreeEntry, Vec<u8>)> {
     tree
 }
 
-/// The same with a file in front and one that changed.
+/// Returns the same tree with one more file at the start and one changed file.
 fn changed(random: &mut Random, tree: &[(TreeEntry, Vec<u8>)]) -> Vec<(TreeEntry, Vec<u8>)> {
     let mut changed = tree.to_vec();
     changed[7].1[100] ^= 1;
@@ -61,7 +61,7 @@ impl Examiner for Findings {
     }
 }
 
-/// The content of all files, where verification finds nothing wrong.
+/// Returns the contents of all files, after verification found no fault.
 fn contents(bytes: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let image = opened(bytes.to_vec()).unwrap();
     let mut findings = Findings::default();
@@ -148,7 +148,7 @@ fn any_bit_of_a_base_may_be_wrong() {
     assert!(refused > 100 && used > 0, "{refused} refused, {used} used");
 }
 
-/// An image that changes after so many reads.
+/// An image that changes after a number of reads.
 struct Changing {
     before: Vec<u8>,
     after: Vec<u8>,
@@ -211,7 +211,7 @@ fn blocks_of_another_encoder_are_taken_on_request() {
         let clean = image_with(tree.clone(), &new, Lookup::default(), 0);
         assert!(contents(&image) == contents(&clean));
         assert!(image != clean && base.counts().taken > 30 && !base.counts().exact);
-        // It has no record.
+        // The image has no record.
         assert!(matches!(self::base(image, &new, false), Err(BaseError::Foreign { .. })));
     }
 }
@@ -264,7 +264,7 @@ fn the_memory_of_an_index_is_limited() {
     assert!(open(needed).unwrap().memory() <= needed);
 }
 
-/// Images that break rules, or keep them and are difficult.
+/// Images that break rules, and images that keep the rules but are difficult.
 #[test]
 fn hostile_bases_are_refused_or_harmless() {
     let tree = tree(&mut Random::new(8));

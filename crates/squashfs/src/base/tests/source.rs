@@ -1,10 +1,10 @@
-//! An image that is read as a source, whatever it is: what is taken of it is what it decoded to, and nothing if its checksum is wrong.
+//! Images that are read as a source. The base reuses what was decoded, and nothing if the checksum is wrong.
 
 use packline_volume::{Reading, Request, SharedUses};
 
 use super::*;
 
-/// An image as a source whose contents have all been read, as far as they can be.
+/// Opens an image as a source, and reads all contents that can be read.
 fn source(input: impl Input + 'static, options: &Options, workers: usize) -> Result<Arc<Base>, BaseError> {
     let image = opened(input)?;
     let base = Arc::new(Base::of_source(&image, options, &settings(false, 0))?);
@@ -20,7 +20,7 @@ fn source(input: impl Input + 'static, options: &Options, workers: usize) -> Res
     Ok(base)
 }
 
-/// The image with a record that says it is of the encoder of `options`, with the checksum of its data.
+/// Returns the image with a record that names the encoder of `options`, with the checksum of its data.
 fn forged(mut bytes: Vec<u8>, options: &Options) -> Vec<u8> {
     let image = opened(bytes.clone()).unwrap();
     let checksum = data_checksum(&image, &Config::new(0, 0).cancel).unwrap();
@@ -73,13 +73,13 @@ fn any_bit_of_a_source_may_be_wrong() {
     assert!(refused > 100 && used > 0, "{refused} refused, {used} used");
 }
 
-/// A call of one address at a place: the filter of x86 makes all of them equal.
+/// A call of one address at a place: the x86 filter gives all of them equal bytes.
 fn call(place: u32) -> [u8; 5] {
     let [a, b, c, d] = (0x10_0000u32.wrapping_sub(place)).to_le_bytes();
     [0xe8, a, b, c, d]
 }
 
-/// A record can be forged, and the options of the image too: no block with a filter that was not asked for is taken.
+/// A hostile image can have any record and any options. No block with a filter outside the new image's codec is reused.
 #[test]
 fn blocks_with_other_filters_are_not_taken() {
     let code: Vec<u8> = (0..1u32 << 20).step_by(5).flat_map(call).take(BLOCK).collect();
@@ -99,7 +99,7 @@ fn blocks_with_other_filters_are_not_taken() {
     }
 }
 
-/// A record can lie; nothing else than the contents that were read is then taken.
+/// A record can lie. Even then only the contents that were read are reused.
 #[test]
 fn a_record_that_lies_makes_no_wrong_content() {
     let mut random = Random::new(13);

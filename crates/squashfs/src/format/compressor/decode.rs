@@ -1,6 +1,7 @@
-//! Decoding of the compressor options that `super` encodes.
+//! Decodes the compressor options that `super` encodes.
 //!
-//! Decoders need none of it. What the kernel refuses is refused; a level or a window that does not exist is only left out of the text.
+//! Decoders do not need the options. Options that the kernel rejects are rejected. A level or window that does not exist is only left out of the
+//! text.
 
 use packline_codec::{
     Bcj, Choice, DictSize, GzipParams, Lz4Params, LzmaParams, LzoAlgorithm, LzoParams, Set, Spec, Strategy, XzParams,
@@ -13,7 +14,7 @@ use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock, flags};
 use crate::format::wire::STORED;
 use crate::read::ReadError;
 
-/// Longest options of any compressor, bytes: further bytes are ignored.
+/// Maximum length of any compressor's options, bytes: further bytes are ignored.
 const LONGEST: usize = 64;
 
 /// Reads bytes of the image at an offset.
@@ -22,8 +23,8 @@ type ReadAt<'r> = &'r dyn Fn(u64, &mut [u8]) -> Result<(), ReadError>;
 /// The codec of an image, with its options.
 ///
 /// # Errors
-/// [`ReadError::Corrupt`] for options that are too short or rejected by the kernel, [`ReadError::Unsupported`] for another version of lz4;
-/// those of `read`.
+/// [`ReadError::Corrupt`] for options that are too short or that the kernel rejects, [`ReadError::Unsupported`] for another version of lz4, and
+/// errors of `read`.
 pub(crate) fn codec(
     superblock: &Superblock,
     read: impl Fn(u64, &mut [u8]) -> Result<(), ReadError>,
@@ -39,7 +40,7 @@ pub(crate) fn codec(
         Spec::Lzo(params) => lzo(params, &Options::new(&bytes, 8)?),
         Spec::Lz4(params) => lz4(params, &Options::new(&bytes, 8)?)?,
         Spec::Zstd(params) => zstd(params, &Options::new(&bytes, 4)?),
-        // Has no options, or has no number in SquashFS.
+        // The codec has no options, or no number in SquashFS.
         Spec::None | Spec::Lzma(_) | Spec::Bzip2(_) | Spec::Huff0 | Spec::Zle => {}
     }
     Ok(codec)
@@ -102,7 +103,7 @@ pub(crate) fn data_start(
     Ok(SUPERBLOCK_BYTES + 2 + u64::from(u16::from_le_bytes(header) & !STORED))
 }
 
-/// The codec of a number that passed the superblock's check.
+/// Returns the codec of a number that passed the superblock's check.
 fn default(number: u16) -> Spec {
     match number {
         2 => Spec::Lzma(LzmaParams::default()),
@@ -114,7 +115,7 @@ fn default(number: u16) -> Spec {
     }
 }
 
-/// The options' bytes, if there are options.
+/// Returns the bytes of the options, if the image has options.
 ///
 /// # Errors
 /// As [`codec`].
@@ -125,7 +126,7 @@ pub(crate) fn stored_options(
     if superblock.flags & flags::OPTIONS == 0 { Ok(None) } else { options(superblock, &read).map(Some) }
 }
 
-/// The options' bytes: one stored metadata block after the superblock.
+/// Reads the bytes of the options: one stored metadata block after the superblock.
 fn options(superblock: &Superblock, read: ReadAt<'_>) -> Result<Vec<u8>, ReadError> {
     let mut header = [0; 2];
     read(SUPERBLOCK_BYTES, &mut header)?;
@@ -142,7 +143,7 @@ fn options(superblock: &Superblock, read: ReadAt<'_>) -> Result<Vec<u8>, ReadErr
     Ok(bytes)
 }
 
-/// Options of a sufficient length.
+/// Options that are long enough for the compressor.
 struct Options<'o>(&'o [u8]);
 
 impl Options<'_> {
@@ -185,7 +186,7 @@ fn xz(params: &mut XzParams, options: &Options<'_>, block_size: BlockSize) -> Re
     }
     params.model.dict_size = if size == u32::from(block_size) { DictSize::Block } else { DictSize::Bytes(size) };
     params.filters = set::<Bcj>(options.word(4));
-    // That which is appended need not try so many.
+    // Appended files need not try all of these.
     params.auto =
         XzParams::AUTO.iter().all(|filter| params.filters.contains(*filter)) && !params.filters.contains(Bcj::Ia64);
     Ok(())
@@ -219,7 +220,7 @@ fn zstd(params: &mut ZstdParams, options: &Options<'_>) {
     }
 }
 
-/// The choices whose bits are set, in the order of the format.
+/// Returns the choices whose bits are set, in the order of the format.
 fn set<T: Choice>(bits: u32) -> Set<T> {
     T::ALL.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 != 0).map(|(_, choice)| *choice).collect()
 }
@@ -236,7 +237,7 @@ mod tests {
     use crate::format::compressor::{compressor_id, options_block};
     use crate::format::superblock::tests::sound;
 
-    /// The codec that a block after the superblock says.
+    /// Describes the codec of a superblock with this options block.
     fn stated(compressor: u16, block: &[u8]) -> Result<String, String> {
         let superblock = Superblock { compressor, flags: flags::OPTIONS, inode_table: 1000, ..sound() };
         let read = |at: u64, buffer: &mut [u8]| {

@@ -1,8 +1,7 @@
 //! The codecs of SquashFS 4.0, a subset of those of the codec crate: their numbers in the superblock, and the optional block of options.
 //!
-//! The options are one stored metadata block right after the superblock. lz4 always needs it; the others have it when an
-//! option differs from the format's default. The kernel reads it for xz (dictionary size) and lz4 (a version it checks); for the rest it
-//! is informational.
+//! The options are one stored metadata block right after the superblock. lz4 images always have the block. Other images have it if an option
+//! differs from the format's default. The kernel reads the block for xz (dictionary size) and lz4 (a version); otherwise it is informational.
 
 pub(crate) mod decode;
 
@@ -24,13 +23,13 @@ pub(crate) const LZ4_LEGACY: u32 = 1;
 /// Parses a codec as [`Spec::parse`] does.
 ///
 /// # Errors
-/// As there, and [`CodecError::NotOfFormat`] for a codec that SquashFS does not support.
+/// Errors of [`Spec::parse`], and [`CodecError::NotOfFormat`] for a codec that SquashFS does not support.
 pub fn parse_codec(text: &str) -> Result<Spec, CodecError> {
     let spec = Spec::parse(text).map_err(ours)?;
     check_codec(&spec).map(|()| spec)
 }
 
-/// As [`Spec::help`], for SquashFS's codecs.
+/// Returns the text of [`Spec::help`] for a codec of SquashFS.
 ///
 /// # Errors
 /// SquashFS does not support the codec.
@@ -54,12 +53,12 @@ fn no_number(spec: &Spec) -> CodecError {
 /// Checks that SquashFS supports a codec.
 ///
 /// # Errors
-/// [`CodecError::NotOfFormat`] if not.
+/// [`CodecError::NotOfFormat`] if SquashFS does not support the codec.
 pub fn check_codec(codec: &Spec) -> Result<(), CodecError> {
     compressor_id(codec).map(drop)
 }
 
-/// The number of a codec in the superblock. An image whose blocks are all stored has that of gzip, which every reader supports.
+/// Returns the number of a codec in the superblock. An image whose blocks are all stored has the number of gzip, which every reader supports.
 pub(crate) fn compressor_id(codec: &Spec) -> Result<u16, CodecError> {
     Ok(match codec {
         Spec::None | Spec::Gzip(_) => 1,
@@ -72,7 +71,7 @@ pub(crate) fn compressor_id(codec: &Spec) -> Result<u16, CodecError> {
     })
 }
 
-/// The compressor options block with its header; empty if the image has none.
+/// Returns the compressor options block with its header; empty if the image has none.
 ///
 /// # Errors
 /// [`Error::Codec`] if xz does not support the dictionary size with blocks of this size, or if SquashFS does not support the codec.
@@ -92,7 +91,7 @@ pub(crate) fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
 /// Start of the data area: right after the superblock and the compressor options, bytes.
 ///
 /// # Errors
-/// As `options_block`.
+/// Errors of `options_block`.
 pub fn data_start(options: &Options) -> Result<u64, Error> {
     Ok(SUPERBLOCK_BYTES + options_block(options)?.len() as u64)
 }
@@ -111,8 +110,8 @@ fn gzip(params: &GzipParams) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Dictionary size u32, filters u32. The kernel takes no dictionary smaller than a metadata block's, and by default
-/// takes the larger of that and the block size.
+/// Dictionary size u32, filters u32. The kernel accepts no dictionary smaller than a metadata block. Its default is the larger of 8192 and the
+/// block size.
 fn xz(params: &XzParams, block_size: BlockSize) -> Result<Option<Vec<u8>>, Error> {
     let least = METADATA_BLOCK_SIZE as u32;
     let dictionary = params.dict_size(block_size.bytes())?.max(least);
@@ -146,13 +145,13 @@ fn lz4(params: &Lz4Params) -> Vec<u8> {
     out
 }
 
-/// Level u32, 1 to 22: a negative level is written as the lowest that the format has.
+/// Level u32, 1 to 22: a negative level is written as the lowest level of the format.
 fn zstd(params: &ZstdParams) -> Option<Vec<u8>> {
     let level = params.level.clamp(1, ZstdParams::MAX_LEVEL);
     (level != ZstdParams::DEFAULT_LEVEL).then(|| level.to_le_bytes().to_vec())
 }
 
-/// The codec lists its choices in the order of the format's numbers, as a test verifies.
+/// A codec lists its choices in the order of the format's numbers; a test checks the order.
 fn place<T: Choice>(choice: T) -> usize {
     T::ALL.iter().position(|other| *other == choice).unwrap_or(0)
 }

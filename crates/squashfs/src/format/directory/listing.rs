@@ -1,6 +1,6 @@
 //! Directory listings, read entry by entry.
 //!
-//! SquashFS 4.0; the parent module describes the layout where it is encoded.
+//! SquashFS 4.0; the parent module, which encodes the layout, describes it.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const MOST_ENTRIES: u32 = 256;
 const HEADER_BYTES: u32 = 12;
 /// Length of an entry without its name, bytes.
 const ENTRY_BYTES: u32 = 8;
-/// Longest name, bytes: Linux's limit. The format could store one byte more.
+/// Longest name, bytes: Linux's limit. The format allows one byte more.
 const LONGEST_NAME: usize = 255;
 /// Length of an entry of a directory's index without its name, bytes.
 const INDEX_BYTES: usize = 12;
@@ -32,7 +32,7 @@ struct Run {
     base: u32,
 }
 
-/// The entries of one directory, in the order of their names. Ends after the first error.
+/// The entries of one directory, in the order of their names. The iterator ends after the first error.
 #[derive(Debug)]
 pub struct Listing {
     cursor: Cursor,
@@ -44,7 +44,6 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// The listing of a directory, from its start.
     pub(crate) fn new(store: &Arc<Store>, area: Area, directory: &DirData) -> Listing {
         let cursor = Cursor::new(store, area, directory.listing);
         Listing { cursor, left: directory.length, run: Run::default(), name: Vec::new() }
@@ -119,7 +118,7 @@ impl Listing {
         DirEntry { name: self.name.clone(), inode, number, kind }
     }
 
-    /// The entry of a name that has not been passed.
+    /// Returns the entry with a name, if the listing has not passed the name.
     pub(crate) fn find(&mut self, name: &[u8]) -> Result<Option<DirEntry>, ReadError> {
         while let Some(listed) = self.step() {
             let listed = listed?;
@@ -141,7 +140,7 @@ impl Listing {
 }
 
 impl Listing {
-    /// The first name of the run of an index entry; `None` if the position is invalid.
+    /// Returns the first name of the run of an index entry; `None` if the position is invalid.
     pub(crate) fn name_at(mut self, directory: &DirData, (position, block): (u32, u64)) -> Option<Vec<u8>> {
         if position >= directory.length {
             return None;
@@ -181,8 +180,8 @@ impl Iterator for Listing {
     }
 }
 
-/// Finds the entry of a name by the directory's index: `inodes` is a cursor of the inode table. If the index is invalid, the whole listing
-/// is read.
+/// Finds the entry with a name through the directory's index; `inodes` is a cursor of the inode table. If the index is invalid, the complete
+/// listing is read.
 pub(crate) fn lookup(
     mut listing: Listing,
     inodes: Cursor,
@@ -200,7 +199,7 @@ pub(crate) fn lookup(
     })
 }
 
-/// The last run of the index whose first name is not greater than `name`: position in the listing, and start of its block.
+/// Returns the last run of the index whose first name is not greater than `name`: its position in the listing, and the start of its block.
 ///
 /// Position u32, block u32, length of the name less one u32, name.
 fn from_index(

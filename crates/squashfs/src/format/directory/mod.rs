@@ -1,11 +1,11 @@
-//! Directory listings, and the index for look-ups in long ones.
+//! Directory listings, and the index for look-ups in long listings.
 //!
-//! A listing is a sequence of runs. A run has a header, number of entries less one u32, start of the inode block u32, inode number u32,
-//! and up to 256 entries whose inodes are all in that block: offset of the inode in the raw block u16, its number less the header's i16,
-//! basic type u16, length of the name less one u16, name. Entries are sorted by the bytes of their names.
+//! A listing is a sequence of runs. A run has a header (number of entries less one u32, start of the inode block u32, inode number u32) and up to
+//! 256 entries whose inodes are all in that block. An entry has the offset of the inode in the raw block u16, the inode's number less the
+//! header's i16, the basic type u16, the length of the name less one u16, and the name. Entries are sorted by the bytes of their names.
 //!
-//! A listing longer than a metadata block gets an index: for each further block, the first run that starts in it. So a look-up reads one
-//! or two blocks for any length; a shorter listing would gain nothing, and its inode would grow.
+//! A listing longer than a metadata block gets an index: for each further block, the first run that starts in the block. A look-up reads one or
+//! two blocks, however long the listing is. A shorter listing would gain nothing, and its inode would grow.
 
 pub(crate) mod listing;
 
@@ -23,14 +23,13 @@ const HEADER_BYTES: usize = 12;
 /// Longest name in the format, bytes.
 const LONGEST_NAME: usize = 256;
 
-/// A listing that was written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listing {
-    /// Its start in the directory table.
+    /// Start in the directory table.
     pub(crate) start: Position,
     /// Length, bytes.
     pub(crate) length: u32,
-    /// First of its index entries in [`Listings::indices`].
+    /// Index of its first entry in [`Listings::indices`].
     pub(crate) first_index: usize,
 }
 
@@ -39,7 +38,7 @@ pub(crate) struct Listing {
 pub(crate) struct Index {
     /// Offset of the run in the listing, bytes.
     pub(crate) offset: u32,
-    /// The first name in it.
+    /// The first name in the run.
     pub(crate) first: NodeId,
 }
 
@@ -52,9 +51,9 @@ pub(crate) struct Listings<'t> {
     numbering: &'t Numbering,
     table: StreamId,
     inodes: StreamId,
-    /// The listings written since the last `clear`, in order.
+    /// The listings since the last `clear`, in order.
     pub(crate) listings: Vec<Listing>,
-    /// Index entries of all of them.
+    /// The index entries of all `listings`.
     pub(crate) indices: Vec<Index>,
     run: Run,
 }
@@ -72,7 +71,7 @@ struct Run {
 }
 
 impl Run {
-    /// Whether an entry of `bytes` bytes can join.
+    /// Whether an entry of `bytes` bytes fits into the run.
     fn takes(&self, block: usize, number: u32, bytes: usize) -> bool {
         let near = i16::try_from(i64::from(number) - i64::from(self.base)).is_ok();
         let fits = HEADER_BYTES + self.entries.len() + bytes <= METADATA_BLOCK_SIZE;
@@ -98,25 +97,25 @@ impl Run {
 }
 
 impl<'t> Listings<'t> {
-    /// Listings that go to the stream `table`, of inodes in the stream `inodes`.
+    /// Writes listings to the stream `table`, for inodes in the stream `inodes`.
     pub(crate) fn new(tree: &'t Tree, numbering: &'t Numbering, table: StreamId, inodes: StreamId) -> Listings<'t> {
         let run = Run::default();
         Listings { tree, numbering, table, inodes, listings: Vec::new(), indices: Vec::new(), run }
     }
 
-    /// Removes the listings of a level whose inodes have been written.
+    /// Removes the listings of a level after its inodes were written.
     pub(crate) fn clear(&mut self) {
         self.listings.clear();
         self.indices.clear();
     }
 
-    /// The index entries of the listing at an index of `listings`.
+    /// Returns the index entries of the listing at an index of `listings`.
     pub(crate) fn indices_of(&self, place: usize) -> &[Index] {
         let end = self.listings.get(place + 1).map_or(self.indices.len(), |next| next.first_index);
         &self.indices[self.listings[place].first_index..end]
     }
 
-    /// Writes the listing of a directory whose entries' inodes have all been written.
+    /// Writes the listing of a directory. The inodes of all entries must have been written.
     pub(crate) fn write(&mut self, out: &mut Metadata<'_>, places: &InodePlaces, dir: NodeId) -> Result<(), Error> {
         let start = out.position(self.table);
         let first_index = self.indices.len();
@@ -170,7 +169,7 @@ impl<'t> Listings<'t> {
         out.put(self.table, &self.run.entries)
     }
 
-    /// Adds a run that starts at `position` to the index if it is the first one in its block, and not in the listing's first.
+    /// Adds a run that starts at `position` to the index if it is the first run in its block, and the block is not the first one of the listing.
     fn index(&mut self, position: Position, first: NodeId) {
         let Some(listing) = self.listings.last() else { return };
         let before = self.indices[listing.first_index..].last().map_or(0, |index| u64::from(index.offset));
@@ -184,7 +183,7 @@ impl<'t> Listings<'t> {
 /// Converts an offset in the inode or directory table to 32 bits.
 ///
 /// # Errors
-/// [`Error::Limit`] for 4 GiB or more.
+/// [`Error::Limit`] if the offset is 4 GiB or more.
 pub(crate) fn table_offset(offset: u64, table: &str) -> Result<u32, Error> {
     u32::try_from(offset).map_err(|_| Error::Limit {
         what: format!("the {table} table reaches {offset} bytes"),
@@ -192,7 +191,7 @@ pub(crate) fn table_offset(offset: u64, table: &str) -> Result<u32, Error> {
     })
 }
 
-/// The basic type of a name's inode.
+/// Returns the basic type of a node's inode.
 pub(crate) fn type_of(tree: &Tree, node: NodeId) -> Type {
     match tree.content(tree.inode(node)) {
         Content::File(_) => Type::File,
@@ -217,7 +216,7 @@ mod tests {
     struct Made {
         listing: Listing,
         indices: Vec<Index>,
-        /// The directory table, without headers of its blocks.
+        /// The directory table, without the headers of its blocks.
         table: Vec<u8>,
     }
 

@@ -1,7 +1,7 @@
 //! Decodes inodes and checks them as far as possible without reading further.
 //!
-//! SquashFS 4.0; the layout of each form is described where it is encoded, in the parent module. What the kernel lets
-//! pass is let pass: a number of links that is not checked, a tail end of no bytes, the place of an empty listing.
+//! SquashFS 4.0; the parent module describes the layout of each form. The decoder accepts what the kernel accepts: any number of links, a tail
+//! end of no bytes, any position of an empty listing.
 
 use packline_codec::METADATA_BLOCK_SIZE;
 use packline_tree::{Device, Meta};
@@ -53,7 +53,6 @@ pub(crate) fn decode(rules: &Rules<'_>, cursor: &mut Cursor, at: InodeRef) -> Re
     decoder.inode(kind, at)
 }
 
-/// Decoder of an inode.
 struct Decoder<'d> {
     rules: &'d Rules<'d>,
     cursor: &'d mut Cursor,
@@ -108,7 +107,7 @@ impl Decoder<'_> {
         }
         let sets = self.rules.tables.xattrs.as_ref();
         match sets {
-            // The kernel, too, ignores an index without a table.
+            // The kernel, too, ignores an index if the image has no table.
             None => Ok(None),
             Some(tables) if u64::from(index) < tables.sets.count => Ok(Some(index)),
             Some(tables) => {
@@ -189,7 +188,7 @@ impl Decoder<'_> {
         Ok((length > 0).then_some(TailPlace { fragment, offset }))
     }
 
-    /// The size words must fit the inode table, at any compression ratio, and the blocks the image.
+    /// Checks that the size words fit into the inode table, at any compression ratio, and the blocks into the image.
     fn check_extent(&self, size: u64, start: u64, blocks: u64) -> Result<(), ReadError> {
         let space = self.cursor.space() / 4;
         if i64::try_from(size).is_err() || blocks > space {
@@ -241,7 +240,7 @@ impl Decoder<'_> {
     }
 }
 
-/// The first numbers of four bytes.
+/// Returns the first `N` numbers of four bytes.
 fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
     std::array::from_fn(|word| {
         bytes[word * 4..word * 4 + 4].iter().rev().fold(0, |all, byte| all << 8 | u32::from(*byte))

@@ -1,7 +1,7 @@
-//! Inodes in the inode table: a basic form, and an extended one for values that do not fit the basic one.
+//! Inodes in the inode table: a basic form, and an extended form for values that do not fit the basic one.
 //!
 //! SquashFS 4.0, all numbers little-endian. Every inode starts with type u16, permissions u16, index of the owner u16, of the group u16,
-//! modification time u32, number u32. The rest depends on the type; see the functions here.
+//! modification time u32, number u32. The rest depends on the type; see the functions below.
 
 pub(crate) mod decode;
 
@@ -14,9 +14,9 @@ use crate::{Error, FileLayout};
 pub(crate) const NO_XATTR: u32 = u32::MAX;
 /// No fragment block.
 pub(crate) const NO_FRAGMENT: u32 = u32::MAX;
-/// Difference of the extended type to the basic one.
+/// The number of an extended type less the number of its basic type.
 pub(crate) const EXTENDED: u16 = 7;
-/// What the size of a directory counts beyond its listing: two entries and a byte that are not stored.
+/// Bytes that the size of a directory counts in addition to its listing: two entries and a byte that are not stored.
 pub(crate) const UNSTORED: u32 = 3;
 /// Maximum number of index entries of a directory.
 pub(crate) const MOST_INDICES: usize = u16::MAX as usize;
@@ -126,10 +126,10 @@ pub(crate) fn ipc(out: &mut Vec<u8>, common: &Common, kind: Type) {
     common.finish(out);
 }
 
-/// A device number as packed by the kernel's `new_encode_dev`: 12 bits of major in bits 8 to 19, 20 bits of minor around them.
+/// Packs a device number as the kernel's `new_encode_dev` does: 12 bits of major in bits 8 to 19, 20 bits of minor around them.
 ///
 /// # Errors
-/// [`Error::Limit`] if either part has more bits; `entry` gives the path for the message.
+/// [`Error::Limit`] if either part has more bits; `entry` returns the path for the message.
 pub(crate) fn encode_device(device: Device, entry: &dyn Fn() -> String) -> Result<u32, Error> {
     let Device { major, minor } = device;
     if major >= 1 << 12 || minor >= 1 << 20 {
@@ -141,7 +141,7 @@ pub(crate) fn encode_device(device: Device, entry: &dyn Fn() -> String) -> Resul
     Ok(device_number(device))
 }
 
-/// A device number as stored: minor bits 0 to 7, major, the other minor bits. Bits beyond the limits (12 and 20) overlap.
+/// Returns a device number as stored: minor bits 0 to 7, major, the other minor bits. Bits beyond the limits (12 and 20) overlap.
 pub fn device_number(Device { major, minor }: Device) -> u32 {
     major << 8 | minor & 0xff | (minor & !0xff) << 12
 }
@@ -151,7 +151,7 @@ pub fn device_number(Device { major, minor }: Device) -> u32 {
 pub(crate) struct ListingPlace {
     /// Start of its first block, bytes from the start of the directory table.
     pub(crate) block: u32,
-    /// Offset in that raw block.
+    /// Offset in the raw block.
     pub(crate) offset: u16,
     /// Length, bytes; at most [`LONGEST_LISTING`].
     pub(crate) length: u32,
@@ -159,7 +159,7 @@ pub(crate) struct ListingPlace {
     pub(crate) indices: u16,
 }
 
-/// A directory without its index, which follows.
+/// Writes a directory without its index, which follows.
 ///
 /// Basic: block u32, links u32, size u16, offset u16, parent's number u32. Extended: links u32, size u32, block u32, parent
 /// u32, index entries u16, offset u16, xattr u32.
@@ -184,7 +184,7 @@ pub(crate) fn directory(out: &mut Vec<u8>, common: &Common, listing: &ListingPla
     }
 }
 
-/// One entry of a directory's index: offset in the listing u32, block u32, length of the name less one u32, name.
+/// Writes one entry of a directory's index: offset in the listing u32, block u32, length of the name less one u32, name.
 pub(crate) fn index_entry(out: &mut Vec<u8>, offset: u32, block: u32, name: &[u8]) {
     out.put_u32(offset);
     out.put_u32(block);

@@ -1,5 +1,5 @@
-//! The positions of the tables of an image, checked as the kernel does: each index has the length given by its count and is directly
-//! followed by the next table; and the tables with an index.
+//! The positions of the tables of an image, and the tables with an index. Positions are checked as the kernel checks them: an index has the
+//! length that follows from the count, and the next table starts at its end.
 
 use packline_codec::METADATA_BLOCK_SIZE;
 
@@ -8,25 +8,24 @@ use crate::read::ReadError;
 use crate::read::metadata::{Area, Cursor, MetaPlace, Store};
 use std::sync::Arc;
 
-/// Bytes of an index that are cached: those of 67 million fragments. The rest is read when needed.
+/// Cached bytes of an index, enough for 67 million fragments. Further offsets are read when needed.
 const KEPT_BYTES: u64 = 1 << 20;
 /// Longest metadata block as stored, header included, bytes.
 const LONGEST: u64 = METADATA_BLOCK_SIZE as u64 + 2;
 /// Header of the xattr table: start of the key-value table u64, sets u32, zero u32.
 const XATTR_HEADER: u64 = 16;
-/// An entry of the fragment table, and of the table of xattr sets, bytes.
+/// Length of an entry of the fragment table, and of the table of xattr sets, bytes.
 pub(crate) const ENTRY_BYTES: u64 = 16;
 
-/// A table of entries of one size, whose metadata blocks are found through an index of their offsets.
+/// A table of entries of one size. An index of offsets leads to its metadata blocks.
 #[derive(Debug)]
 pub(crate) struct Indexed {
-    /// Its metadata blocks.
     pub(crate) area: Area,
     /// Number of entries.
     pub(crate) count: u64,
     /// Size of an entry, bytes.
     width: u64,
-    /// Start of the index; it ends with the last whole offset.
+    /// Start of the index; it ends with the last complete offset.
     pub(crate) index: u64,
     /// The cached offsets of the index.
     kept: Vec<u64>,
@@ -54,22 +53,21 @@ pub(crate) struct Tables {
     pub(crate) xattrs: Option<XattrTables>,
 }
 
-/// Expected index.
 struct Plan {
     name: &'static str,
-    /// Its start.
+    /// Start of the index.
     index: u64,
     count: u64,
     width: u64,
     /// Start of the next table.
     next: u64,
-    /// Whether it must end exactly there, its offsets ascend, and each block be short enough. The kernel does not require that for
+    /// Whether the index must end exactly there, its offsets ascend, and each block be short enough. The kernel does not check that for
     /// fragments.
     strict: bool,
 }
 
 impl Tables {
-    /// Finds the tables from the last to the first.
+    /// Reads the tables from the last to the first.
     pub(crate) fn read(store: &Store, superblock: &Superblock) -> Result<Tables, ReadError> {
         let xattrs = XattrTables::read(store, superblock)?;
         let next = xattrs.as_ref().map_or(superblock.bytes_used, |xattrs| xattrs.values.start);
@@ -89,7 +87,7 @@ impl Tables {
     }
 }
 
-/// The inode and the directory table, which end where the next one starts.
+/// Returns the areas of the inode and directory tables, which end where the next table starts.
 fn trees(superblock: &Superblock, end: u64) -> Result<[Area; 2], ReadError> {
     let Superblock { inode_table, directory_table, .. } = *superblock;
     if directory_table > end {
@@ -203,7 +201,7 @@ impl Indexed {
         self.index + (self.count * self.width).div_ceil(METADATA_BLOCK_SIZE as u64) * 8
     }
 
-    /// A cursor at an existing entry.
+    /// Returns a cursor at an entry, which must exist.
     pub(crate) fn at(&self, store: &Arc<Store>, entry: u64) -> Result<Cursor, ReadError> {
         let byte = entry * self.width;
         let block = self.block(store, byte / METADATA_BLOCK_SIZE as u64)?;

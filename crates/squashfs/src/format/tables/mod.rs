@@ -1,8 +1,7 @@
 //! The tables with an index: fragments, exports, ids.
 //!
-//! Each is a sequence of metadata blocks, followed by their absolute offsets as a u64 each. The superblock contains the offset of that
-//! index. The kernel computes the length of an index from the counts, and rejects an image in which the next table does not start
-//! exactly at its end.
+//! A table is a sequence of metadata blocks, followed by their absolute offsets as a u64 each. The superblock contains the offset of that index.
+//! The kernel computes the length of an index from the counts, and rejects an image in which the next table does not start exactly at its end.
 
 pub(crate) mod decode;
 
@@ -13,9 +12,9 @@ use crate::{Error, FragmentBlock};
 /// Position of a table, absolute offsets in the image.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableEnd {
-    /// The index, whose offset is in the superblock.
+    /// Start of the index, whose offset is in the superblock.
     pub(crate) start: u64,
-    /// Its end.
+    /// End of the index.
     pub(crate) end: u64,
 }
 

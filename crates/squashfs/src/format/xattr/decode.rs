@@ -1,6 +1,6 @@
-//! Extended attributes read from their tables.
+//! Reads extended attributes from their tables.
 //!
-//! SquashFS 4.0; the parent module describes the layout of the tables where they are encoded.
+//! SquashFS 4.0; the parent module, which encodes the tables, describes their layout.
 
 use packline_tree::Xattr;
 
@@ -10,10 +10,10 @@ use crate::read::ReadError;
 use crate::read::metadata::{Cursor, MetaPlace, Store};
 use std::sync::Arc;
 
-/// Limit of the names and values of one set, bytes. Linux allows 64 KiB of names, and as much for each value; the format allows more, and a
-/// few bytes could cause any amount.
+/// Limit of the names and values of one set, bytes. Linux allows 64 KiB of names, and as much for each value. The format allows more, and a few
+/// bytes of an image could lead to any amount.
 const MOST_BYTES: u64 = 16 << 20;
-/// Overhead charged for an attribute besides its bytes, so that a set of many small ones is bounded too.
+/// Bytes charged for an attribute in addition to its own, so that a set of many small attributes is bounded, too.
 const OVERHEAD: u64 = 64;
 /// Length of a reference to a value stored elsewhere, bytes.
 const REFERENCE_BYTES: u32 = 8;
@@ -23,20 +23,18 @@ const HEADERS: u64 = 8;
 /// The attributes of a set, with its stated and actual sizes.
 pub(crate) struct MeasuredSet {
     pub(crate) xattrs: Vec<Xattr>,
-    /// Bytes that the set's entry says its names and values take, with their headers.
+    /// Bytes of names and values with their headers, as the set's entry states them.
     pub(crate) stated: u32,
-    /// Bytes that they take where they stand: what squashfs-tools-ng and packline write.
+    /// Bytes of names and values with their headers, where they are stored: the count of squashfs-tools-ng and packline.
     pub(crate) stored: u64,
-    /// Bytes of full names, each with a NUL, and values, wherever stored: what mksquashfs writes.
+    /// Bytes of full names, each with a NUL, and of values, wherever they are stored: the count of mksquashfs.
     pub(crate) listed: u64,
 }
 
-/// The attributes of a set.
 pub(crate) fn read_set(store: &Arc<Store>, tables: &XattrTables, index: u32) -> Result<Vec<Xattr>, ReadError> {
     measured_set(store, tables, index).map(|set| set.xattrs)
 }
 
-/// The attributes of a set, with their sizes.
 pub(crate) fn measured_set(store: &Arc<Store>, tables: &XattrTables, index: u32) -> Result<MeasuredSet, ReadError> {
     let count = tables.sets.count;
     if u64::from(index) >= count {
@@ -57,7 +55,6 @@ pub(crate) fn measured_set(store: &Arc<Store>, tables: &XattrTables, index: u32)
     Ok(MeasuredSet { xattrs, stated, stored: set.stored, listed })
 }
 
-/// Reader of a set.
 struct Set<'s> {
     cursor: Cursor,
     /// Bytes left of the limit.
@@ -101,7 +98,7 @@ impl Set<'_> {
         Ok(value)
     }
 
-    /// Eight as a length, and a reference to a length and value.
+    /// The number 8 as a length, and a reference to a length and value.
     fn value_elsewhere(&mut self, place: MetaPlace) -> Result<Vec<u8>, ReadError> {
         let length = self.cursor.read_u32()?;
         if length != REFERENCE_BYTES {

@@ -1,8 +1,8 @@
-//! Extended attributes: equal sets are stored once, and long values that recur are stored once.
+//! Extended attributes: equal sets, and long equal values, are stored once.
 //!
 //! SquashFS 4.0. The key-value table holds, for each set, its attributes: prefix u16, length of the rest of the name u16, the rest of the
 //! name, length of the value u32, value. If bit 8 of the prefix is set, the value is 8 bytes long and refers to a length and value
-//! elsewhere in the table. The set table has 16 bytes for each set: reference to its first attribute u64, their number u32, their bytes
+//! elsewhere in the table. The set table has 16 bytes for each set: reference to its first attribute u64, number of attributes u32, their bytes
 //! u32. An inode refers to a set by its index.
 
 pub(crate) mod decode;
@@ -28,24 +28,23 @@ const UNWRITTEN: u64 = u64::MAX;
 
 /// The distinct sets of extended attributes of an image.
 ///
-/// Stores each distinct name and value once, and 8 bytes for each attribute of each distinct set.
+/// Each distinct name and value takes its bytes once. Each attribute of each distinct set takes 8 bytes.
 #[derive(Default)]
 pub struct XattrTable {
-    /// Prefix number and the rest of the name.
+    /// Keys: the number of the prefix, and the rest of the name.
     keys: Interner,
     values: Interner,
-    /// Pairs of an index in `keys` and one in `values`, two little-endian u32 each.
+    /// Pairs of an index in `keys` and an index in `values`, two little-endian u32 each.
     sets: Interner,
 }
 
 impl XattrTable {
-    /// A table without sets.
     pub fn new() -> XattrTable {
         XattrTable::default()
     }
 
-    /// Adds a set if it is new, and returns its index; `u32::MAX` for the empty set. Attributes are stored in the order of their names.
-    /// `entry` is the path they belong to, for messages.
+    /// Adds a set if it is new, and returns its index; `u32::MAX` for the empty set. Attributes are stored in the order of their names. `entry`
+    /// is the path of the entry, for messages.
     ///
     /// # Errors
     /// [`Error::Limit`] if a name has a prefix or a length that the format cannot store (see [`XattrTable::is_supported`]), if the set takes
@@ -71,22 +70,19 @@ impl XattrTable {
         key(name).is_some()
     }
 
-    /// Number of sets.
     pub fn count(&self) -> u32 {
         self.sets.count() as u32
     }
 
-    /// Whether no table was written, the usual case.
     pub fn is_empty(&self) -> bool {
         self.sets.count() == 0
     }
 
-    /// Memory, bytes.
     pub fn memory(&self) -> usize {
         self.keys.memory() + self.values.memory() + self.sets.memory()
     }
 
-    /// Writes the key-value table and the set table from `offset` on, then the index for the superblock.
+    /// Writes the key-value table and the set table from `offset` on, then the index that the superblock refers to.
     pub(crate) fn write(&self, out: &mut Metadata<'_>, offset: u64, stored: bool) -> Result<TableEnd, Error> {
         let table = out.open(Place::Sink(offset), stored);
         let places = self.write_values(out, table)?;
@@ -163,13 +159,12 @@ impl XattrTable {
     }
 }
 
-/// The pairs of a set.
 fn pairs(set: &[u8]) -> impl Iterator<Item = (usize, usize)> + '_ {
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte));
     set.chunks_exact(8).map(move |pair| (number(&pair[..4]), number(&pair[4..])))
 }
 
-/// A name as stored: the number of its prefix, and the rest.
+/// Returns a name as stored: the number of its prefix, and the rest. `None` if the format has no such prefix or length.
 fn key(name: &[u8]) -> Option<Vec<u8>> {
     let number = PREFIXES.iter().position(|prefix| name.starts_with(prefix))?;
     let rest = &name[PREFIXES[number].len()..];
@@ -239,7 +234,7 @@ fn slice<'a>(bytes: &'a [u8], ends: &[usize], index: usize) -> &'a [u8] {
     &bytes[start..ends[index]]
 }
 
-/// A keyed hash, so that an attacker cannot choose names with equal hashes.
+/// A keyed hash: an attacker cannot choose names with equal hashes.
 fn hash(bytes: &[u8]) -> u64 {
     let digest = blake3::hash(bytes);
     digest.as_bytes().iter().take(8).fold(0, |all, byte| all << 8 | u64::from(*byte))

@@ -1,4 +1,4 @@
-//! What the tests of the metadata share: presses without workers, images of trees whose files hold no data, and checks.
+//! Shared by the tests of the metadata: compressors without workers, images of trees whose files hold no data, and checks.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -14,16 +14,16 @@ use packline_testkit::snapshot::{self, Except, Snapshot};
 use packline_testkit::{reader, tools};
 use packline_tree::{Device, Entry, Kind, Meta, Namespace, Tree, Xattr};
 
-/// When a compressor does its work.
+/// When a compressor compresses a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// As soon as a block is submitted.
+    /// When the block is submitted.
     Early,
-    /// Only when the block is asked for.
+    /// When the block is asked for.
     Late,
 }
 
-/// Compresses on the calling thread with the real codec, and counts.
+/// Compresses on the calling thread with the real codec, and counts the blocks.
 pub struct InlineCompressor {
     encoder: Box<dyn Encoder>,
     when: When,
@@ -33,7 +33,7 @@ pub struct InlineCompressor {
     pub blocks: usize,
     /// Raw bytes submitted.
     pub raw_bytes: usize,
-    /// Most blocks in flight at once.
+    /// Maximum number of blocks in flight.
     pub most_pending: usize,
 }
 
@@ -85,14 +85,14 @@ pub fn options(codec: &str) -> Options {
     Options::new(codec.parse().unwrap())
 }
 
-/// A tree, a data area without a byte for its files, and its extended attributes.
+/// A tree, a data area without a byte for its files, and the tree's extended attributes.
 pub struct Source {
     pub tree: Tree,
     pub data: DataLayout,
     pub xattrs: XattrTable,
 }
 
-/// The input of an image from a model; all files must be empty.
+/// Returns the input of an image from a model; all files must be empty.
 pub fn source(nodes: &[Node], options: &Options) -> Source {
     let mut namespace = Namespace::new(Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 });
     let mut data = DataLayout { end: data_start(options).unwrap(), ..DataLayout::default() };
@@ -127,7 +127,7 @@ fn entry(node: &Node) -> Entry {
     Entry { path: node.path.clone(), kind, meta, xattrs: xattrs.collect() }
 }
 
-/// A node of every kind, plain and with attributes; names and targets of all lengths; ids, times and modes at their ends.
+/// A node of every kind, plain and with attributes. Names and targets have all lengths; ids, times and modes have extreme values.
 pub fn zoo() -> Vec<Node> {
     let mut nodes = vec![Node::dir("").mode(0o1777).owner(7, 8).time(12).xattr("user.root", "yes")];
     let kinds = [
@@ -175,7 +175,7 @@ pub fn image(nodes: &[Node], options: &Options) -> Image {
     try_image(&source(nodes, options), options, When::Early).unwrap()
 }
 
-/// Checks an image of a model with every reader there is.
+/// Checks an image of a model with every available reader.
 pub fn check(nodes: &[Node], image: &Image) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &image.bytes).unwrap();
@@ -206,7 +206,7 @@ fn by_unsquashfs(expected: &Snapshot, image: &Path) {
     assert!(String::from_utf8_lossy(&statistics.stdout).contains("Found a valid SQUASHFS 4:0 superblock"));
 }
 
-/// At least a line for each path but the root's, which may be missing.
+/// Expects at least a line for each path except the root's.
 fn by_rdsquashfs(expected: &Snapshot, image: &Path) {
     if tools::need(&["rdsquashfs"]) {
         let described = tools::run(Command::new("rdsquashfs").arg("-d").arg(image)).unwrap().stdout;
@@ -215,7 +215,7 @@ fn by_rdsquashfs(expected: &Snapshot, image: &Path) {
     }
 }
 
-/// Mounts the image, where that is possible, and calls `look` with the mount point.
+/// Mounts the image, if possible, and calls `look` with the mount point.
 pub fn mounted(image: &Path, codec: &str, look: impl FnOnce(&Path)) {
     if packline_testkit::mount::kernel_mounts(codec) {
         let mounted = Mounted::kernel(image).unwrap();

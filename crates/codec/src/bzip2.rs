@@ -3,14 +3,14 @@
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
 use crate::bounded::Compressor;
-use crate::parameters::{Printed, items};
+use crate::parameters::{ListWriter, items};
 use crate::{CodecError, Decoder};
 
 pub(crate) const NAME: &str = "bzip2";
 
 pub(crate) const HELP: &str = "\
 bzip2: one bzip2 stream per block
-  level=1..9         sorts up to level * 100,000 bytes together (default 9); also compression-level=
+  level=1..9         sort up to level * 100,000 bytes together (default 9); also compression-level=
 ";
 
 const KNOWN: &str = "level";
@@ -41,7 +41,7 @@ impl Bzip2Params {
     }
 
     pub(crate) fn print(&self) -> String {
-        let mut printed = Printed::default();
+        let mut printed = ListWriter::default();
         printed.value("level", self.level, Self::MAX_LEVEL);
         printed.list()
     }
@@ -96,10 +96,10 @@ impl Compressor for Bzip2Encoder {
                 return Ok(None);
             }
             let status = coder.compress(&src[taken..], &mut out[made..], Action::Finish);
-            let went_on = coder.total_in() as usize > taken || coder.total_out() as usize > made;
+            let progressed = coder.total_in() as usize > taken || coder.total_out() as usize > made;
             match status {
                 Ok(Status::StreamEnd) => return Ok(Some(coder.total_out() as usize)),
-                Ok(_) if went_on => {}
+                Ok(_) if progressed => {}
                 _ => return Err(CodecError::Library { codec: NAME, function: "BZ2_bzCompress", code: 0 }),
             }
         }
@@ -116,12 +116,12 @@ impl Decoder for Bzip2Decoder {
             let taken = coder.total_in() as usize;
             let made = coder.total_out() as usize;
             let status = coder.decompress(&src[taken..], &mut dst[made..]);
-            let went_on = coder.total_in() as usize > taken || coder.total_out() as usize > made;
+            let progressed = coder.total_in() as usize > taken || coder.total_out() as usize > made;
             match status {
                 Ok(Status::StreamEnd) if coder.total_in() as usize == src.len() => break,
                 Ok(Status::StreamEnd) => return Err(bad("bytes after the end of the stream")),
                 Ok(Status::MemNeeded) => return Err(CodecError::OutOfMemory { codec: NAME }),
-                Ok(_) if went_on => {}
+                Ok(_) if progressed => {}
                 Ok(_) if made == dst.len() => {
                     return Err(CodecError::TooLong { codec: NAME, size: src.len(), capacity: dst.len() });
                 }

@@ -7,7 +7,7 @@ use crate::parameters::no_items;
 use crate::{CodecError, Decoder, Encoder, Footprint, Spec, none, slack};
 
 /// Separates `slack` from the codec that compresses the rest.
-const THEN: char = '+';
+const SEPARATOR: char = '+';
 
 /// A codec, and whether trailing zeros of a record are removed before it. Written `slack`, `slack+zstd:level=3` or `zstd:level=3`.
 ///
@@ -32,7 +32,7 @@ impl Coding {
     /// # Errors
     /// Quotes the invalid part and names valid ones.
     pub fn parse(text: &str) -> Result<Coding, CodecError> {
-        let (first, rest) = text.split_once(THEN).unwrap_or((text, none::NAME));
+        let (first, rest) = text.split_once(SEPARATOR).unwrap_or((text, none::NAME));
         let (name, list) = first.split_once(':').unwrap_or((first, ""));
         if name != slack::NAME {
             return Spec::parse(text).map(Coding::from).map_err(with_slack);
@@ -95,7 +95,7 @@ impl fmt::Display for Coding {
         match (self.slack, &self.spec) {
             (false, spec) => write!(f, "{spec}"),
             (true, Spec::None) => f.write_str(slack::NAME),
-            (true, spec) => write!(f, "{}{THEN}{spec}", slack::NAME),
+            (true, spec) => write!(f, "{}{SEPARATOR}{spec}", slack::NAME),
         }
     }
 }
@@ -124,7 +124,7 @@ mod tests {
     use crate::Outcome;
 
     #[test]
-    fn what_is_printed_reads_back() {
+    fn printed_text_parses_to_the_same() {
         for (typed, printed, slack) in [
             ("slack", "slack", true),
             ("slack+none", "slack", true),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_what_would_be_right() {
+    fn errors_name_valid_values() {
         let error = |typed| Coding::parse(typed).unwrap_err().to_string();
         for typed in ["slak", "slak+lz4", "lz4+slack", ""] {
             assert!(error(typed).starts_with(&format!("unknown codec '{typed}' (expected one of slack, none, ")));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_codec_sees_what_slack_leaves() {
+    fn codec_compresses_the_view() {
         let record = [b"no zeros at its end".repeat(9), vec![0; 900]].concat();
         let coding = Coding::parse("slack+lz4").unwrap();
         let view = coding.view(&record);

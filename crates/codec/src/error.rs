@@ -57,7 +57,7 @@ pub enum CodecError {
         limit: usize,
     },
     /// A block is larger than the size the encoder was created for.
-    #[error("block of {found} bytes (expected at most {limit}, what the encoder was made for)")]
+    #[error("block of {found} bytes (expected at most {limit}, the encoder's block size)")]
     BlockTooLarge {
         /// The block's size, bytes.
         found: usize,

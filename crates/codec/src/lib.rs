@@ -51,7 +51,7 @@ pub use libraries::LIBRARIES;
 pub use lz4::Lz4Params;
 pub use lzma::{LzmaParams, RawLzma, ReferenceDecoder, ReferenceEncoder, ReferenceLzma};
 pub use lzo::{LzoAlgorithm, LzoParams};
-pub use memory::{SlabBuffer, Slabs, give_back_freed};
+pub use memory::{SlabBuffer, Slabs, release_freed_memory};
 pub use parameters::{Choice, Set};
 pub use spec::{METADATA_BLOCK_SIZE, Spec};
 pub use stream::{Member, MemberEncoder, StreamEnd, StreamFormat, StreamSpec};

@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     #[allow(unsafe_code)]
-    fn versions_are_those_that_are_linked() {
+    fn versions_equal_those_of_linked_libraries() {
         // SAFETY: these functions have no parameters and only return a constant.
         let (zlib, lzma, zstd, lz4) = unsafe {
             (
@@ -75,7 +75,7 @@ mod tests {
 
     /// Neither of these two libraries has a function that returns its version.
     #[test]
-    fn versions_are_those_of_the_lock_file() {
+    fn versions_equal_those_of_the_lock_file() {
         let lock = include_str!("../../../Cargo.lock");
         let bzip2 = format!("name = \"libbz2-rs-sys\"\nversion = \"{}\"", version_of("libbz2-rs"));
         let deflate = format!("name = \"libdeflate-sys\"\nversion = \"{}.", version_of("libdeflate"));

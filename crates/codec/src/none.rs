@@ -6,7 +6,7 @@ use crate::{CodecError, Decoder};
 pub(crate) const NAME: &str = "none";
 
 pub(crate) const HELP: &str = "\
-none: blocks are stored as they are; no parameters
+none: blocks are stored uncompressed; no parameters
 ";
 
 /// Stores every block uncompressed.

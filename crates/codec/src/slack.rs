@@ -4,7 +4,7 @@ pub(crate) const NAME: &str = "slack";
 
 pub(crate) const HELP: &str = "\
 slack: trailing zeros of a record are not stored; no parameters
-  slack+CODEC        the rest is compressed by CODEC, such as slack+lz4 or slack+zstd:level=3
+  slack+CODEC        CODEC compresses the rest, such as slack+lz4 or slack+zstd:level=3
 ";
 
 /// Bytes examined at a time: eight of the widest vectors.
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn every_length_at_every_alignment() {
+    fn trims_every_length_at_every_alignment() {
         let mut memory = vec![0xFF; 3 * STRIDE + 64];
         for start in 0..33 {
             for size in (0..2 * STRIDE + 40).step_by(1 + start % 3) {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn many_zeros_of_every_kind_of_length() {
+    fn trims_many_zeros_of_every_length_class() {
         let mut memory = vec![0; 3 * WINDOW + MANY + 2 * STRIDE];
         let sizes = [0, 1, STRIDE, MANY - 1, MANY, MANY + 1, MANY + STRIDE, MANY + WINDOW, MANY + 2 * WINDOW + 7];
         for zeros in sizes.into_iter().flat_map(|size| [size, size + 3]) {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_view_is_of_the_same_memory() {
+    fn view_borrows_the_record() {
         let record = [vec![1; 1000], vec![0; 5000]].concat();
         let view = trim(&record);
         assert_eq!((view.as_ptr(), view.len()), (record.as_ptr(), 1000));

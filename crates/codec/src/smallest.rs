@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_readers_must_support_stays() {
+    fn keeps_parameters_that_readers_must_support() {
         for (given, smallest) in [
             ("gzip", "gzip:level=12"),
             ("gzip:window=12", "gzip:window=12"),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_chosen_here_is_refused() {
+    fn rejects_parameters_that_smallest_chooses() {
         for given in
             ["zstd:level=3", "xz:auto", "xz:level=9", "xz:extreme", "lzma:lc=1", "lz4:acceleration=2", "gzip:rle"]
         {

@@ -118,7 +118,7 @@ impl Decoder for Inflater {
             (sys::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE, ..) => {
                 Err(CodecError::TooLong { codec: NAME, size, capacity })
             }
-            _ => bad("not a whole zlib stream, or its checksum is wrong"),
+            _ => bad("an incomplete zlib stream, or its checksum is wrong"),
         }
     }
 }

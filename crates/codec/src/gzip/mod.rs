@@ -18,13 +18,13 @@ pub(crate) const NAME: &str = "gzip";
 pub(crate) const DECODER_MEMORY: usize = 16 * 1024;
 
 pub(crate) const HELP: &str = "\
-gzip: DEFLATE in a zlib wrapper; any reader reads all of these
+gzip: DEFLATE in a zlib wrapper; every reader accepts all of these
   level=1..12        effort (default 9); 10 to 12 are slow and about 2 % smaller
-  window=8..15       window of 2^N bytes (default 15); 8 means 9; others than 15 use zlib, up to level 9
+  window=8..15       window of 2^N bytes (default 15); 8 means 9; all except 15 use zlib, up to level 9
   engine=auto        libdeflate where possible, zlib for other windows and strategies (default)
-  engine=libdeflate  libdeflate alone: window 15, strategy default
-  engine=zlib        zlib alone, as other packers do: levels to 9, about four times slower
-strategies: each one named is tried on each block and the smallest result is kept; without any, default
+  engine=libdeflate  only libdeflate: window 15, strategy default
+  engine=zlib        only zlib, as other packers: levels up to 9, about four times slower
+strategies: each named one is tried on each block and the smallest result is kept (default: default)
   default            data of all kinds
   filtered           fewer short matches, for numbers that vary little
   huffman            no matches; also huffman_only

@@ -3,7 +3,7 @@
 use super::NAME;
 use crate::CodecError;
 use crate::parameters::{Choice, Set, find};
-use crate::parameters::{Printed, items};
+use crate::parameters::{ListWriter, items};
 
 const KNOWN: &str = "level, window, engine, default, filtered, huffman, rle, fixed";
 
@@ -98,7 +98,7 @@ impl GzipParams {
     }
 
     pub(crate) fn print(&self) -> String {
-        let mut printed = Printed::default();
+        let mut printed = ListWriter::default();
         printed.value("level", self.level, Self::DEFAULT_LEVEL);
         printed.value("window", self.window, Self::DEFAULT_WINDOW);
         printed.value("engine", self.engine.name(), GzipEngine::Auto.name());
@@ -110,10 +110,10 @@ impl GzipParams {
     pub(crate) fn check(&self) -> Result<(), CodecError> {
         self.check_ranges()?;
         if self.level > Self::MAX_ZLIB_LEVEL && self.needs_zlib() {
-            return Err(self.conflict("level", self.level, "9 or less: zlib does this, and knows no more"));
+            return Err(self.conflict("level", self.level, "9 or less: this needs zlib, which has no higher levels"));
         }
         if self.engine == GzipEngine::Libdeflate && self.needs_zlib() {
-            let expected = "window 15 and no strategy but default: libdeflate has no other";
+            let expected = "window 15 and strategy default: libdeflate supports nothing else";
             return Err(self.conflict("engine", "libdeflate", expected));
         }
         Ok(())

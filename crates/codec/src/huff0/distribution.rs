@@ -73,7 +73,7 @@ impl Distribution {
         let mut weight = 0;
         while left > 0 {
             let found = bits.number(left + 1) as i32 - 1;
-            *states.get_mut(weight).ok_or("a distribution of weights that names one over 12")? = found;
+            *states.get_mut(weight).ok_or("a distribution with a weight of more than 12")? = found;
             weight += 1;
             left -= found.unsigned_abs();
             if found == 0 {

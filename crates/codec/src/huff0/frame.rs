@@ -91,7 +91,7 @@ impl<'a> Block<'a> {
         let kind = u64::from(rest.first().copied().unwrap_or(0) & 3);
         let long = kind >= ONE_STREAM;
         let (head, behind) =
-            rest.split_at_checked(if long { LONG_HEAD } else { SHORT_HEAD }).ok_or("a block's head that is cut off")?;
+            rest.split_at_checked(if long { LONG_HEAD } else { SHORT_HEAD }).ok_or("a block header that is cut off")?;
         let mut bytes = [0; 8];
         bytes[..head.len()].copy_from_slice(head);
         let value = u64::from_le_bytes(bytes) >> 2;
@@ -101,7 +101,7 @@ impl<'a> Block<'a> {
             _ if long && more < 1 << SIZE_BITS => more + 1,
             STORED if more == 0 => size,
             SINGLE if more == 0 => 1,
-            _ => return Err("a block's head with bits that must be 0"),
+            _ => return Err("a block header with bits that must be 0"),
         };
         let (body, behind) = behind.split_at_checked(stored).ok_or("a block that is cut off")?;
         *rest = behind;

@@ -77,7 +77,7 @@ fn kernels_agree() {
 }
 
 #[test]
-fn codes_of_every_length_are_read() {
+fn reads_codes_of_every_length() {
     for symbols in 2..=24 {
         let src = of_counts(&steps(symbols));
         for limit in 11..=12 {
@@ -176,7 +176,7 @@ proptest! {
 }
 
 #[test]
-fn deep_trees_are_cut_well() {
+fn limits_deep_trees_with_little_loss() {
     for symbols in 2..=SYMBOLS {
         check_lengths(&steps(symbols), 11, 100);
         check_lengths(&steps(symbols), 12, 100);
@@ -184,7 +184,7 @@ fn deep_trees_are_cut_well() {
 }
 
 #[test]
-fn descriptions_come_back() {
+fn round_trips_descriptions() {
     for (symbols, ratio) in [(2, 128), (5, 128), (33, 200), (128, 240), (129, 240), (256, 250), (256, 128)] {
         let lengths = Lengths::of(&histogram::count(&skewed(30_000, symbols, ratio)), 11);
         let mut out = [0; weights::MAX_SIZE];
@@ -198,7 +198,7 @@ fn descriptions_come_back() {
 }
 
 #[test]
-fn all_bytes_are_counted_whatever_their_number() {
+fn counts_blocks_of_every_length() {
     let src = skewed(1000, 256, 250);
     for size in [0, 1, 7, 8, 63, 1000] {
         let naive = |byte: usize| src[..size].iter().filter(|other| usize::from(**other) == byte).count();
@@ -222,7 +222,7 @@ fn even(size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn flat_content_is_recognised_by_samples_unless_only_a_part_is_flat() {
+fn recognises_flat_content_by_samples() {
     for size in [16 << 10, 32 << 10, 100_000, 128 << 10] {
         let flat = even(size);
         assert!(flat::has_flat_samples(&flat), "{size}");

@@ -53,15 +53,15 @@ fn raw(weights: &[u8], out: &mut [u8; MAX_SIZE]) -> Option<usize> {
 
 /// Reads the description at the start of a block. Also returns its size.
 pub(super) fn read(block: &[u8]) -> Result<(Weights, usize), &'static str> {
-    let (first, rest) = block.split_first().ok_or("no description of a code")?;
+    let (first, rest) = block.split_first().ok_or("the description of the code is missing")?;
     let first = usize::from(*first);
     let mut weights = [0; 255];
     let (listed, size) = if first < RAW {
-        let bytes = rest.get(..first).ok_or("a description of a code that is cut off")?;
+        let bytes = rest.get(..first).ok_or("the description of the code is cut off")?;
         (fse::read(bytes, &mut weights)?, first)
     } else {
         let listed = first + 1 - RAW;
-        let bytes = rest.get(..listed.div_ceil(2)).ok_or("a description of a code that is cut off")?;
+        let bytes = rest.get(..listed.div_ceil(2)).ok_or("the description of the code is cut off")?;
         for (pair, byte) in weights.chunks_mut(2).zip(bytes) {
             pair[0] = byte >> 4;
             if let Some(weight) = pair.get_mut(1) {
@@ -78,24 +78,24 @@ fn complete(listed: &[u8]) -> Result<Weights, &'static str> {
     let mut weights = Weights { of: [0; SYMBOLS], longest: 0, symbols: [0; MAX_BITS as usize + 1] };
     let mut sum = 0_u32;
     for (to, weight) in weights.of.iter_mut().zip(listed) {
-        *weights.symbols.get_mut(usize::from(*weight)).ok_or("a weight over 12")? += 1;
+        *weights.symbols.get_mut(usize::from(*weight)).ok_or("a weight of more than 12")? += 1;
         sum += (1 << weight) >> 1;
         *to = *weight;
     }
-    weights.longest = sum.checked_ilog2().ok_or("no weight but zeros")? + 1;
+    weights.longest = sum.checked_ilog2().ok_or("all weights are 0")? + 1;
     if weights.longest > MAX_BITS {
         return Err("codes of more than 12 bits");
     }
     let rest = (1 << weights.longest) - sum;
     if !rest.is_power_of_two() {
-        return Err("weights that leave no power of two for the last symbol");
+        return Err("weights whose rest for the last symbol is not a power of two");
     }
     let last = rest.ilog2() + 1;
     weights.of[listed.len()] = last as u8;
     weights.symbols[last as usize] += 1;
     // The longest codes come in pairs. Otherwise the tree has a node with one child.
     if weights.symbols[1] < 2 || weights.symbols[1] % 2 == 1 {
-        return Err("weights that make no tree");
+        return Err("weights that do not form a tree");
     }
     Ok(weights)
 }

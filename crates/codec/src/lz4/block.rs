@@ -79,6 +79,6 @@ impl Decoder for Lz4Decoder {
         // SAFETY: source and destination are valid for the lengths given and do not overlap; the function checks all accesses against them.
         let made =
             unsafe { lz4_sys::LZ4_decompress_safe(src.as_ptr().cast(), dst.as_mut_ptr().cast(), size, capacity) };
-        usize::try_from(made).map_err(|_| bad("not a whole block, or more than there is out for"))
+        usize::try_from(made).map_err(|_| bad("an incomplete block, or more content than expected"))
     }
 }

@@ -14,12 +14,12 @@ pub(crate) const HC_NAME: &str = "lz4hc";
 
 pub(crate) const HELP: &str = "\
 lz4: raw blocks
-  hc                 compress slower and better; readers are as fast
+  hc                 compress slower and better; reading is as fast
   level=1..12        effort of hc (default 12); also compression-level=
   acceleration=1..65537  without hc: faster and larger (default 1)
 ";
 
 pub(crate) const HC_HELP: &str = "\
-lz4hc: raw LZ4 blocks, compressed slower and better: the same as lz4:hc
+lz4hc: raw LZ4 blocks, compressed slower and better; the same as lz4:hc
   level=1..12        effort (default 12); also compression-level=
 ";

@@ -2,7 +2,7 @@
 
 use super::{HC_NAME, NAME};
 use crate::CodecError;
-use crate::parameters::{Printed, items};
+use crate::parameters::{ListWriter, items};
 
 const KNOWN: &str = "hc, level, acceleration";
 
@@ -38,10 +38,10 @@ impl Lz4Params {
             }
         }
         if let (Some(level), false) = (level, params.hc) {
-            return Err(conflict(format!("level={level} without hc"), "hc,level=... : only hc has levels"));
+            return Err(conflict(format!("level={level} without hc"), "hc,level=...: only hc has levels"));
         }
         if let (Some(value), true) = (acceleration, params.hc) {
-            return Err(conflict(format!("acceleration={value} with hc"), "one of the two"));
+            return Err(conflict(format!("acceleration={value} with hc"), "only one of them"));
         }
         params.level = level.unwrap_or(params.level);
         params.acceleration = acceleration.unwrap_or(params.acceleration);
@@ -61,7 +61,7 @@ impl Lz4Params {
     }
 
     pub(crate) fn print(&self) -> String {
-        let mut printed = Printed::default();
+        let mut printed = ListWriter::default();
         printed.flag("hc", self.hc);
         if self.hc {
             printed.value("level", self.level, Self::MAX_LEVEL);

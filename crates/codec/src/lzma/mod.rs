@@ -8,7 +8,7 @@ pub use reference::{ReferenceDecoder, ReferenceEncoder, ReferenceLzma};
 
 use crate::CodecError;
 use crate::bounded::{Compressor, keep_smallest};
-use crate::parameters::{Printed, items};
+use crate::parameters::{ListWriter, items};
 use crate::search::lzma::{LARGEST, LzmaSearch};
 use crate::xz::{Format, LzmaModel, Settings, Stream, encode};
 
@@ -17,7 +17,7 @@ pub(crate) const NAME: &str = "lzma";
 pub(crate) const HELP: &str = "\
 lzma: LZMA in the legacy .lzma format; current Linux kernels do not read it in SquashFS
   level=0..9         effort (default 5); also preset=
-  level=max          9 and extreme, and of lc, lp and pb those that make each block smallest
+  level=max          9 and extreme, with the lc, lp and pb that make each block smallest
 ";
 
 const KNOWN: &str = "level, extreme, dictsize, lc, lp, pb";
@@ -52,7 +52,7 @@ impl LzmaParams {
     }
 
     pub(crate) fn print(&self) -> String {
-        let mut printed = Printed::default();
+        let mut printed = ListWriter::default();
         self.model.print(&mut printed, Self::DEFAULT_LEVEL);
         printed.list()
     }

@@ -53,7 +53,7 @@ impl RawLzma {
     }
 
     /// Whether the level uses optimal parsing, which finds most of the short repeats. The other levels are greedy.
-    pub fn weighs(&self) -> bool {
+    pub fn uses_optimal_parsing(&self) -> bool {
         self.search().mode == sys::lzma_mode_LZMA_MODE_NORMAL
     }
 

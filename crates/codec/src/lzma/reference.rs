@@ -4,7 +4,7 @@ use liblzma_sys as sys;
 
 use crate::bounded::check_block_size;
 use crate::lzma::NAME;
-use crate::xz::{Code, MIN_DICT, Search, Stream, encoded, encoder_usage, options};
+use crate::xz::{CodeResult, MIN_DICT, Search, Stream, encoded, encoder_usage, options};
 use crate::{CodecError, Outcome};
 
 /// lc 3, lp 0, pb 2: suitable for all kinds of data.
@@ -117,11 +117,11 @@ impl ReferenceDecoder {
         let options = referring(ReferenceLzma::new(0).options(bytes), reference, dst.len());
         let bad = |reason| Err(CodecError::Malformed { codec: NAME, size: src.len(), reason });
         match self.stream.decode_bare(&options, src, dst)? {
-            Code::Ended { read, written } if written == dst.len() && read == src.len() => Ok(()),
-            Code::Ended { .. } => bad("bytes follow its end"),
-            Code::Refused(sys::lzma_ret_LZMA_MEM_ERROR) => Err(CodecError::OutOfMemory { codec: NAME }),
-            Code::Short => bad("ends too early"),
-            Code::Full | Code::Refused(_) => bad("damaged"),
+            CodeResult::Ended { read, written } if written == dst.len() && read == src.len() => Ok(()),
+            CodeResult::Ended { .. } => bad("bytes follow the end"),
+            CodeResult::Rejected(sys::lzma_ret_LZMA_MEM_ERROR) => Err(CodecError::OutOfMemory { codec: NAME }),
+            CodeResult::Short => bad("ends too early"),
+            CodeResult::Full | CodeResult::Rejected(_) => bad("damaged"),
         }
     }
 }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_reference_has_costs_nearly_nothing() {
+    fn content_of_the_reference_costs_nearly_nothing() {
         let reference = content(1, 300_000);
         let changed = [&reference[1000..200_000], b"new", &reference[200_010..]].concat();
         for level in [1, 9] {
@@ -160,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn a_block_without_a_reference_comes_back() {
+    fn round_trips_without_reference() {
         let plain = content(7, 100).repeat(50);
         let coded = coded(7, &[], &plain).unwrap();
         assert_eq!(decoded(&[], &coded, plain.len()).unwrap(), plain);
     }
 
     #[test]
-    fn the_result_depends_on_no_earlier_block() {
+    fn result_does_not_depend_on_earlier_blocks() {
         let reference = content(1, 50_000);
         let plain = content(1, 70_000);
         let mut encoder = ReferenceEncoder::new(ReferenceLzma::new(7));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_and_wrong_lengths_are_errors() {
+    fn rejects_damage_and_wrong_lengths() {
         let reference = content(1, 50_000);
         let plain = content(3, 900).repeat(3);
         let whole = coded(7, &reference, &plain).unwrap();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_to_compress_is_stored() {
+    fn stores_blocks_too_small_to_compress() {
         for plain in [&b""[..], b"x", b"xy"] {
             assert_eq!(coded(7, b"xyxy", plain), None);
         }

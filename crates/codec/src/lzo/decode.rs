@@ -11,14 +11,14 @@ const LONG_RUN: usize = 18;
 const STRIDE: usize = 16;
 
 /// A fault of a stream, before its sizes are added.
-pub(super) enum Wrong {
+pub(super) enum Fault {
     Malformed(&'static str),
     /// The content exceeds the destination.
     TooLong,
 }
 
-const SHORT: Wrong = Wrong::Malformed("ends too early");
-const FAR: Wrong = Wrong::Malformed("a match reaches back before the block");
+const SHORT: Fault = Fault::Malformed("ends too early");
+const FAR: Fault = Fault::Malformed("a match reaches back before the block");
 
 struct Machine<'a> {
     src: &'a [u8],
@@ -35,14 +35,14 @@ pub(super) fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
     let capacity = dst.len();
     let mut machine = Machine { src, dst, read: 0, written: 0, run: 0 };
     machine.run().map_err(|wrong| match wrong {
-        Wrong::Malformed(reason) => CodecError::Malformed { codec: NAME, size, reason },
-        Wrong::TooLong => CodecError::TooLong { codec: NAME, size, capacity },
+        Fault::Malformed(reason) => CodecError::Malformed { codec: NAME, size, reason },
+        Fault::TooLong => CodecError::TooLong { codec: NAME, size, capacity },
     })?;
     Ok(machine.written)
 }
 
 impl Machine<'_> {
-    fn run(&mut self) -> Result<(), Wrong> {
+    fn run(&mut self) -> Result<(), Fault> {
         self.run = self.first()?;
         loop {
             let reached = Reached { read: self.read, written: self.written, run: self.run };
@@ -55,7 +55,7 @@ impl Machine<'_> {
     }
 
     /// Executes one instruction. Returns true if it was the last.
-    fn step(&mut self) -> Result<bool, Wrong> {
+    fn step(&mut self) -> Result<bool, Fault> {
         let tag = usize::from(self.byte()?);
         let (length, distance) = match tag {
             64.. => ((tag >> 5) + 1, 1 + ((tag >> 2) & 7) + (usize::from(self.byte()?) << 3)),
@@ -92,7 +92,7 @@ impl Machine<'_> {
     }
 
     /// Handles the first byte, which may be a run in a short form.
-    fn first(&mut self) -> Result<usize, Wrong> {
+    fn first(&mut self) -> Result<usize, Fault> {
         match self.src.first() {
             Some(&tag) if tag > 17 => {
                 self.read = 1;
@@ -104,13 +104,13 @@ impl Machine<'_> {
         }
     }
 
-    fn byte(&mut self) -> Result<u8, Wrong> {
+    fn byte(&mut self) -> Result<u8, Fault> {
         let byte = *self.src.get(self.read).ok_or(SHORT)?;
         self.read += 1;
         Ok(byte)
     }
 
-    fn has_pair(&self) -> Result<(), Wrong> {
+    fn has_pair(&self) -> Result<(), Fault> {
         if self.src.len() - self.read < 2 { Err(SHORT) } else { Ok(()) }
     }
 
@@ -126,7 +126,7 @@ impl Machine<'_> {
 
     /// Returns a length: the one in the tag, or, if that is zero, the one in the following bytes. `short` is the longest that fits the tag.
     #[inline]
-    fn length(&mut self, coded: usize, short: usize) -> Result<usize, Wrong> {
+    fn length(&mut self, coded: usize, short: usize) -> Result<usize, Fault> {
         if coded > 0 {
             return Ok(coded + 2);
         }
@@ -140,7 +140,7 @@ impl Machine<'_> {
     }
 
     #[inline]
-    fn riding(&mut self, count: usize) -> Result<(), Wrong> {
+    fn riding(&mut self, count: usize) -> Result<(), Fault> {
         // Copies four bytes where possible. The excess is overwritten later.
         let from = self.src.get(self.read..self.read + 4);
         let to = self.dst.get_mut(self.written..self.written + 4);
@@ -152,7 +152,7 @@ impl Machine<'_> {
     }
 
     #[inline]
-    fn literals(&mut self, count: usize) -> Result<(), Wrong> {
+    fn literals(&mut self, count: usize) -> Result<(), Fault> {
         if count <= STRIDE {
             let from = self.src.get(self.read..self.read + STRIDE);
             let to = self.dst.get_mut(self.written..self.written + STRIDE);
@@ -164,7 +164,7 @@ impl Machine<'_> {
             }
         }
         let from = self.src.get(self.read..self.read + count).ok_or(SHORT)?;
-        let to = self.dst.get_mut(self.written..self.written + count).ok_or(Wrong::TooLong)?;
+        let to = self.dst.get_mut(self.written..self.written + count).ok_or(Fault::TooLong)?;
         to.copy_from_slice(from);
         self.read += count;
         self.written += count;
@@ -172,11 +172,11 @@ impl Machine<'_> {
     }
 
     #[inline]
-    fn found(&mut self, length: usize, distance: usize) -> Result<(), Wrong> {
+    fn found(&mut self, length: usize, distance: usize) -> Result<(), Fault> {
         let at = self.written;
         let start = at.checked_sub(distance).ok_or(FAR)?;
         if self.dst.len() - at < length {
-            return Err(Wrong::TooLong);
+            return Err(Fault::TooLong);
         }
         self.written = at + length;
         if distance >= STRIDE && self.dst.len() - at >= length + STRIDE {
@@ -187,14 +187,14 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn end(&mut self, tag: usize, length: usize) -> Result<(), Wrong> {
+    fn end(&mut self, tag: usize, length: usize) -> Result<(), Fault> {
         self.read += 2;
         // The end mark is a match of three bytes.
         if (tag, length) != (0x11, 3) {
-            return Err(Wrong::Malformed("not a stream of this format"));
+            return Err(Fault::Malformed("not a stream of this format"));
         }
         if self.read < self.src.len() {
-            return Err(Wrong::Malformed("bytes follow the end of the stream"));
+            return Err(Fault::Malformed("bytes follow the end of the stream"));
         }
         Ok(())
     }

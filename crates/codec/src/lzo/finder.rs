@@ -8,9 +8,9 @@
 //! Positions are stored as their low 16 bits, so that the tables fit the inner caches. Every candidate is compared before use.
 
 use super::effort::Effort;
-use super::spot::{Spot, Tally};
+use super::position_matches::{PositionMatches, Tally};
 use crate::bytes::{slot, spread};
-use crate::search::load_position::Place;
+use crate::search::load_position::LoadPosition;
 
 /// Hash bits of two bytes, of three, and of more.
 const BITS2: u32 = 11;
@@ -80,9 +80,9 @@ impl Search<'_> {
     /// Returns the matches at the next position. `before` are the matches at the previous one. The first `KEYS` of the keys of four, six
     /// and twelve bytes are used.
     #[inline(always)]
-    pub fn next<const KEYS: u32>(&mut self, before: &Spot, effort: &Effort) -> Spot {
+    pub fn next<const KEYS: u32>(&mut self, before: &PositionMatches, effort: &Effort) -> PositionMatches {
         let known = before.rest();
-        let Some((place, earlier)) = self.remember::<KEYS>() else { return known };
+        let Some((here, earlier)) = self.remember::<KEYS>() else { return known };
         let length = known.longest()[2].length();
         let mut tally = Tally::new();
         let mut bits = length as u32;
@@ -90,15 +90,15 @@ impl Search<'_> {
         // grows, and nothing else writes to them.
         unsafe {
             if length < effort.four {
-                bits |= known.weigh(&mut tally, place, earlier.four << 16 | u64::from(earlier.three));
+                bits |= known.weigh(&mut tally, here, earlier.four << 16 | u64::from(earlier.three));
             }
             if KEYS > 1 && length < effort.six && bits >= effort.six_from {
-                bits |= known.weigh(&mut tally, place, earlier.six);
+                bits |= known.weigh(&mut tally, here, earlier.six);
             }
             if KEYS > 2 && length < effort.twelve && bits >= effort.twelve_from {
-                known.weigh(&mut tally, place, earlier.twelve);
+                known.weigh(&mut tally, here, earlier.twelve);
             }
-            known.with(tally).with_two(place, earlier.two)
+            known.with(tally).with_two(here, earlier.two)
         }
     }
 
@@ -111,21 +111,21 @@ impl Search<'_> {
 
     /// Indexes the next position and returns its candidates, unless it is too near the end.
     #[inline(always)]
-    fn remember<const KEYS: u32>(&mut self) -> Option<(Place<'_>, Earlier)> {
-        let place = Place::new(self.src, self.at).filter(|_| self.at + MARGIN <= self.src.len());
+    fn remember<const KEYS: u32>(&mut self) -> Option<(LoadPosition<'_>, Earlier)> {
+        let here = LoadPosition::new(self.src, self.at).filter(|_| self.at + MARGIN <= self.src.len());
         self.at += 1;
-        let place = place?;
-        let now = place.now();
-        let low = place.at() as u16;
+        let here = here?;
+        let now = here.first_eight();
+        let low = here.at() as u16;
         let tables = &mut *self.tables;
         let earlier = Earlier {
             two: std::mem::replace(&mut tables.two[slot(now << 48, BITS2)], low),
             three: std::mem::replace(&mut tables.three[slot(now << 40, BITS3)], low),
             four: push(&mut tables.four, now << 32, low),
             six: if KEYS > 1 { push(&mut tables.six, now << 16, low) } else { 0 },
-            twelve: if KEYS > 2 { push(&mut tables.twelve, now ^ spread(place.later()), low) } else { 0 },
+            twelve: if KEYS > 2 { push(&mut tables.twelve, now ^ spread(here.second_eight()), low) } else { 0 },
         };
-        Some((place, earlier))
+        Some((here, earlier))
     }
 }
 

@@ -76,14 +76,14 @@ mod sse2 {
 
         /// The maximum of each pair. Floating-point numbers have the same order, and SSE2 has an instruction for their maximum.
         #[inline(always)]
-        pub fn most(self, other: Four) -> Four {
+        pub fn max(self, other: Four) -> Four {
             // SAFETY: every x86_64 has SSE2.
             unsafe { Four(_mm_castps_si128(_mm_max_ps(self.floats(), other.floats()))) }
         }
 
         /// The maximum of each triple and 0.
         #[inline(always)]
-        pub fn greatest(of: [Four; 3]) -> Four {
+        pub fn max_of_three(of: [Four; 3]) -> Four {
             // SAFETY: every x86_64 has SSE2.
             unsafe {
                 let [one, two, three] = of.map(Four::floats);
@@ -153,12 +153,12 @@ mod portable {
         }
 
         #[inline(always)]
-        pub fn most(self, other: Four) -> Four {
+        pub fn max(self, other: Four) -> Four {
             Four(from_fn(|lane| self.0[lane].max(other.0[lane])))
         }
 
         #[inline(always)]
-        pub fn greatest(of: [Four; 3]) -> Four {
+        pub fn max_of_three(of: [Four; 3]) -> Four {
             let [one, two, three] = of.map(|four| four.0.into_iter().fold(0, u32::max));
             Four([one, two, three, 0])
         }
@@ -178,20 +178,20 @@ mod tests {
             let [one, two, three] = $numbers.map(Four::new);
             let short = Four::short_of($low, $words);
             let rest = one.minus(two).where_more(one.minus(two), Four::all(1000));
-            let done = [one.most(two), one.plus(two), rest, three.where_more(short, one), short.high(), short];
-            (done.map(Four::each), Four::greatest([one, two, three]).each())
+            let done = [one.max(two), one.plus(two), rest, three.where_more(short, one), short.high(), short];
+            (done.map(Four::each), Four::max_of_three([one, two, three]).each())
         }};
     }
 
     proptest! {
         #[test]
-        fn both_ways_are_the_same(numbers: [[u32; 4]; 3], low: u16, words: u64) {
+        fn portable_and_simd_results_are_equal(numbers: [[u32; 4]; 3], low: u16, words: u64) {
             let numbers = numbers.map(|four| four.map(|number| number % 0x3f00_0000));
             prop_assert_eq!(all!(sse2, numbers, low, words), all!(portable, numbers, low, words));
         }
 
         #[test]
-        fn small_numbers_too(numbers: [[u8; 4]; 3], low: u16, words: u64) {
+        fn codes_small_numbers(numbers: [[u8; 4]; 3], low: u16, words: u64) {
             let numbers = numbers.map(|four| four.map(u32::from));
             prop_assert_eq!(all!(sse2, numbers, low, words), all!(portable, numbers, low, words));
         }

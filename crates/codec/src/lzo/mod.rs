@@ -7,8 +7,8 @@ mod finder;
 mod form;
 mod four;
 mod parse;
+mod position_matches;
 mod prices;
-mod spot;
 mod stretch;
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ use parse::Optimal;
 
 use crate::bounded::Compressor;
 use crate::parameters::Choice;
-use crate::parameters::{Printed, items};
+use crate::parameters::{ListWriter, items};
 use crate::{CodecError, Decoder};
 
 pub(crate) const NAME: &str = "lzo";
@@ -28,8 +28,8 @@ pub(crate) const HELP: &str = "\
 lzo: raw LZO1X blocks
   algorithm=NAME     lzo1x_1, lzo1x_1_11, lzo1x_1_12, lzo1x_1_15 or lzo1x_999 (default)
   level=1..9         with lzo1x_999 only (default 8); also compression-level=
-All of these write the same format. Those called lzo1x_1 are fast and take the first match they find (the last
-two digits are the size of their table); lzo1x_999 searches for the shortest encoding of a block.
+All algorithms write the same format. The lzo1x_1 family is fast and uses the first match found (the last two
+digits are the size of its table); lzo1x_999 searches for the shortest encoding of a block.
 ";
 
 const KNOWN: &str = "algorithm, level";
@@ -93,14 +93,14 @@ impl LzoParams {
         }
         if let (Some(level), true) = (level, params.algorithm != LzoAlgorithm::Lzo1x999) {
             let found = format!("level={level} with algorithm={}", params.algorithm.name());
-            return Err(conflict(found, "algorithm=lzo1x_999: no other has levels"));
+            return Err(conflict(found, "algorithm=lzo1x_999, the only one with levels"));
         }
         params.level = level.unwrap_or(params.level);
         Ok(params)
     }
 
     pub(crate) fn print(&self) -> String {
-        let mut printed = Printed::default();
+        let mut printed = ListWriter::default();
         printed.value("algorithm", self.algorithm.name(), LzoAlgorithm::default().name());
         if self.algorithm == LzoAlgorithm::Lzo1x999 {
             printed.value("level", self.level, Self::DEFAULT_LEVEL);

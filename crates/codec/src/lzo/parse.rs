@@ -5,8 +5,8 @@
 
 use super::effort::Effort;
 use super::finder::{Finder, Search};
+use super::position_matches::PositionMatches;
 use super::prices::{Prices, RUN, Step};
-use super::spot::Spot;
 use super::writer::{Match, Writer};
 
 /// Number of positions of a section.
@@ -20,7 +20,7 @@ const _: () = assert!(8 * SECTION + 4 * REACH < 32_000);
 pub(crate) struct Optimal {
     finder: Finder,
     effort: Effort,
-    spots: Box<[Spot]>,
+    spots: Box<[PositionMatches]>,
     prices: Prices,
 }
 
@@ -45,13 +45,13 @@ impl Optimal {
         Optimal {
             finder: Finder::new(),
             effort: Effort { nice: effort.nice.min(REACH), ..effort },
-            spots: vec![Spot::none(); SECTION].into_boxed_slice(),
+            spots: vec![PositionMatches::none(); SECTION].into_boxed_slice(),
             prices: Prices::new(SECTION, REACH),
         }
     }
 
     /// Memory of an encoder, bytes.
-    pub const MEMORY: usize = Finder::MEMORY + SECTION * size_of::<Spot>() + Prices::memory(SECTION, REACH);
+    pub const MEMORY: usize = Finder::MEMORY + SECTION * size_of::<PositionMatches>() + Prices::memory(SECTION, REACH);
 
     /// Compresses `src` into `out`. `None` if the result does not fit.
     pub fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Option<usize> {
@@ -68,12 +68,12 @@ impl Optimal {
         let mut out = Writer::new(out);
         let mut progress = Progress { at: 0, state: RUN, done: 0 };
         while progress.at < src.len() {
-            let section = look::<KEYS>(&mut search, &mut spots[..SECTION.min(src.len() - progress.at)], effort);
+            let section = find_matches::<KEYS>(&mut search, &mut spots[..SECTION.min(src.len() - progress.at)], effort);
             let spots = &spots[..section.count];
             // All paths meet before a match that is used without comparing others.
             let rest = src.len() - progress.at - section.count;
             let reach = if section.taken.is_some() { 0 } else { REACH.min(rest) };
-            prices.judge(spots, section.count + reach);
+            prices.find_steps(spots, section.count + reach);
             progress.follow(src, spots, prices, &mut out)?;
             if let Some(found) = section.taken {
                 progress.take(src, found, &mut out)?;
@@ -85,8 +85,8 @@ impl Optimal {
 }
 
 /// Finds the matches of the positions of a section, up to the length of `spots`.
-fn look<const KEYS: u32>(search: &mut Search, spots: &mut [Spot], effort: &Effort) -> Section {
-    let mut spot = Spot::none();
+fn find_matches<const KEYS: u32>(search: &mut Search, spots: &mut [PositionMatches], effort: &Effort) -> Section {
+    let mut spot = PositionMatches::none();
     for (index, kept) in spots.iter_mut().enumerate() {
         spot = search.next::<KEYS>(&spot, effort);
         let far = spot.longest()[2];
@@ -108,7 +108,7 @@ impl Progress {
     }
 
     /// Follows the cheapest path through a section and writes it.
-    fn follow(&mut self, src: &[u8], spots: &[Spot], prices: &Prices, out: &mut Writer) -> Option<()> {
+    fn follow(&mut self, src: &[u8], spots: &[PositionMatches], prices: &Prices, out: &mut Writer) -> Option<()> {
         let start = self.at;
         let end = start + spots.len();
         while self.at < end {

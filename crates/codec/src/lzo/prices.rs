@@ -5,7 +5,7 @@
 //! together.
 
 use super::form::{M1_FAR_FIRST, M1_FAR_LENGTH, M1_FAR_MOST, M2_LONGEST, M3_SHORT, M4_SHORT};
-use super::spot::{Longest, Spot};
+use super::position_matches::{Longest, PositionMatches};
 use super::writer::Match;
 
 /// The state of a run. A lower state is the number of literals since the match.
@@ -60,7 +60,7 @@ impl Prices {
     }
 
     /// Finds the best step at each position. No match may extend beyond `limit`.
-    pub fn judge(&mut self, spots: &[Spot], limit: usize) {
+    pub fn find_steps(&mut self, spots: &[PositionMatches], limit: usize) {
         let count = spots.len();
         for (beyond, cost) in self.after[count..=limit].iter_mut().rev().enumerate() {
             *cost = beyond as i16 * HALF;
@@ -77,7 +77,7 @@ impl Prices {
 
     /// The best step at a position in a state.
     #[inline(always)]
-    pub fn step(&self, index: usize, state: usize, spot: &Spot) -> Step {
+    pub fn step(&self, index: usize, state: usize, spot: &PositionMatches) -> Step {
         let short = |length, distance: u16| Step::Match(Match { length, distance: distance.into() });
         match self.states[index][state] & STEP {
             0 => Step::Literal,
@@ -96,7 +96,7 @@ impl Prices {
 /// The cheapest step of each state and its cost, and the match that all states share. `ahead` has the costs after a match from here on;
 /// `next` has the costs at the next position.
 #[inline(always)]
-fn choose(spot: &Spot, ahead: &[i16], next: &States) -> (States, Chosen) {
+fn choose(spot: &PositionMatches, ahead: &[i16], next: &States) -> (States, Chosen) {
     let (best, found) = cheapest(spot, ahead);
     let near = if spot.two() > 0 && ahead.len() > 2 { (ahead[2] + 2 * BYTE) | SHORT } else { i16::MAX };
     let far = if is_far(spot.longest()[1]) && ahead.len() > M1_FAR_LENGTH {
@@ -126,7 +126,7 @@ fn after_literal(next: &States) -> States {
 
 /// The cheapest match and its cost. The candidates are the longest match of each kind, and the longest that takes a byte less.
 #[inline(always)]
-fn cheapest(spot: &Spot, ahead: &[i16]) -> (i16, Chosen) {
+fn cheapest(spot: &PositionMatches, ahead: &[i16]) -> (i16, Chosen) {
     let most = ahead.len() - 1;
     let [near, middle, far] = spot.longest().map(|found| found.length().min(most));
     // The cost is in the high bits, so the minimum is the best.

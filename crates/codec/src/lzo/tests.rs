@@ -59,7 +59,7 @@ fn wordy(size: usize, seed: u64, words: u64) -> Vec<u8> {
 }
 
 #[test]
-fn blocks_of_all_kinds_come_back() {
+fn round_trips_blocks_of_all_kinds() {
     for size in [2, 3, 4, 17, 18, 19, 20, 238, 239, 273, 274, 275, 4096, 5000, 70_000, 131_072, 200_000] {
         check(&vec![0; size]);
         check(&wordy(size, size as u64, 3));
@@ -69,7 +69,7 @@ fn blocks_of_all_kinds_come_back() {
 }
 
 #[test]
-fn every_form_of_match_is_read() {
+fn reads_every_form_of_match() {
     for distance in
         [1, 2, 3, 7, 8, 15, 16, 17, M1_MOST, M2_MOST, M1_FAR_FIRST, M1_FAR_MOST, M3_MOST, M3_MOST + 1, M4_MOST]
     {
@@ -105,7 +105,7 @@ fn one_match(run: usize, found: Match) {
 }
 
 #[test]
-fn strength_costs_time_and_saves_bytes() {
+fn higher_levels_save_bytes() {
     let text = wordy(100_000, 3, 2000);
     let size = |list: &str| compressed(&LzoParams::parse(list).unwrap(), &text).len();
     let fast = size("algorithm=lzo1x_1");
@@ -133,12 +133,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn anything_comes_back(size in 2usize..40_000, seed: u64, words in 1u64..5000) {
+    fn round_trips_any_content(size in 2usize..40_000, seed: u64, words in 1u64..5000) {
         check(&wordy(size, seed, words));
     }
 
     #[test]
-    fn two_decoders_agree(src in proptest::collection::vec(prop_oneof![0u8..70, any::<u8>()], 0..300), capacity in 0usize..2000) {
+    fn both_decoders_agree(src in proptest::collection::vec(prop_oneof![0u8..70, any::<u8>()], 0..300), capacity in 0usize..2000) {
         let mut dst = vec![0; capacity];
         let theirs = lzokay::decompress::decompress(&src, &mut dst).map(|size| dst[..size].to_vec());
         let ours = decompressed(&src, capacity);
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn two_decoders_agree_on_what_is_damaged(seed: u64, words in 1u64..300, at in 0usize..100, to: u8, less in 0usize..200) {
+    fn both_decoders_agree_on_damaged_data(seed: u64, words in 1u64..300, at in 0usize..100, to: u8, less in 0usize..200) {
         let text = wordy(3000, seed, words);
         let mut packed = compressed(&LzoParams::default(), &text);
         let place = packed.len() * at / 100;
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn a_small_destination_is_not_a_fault(size in 2usize..3000, seed: u64, share in 0usize..100) {
+    fn small_destination_is_not_an_error(size in 2usize..3000, seed: u64, share in 0usize..100) {
         let src = wordy(size, seed, 50);
         for params in all() {
             let full = compressed(&params, &src);

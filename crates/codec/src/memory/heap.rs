@@ -3,7 +3,7 @@
 /// Returns freed memory that the allocator caches to the system (glibc only). glibc keeps up to hundreds of megabytes of freed small
 /// allocations for reuse as small allocations. Call this function after freeing many of them and before large allocations under a memory
 /// limit. It affects only the resident size of the process.
-pub fn give_back_freed() {
+pub fn release_freed_memory() {
     trim();
 }
 
@@ -32,14 +32,14 @@ mod tests {
     }
 
     #[test]
-    fn freed_pages_go_back_to_the_system() {
+    fn returns_freed_pages_to_the_system() {
         const BYTES: usize = 256 << 20;
         let pages: Vec<Vec<u8>> = (0..BYTES / 8192).map(|_| vec![1; 8192]).collect();
         // The last page keeps the end of the heap in place.
         let last = pages.last().cloned();
         let full = resident();
         drop(pages);
-        give_back_freed();
+        release_freed_memory();
         assert!(full > BYTES && resident() < full - BYTES / 2, "{full} {}", resident());
         drop(last);
     }

@@ -6,5 +6,5 @@ pub(crate) mod mapping;
 #[allow(unsafe_code)] // maps memory
 mod slabs;
 
-pub use heap::give_back_freed;
+pub use heap::release_freed_memory;
 pub use slabs::{SlabBuffer, Slabs};

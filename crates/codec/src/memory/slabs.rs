@@ -19,7 +19,7 @@ use rustix::param::page_size;
 use crate::memory::mapping::Mapping;
 
 /// Bytes of a mapping; a larger buffer has a mapping of its own.
-const PIECE: usize = 2 << 20;
+const MAPPING_SIZE: usize = 2 << 20;
 
 /// A pool of buffers of one size, for all threads. Memory is allocated on demand.
 #[derive(Debug)]
@@ -32,24 +32,24 @@ pub struct Slabs {
 #[derive(Debug, Default)]
 struct State {
     /// Free buffers with memory.
-    ready: Vec<Place>,
+    ready: Vec<BufferStart>,
     /// Free buffers whose memory was returned to the system.
-    empty: Vec<Place>,
-    pieces: Vec<Mapping>,
+    empty: Vec<BufferStart>,
+    mappings: Vec<Mapping>,
 }
 
 #[derive(Debug)]
-struct Place(NonNull<u8>);
+struct BufferStart(NonNull<u8>);
 
 // SAFETY: nothing else refers to this part of a mapping, and mappings are not tied to a thread.
-unsafe impl Send for Place {}
+unsafe impl Send for BufferStart {}
 // SAFETY: a shared reference only allows reading the bytes.
-unsafe impl Sync for Place {}
+unsafe impl Sync for BufferStart {}
 
 /// A buffer, returned to its pool when dropped. Its content is zeros or an earlier user's bytes.
 #[derive(Debug)]
 pub struct SlabBuffer {
-    place: Place,
+    start: BufferStart,
     slabs: Arc<Slabs>,
 }
 
@@ -79,43 +79,43 @@ impl Slabs {
         if state.ready.is_empty() && state.empty.is_empty() {
             self.grow(&mut state)?;
         }
-        if let Some(place) = state.ready.pop() {
-            return Ok(SlabBuffer { place, slabs: Arc::clone(self) });
+        if let Some(start) = state.ready.pop() {
+            return Ok(SlabBuffer { start, slabs: Arc::clone(self) });
         }
-        let place = state.empty.pop().ok_or(io::ErrorKind::OutOfMemory)?;
+        let start = state.empty.pop().ok_or(io::ErrorKind::OutOfMemory)?;
         drop(state);
-        self.populate(&place);
-        Ok(SlabBuffer { place, slabs: Arc::clone(self) })
+        self.populate(&start);
+        Ok(SlabBuffer { start, slabs: Arc::clone(self) })
     }
 
     /// Populates all pages of a buffer. Systems without this advice populate them one by one at the first write.
-    fn populate(&self, place: &Place) {
+    fn populate(&self, start: &BufferStart) {
         // SAFETY: the bytes are part of a mapping. The advice does not change their content or their neighbours'.
-        let _: Result<(), Errno> = unsafe { madvise(place.0.as_ptr().cast(), self.size, Advice::LinuxPopulateWrite) };
+        let _: Result<(), Errno> = unsafe { madvise(start.0.as_ptr().cast(), self.size, Advice::LinuxPopulateWrite) };
     }
 
     /// Adds a mapping, divided into buffers without memory.
     fn grow(&self, state: &mut State) -> io::Result<()> {
-        let count = (PIECE / self.size).max(1);
-        let piece = Mapping::new(count * self.size)?;
+        let count = (MAPPING_SIZE / self.size).max(1);
+        let mapping = Mapping::new(count * self.size)?;
         // SAFETY: each offset is within the mapping.
-        let places = (0..count).rev().map(|number| Place(unsafe { piece.start().add(number * self.size) }));
-        state.empty.extend(places);
-        state.pieces.push(piece);
+        let starts = (0..count).rev().map(|number| BufferStart(unsafe { mapping.start().add(number * self.size) }));
+        state.empty.extend(starts);
+        state.mappings.push(mapping);
         Ok(())
     }
 
-    fn put(&self, place: Place) {
+    fn give_back(&self, start: BufferStart) {
         let mut state = self.lock();
         // If pages are larger than buffers, or a buffer ends within a page, a neighbour would lose its bytes.
         if state.ready.len() < self.keep || !self.size.is_multiple_of(page_size()) {
-            state.ready.push(place);
+            state.ready.push(start);
             return;
         }
         drop(state);
         // SAFETY: the bytes are complete pages of the buffer that is being dropped.
-        let _: Result<(), Errno> = unsafe { madvise(place.0.as_ptr().cast(), self.size, Advice::LinuxDontNeed) };
-        self.lock().empty.push(place);
+        let _: Result<(), Errno> = unsafe { madvise(start.0.as_ptr().cast(), self.size, Advice::LinuxDontNeed) };
+        self.lock().empty.push(start);
     }
 }
 
@@ -124,20 +124,20 @@ impl Deref for SlabBuffer {
 
     fn deref(&self) -> &[u8] {
         // SAFETY: the bytes are mapped while `slabs` exists, initialised by the system, and only this value refers to them.
-        unsafe { std::slice::from_raw_parts(self.place.0.as_ptr(), self.slabs.size) }
+        unsafe { std::slice::from_raw_parts(self.start.0.as_ptr(), self.slabs.size) }
     }
 }
 
 impl DerefMut for SlabBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for reading, and this value is borrowed mutably.
-        unsafe { std::slice::from_raw_parts_mut(self.place.0.as_ptr(), self.slabs.size) }
+        unsafe { std::slice::from_raw_parts_mut(self.start.0.as_ptr(), self.slabs.size) }
     }
 }
 
 impl Drop for SlabBuffer {
     fn drop(&mut self) {
-        self.slabs.put(Place(self.place.0));
+        self.slabs.give_back(BufferStart(self.start.0));
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_do_not_overlap_and_are_used_again() {
+    fn buffers_do_not_overlap_and_are_reused() {
         for size in [4096, 8192, 1 << 20, 3 << 20] {
             let slabs = Slabs::new(size, 2);
             let mut buffers: Vec<SlabBuffer> = (0..9).map(|_| slabs.take().unwrap()).collect();
@@ -155,20 +155,20 @@ mod tests {
             assert!((1..).zip(&buffers).all(|(number, buffer)| buffer.iter().all(|&byte| byte == number)));
             let counts = || {
                 let state = slabs.lock();
-                (state.ready.len(), state.pieces.len())
+                (state.ready.len(), state.mappings.len())
             };
-            let pieces = counts().1;
+            let mappings = counts().1;
             drop(buffers);
-            assert_eq!(counts(), (2, pieces));
+            assert_eq!(counts(), (2, mappings));
             // Buffers with memory come first.
             assert!(slabs.take().unwrap()[0] != 0);
             let again: Vec<SlabBuffer> = (0..9).map(|_| slabs.take().unwrap()).collect();
-            assert_eq!((again.len(), counts()), (9, (0, pieces)));
+            assert_eq!((again.len(), counts()), (9, (0, mappings)));
         }
     }
 
     #[test]
-    fn memory_that_waits_is_with_the_system() {
+    fn free_buffers_return_their_memory() {
         let slabs = Slabs::new(1 << 20, 1);
         let mut buffers: Vec<SlabBuffer> = (0..4).map(|_| slabs.take().unwrap()).collect();
         buffers.iter_mut().for_each(|buffer| buffer.fill(7));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_outlives_its_maker() {
+    fn buffer_outlives_its_pool() {
         let buffer = Slabs::new(4096, 0).take().unwrap();
         assert_eq!(buffer.len(), 4096);
     }

@@ -33,7 +33,7 @@ impl<'a> Item<'a> {
     pub(crate) fn flag(&self) -> Result<(), CodecError> {
         match self.value {
             None => Ok(()),
-            Some(value) => Err(self.wrong(value, "no value: it is a flag")),
+            Some(value) => Err(self.wrong(value, "no value, because it is a flag")),
         }
     }
 
@@ -82,9 +82,9 @@ impl<'a> Item<'a> {
 
 /// Collects the parameters that differ from their defaults, for printing.
 #[derive(Default)]
-pub(crate) struct Printed(Vec<String>);
+pub(crate) struct ListWriter(Vec<String>);
 
-impl Printed {
+impl ListWriter {
     /// Adds `key=value` if the value is not the default.
     pub(crate) fn value<T: Display + PartialEq>(&mut self, key: &str, value: T, default: T) {
         if value != default {

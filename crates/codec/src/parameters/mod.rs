@@ -3,6 +3,6 @@
 mod list;
 mod set;
 
-pub(crate) use list::{Item, Printed, items, no_items};
+pub(crate) use list::{Item, ListWriter, items, no_items};
 pub(crate) use set::find;
 pub use set::{Choice, Set};

@@ -2,21 +2,21 @@
 
 use crate::bytes::{bounded_match_length, eight};
 
-/// Bytes from a [`Place`] on that exist at least.
-pub(crate) const PLACE: usize = 16;
+/// Minimum number of bytes from a [`LoadPosition`] to the end of the block.
+pub(crate) const LOADABLE: usize = 16;
 
-/// A position of a block with at least [`PLACE`] bytes from it on.
+/// A position of a block that at least [`LOADABLE`] bytes follow.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct LoadPosition<'a> {
     src: &'a [u8],
     at: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> LoadPosition<'a> {
     /// `None` if too few bytes follow.
     #[inline(always)]
     pub(crate) fn new(src: &'a [u8], at: usize) -> Option<Self> {
-        (at.checked_add(PLACE)? <= src.len()).then_some(Place { src, at })
+        (at.checked_add(LOADABLE)? <= src.len()).then_some(LoadPosition { src, at })
     }
 
     #[inline(always)]
@@ -24,17 +24,17 @@ impl<'a> Place<'a> {
         self.at
     }
 
-    /// Its first eight bytes.
+    /// The eight bytes at the position.
     #[inline(always)]
-    pub(crate) fn now(self) -> u64 {
-        // SAFETY: `new` checked that PLACE bytes follow.
+    pub(crate) fn first_eight(self) -> u64 {
+        // SAFETY: `new` checked that `LOADABLE` bytes follow.
         unsafe { self.word(self.at) }
     }
 
-    /// The next eight bytes.
+    /// The eight bytes after the first eight.
     #[inline(always)]
-    pub(crate) fn later(self) -> u64 {
-        // SAFETY: `new` checked that PLACE bytes follow.
+    pub(crate) fn second_eight(self) -> u64 {
+        // SAFETY: `new` checked that `LOADABLE` bytes follow.
         unsafe { self.word(self.at + 8) }
     }
 
@@ -42,21 +42,21 @@ impl<'a> Place<'a> {
     ///
     /// # Safety
     ///
-    /// They must not start before the block.
+    /// The bytes must not start before the block.
     #[inline(always)]
-    pub(crate) unsafe fn back(self, distance: usize) -> u64 {
-        // SAFETY: by the caller's contract it is in the block, and not after the place itself.
+    pub(crate) unsafe fn eight_back(self, distance: usize) -> u64 {
+        // SAFETY: by the caller's contract the bytes are in the block, and not after the position itself.
         unsafe { self.word(self.at - distance) }
     }
 
-    /// Whether the eight bytes before `end` bytes from the place exist and are equal to those at this distance back. `end` is 8 or more.
+    /// Whether the eight bytes that end `end` bytes after the position exist and are equal to those at this distance back. `end` is 8 or more.
     #[inline(always)]
     pub(crate) fn is_equal_until(self, distance: usize, end: usize) -> bool {
         let at = self.at + end - 8;
         at + 8 <= self.src.len() && eight(self.src, at) == eight(self.src, at - distance)
     }
 
-    /// Number of bytes that are equal to those at this distance back, at most `most`, of which the first `known` are known to be.
+    /// Number of bytes that are equal to those at this distance back, at most `most`. The first `known` are known to be equal.
     #[inline(always)]
     pub(crate) fn match_length(self, distance: usize, known: usize, most: usize) -> usize {
         let at = self.at + known;

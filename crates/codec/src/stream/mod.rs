@@ -21,7 +21,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use crate::CodecError;
-use crate::parameters::{Printed, items};
+use crate::parameters::{ListWriter, items};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamFormat {
@@ -146,7 +146,7 @@ impl StreamSpec {
 
 impl fmt::Display for StreamSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut printed = Printed::default();
+        let mut printed = ListWriter::default();
         printed.value("level", self.level, self.format.default_level());
         let list = printed.list();
         let colon = if list.is_empty() { "" } else { ":" };

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn specs_are_read_and_written() {
+fn specs_parse_and_print() {
     for text in ["gzip", "xz", "zstd", "bzip2", "gzip:level=12", "xz:level=0", "zstd:level=19", "bzip2:level=1"] {
         assert_eq!(StreamSpec::parse(text).unwrap().to_string(), text);
     }
@@ -16,7 +16,7 @@ fn specs_are_read_and_written() {
 }
 
 #[test]
-fn every_level_has_an_encoder_that_forgets() {
+fn output_of_every_level_does_not_depend_on_earlier_blocks() {
     let text: Vec<u8> =
         (0..20_000u32).flat_map(|number| number.wrapping_mul(number).to_string().into_bytes()).collect();
     for format in StreamFormat::ALL {
@@ -36,7 +36,7 @@ fn every_level_has_an_encoder_that_forgets() {
 }
 
 #[test]
-fn what_does_not_compress_fits() {
+fn incompressible_chunks_fit_their_bound() {
     let mut state = 1u64;
     let mut noise = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -53,7 +53,7 @@ fn what_does_not_compress_fits() {
 }
 
 #[test]
-fn numbers_of_the_xz_format() {
+fn writes_numbers_of_the_xz_format() {
     let spec = StreamSpec::new(StreamFormat::Xz);
     let mut end = spec.end();
     let mut encoder = spec.encoder().unwrap();

@@ -8,7 +8,7 @@ use super::did_not_fit;
 use crate::CodecError;
 pub(super) use crate::xz::container::{BlockSizes, Index, stream_header};
 use crate::xz::container::{CHECK, EDGE, block_header};
-use crate::xz::{Code, Format, LzmaModel, NAME, Settings, Stream};
+use crate::xz::{CodeResult, Format, LzmaModel, NAME, Settings, Stream};
 
 /// The dictionary of a level, bytes (lzma/lzma_encoder_presets.c of 5.8).
 pub(super) fn dictionary(level: u32) -> usize {
@@ -49,11 +49,11 @@ impl Encoder {
         let mut whole = vec![0; bound(chunk.len())];
         let options = self.settings.options(chunk.len());
         match self.stream.encode(Format::Xz(None), &options, chunk, &mut whole)? {
-            Code::Ended { written, .. } => whole.truncate(written),
-            Code::Refused(code) => {
+            CodeResult::Ended { written, .. } => whole.truncate(written),
+            CodeResult::Rejected(code) => {
                 return Err(CodecError::Library { codec: NAME, function: "lzma_code", code: code.into() });
             }
-            Code::Full | Code::Short => return Err(did_not_fit(NAME, "lzma_code")),
+            CodeResult::Full | CodeResult::Short => return Err(did_not_fit(NAME, "lzma_code")),
         }
         with_sizes(whole, chunk.len() as u64).ok_or_else(|| did_not_fit(NAME, "lzma_stream_encoder"))
     }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn data_come_back_whole_and_in_pieces() {
+    fn reads_data_at_once_and_in_parts() {
         let plain = plain();
         let (packed, raw) = packed(&plain);
         assert!(read(&packed[..], &raw, plain.len() as u64).unwrap() == plain);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_an_error() {
+    fn rejects_damaged_data() {
         let plain = plain();
         let (packed, raw) = packed(&plain);
         let size = plain.len() as u64;

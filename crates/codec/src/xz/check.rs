@@ -19,9 +19,9 @@ pub(crate) fn check_parameters(params: &XzParams, block_size: usize, src: &[u8])
         return Err(bad("not one block"));
     }
     let (filters, dictionary) =
-        block_filters(src).ok_or_else(|| bad("a block header that no encoder of ours writes"))?;
+        block_filters(src).ok_or_else(|| bad("a block header that our encoders do not write"))?;
     if filters.iter().any(|filter| !params.filters.contains(filter)) {
-        return Err(bad("a filter that was not asked for"));
+        return Err(bad("a filter that is not among the parameters"));
     }
     if dictionary > dictionary_byte(params.dict_size(block_size)?) {
         return Err(bad("a dictionary that is larger than a block"));

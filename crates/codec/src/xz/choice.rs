@@ -76,7 +76,7 @@ mod tests {
     use crate::{Outcome, Spec};
 
     #[test]
-    fn contexts_follow_the_content() {
+    fn chooses_contexts_by_content() {
         assert_eq!(contexts(&Random::new(4).prose(100_000)).lp, 0);
         let records: Vec<u8> =
             Random::new(5).noise(20_000).chunks(2).flat_map(|two| [two[0] & 15, two[1] | 64, 200, 3]).collect();
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_come_back_and_do_not_depend_on_earlier_ones() {
+    fn round_trips_blocks_independent_of_earlier_ones() {
         let mut random = Random::new(7);
         let records = (0..30_000u32).flat_map(|index| (index / 3 * 7).to_le_bytes()).collect();
         let mut blocks = vec![random.prose(70_000), records, vec![0; 9000], random.prose(20)];
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn trying_all_makes_blocks_no_larger_than_any_choice() {
+    fn trying_all_filters_is_at_most_as_large_as_each() {
         let records: Vec<u8> = (0..30_000u32).flat_map(|index| (index / 3 * 7919).to_le_bytes()).collect();
         let mut random = Random::new(8);
         for block in [records, random.prose(100_000), x86(100_000)] {

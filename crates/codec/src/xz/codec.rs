@@ -2,7 +2,7 @@
 
 use liblzma_sys as sys;
 
-use super::{Bcj, Code, Format, NAME, Settings, Stream, XzParams, choice, container, detection};
+use super::{Bcj, CodeResult, Format, NAME, Settings, Stream, XzParams, choice, container, detection};
 use crate::bounded::{Compressor, keep_smallest};
 use crate::search::lzma::{LARGEST, LzmaSearch};
 use crate::{CodecError, Decoder, Set};
@@ -144,14 +144,14 @@ pub(crate) fn encode(
 }
 
 /// Returns the number of bytes written, or `None` if they did not fit.
-pub(crate) fn encoded(stream: &Stream, code: Code) -> Result<Option<usize>, CodecError> {
+pub(crate) fn encoded(stream: &Stream, code: CodeResult) -> Result<Option<usize>, CodecError> {
     let failed = |stream: &Stream, code| CodecError::Library { codec: stream.codec(), function: "lzma_code", code };
     match code {
-        Code::Ended { written, .. } => Ok(Some(written)),
-        Code::Full => Ok(None),
-        Code::Short => Err(failed(stream, sys::lzma_ret_LZMA_BUF_ERROR.into())),
-        Code::Refused(sys::lzma_ret_LZMA_MEM_ERROR) => Err(CodecError::OutOfMemory { codec: stream.codec() }),
-        Code::Refused(code) => Err(failed(stream, code.into())),
+        CodeResult::Ended { written, .. } => Ok(Some(written)),
+        CodeResult::Full => Ok(None),
+        CodeResult::Short => Err(failed(stream, sys::lzma_ret_LZMA_BUF_ERROR.into())),
+        CodeResult::Rejected(sys::lzma_ret_LZMA_MEM_ERROR) => Err(CodecError::OutOfMemory { codec: stream.codec() }),
+        CodeResult::Rejected(code) => Err(failed(stream, code.into())),
     }
 }
 
@@ -188,17 +188,17 @@ impl Decoder for StreamDecoder {
         let capacity = dst.len();
         let bad = |reason| Err(CodecError::Malformed { codec, size, reason });
         match self.stream.decode(self.format, self.memory, src, dst)? {
-            Code::Ended { read, written } if read == size => Ok(written),
-            Code::Ended { .. } => bad("bytes follow the end of the stream"),
-            Code::Full => Err(CodecError::TooLong { codec, size, capacity }),
-            Code::Short => bad("ends too early"),
-            Code::Refused(sys::lzma_ret_LZMA_MEMLIMIT_ERROR) => {
+            CodeResult::Ended { read, written } if read == size => Ok(written),
+            CodeResult::Ended { .. } => bad("bytes follow the end of the stream"),
+            CodeResult::Full => Err(CodecError::TooLong { codec, size, capacity }),
+            CodeResult::Short => bad("ends too early"),
+            CodeResult::Rejected(sys::lzma_ret_LZMA_MEMLIMIT_ERROR) => {
                 Err(CodecError::Memory { codec, needed: self.stream.wanted(), limit: self.memory })
             }
-            Code::Refused(sys::lzma_ret_LZMA_MEM_ERROR) => Err(CodecError::OutOfMemory { codec }),
-            Code::Refused(sys::lzma_ret_LZMA_FORMAT_ERROR) => bad("not a stream of this format"),
-            Code::Refused(sys::lzma_ret_LZMA_OPTIONS_ERROR) => bad("uses what is not supported"),
-            Code::Refused(_) => bad("damaged"),
+            CodeResult::Rejected(sys::lzma_ret_LZMA_MEM_ERROR) => Err(CodecError::OutOfMemory { codec }),
+            CodeResult::Rejected(sys::lzma_ret_LZMA_FORMAT_ERROR) => bad("not a stream of this format"),
+            CodeResult::Rejected(sys::lzma_ret_LZMA_OPTIONS_ERROR) => bad("uses an unsupported feature"),
+            CodeResult::Rejected(_) => bad("damaged"),
         }
     }
 }

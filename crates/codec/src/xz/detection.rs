@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn code_gets_its_filter() {
+    fn detects_the_filter_of_code() {
         for Machine { filter, code, .. } in samples::MACHINES {
             for size in [16_000, 128 << 10, 1 << 20] {
                 assert_eq!(detected(&code(size), all()), Some(filter), "{size}");
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_gets_none() {
+    fn chooses_no_filter_for_data() {
         let mut random = Random::new(3);
         let numbers = (0..30_000u32).flat_map(u32::to_le_bytes).collect();
         let wide = (0..30_000u32).flat_map(|number| (0xeb00_0000 | number).to_le_bytes()).collect();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_is_not_named_is_not_chosen() {
+    fn chooses_only_named_filters() {
         for Machine { filter, code, .. } in samples::MACHINES {
             let others = all().iter().filter(|other| *other != filter).collect();
             let file = samples::elf(filter, code(50_000));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_rules_out_other_machines() {
+    fn elf_header_excludes_other_machines() {
         for Machine { filter, code, .. } in samples::MACHINES {
             assert_eq!(detected(&samples::elf(filter, code(50_000)), all()), Some(filter));
             let other = if filter == Bcj::Sparc { Bcj::X86 } else { Bcj::Sparc };

@@ -32,19 +32,19 @@ pub(crate) use codec::encode_stream;
 pub(crate) use codec::{StreamDecoder, XzEncoder, encode, encoded, encoder_memory};
 pub(crate) use model::DECODER_MEMORY;
 pub(crate) use settings::{MIN_DICT, Search, Settings, options};
-pub(crate) use stream::{Code, Format, Stream, encoder_usage};
+pub(crate) use stream::{CodeResult, Format, Stream, encoder_usage};
 
 pub(crate) const NAME: &str = "xz";
 
 pub(crate) const HELP: &str = "\
 xz: LZMA2 in .xz streams with a CRC-32
   level=0..9         effort (default 6); also preset=
-  level=max          9 and extreme, and of lc, lp and pb those that make each block smallest
+  level=max          9 and extreme, with the lc, lp and pb that make each block smallest
 ";
 
 /// Help on the parameters of [`LzmaModel`].
 pub(crate) const MODEL_HELP: &str = "\
-  extreme            search longer for a little less; also e
+  extreme            search longer for a slightly smaller result; also e
   dictsize=SIZE      bytes with K or M, or a share of the block size with % (default 100%): 8K to 1M, and
                      2^n or 2^n+2^(n+1) bytes, such as 75% or 48K; also dict-size=
   lc=0..4            literal context bits (default 3); lc and lp together at most 4
@@ -53,13 +53,13 @@ pub(crate) const MODEL_HELP: &str = "\
 ";
 
 pub(crate) const FILTERS_HELP: &str = "\
-filters for machine code: each block is compressed without and with each filter named, and the smallest
-result is kept; metadata is compressed without
+filters for machine code: each block is compressed without a filter and with each named one, and the smallest
+result is kept; metadata is compressed without filters
   x86 powerpc arm armthumb sparc
-  ia64               which many kernels lack now
+  ia64               many kernels lack it now
   arm64 riscv        Linux reads these since 6.12
-  auto               chooses none or one of x86, powerpc, arm, armthumb and sparc, and lc, lp and pb, for
-                     each block by counting, in little more time than none; with auto,arm64 and
-                     auto,riscv these too
+  auto               choose at most one of x86, powerpc, arm, armthumb and sparc, and lc, lp and pb, for
+                     each block by counting, in little more time than without filters; auto,arm64 and
+                     auto,riscv add these filters
 also accepted: bcj=FILTER
 ";

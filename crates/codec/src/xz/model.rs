@@ -2,7 +2,7 @@
 
 use super::{DictSize, Settings};
 use crate::CodecError;
-use crate::parameters::{Item, Printed};
+use crate::parameters::{Item, ListWriter};
 use crate::search::lzma::{LARGEST, LzmaSearch};
 use crate::spec::METADATA_BLOCK_SIZE;
 
@@ -63,7 +63,7 @@ impl LzmaModel {
         Ok(true)
     }
 
-    pub(crate) fn print(&self, printed: &mut Printed, default_level: u32) {
+    pub(crate) fn print(&self, printed: &mut ListWriter, default_level: u32) {
         let default = LzmaModel::new(default_level);
         match self.level {
             Self::MAX => printed.value("level", "max", ""),
@@ -84,11 +84,11 @@ impl LzmaModel {
             return wrong(format!("level={}", self.level), "0 to 9, or max");
         }
         if self.is_max() && self.extreme {
-            return wrong("level=max,extreme".to_owned(), "one of the two: max is extreme");
+            return wrong("level=max,extreme".to_owned(), "level=max without extreme, which it includes");
         }
         if self.is_max() && [self.lc, self.lp, self.pb] != [3, 0, 2] {
             let found = format!("level=max with lc={},lp={},pb={}", self.lc, self.lp, self.pb);
-            return wrong(found, "level=max, which chooses these, or these");
+            return wrong(found, "level=max, which chooses lc, lp and pb itself, or another level");
         }
         if self.pb > 4 {
             return wrong(format!("pb={}", self.pb), "0 to 4");

@@ -3,7 +3,7 @@
 use super::{LzmaModel, NAME};
 use crate::CodecError;
 use crate::parameters::{Choice, Set, find};
-use crate::parameters::{Printed, items};
+use crate::parameters::{ListWriter, items};
 
 const KNOWN: &str =
     "level, extreme, dictsize, lc, lp, pb, x86, powerpc, ia64, arm, armthumb, sparc, arm64, riscv, auto";
@@ -94,7 +94,7 @@ impl XzParams {
     pub(crate) fn check(&self) -> Result<(), CodecError> {
         self.model.check(NAME)?;
         if self.auto && self.model.is_max() {
-            let expected = "auto, or max, which tries the filters named".to_owned();
+            let expected = "auto, or level=max, which tries the named filters".to_owned();
             return Err(CodecError::Conflict { codec: NAME, found: "auto with level=max".to_owned(), expected });
         }
         let usual = LzmaModel::new(0);
@@ -104,7 +104,7 @@ impl XzParams {
             return Err(CodecError::Conflict {
                 codec: NAME,
                 found,
-                expected: "auto, which chooses these, or these".to_owned(),
+                expected: "auto, which chooses lc, lp and pb itself, or no auto".to_owned(),
             });
         }
         if self.auto && self.filters.contains(Bcj::Ia64) {
@@ -115,7 +115,7 @@ impl XzParams {
     }
 
     pub(crate) fn print(&self) -> String {
-        let mut printed = Printed::default();
+        let mut printed = ListWriter::default();
         self.model.print(&mut printed, Self::DEFAULT_LEVEL);
         printed.flag("auto", self.auto);
         let named = self.filters.iter().filter(|filter| !(self.auto && Self::AUTO.contains(filter)));

@@ -23,7 +23,7 @@ type Start = unsafe extern "C" fn(*mut sys::lzma_stream, *const sys::lzma_filter
 /// LZMA1 with an optional end mark (lzma/lzma12.h, `LZMA_FILTER_LZMA1EXT`), which the crate does not declare.
 const LZMA1EXT: sys::lzma_vli = 0x4000_0000_0000_0002;
 
-pub(crate) enum Code {
+pub(crate) enum CodeResult {
     /// The stream ended.
     Ended {
         /// Bytes consumed of the source.
@@ -35,7 +35,7 @@ pub(crate) enum Code {
     /// The source ended before the stream did.
     Short,
     /// The library rejected the data.
-    Refused(sys::lzma_ret),
+    Rejected(sys::lzma_ret),
 }
 
 pub(crate) struct Stream {
@@ -69,7 +69,7 @@ impl Stream {
         options: &sys::lzma_options_lzma,
         src: &[u8],
         dst: &mut [u8],
-    ) -> Result<Code, CodecError> {
+    ) -> Result<CodeResult, CodecError> {
         // SAFETY: the stream is initialised; options and filters live during the calls, which copy them.
         let code = unsafe {
             match format {
@@ -90,7 +90,7 @@ impl Stream {
         options: &sys::lzma_options_lzma,
         src: &[u8],
         dst: &mut [u8],
-    ) -> Result<Code, CodecError> {
+    ) -> Result<CodeResult, CodecError> {
         self.run_bare(sys::lzma_raw_encoder, "lzma_raw_encoder", options, src, dst)
     }
 
@@ -100,7 +100,7 @@ impl Stream {
         options: &sys::lzma_options_lzma,
         src: &[u8],
         dst: &mut [u8],
-    ) -> Result<Code, CodecError> {
+    ) -> Result<CodeResult, CodecError> {
         self.run_bare(sys::lzma_raw_decoder, "lzma_raw_decoder", options, src, dst)
     }
 
@@ -111,7 +111,7 @@ impl Stream {
         options: &sys::lzma_options_lzma,
         src: &[u8],
         dst: &mut [u8],
-    ) -> Result<Code, CodecError> {
+    ) -> Result<CodeResult, CodecError> {
         let filters = bare(options);
         // SAFETY: `start` initialises a coder, and the stream is initialised. Options and filters live during the call, which copies them
         // and their reference.
@@ -127,7 +127,7 @@ impl Stream {
         memory: u64,
         src: &[u8],
         dst: &mut [u8],
-    ) -> Result<Code, CodecError> {
+    ) -> Result<CodeResult, CodecError> {
         // SAFETY: the stream is initialised.
         let code = unsafe {
             match format {
@@ -154,7 +154,7 @@ impl Stream {
     }
 
     /// Runs the coder until it ends, fails, or exhausts the source or the destination.
-    fn code(&mut self, src: &[u8], dst: &mut [u8]) -> Code {
+    fn code(&mut self, src: &[u8], dst: &mut [u8]) -> CodeResult {
         self.inner.next_in = src.as_ptr();
         self.inner.avail_in = src.len();
         self.inner.next_out = dst.as_mut_ptr();
@@ -169,10 +169,10 @@ impl Stream {
         let read = src.len() - self.inner.avail_in;
         let written = dst.len() - self.inner.avail_out;
         match code {
-            sys::lzma_ret_LZMA_STREAM_END => Code::Ended { read, written },
-            sys::lzma_ret_LZMA_OK | sys::lzma_ret_LZMA_BUF_ERROR if written == dst.len() => Code::Full,
-            sys::lzma_ret_LZMA_BUF_ERROR => Code::Short,
-            code => Code::Refused(code),
+            sys::lzma_ret_LZMA_STREAM_END => CodeResult::Ended { read, written },
+            sys::lzma_ret_LZMA_OK | sys::lzma_ret_LZMA_BUF_ERROR if written == dst.len() => CodeResult::Full,
+            sys::lzma_ret_LZMA_BUF_ERROR => CodeResult::Short,
+            code => CodeResult::Rejected(code),
         }
     }
 }

@@ -18,21 +18,21 @@ pub(super) struct Tables {
     /// `allocator` and `held` are boxes that belong to this value. The library keeps the address of the allocator, which contains the
     /// address of `held`.
     allocator: NonNull<sys::lzma_allocator>,
-    held: NonNull<Vec<Held>>,
+    held: NonNull<Vec<Allocation>>,
 }
 
 // SAFETY: both boxes are owned by this value alone, and the allocations are not tied to a thread.
 unsafe impl Send for Tables {}
 
 /// An allocation of the library.
-enum Held {
+enum Allocation {
     Small(Vec<u128>),
     Large(LargePages),
 }
 
 impl Tables {
     pub(super) fn new() -> Tables {
-        let held = NonNull::from(Box::leak(Box::<Vec<Held>>::default()));
+        let held = NonNull::from(Box::leak(Box::<Vec<Allocation>>::default()));
         let allocator = sys::lzma_allocator { alloc: Some(alloc), free: Some(free), opaque: held.as_ptr().cast() };
         Tables { allocator: NonNull::from(Box::leak(Box::new(allocator))), held }
     }
@@ -53,21 +53,21 @@ impl Drop for Tables {
     }
 }
 
-impl Held {
+impl Allocation {
     /// Allocates `bytes` bytes. `None` if memory is short.
-    fn new(bytes: usize) -> Option<Held> {
+    fn new(bytes: usize) -> Option<Allocation> {
         if bytes >= LARGE {
-            return LargePages::new(bytes).ok().map(Held::Large);
+            return LargePages::new(bytes).ok().map(Allocation::Large);
         }
         let mut words = Vec::new();
         words.try_reserve_exact(bytes.div_ceil(size_of::<u128>())).ok()?;
-        Some(Held::Small(words))
+        Some(Allocation::Small(words))
     }
 
     fn start(&mut self) -> *mut u8 {
         match self {
-            Held::Small(words) => words.as_mut_ptr().cast(),
-            Held::Large(pages) => pages.start().as_ptr(),
+            Allocation::Small(words) => words.as_mut_ptr().cast(),
+            Allocation::Large(pages) => pages.start().as_ptr(),
         }
     }
 }
@@ -75,8 +75,8 @@ impl Held {
 /// Called by the library to allocate.
 unsafe extern "C" fn alloc(held: *mut c_void, count: usize, size: usize) -> *mut c_void {
     // SAFETY: the library passes on the pointer that `Tables::new` gave it, and makes one call at a time. Nothing else accesses the list.
-    let held = unsafe { &mut *held.cast::<Vec<Held>>() };
-    let made = count.checked_mul(size).and_then(Held::new).filter(|_| held.try_reserve(1).is_ok());
+    let held = unsafe { &mut *held.cast::<Vec<Allocation>>() };
+    let made = count.checked_mul(size).and_then(Allocation::new).filter(|_| held.try_reserve(1).is_ok());
     made.map_or(null_mut(), |mut one| {
         let start = one.start();
         held.push(one);
@@ -87,7 +87,7 @@ unsafe extern "C" fn alloc(held: *mut c_void, count: usize, size: usize) -> *mut
 /// Called by the library to free.
 unsafe extern "C" fn free(held: *mut c_void, start: *mut c_void) {
     // SAFETY: as for `alloc`.
-    let held = unsafe { &mut *held.cast::<Vec<Held>>() };
+    let held = unsafe { &mut *held.cast::<Vec<Allocation>>() };
     if let Some(index) = held.iter_mut().position(|one| one.start() == start.cast()) {
         held.swap_remove(index);
     }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_any_size_are_apart_and_go_back() {
+    fn tables_do_not_overlap_and_are_freed() {
         let tables = Tables::new();
         let sizes = [1, 100, LARGE - 1, LARGE, LARGE + 4097, 9 << 20];
         let starts: Vec<*mut u8> = sizes.iter().map(|&size| taken(&tables, size)).collect();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_memory_can_hold_is_refused() {
+    fn rejects_impossible_sizes() {
         let tables = Tables::new();
         assert!(taken(&tables, usize::MAX).is_null());
         assert!(taken(&tables, usize::MAX / 2).is_null());

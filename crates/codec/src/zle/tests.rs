@@ -69,12 +69,12 @@ fn known_blocks() {
 }
 
 #[test]
-fn unusual_streams_are_read_by_the_format() {
+fn reads_unusual_valid_streams() {
     assert_eq!(decode(b"\x40\x40\x02\0\0\0\x41", 7).unwrap(), [0; 7]);
 }
 
 #[test]
-fn blocks_that_are_cut_or_too_long_are_errors() {
+fn rejects_cut_and_overlong_blocks() {
     let cut = CodecError::Malformed { codec: "zle", size: 3, reason: "ends within a run of bytes" };
     for capacity in [0, 3, 400] {
         assert_eq!(decode(b"\x02ab", capacity), Err(cut.clone()));
@@ -106,7 +106,7 @@ fn content() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn blocks_are_those_of_the_plain_encoder_and_come_back(content in content()) {
+    fn equals_the_plain_encoder_and_round_trips(content in content()) {
         let block = encode(&content);
         prop_assert_eq!(&block, &plain(&content));
         for spare in [0, 1, 63, 64, 200] {
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_decoded_or_refused(block in proptest::collection::vec(any::<u8>(), 0..200), capacity in 0usize..3000) {
+    fn decodes_or_rejects_any_bytes(block in proptest::collection::vec(any::<u8>(), 0..200), capacity in 0usize..3000) {
         if let Ok(content) = decode(&block, capacity) {
             prop_assert!(content.len() <= capacity);
             prop_assert_eq!(decode(&plain(&content), capacity).unwrap(), content);

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_find_the_same_zeros() {
+    fn portable_and_simd_masks_are_equal() {
         let mut state = 1u64;
         for _ in 0..2000 {
             let mut expected = 0;

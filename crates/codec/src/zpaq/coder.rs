@@ -50,16 +50,16 @@ impl Range {
 }
 
 /// Writes coded bytes into a slice. Bytes beyond its end are only counted.
-pub(super) struct Coder<'a> {
+pub(super) struct BitEncoder<'a> {
     range: Range,
     out: &'a mut [u8],
     size: usize,
 }
 
-impl<'a> Coder<'a> {
+impl<'a> BitEncoder<'a> {
     /// A coder whose output follows the first `size` bytes of `out`.
     pub(super) fn new(out: &'a mut [u8], size: usize) -> Self {
-        Coder { range: Range::whole(), out, size }
+        BitEncoder { range: Range::whole(), out, size }
     }
 
     #[inline]
@@ -100,18 +100,18 @@ impl<'a> Coder<'a> {
     }
 }
 
-/// Decodes the output of a [`Coder`].
+/// Decodes the output of a [`BitEncoder`].
 #[derive(Debug)]
-pub(super) struct Uncoder {
+pub(super) struct BitDecoder {
     range: Range,
     /// The next four bytes of the coded data; 0 before the first byte.
     value: u32,
 }
 
-impl Uncoder {
+impl BitDecoder {
     /// For the first segment of a block. The range is not reset for the next segment.
     pub(super) fn new() -> Self {
-        Uncoder { range: Range::whole(), value: 0 }
+        BitDecoder { range: Range::whole(), value: 0 }
     }
 
     #[inline]
@@ -140,7 +140,7 @@ impl Uncoder {
             self.value = source.word()?;
         }
         if self.bit(source, 0)? == 1 {
-            return if self.value == 0 { Ok(None) } else { Err(Fault::Bad("its coded data goes on after its end")) };
+            return if self.value == 0 { Ok(None) } else { Err(Fault::Bad("its coded data continues after its end")) };
         }
         let mut byte = 1;
         while byte < 256 {

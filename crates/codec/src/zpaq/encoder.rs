@@ -1,7 +1,7 @@
 //! Compresses blocks: one segment without a name, a comment or a checksum, and no post-processing.
 
 use super::NAME;
-use super::coder::Coder;
+use super::coder::BitEncoder;
 use super::fault::Fault;
 use super::model::known::{HEADERS, Max, Mid, Min};
 use super::model::memory_of_level;
@@ -72,7 +72,7 @@ impl Compressor for ZpaqCompressor {
         let Some(start) = put(out, 0, &[&START, &size, header, &SEGMENT]) else {
             return Ok(None);
         };
-        let coder = Coder::new(out, start);
+        let coder = BitEncoder::new(out, start);
         let coded = match self.level {
             1 => code(&mut *Box::new(Min::new()), coder, src),
             2 => code(&mut *Box::new(Mid::new()), coder, src),
@@ -84,7 +84,7 @@ impl Compressor for ZpaqCompressor {
 }
 
 /// Codes data. Returns the end of the output, or `None` if it does not fit.
-fn code(model: &mut impl Predictor, mut coder: Coder, src: &[u8]) -> Result<Option<usize>, Fault> {
+fn code(model: &mut impl Predictor, mut coder: BitEncoder, src: &[u8]) -> Result<Option<usize>, Fault> {
     // The first byte says that no program precedes the data.
     coder.byte(model, 0)?;
     for &byte in src {

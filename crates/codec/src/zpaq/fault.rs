@@ -27,7 +27,7 @@ impl Fault {
         match self {
             Fault::Bad(reason) => CodecError::Malformed { codec: NAME, size, reason },
             Fault::Memory(needed) => CodecError::Memory { codec: NAME, needed, limit: memory },
-            Fault::Read(_) => CodecError::Malformed { codec: NAME, size, reason: "can not be read" },
+            Fault::Read(_) => CodecError::Malformed { codec: NAME, size, reason: "cannot be read" },
         }
     }
 }

@@ -14,7 +14,7 @@ const MOST_GUESSES: usize = 4096;
 
 /// One component with its arguments, checked. `from`, `first` and `second` are indexes of earlier components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ComponentSpec {
     /// A constant prediction.
     Const { value: u8 },
     /// Context -> probability.
@@ -38,59 +38,63 @@ pub(super) enum Kind {
 /// Bytes of each kind, including its type byte.
 const SIZES: [usize; 10] = [0, 2, 3, 2, 3, 4, 6, 6, 3, 5];
 
-impl Kind {
+impl ComponentSpec {
     /// Parses the component with the index `number`. Also returns the bytes after it.
-    fn parse(bytes: &[u8], number: usize) -> Result<(Kind, &[u8]), Fault> {
+    fn parse(bytes: &[u8], number: usize) -> Result<(ComponentSpec, &[u8]), Fault> {
         let kind = bytes.first().copied().unwrap_or(0);
         let size = SIZES.get(usize::from(kind)).copied().unwrap_or(0);
         if size == 0 {
-            return Err(Fault::Bad("a component of no kind there is"));
+            return Err(Fault::Bad("a component of an unknown type"));
         }
         let (own, rest) = bytes.split_at_checked(size).ok_or(Fault::Bad("components longer than their header"))?;
-        let kind = Kind::of(own)?;
+        let kind = ComponentSpec::of(own)?;
         kind.check(number)?;
         Ok((kind, rest))
     }
 
-    fn of(bytes: &[u8]) -> Result<Kind, Fault> {
+    fn of(bytes: &[u8]) -> Result<ComponentSpec, Fault> {
         Ok(match *bytes {
-            [1, value] => Kind::Const { value },
-            [2, bits, limit] => Kind::Cm { bits, limit },
-            [3, bits] => Kind::Icm { bits },
-            [4, index_bits, ring_bits] => Kind::Match { index_bits, ring_bits },
-            [5, first, second, weight] => Kind::Avg { first, second, weight },
-            [6, bits, first, second, rate, mask] => Kind::Mix2 { bits, first, second, rate, mask },
-            [7, bits, from, count, rate, mask] => Kind::Mix { bits, from, count, rate, mask },
-            [8, bits, from] => Kind::Isse { bits, from },
-            [9, bits, from, start, limit] => Kind::Sse { bits, from, start, limit },
-            _ => return Err(Fault::Bad("a component of no kind there is")),
+            [1, value] => ComponentSpec::Const { value },
+            [2, bits, limit] => ComponentSpec::Cm { bits, limit },
+            [3, bits] => ComponentSpec::Icm { bits },
+            [4, index_bits, ring_bits] => ComponentSpec::Match { index_bits, ring_bits },
+            [5, first, second, weight] => ComponentSpec::Avg { first, second, weight },
+            [6, bits, first, second, rate, mask] => ComponentSpec::Mix2 { bits, first, second, rate, mask },
+            [7, bits, from, count, rate, mask] => ComponentSpec::Mix { bits, from, count, rate, mask },
+            [8, bits, from] => ComponentSpec::Isse { bits, from },
+            [9, bits, from, start, limit] => ComponentSpec::Sse { bits, from, start, limit },
+            _ => return Err(Fault::Bad("a component of an unknown type")),
         })
     }
 
     fn check(&self, number: usize) -> Result<(), Fault> {
         let largest = match *self {
-            Kind::Match { index_bits, ring_bits } => index_bits.max(ring_bits),
-            Kind::Icm { bits } if bits > 26 => u8::MAX,
-            Kind::Cm { bits, .. } | Kind::Icm { bits } | Kind::Mix2 { bits, .. } => bits,
-            Kind::Mix { bits, .. } | Kind::Isse { bits, .. } | Kind::Sse { bits, .. } => bits,
-            Kind::Const { .. } | Kind::Avg { .. } => 0,
+            ComponentSpec::Match { index_bits, ring_bits } => index_bits.max(ring_bits),
+            ComponentSpec::Icm { bits } if bits > 26 => u8::MAX,
+            ComponentSpec::Cm { bits, .. } | ComponentSpec::Icm { bits } | ComponentSpec::Mix2 { bits, .. } => bits,
+            ComponentSpec::Mix { bits, .. } | ComponentSpec::Isse { bits, .. } | ComponentSpec::Sse { bits, .. } => {
+                bits
+            }
+            ComponentSpec::Const { .. } | ComponentSpec::Avg { .. } => 0,
         };
         if largest > 32 {
             return Err(Fault::Bad("a component larger than the format allows"));
         }
         // The last component that this one reads.
         let last = match *self {
-            Kind::Avg { first, second, .. } | Kind::Mix2 { first, second, .. } => usize::from(first.max(second)),
-            Kind::Mix { count: 0, .. } => usize::MAX,
-            Kind::Mix { from, count, .. } => usize::from(from) + usize::from(count) - 1,
-            Kind::Isse { from, .. } | Kind::Sse { from, .. } => usize::from(from),
+            ComponentSpec::Avg { first, second, .. } | ComponentSpec::Mix2 { first, second, .. } => {
+                usize::from(first.max(second))
+            }
+            ComponentSpec::Mix { count: 0, .. } => usize::MAX,
+            ComponentSpec::Mix { from, count, .. } => usize::from(from) + usize::from(count) - 1,
+            ComponentSpec::Isse { from, .. } | ComponentSpec::Sse { from, .. } => usize::from(from),
             _ => return Ok(()),
         };
         if last >= number {
-            return Err(Fault::Bad("a component that looks at none before it"));
+            return Err(Fault::Bad("a component that does not read an earlier one"));
         }
         match *self {
-            Kind::Sse { start, limit, .. } if u32::from(start) > u32::from(limit) * 4 => {
+            ComponentSpec::Sse { start, limit, .. } if u32::from(start) > u32::from(limit) * 4 => {
                 Err(Fault::Bad("an SSE that starts past its limit"))
             }
             _ => Ok(()),
@@ -100,22 +104,22 @@ impl Kind {
     /// Memory, bytes.
     fn memory(&self) -> u64 {
         match *self {
-            Kind::Const { .. } | Kind::Avg { .. } => 0,
-            Kind::Cm { bits, .. } => Cm::memory(bits),
-            Kind::Icm { bits } => Icm::memory(bits),
-            Kind::Match { index_bits, ring_bits } => Match::memory(index_bits, ring_bits),
-            Kind::Mix2 { bits, .. } => Mix2::memory(bits),
-            Kind::Mix { bits, count, .. } => (4 * u64::from(count)) << bits,
-            Kind::Isse { bits, .. } => Isse::memory(bits),
-            Kind::Sse { bits, .. } => Sse::memory(bits),
+            ComponentSpec::Const { .. } | ComponentSpec::Avg { .. } => 0,
+            ComponentSpec::Cm { bits, .. } => Cm::memory(bits),
+            ComponentSpec::Icm { bits } => Icm::memory(bits),
+            ComponentSpec::Match { index_bits, ring_bits } => Match::memory(index_bits, ring_bits),
+            ComponentSpec::Mix2 { bits, .. } => Mix2::memory(bits),
+            ComponentSpec::Mix { bits, count, .. } => (4 * u64::from(count)) << bits,
+            ComponentSpec::Isse { bits, .. } => Isse::memory(bits),
+            ComponentSpec::Sse { bits, .. } => Sse::memory(bits),
         }
     }
 
     /// Number of predictions that the component reads or makes for one bit.
     fn guesses(&self) -> usize {
         match *self {
-            Kind::Mix { count, .. } => usize::from(count),
-            Kind::Mix2 { .. } | Kind::Avg { .. } => 2,
+            ComponentSpec::Mix { count, .. } => usize::from(count),
+            ComponentSpec::Mix2 { .. } | ComponentSpec::Avg { .. } => 2,
             _ => 1,
         }
     }
@@ -151,7 +155,7 @@ pub(super) struct Header {
     /// The arrays of a program that is stored with the data.
     pub post: Arrays,
     /// The model. Empty if data is stored.
-    pub components: Vec<Kind>,
+    pub components: Vec<ComponentSpec>,
     /// The program that computes contexts, without the zero at its end.
     pub program: Vec<u8>,
 }
@@ -165,15 +169,15 @@ impl Header {
         };
         let mut components = Vec::with_capacity(usize::from(count));
         for number in 0..usize::from(count) {
-            let (kind, after) = Kind::parse(rest, number)?;
+            let (kind, after) = ComponentSpec::parse(rest, number)?;
             components.push(kind);
             rest = after;
         }
-        if components.iter().map(Kind::guesses).sum::<usize>() > MOST_GUESSES {
-            return Err(Fault::Bad("a model of more than 4096 guesses for a bit"));
+        if components.iter().map(ComponentSpec::guesses).sum::<usize>() > MOST_GUESSES {
+            return Err(Fault::Bad("a model with more than 4096 predictions per bit"));
         }
         let [0, program @ .., 0] = rest else {
-            return Err(Fault::Bad("components or a program without their end"));
+            return Err(Fault::Bad("components or a program without an end"));
         };
         let program = program.to_vec();
         Ok(Header { arrays: Arrays::new(h, m)?, post: Arrays::new(post_h, post_m)?, components, program })
@@ -181,12 +185,12 @@ impl Header {
 
     /// Memory of the model, its program's arrays included, bytes.
     pub(super) fn memory(&self) -> u64 {
-        self.arrays.memory() + self.components.iter().map(Kind::memory).sum::<u64>()
+        self.arrays.memory() + self.components.iter().map(ComponentSpec::memory).sum::<u64>()
     }
 
     /// Memory of its mixers, bytes.
     pub(super) fn mixing(&self) -> u64 {
-        self.components.iter().filter(|kind| matches!(kind, Kind::Mix { .. })).map(Kind::memory).sum()
+        self.components.iter().filter(|kind| matches!(kind, ComponentSpec::Mix { .. })).map(ComponentSpec::memory).sum()
     }
 }
 
@@ -202,33 +206,33 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_read() {
+    fn parses_headers() {
         let header = Header::parse(&[1, 2, 3, 4, 2, 3, 16, 8, 19, 0, 0, 56, 0]).unwrap();
-        assert_eq!(header.components, [Kind::Icm { bits: 16 }, Kind::Isse { bits: 19, from: 0 }]);
+        assert_eq!(header.components, [ComponentSpec::Icm { bits: 16 }, ComponentSpec::Isse { bits: 19, from: 0 }]);
         assert_eq!((header.post, &header.program[..]), (Arrays { h_bits: 3, m_bits: 4 }, &[56][..]));
         assert!((37_000_000..39_000_000).contains(&header.memory()));
     }
 
     #[test]
-    fn what_no_model_can_be_is_refused() {
+    fn rejects_impossible_headers() {
         assert!(refused(&[0, 0, 0]).contains("too short"));
-        assert!(refused(&[0, 0, 0, 0, 1, 10, 0, 0, 0]).contains("no kind"));
-        assert!(refused(&[0, 0, 0, 0, 1, 0, 0, 0]).contains("no kind"));
+        assert!(refused(&[0, 0, 0, 0, 1, 10, 0, 0, 0]).contains("unknown type"));
+        assert!(refused(&[0, 0, 0, 0, 1, 0, 0, 0]).contains("unknown type"));
         assert!(refused(&[0, 0, 0, 0, 1, 7, 1]).contains("longer than their header"));
         assert!(refused(&[0, 0, 0, 0, 1, 3, 27, 0, 0]).contains("larger"));
         assert!(refused(&[0, 0, 0, 0, 1, 4, 2, 33, 0, 0]).contains("larger"));
         assert!(refused(&[33, 0, 0, 0, 0, 0, 0]).contains("more memory"));
         assert!(refused(&[0, 0, 0, 33, 0, 0, 0]).contains("more memory"));
-        assert!(refused(&[0, 0, 0, 0, 1, 8, 4, 0, 0, 0]).contains("before it"));
-        assert!(refused(&[0, 0, 0, 0, 2, 1, 9, 7, 4, 0, 2, 9, 9, 0, 0]).contains("before it"));
-        assert!(refused(&[0, 0, 0, 0, 2, 1, 9, 7, 4, 0, 0, 9, 9, 0, 0]).contains("before it"));
+        assert!(refused(&[0, 0, 0, 0, 1, 8, 4, 0, 0, 0]).contains("an earlier one"));
+        assert!(refused(&[0, 0, 0, 0, 2, 1, 9, 7, 4, 0, 2, 9, 9, 0, 0]).contains("an earlier one"));
+        assert!(refused(&[0, 0, 0, 0, 2, 1, 9, 7, 4, 0, 0, 9, 9, 0, 0]).contains("an earlier one"));
         assert!(refused(&[0, 0, 0, 0, 2, 1, 9, 9, 4, 0, 5, 1, 0, 0]).contains("past its limit"));
-        assert!(refused(&[0, 0, 0, 0, 1, 1, 9, 0]).contains("without their end"));
-        assert!(refused(&[0, 0, 0, 0, 1, 1, 9, 0, 56]).contains("without their end"));
+        assert!(refused(&[0, 0, 0, 0, 1, 1, 9, 0]).contains("or a program without an end"));
+        assert!(refused(&[0, 0, 0, 0, 1, 1, 9, 0, 56]).contains("or a program without an end"));
     }
 
     #[test]
-    fn too_many_guesses_are_refused() {
+    fn rejects_too_many_predictions() {
         let mut bytes = vec![0, 0, 0, 0, 255, 1, 1];
         (1..255).for_each(|number| bytes.extend([7, 0, 0, number, 1, 0]));
         bytes.extend([0, 0]);

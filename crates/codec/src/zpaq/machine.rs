@@ -25,9 +25,9 @@ const OUT: u8 = 57;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ran {
+pub(super) enum RunEnd {
     /// The program halted.
-    Whole,
+    Halted,
     /// Output must be consumed first.
     Paused,
 }
@@ -73,15 +73,15 @@ impl Machine {
     }
 
     /// Runs the program until it halts or must be interrupted. Appends its output to `made`.
-    pub(super) fn run(&mut self, made: &mut Vec<u8>) -> Result<Ran, Fault> {
+    pub(super) fn run(&mut self, made: &mut Vec<u8>) -> Result<RunEnd, Fault> {
         loop {
             match self.instruction()? {
-                HALT => return Ok(Ran::Whole),
+                HALT => return Ok(RunEnd::Halted),
                 OUT => {
                     made.push(self.a as u8);
                     self.steps += STEPS_PER_BYTE;
                     if made.len() >= MOST_MADE {
-                        return Ok(Ran::Paused);
+                        return Ok(RunEnd::Paused);
                     }
                 }
                 op => self.execute(op)?,
@@ -102,7 +102,7 @@ impl Machine {
 
     /// Returns the first byte of the next instruction, if another instruction may run.
     fn instruction(&mut self) -> Result<u8, Fault> {
-        self.steps = self.steps.checked_sub(1).ok_or(Fault::Bad("its program runs without an end"))?;
+        self.steps = self.steps.checked_sub(1).ok_or(Fault::Bad("its program does not end"))?;
         self.fetch()
     }
 
@@ -273,7 +273,7 @@ mod tests {
         let mut machine = Machine::new(program.to_vec(), SMALL, 1000);
         let mut made = Vec::new();
         machine.start(input);
-        assert_eq!(machine.run(&mut made).unwrap(), Ran::Whole);
+        assert_eq!(machine.run(&mut made).unwrap(), RunEnd::Halted);
         made
     }
 
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_read_and_written() {
+    fn reads_and_writes_all_operands() {
         // *B=A B++ *B=9 C=B D=2 *D=A A=0 OUT A=*B OUT A=*C OUT A=*D OUT B-- A=*B OUT R=A 5 A=0 A=R 5 OUT HALT
         let program =
             [96, 9, 103, 9, 81, 95, 2, 112, 4, 57, 68, 57, 69, 57, 70, 57, 10, 68, 57, 55, 5, 4, 7, 5, 57, 56];
@@ -304,14 +304,14 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_of_m_is_exchanged_with_the_lowest_of_a() {
+    fn exchanges_a_byte_of_m_with_the_lowest_byte_of_a() {
         // *B=5; A becomes 0x0102; *B<>A; OUT; A>>=8; OUT; A=*B; OUT
         let program = [103, 5, 71, 1, 207, 8, 135, 2, 32, 57, 215, 8, 57, 68, 57, 56];
         assert_eq!(made(&program, 0), [5, 1, 2]);
     }
 
     #[test]
-    fn loops_jump_back_while_the_flag_is_set() {
+    fn jumps_back_while_the_flag_is_set() {
         // OUT A-- A>0 JT back 6 HALT
         assert_eq!(made(&[57, 2, 239, 0, 39, 250, 56], 4), [4, 3, 2, 1]);
         // LJ 4, over an invalid instruction.
@@ -322,30 +322,30 @@ mod tests {
     }
 
     #[test]
-    fn stray_programs_are_refused() {
+    fn rejects_programs_with_invalid_instructions() {
         for program in
             [&[][..], &[0], &[5], &[58], &[120], &[240], &[8, 8], &[71], &[63, 128], &[63, 100], &[255, 9, 9]]
         {
             assert!(refused(program).contains("invalid instruction"), "{program:?}");
         }
-        assert!(refused(&[63, 254]).contains("without an end"));
+        assert!(refused(&[63, 254]).contains("does not end"));
     }
 
     #[test]
-    fn what_means_nothing_gives_no_instructions() {
+    fn discarded_output_earns_no_instructions() {
         let mut machine = Machine::new(vec![57, 63, 253], SMALL, 1000);
         machine.start(3);
-        assert!(matches!(machine.run_silently(), Err(Fault::Bad("its program runs without an end"))));
+        assert!(matches!(machine.run_silently(), Err(Fault::Bad("its program does not end"))));
     }
 
     #[test]
-    fn a_program_that_makes_much_is_interrupted() {
+    fn interrupts_programs_with_much_output() {
         let mut machine = Machine::new(vec![57, 63, 253], SMALL, 0);
         let mut made = Vec::new();
         machine.start(3);
         for _ in 0..3 {
             made.clear();
-            assert_eq!(machine.run(&mut made).unwrap(), Ran::Paused);
+            assert_eq!(machine.run(&mut made).unwrap(), RunEnd::Paused);
             assert_eq!(made, [3; MOST_MADE]);
         }
     }

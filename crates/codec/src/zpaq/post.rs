@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use super::header::Arrays;
-use super::machine::{Machine, Ran};
+use super::machine::{Machine, RunEnd};
 
 /// How decoded bytes are processed. The first bytes of a block's first segment choose it.
 pub(super) enum Post {
@@ -18,62 +18,62 @@ pub(super) enum Post {
 pub(super) struct Program {
     machine: Machine,
     /// The program's output, and how much of it was consumed.
-    made: Vec<u8>,
-    taken: usize,
+    output: Vec<u8>,
+    consumed: usize,
     /// Whether the program was interrupted.
     paused: bool,
-    /// Number of input bytes since the last output, and its limit: the number of bytes that the arrays can hold, and [`SWALLOWED`].
-    swallowed: u64,
-    most: u64,
+    /// Number of input bytes since the last output, and its limit: the number of bytes that the arrays can hold, and [`SILENT_INPUT`].
+    silent_input: u64,
+    max_silent_input: u64,
 }
 
 /// Number of input bytes allowed without output, in addition to the bytes that the arrays hold.
-const SWALLOWED: u64 = 64 * 1024;
+const SILENT_INPUT: u64 = 64 * 1024;
 
 /// The program's input at the end of a segment.
 const END: u32 = u32::MAX;
 
 impl Program {
-    /// A program, if its arrays need at most `limit` bytes. It may run `steps` instructions beyond those earned.
+    /// A program, if its arrays need at max_silent_input `limit` bytes. It may run `steps` instructions beyond those earned.
     pub(super) fn new(program: Vec<u8>, arrays: Arrays, limit: u64, steps: u64) -> Result<Self, Fault> {
         if arrays.memory() > limit {
             return Err(Fault::Memory(arrays.memory()));
         }
         let machine = Machine::new(program, arrays, steps);
-        let most = arrays.memory() + SWALLOWED;
-        Ok(Program { machine, made: Vec::new(), taken: 0, paused: false, swallowed: 0, most })
+        let max_silent_input = arrays.memory() + SILENT_INPUT;
+        Ok(Program { machine, output: Vec::new(), consumed: 0, paused: false, silent_input: 0, max_silent_input })
     }
 
     /// Passes a decoded byte, or the end of a segment, to the program. All output must be consumed before.
-    pub(super) fn give(&mut self, byte: Option<u8>) -> Result<(), Fault> {
+    pub(super) fn write(&mut self, byte: Option<u8>) -> Result<(), Fault> {
         self.machine.start(byte.map_or(END, u32::from));
         self.run()?;
-        self.swallowed = if self.made.is_empty() { self.swallowed + 1 } else { 0 };
-        if self.swallowed > self.most {
+        self.silent_input = if self.output.is_empty() { self.silent_input + 1 } else { 0 };
+        if self.silent_input > self.max_silent_input {
             // A few coded bytes can decode to gigabytes that never become data.
-            return Err(Fault::Bad("its program takes more than it can remember and makes nothing"));
+            return Err(Fault::Bad("its program reads more than its memory holds and writes nothing"));
         }
         Ok(())
     }
 
     /// Copies output to `out`. Returns zero only if the program needs input, or `out` is empty.
-    pub(super) fn take(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
-        if self.taken == self.made.len() && self.paused {
+    pub(super) fn read(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
+        if self.consumed == self.output.len() && self.paused {
             self.run()?;
         }
-        let rest = &self.made[self.taken..];
+        let rest = &self.output[self.consumed..];
         let size = rest.len().min(out.len());
         out[..size].copy_from_slice(&rest[..size]);
-        self.taken += size;
+        self.consumed += size;
         Ok(size)
     }
 
     fn run(&mut self) -> Result<(), Fault> {
-        if self.taken == self.made.len() {
-            self.made.clear();
-            self.taken = 0;
+        if self.consumed == self.output.len() {
+            self.output.clear();
+            self.consumed = 0;
         }
-        self.paused = self.machine.run(&mut self.made)? == Ran::Paused;
+        self.paused = self.machine.run(&mut self.output)? == RunEnd::Paused;
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::mem;
 
 use sha1::{Digest, Sha1};
 
-use super::coder::Uncoder;
+use super::coder::BitDecoder;
 use super::encoder::START;
 use super::fault::Fault;
 use super::header::{Arrays, Header};
@@ -64,7 +64,7 @@ pub struct ZpaqReader<R> {
 /// State of the current block.
 struct Block {
     model: Model,
-    uncoder: Uncoder,
+    uncoder: BitDecoder,
     post: Post,
     /// The arrays of a program stored with the data.
     arrays: Arrays,
@@ -120,7 +120,7 @@ impl<R: Read> ZpaqReader<R> {
             Stage::Data => return self.data(out).map(Some),
             Stage::Rest => return self.rest(out).map(Some),
             Stage::End => return Ok(None),
-            Stage::Broken(fault) => return Err(fault.take().unwrap_or(Fault::Bad("was found to be broken before"))),
+            Stage::Broken(fault) => return Err(fault.take().unwrap_or(Fault::Bad("failed before"))),
         }
         Ok(Some(0))
     }
@@ -135,12 +135,12 @@ impl<R: Read> ZpaqReader<R> {
             byte = self.source.byte()?;
         }
         if byte != START[0] {
-            return Err(Fault::Bad("no block where one should be"));
+            return Err(Fault::Bad("not a block"));
         }
         self.expect(&START[1..3])?;
         let level = self.source.byte()?;
         if !(1..=2).contains(&level) || self.source.byte()? != START[4] {
-            return Err(Fault::Bad("of a later version of the format"));
+            return Err(Fault::Bad("uses a later version of the format"));
         }
         self.block = Block::none();
         self.block = self.read_header(level)?;
@@ -153,7 +153,7 @@ impl<R: Read> ZpaqReader<R> {
         let bytes = (0..size).map(|_| self.source.byte()).collect::<Result<Vec<u8>, Fault>>()?;
         let header = Header::parse(&bytes)?;
         if level == 1 && header.components.is_empty() {
-            return Err(Fault::Bad("stored data, which level 1 of the format has not"));
+            return Err(Fault::Bad("stored data, which level 1 of the format does not allow"));
         }
         let needed = model::memory(&header);
         self.account(needed)?;
@@ -161,7 +161,7 @@ impl<R: Read> ZpaqReader<R> {
         let steps = FIRST_STEPS / self.blocks;
         let model = Model::of_header(&bytes, &header, self.memory, steps)?;
         let memory = self.memory - needed;
-        Ok(Block { model, uncoder: Uncoder::new(), post: Post::Open, arrays: header.post, memory, steps, left: 0 })
+        Ok(Block { model, uncoder: BitDecoder::new(), post: Post::Open, arrays: header.post, memory, steps, left: 0 })
     }
 
     /// Counts a block whose model needs `needed` bytes.
@@ -178,7 +178,7 @@ impl<R: Read> ZpaqReader<R> {
     fn expect(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         for &expected in bytes {
             if self.source.byte()? != expected {
-                return Err(Fault::Bad("no block where one should be"));
+                return Err(Fault::Bad("not a block"));
             }
         }
         Ok(())
@@ -220,7 +220,7 @@ impl<R: Read> ZpaqReader<R> {
     /// Returns the program's remaining output after a segment's data, then reads the end of the segment.
     fn rest(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
         let size = match &mut self.block.post {
-            Post::Program(program) => program.take(out)?,
+            Post::Program(program) => program.read(out)?,
             _ => 0,
         };
         self.digest.update(&out[..size]);
@@ -237,9 +237,9 @@ impl<R: Read> ZpaqReader<R> {
             253 => {
                 let sum = (0..20).map(|_| self.source.byte()).collect::<Result<Vec<u8>, Fault>>()?;
                 let made = mem::take(&mut self.digest).finalize();
-                if made[..] == sum[..] { Ok(()) } else { Err(Fault::Bad("its data has another checksum")) }
+                if made[..] == sum[..] { Ok(()) } else { Err(Fault::Bad("its data has a wrong checksum")) }
             }
-            _ => Err(Fault::Bad("a segment without its end")),
+            _ => Err(Fault::Bad("a segment without an end")),
         }
     }
 }
@@ -247,7 +247,15 @@ impl<R: Read> ZpaqReader<R> {
 impl Block {
     fn none() -> Self {
         let arrays = Arrays { h_bits: 0, m_bits: 0 };
-        Block { model: Model::Stored, uncoder: Uncoder::new(), post: Post::Open, arrays, memory: 0, steps: 0, left: 0 }
+        Block {
+            model: Model::Stored,
+            uncoder: BitDecoder::new(),
+            post: Post::Open,
+            arrays,
+            memory: 0,
+            steps: 0,
+            left: 0,
+        }
     }
 
     /// The next coded byte; `None` at the end of a segment.
@@ -275,7 +283,7 @@ impl Block {
 
     /// Reads the post-processing type of a block's first segment.
     fn open<R: Read>(&mut self, source: &mut Source<R>) -> Result<(), Fault> {
-        let mut byte = || self.byte(source)?.ok_or(Fault::Bad("a segment without its first byte"));
+        let mut byte = || self.byte(source)?.ok_or(Fault::Bad("a segment without a first byte"));
         match byte()? {
             0 => self.post = Post::Pass,
             1 => {
@@ -286,7 +294,7 @@ impl Block {
                 }
                 self.post = Post::Program(Box::new(Program::new(program, self.arrays, self.memory, self.steps)?));
             }
-            _ => return Err(Fault::Bad("of a later version of the format")),
+            _ => return Err(Fault::Bad("uses a later version of the format")),
         }
         Ok(())
     }
@@ -308,14 +316,14 @@ impl Block {
     #[inline]
     fn piece<R: Read>(&mut self, source: &mut Source<R>, out: &mut [u8]) -> Result<(usize, bool), Fault> {
         if let Post::Program(program) = &mut self.post {
-            let size = program.take(out)?;
+            let size = program.read(out)?;
             if size > 0 {
                 return Ok((size, false));
             }
         }
         let byte = self.byte(source)?;
         if let Post::Program(program) = &mut self.post {
-            program.give(byte)?;
+            program.write(byte)?;
             return Ok((0, byte.is_none()));
         }
         let Some(byte) = byte else {

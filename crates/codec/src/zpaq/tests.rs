@@ -38,16 +38,16 @@ fn agree(mut known: impl Predictor, header: &[u8]) {
 }
 
 #[test]
-fn min_is_what_its_header_says() {
+fn min_equals_the_general_model() {
     agree(Min::new(), HEADERS[0]);
 }
 
 #[test]
-fn mid_is_what_its_header_says() {
+fn mid_equals_the_general_model() {
     agree(Mid::new(), HEADERS[1]);
 }
 
 #[test]
-fn max_is_what_its_header_says() {
+fn max_equals_the_general_model() {
     agree(Max::new(), HEADERS[2]);
 }

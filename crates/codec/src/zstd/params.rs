@@ -2,7 +2,7 @@
 
 use super::NAME;
 use crate::CodecError;
-use crate::parameters::{Printed, items};
+use crate::parameters::{ListWriter, items};
 
 const KNOWN: &str = "level";
 const EXPECTED: &str = "a whole number from -131072 to -1 or from 1 to 22, or max";
@@ -39,7 +39,7 @@ impl ZstdParams {
     }
 
     pub(crate) fn print(&self) -> String {
-        let mut printed = Printed::default();
+        let mut printed = ListWriter::default();
         match self.level {
             Self::MAX => printed.value("level", "max", ""),
             level => printed.value("level", level, Self::DEFAULT_LEVEL),

@@ -54,7 +54,7 @@ fn bytes_after_the_end_are_an_error() {
 }
 
 #[test]
-fn checked_formats_notice_every_flipped_bit() {
+fn formats_with_checks_detect_every_flipped_bit() {
     for name in ["gzip", "xz", "bzip2"] {
         let good = packed(name, 2000);
         let src = content("text", 2000, 1);
@@ -90,7 +90,7 @@ fn flipped_bits_never_panic() {
 }
 
 #[test]
-fn large_dictionaries_are_refused() {
+fn rejects_large_dictionaries() {
     let mut header = packed("lzma", 3000);
     header[1..5].copy_from_slice(&(1u32 << 30).to_le_bytes());
     let made = spec("lzma").decoder(8192, 1 << 20).unwrap().decompress(&header, &mut vec![0; 8192]);
@@ -115,7 +115,7 @@ fn decodes_zstd_frames_with_windows_larger_than_a_block() {
 }
 
 #[test]
-fn blocks_of_an_encoder_have_its_parameters() {
+fn accepts_parameters_of_its_own_blocks() {
     for text in [
         "xz",
         "xz:dictsize=50%",
@@ -146,7 +146,7 @@ fn call(place: u32) -> [u8; 5] {
 }
 
 #[test]
-fn blocks_with_other_filters_or_dictionaries_are_not_of_an_encoder() {
+fn rejects_blocks_with_other_filters_or_dictionaries() {
     let packed = |text: &str, size: usize| {
         let content = content("code", size, 1);
         compress(&mut *spec(text).encoder(size).unwrap(), &content).unwrap()
@@ -179,7 +179,7 @@ fn a_decoder_reports_its_minimum_memory() {
 }
 
 #[test]
-fn the_footprint_suffices_for_our_own_blocks() {
+fn decoder_reads_our_blocks_within_its_footprint() {
     for text in ["xz", "xz:dictsize=50%", "xz:x86", "lzma", "gzip", "zstd", "zstd:level=22", "bzip2"] {
         let spec = spec(text);
         let packed = compress(&mut *spec.encoder(1 << 17).unwrap(), &content("code", 1 << 17, 1)).unwrap();

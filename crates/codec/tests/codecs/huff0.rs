@@ -63,7 +63,7 @@ fn both_read(src: &[u8], streams: Huff0Streams) -> bool {
 }
 
 #[test]
-fn zstd_reads_ours() {
+fn zstd_reads_our_blocks() {
     let mut read = 0;
     for kind in KINDS {
         for size in [1, 2, 11, 12, 13, 50, 255, 256, 257, 1000, 1023, 4096, 9999, 32 << 10, MAX - 1, MAX] {
@@ -76,7 +76,7 @@ fn zstd_reads_ours() {
 }
 
 #[test]
-fn alphabets_of_every_size() {
+fn round_trips_alphabets_of_every_size() {
     for symbols in 2..=256_usize {
         // Squares make small symbols frequent.
         let src: Vec<u8> =
@@ -124,7 +124,7 @@ fn literals_of(block: &[u8]) -> Literals<'_> {
 }
 
 #[test]
-fn we_read_zstds() {
+fn we_read_blocks_of_zstd() {
     let mut one = 0;
     let mut four = 0;
     for kind in KINDS {
@@ -172,7 +172,7 @@ fn outcomes_are_typed() {
 
 /// The encoder never writes beyond the destination, however small it is. A result that fits is always the same.
 #[test]
-fn nothing_is_written_beyond_the_destination() {
+fn never_writes_beyond_the_destination() {
     let src = content("text", 3000, 5);
     let (_, whole) = pack(&src, Huff0Streams::Four);
     for capacity in (0..whole.len() + 20).rev().step_by(if cfg!(debug_assertions) { 3 } else { 1 }) {
@@ -186,17 +186,17 @@ fn nothing_is_written_beyond_the_destination() {
 }
 
 #[test]
-fn bad_descriptions_are_named() {
+fn names_the_fault_of_a_description() {
     let stated = |block: &[u8]| ours(block, 100, Huff0Streams::Four).unwrap_err().to_string();
     for (block, reason) in [
-        (&[][..], "no description of a code"),
-        (&[127 + 4, 0x11], "a description of a code that is cut off"),
-        (&[60, 1, 2, 3], "a description of a code that is cut off"),
-        (&[127 + 2, 0x00], "no weight but zeros"),
-        (&[127 + 2, 0xd1], "a weight over 12"),
+        (&[][..], "the description of the code is missing"),
+        (&[127 + 4, 0x11], "the description of the code is cut off"),
+        (&[60, 1, 2, 3], "the description of the code is cut off"),
+        (&[127 + 2, 0x00], "all weights are 0"),
+        (&[127 + 2, 0xd1], "a weight of more than 12"),
         (&[127 + 4, 0xcc, 0xcc], "codes of more than 12 bits"),
-        (&[127 + 3, 0x44, 0x10], "weights that leave no power of two for the last symbol"),
-        (&[127 + 1, 0x20], "weights that make no tree"),
+        (&[127 + 3, 0x44, 0x10], "weights whose rest for the last symbol is not a power of two"),
+        (&[127 + 1, 0x20], "weights that do not form a tree"),
         (&[3, 0x0f, 0, 0], "a distribution of weights with more than 64 states"),
         (&[127 + 1, 0x10, 1, 2, 3], "a jump table that is cut off"),
         (&[127 + 1, 0x10, 9, 0, 0, 0, 0, 0, 1], "a stream that is cut off"),
@@ -206,20 +206,20 @@ fn bad_descriptions_are_named() {
         assert!(stated(block).contains(reason), "{block:?}: {}", stated(block));
     }
     let long = ours(&[127 + 1, 0x10, 0xff, 0xff], 3, Huff0Streams::One).unwrap_err().to_string();
-    assert!(long.contains("a stream that goes on after the last symbol"), "{long}");
+    assert!(long.contains("a stream that continues after the last symbol"), "{long}");
 }
 
 #[test]
-fn heads_of_blocks_are_checked() {
+fn rejects_bad_block_headers() {
     let mut out = [0; 1000];
     let mut read = |bytes: &[u8]| Huff0Decoder::new().decompress(bytes, &mut out);
     assert_eq!(read(&[3 << 2, 0, 0, 1, 2, 3, 4]), Ok(4), "stored");
     assert_eq!(read(&[1 | 3 << 2, 0, 0, 7, 0, 0, 0, 9]), Ok(5), "a single symbol, and one byte stored");
     for (bytes, reason) in [
         (&[][..], "no block"),
-        (&[0, 0], "a block's head that is cut off"),
-        (&[0, 0, 0x08, 1], "a block's head with bits that must be 0"),
-        (&[2, 0, 0, 0, 0x80, 1], "a block's head with bits that must be 0"),
+        (&[0, 0], "a block header that is cut off"),
+        (&[0, 0, 0x08, 1], "a block header with bits that must be 0"),
+        (&[2, 0, 0, 0, 0x80, 1], "a block header with bits that must be 0"),
         (&[3 << 2, 0, 0, 1, 2, 3], "a block that is cut off"),
         (&[2, 0, 0, 1, 0, 1], "a block that is cut off"),
     ] {
@@ -234,7 +234,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn anything_comes_back(
+    fn round_trips_any_content(
         size in prop_oneof![1_usize..300, 1_usize..5000, 1_usize..300_000],
         symbols in 1_u64..=256,
         power in 1_u32..8,

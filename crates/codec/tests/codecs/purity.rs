@@ -34,7 +34,7 @@ fn a_used_encoder_equals_a_fresh_one() {
 }
 
 #[test]
-fn every_zstd_level_forgets() {
+fn output_of_every_zstd_level_does_not_depend_on_earlier_blocks() {
     for level in (-7..=22).filter(|level| *level != 0) {
         let text = format!("zstd:level={level}");
         check(&text, &spec(&text), &blocks(8, 40_000, 3), 40_000);
@@ -44,7 +44,7 @@ fn every_zstd_level_forgets() {
 }
 
 #[test]
-fn a_block_that_was_given_up_leaves_nothing_behind() {
+fn abandoned_block_does_not_change_the_next() {
     let random = content("random", 30_000, 1);
     let code = content("code", 30_000, 1);
     for text in SPECS {
@@ -56,7 +56,7 @@ fn a_block_that_was_given_up_leaves_nothing_behind() {
 }
 
 #[test]
-fn neighbours_in_memory_do_not_matter() {
+fn output_does_not_depend_on_neighbours_in_memory() {
     // Two adjacent blocks, so that a library could mistake the second for a continuation of the first.
     let both = content("text", 60_000, 8);
     for text in SPECS {
@@ -71,7 +71,7 @@ fn neighbours_in_memory_do_not_matter() {
 }
 
 #[test]
-fn the_encoders_block_size_matters_only_to_dictionaries() {
+fn block_size_matters_only_to_dictionaries() {
     let block = content("code", 10_000, 8);
     for text in SPECS {
         let small = compress(&mut *spec(text).encoder(16_384).unwrap(), &block);
@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn any_two_blocks(a in proptest::collection::vec(0u8..7, 0..5000), b in proptest::collection::vec(0u8..4, 0..5000)) {
+    fn output_does_not_depend_on_the_previous_block(a in proptest::collection::vec(0u8..7, 0..5000), b in proptest::collection::vec(0u8..4, 0..5000)) {
         for text in SPECS {
             let spec = spec(text);
             let mut used = spec.encoder(8192).unwrap();

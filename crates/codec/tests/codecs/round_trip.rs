@@ -21,7 +21,7 @@ fn round_trip(text: &str, spec: &Spec, src: &[u8], block_size: usize) -> bool {
 }
 
 #[test]
-fn small_blocks_of_all_sizes_come_back() {
+fn round_trips_small_blocks_of_all_sizes() {
     for text in SPECS {
         let spec = spec(text);
         for size in (0..=70).chain([255, 256, 257, 511, 512, 1000]) {
@@ -33,7 +33,7 @@ fn small_blocks_of_all_sizes_come_back() {
 }
 
 #[test]
-fn blocks_round_the_usual_sizes_come_back() {
+fn round_trips_blocks_around_usual_sizes() {
     for text in SPECS {
         let spec = spec(text);
         for size in [4095, 4096, 4097, 8191, 8192, 8193, 16385, 131_071, 131_072] {
@@ -48,7 +48,7 @@ fn blocks_round_the_usual_sizes_come_back() {
 }
 
 #[test]
-fn the_largest_blocks_come_back() {
+fn round_trips_the_largest_blocks() {
     for text in SPECS {
         let size = 1 << 20;
         let smaller = round_trip(text, &spec(text), &content("mixed", size, 3), size);
@@ -78,7 +78,7 @@ fn random_blocks_do_not_get_smaller() {
 }
 
 #[test]
-fn metadata_blocks_come_back() {
+fn round_trips_metadata_blocks() {
     for text in SPECS {
         let spec = spec(text);
         let mut encoder = spec.metadata_encoder().unwrap();
@@ -92,7 +92,7 @@ fn metadata_blocks_come_back() {
 }
 
 #[test]
-fn each_branch_filter_is_kept_only_where_it_helps() {
+fn keeps_a_branch_filter_only_where_it_helps() {
     let code = content("code", 65_536, 2);
     let plain = compress(&mut *spec("xz").encoder(65_536).unwrap(), &code).unwrap();
     let both = compress(&mut *spec("xz:x86,sparc").encoder(65_536).unwrap(), &code).unwrap();
@@ -107,7 +107,7 @@ fn each_branch_filter_is_kept_only_where_it_helps() {
 }
 
 #[test]
-fn several_strategies_are_no_larger_than_each() {
+fn several_strategies_are_at_most_as_large_as_each() {
     for kind in ["text", "code", "periodic", "mixed"] {
         let src = content(kind, 20_000, 4);
         let size =
@@ -120,7 +120,7 @@ fn several_strategies_are_no_larger_than_each() {
 }
 
 #[test]
-fn the_contract_on_sizes_is_enforced() {
+fn enforces_size_limits() {
     for text in SPECS {
         let mut encoder = spec(text).encoder(100).unwrap();
         let too_large = encoder.compress(&[0; 101], &mut [0; 101]);
@@ -131,7 +131,7 @@ fn the_contract_on_sizes_is_enforced() {
 }
 
 #[test]
-fn the_formats_are_those_of_containers() {
+fn writes_the_formats_of_containers() {
     let src = content("text", 131_072, 9);
     let packed = |text: &str| compress(&mut *spec(text).encoder(131_072).unwrap(), &src).unwrap();
     assert_eq!(packed("gzip")[0], 0x78); // RFC 1950: deflate, window 15
@@ -153,7 +153,7 @@ fn the_formats_are_those_of_containers() {
 }
 
 #[test]
-fn dictionaries_are_no_larger_than_the_block_or_what_was_asked() {
+fn dictionary_is_at_most_the_block_and_the_parameter() {
     let dict = |text: &str, block: usize, size| {
         compress(&mut *spec(text).encoder(block).unwrap(), &content("text", size, 9)).unwrap()[16]
     };

@@ -5,7 +5,7 @@ use packline_codec::{Bcj, CodecError, DictSize, LzoAlgorithm, Spec, Strategy};
 use proptest::prelude::*;
 
 #[test]
-fn defaults_are_those_of_other_packers() {
+fn defaults_equal_those_of_other_packers() {
     let Spec::Gzip(gzip) = spec("gzip") else { panic!() };
     assert_eq!((gzip.level, gzip.window, gzip.strategies.is_empty()), (9, 15, true));
     let Spec::Xz(xz) = spec("xz") else { panic!() };
@@ -58,7 +58,7 @@ fn the_canonical_spelling_leaves_out_defaults() {
 }
 
 #[test]
-fn lists_are_read_without_a_name_too() {
+fn parses_lists_without_a_name() {
     assert_eq!(Spec::parse_with_name("gzip", "level=5,huffman").unwrap(), spec("gzip:level=5,huffman"));
     assert_eq!(Spec::parse_with_name("xz", "").unwrap(), spec("xz"));
     let Spec::Xz(xz) = spec("xz:x86,armthumb") else { panic!() };
@@ -77,7 +77,7 @@ const MESSAGES: &[(&str, &str)] = &[
     ("gzip:level=x", "gzip: level is 'x' (expected a whole number from 1 to 12)"),
     ("gzip:level", "gzip: level is '' (expected level=VALUE, a whole number from 1 to 12)"),
     ("gzip:window=7", "gzip: window is '7' (expected a whole number from 8 to 15)"),
-    ("gzip:huffman=1", "gzip: huffman is '1' (expected no value: it is a flag)"),
+    ("gzip:huffman=1", "gzip: huffman is '1' (expected no value, because it is a flag)"),
     ("gzip:engine=ng", "gzip: engine is 'ng' (expected one of auto, libdeflate, zlib)"),
     (
         "gzip:turbo",
@@ -85,20 +85,23 @@ const MESSAGES: &[(&str, &str)] = &[
     ),
     (
         "gzip:level=11,window=9",
-        "gzip: level=11 in 'level=11,window=9' (expected 9 or less: zlib does this, and knows no more)",
+        "gzip: level=11 in 'level=11,window=9' (expected 9 or less: this needs zlib, which has no higher levels)",
     ),
     (
         "gzip:engine=libdeflate,rle",
-        "gzip: engine=libdeflate in 'engine=libdeflate,rle' (expected window 15 and no strategy but default: libdeflate has no other)",
+        "gzip: engine=libdeflate in 'engine=libdeflate,rle' (expected window 15 and strategy default: libdeflate supports nothing else)",
     ),
     (
         "gzip:level=1,,window=9",
         "gzip: unknown parameter '' (expected one of level, window, engine, default, filtered, huffman, rle, fixed)",
     ),
     ("xz:level=10", "xz: level is '10' (expected a whole number from 0 to 9, or max)"),
-    ("xz:level=max,lc=4", "xz: level=max with lc=4,lp=0,pb=2 (expected level=max, which chooses these, or these)"),
-    ("xz:level=max,e", "xz: level=max,extreme (expected one of the two: max is extreme)"),
-    ("xz:auto,level=max", "xz: auto with level=max (expected auto, or max, which tries the filters named)"),
+    (
+        "xz:level=max,lc=4",
+        "xz: level=max with lc=4,lp=0,pb=2 (expected level=max, which chooses lc, lp and pb itself, or another level)",
+    ),
+    ("xz:level=max,e", "xz: level=max,extreme (expected level=max without extreme, which it includes)"),
+    ("xz:auto,level=max", "xz: auto with level=max (expected auto, or level=max, which tries the named filters)"),
     ("xz:lc=3,lp=2", "xz: lc=3,lp=2 (expected a sum of 4 or less)"),
     (
         "xz:dictsize=10000",
@@ -107,8 +110,8 @@ const MESSAGES: &[(&str, &str)] = &[
     ("zstd:level=23", "zstd: level is '23' (expected a whole number from -131072 to -1 or from 1 to 22, or max)"),
     ("zstd:level=0", "zstd: level is '0' (expected a whole number from -131072 to -1 or from 1 to 22, or max)"),
     ("zstd:fast", "zstd: unknown parameter 'fast' (expected one of level)"),
-    ("lz4:level=5", "lz4: level=5 without hc (expected hc,level=... : only hc has levels)"),
-    ("lz4:hc,acceleration=3", "lz4: acceleration=3 with hc (expected one of the two)"),
+    ("lz4:level=5", "lz4: level=5 without hc (expected hc,level=...: only hc has levels)"),
+    ("lz4:hc,acceleration=3", "lz4: acceleration=3 with hc (expected only one of them)"),
     ("lz4hc:level=13", "lz4hc: level is '13' (expected a whole number from 1 to 12)"),
     ("lz4hc:acceleration=2", "lz4hc: unknown parameter 'acceleration' (expected one of level)"),
     ("bzip2:level=0", "bzip2: level is '0' (expected a whole number from 1 to 9)"),
@@ -117,7 +120,7 @@ const MESSAGES: &[(&str, &str)] = &[
     ("zle:level=1", "zle: unknown parameter 'level' (expected one of no parameters)"),
     (
         "lzo:algorithm=lzo1x_1,level=5",
-        "lzo: level=5 with algorithm=lzo1x_1 (expected algorithm=lzo1x_999: no other has levels)",
+        "lzo: level=5 with algorithm=lzo1x_1 (expected algorithm=lzo1x_999, the only one with levels)",
     ),
     (
         "lzo:algorithm=lzo2",
@@ -127,14 +130,14 @@ const MESSAGES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn errors_quote_the_user_and_name_the_way_out() {
+fn errors_quote_the_input_and_name_valid_values() {
     for (typed, message) in MESSAGES {
         assert_eq!(Spec::parse(typed).unwrap_err().to_string(), *message);
     }
 }
 
 #[test]
-fn dictionaries_are_checked_against_the_block_size() {
+fn checks_dictionaries_against_the_block_size() {
     let dict = |typed: &str, block_size| match spec(typed) {
         Spec::Xz(params) => params.dict_size(block_size).ok(),
         _ => None,
@@ -163,7 +166,7 @@ fn block_sizes_are_checked() {
 }
 
 #[test]
-fn parameters_set_directly_are_checked() {
+fn checks_parameters_set_directly() {
     let mut gzip = packline_codec::GzipParams { level: 0, ..Default::default() };
     assert!(Spec::Gzip(gzip.clone()).validate(4096).is_err());
     gzip.level = 9;
@@ -231,7 +234,7 @@ use proptest::strategy::Strategy as Strategy_;
 
 proptest! {
     #[test]
-    fn what_is_printed_reads_back(typed in any_spec()) {
+    fn printed_text_parses_to_the_same(typed in any_spec()) {
         let spec = Spec::parse(&typed).unwrap();
         let printed = spec.to_string();
         prop_assert_eq!(&Spec::parse(&printed).unwrap(), &spec);
@@ -239,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn anything_typed_is_read_or_refused(typed in "(gzip|xz|lzma|zstd|lz4|lz4hc|lzo|bzip2|huff0|zle|none|x):?[a-z=,%.0-9KM]{0,24}") {
+    fn parses_or_rejects_any_text(typed in "(gzip|xz|lzma|zstd|lz4|lz4hc|lzo|bzip2|huff0|zle|none|x):?[a-z=,%.0-9KM]{0,24}") {
         if let Ok(spec) = Spec::parse(&typed) {
             prop_assert_eq!(&Spec::parse(&spec.to_string()).unwrap(), &spec);
         }

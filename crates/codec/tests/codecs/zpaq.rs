@@ -40,7 +40,7 @@ const OF_LRZIP: &[(&str, u32, usize, &str)] = &[
 ];
 
 #[test]
-fn blocks_are_those_of_lrzip() {
+fn writes_the_blocks_of_lrzip() {
     for &(kind, level, size, expected) in OF_LRZIP {
         let src = content(kind, 9000, 1);
         let made = packed(level, &src).unwrap();
@@ -56,7 +56,7 @@ const NINE: &[u8] = include_bytes!("../data/nine.zpaq");
 const SORTED: &[u8] = include_bytes!("../data/sorted.zpaq");
 
 #[test]
-fn streams_of_libzpaq_are_read() {
+fn reads_streams_of_libzpaq() {
     assert_eq!(sum(&unpacked(NINE, 4096).unwrap()), "727cd5767ab10041d5ee12b355df0f14e62b52c9");
     assert_eq!(unpacked(SORTED, 4096).unwrap(), content("text", 1500, 3));
     let both = [NINE, SORTED].concat();
@@ -64,7 +64,7 @@ fn streams_of_libzpaq_are_read() {
 }
 
 #[test]
-fn stored_data_is_read() {
+fn reads_stored_data() {
     let mut stream = b"zPQ\x02\x01\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01name\0\0\0".to_vec();
     stream.extend(b"\0\0\0\x04\0abc\0\0\0\x02de\0\0\0\0\xFE\xFF");
     assert_eq!(unpacked(&stream, 9).unwrap(), b"abcde");
@@ -73,7 +73,7 @@ fn stored_data_is_read() {
 }
 
 #[test]
-fn pieces_of_any_size_are_the_whole() {
+fn reading_in_parts_gives_the_complete_content() {
     let block = packed(2, &content("mixed", 5000, 2)).unwrap();
     for (stream, size) in [(&block[..], 5000), (NINE, 1267), (SORTED, 1500)] {
         let whole = unpacked(stream, size).unwrap();
@@ -94,7 +94,7 @@ fn pieces_of_any_size_are_the_whole() {
 }
 
 #[test]
-fn incompressible_content_is_reported() {
+fn reports_incompressible_content() {
     for level in 1..=3 {
         assert_eq!(packed(level, &content("random", 3000, 1)), None);
         assert_eq!(packed(level, b""), None);
@@ -106,7 +106,7 @@ fn incompressible_content_is_reported() {
 }
 
 #[test]
-fn an_encoder_forgets() {
+fn encoder_output_does_not_depend_on_earlier_blocks() {
     let mut encoder = ZpaqEncoder::new(1).unwrap();
     let src = content("text", 4000, 1);
     let first = compress(&mut encoder, &src);
@@ -115,7 +115,7 @@ fn an_encoder_forgets() {
 }
 
 #[test]
-fn levels_that_there_are_not_are_refused() {
+fn rejects_unknown_levels() {
     for level in [0, 4] {
         assert!(matches!(ZpaqEncoder::new(level), Err(CodecError::Value { .. })));
         assert!(matches!(ZpaqEncoder::footprint(level), Err(CodecError::Value { .. })));
@@ -123,7 +123,7 @@ fn levels_that_there_are_not_are_refused() {
 }
 
 #[test]
-fn a_model_past_the_limit_is_refused_before_it_is_made() {
+fn rejects_models_over_the_limit_before_allocating() {
     for level in 1..=3 {
         let block = packed(level, &content("text", 3000, 1)).unwrap();
         let needed = ZpaqEncoder::footprint(level).unwrap().decoder;
@@ -143,7 +143,7 @@ fn a_model_past_the_limit_is_refused_before_it_is_made() {
 }
 
 #[test]
-fn the_memory_of_a_program_in_the_data_counts() {
+fn counts_the_memory_of_stored_programs() {
     // Stored data with a program whose M has 4 GiB.
     let mut stream = b"zPQ\x02\x01\x07\x00\x00\x00\x00\x20\x00\x00\x00\x01\0\0\0".to_vec();
     stream.extend(b"\0\0\0\x04\x01\x01\0\x38\0\0\0\0\xFE\xFF");
@@ -151,7 +151,7 @@ fn the_memory_of_a_program_in_the_data_counts() {
 }
 
 #[test]
-fn programs_without_an_end_are_stopped() {
+fn stops_endless_programs() {
     // For each byte: JMP to itself; OUT forever.
     for (program, endless) in [(&[63, 254][..], true), (&[57, 63, 253], false)] {
         let mut stream = b"zPQ\x02\x01\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01\0\0\0".to_vec();
@@ -160,7 +160,7 @@ fn programs_without_an_end_are_stopped() {
         stream.extend(b"x\0\0\0\0\xFE\xFF");
         let found = unpacked(&stream, 200_000);
         if endless {
-            assert!(found.unwrap_err().to_string().contains("without an end"))
+            assert!(found.unwrap_err().to_string().contains("does not end"))
         } else {
             assert_eq!(found.unwrap().len(), 200_001)
         }
@@ -168,28 +168,28 @@ fn programs_without_an_end_are_stopped() {
 }
 
 #[test]
-fn programs_of_models_without_an_end_are_stopped() {
+fn stops_endless_programs_of_models() {
     // For each byte: JMP to itself; OUT forever, which produces nothing here.
     for program in [&[63, 254][..], &[57, 63, 253]] {
         let header = [&[0, 0, 0, 0, 1, 1, 9, 0][..], program, &[0]].concat();
         let stream = [b"zPQ\x01\x01", &[header.len() as u8, 0][..], &header, &[1, 0, 0, 0], &[9; 40]].concat();
         let error = unpacked(&stream, 200_000).unwrap_err();
-        assert!(error.to_string().contains("without an end"), "{error}");
+        assert!(error.to_string().contains("does not end"), "{error}");
     }
 }
 
 #[test]
-fn programs_that_swallow_everything_are_stopped() {
+fn stops_programs_without_output() {
     let mut stream = b"zPQ\x02\x01\x07\x00\x00\x00\x00\x00\x00\x00\x00\x01\0\0\0".to_vec();
     stream.extend(70_004u32.to_be_bytes());
     stream.extend([1, 1, 0, 56]);
     stream.resize(stream.len() + 70_000, 7);
     stream.extend(b"\0\0\0\0\xFE\xFF");
-    assert!(unpacked(&stream, 9).unwrap_err().to_string().contains("makes nothing"));
+    assert!(unpacked(&stream, 9).unwrap_err().to_string().contains("writes nothing"));
 }
 
 #[test]
-fn many_small_blocks_with_large_models_are_refused() {
+fn rejects_many_small_blocks_with_large_models() {
     let block = packed(3, &content("text", 400, 1)).unwrap();
     let limit = ZpaqEncoder::footprint(3).unwrap().decoder;
     assert_eq!(unpacked_with(limit, &block.repeat(8), 16_000).unwrap().len(), 3200);
@@ -209,7 +209,7 @@ fn every_truncation_is_an_error() {
 }
 
 #[test]
-fn what_follows_the_end_and_does_not_belong_is_an_error() {
+fn rejects_garbage_after_the_end() {
     let block = packed(1, &content("text", 600, 1)).unwrap();
     for tail in [&b"\0"[..], b"garbage", b"zPQ\x03\x01"] {
         let stream = [&block, tail].concat();
@@ -259,7 +259,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn anything_comes_back(parts in prop::collection::vec((0u8..4, any::<u8>(), 1usize..300), 0..12), level in 1u32..=3) {
+    fn round_trips_any_content(parts in prop::collection::vec((0u8..4, any::<u8>(), 1usize..300), 0..12), level in 1u32..=3) {
         let mut src = Vec::new();
         for (kind, byte, size) in parts {
             match kind {
@@ -277,7 +277,7 @@ proptest! {
     }
 
     #[test]
-    fn any_header_is_read_or_refused(bytes in prop::collection::vec(0u8..40, 0..80), kinds in 0u8..6) {
+    fn parses_or_rejects_any_header(bytes in prop::collection::vec(0u8..40, 0..80), kinds in 0u8..6) {
         let header = [&[3, 3, 3, 3, kinds][..], &bytes, &[0, 56, 0]].concat();
         let mut stream = b"zPQ\x02\x01".to_vec();
         stream.extend((header.len() as u16).to_le_bytes());

@@ -105,7 +105,7 @@ fn effort_before_strong(level: u32) -> u32 {
 /// and zpaq would take longer with more input.
 fn reach(coder: &Coder) -> u64 {
     match coder {
-        Coder::Lzma(lzma) if lzma.weighs() => u64::from(lzma.dict_size()),
+        Coder::Lzma(lzma) if lzma.uses_optimal_parsing() => u64::from(lzma.dict_size()),
         _ => 0,
     }
 }

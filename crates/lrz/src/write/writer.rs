@@ -98,7 +98,7 @@ impl<'a> Writer<'a> {
         let form = OpcodeForm::new(Dialect::V6, width);
         let literals = self.search(view, form, share)?;
         // The index consisted of many small pages, encoders need large ones.
-        packline_codec::give_back_freed();
+        packline_codec::release_freed_memory();
         let mut head = Vec::new();
         ChunkHead::new(length, is_last, self.seal.is_some()).encode(&mut head);
         self.out.write(&head)?;

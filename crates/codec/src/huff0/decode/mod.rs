@@ -40,7 +40,7 @@ impl Lane {
         symbols(&mut bits, rest, tables);
         match bits.left() {
             0 => Ok(()),
-            1.. => Err("a stream that goes on after the last symbol"),
+            1.. => Err("a stream that continues after the last symbol"),
             _ => Err(TOO_SHORT),
         }
     }

@@ -50,33 +50,33 @@ impl Words {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2")]
     fn write(&self, to: &mut [u8; SPACE], tail: &mut Tail, longest: __m512i) {
-        let mut pen = Pen { to, done: 0, held: tail.held, bits: tail.bits };
+        let mut writer = BitWriter { to, done: 0, held: tail.held, bits: tail.bits };
         if _mm512_cmpgt_epi64_mask(self.eight_lengths, longest) & 0x55 == 0 {
             let words = values(self.eights);
             let lengths = values(self.eight_lengths);
             for place in [6, 4, 2, 0] {
-                pen.put(words[place], lengths[place]);
+                writer.put(words[place], lengths[place]);
             }
         } else {
             let words = values(self.fours);
             let lengths = values(self.lengths);
             for place in (0..8).rev() {
-                pen.put(words[place], lengths[place]);
+                writer.put(words[place], lengths[place]);
             }
         }
-        *tail = Tail { size: tail.size + pen.done, held: pen.held, bits: pen.bits };
+        *tail = Tail { size: tail.size + writer.done, held: writer.held, bits: writer.bits };
     }
 }
 
 /// Writes the words of a group, which take at most 44 bytes.
-struct Pen<'a> {
+struct BitWriter<'a> {
     to: &'a mut [u8; SPACE],
     done: usize,
     held: u64,
     bits: u32,
 }
 
-impl Pen<'_> {
+impl BitWriter<'_> {
     #[inline(always)]
     fn put(&mut self, word: u64, length: u64) {
         self.held |= word << self.bits;

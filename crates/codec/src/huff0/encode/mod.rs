@@ -102,7 +102,7 @@ fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, out: &mut [u8], tail: Ta
     let (first, mut groups) = src.as_rchunks::<SIZE>();
     let whole = out.len();
     let mut left = out.get_mut(tail.size..)?;
-    let mut held = Held::new(tail);
+    let mut held = HeldBits::new(tail);
     // Loops while two complete words may be written, even if few of their bits are used.
     while let Some(to) = left.first_chunk_mut::<16>() {
         let Some((others, [former, latter])) = groups.split_last_chunk() else { break };
@@ -123,15 +123,15 @@ fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, out: &mut [u8], tail: Ta
 }
 
 /// Bits not yet written, in the highest places of a word. The bits below them are already written.
-struct Held {
+struct HeldBits {
     word: u64,
     /// Number of bits, fewer than 8.
     bits: u32,
 }
 
-impl Held {
+impl HeldBits {
     fn new(tail: Tail) -> Self {
-        Held { word: tail.held.unbounded_shl(64 - tail.bits), bits: tail.bits }
+        HeldBits { word: tail.held.unbounded_shl(64 - tail.bits), bits: tail.bits }
     }
 
     /// Appends a joined group, writes the complete bytes (at most 7) at `at`, and returns their end.

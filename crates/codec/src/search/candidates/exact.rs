@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::LONGEST;
-use super::found::{Candidate, Found, KEPT};
 use super::intervals::{DISTINCT, Intervals};
+use super::list::{Candidate, CandidateList, KEPT};
 use crate::CodecError;
 use crate::bytes::{bounded_match_length, eight, slot};
 
@@ -75,7 +75,7 @@ impl Format {
         }
     }
 
-    /// Maximum number of matches kept for a position. zstd has one more as the longest ([`Found::add`]).
+    /// Maximum number of matches kept for a position. zstd has one more as the longest ([`CandidateList::add`]).
     const fn most(self) -> usize {
         match self {
             Format::Zstd => KEPT + 1,
@@ -102,7 +102,7 @@ impl ExactFinder {
     }
 
     /// Finds the candidates of a part of the block. The caller passes parts in order, from the start of the block.
-    pub(super) fn find(&mut self, src: &[u8], part: Range<usize>, found: &mut Found) {
+    pub(super) fn find(&mut self, src: &[u8], part: Range<usize>, found: &mut CandidateList) {
         // The loop is compiled for each format.
         match self.exact.format {
             Format::Zstd => self.find_as(Format::Zstd, src, part, found),
@@ -111,7 +111,7 @@ impl ExactFinder {
     }
 
     #[inline(always)]
-    fn find_as(&mut self, format: Format, src: &[u8], part: Range<usize>, found: &mut Found) {
+    fn find_as(&mut self, format: Format, src: &[u8], part: Range<usize>, found: &mut CandidateList) {
         found.clear(part.len());
         let mut at = part.start;
         while at < part.end {
@@ -133,7 +133,7 @@ impl ExactFinder {
 
     /// Adds the candidates of a position. Returns the length of the longest.
     #[inline(always)]
-    fn search(&mut self, format: Format, src: &[u8], at: usize, found: &mut Found) -> usize {
+    fn search(&mut self, format: Format, src: &[u8], at: usize, found: &mut CandidateList) -> usize {
         let most = format.most();
         let mut tally = Tally { longest: 0, list: Default::default(), first: most, class: u32::MAX };
         let farthest = self.farthest;

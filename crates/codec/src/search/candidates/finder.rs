@@ -4,11 +4,11 @@ use std::iter::successors;
 use std::ops::Range;
 
 use super::effort::Effort;
-use super::found::{Candidate, Found, SPARE, Spare};
+use super::list::{Candidate, CandidateList, SPARE, Spare};
 use super::table::{ROW, Table};
 use super::{AHEAD, LARGEST_LOG, LONGEST};
 use crate::bytes::{slot, spread};
-use crate::search::load_position::{PLACE, Place};
+use crate::search::load_position::{LOADABLE, LoadPosition};
 
 /// Keys of three bytes reach at most this far back. Farther matches of three bytes cost as much as they save.
 const NEAR: usize = 1 << 14;
@@ -45,7 +45,7 @@ type Slots = [usize; 4];
 
 /// The matches at a position.
 struct Tally<'a> {
-    place: Place<'a>,
+    here: LoadPosition<'a>,
     /// Length of the continued match, bytes.
     known: u32,
     known_distance: usize,
@@ -84,18 +84,18 @@ impl Finder {
 
     /// Finds the candidates of a part of the block. The caller passes parts in order, from the start of the block.
     #[inline(never)]
-    pub(crate) fn find(&mut self, src: &[u8], part: Range<usize>, found: &mut Found) {
+    pub(crate) fn find(&mut self, src: &[u8], part: Range<usize>, found: &mut CandidateList) {
         found.clear(part.len());
-        let end = part.end.min((src.len() + 1).saturating_sub(PLACE));
+        let end = part.end.min((src.len() + 1).saturating_sub(LOADABLE));
         let mut ahead = [[0; 4]; AHEAD];
         for at in part.start..(part.start + AHEAD).min(end) {
             ahead[at % AHEAD] = self.look_ahead(src, at);
         }
         let mut best = Candidate::default();
         let mut at = part.start;
-        while let Some(place) = Place::new(src, at).filter(|_| at < end) {
+        while let Some(here) = LoadPosition::new(src, at).filter(|_| at < end) {
             let slots = std::mem::replace(&mut ahead[at % AHEAD], self.look_ahead(src, at + AHEAD));
-            best = self.search(place, slots, best.rest(), found);
+            best = self.search(here, slots, best.rest(), found);
             at += 1;
             if best.length() < self.effort.nice {
                 continue;
@@ -115,13 +115,19 @@ impl Finder {
 
     /// Adds the position to the tables and its candidates to `found`. Returns the longest match.
     #[inline(always)]
-    fn search(&mut self, place: Place, slots: Slots, continued: Candidate, found: &mut Found) -> Candidate {
-        let [three, four, six, twelve] = self.remember(slots, place.at());
+    fn search(
+        &mut self,
+        here: LoadPosition,
+        slots: Slots,
+        continued: Candidate,
+        found: &mut CandidateList,
+    ) -> Candidate {
+        let [three, four, six, twelve] = self.remember(slots, here.at());
         let known = continued.length() as u32;
         let Some(spare) = found.spare() else { return continued };
-        let mut tally = Tally::new(place, continued, spare);
-        let position = self.base + place.at();
-        let farthest = place.at().min(self.farthest);
+        let mut tally = Tally::new(here, continued, spare);
+        let position = self.base + here.at();
+        let farthest = here.at().min(self.farthest);
         let back = |there: u32| (position - there as usize).min(farthest);
         if known < self.effort.four {
             let near = back(three[0]);
@@ -172,10 +178,10 @@ impl Finder {
     /// Returns the slots of a position and loads their rows.
     #[inline(always)]
     fn look_ahead(&self, src: &[u8], at: usize) -> Slots {
-        let Some(place) = Place::new(src, at) else { return [0; 4] };
-        let now = place.now();
+        let Some(here) = LoadPosition::new(src, at) else { return [0; 4] };
+        let now = here.first_eight();
         let bits = self.effort.bits;
-        let later = spread(place.later());
+        let later = spread(here.second_eight());
         let slots = [slot(now << 40, bits), slot(now << 32, bits), slot(now << 16, bits), slot(now ^ later, bits)];
         for (table, slot) in [&self.three, &self.four, &self.six, &self.twelve].into_iter().zip(slots) {
             table.prefetch(slot);
@@ -186,9 +192,9 @@ impl Finder {
 
 impl<'a> Tally<'a> {
     #[inline(always)]
-    fn new(place: Place<'a>, continued: Candidate, found: &'a mut Spare) -> Tally<'a> {
+    fn new(here: LoadPosition<'a>, continued: Candidate, found: &'a mut Spare) -> Tally<'a> {
         let known_distance = continued.distance() as usize;
-        Tally { place, known: continued.length() as u32, known_distance, longest: 2, best: continued, found, count: 0 }
+        Tally { here, known: continued.length() as u32, known_distance, longest: 2, best: continued, found, count: 0 }
     }
 
     #[inline(always)]
@@ -204,9 +210,9 @@ impl<'a> Tally<'a> {
     #[inline(always)]
     fn weigh(&mut self, distance: usize) {
         // SAFETY: a distance is at most the position.
-        let differing = unsafe { self.place.back(distance) } ^ self.place.now();
+        let differing = unsafe { self.here.eight_back(distance) } ^ self.here.first_eight();
         let least = if distance >= self.known_distance { self.longest.max(self.known) } else { self.longest };
-        let length = if differing == 0 { long(self.place, distance, least) } else { differing.trailing_zeros() / 8 };
+        let length = if differing == 0 { long(self.here, distance, least) } else { differing.trailing_zeros() / 8 };
         self.keep(length, distance, least);
     }
 
@@ -222,9 +228,9 @@ impl<'a> Tally<'a> {
 }
 
 /// Returns the length of a match of at least eight bytes; 0 if it is not longer than `least`, or the distance is 0.
-fn long(place: Place, distance: usize, least: u32) -> u32 {
-    if distance == 0 || !place.is_equal_until(distance, (least as usize + 1).max(8)) {
+fn long(here: LoadPosition, distance: usize, least: u32) -> u32 {
+    if distance == 0 || !here.is_equal_until(distance, (least as usize + 1).max(8)) {
         return 0;
     }
-    place.match_length(distance, 8, LONGEST) as u32
+    here.match_length(distance, 8, LONGEST) as u32
 }

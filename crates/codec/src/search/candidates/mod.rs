@@ -17,8 +17,8 @@
 mod effort;
 mod exact;
 mod finder;
-mod found;
 mod intervals;
+mod list;
 mod search;
 #[allow(unsafe_code)] // calls a C library
 mod suffixes;
@@ -30,7 +30,7 @@ pub(crate) use effort::Effort;
 use exact::ExactFinder;
 pub(crate) use exact::{Exact, Format};
 use finder::Finder;
-pub(crate) use found::{Candidate, Found, Matches};
+pub(crate) use list::{Candidate, CandidateList, Matches};
 pub(crate) use search::{Search, Searcher};
 
 /// Longest match, bytes.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Effort, Exact, ExactFinder, Finder, Found};
+use super::{CandidateList, Effort, Exact, ExactFinder, Finder};
 use crate::CodecError;
 
 /// How candidates are found.
@@ -55,7 +55,7 @@ impl Searcher {
     }
 
     /// Finds the candidates of a part of the block. The caller passes parts in order, from the start of the block.
-    pub(crate) fn find(&mut self, src: &[u8], part: Range<usize>, found: &mut Found) {
+    pub(crate) fn find(&mut self, src: &[u8], part: Range<usize>, found: &mut CandidateList) {
         match self {
             Searcher::ByHash(finder) => finder.find(src, part, found),
             Searcher::Exact(finder) => finder.find(src, part, found),

@@ -12,7 +12,7 @@ fn exact(nice: usize) -> Search {
 
 /// All candidates of each position: the continued or the longest one, and the others.
 fn all(finder: &mut Searcher, src: &[u8], part: usize) -> Vec<(Candidate, Vec<Candidate>)> {
-    let mut found = Found::default();
+    let mut found = CandidateList::default();
     let mut list = Vec::new();
     finder.begin(src).unwrap();
     for start in (0..src.len()).step_by(part) {
@@ -45,7 +45,7 @@ fn check(src: &[u8], search: Search) {
 }
 
 #[test]
-fn repeated_bytes_are_found_as_one_long_match() {
+fn finds_repeated_bytes_as_one_match() {
     for period in [1, 2, 3, 7, 64] {
         let src: Vec<u8> = (0..5000).map(|index| (index % period * 37) as u8).collect();
         let found = all(&mut Searcher::new(Search::ByHash(EFFORT), usize::MAX), &src, src.len());
@@ -57,7 +57,7 @@ fn repeated_bytes_are_found_as_one_long_match() {
 }
 
 #[test]
-fn tables_are_cleared_where_positions_would_not_fit() {
+fn clears_tables_before_positions_overflow() {
     let mut used = Searcher::new(Search::ByHash(EFFORT), usize::MAX);
     let src: Vec<u8> = (0..300_000u32).map(|index| (index.wrapping_mul(index) >> 9) as u8).collect();
     let fresh = all(&mut Searcher::new(Search::ByHash(EFFORT), usize::MAX), &src, src.len());
@@ -65,7 +65,7 @@ fn tables_are_cleared_where_positions_would_not_fit() {
 }
 
 #[test]
-fn a_long_match_is_found_behind_many_of_the_same_twelve_bytes() {
+fn finds_long_match_after_many_with_the_same_twelve_bytes() {
     let record = |number: u8| [b"the same bytes first".as_slice(), &[number; 20]].concat();
     let longest_of_the_last = |others: u8| {
         let src = [b"start".to_vec()]
@@ -99,13 +99,13 @@ fn expected(src: &[u8], at: usize) -> Vec<(usize, usize)> {
             found.push((common(there), at - there));
         }
     }
-    found.truncate(1 + found::KEPT);
+    found.truncate(1 + list::KEPT);
     found
 }
 
 proptest! {
     #[test]
-    fn all_candidates_that_count_are_found(words in prop::collection::vec(prop::collection::vec(0u8..3, 1..60), 1..6), choices in prop::collection::vec(0usize..6, 0..60)) {
+    fn finds_the_nearest_match_of_each_length(words in prop::collection::vec(prop::collection::vec(0u8..3, 1..60), 1..6), choices in prop::collection::vec(0usize..6, 0..60)) {
         let src: Vec<u8> = choices.iter().flat_map(|choice| words[choice % words.len()].clone()).take(700).collect();
         let found = all(&mut Searcher::new(exact(LONGEST), usize::MAX), &src, 1 << LARGEST_LOG);
         for (at, (longest, shorter)) in found.into_iter().enumerate() {

@@ -18,7 +18,7 @@ const PLAIN_HEADER: usize = 3;
 
 /// What a chunk resets.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Anew {
+enum Reset {
     Nothing,
     /// The model.
     Model,
@@ -30,7 +30,7 @@ enum Anew {
 
 /// The chunks of a block.
 struct Chunks {
-    anew: Anew,
+    reset: Reset,
     /// Index in the output of the current chunk.
     at: usize,
     /// The first position of the current chunk.
@@ -51,7 +51,7 @@ impl LzmaSearch {
     }
 
     fn encode_all(&mut self, src: &[u8], out: &mut [u8], at: usize) -> Option<usize> {
-        let mut chunks = Chunks { anew: Anew::All, at, start: 0 };
+        let mut chunks = Chunks { reset: Reset::All, at, start: 0 };
         while chunks.start < src.len() {
             self.encode_chunk(&mut chunks, out)?;
         }
@@ -61,7 +61,7 @@ impl LzmaSearch {
 
     /// Encodes the next chunk. `None` if it does not fit.
     fn encode_chunk(&mut self, chunks: &mut Chunks, out: &mut [u8]) -> Option<()> {
-        let first = chunks.at + HEADER - usize::from(!chunks.anew.has_contexts());
+        let first = chunks.at + HEADER - usize::from(!chunks.reset.has_contexts());
         let mut range = RangeEncoder::new(out, first);
         let mut position = chunks.start;
         let full = first + FULL;
@@ -82,8 +82,8 @@ impl LzmaSearch {
         if end > out.len() {
             return None;
         }
-        chunks.anew.put(out.get_mut(chunks.at..first)?, size, end - first, self.coder.contexts.byte());
-        *chunks = Chunks { anew: Anew::Nothing, at: end, start: position };
+        chunks.reset.put(out.get_mut(chunks.at..first)?, size, end - first, self.coder.contexts.byte());
+        *chunks = Chunks { reset: Reset::Nothing, at: end, start: position };
         Some(())
     }
 
@@ -92,29 +92,29 @@ impl LzmaSearch {
         let end = chunks.at + PLAIN_HEADER + size;
         let there = out.get_mut(chunks.at..end)?;
         let [high, low] = (size as u16).wrapping_sub(1).to_be_bytes();
-        let control = if chunks.anew == Anew::All { 1 } else { 2 };
+        let control = if chunks.reset == Reset::All { 1 } else { 2 };
         there[..PLAIN_HEADER].copy_from_slice(&[control, high, low]);
         let stop = chunks.start + size;
         there[PLAIN_HEADER..].copy_from_slice(&self.text[chunks.start..stop]);
         self.reset();
-        let anew = if chunks.anew.has_contexts() { Anew::Contexts } else { Anew::Model };
-        *chunks = Chunks { anew, at: end, start: stop };
+        let reset = if chunks.reset.has_contexts() { Reset::Contexts } else { Reset::Model };
+        *chunks = Chunks { reset, at: end, start: stop };
         Some(())
     }
 }
 
-impl Anew {
+impl Reset {
     fn has_contexts(self) -> bool {
-        matches!(self, Anew::Contexts | Anew::All)
+        matches!(self, Reset::Contexts | Reset::All)
     }
 
     /// Writes the header of coded data.
     fn put(self, header: &mut [u8], plain: usize, coded: usize, contexts: u8) {
         let kind = match self {
-            Anew::Nothing => 0x80,
-            Anew::Model => 0xa0,
-            Anew::Contexts => 0xc0,
-            Anew::All => 0xe0,
+            Reset::Nothing => 0x80,
+            Reset::Model => 0xa0,
+            Reset::Contexts => 0xc0,
+            Reset::All => 0xe0,
         };
         let plain = (plain as u32 - 1).to_be_bytes();
         let [high, low] = (coded as u16).wrapping_sub(1).to_be_bytes();

@@ -5,14 +5,14 @@ use super::range::RangeEncoder;
 
 /// The state that later symbols depend on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Past {
+pub(super) struct CoderState {
     /// The last four distances, the latest first. The distance of the byte before is 1.
     pub(super) distances: [u32; 4],
     pub(super) state: State,
 }
 
-impl Past {
-    pub(super) const START: Past = Past { distances: [1; 4], state: State::START };
+impl CoderState {
+    pub(super) const START: CoderState = CoderState { distances: [1; 4], state: State::START };
 
     /// Continues with a match at a new distance.
     #[inline(always)]
@@ -64,7 +64,7 @@ impl Symbol {
 /// The model and the state after the symbols coded so far.
 pub(super) struct Coder {
     pub(super) model: Box<Model>,
-    pub(super) past: Past,
+    pub(super) past: CoderState,
     pub(super) contexts: Contexts,
 }
 
@@ -72,13 +72,13 @@ impl Coder {
     pub(super) const MEMORY: usize = size_of::<Model>();
 
     pub(super) fn new(contexts: Contexts) -> Coder {
-        Coder { model: Box::new(Model::NEW), past: Past::START, contexts }
+        Coder { model: Box::new(Model::NEW), past: CoderState::START, contexts }
     }
 
     /// Resets the model and the state.
     pub(super) fn reset(&mut self) {
         *self.model = Model::NEW;
-        self.past = Past::START;
+        self.past = CoderState::START;
     }
 
     /// Codes a symbol at a position.

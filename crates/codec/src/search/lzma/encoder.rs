@@ -1,13 +1,13 @@
 //! Encodes a block part by part.
 
 use super::PADDING;
-use super::coder::{Coder, Past, Symbol};
+use super::coder::{Coder, CoderState, Symbol};
 use super::model::Contexts;
 use super::path::{Path, REACH, Window};
 use super::range::RangeEncoder;
-use super::recode::Kept;
+use super::recode::KeptSymbols;
 use crate::CodecError;
-use crate::search::candidates::{Found, LARGEST_LOG, Search, Searcher};
+use crate::search::candidates::{CandidateList, LARGEST_LOG, Search, Searcher};
 
 /// Largest block, bytes.
 pub(crate) const LARGEST: usize = 1 << LARGEST_LOG;
@@ -18,12 +18,12 @@ const PART: usize = 16 << 10;
 pub(crate) struct LzmaSearch {
     nice: usize,
     searcher: Searcher,
-    found: Found,
+    found: CandidateList,
     path: Path,
     pub(super) coder: Coder,
     symbols: Vec<Symbol>,
     /// The symbols of the block so far, if [`LzmaSearch::keep_symbols`] was called.
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<KeptSymbols>,
     /// The block, followed by [`PADDING`] zeros.
     pub(super) text: Vec<u8>,
     part: (usize, usize),
@@ -34,7 +34,7 @@ impl LzmaSearch {
         LzmaSearch {
             nice: search.nice(),
             searcher: Searcher::new(search, dictionary as usize),
-            found: Found::default(),
+            found: CandidateList::default(),
             path: Path::new(),
             coder: Coder::new(contexts),
             symbols: Vec::with_capacity(REACH),
@@ -47,18 +47,18 @@ impl LzmaSearch {
     /// Memory of an encoder for blocks of up to `size` bytes.
     pub(crate) fn memory(search: &Search, size: usize) -> usize {
         let symbols = REACH * size_of::<Symbol>();
-        let search = Searcher::memory(search, size) + Found::memory(PART.min(size));
+        let search = Searcher::memory(search, size) + CandidateList::memory(PART.min(size));
         search + Path::MEMORY + Coder::MEMORY + symbols + size + PADDING
     }
 
     /// Keeps the symbols of blocks of up to `size` bytes for [`LzmaSearch::cheapest_contexts`].
     pub(crate) fn keep_symbols(&mut self, size: usize) {
-        self.kept = Some(Kept::new(size));
+        self.kept = Some(KeptSymbols::new(size));
     }
 
     /// Memory of [`LzmaSearch::keep_symbols`], bytes.
     pub(crate) fn kept_memory(size: usize) -> usize {
-        Kept::memory(size)
+        KeptSymbols::memory(size)
     }
 
     /// Sets the contexts of the next blocks. Returns the previous contexts.
@@ -75,7 +75,7 @@ impl LzmaSearch {
         self.text.resize(src.len() + PADDING, 0);
         self.coder.reset();
         self.symbols.clear();
-        self.kept.iter_mut().for_each(Kept::clear);
+        self.kept.iter_mut().for_each(KeptSymbols::clear);
         self.part = (0, 0);
         self.searcher.begin(&self.text[..src.len()])
     }
@@ -153,4 +153,4 @@ impl LzmaSearch {
     }
 }
 
-const _: () = assert!(size_of::<Past>() <= 20);
+const _: () = assert!(size_of::<CoderState>() <= 20);

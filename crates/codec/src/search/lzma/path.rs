@@ -7,7 +7,7 @@
 //! The cheapest way to arrive at a position is kept. The state and the last distances depend on the path. They are those of the cheapest
 //! path to the position.
 
-use super::coder::{Past, Symbol};
+use super::coder::{CoderState, Symbol};
 use super::model::{Contexts, LONGEST, Model};
 use super::prices::Prices;
 use super::walk::Walk;
@@ -70,7 +70,7 @@ pub(super) struct Path {
     arrivals: Vec<Arrival>,
     joined: Vec<Joined>,
     /// The state after the cheapest path to each position that was visited.
-    settled: Vec<Past>,
+    settled: Vec<CoderState>,
 }
 
 impl Path {
@@ -79,16 +79,16 @@ impl Path {
             prices: Prices::new(),
             arrivals: vec![0; REACH],
             joined: vec![Joined::default(); REACH],
-            settled: vec![Past::START; REACH],
+            settled: vec![CoderState::START; REACH],
         }
     }
 
     pub(super) const MEMORY: usize =
-        Prices::MEMORY + REACH * (size_of::<Arrival>() + size_of::<Joined>() + size_of::<Past>());
+        Prices::MEMORY + REACH * (size_of::<Arrival>() + size_of::<Joined>() + size_of::<CoderState>());
 
     /// Finds the cheapest path through a window, starting with the state `past` and at the prices that are set. `out` gets its symbols, the
     /// last one first.
-    pub(super) fn find(&mut self, window: &Window, past: Past, out: &mut Vec<Symbol>) {
+    pub(super) fn find(&mut self, window: &Window, past: CoderState, out: &mut Vec<Symbol>) {
         self.arrivals.fill(UNREACHED);
         let Path { prices, arrivals, joined, settled } = self;
         let by_literal = INFINITE;
@@ -172,7 +172,7 @@ impl Window<'_> {
     }
 }
 
-impl Past {
+impl CoderState {
     /// Continues with a match.
     #[inline(always)]
     pub(super) fn pass(&mut self, choice: u32, window: &Window, from: usize) {

@@ -6,15 +6,15 @@ use super::model::Contexts;
 use super::range::RangeEncoder;
 
 /// The symbols of a block, kept for coding them again.
-pub(super) struct Kept {
+pub(super) struct KeptSymbols {
     symbols: Vec<Symbol>,
     coder: Coder,
 }
 
-impl Kept {
+impl KeptSymbols {
     /// For blocks of up to `size` bytes. The memory is allocated at once and does not grow.
-    pub(super) fn new(size: usize) -> Kept {
-        Kept { symbols: Vec::with_capacity(size), coder: Coder::new(Contexts::USUAL) }
+    pub(super) fn new(size: usize) -> KeptSymbols {
+        KeptSymbols { symbols: Vec::with_capacity(size), coder: Coder::new(Contexts::USUAL) }
     }
 
     /// Memory for blocks of up to `size` bytes.
@@ -33,7 +33,7 @@ impl Kept {
 
     /// Returns the bytes that the symbols take with some contexts, as one chunk.
     fn size(&mut self, text: &[u8], contexts: Contexts) -> usize {
-        let Kept { symbols, coder } = self;
+        let KeptSymbols { symbols, coder } = self;
         coder.contexts = contexts;
         coder.reset();
         let mut range = RangeEncoder::new(&mut [], 0);

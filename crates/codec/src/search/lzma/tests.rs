@@ -42,7 +42,7 @@ fn specs() -> impl Iterator<Item = Spec> {
 }
 
 #[test]
-fn sizes_at_edges() {
+fn round_trips_sizes_at_edges() {
     let text = Random::new(3).prose(LARGEST);
     for spec in specs() {
         let mut pair = Pair::new(&spec, LARGEST);
@@ -61,7 +61,7 @@ fn sizes_at_edges() {
 }
 
 #[test]
-fn worst_inputs() {
+fn handles_hard_inputs() {
     for spec in specs() {
         let mut pair = Pair::new(&spec, 1 << 17);
         for period in [2, 3, 31, 64] {
@@ -75,7 +75,7 @@ fn worst_inputs() {
 }
 
 #[test]
-fn plain_chunks_between_coded_ones() {
+fn writes_plain_chunks_between_coded_ones() {
     let mut random = Random::new(5);
     let text = random.prose(150_000);
     let noise = random.noise(150_000);
@@ -91,7 +91,7 @@ fn plain_chunks_between_coded_ones() {
 }
 
 #[test]
-fn an_encoder_is_the_same_after_other_blocks() {
+fn encoder_output_does_not_depend_on_earlier_blocks() {
     let mut random = Random::new(6);
     let blocks =
         [random.prose(70_000), fibonacci(131_072), random.noise(60_000), de_bruijn(), vec![0; 3000], random.prose(9)];
@@ -104,7 +104,7 @@ fn an_encoder_is_the_same_after_other_blocks() {
 }
 
 #[test]
-fn no_match_is_farther_than_the_dictionary() {
+fn matches_stay_within_the_dictionary() {
     let piece = Random::new(7).noise(12_000);
     let block = piece.repeat(8);
     for (text, is_small) in [
@@ -121,7 +121,7 @@ fn no_match_is_farther_than_the_dictionary() {
 }
 
 #[test]
-fn filters_are_those_of_the_library() {
+fn filters_equal_those_of_the_library() {
     let mut random = Random::new(8);
     // Bytes that occur in branches of all machines, often enough for the filters.
     let code = [
@@ -162,7 +162,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn blocks_come_back(words in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..30), 1..40), choices in prop::collection::vec(0usize..40, 0..4000), lc in 0u32..=4, lp in 0u32..=4, pb in 0u32..=4, level in 0usize..3) {
+    fn round_trips_blocks(words in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..30), 1..40), choices in prop::collection::vec(0usize..40, 0..4000), lc in 0u32..=4, lp in 0u32..=4, pb in 0u32..=4, level in 0usize..3) {
         let src = choices.iter().flat_map(|choice| words[choice % words.len()].clone()).collect::<Vec<_>>();
         let model = LzmaModel { lc, lp: lp.min(4 - lc), pb, ..LzmaModel::new(LEVELS[level]) };
         for spec in [xz(model.clone()), Spec::Lzma(LzmaParams { model })] {

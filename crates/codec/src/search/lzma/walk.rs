@@ -1,6 +1,6 @@
 //! The walk through a window.
 
-use super::coder::Past;
+use super::coder::CoderState;
 use super::model::{LONGEST, SHORTEST, State};
 use super::path::{
     Arrival, BY_LITERAL, CONTINUED, FOUND, INFINITE, JOINED, Joined, LANES, Lanes, PRICE, SHORT, UNREACHED, WINDOW,
@@ -36,9 +36,9 @@ pub(super) struct Walk<'a> {
     pub(super) prices: &'a Prices,
     pub(super) arrivals: &'a mut [Arrival],
     pub(super) joined: &'a mut [Joined],
-    pub(super) settled: &'a mut [Past],
+    pub(super) settled: &'a mut [CoderState],
     pub(super) at: usize,
-    pub(super) past: Past,
+    pub(super) past: CoderState,
     /// Whether the last match has the maximum length of the format.
     pub(super) is_longest: bool,
     /// The price of arriving by a literal, and by a byte at the last distance.
@@ -198,7 +198,7 @@ impl Walk<'_> {
     fn leave_by_repeats(&mut self, price: u32, now: u64, rest: usize) -> usize {
         let window = self.window;
         let at = window.start + self.at;
-        let Past { state, distances } = self.past;
+        let CoderState { state, distances } = self.past;
         let position = window.contexts.of_position(at);
         let differing = distances.map(|distance| eight(window.text, at - distance as usize) ^ now);
         if differing[0] as u8 == 0 {

@@ -7,7 +7,7 @@ use super::parts::{Part, cost, split};
 use super::path::{Chunk, Path};
 use crate::CodecError;
 use crate::bounded::Compressor;
-use crate::search::candidates::{Found, Searcher};
+use crate::search::candidates::{CandidateList, Searcher};
 use crate::zstd::sequences::SequenceCoder;
 
 /// Bytes of a chunk: the most that a block of zstd holds (RFC 8878, section 3.1.1.2.3).
@@ -16,7 +16,7 @@ const CHUNK: usize = 128 << 10;
 pub(crate) struct Optimal {
     effort: Effort,
     searcher: Searcher,
-    found: Found,
+    found: CandidateList,
     path: Path,
     parts: Vec<Part>,
     sequences: Vec<Sequence>,
@@ -31,7 +31,7 @@ impl Optimal {
         Ok(Optimal {
             effort,
             searcher: Searcher::new(effort.search, usize::MAX),
-            found: Found::default(),
+            found: CandidateList::default(),
             path: Path::new(),
             parts: Vec::new(),
             sequences: Vec::new(),
@@ -46,7 +46,7 @@ impl Optimal {
         let chunk = block_size.min(CHUNK);
         let parts = (chunk / effort.part + 1) * size_of::<Part>();
         let sequences = chunk / SHORTEST * size_of::<Sequence>();
-        let search = Searcher::memory(&effort.search, block_size) + Found::memory(chunk) + Path::memory(chunk);
+        let search = Searcher::memory(&effort.search, block_size) + CandidateList::memory(chunk) + Path::memory(chunk);
         search + 2 * (parts + sequences) + SequenceCoder::memory(block_size)
     }
 

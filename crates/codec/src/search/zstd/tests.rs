@@ -42,7 +42,7 @@ fn random(size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn sizes_at_edges() {
+fn round_trips_sizes_at_edges() {
     let text: Vec<u8> = (0..1u32 << 20)
         .map(|index| b"the size of a block "[((index / 7).wrapping_mul(index / 11) % 20) as usize])
         .collect();
@@ -55,7 +55,7 @@ fn sizes_at_edges() {
 }
 
 #[test]
-fn worst_inputs() {
+fn handles_hard_inputs() {
     for period in [1, 2, 3, 31, 64] {
         let size = check(&(0..131_072).map(|index| (index % period) as u8).collect::<Vec<_>>());
         assert!(size < 100, "{period}: {size}");
@@ -66,13 +66,13 @@ fn worst_inputs() {
 }
 
 #[test]
-fn matches_cross_chunks() {
+fn finds_matches_across_chunks() {
     let piece = random(100_000);
     assert!(check(&[piece.clone(), piece].concat()) < 101_000);
 }
 
 #[test]
-fn an_encoder_is_the_same_after_other_blocks() {
+fn encoder_output_does_not_depend_on_earlier_blocks() {
     let effort = Effort::new(15, 17).unwrap();
     let mut used = Optimal::new(effort, 1 << 17, false).unwrap();
     for src in [random(70_000), fibonacci(131_072), de_bruijn(), vec![0; 3000]] {
@@ -83,7 +83,7 @@ fn an_encoder_is_the_same_after_other_blocks() {
 }
 
 #[test]
-fn a_frame_that_does_not_fit_is_none() {
+fn returns_none_if_the_frame_does_not_fit() {
     let src = random(5000);
     let effort = Effort::new(15, 13).unwrap();
     assert_eq!(Optimal::new(effort, 8192, false).unwrap().try_compress(&src, &mut vec![0; 4999]).unwrap(), None);
@@ -107,7 +107,7 @@ fn codes_cover_all_lengths() {
 }
 
 #[test]
-fn logarithms_are_near() {
+fn logarithms_are_close() {
     for number in (1..10_000).chain([131_072, 1 << 20, 3_000_000_000]) {
         let exact = f64::from(number).log2() * f64::from(BIT);
         assert!((f64::from(log2(number)) - exact).abs() < 1.5, "{number}");
@@ -119,7 +119,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn blocks_come_back(words in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..30), 1..40), choices in prop::collection::vec(0usize..40, 0..4000)) {
+    fn round_trips_blocks(words in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..30), 1..40), choices in prop::collection::vec(0usize..40, 0..4000)) {
         check(&choices.iter().flat_map(|choice| words[choice % words.len()].clone()).collect::<Vec<_>>());
     }
 }

@@ -5,7 +5,7 @@ use super::position::Position;
 use super::predictor::Predictor;
 use super::tables::{clamp12, miss, squash};
 use crate::zpaq::fault::Fault;
-use crate::zpaq::header::{Header, Kind};
+use crate::zpaq::header::{ComponentSpec, Header};
 use crate::zpaq::machine::Machine;
 
 enum Component {
@@ -45,23 +45,25 @@ impl MixAny {
 }
 
 impl Component {
-    fn new(kind: Kind) -> Component {
+    fn new(kind: ComponentSpec) -> Component {
         match kind {
-            Kind::Const { value } => Component::Const((i32::from(value) - 128) * 4),
-            Kind::Cm { bits, limit } => Component::Cm(Cm::new(bits, limit)),
-            Kind::Icm { bits } => Component::Icm(Box::new(Icm::new(bits))),
-            Kind::Match { index_bits, ring_bits } => Component::Match(Match::new(index_bits, ring_bits)),
-            Kind::Avg { first, second, weight } => Component::Avg { first, second, weight },
-            Kind::Mix2 { bits, first, second, rate, mask } => {
+            ComponentSpec::Const { value } => Component::Const((i32::from(value) - 128) * 4),
+            ComponentSpec::Cm { bits, limit } => Component::Cm(Cm::new(bits, limit)),
+            ComponentSpec::Icm { bits } => Component::Icm(Box::new(Icm::new(bits))),
+            ComponentSpec::Match { index_bits, ring_bits } => Component::Match(Match::new(index_bits, ring_bits)),
+            ComponentSpec::Avg { first, second, weight } => Component::Avg { first, second, weight },
+            ComponentSpec::Mix2 { bits, first, second, rate, mask } => {
                 Component::Mix2 { mix: Mix2::new(bits, rate), first, second, mask }
             }
-            Kind::Mix { bits, from, count, rate, mask } => {
+            ComponentSpec::Mix { bits, from, count, rate, mask } => {
                 let (from, count, sets) = (usize::from(from), usize::from(count), 1 << bits);
                 let weights = vec![65536 / count.max(1) as i32; count * sets];
                 Component::Mix(MixAny { weights, from, count, sets, rate: i32::from(rate), mask, at: 0 })
             }
-            Kind::Isse { bits, from } => Component::Isse { isse: Isse::new(bits), from },
-            Kind::Sse { bits, from, start, limit } => Component::Sse { sse: Sse::new(bits, start, limit), from },
+            ComponentSpec::Isse { bits, from } => Component::Isse { isse: Isse::new(bits), from },
+            ComponentSpec::Sse { bits, from, start, limit } => {
+                Component::Sse { sse: Sse::new(bits, start, limit), from }
+            }
         }
     }
 

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_byte_is_walked_bit_by_bit() {
+    fn position_advances_bit_by_bit() {
         let mut position = Position::start();
         let mut seen = Vec::new();
         for at in (0..8).rev() {

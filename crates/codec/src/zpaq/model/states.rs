@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_states_follow_each_other() {
+    fn next_states_match_known_ones() {
         assert_eq!(NEXT[..6], [[1, 2], [3, 5], [4, 6], [7, 9], [8, 11], [8, 11]]);
         assert_eq!((NEXT[77], NEXT[252], NEXT[254]), ([94, 79], [86, 254], [86, 254]));
         assert_eq!(NEXT[255], [0, 0], "the only number that is not a state");
@@ -125,7 +125,7 @@ mod tests {
 
     /// Checks a hash of the table in the reference implementation.
     #[test]
-    fn all_states_and_guesses_are_those_of_the_format() {
+    fn states_and_guesses_match_the_reference() {
         let add = |sum: u32, value: u32| sum.wrapping_mul(31).wrapping_add(value);
         let sum = (0..256).fold(0, |sum, at| {
             let sum = NEXT[at].iter().fold(sum, |sum, &next| add(sum, u32::from(next)));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn guesses_follow_the_counts() {
+    fn guess_follows_the_counts() {
         assert_eq!((GUESS[0], GUESS[1], GUESS[2], GUESS[255]), (1 << 22, 1 << 21, 3 << 21, 1 << 22));
         assert!(GUESS.iter().all(|&guess| guess < 1 << 23));
     }

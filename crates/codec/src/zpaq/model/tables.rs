@@ -107,14 +107,14 @@ mod tests {
 
     /// The sums that the reference implementation asserts of its own tables.
     #[test]
-    fn tables_are_those_of_the_format() {
+    fn tables_match_the_reference() {
         let sum = |sum: u32, value: i32| sum.wrapping_mul(3).wrapping_add(value as u32);
         assert_eq!((0..1 << 15).rev().map(stretch).fold(0, sum), 3_887_533_746);
         assert_eq!((-2048..2048).rev().map(squash).fold(0, sum), 2_278_286_169);
     }
 
     #[test]
-    fn logits_and_probabilities_go_both_ways() {
+    fn logits_and_probabilities_convert_both_ways() {
         assert_eq!((stretch(0), stretch(16384), stretch(32767)), (-710, 0, 710));
         assert_eq!((squash(-2048), squash(0), squash(2047)), (0, 16384, 32767));
         assert!((-600..600).all(|logit| (stretch(squash(logit) as u32) - logit).abs() <= 16));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn clamps_end_where_they_should() {
+    fn clamps_at_the_limits() {
         assert_eq!((clamp12(-9000), clamp12(9000), clamp12(7)), (-2048, 2047, 7));
         assert_eq!((clamp20(i32::MIN), clamp20(i32::MAX)), (-524_288, 524_287));
     }

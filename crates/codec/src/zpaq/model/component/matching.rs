@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_is_foretold_and_a_miss_ends_it() {
+    fn predicts_repeats_until_a_miss() {
         let mut model = Match::new(8, 8);
         assert_eq!(model.predict(&Position::start()), 0, "nothing is known yet");
         for byte in [200, 4, 5, 200, 4, 5] {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_before_the_beginning_match_zeros() {
+    fn matches_zeros_before_the_start() {
         let mut model = Match::new(4, 6);
         code(&mut model, 0, 0);
         code(&mut model, 0, 0);

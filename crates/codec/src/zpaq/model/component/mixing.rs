@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mixers_learn_whom_to_believe() {
+    fn mixers_learn_which_input_is_right() {
         let mut mix = Mix::<4>::new(0, 2, 24);
         let mut mix2 = Mix2::new(0, 24);
         let guesses = [200, -200, 0, 0];
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_stay_in_their_range() {
+    fn weights_stay_in_range() {
         let mut weights = [(1 << 19) - 2, 2 - (1 << 19)];
         train(&mut weights, &[2047, -2048], 522_000);
         assert_eq!(weights, [(1 << 19) - 1, -(1 << 19)]);

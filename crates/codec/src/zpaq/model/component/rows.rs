@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_found_again() {
+    fn finds_rows_again() {
         let mut rows = Rows::new(4);
         for context in [0, 5, 0x1234_5678, u32::MAX] {
             seek(&mut rows, context);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_worthy_of_three_gives_way() {
+    fn replaces_the_row_of_lowest_priority() {
         let mut rows = Rows::new(0);
         // Four contexts of one row: the check byte is in bits 2 to 9.
         for (check, worth, place) in [(1, 9, 0), (2, 3, 2), (3, 7, 1), (4, 1, 2), (5, 1, 2)] {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_the_first_gives_way_then_the_last() {
+    fn replaces_the_first_of_equal_rows_then_the_last() {
         let mut rows = Rows::new(0);
         assert_eq!(seek(&mut rows, 1 << 2), 0);
         rows.set(1, 1);

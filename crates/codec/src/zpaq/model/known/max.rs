@@ -41,7 +41,7 @@ pub(in crate::zpaq) struct Max {
     /// Mixes these predictions and their mix.
     second: Mix<16>,
     both: Mix2,
-    last: [Last; 2],
+    last: [LastStage; 2],
     contexts: Contexts,
     /// Inputs of the first mixer. The place of its own output is zero.
     logits: [i32; 16],
@@ -51,16 +51,16 @@ pub(in crate::zpaq) struct Max {
 }
 
 /// The last stage: an SSE, and the weight of its output.
-struct Last {
+struct LastStage {
     sse: Sse,
     mix: Mix2,
     /// The bits of the current byte that select the weight.
     mask: u32,
 }
 
-impl Last {
+impl LastStage {
     fn new(bits: u8, mix_bits: u8, mask: u32) -> Self {
-        Last { sse: Sse::new(bits, 32, 255), mix: Mix2::new(mix_bits, 16), mask }
+        LastStage { sse: Sse::new(bits, 32, 255), mix: Mix2::new(mix_bits, 16), mask }
     }
 
     #[inline]
@@ -145,7 +145,7 @@ impl Max {
             mix: Mix::new(16, 15, 24),
             second: Mix::new(8, 16, 10),
             both: Mix2::new(0, 24),
-            last: [Last::new(8, 8, 255), Last::new(16, 0, 0)],
+            last: [LastStage::new(8, 8, 255), LastStage::new(16, 0, 0)],
             contexts: Contexts::start(),
             logits,
             seconds: [0; 16],

@@ -2,7 +2,7 @@
 
 use super::form::{M1_MOST, M2_MOST, M3_MOST, M4_MOST};
 use super::four::Four;
-use crate::search::load_position::Place;
+use crate::search::load_position::LoadPosition;
 
 /// Longer matches are recorded with this length.
 const LONGEST: usize = 0x7e00;
@@ -16,7 +16,7 @@ pub(super) struct Longest(u32);
 
 /// The matches of a position. A farther match is at least as long as a nearer one; it is not used if both are equally long.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spot {
+pub(super) struct PositionMatches {
     /// The longest matches within [`M2_MOST`], [`M3_MOST`] and [`M4_MOST`], and the distance of two equal bytes, or 0.
     all: Four,
 }
@@ -38,9 +38,9 @@ impl Longest {
     }
 }
 
-impl Spot {
-    pub fn none() -> Spot {
-        Spot { all: Four::all(0) }
+impl PositionMatches {
+    pub fn none() -> PositionMatches {
+        PositionMatches { all: Four::all(0) }
     }
 
     /// The longest matches within [`M2_MOST`], [`M3_MOST`] and [`M4_MOST`].
@@ -58,52 +58,52 @@ impl Spot {
 
     /// The same matches continued one position later.
     #[inline(always)]
-    pub fn rest(&self) -> Spot {
-        Spot { all: self.all.minus(Four::new([BYTE, BYTE, BYTE, 0])) }.usable()
+    pub fn rest(&self) -> PositionMatches {
+        PositionMatches { all: self.all.minus(Four::new([BYTE, BYTE, BYTE, 0])) }.usable()
     }
 
     /// The matches without those that are too short or too far to be encoded.
     #[inline(always)]
-    fn usable(&self) -> Spot {
+    fn usable(&self) -> PositionMatches {
         let least = Four::new([3 * BYTE - 1, 3 * BYTE - 1, 3 * BYTE - 1, i32::MAX as u32]);
-        Spot { all: self.all.where_more(self.all, least) }
+        PositionMatches { all: self.all.where_more(self.all, least) }
     }
 
     /// These matches combined with the matches of `tally`.
     #[inline(always)]
-    pub fn with(&self, tally: Tally) -> Spot {
-        Spot { all: self.all.most(Four::greatest(tally.0)) }.usable()
+    pub fn with(&self, tally: Tally) -> PositionMatches {
+        PositionMatches { all: self.all.max(Four::max_of_three(tally.0)) }.usable()
     }
 
     /// Adds a match of two bytes at an earlier position, given by its low bits, if the bytes are equal.
     ///
     /// # Safety
     ///
-    /// The low bits must be those of a position of the block that is not after `place`.
+    /// The low bits must be those of a position of the block that is not after `here`.
     #[inline(always)]
-    pub unsafe fn with_two(self, place: Place, earlier: u16) -> Spot {
-        let distance = (place.at() as u16).wrapping_sub(earlier);
+    pub unsafe fn with_two(self, here: LoadPosition, earlier: u16) -> PositionMatches {
+        let distance = (here.at() as u16).wrapping_sub(earlier);
         // SAFETY: by the caller's contract the distance leads to a position in the block.
-        let there = unsafe { place.back(distance.into()) };
-        let same = (there ^ place.now()) as u16 == 0;
+        let there = unsafe { here.eight_back(distance.into()) };
+        let same = (there ^ here.first_eight()) as u16 == 0;
         let two = if same && distance.wrapping_sub(1) < M1_MOST as u16 { distance } else { 0 };
-        Spot { all: self.all.plus(Four::new([0, 0, 0, two.into()])) }
+        PositionMatches { all: self.all.plus(Four::new([0, 0, 0, two.into()])) }
     }
 
     /// Compares with four earlier positions, given by their low bits. Returns the bitwise or of all lengths.
     ///
     /// # Safety
     ///
-    /// The low bits must be those of positions of the block that are not after `place`.
+    /// The low bits must be those of positions of the block that are not after `here`.
     #[inline(always)]
-    pub unsafe fn weigh(&self, tally: &mut Tally, place: Place, earlier: u64) -> u32 {
-        let distances = Four::short_of(place.at() as u16, earlier);
+    pub unsafe fn weigh(&self, tally: &mut Tally, here: LoadPosition, earlier: u64) -> u32 {
+        let distances = Four::short_of(here.at() as u16, earlier);
         let each = distances.each();
         let length = |lane: usize| {
             let distance = each[lane] as u16;
             // SAFETY: by the caller's contract the distance leads to a position in the block.
-            let differing = unsafe { place.back(distance.into()) } ^ place.now();
-            if differing == 0 { self.further(place, distance) } else { differing.trailing_zeros() / 8 }
+            let differing = unsafe { here.eight_back(distance.into()) } ^ here.first_eight();
+            if differing == 0 { self.further(here, distance) } else { differing.trailing_zeros() / 8 }
         };
         let lengths = [length(0), length(1), length(2), length(3)];
         tally.add(Four::new(lengths), distances);
@@ -112,25 +112,25 @@ impl Spot {
 
     /// The length of a match of at least eight bytes, or 8 if it is not longer than the known one.
     #[inline(always)]
-    fn further(&self, place: Place, distance: u16) -> u32 {
+    fn further(&self, here: LoadPosition, distance: u16) -> u32 {
         let [near, middle, far] = self.longest();
         let known = match usize::from(distance) {
             distance if distance <= M2_MOST => near,
             distance if distance <= M3_MOST => middle,
             _ => far,
         };
-        further(place, distance.into(), known.length())
+        further(here, distance.into(), known.length())
     }
 }
 
 /// The length of a match of at least eight bytes, or 8 if it does not exceed `known`. 0 for a distance of 0, which means a position 64 KiB
 /// back.
 #[inline(never)]
-fn further(place: Place, distance: usize, known: usize) -> u32 {
+fn further(here: LoadPosition, distance: usize, known: usize) -> u32 {
     match distance {
         0 => 0,
-        _ if known >= 8 && !place.is_equal_until(distance, known + 1) => 8,
-        _ => place.match_length(distance, 8, LONGEST) as u32,
+        _ if known >= 8 && !here.is_equal_until(distance, known + 1) => 8,
+        _ => here.match_length(distance, 8, LONGEST) as u32,
     }
 }
 
@@ -145,7 +145,7 @@ impl Tally {
         let found = lengths.high().plus(Four::all(0xffff).minus(distances));
         let [near, middle, far] = &mut self.0;
         for (most, limit) in [(near, M2_MOST), (middle, M3_MOST), (far, M4_MOST)] {
-            *most = most.most(found.where_more(Four::all(limit as u32 + 1), distances));
+            *most = most.max(found.where_more(Four::all(limit as u32 + 1), distances));
         }
     }
 }

@@ -14,7 +14,7 @@ const _: () = assert!(LONGEST << LARGEST_LOG <= u32::MAX as usize);
 
 /// Candidates by position, counted from the start of the part.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct CandidateList {
     /// The match found at the previous position, continued; or the longest match, if it was found at this position.
     continued: Vec<Candidate>,
     /// Index of each position's first candidate in `list`, and then the end of the last position's.
@@ -64,7 +64,7 @@ impl Candidate {
     }
 }
 
-impl Found {
+impl CandidateList {
     /// Memory for parts of `size` bytes.
     pub(crate) fn memory(size: usize) -> usize {
         ((size + 1) * (2 + KEPT) + SPARE) * size_of::<u32>()
@@ -80,13 +80,13 @@ impl Found {
         self.count = 0;
     }
 
-    /// Where the candidates of the next position are written before [`Found::add`].
+    /// Where the candidates of the next position are written before [`CandidateList::add`].
     #[inline(always)]
     pub(super) fn spare(&mut self) -> Option<&mut Spare> {
         self.list.get_mut(self.count..).and_then(<[Candidate]>::first_chunk_mut)
     }
 
-    /// Adds a position, which has `count` candidates in [`Found::spare`].
+    /// Adds a position, which has `count` candidates in [`CandidateList::spare`].
     #[inline(always)]
     pub(super) fn add(&mut self, continued: Candidate, count: usize) {
         self.continued[self.positions] = continued;

@@ -1,7 +1,7 @@
-//! Sends jobs through a pipeline that only pass the time, to measure the cost of a job's overhead with `perf stat` or `time`.
+//! Sends jobs that only pause through a pipeline, to measure the overhead of a job with `perf stat` or `time`.
 //!
-//! `handover ITEMS WORKERS BUDGET_BYTES [ROUNDS [CALLER_ROUNDS]]`: each item is one job of each stage with `ROUNDS` pauses and 64
-//! bytes of memory; the caller itself pauses `CALLER_ROUNDS` times before each.
+//! `handover ITEMS WORKERS BUDGET_BYTES [ROUNDS [CALLER_ROUNDS]]`: each item is one job in each stage, with `ROUNDS` pauses and
+//! 64 bytes of memory. The caller itself pauses `CALLER_ROUNDS` times before each item.
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 
 use packline_engine::{Config, Fault, Outbox, Permit, Pipeline, Sequencer, Task};
@@ -49,15 +49,15 @@ fn main() -> Result<(), Fault<String>> {
     let config = Config::new(workers.ok_or_else(usage)?, budget.ok_or_else(usage)?);
     let refused = |error: std::io::Error| Fault::Work(error.to_string());
     let task = Pause(rounds.ok_or_else(usage)?);
-    let mut line = Pipeline::new(task.clone(), task, config).map_err(refused)?;
+    let mut pipe = Pipeline::new(task.clone(), task, config).map_err(refused)?;
     let own = own.ok_or_else(usage)?;
     let mut caller = Forward(0);
     for _ in 0..items.ok_or_else(usage)? {
         pause(own);
-        let permit = line.reserve(64, &mut caller)?;
-        line.submit(permit, &mut caller)?;
+        let permit = pipe.reserve(64, &mut caller)?;
+        pipe.submit(permit, &mut caller)?;
     }
-    line.drain(&mut caller)?;
-    println!("{} committed, {:?}", caller.0, line.stats());
+    pipe.drain(&mut caller)?;
+    println!("{} committed, {:?}", caller.0, pipe.stats());
     Ok(())
 }

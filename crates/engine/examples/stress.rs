@@ -1,6 +1,6 @@
-//! Sends small items through pipelines of every kind, for race detectors: see `cargo xtask races`.
+//! Sends small items through pipelines of every kind, for race detectors (see `cargo xtask races`).
 //!
-//! `stress ITEMS`: the results of each pipeline are compared with those of one without threads.
+//! `stress ITEMS` compares the results of each pipeline with the results of a pipeline without threads.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
 
 #[allow(dead_code, reason = "the tests make more kinds of items")]
@@ -12,15 +12,15 @@ use std::thread;
 use fake::{Fake, Item, Log, Plan, pipeline, run};
 use packline_engine::{Config, Policy, Pool, QueueDomain, Scheduling};
 
-/// Room for a few items, for some more, and for all.
+/// Memory for one item, for a few, and for all.
 const BUDGETS: [usize; 3] = [0, 2000, 1 << 20];
 
-/// Items of a few bytes, each fifth of which waits for others.
+/// Items of a few bytes. Every fifth item waits for others.
 fn items(count: usize) -> Vec<Item> {
     (0..count).map(|n| Item::new(n % 7, if n % 5 == 4 { Plan::Tail } else { Plan::Parts(2) })).collect()
 }
 
-fn ways() -> Vec<Scheduling> {
+fn schedulings() -> Vec<Scheduling> {
     let of = |queue_per, policy| Scheduling { queue_per, policy, ..Scheduling::default() };
     let queues = [
         (QueueDomain::All, Policy::Earliest),
@@ -34,7 +34,7 @@ fn through(config: Config, items: &[Item]) -> Log {
     run(&mut pipeline(&Fake::default(), config), items)
 }
 
-/// Two pipelines of one pool, whose callers are two threads; one helps out.
+/// Two pipelines of one pool, called from two threads. One caller helps out.
 fn side_by_side(pool: &Pool, items: &[Item], expected: &Log) {
     thread::scope(|scope| {
         for help_out in [false, true] {
@@ -44,14 +44,14 @@ fn side_by_side(pool: &Pool, items: &[Item], expected: &Log) {
     });
 }
 
-/// A pipeline that is dropped with jobs in flight.
+/// Drops a pipeline with jobs in flight.
 fn dropped(pool: &Pool, items: &[Item]) {
     let config = Config { pool: Some(pool.clone()), ..Config::new(0, 1 << 20) };
-    let mut line = pipeline(&Fake::default(), config);
+    let mut pipe = pipeline(&Fake::default(), config);
     let mut packer = fake::Packer::default();
     for (number, &item) in items.iter().enumerate().take(40) {
-        let permit = line.reserve(item.bytes, &mut packer).unwrap();
-        line.submit(fake::Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
+        let permit = pipe.reserve(item.bytes, &mut packer).unwrap();
+        pipe.submit(fake::Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
     }
 }
 
@@ -59,7 +59,7 @@ fn main() {
     let count = std::env::args().nth(1).map_or(1000, |count| count.parse().expect("usage: stress ITEMS"));
     let items = items(count);
     let expected = through(Config::new(0, 0), &items);
-    for scheduling in ways() {
+    for scheduling in schedulings() {
         for (workers, budget) in [1, 2, 4].into_iter().zip(BUDGETS) {
             let config = Config { scheduling: scheduling.clone(), ..Config::new(workers, budget) };
             assert_eq!(through(config, &items), expected);
@@ -68,5 +68,5 @@ fn main() {
         dropped(&pool, &items);
         side_by_side(&pool, &items, &expected);
     }
-    println!("{count} items through {} pipelines: all equal the one without threads", ways().len() * 6);
+    println!("{count} items through {} pipelines: all equal the one without threads", schedulings().len() * 6);
 }

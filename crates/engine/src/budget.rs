@@ -1,14 +1,14 @@
-//! Memory in bytes: how much is in flight; the caller is woken when enough is returned.
+//! Counts the bytes in flight, and wakes the caller when enough bytes are returned.
 
 use std::sync::Arc;
 
-use crate::caller_waker::CallerWaker;
+use crate::caller::waker::CallerWaker;
 use crate::sync;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
-/// A number of bytes that may be in flight at a time. Clones share it.
+/// A limit on the bytes in flight at a time. Clones share the limit and the count.
 ///
-/// The budget counts; it does not allocate. Whoever holds memory holds a [`Permit`] for it.
+/// The budget counts; it does not allocate. The holder of memory holds a [`Permit`] for it.
 #[derive(Clone, Debug)]
 pub struct Budget {
     meter: Arc<Meter>,
@@ -17,9 +17,11 @@ pub struct Budget {
 #[derive(Debug)]
 struct Meter {
     limit: usize,
+    /// Changed by every thread that takes or returns memory.
     used: AtomicUsize,
     peak: AtomicUsize,
-    /// The caller is woken when `used` falls below this; 0 when it does not wait for memory.
+    /// Set by the caller alone: a thread that makes `used` fall below it wakes the caller. 0 while the caller does not wait for
+    /// memory.
     wake_below: AtomicUsize,
     waker: Arc<CallerWaker>,
 }
@@ -47,23 +49,23 @@ impl Budget {
         self.meter.limit
     }
 
-    /// Bytes in flight now, over the limit if `take` went over it.
+    /// Bytes in flight now; more than the limit if [`Budget::take`] exceeded it.
     #[must_use]
     pub fn used(&self) -> usize {
         self.meter.used.load(Ordering::SeqCst)
     }
 
-    /// The most bytes that were ever in flight.
+    /// The most bytes ever in flight.
     #[must_use]
     pub fn peak(&self) -> usize {
         self.meter.peak.load(Ordering::Relaxed)
     }
 
-    /// Takes `bytes` whether they fit or not.
+    /// Takes `bytes` even if they do not fit.
     #[must_use]
     pub fn take(&self, bytes: usize) -> Permit {
         let before = self.meter.add(bytes, usize::MAX).unwrap_or(usize::MAX);
-        // Saturates at usize::MAX, so that no sum of requests wraps round to nothing in use.
+        // Saturates at usize::MAX, so that no sum of requests wraps around to 0.
         self.permit(bytes.min(usize::MAX - before))
     }
 
@@ -72,20 +74,20 @@ impl Budget {
         self.try_take_beside(bytes, 0)
     }
 
-    /// Takes `bytes` if they fit beside `others` bytes that the caller accounts for without permits.
+    /// Takes `bytes` if they fit together with `others` bytes that the caller counts without permits.
     pub(crate) fn try_take_beside(&self, bytes: usize, others: usize) -> Option<Permit> {
         let limit = self.meter.limit.checked_sub(others)?;
         self.meter.add(bytes, limit).map(|_| self.permit(bytes))
     }
 
-    /// Asks for a notification when `bytes` fit beside `others`; false if there is no need to wait.
+    /// Asks for a notification when `bytes` fit together with `others`; false if there is no need to wait.
     ///
-    /// A waiting caller would be woken for every block that comes back, to take one block and wait again. So it waits
-    /// until a quarter of the budget is free as well, and then does that many blocks at one wake-up.
+    /// A caller that waited only for `bytes` would be woken for every returned block, take one block and wait again. It
+    /// therefore also waits until a quarter of the budget is free, and handles that many blocks at one wake-up.
     pub(crate) fn wait_for(&self, bytes: usize, others: usize) -> bool {
         let limit = self.meter.limit;
         let Some(free) = limit.checked_sub(bytes.saturating_add(others)) else {
-            // No permit that comes back is enough, only results that leave the pipeline: not worth a notification or a spin.
+            // Returned permits can never be enough, only results that leave the pipeline: do not spin, ask for no notification.
             return true;
         };
         let low = free.min(limit - limit / 4);
@@ -105,7 +107,7 @@ impl Budget {
 }
 
 impl Meter {
-    /// Adds `bytes` unless the sum exceeds `limit`; what was in use before. A limit of `usize::MAX` saturates instead.
+    /// Adds `bytes` unless the sum exceeds `limit`, and returns the sum before. With a limit of `usize::MAX` the sum saturates.
     fn add(&self, bytes: usize, limit: usize) -> Option<usize> {
         let grow = |used: usize| Some(used.saturating_add(bytes)).filter(|&sum| sum <= limit);
         let before = self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, grow).ok()?;
@@ -113,14 +115,14 @@ impl Meter {
         Some(before)
     }
 
-    /// Raises the peak. Most sums are no new peak, and a load costs less than a write.
+    /// Raises the peak. The load comes first because most sums are not a new peak, and a load costs less than a write.
     fn raise_peak(&self, used: usize) {
         if used > self.peak.load(Ordering::Relaxed) {
             self.peak.fetch_max(used, Ordering::Relaxed);
         }
     }
 
-    /// Gives `bytes` back and wakes the caller if it waits for them.
+    /// Returns `bytes` and wakes the caller if it waits for them.
     fn release(&self, bytes: usize) {
         let left = self.used.fetch_sub(bytes, Ordering::SeqCst) - bytes;
         sync::store_then_load();
@@ -130,16 +132,16 @@ impl Meter {
     }
 }
 
-/// Bytes taken from a [`Budget`], given back when it is dropped, on whatever thread.
+/// Bytes taken from a [`Budget`], returned when the permit is dropped, on any thread.
 #[derive(Debug)]
 pub struct Permit {
-    /// `None` for bytes no budget counts.
+    /// `None` for bytes that no budget counts.
     meter: Option<Arc<Meter>>,
     bytes: usize,
 }
 
 impl Permit {
-    /// A permit that belongs to no budget.
+    /// A permit without a budget.
     #[must_use]
     pub fn detached(bytes: usize) -> Self {
         Self { meter: None, bytes }
@@ -150,7 +152,7 @@ impl Permit {
         self.bytes
     }
 
-    /// Takes `bytes` of it off as a permit of their own; all of it if it has fewer.
+    /// Splits `bytes` off into a new permit, or all bytes if there are fewer.
     #[must_use]
     pub fn split(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
@@ -158,7 +160,7 @@ impl Permit {
         Self { meter: self.meter.clone(), bytes }
     }
 
-    /// Joins `other` to it. If the two belong to different budgets, the bytes move to this one's.
+    /// Adds the bytes of `other`. If the two belong to different budgets, the bytes move to the budget of `self`.
     pub fn merge(&mut self, mut other: Self) {
         if self.meter.is_none() {
             std::mem::swap(self, &mut other);
@@ -170,13 +172,13 @@ impl Permit {
         }
     }
 
-    /// Gives back what it has over `bytes`; does nothing if it has no more than that.
+    /// Returns all but `bytes` to the budget; does nothing if the permit has no more than `bytes`.
     pub fn shrink_to(&mut self, bytes: usize) {
         let surplus = self.bytes.saturating_sub(bytes);
         drop(self.split(surplus));
     }
 
-    /// Its bytes, without returning them to the budget: the permit they are added to does.
+    /// Consumes the permit without returning its bytes to the budget: another permit takes them over.
     fn leak(mut self) -> usize {
         std::mem::take(&mut self.bytes)
     }
@@ -199,7 +201,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn dropping_gives_back_and_the_peak_stays() {
+    fn drop_returns_bytes_and_keeps_the_peak() {
         let budget = Budget::new(100);
         let a = budget.try_take(60).unwrap();
         assert!(budget.try_take(41).is_none());
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_beside_others_are_what_is_left() {
+    fn subtracts_bytes_without_permits_from_the_limit() {
         let budget = Budget::new(100);
         assert!(budget.try_take_beside(60, 41).is_none());
         assert!(budget.try_take_beside(1, 101).is_none());
@@ -266,7 +268,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_byte_is_lost_or_made(steps in prop::collection::vec((0u8..5, 0usize..1000), 1..60)) {
+        fn permits_always_add_up_to_the_bytes_in_use(steps in prop::collection::vec((0u8..5, 0usize..1000), 1..60)) {
             let budget = Budget::new(5000);
             let mut held: Vec<Permit> = vec![budget.take(100)];
             for (step, bytes) in steps {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag that stops every pipeline it was given to. Clones share the flag; once set it stays set.
+/// A flag that stops every pipeline that holds it. Clones share the flag. Once set, the flag stays set.
 ///
 /// A pipeline checks it at each call, and every 50 ms or sooner while it waits; it then returns
-/// [`Fault::Cancelled`](crate::Fault::Cancelled). Jobs that already run are finished, and nothing else is started.
+/// [`Fault::Cancelled`](crate::Fault::Cancelled). Jobs that already run are finished, and no other job is started.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken {
     flag: Arc<AtomicBool>,
@@ -18,7 +18,7 @@ impl CancelToken {
         Self::default()
     }
 
-    /// Sets the token, from any thread. It neither locks nor allocates.
+    /// Sets the token, from any thread, without locking or allocating.
     pub fn cancel(&self) {
         self.flag.store(true, Ordering::SeqCst);
     }
@@ -28,7 +28,7 @@ impl CancelToken {
         self.flag.load(Ordering::SeqCst)
     }
 
-    /// The flag itself, for a signal handler: storing `true` cancels.
+    /// The flag itself, for a signal handler, which cancels by storing `true`.
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)

@@ -4,40 +4,44 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::config::Scheduling;
-use crate::context::AnyStage;
-use crate::histogram::Histogram;
-use crate::job::JobRef;
 use crate::scheduler::Scheduler;
-use crate::scheduler::job_queues::{Entry, Owner};
-use crate::scheduler::run_queue::Taken;
-use crate::scheduler::worker_state::{Taking, WorkerState};
+use crate::scheduler::job_queues::{Owner, QueuedJob};
+use crate::scheduler::run_queue::TakenJob;
+use crate::scheduler::worker_state::{Taker, WorkerState};
+use crate::stats::histogram::Histogram;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{self, Condvar, Mutex, Padded};
+use crate::worker::context::AnyStage;
+use crate::worker::job::JobRef;
 use crate::{QueueStats, StageName, Tracer, WorkerStats};
 
-/// The scheduler, the workers' states, and the pipelines.
+/// Every caller and every worker of the pool holds a reference, so each field says who may touch it.
 pub(crate) struct Core {
+    /// Callers push jobs, workers (and callers that help out) take them; it locks inside.
     pub(crate) scheduler: Scheduler<JobRef>,
+    /// Each state is written by its own worker alone; callers read it.
     workers: Box<[Padded<WorkerState>]>,
+    /// Changed by callers that open or close a pipeline; workers look stages up.
     pipelines: Mutex<Pipelines>,
-    /// Number of open pipelines: with one, virtual time needs no clock.
+    /// Number of open pipelines: with one, virtual time needs no clock. Changed and read by callers.
     count: AtomicUsize,
-    /// Number of pipelines closed so far.
+    /// Number of pipelines closed so far. Raised by callers, read by workers.
     closed_epoch: AtomicU64,
-    /// Whether the workers are to end.
+    /// Whether the workers must end. Set once, by the thread that drops the pool.
     closed: AtomicBool,
-    /// Notified by a worker that has seen a closed pipeline.
+    /// A worker that has seen a closed pipeline notifies the caller that closes it.
     seen: (Mutex<()>, Condvar),
+    /// Never changes.
     tracer: Option<Arc<dyn Tracer>>,
-    /// Number of the pool in events.
+    /// The number of the pool in events. Never changes.
     number: u64,
 }
 
-pub(crate) type Stages = Vec<(StageName, Arc<dyn AnyStage>)>;
+pub(crate) type StageList = Vec<(StageName, Arc<dyn AnyStage>)>;
 
 struct Pipelines {
-    stages: BTreeMap<u64, Stages>,
-    /// Number of the pipeline opened last; they begin with 1.
+    stages: BTreeMap<u64, StageList>,
+    /// Number of the pipeline opened last. The first is 1.
     last: u64,
 }
 
@@ -76,13 +80,13 @@ impl Core {
         self.number
     }
 
-    /// Now; 0 without a clock.
+    /// The time of the tracer's clock; 0 without one.
     pub(crate) fn now(&self) -> u64 {
         self.tracer().map_or(0, Tracer::now)
     }
 
-    /// Adds a pipeline: its number, and the virtual time at which it begins.
-    pub(crate) fn open_pipeline(&self, stages: Stages) -> (u64, u64) {
+    /// Adds a pipeline. Returns its number and the virtual time at which it begins.
+    pub(crate) fn open_pipeline(&self, stages: StageList) -> (u64, u64) {
         let mut pipelines = sync::lock(&self.pipelines);
         pipelines.last += 1;
         let number = pipelines.last;
@@ -99,8 +103,8 @@ impl Core {
         stages.iter().find(|(name, _)| *name == owner.name).map(|(_, stage)| Arc::clone(stage))
     }
 
-    /// Drops the queued jobs of a pipeline whose stages are already marked as closed, and waits for those that run. Workers
-    /// drop their tools for it, those that run jobs of other pipelines a little later.
+    /// Drops the queued jobs of a pipeline whose stages are already marked as closed, and waits for its running jobs. Workers
+    /// then drop their tools for it; a worker that runs a job of another pipeline does so after that job.
     pub(crate) fn close_pipeline(&self, number: u64) {
         self.scheduler.queues.clear(number);
         let epoch = self.closed_epoch.fetch_add(1, Ordering::SeqCst) + 1;
@@ -127,13 +131,12 @@ impl Core {
         self.seen.1.notify_all();
     }
 
-    /// Behaves from now on as if every worker had seen all closed pipelines.
+    /// Treats all pipelines, closed now or later, as seen by every worker.
     #[cfg(test)]
     pub(crate) fn forget_workers(&self) {
         self.workers.iter().for_each(|worker| worker.0.set_seen_epoch(u64::MAX));
     }
 
-    /// Whether the workers are to end.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }
@@ -145,13 +148,13 @@ impl Core {
         self.scheduler.wake_all();
     }
 
-    pub(crate) fn push(&self, queue: usize, owner: Owner, entry: Entry<JobRef>) {
+    pub(crate) fn push(&self, queue: usize, owner: Owner, entry: QueuedJob<JobRef>) {
         self.scheduler.push(queue, owner, entry);
     }
 
     /// Takes the earliest queued job of `pipeline`, for its caller.
-    pub(crate) fn take_of(&self, pipeline: u64, worker: &WorkerState) -> Option<Taken<JobRef>> {
-        self.scheduler.queues.take_of(pipeline, &Taking { worker, clock: self.tracer() })
+    pub(crate) fn take_of(&self, pipeline: u64, worker: &WorkerState) -> Option<TakenJob<JobRef>> {
+        self.scheduler.queues.take_of(pipeline, &Taker { worker, clock: self.tracer() })
     }
 
     /// Whether several pipelines share the workers.
@@ -159,7 +162,7 @@ impl Core {
         self.count.load(Ordering::Relaxed) > 1
     }
 
-    /// Counters of the queues, and how long all jobs waited.
+    /// Counters of the queues, and the waiting times of all jobs.
     pub(crate) fn queue_stats(&self) -> (Vec<QueueStats>, Histogram) {
         self.scheduler.stats()
     }

@@ -6,7 +6,7 @@ pub enum Fault<E> {
     /// A stage or a step of the container failed with its own error.
     #[error(transparent)]
     Work(E),
-    /// A worker panicked; the message of the panic. A bug, never the user's fault.
+    /// A worker panicked with this message. A bug, never the user's fault.
     #[error("internal error: a worker panicked: {0}")]
     Panic(String),
     /// The cancel token was set.
@@ -18,8 +18,8 @@ pub enum Fault<E> {
 }
 
 impl<E> Fault<E> {
-    /// The fault that counts when the caller has an error of its own, of the source of its inputs for example, and `drained` is the result of
-    /// waiting for the inputs before it: an error of an earlier input comes first. If the pipeline has stopped, `error` has stopped it.
+    /// Chooses the earlier of two errors: the caller's own `error` (of the source of its inputs, for example), and `drained`, the
+    /// result of waiting for all inputs before it. If the pipeline has stopped, `error` has stopped it.
     pub fn earlier(drained: Result<(), Self>, error: E) -> Self {
         match drained {
             Ok(()) | Err(Self::Stopped) => Self::Work(error),

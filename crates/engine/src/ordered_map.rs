@@ -4,9 +4,9 @@ use std::io;
 use std::sync::Arc;
 
 use crate::caller::Caller;
-use crate::caller_waker::CallerWaker;
-use crate::stage::Stage;
-use crate::submitter::Submitter;
+use crate::caller::stage::Stage;
+use crate::caller::submitter::Submitter;
+use crate::caller::waker::CallerWaker;
 use crate::{Class, Config, EventKind, Fault, Permit, Pool, StageName, Stats, Task};
 
 /// Takes the results of an [`OrderedMap`] in the order of their inputs, on the thread that calls the map.
@@ -14,7 +14,7 @@ pub trait Consumer<T: Task> {
     /// Takes the next result.
     ///
     /// # Errors
-    /// The user's own; it stops the map.
+    /// Defined by the consumer. An error stops the map.
     fn consume(&mut self, result: T::Out) -> Result<(), T::Error>;
 }
 
@@ -26,13 +26,13 @@ impl<T: Task, F: FnMut(T::Out) -> Result<(), T::Error>> Consumer<T> for F {
 
 /// Runs a [`Task`] on worker threads and gives its results to the caller in the order of the inputs.
 ///
-/// Whatever the number of workers, the budget and the timing, the caller sees the same results in the same order. On a pool
+/// The caller sees the same results in the same order for any number of workers, any budget and any timing. On a pool
 /// without workers each input is processed on the caller's thread when it is submitted.
 ///
 /// # Errors
-/// Of several errors the one of the earliest input is returned, whatever the timing; the results before it have been consumed,
-/// and none after it. Everything else is dropped, and every further call returns [`Fault::Stopped`]. A panic in the task is an
-/// error of its input. If the consumer panics, the panic goes up through the call, and the map has stopped.
+/// The map returns the error of the earliest input that failed. All results before that input have been consumed, and none
+/// after it. The rest is dropped, and every further call returns [`Fault::Stopped`]. A panic in the task counts as an error of
+/// its input. A panic of the consumer passes through the call and stops the map.
 ///
 /// A cancelled map returns [`Fault::Cancelled`] from the next call, or within 50 ms from a call that waits.
 ///
@@ -44,28 +44,28 @@ pub struct OrderedMap<T: Task> {
 }
 
 impl<T: Task> OrderedMap<T> {
-    /// On the pool of `config`, or on a new one.
+    /// Opens a map on the pool of `config`, or on a new pool.
     ///
     /// # Errors
-    /// The system refuses to start a thread; none is left running then.
+    /// See [`Pool::new`].
     pub fn new(task: T, config: Config) -> io::Result<Self> {
         Ok(Self::on(&config.pool()?, task, config))
     }
 
-    /// On `pool`; the workers and the pool of `config` are ignored.
+    /// Opens a map on `pool`; the workers and the pool of `config` are ignored.
     #[must_use]
     pub fn on(pool: &Pool, task: T, config: Config) -> Self {
         let waker = Arc::new(CallerWaker::default());
         let stage = Stage::new(StageName::Map, task, &waker);
-        let stages: crate::core::Stages = vec![(stage.name, stage.shared().clone())];
+        let stages: crate::core::StageList = vec![(stage.name, stage.shared().clone())];
         let (caller, submitter) = Caller::new(pool, waker, stages, config);
         Self { stage, submitter, caller }
     }
 
-    /// Waits until `bytes` fit into the memory budget, consuming results meanwhile, and takes them.
+    /// Waits until `bytes` fit into the memory budget, and takes them. Consumes results while it waits.
     ///
-    /// The map adds some 100 bytes for each input in flight. Deadlock rule: with nothing in flight the request is granted even
-    /// above the budget. Overshoot is bounded by the caller's own permits plus one input.
+    /// The map adds at least 128 bytes for each input in flight. To avoid a deadlock, a request is granted even above the budget if
+    /// nothing is in flight. The overshoot is at most the caller's own permits and one input.
     ///
     /// # Errors
     /// See [`OrderedMap`].
@@ -82,8 +82,8 @@ impl<T: Task> OrderedMap<T> {
         })
     }
 
-    /// Submits an input. Its memory was taken with `reserve` and travels inside it as a [`Permit`]. Never waits; consumes the
-    /// results that are ready.
+    /// Submits an input, which holds its memory (taken with `reserve`) as a [`Permit`]. Never waits; consumes the results that
+    /// are ready.
     ///
     /// # Errors
     /// See [`OrderedMap`].
@@ -91,7 +91,7 @@ impl<T: Task> OrderedMap<T> {
         self.submit_as(Class::Normal, input, consumer)
     }
 
-    /// The same with a class: the input is processed before those of later classes. The order of results stays that of the
+    /// Submits an input with a class: it is processed before inputs of later classes. Results still come in the order of the
     /// inputs.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl<T: Task> OrderedMap<T> {
         })
     }
 
-    /// Waits until at least one more result is consumed, if any input is in flight, and consumes those that are ready.
+    /// Consumes all results that are ready. If an input is in flight, waits until at least one result is consumed.
     ///
     /// # Errors
     /// See [`OrderedMap`].
@@ -138,12 +138,12 @@ impl<T: Task> OrderedMap<T> {
         })
     }
 
-    /// Waits for all inputs in flight, and returns the error that counts when the caller has one of its own: see [`Fault::earlier`].
+    /// Waits for all inputs in flight, and returns the earlier of their error and the caller's own: see [`Fault::earlier`].
     pub fn earlier_error(&mut self, consumer: &mut dyn Consumer<T>, error: T::Error) -> Fault<T::Error> {
         Fault::earlier(self.drain(consumer), error)
     }
 
-    /// Number of workers of the pool: as many as were asked for, unless a limit allows fewer.
+    /// Number of workers of the pool. A limit of the system can make it smaller than requested.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.caller.core().workers()
@@ -154,7 +154,7 @@ impl<T: Task> OrderedMap<T> {
         self.caller.stats(&self.caller.counts)
     }
 
-    /// A call of the caller, refused once the map has stopped.
+    /// Runs a call of the caller, unless the map has stopped.
     fn call<R>(
         &mut self,
         bytes: u64,
@@ -172,7 +172,7 @@ impl<T: Task> OrderedMap<T> {
         self.stage.submit(&self.submitter, class, origin, input);
     }
 
-    /// Consumes the results that are ready; whether there was one.
+    /// Consumes the results that are ready. Returns whether there was one.
     fn consume_ready(&mut self, consumer: &mut dyn Consumer<T>) -> Result<bool, Fault<T::Error>> {
         let before = self.caller.counts.committed;
         while let Some(outcome) = self.stage.take_ready() {

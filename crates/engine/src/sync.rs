@@ -1,24 +1,24 @@
-//! The locks, atomics and threads that the engine runs on: the standard library's, a model checker's (`--cfg loom`,
-//! `--cfg shuttle`), or the standard library's annotated for helgrind (`--cfg helgrind`).
+//! The locks, atomics and threads that the engine uses: the standard library's, a model checker's (`--cfg loom`,
+//! `--cfg shuttle`), or the standard library's with annotations for helgrind (`--cfg helgrind`).
 
 #[cfg(not(any(loom, shuttle)))]
 mod real {
     #[cfg(helgrind)]
-    pub(crate) use crate::helgrind::{Condvar, Mutex, MutexGuard, atomic};
+    pub(crate) use crate::checks::helgrind::{Condvar, Mutex, MutexGuard, atomic};
     #[cfg(not(helgrind))]
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
     pub(crate) use std::{hint, thread};
 
-    /// Pauses before a thread parks: 2 to 4 microseconds, about what parking and being woken costs, so that waiting
-    /// never costs more than twice the cheaper of the two.
+    /// Pauses before a thread parks: 2 to 4 microseconds, about the cost of parking and being woken. Waiting therefore never
+    /// costs more than twice the cheaper of spinning and parking.
     pub(crate) const SPINS: u32 = 60;
 
-    /// A thread that can be put to sleep and woken: a wake-up before the sleep ends it at once.
+    /// A thread that can be put to sleep and woken. A wake-up that comes first ends the next sleep at once.
     #[derive(Clone, Debug)]
     pub(crate) struct Parker(thread::Thread);
 
     impl Parker {
-        /// The current thread, which alone may put itself to sleep.
+        /// The current thread. No other thread may put it to sleep.
         pub(crate) fn here() -> Self {
             Self(thread::current())
         }
@@ -37,8 +37,8 @@ mod real {
     }
 }
 
-/// Parking with the guarantees of the standard library's, built from a lock. loom loses a wake-up when its thread is waiting for a
-/// lock, and shuttle ends sleeps for no reason, for ever if its schedule is unfair.
+/// Parking with the standard library's guarantees, built from a lock. loom's own parking loses a wake-up while the thread waits
+/// for a lock; shuttle's ends sleeps for no reason, and endlessly under an unfair schedule.
 #[cfg(any(loom, shuttle))]
 mod parker {
     use super::real::{Condvar, Mutex};
@@ -60,7 +60,7 @@ mod parker {
             *woken = false;
         }
 
-        /// A model has no time: what would only end by itself must be woken, or it is a deadlock that the model reports.
+        /// A model has no time: a sleep that only a timeout would end is a deadlock, which the model reports.
         pub(crate) fn park_timeout(&self, _: std::time::Duration) {
             self.park();
         }
@@ -77,7 +77,7 @@ mod real {
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard, atomic};
     pub(crate) use loom::{hint, thread};
 
-    /// Spinning only multiplies the schedules of a model.
+    /// None: spinning only multiplies the schedules of a model.
     pub(crate) const SPINS: u32 = 0;
 }
 
@@ -86,7 +86,7 @@ mod real {
     pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard, atomic};
     pub(crate) use shuttle::{hint, thread};
 
-    /// Enough for both ways out of a spin.
+    /// Enough to leave a spin in both ways.
     pub(crate) const SPINS: u32 = 1;
 }
 
@@ -95,7 +95,7 @@ pub(crate) use parker::Parker;
 pub(crate) use real::*;
 use std::sync::{PoisonError, TryLockError};
 
-/// Locks. No panic of foreign code passes a lock that is held, so a poisoned one guards nothing half done.
+/// Locks. User code that panics is caught before the panic reaches a held lock, so a poisoned lock guards valid data.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -111,20 +111,20 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 
 /// Called between a thread's store and its load of what other threads store, both sequentially consistent.
 ///
-/// Those two accesses are enough for the hardware and the language. loom takes them for acquire and release only, and
-/// knows the order from fences.
+/// The two accesses are enough for the hardware and the language. loom treats them as acquire and release only, and needs a
+/// fence to know their order.
 #[inline]
 pub(crate) fn store_then_load() {
     #[cfg(loom)]
     atomic::fence(atomic::Ordering::SeqCst);
 }
 
-/// Called before a thread drops its share of `value`. A thread that owns it alone later is ordered after that by the count of
-/// the `Arc`, which helgrind does not know.
+/// Called before a thread drops its share of `value`. The count of the `Arc` orders a later sole owner after this drop, but
+/// helgrind does not know the count.
 #[inline]
 pub(crate) fn before_drop<T>(value: &T) {
     #[cfg(helgrind)]
-    crate::helgrind::before(value);
+    crate::checks::helgrind::before(value);
     let _ = value;
 }
 
@@ -132,11 +132,11 @@ pub(crate) fn before_drop<T>(value: &T) {
 #[inline]
 pub(crate) fn owned_alone<T>(value: &T) {
     #[cfg(helgrind)]
-    crate::helgrind::after(value);
+    crate::checks::helgrind::after(value);
     let _ = value;
 }
 
-/// A value on cache lines of its own, so that reading it does not slow down writers of its neighbours.
+/// A value on cache lines of its own, so that writers of neighbouring values do not slow down its readers.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Padded<T>(pub(crate) T);

@@ -4,22 +4,21 @@ use crate::Fault;
 
 /// A pure function that workers run.
 ///
-/// The result of [`Task::run`] depends on its input alone: never on the worker, on earlier calls or on time.
+/// The result of [`Task::run`] depends only on its input, never on the worker, on earlier calls or on time.
 pub trait Task: Send + Sync + 'static {
     type In: Send + 'static;
     type Out: Send + 'static;
-    /// Why `run` can fail; also the error of the caller's own steps.
+    /// The error of `run` and of the caller's own steps.
     type Error: Send + 'static;
-    /// State that a worker keeps between calls (codec contexts, scratch buffers). Made by the worker that uses it, on its first
-    /// job; made again after a panic.
+    /// State that a worker keeps between calls (codec contexts, scratch buffers). The worker makes it for its first job, and
+    /// again after a panic.
     type Tool: 'static;
 
-    /// Makes the tool of one worker.
     fn tool(&self) -> Self::Tool;
     /// Processes one input.
     ///
     /// # Errors
-    /// The task's own.
+    /// The task defines them.
     fn run(&self, tool: &mut Self::Tool, input: Self::In) -> Result<Self::Out, Self::Error>;
 
     /// Bytes of content in an input, for traces; 0 if unknown.

@@ -1,4 +1,4 @@
-//! Workers without a job: at most one is woken per job, and none while another is already searching.
+//! Workers without a job. A new job wakes at most one of them, and none while another worker is already searching.
 
 use std::sync::Arc;
 
@@ -8,37 +8,36 @@ use crate::sync::{self, Mutex, MutexGuard, Padded};
 
 /// The sleeping workers and the searching one (an eventcount).
 ///
-/// Adding a job wakes one sleeper, unless a worker is already searching; a searcher that finds a job and sees another wakes
-/// the next sleeper. So while there are jobs and sleepers there is a searcher, and there are never more wake-ups than jobs:
-/// between two of them a job has been taken.
+/// A new job wakes one sleeper, unless a worker is already searching. A searcher that finds a job and sees another one wakes
+/// the next sleeper. While there are jobs and sleepers, there is therefore a searcher. There are never more wake-ups than jobs,
+/// because a job is taken between two wake-ups.
 ///
-/// No wake-up is lost: adding a job publishes the job first and reads `state_word` after; a worker that falls asleep (or stops
-/// searching) publishes that in `state_word` first and looks for jobs after. One of the two sees the other.
+/// No wake-up is lost. A thread that adds a job publishes the job first and then reads `state_word`. A worker that falls asleep
+/// or stops searching first publishes this in `state_word` and then looks for jobs. One of the two sees the other.
 #[derive(Debug)]
 pub(crate) struct IdleWorkers {
-    /// Twice the number of sleepers, plus one while a worker searches.
+    /// Twice the number of sleepers, plus one while a worker searches. Written under the lock of `state`, read without it.
     state_word: Padded<AtomicUsize>,
     state: Mutex<IdleState>,
 }
 
 #[derive(Debug)]
 struct IdleState {
-    /// Sleepers; the last to fall asleep is woken first, its cache is the warmest.
+    /// The last to fall asleep is woken first, because its cache is the warmest.
     sleepers: Vec<Arc<WorkerParker>>,
-    /// Whether a worker is awake, has no job, and will look at all queues before it sleeps.
+    /// Whether a worker is awake without a job. It looks at all queues before it sleeps.
     searching: bool,
-    /// For each queue, workers woken for a job in it.
+    /// For each queue, the number of workers woken for a job in it.
     wakes: Vec<u64>,
 }
 
 impl IdleWorkers {
-    /// No sleepers; for `queues` queues.
     pub(crate) fn new(queues: usize) -> Self {
         let state = IdleState { sleepers: Vec::new(), searching: false, wakes: vec![0; queues] };
         Self { state_word: Padded::default(), state: Mutex::new(state) }
     }
 
-    /// Wakes a worker for a job that was just added to `queue`, if one is needed. Costs one load otherwise.
+    /// Wakes a worker for a job that was just added to `queue`, if one is needed. If not, it costs a single load.
     pub(crate) fn notify(&self, queue: usize) {
         sync::store_then_load();
         if needs_wake(self.state_word.0.load(Ordering::SeqCst)) {
@@ -49,7 +48,7 @@ impl IdleWorkers {
         }
     }
 
-    /// Becomes the searcher, unless there is one. Two would spend twice the time to take the same job.
+    /// Becomes the searcher, unless there is one. Two searchers would spend twice the time to take the same job.
     pub(crate) fn search(&self) -> bool {
         if is_searching(self.state_word.0.load(Ordering::SeqCst)) {
             return false;
@@ -61,7 +60,7 @@ impl IdleWorkers {
         free
     }
 
-    /// The searcher has a job. It wakes the next worker if `any` names a queue with another job.
+    /// The searcher has a job. It wakes the next worker if `any` returns a queue with another job.
     pub(crate) fn end_search(&self, any: impl Fn() -> Option<usize>) {
         let mut state = sync::lock(&self.state);
         state.searching = false;
@@ -70,7 +69,7 @@ impl IdleWorkers {
         self.publish(state);
         wake(parker);
         if !woken {
-            // A job added since, by a thread that still saw a searcher, has not woken anybody.
+            // A thread that still saw a searcher may have added a job and woken no worker.
             sync::store_then_load();
             if let Some(queue) = any() {
                 self.notify(queue);
@@ -78,8 +77,8 @@ impl IdleWorkers {
         }
     }
 
-    /// Sleeps, unless `ready` returns true (there is a job, or something else has changed). Returns whether this worker is the
-    /// searcher afterwards; `was_searcher` is whether it was before.
+    /// Sleeps, unless `ready` returns true: there is a job, or a pipeline or the pool was closed. `was_searcher` says whether
+    /// this worker is the searcher; the result says whether it is the searcher afterwards.
     pub(crate) fn sleep(&self, parker: &Arc<WorkerParker>, was_searcher: bool, ready: impl Fn() -> bool) -> bool {
         let mut state = sync::lock(&self.state);
         state.searching &= !was_searcher;
@@ -92,7 +91,7 @@ impl IdleWorkers {
         parker.sleep() == WakeReason::Search
     }
 
-    /// Removes a worker that is awake from the sleepers; false if another thread has removed it to wake it.
+    /// Removes the current worker from the sleepers; false if another thread has removed it to wake it.
     fn remove_sleeper(&self, parker: &Arc<WorkerParker>) -> bool {
         let mut state = sync::lock(&self.state);
         let at = state.sleepers.iter().rposition(|sleeper| Arc::ptr_eq(sleeper, parker));
@@ -101,7 +100,7 @@ impl IdleWorkers {
         at.is_some()
     }
 
-    /// Wakes every sleeper, to check what has changed.
+    /// Wakes every sleeper, to check for a change.
     pub(crate) fn wake_all(&self) {
         let mut state = sync::lock(&self.state);
         let sleepers = std::mem::take(&mut state.sleepers);
@@ -109,7 +108,6 @@ impl IdleWorkers {
         sleepers.iter().for_each(|parker| parker.wake(WakeReason::Recheck));
     }
 
-    /// For each queue, workers woken for a job in it so far.
     pub(crate) fn wakes(&self) -> Vec<u64> {
         sync::lock(&self.state).wakes.clone()
     }
@@ -135,7 +133,7 @@ fn is_searching(state_word: usize) -> bool {
 }
 
 impl IdleState {
-    /// Removes a sleeper to be woken and makes it the searcher; one whose own queue is `queue` is preferred.
+    /// Removes a sleeper to wake it, and makes it the searcher. Prefers a worker whose own queue is `queue`.
     fn take_sleeper(&mut self, queue: usize) -> Option<Arc<WorkerParker>> {
         let near = self.sleepers.iter().rposition(|parker| parker.queue() == queue);
         let parker = match near {

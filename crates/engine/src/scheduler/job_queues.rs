@@ -5,19 +5,19 @@ use std::collections::VecDeque;
 use crate::Class;
 use crate::scheduler::key::Key;
 
-/// Which stage a job is of.
+/// The stage of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageName {
     /// The only stage of an [`OrderedMap`](crate::OrderedMap).
     Map,
-    /// The first stage of a [`Pipeline`](crate::Pipeline), of items not yet decided.
+    /// The first stage of a [`Pipeline`](crate::Pipeline), before an item is decided.
     Hash,
-    /// The second stage of a [`Pipeline`](crate::Pipeline), of items that are decided.
+    /// The second stage of a [`Pipeline`](crate::Pipeline), after an item is decided.
     Compress,
 }
 
 impl StageName {
-    /// Its name in traces.
+    /// The name in traces.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl StageName {
     }
 }
 
-/// The stage that a job belongs to.
+/// The pipeline and the stage that a job belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     /// Number of the pipeline in its pool, from 1.
@@ -36,42 +36,42 @@ pub(crate) struct Owner {
     pub(crate) name: StageName,
 }
 
-/// A queued job.
 #[derive(Debug)]
-pub(crate) struct Entry<J> {
+pub(crate) struct QueuedJob<J> {
     pub(crate) key: Key,
-    /// Its place in its lane.
+    /// The index of the job in its lane.
     pub(crate) ticket: u64,
-    /// The item whose decision submitted it, or that it is.
+    /// The item of a job of the first stage, or the item whose decision submitted the job.
     pub(crate) item: Option<u64>,
-    /// When it was queued, in nanoseconds of the tracer's clock; 0 without one.
+    /// The time of queueing, in nanoseconds of the tracer's clock; 0 without one.
     pub(crate) queued: u64,
     pub(crate) job: J,
 }
 
-/// Jobs of one owner and one class. Their keys grow, so a queue needs no heap.
+/// Jobs of one owner and one class. The keys of jobs added to it grow, so it needs no heap.
 #[derive(Debug)]
 struct JobQueue<J> {
     owner: Owner,
     class: Class,
     /// The first job's key.
     head: Key,
-    jobs: VecDeque<Entry<J>>,
+    jobs: VecDeque<QueuedJob<J>>,
 }
 
-/// All queues. Their number is small: a pipeline has two, and up to two more if it uses another class.
+/// The job queues of all owners and classes. Their number is small: a pipeline has two, and up to two more if it uses another
+/// class.
 ///
 /// A pipeline's two queues cost less than one heap (91 nanoseconds a job against 127 to 172, push and pop under a lock), and
-/// the jobs of a pipeline that ends are found at once.
+/// the jobs of a pipeline that ends are found without a search.
 #[derive(Debug)]
 pub(crate) struct JobQueues<J> {
-    /// The two queues of a single pipeline, stored inline next to the lock to save one cache miss. Further ones use `more`.
+    /// The two queues of a single pipeline, stored next to the lock to save one cache miss. Further queues are in `more`.
     pair: [JobQueue<J>; 2],
     more: Vec<JobQueue<J>>,
     len: usize,
 }
 
-/// The owner of a queue that is not in use.
+/// The owner of an unused queue.
 const VACANT: Owner = Owner { pipeline: u64::MAX, name: StageName::Hash };
 
 impl<J> JobQueue<J> {
@@ -80,7 +80,7 @@ impl<J> JobQueue<J> {
     }
 
     /// Inserts a job by its key: at the end, except for a job whose class was changed.
-    fn insert(&mut self, entry: Entry<J>) {
+    fn insert(&mut self, entry: QueuedJob<J>) {
         match self.jobs.back() {
             Some(last) if (last.key, last.ticket) > (entry.key, entry.ticket) => {
                 let at = self.jobs.partition_point(|job| (job.key, job.ticket) < (entry.key, entry.ticket));
@@ -91,13 +91,13 @@ impl<J> JobQueue<J> {
         self.update_head();
     }
 
-    fn pop(&mut self) -> Option<Entry<J>> {
+    fn pop(&mut self) -> Option<QueuedJob<J>> {
         let entry = self.jobs.pop_front();
         self.update_head();
         entry
     }
 
-    fn remove(&mut self, ticket: u64) -> Option<Entry<J>> {
+    fn remove(&mut self, ticket: u64) -> Option<QueuedJob<J>> {
         let at = self.jobs.iter().position(|job| job.ticket == ticket)?;
         let entry = self.jobs.remove(at);
         self.update_head();
@@ -132,7 +132,7 @@ impl<J> JobQueues<J> {
         self.iter().map(|queue| queue.head).min().unwrap_or(Key::NONE)
     }
 
-    pub(crate) fn push(&mut self, owner: Owner, entry: Entry<J>) {
+    pub(crate) fn push(&mut self, owner: Owner, entry: QueuedJob<J>) {
         let class = entry.key.class();
         self.queue(owner, class).insert(entry);
         self.len += 1;
@@ -147,7 +147,7 @@ impl<J> JobQueues<J> {
         }
     }
 
-    /// Adds a queue, in a vacant place if there is one; returns its index.
+    /// Adds a queue, in place of a vacant one if there is one, and returns its index.
     fn add(&mut self, queue: JobQueue<J>) -> usize {
         if let Some(at) = self.pair.iter().position(|queue| queue.owner == VACANT) {
             self.pair[at] = queue;
@@ -158,23 +158,23 @@ impl<J> JobQueues<J> {
     }
 
     /// Takes the earliest job.
-    pub(crate) fn pop(&mut self) -> Option<(Owner, Entry<J>)> {
+    pub(crate) fn pop(&mut self) -> Option<(Owner, QueuedJob<J>)> {
         self.pop_where(|_| true)
     }
 
     /// Takes the earliest job of `pipeline`.
-    pub(crate) fn pop_of(&mut self, pipeline: u64) -> Option<(Owner, Entry<J>)> {
+    pub(crate) fn pop_of(&mut self, pipeline: u64) -> Option<(Owner, QueuedJob<J>)> {
         self.pop_where(|owner| owner.pipeline == pipeline)
     }
 
-    fn pop_where(&mut self, wanted: impl Fn(&Owner) -> bool) -> Option<(Owner, Entry<J>)> {
+    fn pop_where(&mut self, wanted: impl Fn(&Owner) -> bool) -> Option<(Owner, QueuedJob<J>)> {
         let queue = self.iter_mut().filter(|queue| wanted(&queue.owner)).min_by_key(|queue| queue.head)?;
         let taken = (queue.owner, queue.pop()?);
         self.len -= 1;
         Some(taken)
     }
 
-    /// Moves the owner's job `ticket` to [`Class::Now`]; false if it is not here or has that class already.
+    /// Moves the owner's job `ticket` to [`Class::Now`]; false if it is not in these queues or has that class already.
     pub(crate) fn promote(&mut self, owner: Owner, ticket: u64) -> bool {
         let mut later = self.iter_mut().filter(|queue| queue.owner == owner && queue.class != Class::Now);
         let found = later.find_map(|queue| queue.remove(ticket));
@@ -185,7 +185,7 @@ impl<J> JobQueues<J> {
         true
     }
 
-    /// Takes every job of `pipeline` out, for the caller to drop.
+    /// Removes every job of `pipeline`, for the caller to drop.
     pub(crate) fn remove(&mut self, pipeline: u64) -> impl Sized + use<J> {
         let mut gone: Vec<JobQueue<J>> = self.more.extract_if(.., |queue| queue.owner.pipeline == pipeline).collect();
         let of_pair = self.pair.iter_mut().filter(|queue| queue.owner.pipeline == pipeline);
@@ -194,7 +194,7 @@ impl<J> JobQueues<J> {
         gone
     }
 
-    /// Takes everything out, for the caller to drop.
+    /// Removes all jobs, for the caller to drop.
     pub(crate) fn remove_all(&mut self) -> impl Sized + use<J> {
         std::mem::replace(self, Self::new())
     }
@@ -205,8 +205,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn entry(class: Class, time: u64, ticket: u64) -> Entry<u64> {
-        Entry { key: Key::new(class, time), ticket, item: None, queued: 0, job: ticket }
+    fn entry(class: Class, time: u64, ticket: u64) -> QueuedJob<u64> {
+        QueuedJob { key: Key::new(class, time), ticket, item: None, queued: 0, job: ticket }
     }
 
     const HASH: Owner = Owner { pipeline: 1, name: StageName::Hash };
@@ -217,10 +217,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_decided_comes_before_what_is_not() {
+    fn jobs_of_decided_items_come_first() {
         let mut queues = JobQueues::new();
         (2..5).for_each(|item| queues.push(HASH, entry(Class::Normal, item, item)));
-        // Items 0 and 1 are decided: three jobs, two of them of one item.
+        // Items 0 and 1 are decided and have three jobs, two of them of item 1.
         [(0, 0), (1, 1), (1, 2)]
             .iter()
             .for_each(|&(item, ticket)| queues.push(COMMIT, entry(Class::Normal, item, ticket)));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipeline_leaves_with_its_jobs_only() {
+    fn removes_only_the_jobs_of_one_pipeline() {
         let mut queues = JobQueues::new();
         let other = Owner { pipeline: 2, ..HASH };
         (0..3).for_each(|n| queues.push(HASH, entry(Class::Normal, n, n)));

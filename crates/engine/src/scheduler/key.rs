@@ -1,17 +1,17 @@
-//! The order of jobs: by class, and within a class by their place in the output.
+//! The order of jobs: by class, and within a class by their position in the output.
 
-/// How urgent a job is. A job of an earlier class is run first, whatever the places.
+/// The urgency of a job. A job of an earlier class runs first, regardless of its position in the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// Its result is waited for: by a process that reads a mounted file, or by the caller of a pipeline on a shared pool.
+    /// Something waits for the result: a process that reads a mounted file, or the caller of a pipeline on a shared pool.
     Now,
-    /// Everything else.
+    /// All other jobs.
     #[default]
     Normal,
 }
 
 impl Class {
-    /// Its name in traces.
+    /// The name in traces.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -23,14 +23,14 @@ impl Class {
 
 /// A virtual deadline: the class in the two highest bits, then the virtual time.
 ///
-/// Virtual time is counted in items of a pipeline and never read from a clock. The hash job of an item has the item's time,
-/// and so has every job that the item's decision submits; items are decided in order, so the jobs of a decided item
-/// come before those of every undecided one, and the order of keys is the order of the output. Running the earliest
-/// first also drains memory: it frees a block, where hashing a later one leads to a further block in memory.
+/// Virtual time counts items of a pipeline; it is never read from a clock. The hash job of an item and every job that the
+/// item's decision submits have the item's time. Items are decided in order, so the jobs of a decided item come before the
+/// jobs of every undecided item, and the order of keys is the order of the output. The earliest job is also the best for
+/// memory: it frees a block, while hashing a later item adds a block to memory.
 ///
-/// Several pipelines on one pool share one time (start-time fair queueing): a pipeline's next item is one later than its
-/// last, but never earlier than the item last begun on the pool. So pipelines with work take turns item by item, and one that
-/// was idle gains no priority by that.
+/// Several pipelines on one pool share one virtual time (start-time fair queueing): a pipeline's next item is one later than
+/// its last item, but never earlier than the item last begun on the pool. Pipelines with work therefore take turns item by
+/// item, and a pipeline that was idle gains no priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(u64);
 
@@ -40,7 +40,7 @@ impl Key {
     /// Later than every job: the key of an empty queue.
     pub(crate) const NONE: Self = Self(u64::MAX);
 
-    /// The key of a job of `class` at `time`, below 2^62: far more items than a pipeline can ever have.
+    /// The key of a job of `class` at `time`. `time` is below 2^62, far more items than a pipeline can have.
     pub(crate) fn new(class: Class, time: u64) -> Self {
         Self((class as u64) << TIME_BITS | (time & Self::time_mask()))
     }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn class_comes_before_time_and_both_come_back() {
+    fn orders_by_class_then_time_and_returns_both() {
         let classes = [Class::Now, Class::Normal];
         let keys: Vec<Key> =
             classes.iter().flat_map(|&class| [0, 7, 1 << 61].map(|time| Key::new(class, time))).collect();

@@ -1,4 +1,4 @@
-//! How a worker finds its next job, and which worker is woken for a new one.
+//! Finds the next job of a worker, and the worker to wake for a new job.
 
 pub(crate) mod idle_workers;
 pub(crate) mod job_queues;
@@ -11,17 +11,17 @@ pub(crate) mod worker_state;
 
 use std::sync::Arc;
 
-use crate::histogram::Histogram;
+use crate::stats::histogram::Histogram;
 use crate::sync;
 use crate::{Policy, QueueStats};
 use idle_workers::IdleWorkers;
-use job_queues::{Entry, Owner};
+use job_queues::{Owner, QueuedJob};
 use queues::Queues;
-use run_queue::Taken;
+use run_queue::TakenJob;
 use worker_parker::WorkerParker;
-use worker_state::Taking;
+use worker_state::Taker;
 
-/// The run queues of a pool, and its workers that wait for a job.
+/// The run queues of a pool, and the workers that wait for a job.
 #[derive(Debug)]
 pub(crate) struct Scheduler<J> {
     pub(crate) queues: Queues<J>,
@@ -35,65 +35,65 @@ impl<J> Scheduler<J> {
     }
 
     /// Adds a job to `queue` and wakes a worker if one is needed.
-    pub(crate) fn push(&self, queue: usize, owner: Owner, entry: Entry<J>) {
+    pub(crate) fn push(&self, queue: usize, owner: Owner, entry: QueuedJob<J>) {
         self.queues.push(queue, owner, entry);
         self.idle.notify(queue);
     }
 
-    /// The next job; sleeps until there is one. `None` when `changed` returns true; the thread that makes it true calls
-    /// `wake_all` afterwards.
+    /// Sleeps until there is a job and takes it. Returns `None` when `changed` returns true; the thread that makes it true
+    /// must call `wake_all` afterwards.
     pub(crate) fn next(
         &self,
-        taking: &Taking<'_>,
+        taker: &Taker<'_>,
         parker: &Arc<WorkerParker>,
         changed: &dyn Fn() -> bool,
-    ) -> Option<Taken<J>> {
-        if let Some(taken) = self.queues.take(taking) {
+    ) -> Option<TakenJob<J>> {
+        if let Some(taken) = self.queues.take(taker) {
             return Some(taken);
         }
-        let since = taking.now();
-        let taken = self.wait(taking, parker, changed);
-        let now = taken.as_ref().map_or_else(|| taking.now(), |taken| taken.now);
-        taking.worker.add_idle(now.saturating_sub(since));
+        let since = taker.now();
+        let taken = self.wait(taker, parker, changed);
+        let now = taken.as_ref().map_or_else(|| taker.now(), |taken| taken.now);
+        taker.worker.add_idle(now.saturating_sub(since));
         taken
     }
 
     /// Searches or sleeps until there is a job or `changed` returns true.
-    fn wait(&self, taking: &Taking<'_>, parker: &Arc<WorkerParker>, changed: &dyn Fn() -> bool) -> Option<Taken<J>> {
+    fn wait(&self, taker: &Taker<'_>, parker: &Arc<WorkerParker>, changed: &dyn Fn() -> bool) -> Option<TakenJob<J>> {
         let mut searcher = self.idle.search();
         loop {
-            let taken = if searcher { self.spin_and_take(taking) } else { self.queues.take(taking) };
+            let taken = if searcher { self.spin_and_take(taker) } else { self.queues.take(taker) };
             if taken.is_some() || changed() {
                 match (searcher, self.queues.first()) {
                     (true, _) => self.idle.end_search(|| self.queues.first()),
-                    // Whoever added the remaining job may have looked while this worker was still the searcher.
+                    // The thread that added the remaining job may have seen this worker as the searcher, and woken nobody.
                     (false, Some(queue)) if taken.is_some() => self.idle.notify(queue),
                     (false, _) => {}
                 }
                 return taken;
             }
-            taking.worker.count_park();
+            taker.worker.count_park();
             searcher = self.idle.sleep(parker, searcher, || self.queues.first().is_some() || changed());
         }
     }
 
-    /// Takes a job if one arrives within a bounded spin.
-    fn spin_and_take(&self, taking: &Taking<'_>) -> Option<Taken<J>> {
+    /// Takes a job if one arrives during a bounded spin.
+    fn spin_and_take(&self, taker: &Taker<'_>) -> Option<TakenJob<J>> {
         for _ in 0..sync::SPINS {
             if self.queues.first().is_some() {
                 break;
             }
             sync::hint::spin_loop();
         }
-        self.queues.take(taking)
+        self.queues.take(taker)
     }
 
-    /// Wakes every sleeping worker, to check what has changed.
+    /// Wakes every sleeping worker, to check for a change.
     pub(crate) fn wake_all(&self) {
         self.idle.wake_all();
     }
 
-    /// Counters of each queue, and how long all jobs waited.
+    /// Counters of each queue, and the waiting times of all jobs.
     pub(crate) fn stats(&self) -> (Vec<QueueStats>, Histogram) {
         let (mut stats, waits) = self.queues.stats();
         stats.iter_mut().zip(self.idle.wakes()).for_each(|(queue, wakes)| queue.wakes = wakes);

@@ -1,10 +1,10 @@
-//! All run queues of a pool: where a job is put, and which queue a worker takes from.
+//! All run queues of a pool, and the choice of the queue that a worker takes from.
 
-use crate::histogram::Histogram;
-use crate::scheduler::job_queues::{Entry, Owner};
+use crate::scheduler::job_queues::{Owner, QueuedJob};
 use crate::scheduler::key::Key;
-use crate::scheduler::run_queue::{RunQueue, Taken};
-use crate::scheduler::worker_state::Taking;
+use crate::scheduler::run_queue::{RunQueue, TakenJob};
+use crate::scheduler::worker_state::Taker;
+use crate::stats::histogram::Histogram;
 use crate::{Policy, QueueStats};
 
 /// Run queues, each under its own lock.
@@ -15,7 +15,7 @@ pub(crate) struct Queues<J> {
 }
 
 impl<J> Queues<J> {
-    /// `count` empty queues, one at least.
+    /// `count` empty queues, but at least one.
     pub(crate) fn new(count: usize, policy: Policy) -> Self {
         Self { queues: (0..count.max(1)).map(|_| RunQueue::new()).collect(), policy }
     }
@@ -24,73 +24,73 @@ impl<J> Queues<J> {
         self.queues.len()
     }
 
-    pub(crate) fn push(&self, queue: usize, owner: Owner, entry: Entry<J>) {
+    pub(crate) fn push(&self, queue: usize, owner: Owner, entry: QueuedJob<J>) {
         self.queues[queue].push(owner, entry);
     }
 
-    /// A queue that has a job, if any has.
+    /// The first queue that has a job.
     pub(crate) fn first(&self) -> Option<usize> {
         self.queues.iter().position(|queue| !queue.is_empty())
     }
 
-    /// The latest virtual time of a job that was taken from any queue: the present.
+    /// The present: the latest virtual time of a job taken from any queue.
     pub(crate) fn present(&self) -> u64 {
         self.queues.iter().map(RunQueue::begun).max().unwrap_or(0)
     }
 
     /// Takes a job by the policy, unless none is visible.
     ///
-    /// A queue whose lock is held is skipped: its first job is being taken. Only if all queues with jobs are held does the worker
-    /// wait for a lock, that of the earliest job.
-    pub(crate) fn take(&self, taking: &Taking<'_>) -> Option<Taken<J>> {
+    /// A queue whose lock is held is skipped, because another thread takes its first job. The worker waits for a lock (of the
+    /// queue with the earliest job) only if the locks of all queues with jobs are held.
+    pub(crate) fn take(&self, taker: &Taker<'_>) -> Option<TakenJob<J>> {
         if self.len() == 1 {
             let queue = &self.queues[0];
-            return if queue.is_empty() { None } else { queue.take(0, taking) };
+            return if queue.is_empty() { None } else { queue.take(0, taker) };
         }
         if self.policy == Policy::Local
-            && let Some(taken) = self.take_local(taking)
+            && let Some(taken) = self.take_local(taker)
         {
             return Some(taken);
         }
-        let mut passed = None;
-        while let Some(next) = self.earliest_after(passed, taking.worker.queue) {
-            if let Some(taken) = self.queues[next.queue].try_take(next.queue, taking) {
+        let mut skipped = None;
+        while let Some(next) = self.earliest_after(skipped, taker.worker.queue) {
+            if let Some(taken) = self.queues[next.queue].try_take(next.queue, taker) {
                 return Some(taken);
             }
-            passed = Some(next);
+            skipped = Some(next);
         }
-        let first = self.earliest_after(None, taking.worker.queue)?;
-        self.queues[first.queue].take(first.queue, taking)
+        let first = self.earliest_after(None, taker.worker.queue)?;
+        self.queues[first.queue].take(first.queue, taker)
     }
 
-    /// Takes from the own queue, unless another one is longer and its first job earlier.
-    fn take_local(&self, taking: &Taking<'_>) -> Option<Taken<J>> {
-        let own = &self.queues[taking.worker.queue];
+    /// Takes from the worker's own queue, unless another queue is longer and its first job is earlier.
+    fn take_local(&self, taker: &Taker<'_>) -> Option<TakenJob<J>> {
+        let own = &self.queues[taker.worker.queue];
         let best = own.best();
         let len = own.len();
         let longer = |queue: &RunQueue<J>| queue.len() > len && queue.best() < best;
         if best == Key::NONE || self.queues.iter().any(longer) {
             return None;
         }
-        own.try_take(taking.worker.queue, taking)
+        own.try_take(taker.worker.queue, taker)
     }
 
-    /// The queue with the earliest job behind `passed`. Among equals the taker's own comes first, then those after it.
-    fn earliest_after(&self, passed: Option<Candidate>, own: usize) -> Option<Candidate> {
+    /// The queue with the earliest job after `skipped`. Among equals, the taker's own queue comes first, then the queues after it.
+    fn earliest_after(&self, skipped: Option<Candidate>, own: usize) -> Option<Candidate> {
         let count = self.len();
         let seen = (0..count).map(|distance| {
             let queue = (own + distance) % count;
             Candidate { key: self.queues[queue].best(), distance, queue }
         });
-        seen.filter(|candidate| candidate.key != Key::NONE && passed.is_none_or(|passed| *candidate > passed)).min()
+        seen.filter(|candidate| candidate.key != Key::NONE && skipped.is_none_or(|skipped| *candidate > skipped)).min()
     }
 
-    /// Takes the earliest job of `pipeline` that can be found, for its caller.
-    pub(crate) fn take_of(&self, pipeline: u64, taking: &Taking<'_>) -> Option<Taken<J>> {
+    /// Takes the earliest visible job of `pipeline`, for its caller.
+    pub(crate) fn take_of(&self, pipeline: u64, taker: &Taker<'_>) -> Option<TakenJob<J>> {
         let mut numbers: Vec<(Key, usize)> = self.queues.iter().map(RunQueue::best).zip(0..).collect();
         numbers.sort_unstable();
         let with_jobs = numbers.into_iter().filter(|&(key, _)| key != Key::NONE);
-        with_jobs.map(|(_, queue)| queue).find_map(|queue| self.queues[queue].take_of(pipeline, queue, taking))
+        with_jobs.map(|(_, queue)| queue).find_map(|queue| self.queues[queue].take_of(pipeline, queue, taker))
     }
 
     /// Moves a job to [`Class::Now`](crate::Class::Now), if it is still queued; returns its queue.
@@ -106,7 +106,7 @@ impl<J> Queues<J> {
         self.queues.iter().for_each(RunQueue::clear_all);
     }
 
-    /// Counters of each queue, and how long all jobs waited.
+    /// Counters of each queue, and the waiting times of all jobs.
     pub(crate) fn stats(&self) -> (Vec<QueueStats>, Histogram) {
         let mut waits = Histogram::default();
         let stats = self.queues.iter().map(|queue| queue.stats(&mut waits)).collect();
@@ -118,7 +118,7 @@ impl<J> Queues<J> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     key: Key,
-    /// From the own queue.
+    /// Distance from the taker's own queue.
     distance: usize,
     queue: usize,
 }
@@ -132,15 +132,15 @@ mod tests {
 
     const OWNER: Owner = Owner { pipeline: 0, name: StageName::Hash };
 
-    fn entry(time: u64) -> Entry<u64> {
-        Entry { key: Key::new(Class::Normal, time), ticket: time, item: None, queued: 0, job: time }
+    fn entry(time: u64) -> QueuedJob<u64> {
+        QueuedJob { key: Key::new(Class::Normal, time), ticket: time, item: None, queued: 0, job: time }
     }
 
     /// The jobs that a worker of queue `own` takes, in their order.
     fn taken(queues: &Queues<u64>, own: usize) -> Vec<u64> {
         let worker = WorkerState::new(own);
-        let taking = Taking { worker: &worker, clock: None };
-        std::iter::from_fn(|| queues.take(&taking)).map(|taken| taken.entry.job).collect()
+        let taker = Taker { worker: &worker, clock: None };
+        std::iter::from_fn(|| queues.take(&taker)).map(|taken| taken.entry.job).collect()
     }
 
     fn spread(policy: Policy, jobs: &[(usize, u64)]) -> Queues<u64> {
@@ -159,16 +159,16 @@ mod tests {
     #[test]
     fn a_local_taker_stays_until_another_queue_is_longer() {
         let jobs = [(0, 5), (0, 6), (1, 0), (1, 1), (1, 2)];
-        // Queue 1 is longer and earlier, then they are even.
+        // Queue 1 is longer and earlier, then both are equally long.
         assert_eq!(taken(&spread(Policy::Local, &jobs), 0), [0, 5, 1, 6, 2]);
-        // A longer queue with later jobs does not tempt.
+        // A longer queue with later jobs is ignored.
         let later = [(0, 0), (1, 1), (1, 2)];
         assert_eq!(taken(&spread(Policy::Local, &later), 0), [0, 1, 2]);
         assert_eq!(taken(&spread(Policy::Local, &later), 2), [0, 1, 2]);
     }
 
     #[test]
-    fn the_present_is_what_was_begun_last() {
+    fn the_present_is_the_latest_time_taken() {
         let queues = spread(Policy::Earliest, &[(0, 5), (1, 9), (2, 2)]);
         assert_eq!(queues.present(), 0);
         taken(&queues, 0);
@@ -176,17 +176,17 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_takes_only_its_own() {
+    fn a_caller_takes_only_its_own_jobs() {
         let queues = spread(Policy::Earliest, &[(0, 5), (1, 0)]);
         let worker = WorkerState::new(0);
         queues.push(2, Owner { pipeline: 1, ..OWNER }, entry(3));
-        let taking = Taking { worker: &worker, clock: None };
-        let own = |number| queues.take_of(number, &taking).map(|taken| taken.entry.job);
+        let taker = Taker { worker: &worker, clock: None };
+        let own = |number| queues.take_of(number, &taker).map(|taken| taken.entry.job);
         assert_eq!([own(1), own(1), own(0), own(0), own(0)], [Some(3), None, Some(0), Some(5), None]);
     }
 
     #[test]
-    fn a_promoted_job_is_found_wherever_it_is() {
+    fn promotes_a_job_in_any_queue() {
         let queues = spread(Policy::Earliest, &[(0, 5), (1, 0), (2, 8)]);
         assert_eq!(
             (queues.promote(OWNER, 8), queues.promote(OWNER, 8), queues.promote(OWNER, 1)),

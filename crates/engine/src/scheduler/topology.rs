@@ -1,25 +1,25 @@
 //! Which workers share a run queue: those whose processors share a core, a cache or a package.
 
-/// What the processors of the workers of one run queue have in common.
+/// The part of the machine that the workers of one run queue share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueDomain {
-    /// Nothing: a queue for each worker.
+    /// No part: each worker has a queue of its own.
     None,
-    /// A core: one for the hardware threads of a core.
+    /// A core: its hardware threads share a queue.
     Smt,
-    /// The last level of cache, which holds what one of its workers has just touched.
+    /// The last level of cache, which still holds the bytes that one of its workers has just touched.
     #[default]
     Llc,
     Package,
-    /// The machine: one queue.
+    /// The machine: there is one queue.
     All,
 }
 
 impl QueueDomain {
-    /// All, from most queues to one.
+    /// All values, from most queues to one queue.
     pub const EVERY: [Self; 5] = [Self::None, Self::Smt, Self::Llc, Self::Package, Self::All];
 
-    /// Its name: `none`, `smt`, `llc`, `package` or `all`.
+    /// `none`, `smt`, `llc`, `package` or `all`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -31,7 +31,6 @@ impl QueueDomain {
         }
     }
 
-    /// The one of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::EVERY.into_iter().find(|domain| domain.name() == name)
@@ -41,17 +40,17 @@ impl QueueDomain {
 /// Which of several queues a worker takes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// The one with the earliest job it can see: results come soonest.
+    /// The queue with the earliest visible job: results come soonest.
     #[default]
     Earliest,
-    /// Its own, whose cache holds the block, until another is longer and its job earlier.
+    /// The worker's own queue, whose cache holds the block, unless another queue is longer and has an earlier job.
     Local,
 }
 
 impl Policy {
     pub const EVERY: [Self; 2] = [Self::Earliest, Self::Local];
 
-    /// Its name: `earliest` or `local`.
+    /// `earliest` or `local`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -60,14 +59,13 @@ impl Policy {
         }
     }
 
-    /// The one of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::EVERY.into_iter().find(|policy| policy.name() == name)
     }
 }
 
-/// Location of a processor. The numbers are only compared for equality; each is unique in the whole machine.
+/// The location of a processor. The numbers are compared only for equality; each is unique in the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuLocation {
     pub core: usize,
@@ -76,24 +74,25 @@ pub struct CpuLocation {
     pub package: usize,
 }
 
-/// The processors that workers run on. The engine does not examine the machine: the user of a pool gives the locations. They
-/// change speed, and nothing else.
+/// The processors that workers run on. The engine does not examine the machine: the user of a pool gives the locations, which
+/// change only speed.
 ///
-/// A worker is not pinned to its location, nor is that checked later: one that the kernel has moved to another cache still takes
-/// the earliest job there is, and has to fetch the block from afar, where a pinned one would wait for its processor.
+/// A worker is not pinned to its location, and the engine does not check the location later. A worker that the kernel has moved
+/// to another cache still takes the earliest job, and fetches the block from farther away. A pinned worker would wait for its
+/// processor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     locations: Vec<CpuLocation>,
 }
 
 impl Topology {
-    /// Worker `n`, counted from 0, is at `locations[n % locations.len()]`; without locations all workers are in one place.
+    /// Worker `n`, counted from 0, is at `locations[n % locations.len()]`. Without locations all workers share one location.
     #[must_use]
     pub fn new(locations: Vec<CpuLocation>) -> Self {
         Self { locations }
     }
 
-    /// The queue of each of `workers` workers, numbered from 0 in the order of their first workers.
+    /// The queue of each of `workers` workers. Queues are numbered from 0 in the order of their first workers.
     #[must_use]
     pub fn queues(&self, domain: QueueDomain, workers: usize) -> Vec<usize> {
         let mut domains = Vec::new();
@@ -113,7 +112,7 @@ impl Topology {
     }
 }
 
-/// The place of `domain` among those met so far.
+/// The index of `domain` in `domains`, to which it is added if it is new.
 fn number(domains: &mut Vec<usize>, domain: usize) -> usize {
     domains.iter().position(|&known| known == domain).unwrap_or_else(|| {
         domains.push(domain);
@@ -125,14 +124,14 @@ fn number(domains: &mut Vec<usize>, domain: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Two packages of two caches of two cores of two threads, in the order Linux numbers them: all first threads first.
+    /// Two packages of two caches of two cores of two threads, numbered as Linux does: all first threads first.
     fn sixteen() -> Topology {
         let location = |n: usize| CpuLocation { core: n % 8, cache: n % 8 / 2, package: n % 8 / 4 };
         Topology::new((0..16).map(location).collect())
     }
 
     #[test]
-    fn each_way_to_share_gives_its_number_of_queues() {
+    fn each_domain_has_its_number_of_queues() {
         let count = |domain| sixteen().queues(domain, 16).into_iter().max().map(|last| last + 1);
         assert_eq!(QueueDomain::EVERY.map(count), [Some(16), Some(8), Some(4), Some(2), Some(1)]);
         assert_eq!(sixteen().queues(QueueDomain::Smt, 10)[8..], [0, 1]);
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_machine_is_one_place() {
+    fn an_unknown_machine_is_one_location() {
         for domain in [QueueDomain::Smt, QueueDomain::Llc, QueueDomain::Package, QueueDomain::All] {
             assert_eq!(Topology::default().queues(domain, 3), [0, 0, 0]);
         }
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lead_back() {
+    fn from_name_inverts_name() {
         assert!(QueueDomain::EVERY.iter().all(|&domain| QueueDomain::from_name(domain.name()) == Some(domain)));
         assert!(Policy::EVERY.iter().all(|&policy| Policy::from_name(policy.name()) == Some(policy)));
         assert_eq!((QueueDomain::from_name("numa"), Policy::from_name("")), (None, None));

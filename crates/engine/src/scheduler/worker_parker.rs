@@ -10,13 +10,13 @@ use crate::sync::atomic::{AtomicU8, Ordering};
 pub(crate) enum WakeReason {
     /// To look for a job. The woken worker is the searcher.
     Search,
-    /// To check what has changed.
+    /// To check for a change (a closed pipeline, the end).
     Recheck,
 }
 
-/// The sleep of one worker.
 #[derive(Debug)]
 pub(crate) struct WorkerParker {
+    /// Set by the thread that wakes the worker, cleared by the worker.
     reason: AtomicU8,
     parker: Parker,
     queue: usize,
@@ -27,7 +27,7 @@ const SEARCH: u8 = 1;
 const RECHECK: u8 = 2;
 
 impl WorkerParker {
-    /// For the current thread.
+    /// The parker of the current thread.
     pub(crate) fn current(queue: usize) -> Arc<Self> {
         Arc::new(Self { reason: AtomicU8::new(NONE), parker: Parker::here(), queue })
     }
@@ -39,12 +39,12 @@ impl WorkerParker {
     /// Wakes the worker: once per sleep, by the thread that removed it from the list of sleepers.
     pub(crate) fn wake(&self, reason: WakeReason) {
         let reason = if reason == WakeReason::Search { SEARCH } else { RECHECK };
-        // A store would do, but loom does not know that it is ordered after the swap of a sleeper that missed it.
+        // A store would be enough, but loom does not know that it is ordered after the swap of a sleeper that missed it.
         self.reason.swap(reason, Ordering::SeqCst);
         self.parker.unpark();
     }
 
-    /// Sleeps until it is woken.
+    /// Sleeps until another thread wakes the worker.
     pub(crate) fn sleep(&self) -> WakeReason {
         loop {
             match self.reason.swap(NONE, Ordering::SeqCst) {

@@ -1,15 +1,15 @@
-//! The state of a thread that takes jobs, as other threads see it.
+//! The state of a thread that takes jobs, which other threads read.
 
 use crate::Tracer;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// Written only by its own thread.
+/// Only the worker's own thread writes the fields; others read them.
 #[derive(Debug)]
 pub(crate) struct WorkerState {
     /// The thread's own queue.
     pub(crate) queue: usize,
-    /// Number of the pipeline whose job this thread took last; 0 for none. Stored while holding the queue lock: a closer that
-    /// drained the queues under those locks therefore sees every worker that still runs one of its jobs.
+    /// Number of the pipeline whose job this thread took last; 0 for none. Stored under the queue's lock: a caller that closes
+    /// its pipeline empties the queues under those locks, and so sees every worker that still runs one of its jobs.
     pipeline: AtomicU64,
     /// Number of closed pipelines that this thread has seen.
     seen_epoch: AtomicU64,
@@ -19,7 +19,6 @@ pub(crate) struct WorkerState {
 }
 
 impl WorkerState {
-    /// A thread whose own queue is `queue`.
     pub(crate) fn new(queue: usize) -> Self {
         let zero = || AtomicU64::new(0);
         Self { queue, pipeline: zero(), seen_epoch: zero(), jobs: zero(), parks: zero(), idle_ns: zero() }
@@ -30,17 +29,15 @@ impl WorkerState {
         self.pipeline.load(Ordering::SeqCst)
     }
 
-    /// Whether it may be running a job of `pipeline`, which is one of the first `epoch` closed ones.
+    /// Whether the thread may be running a job of `pipeline`, which is one of the first `epoch` closed pipelines.
     pub(crate) fn may_run(&self, pipeline: u64, epoch: u64) -> bool {
         self.pipeline.load(Ordering::SeqCst) == pipeline && self.seen_epoch() < epoch
     }
 
-    /// Number of closed pipelines that it has seen.
     pub(crate) fn seen_epoch(&self) -> u64 {
         self.seen_epoch.load(Ordering::SeqCst)
     }
 
-    /// Records that it has seen the first `epoch` closed pipelines.
     pub(crate) fn set_seen_epoch(&self, epoch: u64) {
         self.seen_epoch.store(epoch, Ordering::SeqCst);
     }
@@ -75,15 +72,14 @@ fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
 }
 
-/// The thread that takes a job, and its clock.
 #[derive(Clone, Copy)]
-pub(crate) struct Taking<'a> {
+pub(crate) struct Taker<'a> {
     pub(crate) worker: &'a WorkerState,
     pub(crate) clock: Option<&'a dyn Tracer>,
 }
 
-impl Taking<'_> {
-    /// Nanoseconds of the clock; 0 without one.
+impl Taker<'_> {
+    /// The time of the clock; 0 without one.
     pub(crate) fn now(&self) -> u64 {
         self.clock.map_or(0, Tracer::now)
     }

@@ -1,4 +1,4 @@
-//! Stopping from outside, and dropping a pipeline in the middle.
+//! Cancels pipelines, and drops pipelines with jobs in flight.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -16,54 +16,54 @@ fn cancelled_while(waiting: Waiting) {
     let work = Gated::default();
     let config = Config::new(2, 100);
     let cancel = config.cancel.clone();
-    let mut line = GatedMap::new(work.clone(), config).unwrap();
-    let permit = line.reserve(100, &mut ignore).unwrap();
-    line.submit(Some(permit), &mut ignore).unwrap();
+    let mut pipe = GatedMap::new(work.clone(), config).unwrap();
+    let permit = pipe.reserve(100, &mut ignore).unwrap();
+    pipe.submit(Some(permit), &mut ignore).unwrap();
     let begun = work.begun.clone();
     let canceller = thread::spawn(move || {
         begun.pass();
         cancel.cancel();
     });
-    assert!(matches!(waiting(&mut line), Err(Fault::Cancelled)));
-    assert!(matches!(line.drain(&mut ignore), Err(Fault::Stopped)));
+    assert!(matches!(waiting(&mut pipe), Err(Fault::Cancelled)));
+    assert!(matches!(pipe.drain(&mut ignore), Err(Fault::Stopped)));
     canceller.join().unwrap();
     work.go.open();
-    drop(line);
+    drop(pipe);
     assert!(!work.running.load(Ordering::SeqCst), "the drop waits for what runs");
 }
 
 #[test]
 fn cancel_ends_every_wait() {
-    cancelled_while(|line| line.advance(&mut ignore));
-    cancelled_while(|line| line.drain(&mut ignore));
-    cancelled_while(|line| line.reserve(1, &mut ignore).map(drop));
+    cancelled_while(|pipe| pipe.advance(&mut ignore));
+    cancelled_while(|pipe| pipe.drain(&mut ignore));
+    cancelled_while(|pipe| pipe.reserve(1, &mut ignore).map(drop));
 }
 
 #[test]
-fn a_cancelled_line_refuses_the_next_call() {
+fn a_cancelled_pipeline_refuses_the_next_call() {
     let cancel = CancelToken::new();
     let config = Config { cancel: cancel.clone(), ..Config::default() };
-    let mut line = pipeline(&Fake::default(), config);
+    let mut pipe = pipeline(&Fake::default(), config);
     cancel.cancel();
     let mut packer = Packer::default();
-    assert!(matches!(line.reserve(1, &mut packer), Err(Fault::Cancelled)));
-    assert!(matches!(line.settle(&mut packer), Err(Fault::Stopped)));
+    assert!(matches!(pipe.reserve(1, &mut packer), Err(Fault::Cancelled)));
+    assert!(matches!(pipe.settle(&mut packer), Err(Fault::Stopped)));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn a_line_dropped_in_the_middle_leaves_nothing(items in items(100), workers in 0usize..5, fed in 0usize..100) {
+    fn a_pipeline_dropped_in_the_middle_leaves_nothing(items in items(100), workers in 0usize..5, fed in 0usize..100) {
         let fake = Fake::default();
-        let mut line = pipeline(&fake, Config::new(workers, 1 << 20));
-        let budget = line.budget();
+        let mut pipe = pipeline(&fake, Config::new(workers, 1 << 20));
+        let budget = pipe.budget();
         let mut packer = Packer::default();
         for (number, &item) in items.iter().enumerate().take(fed) {
-            let permit = line.reserve(item.bytes, &mut packer).unwrap();
-            line.submit(Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
+            let permit = pipe.reserve(item.bytes, &mut packer).unwrap();
+            pipe.submit(Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
         }
-        drop((line, packer));
+        drop((pipe, packer));
         prop_assert_eq!((budget.used(), fake.tools.load(Ordering::SeqCst)), (0, 0));
     }
 
@@ -72,15 +72,15 @@ proptest! {
         let fake = Fake::default();
         let config = Config::new(workers, 300);
         let cancel = config.cancel.clone();
-        let mut line = pipeline(&fake, config);
-        let budget = line.budget();
+        let mut pipe = pipeline(&fake, config);
+        let budget = pipe.budget();
         let canceller = thread::spawn(move || {
             (0..after).for_each(|_| std::hint::spin_loop());
             cancel.cancel();
         });
-        let end = run(&mut line, &items).end;
+        let end = run(&mut pipe, &items).end;
         canceller.join().unwrap();
-        drop(line);
+        drop(pipe);
         prop_assert!(end.is_none_or(|end| end == "Cancelled"));
         prop_assert_eq!((budget.used(), fake.tools.load(Ordering::SeqCst)), (0, 0));
     }

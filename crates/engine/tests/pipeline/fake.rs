@@ -1,4 +1,4 @@
-//! A container that packs nothing: it records what is decided and committed, and fails where an item asks for it.
+//! A container that packs nothing: it records decisions and commits, and fails where an item says so.
 
 use std::hint;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,12 +7,12 @@ use std::sync::{Arc, Once};
 use packline_engine::{Config, Fault, Outbox, Permit, Pipeline, Sequencer, Task};
 use proptest::prelude::*;
 
-/// What becomes of an item when it is decided.
+/// How an item is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// Handed on as this many results, each second one without compression; 0 drops the item.
+    /// Split into this many results, every second one without compression; 0 drops the item.
     Parts(u8),
-    /// Merged with other tails into one job, which holds the permits of all.
+    /// Merged with other tails into one job, which holds all their permits.
     Tail,
 }
 
@@ -46,7 +46,7 @@ impl Item {
     }
 }
 
-/// An item with its number and its memory, at every stage.
+/// An item with its number and its memory, in any stage.
 pub struct Parcel {
     pub number: usize,
     pub part: usize,
@@ -55,7 +55,7 @@ pub struct Parcel {
     pub permit: Permit,
 }
 
-/// Tails that share one open job, at most.
+/// The most tails that share one open job.
 pub const TAILS: usize = 3;
 
 /// Counts the tools that are alive.
@@ -80,11 +80,9 @@ pub fn fail<T>(stage: &str, number: usize) -> Result<T, String> {
     Err(format!("planted {stage} {number}"))
 }
 
-/// The first stage.
 #[derive(Clone, Default)]
 pub struct Hash(pub Fake);
 
-/// The second stage.
 #[derive(Clone, Default)]
 pub struct Compress(pub Fake);
 
@@ -140,7 +138,6 @@ impl Task for Compress {
     }
 }
 
-/// A pipeline of both stages.
 pub type FakePipeline = Pipeline<Hash, Compress>;
 
 /// A pipeline whose tools `fake` counts.
@@ -148,7 +145,6 @@ pub fn pipeline(fake: &Fake, config: Config) -> FakePipeline {
     Pipeline::new(Hash(fake.clone()), Compress(fake.clone()), config).unwrap()
 }
 
-/// What came out of a pipeline.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Log {
     pub decided: Vec<(usize, u64)>,
@@ -156,7 +152,6 @@ pub struct Log {
     pub end: Option<String>,
 }
 
-/// The decisions.
 #[derive(Default)]
 pub struct Packer {
     pub log: Log,
@@ -210,7 +205,6 @@ impl Packer {
         }
     }
 
-    /// Submits the open tails.
     pub fn flush(&mut self, next: &mut dyn Next) {
         self.tails = 0;
         if let Some(open) = self.open.take() {
@@ -218,7 +212,6 @@ impl Packer {
         }
     }
 
-    /// Decides an item.
     pub fn decide_item(&mut self, hashed: Parcel, next: &mut dyn Next) -> Result<(), String> {
         let number = hashed.number;
         let mark = hashed.mark;
@@ -237,7 +230,6 @@ impl Packer {
         Ok(())
     }
 
-    /// Commits a result.
     pub fn commit_result(&mut self, packed: &Parcel) -> Result<(), String> {
         if packed.item.flaw == Flaw::Commit {
             return fail("commit", packed.number);
@@ -267,41 +259,41 @@ impl Sequencer<Hash, Compress> for Packer {
 
 type Ran = Result<(), Fault<String>>;
 
-fn feed_all(line: &mut FakePipeline, items: &[Item], packer: &mut Packer) -> Ran {
+fn feed_all(pipe: &mut FakePipeline, items: &[Item], packer: &mut Packer) -> Ran {
     for (number, &item) in items.iter().enumerate() {
         if item.flaw == Flaw::Source {
             // An error of an earlier item comes first.
-            line.drain(packer)?;
+            pipe.drain(packer)?;
             return fail("source", number).map_err(Fault::Work);
         }
-        let permit = line.reserve(item.bytes, packer)?;
-        line.submit(Parcel { number, part: 0, item, mark: 0, permit }, packer)?;
+        let permit = pipe.reserve(item.bytes, packer)?;
+        pipe.submit(Parcel { number, part: 0, item, mark: 0, permit }, packer)?;
     }
     Ok(())
 }
 
-/// The rest at the end, and two results that were never fed.
-fn finish(line: &mut FakePipeline, packer: &mut Packer) -> Ran {
-    line.settle(packer)?;
-    packer.flush(line.outbox());
+/// Submits the open tails, and two jobs and two results that belong to no item.
+fn finish(pipe: &mut FakePipeline, packer: &mut Packer) -> Ran {
+    pipe.settle(packer)?;
+    packer.flush(pipe.outbox());
     for part in 0..2 {
-        let [job, result] = Packer::last(part, line.reserve(10, packer)?);
-        line.outbox().submit(job);
-        line.outbox().pass(result);
+        let [job, result] = Packer::last(part, pipe.reserve(10, packer)?);
+        pipe.outbox().submit(job);
+        pipe.outbox().pass(result);
     }
-    line.drain(packer)
+    pipe.drain(packer)
 }
 
-/// Sends `items` through `line` and records the results.
-pub fn run(line: &mut FakePipeline, items: &[Item]) -> Log {
+/// Sends `items` through `pipe` and records the results.
+pub fn run(pipe: &mut FakePipeline, items: &[Item]) -> Log {
     quiet();
     let mut packer = Packer::default();
-    let ran = feed_all(line, items, &mut packer).and_then(|()| finish(line, &mut packer));
+    let ran = feed_all(pipe, items, &mut packer).and_then(|()| finish(pipe, &mut packer));
     packer.log.end = ran.err().map(|fault| format!("{fault:?}"));
     packer.log
 }
 
-/// Keeps the planted panics out of the test's output; others are reported as ever.
+/// Keeps planted panics out of the test's output. Other panics are still reported.
 pub fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -329,7 +321,7 @@ pub fn items(most: usize) -> impl Strategy<Value = Vec<Item>> {
     prop::collection::vec(item, 0..most)
 }
 
-/// A flaw other than none.
+/// Any flaw except `Flaw::None`.
 pub fn flaw() -> impl Strategy<Value = Flaw> {
     prop::sample::select(vec![
         Flaw::Source,

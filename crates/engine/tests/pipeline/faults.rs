@@ -1,4 +1,4 @@
-//! Which error is returned, what has been committed before it, and what remains.
+//! The error that is returned, the results committed before it, and the memory that remains.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn the_first_error_wins_on_every_line(
+    fn the_first_error_wins_on_every_pipeline(
         items in items(60),
         flaws in prop::collection::vec((any::<prop::sample::Index>(), flaw()), 1..6),
         workers in prop::sample::select(vec![0usize, 1, 2, 3, 7]),
@@ -43,10 +43,10 @@ proptest! {
         let mut items = items;
         items.push(Item { flaw, ..Item::new(9, Plan::Parts(1)) });
         let fake = Fake::default();
-        let mut line = pipeline(&fake, Config::new(workers, 500));
-        let budget = line.budget();
-        prop_assert!(run(&mut line, &items).end.is_some());
-        drop(line);
+        let mut pipe = pipeline(&fake, Config::new(workers, 500));
+        let budget = pipe.budget();
+        prop_assert!(run(&mut pipe, &items).end.is_some());
+        drop(pipe);
         prop_assert_eq!((budget.used(), fake.tools.load(Ordering::SeqCst)), (0, 0));
     }
 }
@@ -73,7 +73,7 @@ fn a_slow_early_error_beats_a_quick_late_one() {
 }
 
 #[test]
-fn an_error_of_the_source_loses_against_an_earlier_one() {
+fn an_earlier_error_beats_an_error_of_the_source() {
     let mut items = good(20);
     items[9].flaw = Flaw::Commit;
     items[10].flaw = Flaw::Source;
@@ -83,7 +83,7 @@ fn an_error_of_the_source_loses_against_an_earlier_one() {
 }
 
 #[test]
-fn a_failed_decision_drops_what_it_handed_on() {
+fn a_failed_decision_drops_the_jobs_it_submitted() {
     let mut items = good(20);
     items[5] = Item { flaw: Flaw::DecideLate, ..Item::new(10, Plan::Parts(3)) };
     ends_with(&items, "Work(\"planted late decide 5\")");
@@ -101,27 +101,27 @@ fn a_panic_is_an_error_with_its_message() {
 
 #[test]
 fn every_later_call_says_stopped() {
-    let check = |line: &mut FakePipeline| {
+    let check = |pipe: &mut FakePipeline| {
         let mut items = good(3);
         items[1].flaw = Flaw::Hash;
-        assert!(run(line, &items).end.is_some());
+        assert!(run(pipe, &items).end.is_some());
         let mut packer = Packer::default();
-        let handed_on = |line: &FakePipeline| (line.stats().submitted, line.stats().passed);
-        let before = handed_on(line);
-        line.outbox().submit(parcel(0));
-        line.outbox().pass(parcel(0));
-        assert_eq!(handed_on(line), before, "what is handed on goes nowhere");
-        assert!(matches!(line.reserve(1, &mut packer), Err(Fault::Stopped)));
-        assert!(matches!(line.submit(parcel(0), &mut packer), Err(Fault::Stopped)));
-        assert!(matches!(line.settle(&mut packer), Err(Fault::Stopped)));
-        assert!(matches!(line.drain(&mut packer), Err(Fault::Stopped)));
+        let counts = |pipe: &FakePipeline| (pipe.stats().submitted, pipe.stats().passed);
+        let before = counts(pipe);
+        pipe.outbox().submit(parcel(0));
+        pipe.outbox().pass(parcel(0));
+        assert_eq!(counts(pipe), before, "a stopped pipeline drops jobs and results");
+        assert!(matches!(pipe.reserve(1, &mut packer), Err(Fault::Stopped)));
+        assert!(matches!(pipe.submit(parcel(0), &mut packer), Err(Fault::Stopped)));
+        assert!(matches!(pipe.settle(&mut packer), Err(Fault::Stopped)));
+        assert!(matches!(pipe.drain(&mut packer), Err(Fault::Stopped)));
         assert!(packer.log.committed.is_empty());
     };
     check(&mut pipeline(&Fake::default(), Config::new(0, 100)));
     check(&mut pipeline(&Fake::default(), Config::new(2, 100)));
 }
 
-/// Panics in a step of its own.
+/// Panics in `decide` or `commit`.
 struct Panics {
     in_commit: bool,
 }
@@ -138,17 +138,17 @@ impl Sequencer<Hash, Compress> for Panics {
     }
 }
 
-fn unwinds(line: &mut FakePipeline, in_commit: bool) {
+fn unwinds(pipe: &mut FakePipeline, in_commit: bool) {
     quiet();
     let mut caller = Panics { in_commit };
     let run = catch_unwind(AssertUnwindSafe(|| {
         for number in 0..50 {
-            line.submit(parcel(number), &mut caller)?;
+            pipe.submit(parcel(number), &mut caller)?;
         }
-        line.drain(&mut caller)
+        pipe.drain(&mut caller)
     }));
     assert!(run.is_err());
-    assert!(matches!(line.settle(&mut caller), Err(Fault::Stopped)));
+    assert!(matches!(pipe.settle(&mut caller), Err(Fault::Stopped)));
 }
 
 #[test]
@@ -156,9 +156,9 @@ fn a_panic_of_the_caller_unwinds_and_the_workers_are_joined() {
     for in_commit in [false, true] {
         unwinds(&mut pipeline(&Fake::default(), Config::new(0, 0)), in_commit);
         let fake = Fake::default();
-        let mut line = pipeline(&fake, Config::new(3, 0));
-        unwinds(&mut line, in_commit);
-        drop(line);
+        let mut pipe = pipeline(&fake, Config::new(3, 0));
+        unwinds(&mut pipe, in_commit);
+        drop(pipe);
         assert_eq!(fake.tools.load(Ordering::SeqCst), 0);
     }
 }
@@ -167,11 +167,11 @@ fn a_panic_of_the_caller_unwinds_and_the_workers_are_joined() {
 fn an_error_frees_what_is_queued_at_once() {
     let mut items = good(20);
     items[1].flaw = Flaw::Hash;
-    let mut line = pipeline(&Fake::default(), Config::new(2, 1 << 20));
-    assert!(run(&mut line, &items).end.is_some());
-    let budget = line.budget();
-    let fed = line.stats().fed;
-    drop(line);
+    let mut pipe = pipeline(&Fake::default(), Config::new(2, 1 << 20));
+    assert!(run(&mut pipe, &items).end.is_some());
+    let budget = pipe.budget();
+    let fed = pipe.stats().fed;
+    drop(pipe);
     assert_eq!(budget.used(), 0);
     assert!((2..=20).contains(&fed), "{fed} items were submitted before the error was seen");
 }

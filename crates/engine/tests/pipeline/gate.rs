@@ -1,11 +1,11 @@
-//! A task that stays in a job until it is released, to hold a map in a known state.
+//! A task whose job waits until the test releases it, to hold a map in a known state.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use packline_engine::{OrderedMap, Permit, Task};
 
-/// A door that is opened once.
+/// A gate that is opened once.
 #[derive(Clone, Default)]
 pub struct Gate {
     open: Arc<(Mutex<bool>, Condvar)>,

@@ -1,4 +1,4 @@
-//! Pipelines and maps: with any number of workers they must give what a loop gives.
+//! Pipelines and maps: with any number of workers their results must equal those of a loop.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]

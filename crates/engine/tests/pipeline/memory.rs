@@ -1,4 +1,4 @@
-//! The budget: kept to within one item, and never a reason to wait for ever.
+//! The budget is exceeded by at most one item, and never blocks a pipeline forever.
 
 use packline_engine::{Config, Permit};
 use proptest::prelude::*;
@@ -45,28 +45,28 @@ fn small_items_count_with_the_overhead_of_the_map() {
 #[test]
 fn permits_of_the_caller_never_block_it() {
     for workers in [0, 2] {
-        let mut line = pipeline(&Fake::default(), Config::new(workers, 100));
+        let mut pipe = pipeline(&Fake::default(), Config::new(workers, 100));
         let mut packer = Packer::default();
-        let held: Vec<Permit> = (0..20).map(|_| line.reserve(60, &mut packer).unwrap()).collect();
+        let held: Vec<Permit> = (0..20).map(|_| pipe.reserve(60, &mut packer).unwrap()).collect();
         for (number, permit) in held.into_iter().enumerate() {
             let item = Item::new(60, Plan::Tail);
-            line.submit(Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
-            drop(line.reserve(1000, &mut packer).unwrap());
+            pipe.submit(Parcel { number, part: 0, item, mark: 0, permit }, &mut packer).unwrap();
+            drop(pipe.reserve(1000, &mut packer).unwrap());
         }
-        line.drain(&mut packer).unwrap();
-        packer.flush(line.outbox());
-        line.drain(&mut packer).unwrap();
-        assert_eq!((packer.log.committed.len(), line.stats().bytes_in_flight), (7, 0));
+        pipe.drain(&mut packer).unwrap();
+        packer.flush(pipe.outbox());
+        pipe.drain(&mut packer).unwrap();
+        assert_eq!((packer.log.committed.len(), pipe.stats().bytes_in_flight), (7, 0));
     }
 }
 
 #[test]
 fn a_permit_dropped_elsewhere_wakes_the_caller() {
     let work = Gated::default();
-    let mut line = GatedMap::new(work.clone(), Config::new(1, 1000)).unwrap();
-    let held = line.reserve(1000, &mut ignore).unwrap();
-    line.submit(None, &mut ignore).unwrap();
-    // The only job of the pipeline does not end before the memory has come: nothing else can wake the caller.
+    let mut pipe = GatedMap::new(work.clone(), Config::new(1, 1000)).unwrap();
+    let held = pipe.reserve(1000, &mut ignore).unwrap();
+    pipe.submit(None, &mut ignore).unwrap();
+    // The pipeline's only job does not end before the memory is returned, so nothing else can wake the caller.
     let dropper = std::thread::spawn({
         let begun = work.begun.clone();
         move || {
@@ -74,9 +74,9 @@ fn a_permit_dropped_elsewhere_wakes_the_caller() {
             drop(held);
         }
     });
-    let permit = line.reserve(500, &mut ignore).unwrap();
+    let permit = pipe.reserve(500, &mut ignore).unwrap();
     assert_eq!(permit.bytes(), 500);
     work.go.open();
     dropper.join().unwrap();
-    line.drain(&mut ignore).unwrap();
+    pipe.drain(&mut ignore).unwrap();
 }

@@ -1,9 +1,9 @@
-//! The map of one stage.
+//! Ordered maps.
 
 use packline_engine::{Config, Fault, OrderedMap, Pool, Scheduling, Task};
 use proptest::prelude::*;
 
-/// Doubles a number after some busy work; fails from a number on.
+/// Doubles a number after some busy work; fails for numbers from `fails_from`.
 struct Double {
     fails_from: u64,
 }
@@ -22,7 +22,7 @@ impl Task for Double {
     }
 }
 
-/// What a map gives for the numbers from 0 to `count`, and how it ended.
+/// The results of a map for the numbers from 0 to `count`, and its error.
 fn run(mut map: OrderedMap<Double>, count: u64, refuses: u64) -> (Vec<u64>, Option<u64>) {
     let mut seen = Vec::new();
     let mut take = |out: u64| {
@@ -65,7 +65,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn results_and_the_first_error_are_those_of_a_loop(
+    fn results_and_first_error_equal_a_loop(
         count in 0u64..200, fails_from in 0u64..300, refuses in 0u64..600, budget in 0usize..3000,
     ) {
         for workers in [0, 1, 2, 7] {

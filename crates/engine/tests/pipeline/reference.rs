@@ -1,4 +1,4 @@
-//! The log that every pipeline must produce, computed by a loop that uses nothing of the engine but its types.
+//! The log that every pipeline must produce, computed by a loop that uses only the engine's types.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,7 +6,7 @@ use packline_engine::{Fault, Permit, Stats, Task};
 
 use crate::fake::{Compress, Fake, Flaw, Hash, Item, Log, Next, Packer, Parcel, fail, quiet};
 
-/// The counters that say what was done, without those that say how.
+/// The counters of work done, which do not depend on timing.
 pub fn done(stats: &Stats) -> [u64; 5] {
     [stats.fed, stats.decided, stats.submitted, stats.passed, stats.committed]
 }
@@ -87,7 +87,7 @@ impl Reference {
     }
 }
 
-/// What comes of `items`, and the counters of [`done`].
+/// The log of `items`, and the counters of [`done`].
 pub fn serial(items: &[Item]) -> (Log, [u64; 5]) {
     quiet();
     let fake = Fake::default();

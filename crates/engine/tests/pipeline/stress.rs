@@ -1,4 +1,4 @@
-//! A hundred thousand tiny jobs: a lost wake-up would hang here.
+//! A hundred thousand tiny jobs: a lost wake-up would hang these tests.
 
 use crate::fake::{Item, Plan};
 use crate::matrix::{parallel, serial};
@@ -28,7 +28,7 @@ fn one_by_one_with_no_memory() {
 }
 
 #[test]
-fn lines_side_by_side_do_not_meet() {
+fn pipelines_side_by_side_stay_separate() {
     let items = tiny(3000);
     let (expected, _) = serial(&items);
     std::thread::scope(|scope| {

@@ -1,20 +1,20 @@
 //! Where a decision submits its jobs.
 
-use crate::slot::Origin;
-use crate::stage::Stage;
-use crate::submitter::Submitter;
+use crate::caller::stage::Stage;
+use crate::caller::submitter::Submitter;
+use crate::worker::slot::Origin;
 use crate::{Class, Task};
 
-/// The second stage of a [`Pipeline`](crate::Pipeline). Each call takes the next place in the order of commits. It never waits
-/// and never fails.
+/// The second stage of a [`Pipeline`](crate::Pipeline). Each call adds one result to the end of the order of commits, never
+/// waits and never fails.
 pub struct Outbox<C: Task> {
     pub(crate) stage: Stage<C>,
     pub(crate) submitter: Submitter,
-    /// Of the item that is being decided.
+    /// The origin of the item that is being decided.
     pub(crate) origin: Origin,
     pub(crate) submitted: u64,
     pub(crate) passed: u64,
-    /// After an error everything is dropped.
+    /// False after an error: further jobs and results are dropped.
     pub(crate) open: bool,
 }
 
@@ -30,7 +30,7 @@ impl<C: Task> Outbox<C> {
             return;
         }
         if self.origin.item.is_none() {
-            // It belongs to no item, so it takes its own turn among the pipelines.
+            // The job belongs to no item, so it takes its own turn among the pipelines.
             self.origin.time = self.submitter.next_time();
         }
         self.submitted += 1;

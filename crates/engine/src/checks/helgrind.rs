@@ -1,9 +1,8 @@
-//! The standard library's locks and atomics, annotated for helgrind (`--cfg helgrind`): it knows neither futexes nor the ordering
-//! of atomics, and would report what they guard as races.
+//! The standard library's locks and atomics with annotations for helgrind (`--cfg helgrind`), which knows neither futexes nor
+//! the ordering of atomics, and would report accesses that they guard as races.
 //!
-//! It learns what the language promises and no more: a relaxed access orders nothing. No function here is inlined, so that the
-//! accesses to the atomics themselves, which are no races, are distinguished from all others by where they are (see
-//! `tests/helgrind.supp`).
+//! helgrind learns exactly what the language promises: a relaxed access orders nothing. No function here is inlined, so that
+//! `tests/helgrind.supp` can suppress accesses to the atomics themselves, which are not races, by their function.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{self, LockResult, PoisonError, TryLockError, TryLockResult};
@@ -14,7 +13,7 @@ fn annotate<T>(of: &T, what: Annotation) {
     annotate_memory(std::ptr::from_ref(of).cast_mut().cast(), what);
 }
 
-/// What this thread has done happens before what any thread does after it calls [`after`] with the same value.
+/// Everything this thread did before happens before everything that another thread does after it calls [`after`] with `value`.
 pub(crate) fn before<T>(value: &T) {
     annotate(value, Annotation::HappensBefore);
 }
@@ -23,7 +22,7 @@ pub(crate) fn after<T>(value: &T) {
     annotate(value, Annotation::HappensAfter);
 }
 
-/// A lock that tells helgrind which thread holds it, and so in what order a thread holds several.
+/// A lock that tells helgrind which thread holds it, and so in which order a thread takes several locks.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(sync::Mutex<T>);
 
@@ -122,7 +121,7 @@ pub(crate) mod atomic {
         }
     }
 
-    /// A type of the standard library with those of its functions that only read, only write, or do both.
+    /// A type of the standard library with its functions that only read, only write, or do both.
     macro_rules! annotated {
         ($name:ident, $of:ty, $($both:ident($($value:ident: $type:ty),*) -> $back:ty;)*) => {
             #[derive(Debug, Default)]

@@ -3,39 +3,38 @@
 use std::sync::Arc;
 
 use crate::caller::Waiting;
-use crate::caller_waker::CallerWaker;
-use crate::context::{Shared, WorkerContext};
+use crate::caller::lane::Lane;
+use crate::caller::submitter::Submitter;
+use crate::caller::waker::CallerWaker;
 use crate::core::Core;
-use crate::job::{JobContext, JobRef};
-use crate::lane::Lane;
 use crate::scheduler::job_queues::Owner;
-use crate::scheduler::run_queue::Taken;
-use crate::slot::Origin;
-use crate::submitter::Submitter;
+use crate::scheduler::run_queue::TakenJob;
 use crate::sync::atomic::Ordering;
 use crate::task::Outcome;
+use crate::worker::context::{SharedStage, WorkerContext};
+use crate::worker::job::{JobContext, JobRef};
+use crate::worker::slot::Origin;
 use crate::{Class, StageName, Task};
 
 /// The results of a task in the order in which its inputs were submitted.
 pub(crate) struct Stage<T: Task> {
     pub(crate) name: StageName,
     pub(crate) lane: Lane<T>,
-    /// The caller's own context: for all jobs of a pool without workers, and for jobs that the caller runs while it waits.
+    /// The caller's own context, for all jobs of a pool without workers and for jobs that the caller runs while it waits.
     context: WorkerContext<T>,
 }
 
 impl<T: Task> Stage<T> {
     pub(crate) fn new(name: StageName, task: T, waker: &Arc<CallerWaker>) -> Self {
-        let context = WorkerContext::new(Shared::new(task, Arc::clone(waker)));
+        let context = WorkerContext::new(SharedStage::new(task, Arc::clone(waker)));
         Self { name, lane: Lane::new(), context }
     }
 
-    /// The task and what its workers share with the caller.
-    pub(crate) fn shared(&self) -> &Arc<Shared<T>> {
+    pub(crate) fn shared(&self) -> &Arc<SharedStage<T>> {
         &self.context.shared
     }
 
-    /// Submits a job. On a pool without workers it is run here.
+    /// Submits a job. On a pool without workers the job runs here.
     pub(crate) fn submit(&mut self, submitter: &Submitter, class: Class, origin: Origin, input: T::In) {
         if submitter.pool.workers() == 0 {
             let outcome = self.context.run(input);
@@ -46,7 +45,6 @@ impl<T: Task> Stage<T> {
         submitter.push(self.name, class, origin, ticket, slot);
     }
 
-    /// Takes the result at the head, if it is here.
     pub(crate) fn take_ready(&mut self) -> Option<Outcome<T>> {
         self.lane.take_ready()
     }
@@ -66,7 +64,7 @@ impl<T: Task> Waiting for Stage<T> {
         (!self.lane.is_empty()).then(|| (Owner { pipeline, name: self.name }, self.lane.head_ticket()))
     }
 
-    fn run(&mut self, core: &Core, home: usize, taken: Taken<JobRef>) {
+    fn run(&mut self, core: &Core, home: usize, taken: TakenJob<JobRef>) {
         let (job, context) = JobContext::new(core, 0, home, taken);
         job.run(&mut self.context, &context);
     }
@@ -76,5 +74,5 @@ impl<T: Task> Waiting for Stage<T> {
     }
 }
 
-/// A slot, its places in a lane and in a queue, and what the allocator adds.
+/// Bytes of a slot, its entries in a lane and a queue, and the allocator's overhead.
 const ENTRY_BYTES: usize = 128;

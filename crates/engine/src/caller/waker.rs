@@ -11,12 +11,14 @@ const CANCEL_POLL: Duration = Duration::from_millis(50);
 
 /// One sleeper, many notifiers.
 ///
-/// The sleeper calls `prepare`, then registers what it waits for, then checks whether that is there already, and only then
-/// sleeps. A notifier publishes its result first and calls `notify` after. So one of the two always sees the other, and no
-/// wake-up is lost.
+/// The sleeper calls `prepare`, then registers the result it waits for, then checks whether the result is there already, and
+/// only then sleeps. A notifier publishes its result first and then calls `notify`. One of the two therefore always sees the
+/// other, and no wake-up is lost.
 #[derive(Debug, Default)]
 pub(crate) struct CallerWaker {
+    /// Set by the caller before it sleeps; cleared by the notifier that wakes it, or by the caller.
     armed: AtomicBool,
+    /// Written by the caller; a notifier reads it only if it has cleared `armed`.
     sleeper: Mutex<Option<Parker>>,
 }
 
@@ -33,7 +35,7 @@ impl CallerWaker {
         self.armed.store(false, Ordering::SeqCst);
     }
 
-    /// Wakes the sleeper if there is one. Costs one load otherwise.
+    /// Wakes the sleeper. Without one it costs a single load.
     pub(crate) fn notify(&self) {
         if self.armed.load(Ordering::SeqCst) && self.armed.swap(false, Ordering::SeqCst) {
             let sleeper = sync::lock(&self.sleeper);

@@ -3,51 +3,53 @@
 use std::io;
 use std::sync::Arc;
 
+use crate::caller::outbox::Outbox;
+use crate::caller::stage::Stage;
+use crate::caller::waker::CallerWaker;
 use crate::caller::{Caller, Waiting};
-use crate::caller_waker::CallerWaker;
-use crate::core::Core;
-use crate::job::JobRef;
-use crate::outbox::Outbox;
+use crate::core::{Core, StageList};
 use crate::scheduler::job_queues::Owner;
-use crate::scheduler::run_queue::Taken;
-use crate::stage::Stage;
+use crate::scheduler::run_queue::TakenJob;
+use crate::worker::job::JobRef;
 use crate::{Budget, Class, Config, EventKind, Fault, Permit, Pool, QueueStats, StageName, Stats, Task, WorkerStats};
 
-/// The in-order steps of a [`Pipeline`]. All calls come on the thread that calls the pipeline, one at a time.
+/// The in-order steps of a [`Pipeline`]. All calls come from the thread that calls the pipeline, one at a time.
 ///
-/// The calls of `decide` are the same for any number of workers, and so are the calls of `commit`; how the two interleave is
-/// not. So a decision must not depend on what has been committed so far. An error of either stops the pipeline.
+/// The calls of `decide` are the same for any number of workers, and so are the calls of `commit`, but the two interleave
+/// differently. A decision must therefore not depend on the results committed so far. An error of either stops the pipeline.
 ///
-/// If a step panics, the panic goes up through the call of the pipeline, and the pipeline has stopped.
+/// A panic of a step passes through the call of the pipeline and stops the pipeline.
 pub trait Sequencer<H: Task, C: Task<Error = H::Error>> {
-    /// Takes the results of the first stage in the order in which they were submitted, and submits inputs of the second.
+    /// Takes the results of the first stage in the order in which their items were submitted, and submits inputs of the second.
     ///
-    /// It may keep memory, with its [`Permit`], for later items (an open fragment); the pipeline never waits for that. If it
-    /// fails, what this call submitted is dropped.
+    /// It may keep memory, with its [`Permit`], for later items (an open fragment); the pipeline never waits for that memory. If
+    /// the call fails, the jobs that it submitted are dropped.
     ///
     /// # Errors
-    /// The container's own.
+    /// Defined by the container.
     fn decide(&mut self, hashed: H::Out, next: &mut Outbox<C>) -> Result<(), H::Error>;
-    /// Takes the results of the second stage in the order in which `decide` submitted them.
+    /// Takes the results of the second stage in the order in which `decide` submitted their jobs.
     ///
     /// # Errors
-    /// The container's own.
+    /// Defined by the container.
     fn commit(&mut self, packed: C::Out) -> Result<(), H::Error>;
 }
 
 /// submit -> first stage (workers) -> decide (in order, caller) -> second stage (workers) -> commit (in order, caller).
 ///
-/// Whatever the number of workers, the budget and the timing, `decide` sees the same items in the same order and `commit` the
-/// same results in the same order. On a pool without workers every job runs on the caller's thread when it is submitted.
+/// For any number of workers, any budget and any timing, `decide` sees the same items in the same order, and `commit` the same
+/// results in the same order. On a pool without workers every job runs on the caller's thread when it is submitted.
 ///
 /// # Errors
-/// After an error everything in flight is dropped, every further call returns [`Fault::Stopped`], and what goes into the outbox
-/// is dropped. Of several errors the one that is first in the order is returned, whatever the timing: item by item, and of one
-/// item its first stage, its decision, then what the decision submitted, each with its commit. What precedes the error has been
-/// committed, and nothing after it; items after it may have been decided. A panic in a task counts as that job's error.
+/// The pipeline returns the first error in this order: item by item; within an item its first stage, its decision, then each
+/// job that the decision submitted, followed by the job's commit. All results before the error have been committed, and none
+/// after it; later items may have been decided. A panic in a task counts as an error of its job.
 ///
-/// A caller with an error of its own, of the source of its items for example, keeps that order by calling `drain` first, and
-/// [`Fault::earlier`].
+/// After an error everything in flight is dropped, every further call returns [`Fault::Stopped`], and jobs put into the outbox
+/// are dropped.
+///
+/// A caller with an error of its own (of the source of its items, for example) keeps this order by calling `drain` first, and
+/// then [`Fault::earlier`].
 ///
 /// A cancelled pipeline returns [`Fault::Cancelled`] from the next call, or within 50 ms from a call that waits.
 ///
@@ -71,7 +73,7 @@ impl<H: Task, C: Task> Waiting for Stages<H, C> {
         self.next.stage.head(pipeline).or_else(|| self.hash.head(pipeline))
     }
 
-    fn run(&mut self, core: &Core, home: usize, taken: Taken<JobRef>) {
+    fn run(&mut self, core: &Core, home: usize, taken: TakenJob<JobRef>) {
         match taken.owner.name {
             StageName::Compress => self.next.stage.run(core, home, taken),
             _ => self.hash.run(core, home, taken),
@@ -84,36 +86,35 @@ impl<H: Task, C: Task> Waiting for Stages<H, C> {
 }
 
 impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
-    /// On the pool of `config`, or on a new one.
+    /// Opens a pipeline on the pool of `config`, or on a new pool.
     ///
     /// # Errors
-    /// The system refuses to start a thread; none is left running then.
+    /// See [`Pool::new`].
     pub fn new(hash: H, compress: C, config: Config) -> io::Result<Self> {
         Ok(Self::on(&config.pool()?, hash, compress, config))
     }
 
-    /// On `pool`; the workers and the pool of `config` are ignored.
+    /// Opens a pipeline on `pool`; the workers and the pool of `config` are ignored.
     pub(crate) fn on(pool: &Pool, hash: H, compress: C, config: Config) -> Self {
         let waker = Arc::new(CallerWaker::default());
         let hash = Stage::new(StageName::Hash, hash, &waker);
         let compress = Stage::new(StageName::Compress, compress, &waker);
-        let stages: crate::core::Stages =
-            vec![(hash.name, hash.shared().clone()), (compress.name, compress.shared().clone())];
+        let stages: StageList = vec![(hash.name, hash.shared().clone()), (compress.name, compress.shared().clone())];
         let (caller, submitter) = Caller::new(pool, waker, stages, config);
         Self { stages: Stages { hash, next: Outbox::new(compress, submitter) }, caller }
     }
 
-    /// The memory budget, to look at or to share.
+    /// The memory budget, to read it or to share it.
     #[must_use]
     pub fn budget(&self) -> Budget {
         self.caller.budget.clone()
     }
 
-    /// Waits until `bytes` fit into the memory budget, deciding and committing meanwhile, and takes them.
+    /// Waits until `bytes` fit into the memory budget, and takes them. Decides and commits while it waits.
     ///
-    /// The pipeline adds some 100 bytes for each job in flight, so that many small items cannot take many times the memory they
-    /// reserve. Deadlock rule: with nothing in flight the request is granted even above the budget. Overshoot is bounded by the
-    /// caller's own permits plus one item.
+    /// The pipeline adds at least 128 bytes for each job in flight, so that many small items cannot take many times the memory they
+    /// reserve. To avoid a deadlock, a request is granted even above the budget if nothing is in flight. The overshoot is at
+    /// most the caller's own permits and one item.
     ///
     /// # Errors
     /// See [`Pipeline`].
@@ -132,8 +133,8 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
         })
     }
 
-    /// Submits an item to the first stage. Its memory was taken with `reserve` and travels inside it as a [`Permit`]. Never waits;
-    /// decides and commits what is ready.
+    /// Submits an item to the first stage. The item holds its memory (taken with `reserve`) as a [`Permit`]. Never waits; decides
+    /// and commits the results that are ready.
     ///
     /// # Errors
     /// See [`Pipeline`].
@@ -153,11 +154,11 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
         self.call(0, |pipeline| pipeline.decide_all(steps))
     }
 
-    /// Submits jobs to the second stage that belong to no item (what is left at the end, metadata), after everything decided so
-    /// far in the order of commits.
+    /// Submits jobs to the second stage that belong to no item (the last fragment, metadata). Their commits follow those of
+    /// everything decided so far.
     ///
-    /// How much has been decided depends on timing while items are in flight: call `settle` first, or the order is not the same
-    /// each time. Jobs submitted here are committed during later calls; `drain` waits for it.
+    /// Call `settle` first: while items are in flight, the number of decided items depends on timing. Jobs submitted here are
+    /// committed during later calls; `drain` waits for them.
     pub fn outbox(&mut self) -> &mut Outbox<C> {
         &mut self.stages.next
     }
@@ -193,7 +194,7 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
         Stats { submitted, passed, ..self.caller.counts }
     }
 
-    /// A call of the caller, refused once the pipeline has stopped.
+    /// Runs a call of the caller, unless the pipeline has stopped.
     fn call<R>(
         &mut self,
         bytes: u64,
@@ -223,10 +224,10 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
         }
     }
 
-    /// Commits and decides whatever is ready at the heads of the lanes, without waiting.
+    /// Commits and decides all results that are ready at the heads of the lanes, without waiting.
     ///
-    /// One of each in turn, so that neither a long run of commits keeps the workers without new jobs, nor a long run of
-    /// decisions keeps memory from being freed.
+    /// Commits and decisions alternate: a long run of commits would leave the workers without new jobs, and a long run of
+    /// decisions would free no memory.
     fn turn(&mut self, steps: &mut dyn Sequencer<H, C>) -> Result<(), Fault<H::Error>> {
         loop {
             let committed = self.commit_next(steps)?;
@@ -251,7 +252,7 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
         Ok(true)
     }
 
-    /// Decides the head of the first lane if it is ready. Errors of what is still to be committed precede its own.
+    /// Decides the head of the first lane if it is ready. Errors of results still to be committed precede its own.
     fn decide_next(&mut self, steps: &mut dyn Sequencer<H, C>) -> Result<bool, Fault<H::Error>> {
         let Stages { hash, next } = &mut self.stages;
         let Some(outcome) = hash.take_ready() else { return Ok(false) };
@@ -262,7 +263,7 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
         next.origin.item = None;
         self.caller.trace.record(EventKind::Decide, begin, hash.lane.head_ticket() - 1, 0);
         if let Err(later) = result {
-            // What the failed decision submitted comes after its error.
+            // Jobs of the failed decision come after its error.
             next.stage.lane.truncate(mark);
             hash.lane.clear();
             self.commit_all(steps)?;
@@ -281,7 +282,7 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
         Ok(())
     }
 
-    /// Drops everything in flight for good.
+    /// Drops everything in flight and refuses all further calls.
     fn stop(&mut self, fault: Fault<H::Error>) -> Fault<H::Error> {
         self.caller.stopped = true;
         self.stages.next.open = false;
@@ -301,5 +302,4 @@ impl<H: Task, C: Task<Error = H::Error>> Drop for Pipeline<H, C> {
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
-#[path = "pipeline_tests.rs"]
 mod tests;

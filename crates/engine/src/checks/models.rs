@@ -1,5 +1,5 @@
-//! Models of the hand-overs between the engine's threads under loom: every order of their steps, up to a bound of preemptions. A wake-up
-//! that can be lost is a deadlock, which loom reports.
+//! Models of the hand-overs between the engine's threads, for loom: every order of their steps, up to a bound of preemptions.
+//! loom reports a wake-up that can be lost as a deadlock.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p packline-engine --release --lib models`
 #![allow(clippy::unwrap_used)]
@@ -9,34 +9,34 @@ use std::sync::Arc;
 use loom::model::Builder;
 use loom::thread;
 
-use crate::caller_waker::CallerWaker;
-use crate::context::Shared;
-use crate::core::{Core, Stages};
+use crate::caller::waker::CallerWaker;
+use crate::core::{Core, StageList};
 use crate::scheduler::Scheduler;
-use crate::scheduler::job_queues::{Entry, Owner};
+use crate::scheduler::job_queues::{Owner, QueuedJob};
 use crate::scheduler::key::Key;
 use crate::scheduler::worker_parker::WorkerParker;
-use crate::scheduler::worker_state::{Taking, WorkerState};
-use crate::slot::Slot;
+use crate::scheduler::worker_state::{Taker, WorkerState};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::task::tests::Echo;
 use crate::worker::Worker;
+use crate::worker::context::SharedStage;
+use crate::worker::slot::Slot;
 use crate::{Budget, CancelToken, Class, Config, Outbox, Pipeline, Policy, Scheduling, Sequencer, StageName};
 
 const OWNER: Owner = Owner { pipeline: 1, name: StageName::Map };
 
-fn entry<J>(time: u64, job: J) -> Entry<J> {
-    Entry { key: Key::new(Class::Normal, time), ticket: time, item: None, queued: 0, job }
+fn entry<J>(time: u64, job: J) -> QueuedJob<J> {
+    QueuedJob { key: Key::new(Class::Normal, time), ticket: time, item: None, queued: 0, job }
 }
 
-/// Runs `model` in every order with at most `preemptions` switches that no wait asks for.
+/// Runs `model` in every order with at most `preemptions` switches of threads that do not wait.
 fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.check(model);
 }
 
-/// What the workers of a model share: jobs, an end, and the sum of the jobs they took.
+/// Shared by the workers of a model: jobs, an end, and the sum of the jobs taken.
 struct Run {
     scheduler: Scheduler<usize>,
     ended: AtomicBool,
@@ -48,17 +48,17 @@ impl Run {
         Arc::new(Self { scheduler, ended: AtomicBool::new(false), taken: AtomicUsize::new(0) })
     }
 
-    /// A worker that takes jobs, each worth its number, until it has `enough` or the end comes.
+    /// A worker that takes jobs, each worth its number, until it has `enough` or the run ends.
     fn worker(self: &Arc<Self>, queue: usize, enough: usize) -> thread::JoinHandle<()> {
         let run = Arc::clone(self);
         thread::spawn(move || {
             let worker = WorkerState::new(queue);
             let parker = WorkerParker::current(queue);
-            let taking = Taking { worker: &worker, clock: None };
+            let taker = Taker { worker: &worker, clock: None };
             let changed = || run.ended.load(Ordering::SeqCst);
             let mut count = 0;
             while count < enough && !changed() {
-                if let Some(taken) = run.scheduler.next(&taking, &parker, &changed) {
+                if let Some(taken) = run.scheduler.next(&taker, &parker, &changed) {
                     run.taken.fetch_add(taken.entry.job, Ordering::SeqCst);
                     count += 1;
                 }
@@ -98,7 +98,7 @@ fn two_jobs_reach_two_workers_though_only_one_searches() {
     for scheduler in schedulers(1) {
         check(2, move || {
             let run = Run::new(scheduler());
-            // Each takes one job and ends: if the second sleeper were not woken, it would sleep for ever.
+            // Each worker takes one job and ends: if the second sleeper were not woken, it would sleep forever.
             let workers = [run.worker(0, 1), run.worker(0, 1)];
             run.scheduler.push(0, OWNER, entry(0, 1));
             run.scheduler.push(0, OWNER, entry(1, 10));
@@ -109,7 +109,7 @@ fn two_jobs_reach_two_workers_though_only_one_searches() {
 }
 
 #[test]
-fn a_queue_that_is_passed_by_loses_nothing() {
+fn a_skipped_queue_loses_no_job() {
     for scheduler in schedulers(2) {
         check(2, move || {
             let run = Run::new(scheduler());
@@ -123,7 +123,7 @@ fn a_queue_that_is_passed_by_loses_nothing() {
 }
 
 #[test]
-fn the_end_reaches_a_worker_that_falls_asleep() {
+fn the_end_wakes_a_worker_that_falls_asleep() {
     for scheduler in schedulers(1) {
         check(3, move || {
             let run = Run::new(scheduler());
@@ -155,7 +155,7 @@ fn a_slot_delivers_its_result_and_wakes_the_caller_that_wants_it() {
 }
 
 #[test]
-fn memory_that_comes_back_wakes_who_waits_for_it() {
+fn returned_memory_wakes_the_caller_that_waits_for_it() {
     check(3, || {
         let waker = Arc::new(CallerWaker::default());
         let budget = Budget::with_waker(100, Arc::clone(&waker));
@@ -176,30 +176,29 @@ fn memory_that_comes_back_wakes_who_waits_for_it() {
 fn closing_a_pipeline_waits_for_its_running_job_and_wakes_its_sleeper() {
     check(2, || {
         let core = Arc::new(Core::new(1, &Scheduling::default(), None));
-        let shared = Shared::new(Echo, Arc::default());
-        let stages: Stages = vec![(StageName::Map, shared.clone())];
+        let shared = SharedStage::new(Echo, Arc::default());
+        let stages: StageList = vec![(StageName::Map, shared.clone())];
         let (pipeline, _) = core.open_pipeline(stages);
         let worker = thread::spawn({
             let core = Arc::clone(&core);
             move || Worker::new(&core, 1).run()
         });
         let slot = Arc::new(Slot::<Echo>::new(7));
-        let job: crate::job::JobRef = slot.clone();
+        let job: crate::worker::job::JobRef = slot.clone();
         core.push(0, Owner { pipeline, ..OWNER }, entry(0, job));
         shared.closed.store(true, Ordering::SeqCst);
         core.close_pipeline(pipeline);
-        // Either it was dropped from the queue, or it has been run: no thread holds it any more.
+        // The job was dropped from the queue or has been run, so no thread holds the slot.
         assert_eq!(Arc::strong_count(&slot), 1);
         core.close();
         worker.join().unwrap();
     });
 }
 
-/// Submits every item, and keeps the results.
 #[derive(Default)]
-struct Kept(Vec<u32>);
+struct Results(Vec<u32>);
 
-impl Sequencer<Echo, Echo> for Kept {
+impl Sequencer<Echo, Echo> for Results {
     fn decide(&mut self, hashed: u32, next: &mut Outbox<Echo>) -> Result<(), ()> {
         next.submit(hashed);
         Ok(())
@@ -211,14 +210,14 @@ impl Sequencer<Echo, Echo> for Kept {
     }
 }
 
-/// Here because models are compiled as users' binaries are, without debug assertions.
+/// A model because models are compiled like users' binaries, without debug assertions.
 #[test]
 fn a_pipeline_without_workers_runs_its_jobs_itself() {
     check(1, || {
         let mut pipeline = Pipeline::new(Echo, Echo, Config::new(0, 100)).unwrap();
-        let mut kept = Kept::default();
-        (0..3).for_each(|item| pipeline.submit(item, &mut kept).unwrap());
-        pipeline.drain(&mut kept).unwrap();
-        assert_eq!(kept.0, [0, 1, 2]);
+        let mut results = Results::default();
+        (0..3).for_each(|item| pipeline.submit(item, &mut results).unwrap());
+        pipeline.drain(&mut results).unwrap();
+        assert_eq!(results.0, [0, 1, 2]);
     });
 }

@@ -4,27 +4,27 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::Task;
-use crate::slot::{Origin, Slot};
 use crate::sync;
 use crate::task::Outcome;
+use crate::worker::slot::{Origin, Slot};
 
-/// One place of a lane.
-enum Entry<T: Task> {
-    /// Needed no worker.
+enum LaneEntry<T: Task> {
+    /// A result that needed no worker.
     Ready(Outcome<T>),
-    /// A worker fills it.
+    /// A slot that a worker fills.
     Slot(Arc<Slot<T>>, Origin),
 }
 
-/// How many slots are kept to be used again: as many as a caller takes results at a time, more or less.
+/// Slots kept for reuse: about as many as a caller takes results at a time.
 const USED: usize = 64;
 
-/// Results in order. Only the caller holds a lane; workers hold single slots of it.
+/// Results in order. Only the caller's thread touches a lane; a worker holds single slots of it.
 pub(crate) struct Lane<T: Task> {
-    entries: VecDeque<Entry<T>>,
-    /// Slots whose results have been taken, to be used again: the longest unused first, which no worker holds any more.
+    entries: VecDeque<LaneEntry<T>>,
+    /// Slots whose results have been taken, kept for reuse. The first was taken longest ago, so most likely no worker still
+    /// holds it.
     used: VecDeque<Arc<Slot<T>>>,
-    /// How many entries there ever were: the ticket of the next.
+    /// Number of entries ever added, which is the ticket of the next.
     tickets: u64,
     /// Origin of the slot taken last.
     origin: Origin,
@@ -35,13 +35,14 @@ impl<T: Task> Lane<T> {
         Self { entries: VecDeque::new(), used: VecDeque::new(), tickets: 0, origin: Origin::default() }
     }
 
-    /// Adds a slot with a job at the end: its ticket, and the slot for the queue.
+    /// Adds a slot with a job at the end. Returns its ticket, and the slot for the queue.
     pub(crate) fn open(&mut self, job: T::In, origin: Origin) -> (u64, Arc<Slot<T>>) {
         let slot = self.slot(job);
-        (self.add(Entry::Slot(Arc::clone(&slot), origin)), slot)
+        (self.add(LaneEntry::Slot(Arc::clone(&slot), origin)), slot)
     }
 
-    /// A slot with a job in it. Allocating one and freeing it, often on another thread, would cost more than the lock.
+    /// A slot with a job in it, reused if possible: to allocate a slot and free it, often on another thread, would cost more
+    /// than the lock.
     fn slot(&mut self, job: T::In) -> Arc<Slot<T>> {
         if let Some(mut used) = self.used.pop_front()
             && let Some(slot) = Arc::get_mut(&mut used)
@@ -53,33 +54,33 @@ impl<T: Task> Lane<T> {
         Arc::new(Slot::new(job))
     }
 
-    /// Adds a result that is here already.
+    /// Adds a result that needs no worker.
     pub(crate) fn put(&mut self, outcome: Outcome<T>) {
-        self.add(Entry::Ready(outcome));
+        self.add(LaneEntry::Ready(outcome));
     }
 
-    fn add(&mut self, entry: Entry<T>) -> u64 {
+    fn add(&mut self, entry: LaneEntry<T>) -> u64 {
         self.entries.push_back(entry);
         self.tickets += 1;
         self.tickets - 1
     }
 
-    /// Takes the head, if its result is here.
+    /// Takes the result at the head, if there is one.
     pub(crate) fn take_ready(&mut self) -> Option<Outcome<T>> {
         let made = match self.entries.front()? {
-            Entry::Slot(slot, origin) => {
+            LaneEntry::Slot(slot, origin) => {
                 let made = slot.take()?;
                 self.origin = Origin { queue: slot.ran_at(), ..*origin };
                 made
             }
-            Entry::Ready(_) => return self.take_put(),
+            LaneEntry::Ready(_) => return self.take_put(),
         };
-        self.leave_head();
+        self.remove_head();
         Some(made)
     }
 
-    fn leave_head(&mut self) {
-        if let Some(Entry::Slot(slot, _)) = self.entries.pop_front()
+    fn remove_head(&mut self) {
+        if let Some(LaneEntry::Slot(slot, _)) = self.entries.pop_front()
             && self.used.len() < USED
         {
             self.used.push_back(slot);
@@ -88,7 +89,7 @@ impl<T: Task> Lane<T> {
 
     fn take_put(&mut self) -> Option<Outcome<T>> {
         match self.entries.pop_front() {
-            Some(Entry::Ready(outcome)) => Some(outcome),
+            Some(LaneEntry::Ready(outcome)) => Some(outcome),
             _ => None,
         }
     }
@@ -113,11 +114,11 @@ impl<T: Task> Lane<T> {
         self.entries.is_empty()
     }
 
-    /// Asks to wake the caller when there is enough to take; false if the head is here already.
+    /// Asks to wake the caller when there are enough results to take; false if the head has its result already.
     ///
-    /// Waiting for the head would wake the caller for each job. So it waits for a later result, when most of those before it
-    /// are here too, and takes them all at one wake-up; but not so late that fewer than `busy` jobs, which occupy the workers
-    /// meanwhile, remain behind it. If that result is here already, the caller waits for the head.
+    /// Waiting for the head would wake the caller for each job. The caller therefore waits for a later result, when most of the
+    /// results before it are done too, and takes them all at one wake-up. At least `busy` jobs remain after that result, to
+    /// occupy the workers. If that result is done already, the caller waits for the head.
     pub(crate) fn wait_for(&self, busy: usize) -> bool {
         let ahead = self.len().saturating_sub(busy).min(self.len() / 4);
         self.want_at(ahead) || self.want_at(0)
@@ -125,13 +126,12 @@ impl<T: Task> Lane<T> {
 
     fn want_at(&self, index: usize) -> bool {
         match self.entries.get(index) {
-            Some(Entry::Slot(slot, _)) => slot.wait_for(),
-            Some(Entry::Ready(_)) | None => false,
+            Some(LaneEntry::Slot(slot, _)) => slot.wait_for(),
+            Some(LaneEntry::Ready(_)) | None => false,
         }
     }
 
-    /// Drops every entry from `length` on. Jobs that fill them still run; their results go nowhere. Their tickets are
-    /// not used again.
+    /// Drops every entry from `length` on. Their jobs still run, and the results are dropped. Their tickets are not reused.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.entries.truncate(length);
     }
@@ -144,7 +144,7 @@ impl<T: Task> Lane<T> {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-    use crate::caller_waker::CallerWaker;
+    use crate::caller::waker::CallerWaker;
     use crate::task::tests::Echo;
 
     type Echoes = Lane<Echo>;
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn results_leave_in_order_whenever_they_came() {
+    fn returns_results_in_order_of_submission() {
         let mut lane = Echoes::new();
         let waker = CallerWaker::default();
         let first = open(&mut lane);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_is_used_again_once_no_worker_holds_it() {
+    fn reuses_a_slot_once_no_worker_holds_it() {
         let mut lane = Echoes::new();
         let waker = CallerWaker::default();
         let first = open(&mut lane);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_for_the_head_when_what_is_ahead_is_here() {
+    fn waits_for_the_head_when_the_later_result_is_done() {
         let mut lane = Echoes::new();
         let waker = CallerWaker::default();
         let slots: Vec<_> = (0..8).map(|_| open(&mut lane)).collect();

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::*;
-use crate::context::Shared;
-use crate::job::JobRef;
-use crate::scheduler::job_queues::{Entry, Owner};
+use crate::scheduler::job_queues::{Owner, QueuedJob};
 use crate::scheduler::key::Key;
-use crate::slot::Slot;
 use crate::task::Outcome;
+use crate::worker::context::SharedStage;
+use crate::worker::job::JobRef;
+use crate::worker::slot::Slot;
 use crate::{CancelToken, Class, Fault, StageName, Task};
 
-/// Jobs that panic, fail or give the number of the tool they ran with; the first tool cannot be made.
+/// Jobs that panic, fail or return the number of the tool they ran with; the first tool cannot be made.
 #[derive(Clone, Default)]
 struct Shaky {
     tools: Arc<AtomicUsize>,
@@ -62,7 +62,6 @@ impl Task for Shaky {
     }
 }
 
-/// The result of a job.
 #[allow(dead_code, reason = "a bomb is only dropped")]
 enum Made {
     /// The number of the tool it ran with.
@@ -82,20 +81,20 @@ impl Drop for Bomb {
 /// A pipeline without a caller.
 struct Half {
     pool: Pool,
-    shared: Arc<Shared<Shaky>>,
+    shared: Arc<SharedStage<Shaky>>,
     number: u64,
 }
 
 impl Half {
     fn new(pool: &Pool) -> Self {
-        let shared = Shared::new(Shaky::default(), Arc::default());
-        let stages: crate::core::Stages = vec![(StageName::Map, shared.clone())];
+        let shared = SharedStage::new(Shaky::default(), Arc::default());
+        let stages: crate::core::StageList = vec![(StageName::Map, shared.clone())];
         let (number, _) = pool.core().open_pipeline(stages);
         Self { pool: pool.clone(), shared, number }
     }
 
     fn push(&self, job: JobRef) {
-        let entry = Entry { key: Key::new(Class::Normal, 0), ticket: 0, item: None, queued: 0, job };
+        let entry = QueuedJob { key: Key::new(Class::Normal, 0), ticket: 0, item: None, queued: 0, job };
         self.pool.core().push(0, Owner { pipeline: self.number, name: StageName::Map }, entry);
     }
 
@@ -130,36 +129,36 @@ fn pool_of_one() -> Pool {
 fn one_worker_outlives_every_panic() {
     let pool = pool_of_one();
     {
-        let line = Half::new(&pool);
-        assert!(matches!(line.run("go"), Err(Fault::Panic(text)) if text == "no tool"));
-        assert!(matches!(line.run("go"), Ok(1)));
-        assert!(matches!(line.run("panic"), Err(Fault::Panic(text)) if text == "in the job"));
-        assert!(matches!(line.run("go"), Ok(2)), "the tool is made anew after a panic");
-        assert!(matches!(line.run("fail"), Err(Fault::Work(()))));
-        assert!(matches!(line.run("go"), Ok(2)), "and kept after an error");
-        // Nobody holds the slot any more when the job is done: the worker drops the result.
-        line.push(Arc::new(Slot::<Shaky>::new("bomb")));
-        assert!(matches!(line.run("go"), Ok(2)));
-        line.close();
+        let pipe = Half::new(&pool);
+        assert!(matches!(pipe.run("go"), Err(Fault::Panic(text)) if text == "no tool"));
+        assert!(matches!(pipe.run("go"), Ok(1)));
+        assert!(matches!(pipe.run("panic"), Err(Fault::Panic(text)) if text == "in the job"));
+        assert!(matches!(pipe.run("go"), Ok(2)), "a panic replaces the tool");
+        assert!(matches!(pipe.run("fail"), Err(Fault::Work(()))));
+        assert!(matches!(pipe.run("go"), Ok(2)), "an error keeps it");
+        // When this job is done, the worker alone holds the slot, so it drops the result.
+        pipe.push(Arc::new(Slot::<Shaky>::new("bomb")));
+        assert!(matches!(pipe.run("go"), Ok(2)));
+        pipe.close();
         let next = Half::new(&pool);
-        assert!(next.run("go").is_err() && matches!(next.run("go"), Ok(1)), "and it outlives the drop of a tool");
+        assert!(next.run("go").is_err() && matches!(next.run("go"), Ok(1)), "the worker outlives the drop of a tool");
     }
 }
 
 #[test]
-fn a_sleeping_worker_lets_go_of_the_tools_of_a_closed_line() {
+fn a_sleeping_worker_drops_the_tools_of_a_closed_pipeline() {
     let pool = pool_of_one();
     {
         let first = Half::new(&pool);
         let second = Half::new(&pool);
-        for line in [&first, &second] {
-            assert!(line.run("go").is_err() && line.run("go").is_ok());
+        for pipe in [&first, &second] {
+            assert!(pipe.run("go").is_err() && pipe.run("go").is_ok());
         }
         assert_eq!((first.alive(), second.alive()), (1, 1));
         second.close();
         assert_eq!((first.alive(), second.alive()), (1, 0));
-        assert!(matches!(first.run("go"), Ok(1)), "the other line's tool is kept");
-        // The worker's last job was of the second pipeline: nothing waits for it to drop the first one's tool.
+        assert!(matches!(first.run("go"), Ok(1)), "the other pipe's tool is kept");
+        // To drop the pool joins the worker, after which no tool is left.
         first.close();
         drop(pool);
         let Half { pool, shared, .. } = first;
@@ -169,33 +168,33 @@ fn a_sleeping_worker_lets_go_of_the_tools_of_a_closed_line() {
 }
 
 #[test]
-fn a_job_that_outlived_its_line_is_dropped() {
+fn drops_a_job_of_a_closed_pipeline() {
     let pool = pool_of_one();
     {
-        let line = Half::new(&pool);
+        let pipe = Half::new(&pool);
         let other = Half::new(&pool);
-        line.close();
+        pipe.close();
         let slot = Arc::new(Slot::<Shaky>::new("go"));
-        line.push(slot.clone());
-        assert!(other.run("go").is_err(), "behind it");
+        pipe.push(slot.clone());
+        assert!(other.run("go").is_err(), "queued after it");
         assert!(slot.wait_for() && Arc::strong_count(&slot) == 1);
     }
 }
 
 #[test]
-fn every_sleeper_is_reached_by_a_burst_and_one_wake_a_job_is_the_most() {
+fn wakes_at_most_one_worker_for_a_job() {
     let pool = Pool::new(4, &Scheduling::default(), None).unwrap();
     let asleep = || {
         while pool.core().scheduler.sleepers() < 4 {
             thread::yield_now();
         }
     };
-    let line = Half::new(&pool);
-    assert!(line.run("go").is_err(), "the tool that cannot be made");
+    let pipe = Half::new(&pool);
+    assert!(pipe.run("go").is_err(), "the tool that cannot be made");
     asleep();
     let before = pool.core().queue_stats().0[0];
     for round in 1..=20 {
-        assert!(line.run("go").is_ok());
+        assert!(pipe.run("go").is_ok());
         asleep();
         let now = pool.core().queue_stats().0[0];
         assert_eq!((now.wakes - before.wakes, now.jobs - before.jobs), (round, round));
@@ -203,7 +202,7 @@ fn every_sleeper_is_reached_by_a_burst_and_one_wake_a_job_is_the_most() {
     assert_eq!(pool.core().worker_stats().iter().map(|worker| worker.jobs).sum::<u64>(), 21);
 }
 
-/// A pool of 4 workers where the system starts no more than `most` threads, and refuses others with `kind`.
+/// A pool of 4 workers on a system that starts at most `most` threads and fails for others with `kind`.
 fn with_at_most(most: usize, kind: io::ErrorKind) -> io::Result<Pool> {
     Pool::with_threads(4, &Scheduling::default(), None, |threads, number| {
         if number > most { Err(kind.into()) } else { threads.spawn(number) }
@@ -221,7 +220,7 @@ fn a_pool_has_as_many_workers_as_a_limit_of_threads_allows() {
 }
 
 #[test]
-fn a_refused_thread_is_named() {
+fn the_error_names_the_thread() {
     let error = refused(3, 64, &io::Error::from(io::ErrorKind::WouldBlock));
     assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
     assert!(error.to_string().starts_with("cannot start worker thread 3 of 64: "));

@@ -1,29 +1,29 @@
-//! A job as workers see it, whatever its stage.
+//! A job of any stage, as workers see it.
 
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::context::{WorkerContext, discard};
 use crate::core::Core;
-use crate::scheduler::job_queues::{Entry, Owner};
+use crate::scheduler::job_queues::{Owner, QueuedJob};
 use crate::scheduler::key::Key;
-use crate::scheduler::run_queue::Taken;
-use crate::slot::Slot;
+use crate::scheduler::run_queue::TakenJob;
 use crate::task::Outcome;
+use crate::worker::context::{WorkerContext, discard};
+use crate::worker::slot::Slot;
 use crate::{Event, EventKind, JobFacts, Task, Tracer, sync};
 
 pub(crate) trait Job: Send + Sync {
-    /// Runs it in a context of its stage, and fills its slot, whatever happens.
+    /// Runs the job in a context of its stage, and fills its slot even if the job panics.
     fn run(self: Arc<Self>, context: &mut dyn Any, job: &JobContext<'_>);
 }
 
 /// A job that can be queued.
 pub(crate) type JobRef = Arc<dyn Job>;
 
-/// Which worker runs a job, and what the queue knows of the job.
+/// Which worker runs a job, and the queue's record of the job.
 pub(crate) struct JobContext<'a> {
     pub(crate) core: &'a Core,
-    /// 0 is the caller, the workers follow.
+    /// 0 is the caller; the workers begin with 1.
     pub(crate) worker: usize,
     /// The worker's own queue.
     pub(crate) home: usize,
@@ -38,9 +38,9 @@ pub(crate) struct JobContext<'a> {
 
 impl<'a> JobContext<'a> {
     /// Splits a taken job into the job itself and its context.
-    pub(crate) fn new(core: &'a Core, worker: usize, home: usize, taken: Taken<JobRef>) -> (JobRef, Self) {
-        let Taken { owner, entry, queue, now } = taken;
-        let Entry { key, ticket, item, queued, job } = entry;
+    pub(crate) fn new(core: &'a Core, worker: usize, home: usize, taken: TakenJob<JobRef>) -> (JobRef, Self) {
+        let TakenJob { owner, entry, queue, now } = taken;
+        let QueuedJob { key, ticket, item, queued, job } = entry;
         (job, Self { core, worker, home, owner, key, ticket, item, queue, queued, begin: now })
     }
 
@@ -78,7 +78,7 @@ impl<T: Task> Job for Slot<T> {
             Some(tracer) => run_traced(context, input, job, tracer),
         });
         sync::before_drop(&*self);
-        // If the caller has dropped the slot meanwhile, the result ends here, whatever its drop does.
+        // If the caller has dropped the slot meanwhile, the result is dropped here, and its drop may panic.
         discard(self);
     }
 }
@@ -92,7 +92,7 @@ fn run_traced<T: Task>(
     let bytes_in = context.shared.task.bytes_in(&input);
     let outcome = context.run(input);
     let bytes_out = outcome.as_ref().map_or(0, |out| context.shared.task.bytes_out(out));
-    // Before the slot is filled: a caller that has seen the last result has the whole trace.
+    // Recorded before the slot is filled, so that a caller that has seen the last result has the complete trace.
     tracer.record(job.event(tracer.now(), (bytes_in, bytes_out)));
     outcome
 }

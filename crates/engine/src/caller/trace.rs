@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{Event, EventKind, Tracer};
 
-/// The caller's side of a trace. Without a tracer it costs a look at an empty option.
+/// The caller's side of a trace. Without a tracer each call only checks an empty option.
 #[derive(Debug)]
 pub(crate) struct CallerTrace {
     tracer: Option<Arc<dyn Tracer>>,
@@ -12,7 +12,7 @@ pub(crate) struct CallerTrace {
     pipeline: u64,
     /// When the last call of the pipeline ended.
     left: Option<u64>,
-    /// Nanoseconds in waits.
+    /// Nanoseconds that the caller has waited.
     pub(crate) waited_ns: u64,
 }
 
@@ -21,12 +21,11 @@ impl CallerTrace {
         Self { tracer, pool, pipeline, left: None, waited_ns: 0 }
     }
 
-    /// Now, if there is a clock.
     pub(crate) fn now(&self) -> Option<u64> {
         self.tracer.as_ref().map(|tracer| tracer.now())
     }
 
-    /// A call of the pipeline begins: the time since the last one went into making item `ticket`, of `bytes` bytes if it is
+    /// A call of the pipeline begins: the caller made item `ticket` since the last call. `bytes` is its size if it is
     /// submitted now.
     pub(crate) fn enter(&mut self, ticket: u64, bytes: u64) {
         if let Some(left) = self.left.take() {

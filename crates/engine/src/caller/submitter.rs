@@ -1,17 +1,18 @@
 //! A pipeline's access to the queues of its pool.
 
-use crate::job::JobRef;
-use crate::scheduler::job_queues::{Entry, Owner};
+use crate::scheduler::job_queues::{Owner, QueuedJob};
 use crate::scheduler::key::Key;
-use crate::slot::Origin;
+use crate::worker::job::JobRef;
+use crate::worker::slot::Origin;
 use crate::{Class, Pool, StageName};
 
-/// The number of a pipeline on its pool, its virtual time, and the queue for its next item.
+/// Only the caller's thread touches it.
 pub(crate) struct Submitter {
     pub(crate) pool: Pool,
     pub(crate) pipeline: u64,
-    /// Of the item submitted last.
+    /// The virtual time of the item submitted last.
     time: u64,
+    /// The queue of the item submitted last.
     queue: usize,
 }
 
@@ -35,8 +36,8 @@ impl Submitter {
         self.time
     }
 
-    /// The origin of the next item; its queue is each one in turn. The item's bytes are in the caller's cache, equally far from
-    /// all workers, and neighbours in the output then lie under different locks.
+    /// The origin of the next item, whose queue is the next in turn. The item's bytes are in the caller's cache, equally far
+    /// from all workers, and neighbours in the output are then under different locks.
     pub(crate) fn next_origin(&mut self, item: u64) -> Origin {
         let queues = self.pool.queues();
         self.queue = if self.queue + 1 < queues { self.queue + 1 } else { 0 };
@@ -47,7 +48,7 @@ impl Submitter {
         let core = self.pool.core();
         let key = Key::new(class, origin.time);
         let queued = core.now();
-        let entry = Entry { key, ticket, item: origin.item, queued, job };
+        let entry = QueuedJob { key, ticket, item: origin.item, queued, job };
         core.push(origin.queue, Owner { pipeline: self.pipeline, name }, entry);
     }
 }

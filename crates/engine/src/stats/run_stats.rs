@@ -1,4 +1,4 @@
-//! Counters of pipelines, collected as each of them ends.
+//! Counters of several pipelines, collected as each pipeline ends.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,39 +8,38 @@ use crate::{Budget, QueueStats, Stats, WorkerStats};
 #[derive(Clone, Debug, Default)]
 pub struct StatsSink(Arc<Mutex<RunStats>>);
 
-/// Counters of one or several pipelines: sums, and for peaks and queueing times the maximum.
+/// Counters of one or several pipelines: the maximum for peaks and queueing times, sums for all others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunStats {
     /// Counters of the pipelines.
     pub pipeline: Stats,
-    /// Counters of the run queues; those of one number are added.
+    /// Counters of the run queues, added for queues of the same number.
     pub queues: Vec<QueueStats>,
-    /// Counters of the workers, likewise.
+    /// Counters of the workers, added for workers of the same number.
     pub workers: Vec<WorkerStats>,
-    /// The largest memory budget, bytes; 0 if none was limited.
+    /// The largest memory budget in bytes; 0 if none was limited.
     pub budget: usize,
 }
 
 impl StatsSink {
-    /// Takes what has been collected since the last call.
+    /// Takes the counters collected since the last call.
     #[must_use]
     pub fn take(&self) -> RunStats {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds the memory of a pipeline whose user has a budget of its own; the pipeline's is unlimited then.
+    /// Adds the memory of a pipeline whose user has a budget of its own. The pipeline's own budget is then unlimited.
     pub fn add_budget(&self, budget: &Budget) {
         let pipeline = Stats { peak_bytes: budget.peak(), ..Stats::default() };
         self.add(&RunStats { pipeline, budget: limit_of(budget), ..RunStats::default() });
     }
 
-    /// Adds the counters of a pipeline.
     pub(crate) fn add(&self, run: &RunStats) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).add(run);
     }
 }
 
-/// Bytes of a budget; 0 for one without a limit.
+/// The limit of a budget in bytes; 0 for a budget without a limit.
 pub(crate) fn limit_of(budget: &Budget) -> usize {
     match budget.limit() {
         usize::MAX => 0,
@@ -75,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn several_pipelines_are_sums_and_peaks() {
+    fn adds_counters_and_keeps_peaks() {
         let sink = StatsSink::default();
         sink.add(&counted(3, 2));
         sink.clone().add(&counted(4, 3));

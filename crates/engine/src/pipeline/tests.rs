@@ -1,10 +1,10 @@
-//! Pipelines whose every step is chosen by a seed, on one thread: any legal next step of the callers and of the workers, in any
-//! order, over the engine's own queues, slots and lanes. A failing seed is run again by its number.
+//! Pipelines on one thread whose every step is chosen by a seed: any legal next step of the callers and of the workers, in any
+//! order, with the engine's own queues, slots and lanes. The number of a failing seed reproduces the failure.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::scheduler::run_queue::Taken;
-use crate::scheduler::worker_state::Taking;
+use crate::scheduler::run_queue::TakenJob;
+use crate::scheduler::worker_state::Taker;
 use crate::task::tests::Echo;
 use crate::worker::Worker;
 use crate::{CpuLocation, Policy, QueueDomain, Scheduling, Topology};
@@ -20,7 +20,7 @@ impl Dice {
     }
 }
 
-/// Submits jobs of all kinds, and records what is decided and committed.
+/// Submits jobs of all kinds, and records decisions and commits.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Packer {
     decided: Vec<u32>,
@@ -58,7 +58,6 @@ impl Side {
         Self { pipeline: Pipeline::on(pool, Echo, Echo, config), packer: Packer::default(), fed: 0 }
     }
 
-    /// One step of the caller.
     fn step(&mut self, dice: &mut Dice) {
         let done = match dice.below(5) {
             0 if self.fed < ITEMS => {
@@ -81,11 +80,11 @@ impl Side {
     }
 }
 
-/// A worker that is moved step by step, with the job it has taken and not yet run.
+/// A worker that a test moves step by step, with the job it has taken and not yet run.
 struct TestWorker<'a> {
     worker: Worker<'a>,
     number: usize,
-    taken: Option<Taken<JobRef>>,
+    taken: Option<TakenJob<JobRef>>,
 }
 
 impl<'a> TestWorker<'a> {
@@ -93,11 +92,11 @@ impl<'a> TestWorker<'a> {
         Self { worker: Worker::new(core, number), number, taken: None }
     }
 
-    /// One step of the worker: takes a job, or runs the one it has. Whether it could.
+    /// Takes a job, or runs the job it has. Returns whether it has a job afterwards.
     fn step(&mut self, core: &Core) -> bool {
         match self.taken.take() {
             Some(taken) => self.worker.run_job(taken),
-            None => self.taken = core.scheduler.queues.take(&Taking { worker: core.worker(self.number), clock: None }),
+            None => self.taken = core.scheduler.queues.take(&Taker { worker: core.worker(self.number), clock: None }),
         }
         self.taken.is_some()
     }
@@ -111,7 +110,7 @@ fn scheduling(dice: &mut Dice) -> Scheduling {
     }
 }
 
-/// Runs the pipelines of `sides` to their ends in the order that `dice` give.
+/// Runs the pipelines of `sides` to their ends in an order chosen by `dice`.
 fn play(pool: &Pool, sides: &mut [Side], dice: &mut Dice) {
     let core = pool.core();
     let mut workers: Vec<TestWorker<'_>> = (1..=core.workers()).map(|number| TestWorker::new(core, number)).collect();
@@ -141,7 +140,7 @@ fn expected() -> Packer {
 }
 
 #[test]
-fn ten_thousand_orders_give_what_a_loop_gives() {
+fn ten_thousand_orders_equal_a_loop() {
     let expected = expected();
     for seed in 0..10_000 {
         let mut dice = Dice(seed);
@@ -152,16 +151,16 @@ fn ten_thousand_orders_give_what_a_loop_gives() {
             assert_eq!(side.packer, expected, "seed {seed}");
             assert_eq!(side.pipeline.stats().bytes_in_flight, 0, "seed {seed}");
         }
-        // No worker thread would acknowledge the end of a pipeline.
+        // There is no worker thread that acknowledges the end of a pipeline.
         pool.core().forget_workers();
     }
 }
 
-/// The numbers of the pipelines whose jobs a single worker takes, one after the other.
+/// The numbers of the pipelines whose jobs a single worker takes, in order.
 fn turns(pool: &Pool) -> Vec<u64> {
     let core = pool.core();
-    let taking = Taking { worker: core.worker(1), clock: None };
-    std::iter::from_fn(|| core.scheduler.queues.take(&taking)).map(|taken| taken.owner.pipeline).collect()
+    let taker = Taker { worker: core.worker(1), clock: None };
+    std::iter::from_fn(|| core.scheduler.queues.take(&taker)).map(|taken| taken.owner.pipeline).collect()
 }
 
 #[test]
@@ -171,11 +170,11 @@ fn pipelines_take_turns_as_soon_as_they_begin() {
     let mut first = pipeline();
     (0..50).for_each(|item| first.put(item));
     let core = pool.core();
-    let taking = Taking { worker: core.worker(1), clock: None };
-    (0..20).for_each(|_| assert!(core.scheduler.queues.take(&taking).is_some()));
+    let taker = Taker { worker: core.worker(1), clock: None };
+    (0..20).for_each(|_| assert!(core.scheduler.queues.take(&taker).is_some()));
     let mut second = pipeline();
     (0..5).for_each(|item| second.put(item));
-    // The second neither waits for the thirty that are queued nor makes up for the twenty it missed.
+    // The second pipeline neither waits for the thirty queued jobs nor makes up for the twenty it missed.
     assert_eq!(turns(&pool)[..10], [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]);
     (0..4).for_each(|item| second.put(item));
     (0..4).for_each(|item| first.put(item));

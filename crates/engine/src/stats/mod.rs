@@ -1,9 +1,12 @@
 //! Counters of a pipeline and its pool.
 
-/// Counters of a pipeline, since it was made. Nothing depends on them.
+pub(crate) mod histogram;
+pub(crate) mod run_stats;
+
+/// Counters of a pipeline since it was opened. No decision depends on them.
 ///
-/// Times are measured only with a [`Tracer`](crate::Tracer), and are 0 otherwise. Counters marked as the pool's
-/// are those of all pipelines on it.
+/// Times are measured only with a [`Tracer`](crate::Tracer), and are 0 otherwise. A counter marked "The pool's" counts for
+/// all pipelines on the pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Items submitted: jobs of the first stage.
@@ -16,23 +19,23 @@ pub struct Stats {
     pub passed: u64,
     /// Results committed.
     pub committed: u64,
-    /// Workers woken for a job: at most one a job of either stage. 0 on a pool without threads. The pool's.
+    /// Workers woken for a job: at most one for each job. 0 on a pool without threads. The pool's.
     pub wakes: u64,
     /// Times a worker went to sleep because there was no job. The pool's.
     pub parks: u64,
     /// Times the caller waited for a result or for memory.
     pub waits: u64,
-    /// Those of `waits` that were long enough to put its thread to sleep.
+    /// Number of `waits` that were long enough to put the caller's thread to sleep.
     pub sleeps: u64,
     /// Jobs the caller ran itself while it waited.
     pub helped: u64,
     /// Jobs moved to [`Class::Now`](crate::Class::Now) because the caller waited for them. 0 unless the pool is shared.
     pub promoted: u64,
-    /// Times a run queue was locked: twice a job, or little more. The pool's.
+    /// Times a run queue was locked: about twice for each job. The pool's.
     pub locks: u64,
     /// Times a run queue was found locked by another thread. The pool's.
     pub contended: u64,
-    /// Jobs that were taken from another queue than the thread's own. The pool's.
+    /// Jobs that a thread took from a queue other than its own. The pool's.
     pub steals: u64,
     /// The longest time a job was queued, in nanoseconds. The pool's.
     pub longest_wait_ns: u64,
@@ -40,7 +43,7 @@ pub struct Stats {
     pub p999_wait_ns: u64,
     /// Nanoseconds the caller waited for the first result in order, or for memory: head-of-line stall.
     pub stall_ns: u64,
-    /// Nanoseconds the workers had nothing to do, all together. The pool's.
+    /// Sum of the nanoseconds in which workers had nothing to do. The pool's.
     pub idle_ns: u64,
     /// Bytes of permits in flight now.
     pub bytes_in_flight: usize,
@@ -84,19 +87,18 @@ impl Stats {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
-    /// Jobs taken from it.
+    /// Jobs taken from the queue.
     pub jobs: u64,
-    /// Times it was locked.
     pub locks: u64,
-    /// Times it was found locked by another thread.
+    /// Times the queue was found locked by another thread.
     pub contended: u64,
-    /// Workers woken for a job in it.
+    /// Workers woken for a job in the queue.
     pub wakes: u64,
-    /// Jobs taken from it by a thread whose own queue is another.
+    /// Jobs taken by a thread of another queue.
     pub steals: u64,
-    /// The longest time a job was in it, in nanoseconds; 0 without a tracer.
+    /// The longest time a job was queued, in nanoseconds; 0 without a tracer.
     pub longest_wait_ns: u64,
-    /// The 99.9th percentile of the time jobs were in it, in nanoseconds, at most a quarter too large; 0 without a tracer.
+    /// The 99.9th percentile of the time jobs were queued, in nanoseconds, at most a quarter too large; 0 without a tracer.
     pub p999_wait_ns: u64,
 }
 
@@ -114,13 +116,13 @@ impl QueueStats {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerStats {
-    /// Its own queue.
+    /// The worker's own queue.
     pub queue: usize,
-    /// Jobs it took.
+    /// Jobs the worker took, from any queue.
     pub jobs: u64,
-    /// Times it went to sleep because there was no job.
+    /// Times the worker went to sleep because there was no job.
     pub parks: u64,
-    /// Nanoseconds it had nothing to do, spinning or asleep; 0 without a tracer.
+    /// Nanoseconds without a job, spinning or asleep; 0 without a tracer.
     pub idle_ns: u64,
 }
 

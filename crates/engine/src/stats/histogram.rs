@@ -1,4 +1,4 @@
-//! How long things took: counts in steps of a quarter of a power of two.
+//! A histogram of durations, in steps of a quarter of a power of two.
 
 /// Counts of nanoseconds, each step at most a quarter wider than its lower edge.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts one of `ns` nanoseconds.
+    /// Counts a duration of `ns` nanoseconds.
     pub(crate) fn add(&mut self, ns: u64) {
         self.counts[step(ns)] += 1;
         self.longest = self.longest.max(ns);
@@ -32,7 +32,7 @@ impl Histogram {
         self.longest
     }
 
-    /// What 999 of 1000 did not exceed: the upper edge of the step it falls in, and never more than the longest.
+    /// The 99.9th percentile, rounded up to the edge of its step, but never more than the longest duration.
     pub(crate) fn p999(&self) -> u64 {
         let total: u64 = self.counts.iter().sum();
         let rank = total - total / 1000;
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn one_in_a_thousand_may_be_longer() {
+    fn p999_ignores_one_in_a_thousand() {
         let mut waits = Histogram::default();
         assert_eq!((waits.p999(), waits.longest()), (0, 0));
         (0..999).for_each(|_| waits.add(100));

@@ -9,8 +9,8 @@ use crate::sync::thread::{self, JoinHandle};
 use crate::worker::Worker;
 use crate::{Scheduling, Tracer};
 
-/// Worker threads that pipelines share. Clones are the same pool; it ends with the last clone and the last of its pipelines,
-/// each worker after its current job.
+/// Worker threads that pipelines share. Clones are the same pool. The pool ends when its last clone and its last pipeline are
+/// dropped; each worker first finishes its current job.
 ///
 /// Pipelines on one pool take turns item by item, and none waits for the others' results. A worker keeps a tool for every stage
 /// it has worked for, until the pipeline is dropped.
@@ -25,19 +25,19 @@ struct Threads {
 }
 
 impl Pool {
-    /// Starts `workers` threads, or as many as the limits of the process and the machine allow: [`workers`](Self::workers) is
-    /// their number. With 0, each pipeline runs its jobs on its caller's thread as they are submitted. With a tracer, every job
-    /// is recorded, and waiting and idle times are measured.
+    /// Starts `workers` threads, or as many as the limits of the process and the machine allow; [`workers`](Self::workers)
+    /// returns their number. With 0, each pipeline runs its jobs on its caller's thread as they are submitted. With a tracer,
+    /// every job is recorded, and waiting and idle times are measured.
     ///
     /// # Errors
-    /// The system refuses to start a thread for another reason than a limit: the message names its number. No thread is left
-    /// running then.
+    /// The system refuses to start a thread for a reason other than a limit. The message names the thread's number, and no
+    /// thread is left running.
     pub fn new(workers: usize, scheduling: &Scheduling, tracer: Option<Arc<dyn Tracer>>) -> io::Result<Self> {
         Self::with_threads(workers, scheduling, tracer, Threads::spawn)
     }
 
-    /// The same with threads that `spawn` starts. If a limit is reached, the threads end, and fewer are started: queues are laid
-    /// out for the number of workers. Each attempt has at least one thread fewer than the last.
+    /// Does the same with threads that `spawn` starts. If a limit is reached, the threads end and fewer are started, because
+    /// queues are laid out for the number of workers. Each attempt starts at least one thread fewer than the last.
     fn with_threads(
         mut workers: usize,
         scheduling: &Scheduling,
@@ -98,13 +98,13 @@ impl Drop for Threads {
     fn drop(&mut self) {
         self.core.close();
         for thread in self.handles.drain(..) {
-            // A worker catches the panics of its jobs and of its tools' drops. Nothing is left that could matter.
+            // A worker catches the panics of its jobs and of the drops of its tools, so an error here means nothing.
             let _ = thread.join();
         }
     }
 }
 
-/// Whether fewer threads could be started: a limit of processes (`EAGAIN`), or no memory for a stack.
+/// Whether fewer threads may succeed: a limit of processes (`EAGAIN`), or no memory for a stack.
 fn is_limit(cause: &io::Error) -> bool {
     matches!(cause.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory)
 }
@@ -114,5 +114,4 @@ fn refused(number: usize, workers: usize, cause: &io::Error) -> io::Error {
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
-#[path = "pool_tests.rs"]
 mod tests;

@@ -1,19 +1,17 @@
 //! Timing events of pipelines.
 
-pub(crate) mod caller_trace;
-
 use std::fmt::Debug;
 
 use crate::{Class, StageName};
 
 /// A clock, and a recorder of events.
 ///
-/// The engine reads no clock. Without a tracer it measures no times and records nothing; with one it reads the time some four
-/// times a job. Calls come from the threads whose work is recorded, so they must be quick, and must not panic.
+/// The engine itself has no clock. Without a tracer it measures no times and records nothing; with one it reads the time about
+/// four times for each job. The threads whose work is recorded make the calls, so they must be quick and must not panic.
 pub trait Tracer: Debug + Send + Sync {
     /// Nanoseconds since some moment, never decreasing.
     fn now(&self) -> u64;
-    /// The number of a new pool in events. Pools that need not be distinguished are all 1.
+    /// Returns the number of a new pool in events. By default all pools are 1.
     fn pool(&self) -> u64 {
         1
     }
@@ -26,61 +24,57 @@ pub trait Tracer: Debug + Send + Sync {
 /// Something that lasted from `begin` to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What was done.
     pub kind: EventKind,
     /// The number of the pool: see [`Tracer::pool`].
     pub pool: u64,
     /// The number of the pipeline in its pool, from 1.
     pub pipeline: u64,
-    /// The thread: 0 is the caller, the workers follow.
+    /// The thread: 0 is the caller; the workers begin with 1.
     pub worker: usize,
     /// Nanoseconds of the tracer's clock.
     pub begin: u64,
     /// Nanoseconds of the tracer's clock.
     pub end: u64,
-    /// Place in its stage, from 0: of reads and decisions among the items, of commits among what was submitted to the last stage.
-    /// Of waits, their number.
+    /// The index, from 0, of the item (reads and decisions), of the job in its stage (jobs), of the result in the last stage
+    /// (commits), or of the wait.
     pub ticket: u64,
     /// Bytes of input, where known: see [`Task::bytes_in`](crate::Task::bytes_in).
     pub bytes_in: u64,
     /// Bytes of output, where known.
     pub bytes_out: u64,
-    /// Of jobs only.
+    /// Present for jobs only.
     pub job: Option<JobFacts>,
 }
 
-/// The facts recorded of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobFacts {
     pub stage: StageName,
-    /// Its class when it was taken.
+    /// The class of the job when it was taken.
     pub class: Class,
     /// The queue it was taken from.
     pub queue: usize,
-    /// Nanoseconds it was queued.
+    /// Nanoseconds in the queue.
     pub queue_wait: u64,
-    /// The ticket of its item: of a job of the second stage, the item whose decision submitted it; `None` if it was submitted
-    /// between calls.
+    /// The ticket of the job's item. For a job of the second stage it is the item whose decision submitted the job; `None` if
+    /// the job was submitted between calls.
     pub item: Option<u64>,
 }
 
-/// Something that takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// The caller was outside the pipeline: it made the next item. Ends at a call.
+    /// The caller was outside the pipeline and made the next item. Ends at the next call.
     Read,
-    /// A job of a stage.
     Job(StageName),
-    /// A decision of the caller.
+    /// The caller decided an item.
     Decide,
-    /// A commit of the caller, with whatever it writes.
+    /// The caller committed a result, which includes writing it.
     Commit,
-    /// The caller slept, or spun.
+    /// The caller slept or spun.
     Wait,
 }
 
 impl EventKind {
-    /// Its name in traces.
+    /// The name in traces.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -92,7 +86,6 @@ impl EventKind {
         }
     }
 
-    /// Whether it is a job, not a step of the caller.
     #[must_use]
     pub fn is_job(self) -> bool {
         matches!(self, Self::Job(_))

@@ -1,5 +1,5 @@
-//! The whole engine under shuttle: small pipelines, each of whose threads may be stopped at any lock or atomic, in random
-//! orders and in orders with few but ill-chosen switches (PCT). A hang or a wrong result is reported with the schedule.
+//! The complete engine under shuttle: small pipelines whose threads may be stopped at any lock or atomic, in random orders and
+//! in orders with few but badly placed switches (PCT). shuttle reports a hang or a wrong result with its schedule.
 //!
 //! `RUSTFLAGS="--cfg shuttle" cargo test -p packline-engine --release --lib schedules`
 #![allow(clippy::unwrap_used)]
@@ -36,15 +36,15 @@ impl Sequencer<Echo, Echo> for Packer {
 
 const ITEMS: u32 = 6;
 
-fn pack(line: &mut EchoPipeline) -> Vec<u32> {
+fn pack(pipe: &mut EchoPipeline) -> Vec<u32> {
     let mut packer = Packer::default();
     for item in 0..ITEMS {
-        drop(line.reserve(40, &mut packer).unwrap());
-        line.submit(item, &mut packer).unwrap();
+        drop(pipe.reserve(40, &mut packer).unwrap());
+        pipe.submit(item, &mut packer).unwrap();
     }
-    line.settle(&mut packer).unwrap();
-    line.outbox().submit(500);
-    line.drain(&mut packer).unwrap();
+    pipe.settle(&mut packer).unwrap();
+    pipe.outbox().submit(500);
+    pipe.drain(&mut packer).unwrap();
     packer.0
 }
 
@@ -56,7 +56,7 @@ fn scheduling(queue_per: QueueDomain, policy: Policy) -> Scheduling {
     Scheduling { queue_per, policy, ..Scheduling::default() }
 }
 
-/// Both kinds of schedules.
+/// Checks random schedules and PCT schedules.
 fn check(model: impl Fn() + Send + Sync + Clone + 'static) {
     shuttle::check_random(model.clone(), 1500);
     shuttle::check_pct(model, 1500, 3);
@@ -77,9 +77,9 @@ fn a_pipeline_with_its_own_pool() {
 fn two_pipelines_on_one_pool() {
     check(|| {
         let pool = Pool::new(2, &scheduling(QueueDomain::None, Policy::Earliest), None).unwrap();
-        let line = || EchoPipeline::on(&pool, Echo, Echo, Config::new(0, 300));
-        let mut first = line();
-        let mut second = line();
+        let pipe = || EchoPipeline::on(&pool, Echo, Echo, Config::new(0, 300));
+        let mut first = pipe();
+        let mut second = pipe();
         let other = thread::spawn(move || assert_eq!(pack(&mut second), expected()));
         assert_eq!(pack(&mut first), expected());
         drop(first);
@@ -91,10 +91,10 @@ fn two_pipelines_on_one_pool() {
 fn a_pipeline_dropped_in_the_middle() {
     check(|| {
         let pool = Pool::new(2, &Scheduling::default(), None).unwrap();
-        let mut line = EchoPipeline::on(&pool, Echo, Echo, Config::new(0, 300));
+        let mut pipe = EchoPipeline::on(&pool, Echo, Echo, Config::new(0, 300));
         let mut packer = Packer::default();
-        (0..3).for_each(|item| line.submit(item, &mut packer).unwrap());
-        drop(line);
+        (0..3).for_each(|item| pipe.submit(item, &mut packer).unwrap());
+        drop(pipe);
         assert_eq!(pack(&mut EchoPipeline::on(&pool, Echo, Echo, Config::new(0, 0))), expected());
     });
 }

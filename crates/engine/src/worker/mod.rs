@@ -1,26 +1,29 @@
 //! A worker thread: takes jobs and runs them, with a context for each stage it has worked for.
 
+pub(crate) mod context;
+pub(crate) mod job;
+pub(crate) mod slot;
+
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::context::{AnyStage, discard};
 use crate::core::Core;
-use crate::job::{JobContext, JobRef};
 use crate::scheduler::job_queues::Owner;
-use crate::scheduler::run_queue::Taken;
+use crate::scheduler::run_queue::TakenJob;
 use crate::scheduler::worker_parker::WorkerParker;
-use crate::scheduler::worker_state::{Taking, WorkerState};
+use crate::scheduler::worker_state::{Taker, WorkerState};
+use crate::worker::context::{AnyStage, discard};
+use crate::worker::job::{JobContext, JobRef};
 
 pub(crate) struct Worker<'a> {
     core: &'a Core,
     state: &'a WorkerState,
     /// Counted from 1.
     number: usize,
-    /// That of the last job comes first.
+    /// One for each stage the worker has worked for; the stage of its last job comes first.
     contexts: Vec<StageContext>,
 }
 
-/// What a worker keeps for a stage.
 struct StageContext {
     owner: Owner,
     stage: Arc<dyn AnyStage>,
@@ -33,16 +36,16 @@ impl<'a> Worker<'a> {
         Self { core, state: core.worker(number), number, contexts: Vec::new() }
     }
 
-    /// Works until the pool is closed. To be called on the worker's own thread.
+    /// Works until the pool is closed. Must be called on the worker's own thread.
     pub(crate) fn run(mut self) {
         let parker = WorkerParker::current(self.state.queue);
         let core = self.core;
         let worker = self.state;
-        let taking = Taking { worker, clock: core.tracer() };
+        let taker = Taker { worker, clock: core.tracer() };
         let changed = || core.is_closed() || core.changed_since(worker).is_some();
         while !core.is_closed() {
             self.drop_closed();
-            if let Some(taken) = core.scheduler.next(&taking, &parker, &changed) {
+            if let Some(taken) = core.scheduler.next(&taker, &parker, &changed) {
                 self.run_job(taken);
             }
         }
@@ -57,7 +60,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    pub(crate) fn run_job(&mut self, taken: Taken<JobRef>) {
+    pub(crate) fn run_job(&mut self, taken: TakenJob<JobRef>) {
         let (job, context) = JobContext::new(self.core, self.number, self.state.queue, taken);
         match self.context(context.owner) {
             Some(stage) => job.run(stage.context.as_mut(), &context),

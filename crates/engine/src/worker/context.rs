@@ -4,33 +4,33 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::caller_waker::CallerWaker;
+use crate::caller::waker::CallerWaker;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::task::Outcome;
 use crate::{Fault, Task};
 
-/// Shared by the caller of a stage and the workers.
-pub(crate) struct Shared<T: Task> {
+/// SharedStage by the caller of a stage and the workers.
+pub(crate) struct SharedStage<T: Task> {
     pub(crate) task: T,
     pub(crate) waker: Arc<CallerWaker>,
-    /// No job of the stage is run any more.
+    /// Set by the caller when it ends the pipeline: no further job of the stage is run.
     pub(crate) closed: AtomicBool,
 }
 
-impl<T: Task> Shared<T> {
+impl<T: Task> SharedStage<T> {
     pub(crate) fn new(task: T, waker: Arc<CallerWaker>) -> Arc<Self> {
         Arc::new(Self { task, waker, closed: AtomicBool::new(false) })
     }
 }
 
-/// A stage as its pool knows it, whatever its task.
+/// A stage of any task, as its pool knows it.
 pub(crate) trait AnyStage: Send + Sync {
     /// A [`WorkerContext`] for the current thread.
     fn context(self: Arc<Self>) -> Box<dyn Any>;
     fn is_closed(&self) -> bool;
 }
 
-impl<T: Task> AnyStage for Shared<T> {
+impl<T: Task> AnyStage for SharedStage<T> {
     fn context(self: Arc<Self>) -> Box<dyn Any> {
         Box::new(WorkerContext::new(self))
     }
@@ -40,15 +40,14 @@ impl<T: Task> AnyStage for Shared<T> {
     }
 }
 
-/// The task, and the tool of one thread once it has been needed.
+/// The task, and the tool of one thread, made when it is first needed.
 pub(crate) struct WorkerContext<T: Task> {
-    pub(crate) shared: Arc<Shared<T>>,
+    pub(crate) shared: Arc<SharedStage<T>>,
     tool: Option<T::Tool>,
 }
 
 impl<T: Task> WorkerContext<T> {
-    /// Without a tool yet.
-    pub(crate) fn new(shared: Arc<Shared<T>>) -> Self {
+    pub(crate) fn new(shared: Arc<SharedStage<T>>) -> Self {
         Self { shared, tool: None }
     }
 
@@ -66,7 +65,7 @@ impl<T: Task> WorkerContext<T> {
     }
 }
 
-/// The text of a panic.
+/// The text of a panic's payload.
 fn message(payload: Box<dyn Any + Send>) -> String {
     let text = match payload.downcast_ref::<&str>() {
         Some(text) => Some((*text).to_owned()),
@@ -76,7 +75,7 @@ fn message(payload: Box<dyn Any + Send>) -> String {
     text.unwrap_or_else(|| "no message".to_owned())
 }
 
-/// Drops `value`; a panic of its drop does not reach the worker.
+/// Drops `value` and catches a panic of its drop.
 pub(crate) fn discard<T>(value: T) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         std::mem::forget(second);

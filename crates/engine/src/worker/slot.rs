@@ -1,22 +1,22 @@
-//! The place of one job and then of its result: a worker takes the job out and puts the result in, the caller takes it.
+//! A slot holds one job and then its result: a worker takes the job out and puts the result in, the caller takes the result.
 
 use crate::Task;
-use crate::caller_waker::CallerWaker;
+use crate::caller::waker::CallerWaker;
 use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use crate::sync::{self, Mutex};
 use crate::task::Outcome;
 
 /// No result yet, and the caller does not wait for it.
 const PENDING: u8 = 0;
-/// No result yet, and the caller sleeps until it is here.
+/// No result yet, and the caller sleeps until there is one.
 const WANTED: u8 = 1;
-/// The result is here.
+/// The slot has its result.
 const DONE: u8 = 2;
 
-/// Where a job comes from; inherited by the jobs that are made of its result.
+/// Where a job comes from. The jobs that a decision makes from its result inherit it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// The item's ticket in the first stage; `None` for what was submitted between calls.
+    /// The item's ticket in the first stage; `None` for a job submitted between calls.
     pub(crate) item: Option<u64>,
     /// The item's virtual time.
     pub(crate) time: u64,
@@ -24,13 +24,15 @@ pub(crate) struct Origin {
     pub(crate) queue: usize,
 }
 
-/// One job, run once. What only the caller needs is in the lane, not here: each cache line that a
-/// slot fills moves to the worker and back.
+/// One job, run once. Data that only the caller needs is in the lane, not here: each cache line of a slot moves to the
+/// worker and back.
 pub(crate) struct Slot<T: Task> {
-    /// Separate from the content, so that the caller can check the head of a lane without a lock.
+    /// The caller changes `PENDING` to `WANTED`, the worker either of them to `DONE`. Separate from the content, so that the
+    /// caller can check the head of a lane without a lock.
     state: AtomicU8,
-    /// The queue of the worker that ran the job.
+    /// The queue of the worker that ran the job. Written by the worker before `DONE`, read by the caller after it.
     ran_at: AtomicU32,
+    /// The worker holds the lock while it runs the job. The caller locks it only after `DONE`.
     content: Mutex<Content<T>>,
 }
 
@@ -47,11 +49,11 @@ impl<T: Task> Slot<T> {
         Self { state: AtomicU8::new(PENDING), ran_at: AtomicU32::new(0), content }
     }
 
-    /// Runs the job with `run`, puts the result in, and wakes the caller if it waits for this slot. `queue` is the worker's.
-    /// False if there was no job.
+    /// Runs the job with `run`, stores the result, and wakes the caller if it waits for this slot. `queue` is the worker's.
+    /// Returns false if there was no job.
     ///
-    /// The lock is held meanwhile: no other thread reads a slot that is not done, and locking twice would cost a tenth of the
-    /// whole hand-over.
+    /// The lock is held while the job runs: no other thread reads a slot that is not done, and locking twice would cost a
+    /// tenth of the complete hand-over.
     pub(crate) fn run_job(&self, queue: usize, waker: &CallerWaker, run: impl FnOnce(T::In) -> Outcome<T>) -> bool {
         let mut content = sync::lock(&self.content);
         if !matches!(*content, Content::Job(_)) {
@@ -67,13 +69,13 @@ impl<T: Task> Slot<T> {
         true
     }
 
-    /// Puts a result in whatever the job.
+    /// Stores a result without running the job.
     #[cfg(test)]
     pub(crate) fn fill(&self, made: Outcome<T>, queue: usize, waker: &CallerWaker) {
         self.run_job(queue, waker, |_| made);
     }
 
-    /// Takes the result out, if it is here.
+    /// Takes the result, if there is one.
     pub(crate) fn take(&self) -> Option<Outcome<T>> {
         if self.state.load(Ordering::Acquire) != DONE {
             return None;
@@ -84,13 +86,12 @@ impl<T: Task> Slot<T> {
         }
     }
 
-    /// Asks to wake the caller when the result is here; false if it is here already.
+    /// Asks to wake the caller when the slot has its result; false if it has one already.
     pub(crate) fn wait_for(&self) -> bool {
         let now = self.state.compare_exchange(PENDING, WANTED, Ordering::SeqCst, Ordering::SeqCst);
         now != Err(DONE)
     }
 
-    /// The queue of the worker that ran the job.
     pub(crate) fn ran_at(&self) -> usize {
         self.ran_at.load(Ordering::Relaxed) as usize
     }

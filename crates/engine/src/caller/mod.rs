@@ -1,53 +1,61 @@
 //! The caller's side of every pipeline: memory, waiting, counters, cancellation.
 
+pub(crate) mod lane;
+pub(crate) mod outbox;
+pub(crate) mod stage;
+pub(crate) mod submitter;
+pub(crate) mod trace;
+pub(crate) mod waker;
+
 use std::sync::Arc;
 
-use crate::caller_waker::CallerWaker;
-use crate::core::{Core, Stages};
-use crate::job::JobRef;
-use crate::run_stats::limit_of;
+use crate::caller::submitter::Submitter;
+use crate::caller::trace::CallerTrace;
+use crate::caller::waker::CallerWaker;
+use crate::core::{Core, StageList};
 use crate::scheduler::job_queues::Owner;
-use crate::scheduler::run_queue::Taken;
+use crate::scheduler::run_queue::TakenJob;
 use crate::scheduler::worker_state::WorkerState;
-use crate::submitter::Submitter;
-use crate::trace::caller_trace::CallerTrace;
+use crate::stats::run_stats::limit_of;
+use crate::worker::job::JobRef;
 use crate::{
     Budget, CancelToken, Config, EventKind, Fault, Permit, Pool, QueueStats, RunStats, Stats, StatsSink, WorkerStats,
 };
 
+/// Only the caller's thread touches it, except the parts that are shared: `pool`, `waker`, `budget`, `cancel` and `sink`.
 pub(crate) struct Caller {
     pool: Pool,
     pipeline: u64,
     waker: Arc<CallerWaker>,
-    /// The caller, as a thread that takes jobs.
+    /// The caller's state as a thread that takes jobs.
     state: WorkerState,
     help_out: bool,
     pub(crate) budget: Budget,
     cancel: CancelToken,
     pub(crate) trace: CallerTrace,
     sink: Option<StatsSink>,
-    /// The caller's own counters; those of the pool and the budget are added when they are read.
+    /// The caller's own counters. Counters of the pool and the budget are added when the counters are read.
     pub(crate) counts: Stats,
-    /// Set by an error, and while the user's code runs: if that unwinds, the pipeline has stopped.
+    /// Set by an error, and while the user's code runs: if that code unwinds, the pipeline has stopped.
     pub(crate) stopped: bool,
 }
 
-/// The stages of a pipeline, as its caller waits for them.
+/// The stages that a caller waits for.
 pub(crate) trait Waiting {
-    /// Asks the workers to wake the caller; false if a result that it waits for is here already.
+    /// Asks the workers to wake the caller; false if a result that it waits for is done already.
     fn wait_for(&self, busy: usize) -> bool;
-    /// The first job whose result has not been taken, if there is one.
+    /// The first job whose result has not been taken.
     fn head(&self, pipeline: u64) -> Option<(Owner, u64)>;
     /// Runs a job on the caller's thread.
-    fn run(&mut self, core: &Core, home: usize, taken: Taken<JobRef>);
-    /// Bytes of the engine's structures for what is in flight; 0 if nothing is. Counted so that a million jobs of a few bytes each do
-    /// not take many times the memory they reserved.
+    fn run(&mut self, core: &Core, home: usize, taken: TakenJob<JobRef>);
+    /// Bytes of the engine's structures for the jobs in flight; 0 if none is. Without this count a million jobs of a few bytes
+    /// each would take many times the memory they reserved.
     fn overhead(&self) -> usize;
 }
 
 impl Caller {
-    /// The caller of a new pipeline of `stages` on `pool`, and its access to the queues.
-    pub(crate) fn new(pool: &Pool, waker: Arc<CallerWaker>, stages: Stages, config: Config) -> (Self, Submitter) {
+    /// Opens a pipeline of `stages` on `pool`. Returns its caller, and the caller's access to the queues.
+    pub(crate) fn new(pool: &Pool, waker: Arc<CallerWaker>, stages: StageList, config: Config) -> (Self, Submitter) {
         let budget = Budget::with_waker(config.budget, Arc::clone(&waker));
         let (pipeline, time) = pool.core().open_pipeline(stages);
         let submitter = Submitter::new(pool.clone(), pipeline, time);
@@ -88,8 +96,8 @@ impl Caller {
         result.map_err(Fault::Work)
     }
 
-    /// Takes memory if it fits. With nothing in flight only the user itself holds memory, so waiting would never end: the
-    /// request is granted.
+    /// Takes memory if it fits. With nothing in flight only the user holds memory, so waiting would never end; the request is
+    /// then granted.
     pub(crate) fn admit(&self, bytes: usize, stages: &dyn Waiting) -> Option<Permit> {
         match stages.overhead() {
             0 => Some(self.budget.take(bytes)),
@@ -97,7 +105,7 @@ impl Caller {
         }
     }
 
-    /// Waits until a result may be ready, or `memory` bytes may fit.
+    /// Waits until a result may be ready or `memory` bytes may fit.
     pub(crate) fn wait<E>(&mut self, stages: &mut dyn Waiting, memory: Option<usize>) -> Result<(), Fault<E>> {
         self.check()?;
         let begin = self.trace.now();
@@ -112,7 +120,7 @@ impl Caller {
         self.check()
     }
 
-    /// Runs the earliest queued job of the pipeline on the caller's thread, if there is one.
+    /// Runs the earliest queued job of the pipeline on the caller's thread. Returns false if none is queued.
     pub(crate) fn run_one(&mut self, stages: &mut dyn Waiting) -> bool {
         let Some(taken) = self.core().take_of(self.pipeline, &self.state) else { return false };
         stages.run(self.pool.core(), self.state.queue, taken);
@@ -133,7 +141,7 @@ impl Caller {
         self.budget.cancel_wait();
     }
 
-    /// Moves the job that the caller waits for before the jobs of other pipelines.
+    /// Moves the job that the caller waits for ahead of the jobs of other pipelines.
     pub(crate) fn promote_head(&self, stages: &dyn Waiting) -> bool {
         let head = if self.core().is_shared() { stages.head(self.pipeline) } else { None };
         head.is_some_and(|(owner, ticket)| self.core().scheduler.queues.promote(owner, ticket).is_some())
@@ -144,7 +152,7 @@ impl Caller {
         self.core().scheduler.queues.clear(self.pipeline);
     }
 
-    /// All counters: those of the pool, of the budget, and `counts`.
+    /// All counters: `counts`, the pool's and the budget's.
     pub(crate) fn stats(&self, counts: &Stats) -> Stats {
         let (queues, waits) = self.core().queue_stats();
         let sum = |count: fn(&QueueStats) -> u64| queues.iter().map(count).sum();
@@ -162,7 +170,7 @@ impl Caller {
         }
     }
 
-    /// The counters that are not the pool's.
+    /// All counters except the pool's.
     fn own_stats(&self, counts: &Stats) -> Stats {
         Stats {
             stall_ns: self.trace.waited_ns,
@@ -180,8 +188,8 @@ impl Caller {
         self.core().worker_stats()
     }
 
-    /// Ends the pipeline, whose stages are closed: waits for the jobs that run, and delivers the counters. Those of the pool are
-    /// delivered once, by the pipeline that leaves it last.
+    /// Ends the pipeline, whose stages are closed: delivers the counters and waits for the jobs that run. The pool's counters
+    /// are delivered once, by the last pipeline on it.
     pub(crate) fn close(&self, counts: &Stats) {
         if let Some(sink) = &self.sink {
             let budget = limit_of(&self.budget);

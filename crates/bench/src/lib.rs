@@ -4,40 +4,27 @@
 //! [`text`], [`markdown`], [`html`], [`json`] and [`csv()`]. Nothing here reads the clock, the environment or the number of processors: the
 //! caller passes them in a [`Session`].
 
-mod codec;
-mod codec_options;
-mod command_line;
-mod content;
+mod benchmark;
+mod compare;
 mod error;
-mod facts;
-mod implicit_dirs;
-mod input;
+mod inputs;
 mod interruption;
 mod outcome;
-mod pack;
-mod pack_commands;
-mod plan;
-mod process;
-mod program;
+mod programs;
 pub mod report;
-mod runner;
+mod runs;
 mod session;
 mod settings;
-mod storage;
-mod synthetic;
-mod tree_diff;
-mod unpack;
-mod work_dir;
+mod tasks;
 
-pub use command_line::quoted_words;
+pub use benchmark::Benchmark;
 pub use error::{Error, Setting};
+pub use inputs::synthetic::{Filling, Synthetic};
 pub use interruption::Interruption;
 pub use outcome::Outcome;
-pub use plan::at_levels;
-pub use program::{Against, NamedProgram, PACKERS, ProgramKind, UNPACKERS};
+pub use programs::command_line::quoted_words;
+pub use programs::program::{Against, NamedProgram, PACKERS, ProgramKind, UNPACKERS};
 pub use report::{Report, csv, html, json, markdown, read_csv, text};
+pub use runs::plan::at_levels;
 pub use session::{Clock, Machine, Progress, Session};
-pub use settings::{
-    Benchmark, CodecSettings, Comparison, PackSettings, PackSource, Runs, StorageSettings, UnpackSettings,
-};
-pub use synthetic::{Filling, Synthetic};
+pub use settings::{CodecSettings, Comparison, PackSettings, PackSource, Runs, StorageSettings, UnpackSettings};

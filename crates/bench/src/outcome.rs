@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::report::Report;
-use crate::runner::Runner;
+use crate::runs::runner::Runner;
 
 #[derive(Debug)]
 pub struct Outcome {

@@ -1,50 +1,11 @@
 //! The settings of each benchmark.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use packline_codec::Spec;
 
-use crate::report::{Report, Tails, Task, read_csv};
-use crate::{Against, Error, Outcome, Session, Synthetic, codec, pack, storage, unpack};
-
-#[derive(Debug, Clone)]
-pub enum Benchmark {
-    /// Packs a tree with packline and its competitors, and compares what they made.
-    Pack(PackSettings),
-    /// Unpacks an image with packline and its competitors, and compares what they made.
-    Unpack(UnpackSettings),
-    /// Compresses and decompresses blocks in memory on one thread.
-    Codec(CodecSettings),
-    /// Writes and reads a file in a directory.
-    Storage(StorageSettings),
-    /// Measures nothing: reads earlier reports, CSV files, and merges them into one. Not empty.
-    Merge(Vec<PathBuf>),
-}
-
-impl Benchmark {
-    /// # Errors
-    /// [`Error`] if nothing could be measured. Later failures are in the [`Outcome`].
-    pub fn run(&self, session: &mut Session<'_>) -> Result<Outcome, Error> {
-        match self {
-            Benchmark::Pack(settings) => pack::run(settings, session),
-            Benchmark::Unpack(settings) => unpack::run(settings, session),
-            Benchmark::Codec(settings) => codec::run(settings, session),
-            Benchmark::Storage(settings) => storage::run(settings, session).map(Outcome::from),
-            Benchmark::Merge(paths) => merge(paths).map(Outcome::from),
-        }
-    }
-
-    /// The input, which no report may replace.
-    pub fn input(&self) -> Option<&Path> {
-        match self {
-            Benchmark::Pack(PackSettings { source: PackSource::Path(path), .. }) => Some(path),
-            Benchmark::Unpack(UnpackSettings { image, .. }) => Some(image),
-            Benchmark::Codec(CodecSettings { input, .. }) => Some(input),
-            Benchmark::Storage(StorageSettings { directory, .. }) => Some(directory),
-            _ => None,
-        }
-    }
-}
+use crate::report::{Tails, Task};
+use crate::{Against, Synthetic};
 
 #[derive(Debug, Clone)]
 pub struct Runs {
@@ -120,19 +81,4 @@ pub struct StorageSettings {
     pub directory: PathBuf,
     /// Bytes written and read; without it 1 GiB, or a tenth of what is free.
     pub bytes: Option<u64>,
-}
-
-fn merge(paths: &[PathBuf]) -> Result<Report, Error> {
-    let mut reports = paths.iter().map(|path| Ok((path, read(path)?)));
-    let (_, mut report) = reports.next().ok_or_else(|| Error::failed("no reports to merge"))??;
-    for further in reports {
-        let (path, further) = further?;
-        report.merge(further).map_err(|cause| Error::at(path, cause))?;
-    }
-    Ok(report)
-}
-
-fn read(path: &Path) -> Result<Report, Error> {
-    let text = std::fs::read_to_string(path).map_err(|cause| Error::at(path, cause))?;
-    read_csv(&text).map_err(|cause| Error::at(path, cause))
 }

@@ -1,7 +1,7 @@
-//! Encryption of 0.4 to 0.6: SHA-512 for keys, AES-128 in CBC, ciphertext stealing for tails.
+//! The encryption of 0.4 to 0.6: SHA-512 for keys, AES-128 in CBC, ciphertext stealing for tails.
 //!
-//! The key of a file is derived from the password once; each item (a record, a block's data, the digest) has its own salt from which its
-//! key and first vector follow. There is no authentication: a wrong password yields garbage.
+//! The key of a file is derived from the password once. Each item (a record, the data of a block, the digest) has a salt, from which its key
+//! and first vector are derived. There is no authentication: a wrong password yields garbage.
 
 use std::fmt;
 
@@ -9,13 +9,14 @@ use aes::Aes128;
 use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use sha2::{Digest, Sha512};
 
-/// Bytes of a block of AES; the minimum size of encrypted data.
+/// Bytes of a block of AES, which is the minimum size of encrypted data.
 pub const CIPHER_BLOCK: usize = 16;
 /// Bytes of a salt.
 pub const SALT_SIZE: usize = 8;
-/// Maximum rounds of key derivation: about half a minute. lrzip uses some 11 million in 2026, and twice as many every four years.
+/// Upper bound for the rounds of key derivation, which take about half a minute. lrzip uses about 11 million rounds in 2026, and doubles them
+/// every four years.
 const LOOPS_MOST: u64 = 1 << 28;
-/// Blocks decrypted at a time, since processors overlap several.
+/// Blocks that are decrypted at a time, because processors overlap them.
 const AT_ONCE: usize = 8;
 
 type Block = [u8; CIPHER_BLOCK];
@@ -27,7 +28,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// Derives the key of a file from a password and its salt, whose first two bytes encode the number of rounds: at most half a minute.
+    /// Derives the key of a file from a password and the file's salt. The first two bytes of the salt encode the number of rounds. This takes
+    /// at most half a minute.
     pub fn new(password: &[u8], salt: [u8; SALT_SIZE]) -> Key {
         let salted = [&salt, password].concat();
         let rounds = loops(salt).min(LOOPS_MOST) * 64 / (salted.len() as u64 + 8);
@@ -67,7 +69,7 @@ impl Key {
         }
     }
 
-    /// Decrypts an item in place. Items of fewer than [`CIPHER_BLOCK`] bytes are not encrypted and stay unchanged.
+    /// Decrypts an item in place. Items of fewer than [`CIPHER_BLOCK`] bytes are not encrypted, and stay unchanged.
     pub fn decrypt(&self, bytes: &mut [u8], item_salt: [u8; SALT_SIZE]) {
         self.decryption(item_salt).last(bytes);
     }
@@ -78,7 +80,7 @@ impl Key {
         Decryption { cipher, vector }
     }
 
-    /// The cipher and the first vector of an item.
+    /// Derives the cipher and the first vector of an item.
     fn item(&self, salt: [u8; SALT_SIZE]) -> (Aes128, Block) {
         let derive = |from: &[u8]| -> [u8; 64] {
             Sha512::new().chain_update(from).chain_update(salt).chain_update(&self.salted).finalize().into()
@@ -102,7 +104,7 @@ pub struct Decryption {
 }
 
 impl Decryption {
-    /// Decrypts a piece that is not the last, in place: a multiple of [`CIPHER_BLOCK`] bytes, followed by at least that many.
+    /// Decrypts a piece in place. The piece is a multiple of [`CIPHER_BLOCK`] bytes, and at least as many bytes follow it.
     pub fn piece(&mut self, bytes: &mut [u8]) {
         for group in bytes.as_chunks_mut::<CIPHER_BLOCK>().0.chunks_mut(AT_ONCE) {
             let mut before = [[0; CIPHER_BLOCK]; AT_ONCE];
@@ -114,14 +116,14 @@ impl Decryption {
         }
     }
 
-    /// Decrypts the last piece, in place: at least [`CIPHER_BLOCK`] bytes.
+    /// Decrypts the last piece in place. It has at least [`CIPHER_BLOCK`] bytes.
     pub fn last(mut self, bytes: &mut [u8]) {
         let tail = bytes.len() % CIPHER_BLOCK;
         let Some(whole) = (bytes.len() - tail).checked_sub(CIPHER_BLOCK).filter(|_| tail > 0) else {
             return self.piece(bytes);
         };
         self.piece(&mut bytes[..whole]);
-        // The last whole block holds the tail and the bytes stolen for it from the block before.
+        // The last complete block holds the tail and the bytes stolen from the block before.
         let mut ending: Block = first(&bytes[whole..]);
         self.cipher.decrypt_block((&mut ending).into());
         let mut stolen = ending;
@@ -136,7 +138,7 @@ impl Decryption {
     }
 }
 
-/// Number of rounds in a salt.
+/// Decodes the number of rounds in a salt.
 fn loops(salt: [u8; SALT_SIZE]) -> u64 {
     let shift = u32::from(salt[0]);
     if shift < 56 { u64::from(salt[1]) << shift } else { u64::MAX }
@@ -160,7 +162,7 @@ mod tests {
     const ITEM: [u8; 8] = *b"an item.";
 
     #[test]
-    fn items_of_any_length_come_back_whole_and_in_pieces() {
+    fn decrypts_items_of_any_length_at_once_and_in_pieces() {
         let key = Key::new(b"password", SALT);
         for length in (16..200).chain([5000]) {
             let plain: Vec<u8> = (0..length).map(|index| (index * 7) as u8).collect();
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn salts_and_passwords_matter_and_endless_stretching_is_known() {
+    fn depends_on_salts_and_passwords_and_rejects_endless_stretching() {
         let encrypted = |password: &[u8], salt, item| {
             let mut bytes = vec![1; 32];
             Key::new(password, salt).encrypt(&mut bytes, item);

@@ -1,4 +1,4 @@
-//! Errors of reading and writing .lrz files.
+//! The errors of reading and writing .lrz files.
 
 use std::io;
 
@@ -18,8 +18,8 @@ pub enum Error {
     /// The input could not be read.
     #[error("cannot read: {0}")]
     Input(#[source] io::Error),
-    /// The input became shorter while it was read, or changed and would have to be read again.
-    #[error("the file changed while it was read (expected it to stay as it is)")]
+    /// The input became shorter while it was read, or changed before it had to be read again.
+    #[error("the file changed while it was read")]
     Changed,
     /// The output could not be written, or read back.
     #[error("cannot write: {0}")]
@@ -29,10 +29,10 @@ pub enum Error {
     Scratch(#[source] io::Error),
     #[error(transparent)]
     Memory(#[from] MemoryFault),
-    /// No random bytes are available for salts.
+    /// The source of random bytes for salts failed.
     #[error("cannot get random bytes: {0}")]
     Random(#[source] io::Error),
-    /// A codec failed to compress: a bug or out of memory.
+    /// A codec failed to compress: out of memory, or a bug.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),
     /// Cancelled, or a bug in this program.
@@ -41,7 +41,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The file is malformed at byte `offset`.
+    /// Reports a malformed file at byte `offset`.
     pub(crate) fn corrupt(offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
         FormatFault::new(offset, what, expected).into()
     }

@@ -1,7 +1,7 @@
 //! lrzip's container: writes .lrz files of format 0.6, and reads all formats since 0.4.
 //!
-//! A file is a magic, chunks, and a digest of the whole. A chunk has two streams: stream 0 holds opcodes, literals and matches; stream 1 holds
-//! the literals' bytes. Each stream is a sequence of separately compressed blocks.
+//! A file is a magic, chunks, and a digest of the plain data. A chunk has two streams: stream 0 holds opcodes, which are literals and
+//! matches; stream 1 holds the bytes of the literals. Each stream is a sequence of separately compressed blocks.
 
 mod crypt;
 mod error;

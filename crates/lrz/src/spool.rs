@@ -1,4 +1,4 @@
-//! A spill buffer: in memory up to a limit, then in a file without a name.
+//! A spill buffer: in memory up to a limit, then in an unnamed temporary file.
 
 use std::fs::File;
 use std::io;
@@ -12,8 +12,8 @@ use crate::{Error, Input};
 /// Minimum growth of the memory, bytes.
 const STEP: usize = 64 << 10;
 
-/// Bytes that are appended and read again at any offset. Beyond the limit all of them move to a file without a name, which disappears with
-/// the process.
+/// Bytes that are appended, and read again at any offset. When they exceed the limit, all bytes move to an unnamed temporary file, which
+/// disappears with the process.
 #[derive(Debug)]
 pub(crate) struct Spool {
     memory: Vec<u8>,
@@ -26,7 +26,7 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// An empty buffer. `limit`: memory in bytes; `directory`: where a file is created beyond it.
+    /// Returns an empty buffer. `limit`: memory in bytes; `directory`: where the file is created when the limit is exceeded.
     pub(crate) fn new(limit: u64, directory: Option<&Path>) -> Spool {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         Spool { memory: Vec::new(), limit, directory: directory.map(Into::into), file: None, in_file: 0 }
@@ -35,7 +35,7 @@ impl Spool {
     /// Appends bytes.
     ///
     /// # Errors
-    /// [`Error::Scratch`] if the file is needed and cannot be created or written; [`Error::Memory`] if there is no directory for it.
+    /// [`Error::Scratch`] if the file cannot be created or written; [`Error::Memory`] if the limit is exceeded and there is no directory.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         if self.file.is_none() && self.memory.len().saturating_add(bytes.len()) <= self.limit {
             self.grow(bytes.len());
@@ -74,7 +74,7 @@ impl Spool {
 
     fn no_place(&self, more: usize) -> Error {
         let needed = self.memory.len().saturating_add(more) as u64;
-        let what = "what has to be kept, without a directory for a temporary file".into();
+        let what = "buffering data without a directory for temporary files".into();
         Error::Memory(MemoryFault { allowed: self.limit as u64, needed, what })
     }
 
@@ -85,7 +85,7 @@ impl Spool {
         self.file.as_ref().map_or(Ok(()), |file| file.set_len(0)).map_err(Error::Scratch)
     }
 
-    /// All bytes, if they are in memory.
+    /// Returns all bytes, if they are in memory.
     pub(crate) fn in_memory(&self) -> Option<&[u8]> {
         self.file.is_none().then_some(&self.memory)
     }
@@ -117,14 +117,14 @@ mod tests {
 
     #[test]
     fn bytes_move_to_an_unnamed_file_past_the_limit() {
-        let place = tempfile::tempdir().unwrap();
-        let mut spool = Spool::new(10, Some(place.path()));
+        let directory = tempfile::tempdir().unwrap();
+        let mut spool = Spool::new(10, Some(directory.path()));
         spool.append(b"0123456789").unwrap();
         assert_eq!(spool.in_memory(), Some(b"0123456789".as_slice()));
         assert!(spool.memory.capacity() <= 10, "no more memory than was allowed");
         spool.append(b"ab").unwrap();
         assert_eq!((spool.in_memory(), all(&spool)), (None, b"0123456789ab".to_vec()));
-        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "it has no name");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "it has no name");
         assert!(spool.read_at(5, &mut [0; 8]).is_err(), "past the end");
         spool.clear().unwrap();
         spool.append(b"new").unwrap();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_directory_memory_is_all_there_is() {
+    fn fails_past_the_limit_without_a_directory() {
         let mut spool = Spool::new(3, None);
         spool.append(b"abc").unwrap();
         assert!(matches!(spool.append(b"d"), Err(Error::Memory(MemoryFault { needed: 4, .. }))));

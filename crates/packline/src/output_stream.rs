@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[cfg(feature = "lrz")]
 use md5::{Digest, Md5};
 #[cfg(feature = "recovery")]
-use packline_recovery::{Place as PacketPlace, Redundancy};
+use packline_recovery::{PacketLocation, Redundancy};
 use packline_runtime::{FileAttributes, FileInput, Input, OutputFile, Sink, WriteBehind};
 
 use crate::{Error, FileIdentity, Observer, Output, Temporaries};
@@ -112,7 +112,7 @@ impl OutputStream {
         let written = sink.flush().and_then(|()| FileInput::new(file.try_clone()?));
         let written = written.map_err(packline_recovery::Error::Output).and_then(|input| {
             let input: Arc<dyn Input> = Arc::new(input);
-            packline_recovery::protect(&input, redundancy, PacketPlace::Behind, sink, resources, observer)
+            packline_recovery::protect(&input, redundancy, PacketLocation::Appended, sink, resources, observer)
         });
         written.map(drop).map_err(|cause| names.error(cause))
     }

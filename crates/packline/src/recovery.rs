@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_recovery::{Error as Fault, Examined, Place, Protected, RecoverySet, Redundancy, Shape, Summary};
+use packline_recovery::{Error as Fault, Examined, PacketLocation, Protected, RecoverySet, Redundancy, Shape, Summary};
 use packline_runtime::{FileInput, Input, MemoryFault, OutputFile, WriteBehind};
 #[cfg(feature = "pln")]
 use packline_runtime::{ScratchError, escape::Escape, unnamed_temp_file};
@@ -110,7 +110,7 @@ pub fn protect(request: ProtectRequest, observer: &mut dyn Observer) -> Result<P
     // It can have all of the content.
     output.limit_access(&attributes_of(&source)?)?;
     let mut sink = output.sink()?;
-    let made = packline_recovery::protect(&input, redundancy, Place::Sidecar, &mut sink, &resources, observer);
+    let made = packline_recovery::protect(&input, redundancy, PacketLocation::Sidecar, &mut sink, &resources, observer);
     let made = made.map_err(|cause| names.error(cause))?;
     sink.flush().map_err(|cause| names.error(Fault::Output(cause)))?;
     output.finish(observer)?;
@@ -145,7 +145,8 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
     let state = repair.state();
     let in_place = target.is_none();
     // Recovery data in a file of its own is not repaired here.
-    let is_done = state.examined.is_whole() && (state.recovery_is_whole || repair.set.place() == Place::Sidecar);
+    let is_done =
+        state.examined.is_whole() && (state.recovery_is_whole || repair.set.location() == PacketLocation::Sidecar);
     if in_place && is_done {
         return Ok(state);
     }
@@ -209,7 +210,7 @@ pub(crate) fn repaired_copy(
 ) -> Result<Option<Arc<dyn Input>>, Error> {
     let names = Names::of(path);
     let Some(directory) = resources.scratch.as_deref() else { return Ok(None) };
-    let Ok(set) = RecoverySet::behind(Arc::clone(file), resources) else { return Ok(None) };
+    let Ok(set) = RecoverySet::appended(Arc::clone(file), resources) else { return Ok(None) };
     let examined = packline_recovery::examine(file, &set, resources, observer).map_err(|cause| names.error(cause))?;
     let shards = set.shape().shards();
     let name = path.escaped();
@@ -287,7 +288,7 @@ impl<'n> Repair<'n> {
         let input = input.unwrap_or_else(|| Arc::new(Vec::new()));
         let set = match recovery {
             Some(recovery) => RecoverySet::sidecar(open_input(recovery)?, resources),
-            None => RecoverySet::behind(Arc::clone(&input), resources),
+            None => RecoverySet::appended(Arc::clone(&input), resources),
         };
         let set = set.map_err(|cause| names.error(cause))?;
         let examined = packline_recovery::examine(&input, &set, resources, observer);
@@ -317,9 +318,16 @@ impl<'n> Repair<'n> {
         let names = Names { output: name, ..self.names };
         let mut sink = output.sink()?;
         let written = self.repaired(output, &mut sink, resources, observer).and_then(|repaired| {
-            if self.set.place() == Place::Behind {
+            if self.set.location() == PacketLocation::Appended {
                 let shape = self.set.shape();
-                packline_recovery::protect_again(&repaired, shape, Place::Behind, &mut sink, resources, observer)?;
+                packline_recovery::protect_again(
+                    &repaired,
+                    shape,
+                    PacketLocation::Appended,
+                    &mut sink,
+                    resources,
+                    observer,
+                )?;
             }
             sink.flush().map_err(Fault::Output)
         });

@@ -1,7 +1,8 @@
-//! The Reed-Solomon code, on columns of shards: the same few bytes of every shard.
+//! The Reed-Solomon code. It works on columns of shards; a column is the same byte range of every shard.
 //!
-//! The code is the "high rate" of `reed-solomon-simd`, over GF(2^16). Its encoder holds all shards; [`Encoder`] needs two chunks of as many
-//! shards as there are recovery shards, since chunks are only added to each other. A column is encoded in blocks that fit into a cache.
+//! The code is the "high rate" of `reed-solomon-simd`, over GF(2^16). The library's encoder holds all shards. [`Encoder`] adds chunks of
+//! shards to each other, so that it holds only two chunks; a chunk has at least as many shards as there are recovery shards. A column is
+//! encoded in blocks that fit into a cache.
 
 use std::ops::Range;
 
@@ -11,27 +12,27 @@ use reed_solomon_simd::rate::{HighRateDecoder, RateDecoder};
 use packline_runtime::TaskError;
 
 use crate::Error;
-use crate::shape::UNIT;
+use crate::format::shape::UNIT;
 
-/// Bytes of a chunk's block: what a cache of the second level holds.
+/// Bytes of a chunk's block; a second-level cache holds them.
 const CACHED: usize = 512 << 10;
-/// The most bytes of a shard in a block.
+/// Upper bound for the bytes of a shard in a block.
 const BLOCK_MOST: usize = 1 << 10;
 /// Bytes of the library's tables.
 pub(crate) const TABLES: u64 = 10 << 20;
 
 type Unit = [u8; UNIT as usize];
 
-/// Fills a column of a shard.
+/// Fills a buffer with a column of the shard that has this index.
 type ReadColumn<'r> = dyn FnMut(usize, &mut [u8]) -> Result<(), Error> + 'r;
 
 /// Calculates columns of recovery shards.
 pub(crate) struct Encoder {
     engine: DefaultEngine,
-    /// Shards of a chunk.
+    /// Shards in a chunk.
     chunk: usize,
     recovery: usize,
-    /// Units of a shard in a block.
+    /// Units of each shard in a block.
     block: usize,
     sum: Vec<Unit>,
     next: Vec<Unit>,
@@ -49,16 +50,16 @@ impl Encoder {
         Encoder { engine, chunk, recovery, block, sum, next, row }
     }
 
-    /// Bytes of memory for columns of `width` bytes.
+    /// Returns the bytes of memory for columns of `width` bytes.
     pub(crate) fn memory(recovery: usize, width: u64) -> u64 {
         2 * recovery.next_power_of_two() as u64 * width + width
     }
 
-    /// The columns of all recovery shards, one after the other, from those of `shards` shards. `read` fills a column of a shard; `width`
-    /// is a multiple of [`UNIT`].
+    /// Returns the columns of all recovery shards, one after another, calculated from `shards` shards. `read` fills a column of a shard;
+    /// `width` is a multiple of [`UNIT`].
     ///
     /// # Errors
-    /// Those of `read`.
+    /// Returns the error of `read`.
     pub(crate) fn encode(&mut self, shards: usize, width: usize, read: &mut ReadColumn<'_>) -> Result<Vec<u8>, Error> {
         let units = width / UNIT as usize;
         self.row.resize(width, 0);
@@ -82,7 +83,7 @@ impl Encoder {
         Ok(self.finish(width))
     }
 
-    /// The blocks of a chunk of columns of so many units: the units of each shard, and the place in the chunk.
+    /// Iterates over the blocks of a chunk of columns of `units` units: the units of each shard, and their range in the chunk.
     fn blocks(&self, units: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<> {
         let chunk = self.chunk;
         let block = self.block;
@@ -94,28 +95,28 @@ impl Encoder {
 
     fn put(&self, row: usize, buffer: &mut [Unit]) {
         let (units, _) = self.row.as_chunks();
-        for (part, place) in self.blocks(units.len()) {
-            let at = place.start + row * part.len();
+        for (part, block) in self.blocks(units.len()) {
+            let at = block.start + row * part.len();
             buffer[at..at + part.len()].copy_from_slice(&units[part]);
         }
     }
 
-    /// Shards `first..first + rows` as coefficients.
+    /// Turns shards `first..first + rows` into coefficients.
     fn transform(&self, buffer: &mut [Unit], rows: usize, first: usize) {
         let units = buffer.len() / self.chunk;
-        for (part, place) in self.blocks(units) {
-            let block = &mut buffer[place];
+        for (part, block) in self.blocks(units) {
+            let block = &mut buffer[block];
             block[rows * part.len()..].fill([0; UNIT as usize]);
             let mut shards = ShardsRefMut::new(self.chunk, part.len(), block);
             self.engine.ifft(&mut shards, 0, self.chunk, rows, first + self.chunk);
         }
     }
 
-    /// The recovery shards of the sum of all chunks' coefficients.
+    /// Calculates the recovery shards from the sum of all chunks' coefficients.
     fn finish(&mut self, width: usize) -> Vec<u8> {
         let mut columns = vec![0; self.recovery * width];
-        for (part, place) in self.blocks(width / UNIT as usize) {
-            let block = &mut self.sum[place];
+        for (part, block) in self.blocks(width / UNIT as usize) {
+            let block = &mut self.sum[block];
             let mut shards = ShardsRefMut::new(self.chunk, part.len(), block);
             self.engine.fft(&mut shards, 0, self.chunk, self.recovery, 0);
             for (shard, column) in block.chunks(part.len()).zip(columns.chunks_mut(width)) {
@@ -127,42 +128,42 @@ impl Encoder {
     }
 }
 
-/// Which shards a repair uses: exactly as many as the data shards.
+/// The shards that a repair uses: exactly as many as there are data shards.
 #[derive(Debug, Clone)]
 pub(crate) struct Erasures {
     pub(crate) shards: usize,
     pub(crate) recovery: usize,
-    /// Data shards that are to be calculated.
+    /// Indexes of the data shards to calculate.
     pub(crate) lost: Vec<usize>,
-    /// Recovery shards that are used, as many as are lost.
+    /// Indexes of the recovery shards that are used, as many as there are lost shards.
     pub(crate) used: Vec<usize>,
 }
 
 /// Calculates columns of lost shards.
 pub(crate) struct Decoder {
     decoder: HighRateDecoder<DefaultEngine>,
-    /// Bytes of a shard that are decoded at once.
+    /// Bytes of each shard that are decoded at once.
     block: usize,
 }
 
 impl Decoder {
-    /// Shards in the library's working space.
+    /// The number of shards in the library's working space.
     fn space(shards: usize, recovery: usize) -> usize {
         (recovery.next_power_of_two() + shards).next_power_of_two()
     }
 
-    /// Bytes of a shard that are decoded at once, for columns of `width`: a divisor of that.
+    /// Returns how many bytes of each shard are decoded at once: a divisor of `width`.
     fn block(width: usize) -> usize {
         [512, 256, 128].into_iter().find(|block| width.is_multiple_of(*block)).unwrap_or(UNIT as usize)
     }
 
-    /// Bytes of memory for columns of `width` bytes.
+    /// Returns the bytes of memory for columns of `width` bytes.
     pub(crate) fn memory(shards: usize, recovery: usize, width: u64) -> u64 {
         shards as u64 * width + (Decoder::space(shards, recovery) * Decoder::block(width as usize)) as u64
     }
 
     /// # Errors
-    /// None, unless this program is at fault.
+    /// Returns an internal error if the library rejects the counts.
     pub(crate) fn new(erasures: &Erasures, width: usize) -> Result<Decoder, Error> {
         let block = Decoder::block(width);
         let engine = DefaultEngine::new();
@@ -170,11 +171,11 @@ impl Decoder {
         Ok(Decoder { decoder, block })
     }
 
-    /// The columns of the lost shards, one after the other, from those of the data shards that are not lost and of the recovery shards
-    /// that are used, in order, one after the other, each of `width` bytes.
+    /// Returns the columns of the lost shards, one after another, each of `width` bytes. `known` holds the columns of the data shards that
+    /// are not lost, in order, and then those of the used recovery shards.
     ///
     /// # Errors
-    /// None, unless this program is at fault.
+    /// Returns an internal error if the library rejects the shards.
     pub(crate) fn decode(&mut self, erasures: &Erasures, known: &[u8], width: usize) -> Result<Vec<u8>, Error> {
         let mut columns = vec![0; erasures.lost.len() * width];
         for start in (0..width).step_by(self.block) {
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn recovery_shards_are_those_of_the_library_whatever_the_width() {
+    fn recovery_shards_equal_those_of_the_library_for_any_width() {
         for (count, recovery) in [(1, 1), (1, 5), (5, 1), (7, 3), (16, 4), (3, 8), (100, 6), (40, 40)] {
             let shards = shards(count, 2048);
             let engine = Naive::new();
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_shards_as_there_are_recovery_shards_are_repaired() {
+    fn repairs_as_many_shards_as_there_are_recovery_shards() {
         for (count, recovery, lost, used) in [
             (1, 1, vec![0], vec![0]),
             (9, 3, vec![0, 4, 8], vec![0, 1, 2]),

@@ -1,4 +1,4 @@
-//! Errors of protecting and repairing files.
+//! The errors of protecting and repairing files.
 
 use std::io;
 
@@ -9,27 +9,27 @@ use packline_runtime::{MemoryFault, TaskError, Unsupported, WorkFault};
 pub enum Error {
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// There is no whole packet of recovery data.
+    /// The file has no intact packet of recovery data.
     #[error(
-        "there is no recovery data in it, or none that is whole (expected it behind a .pln file, or in a file of its own: FILE.recovery)"
+        "no intact recovery data found (expected it at the end of a .pln file, or in a separate file: FILE.recovery)"
     )]
     NoData,
-    /// Too much of the table of shards is lost.
+    /// Too many pieces of the table of shards are lost.
     #[error(
-        "the table of its shards is lost: {found} of its {pieces} pieces are whole (expected {needed} at least); nothing can be located"
+        "the table of shards is lost: {found} of its {pieces} pieces are intact (expected at least {needed}), so no shard can be located"
     )]
     TableLost {
-        /// Pieces that are whole.
+        /// Intact pieces.
         found: usize,
-        /// Pieces in all.
+        /// All pieces of the table.
         pieces: usize,
-        /// Pieces that suffice.
+        /// The number of pieces that are enough.
         needed: usize,
     },
     /// More shards are lost than the recovery data can repair.
     #[error(
-        "{lost} of {shards} shards of {shard_bytes} bytes are lost, and {repairable} can be repaired with the {repairable} of {recovery} \
-         recovery shards that are whole (expected at most that many); nothing was changed"
+        "{lost} of {shards} shards of {shard_bytes} bytes are lost, but only {repairable} can be repaired: {repairable} of {recovery} \
+         recovery shards are intact; nothing was changed"
     )]
     Beyond {
         /// Shards that were not found.
@@ -38,13 +38,13 @@ pub enum Error {
         shards: usize,
         /// Bytes of a shard.
         shard_bytes: u64,
-        /// Recovery shards that are whole.
+        /// Intact recovery shards.
         repairable: usize,
-        /// Recovery shards in all.
+        /// All recovery shards.
         recovery: usize,
     },
     /// The repaired file does not have the hash of the protected one.
-    #[error("the repaired file does not have the hash that the recovery data states; nothing was changed")]
+    #[error("the repaired file does not match the hash in the recovery data; nothing was changed")]
     Unproven,
     /// The protected file could not be read.
     #[error("cannot read: {0}")]
@@ -53,7 +53,7 @@ pub enum Error {
     #[error("cannot read the recovery data: {0}")]
     Packets(#[source] io::Error),
     /// The file has changed since it was opened.
-    #[error("the file changed while it was read (expected it to stay as it is)")]
+    #[error("the file changed while it was read")]
     Changed,
     /// The output could not be written.
     #[error("cannot write: {0}")]
@@ -65,7 +65,7 @@ pub enum Error {
     Work(#[from] WorkFault),
 }
 
-/// The code's library refuses what it was given: a bug, since all counts were checked before.
+/// An error of the Reed-Solomon library is a bug in this program, because all counts are checked before.
 impl From<reed_solomon_simd::Error> for Error {
     fn from(cause: reed_solomon_simd::Error) -> Error {
         Error::internal(format!("Reed-Solomon: {cause}"))

@@ -1,13 +1,13 @@
-//! A pass over a file or over columns of its shards: its memory, and the parallel map that it goes through.
+//! A pass over a file or over columns of its shards: its memory, and its parallel map.
 
 use packline_engine::{Permit, Task};
 use packline_runtime::memory::{Demand, MapPlan};
 use packline_runtime::{Observer, Resources, of_fault};
 
 use crate::Error;
-use crate::shape::UNIT;
+use crate::format::shape::UNIT;
 
-/// Bytes of a column that are worth a read of their own; columns are not made narrower for the sake of more workers.
+/// Bytes of a column that justify a separate read. Columns are not made narrower than this to allow more workers.
 const NARROW: u64 = 4 << 10;
 
 /// Workers and memory of a pass.
@@ -20,13 +20,13 @@ pub(crate) struct Plan {
     item: u64,
 }
 
-/// The demand of a pass with `tool` bytes for each worker and jobs that return `item` bytes.
+/// Returns the demand of a pass with `tool` bytes for each worker and jobs that return `item` bytes.
 pub(crate) fn demand(fixed: u64, tool: u64, item: u64) -> Demand {
     Demand { fixed, per_worker: tool, window: item, window_per_worker: item }
 }
 
-/// The widest columns, of at most `widest` bytes, a multiple of [`UNIT`], with which all workers fit; narrow ones with fewer workers if
-/// that is not possible. `demand` returns the memory for columns of a width.
+/// Plans a pass with the widest columns, at most `widest` bytes and a multiple of [`UNIT`], that leave memory for all workers. If there are
+/// none, narrow columns with fewer workers are planned. `demand` returns the memory for columns of a width.
 ///
 /// # Errors
 /// [`Error::Memory`] if not even one worker with the narrowest columns fits.
@@ -57,11 +57,11 @@ pub(crate) fn plan(
     }
 }
 
-/// Runs a task for each of `inputs`, and consumes the results in order. The memory of each is held from the moment it is submitted until its
+/// Runs a task for each of `inputs`, and consumes the results in order. The memory of each input is reserved from its submission until its
 /// [`Permit`] is dropped.
 ///
 /// # Errors
-/// The errors of the task and of `consume`; [`Error::Work`] if threads cannot be started.
+/// Returns the first error of the task or of `consume`, or [`Error::Work`] if threads cannot be started.
 pub(crate) fn for_each<I, T: Task<In = (I, Permit), Error = Error>>(
     task: T,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! Makes recovery data.
+//! Writes recovery data.
 
 use std::io;
 use std::sync::Arc;
@@ -8,32 +8,32 @@ use packline_runtime::{Input, Observer, Pass, Progress, Resources, Sink};
 
 use crate::code::{Encoder, TABLES};
 use crate::columns::{Columns, put, ranges};
-use crate::footer::Footer;
-use crate::packet::{HEAD_BYTES, Head, Kind, Params};
+use crate::format::footer::Footer;
+use crate::format::packet::{HEAD_BYTES, Head, Kind, Params};
+use crate::format::shape::UNIT;
+use crate::format::table;
+use crate::hashing::shards::{FileHashes, hash_file};
 use crate::pass::{demand, for_each, plan};
-use crate::shape::UNIT;
-use crate::survey::{Survey, survey};
-use crate::table;
 use crate::{Error, Redundancy, Shape};
 
-/// The widest columns, bytes: what a disk reads in hardly more time than a sector.
+/// Upper bound for the width of columns, in bytes. A disk reads this many bytes in hardly more time than a sector.
 const WIDEST: u64 = 64 << 10;
-/// The most bytes of the chunks that a worker holds.
+/// Upper bound for the bytes of the chunks that a worker holds.
 const CHUNKS_MOST: u64 = 64 << 20;
 
-/// Where recovery data goes.
+/// Where the packets of recovery data are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// A file of its own.
+pub enum PacketLocation {
+    /// In a separate file.
     Sidecar,
-    /// Behind the protected bytes, with a footer.
-    Behind,
+    /// After the protected bytes, with a footer.
+    Appended,
 }
 
-/// Statistics of making recovery data.
+/// Statistics of the recovery data that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protected {
-    /// Shards of the file, and recovery shards.
+    /// How the file is cut into shards.
     pub shape: Shape,
     /// BLAKE3 of the protected bytes.
     pub blake3: [u8; 32],
@@ -41,8 +41,8 @@ pub struct Protected {
     pub bytes: u64,
 }
 
-/// Makes recovery data for all bytes of `input`, and writes it to `sink`, which must take bytes at any offset: from byte 0 on, or
-/// behind the input's bytes, which are in the sink then. The sink is not flushed.
+/// Writes recovery data for all bytes of `input` to `sink`, which must accept bytes at any offset. The recovery data begins at byte 0, or
+/// after the input's bytes, which are then in the sink already. The sink is not flushed.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for an empty input, [`Error::Input`], [`Error::Output`], [`Error::Memory`], [`Error::Changed`],
@@ -50,46 +50,46 @@ pub struct Protected {
 pub fn protect(
     input: &Arc<dyn Input>,
     redundancy: Redundancy,
-    place: Place,
+    location: PacketLocation,
     sink: &mut dyn Sink,
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Protected, Error> {
-    protect_again(input, Shape::new(input.size(), redundancy)?, place, sink, resources, observer)
+    protect_again(input, Shape::new(input.size(), redundancy)?, location, sink, resources, observer)
 }
 
-/// As [`protect`], with the shape of earlier recovery data: the result has the same bytes if the file has.
+/// Does the same as [`protect`] with the shape of earlier recovery data. If the file has the same bytes, so does the recovery data.
 ///
 /// # Errors
-/// As [`protect`].
+/// Returns the same errors as [`protect`].
 pub fn protect_again(
     input: &Arc<dyn Input>,
     shape: Shape,
-    place: Place,
+    location: PacketLocation,
     sink: &mut dyn Sink,
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Protected, Error> {
-    let Survey { shards, root } = survey(input, &shape, true, resources, observer).map_err(changed_if_short)?;
+    let FileHashes { shards, root } = hash_file(input, &shape, true, resources, observer).map_err(changed_if_short)?;
     let shards: Option<Vec<_>> = shards.into_iter().collect();
     let (Some(shards), Some(root)) = (shards, root) else { return Err(Error::Changed) };
-    let start = if place == Place::Behind { shape.length } else { 0 };
+    let start = if location == PacketLocation::Appended { shape.length } else { 0 };
     let mut writer = Writer { params: Params { shape, root }, start, sink };
     writer.pieces(&table::pieces(&shape, &shards)?)?;
     writer.parity(input, resources, observer).map_err(changed_if_short)?;
-    let bytes = shape.recovery_bytes(place);
-    if place == Place::Behind {
+    let bytes = shape.recovery_bytes(location);
+    if location == PacketLocation::Appended {
         let footer = Footer { length: shape.length, total: start + bytes };
         writer.put(shape.packet_bytes(), &footer.encode())?;
     }
-    // Recovery data behind the protected bytes is written to the same file.
-    if place == Place::Sidecar && input.changed().map_err(Error::Input)? {
+    // Appended recovery data changes the input's file itself.
+    if location == PacketLocation::Sidecar && input.changed().map_err(Error::Input)? {
         return Err(Error::Changed);
     }
     Ok(Protected { shape, blake3: root, bytes })
 }
 
-/// An input that has fewer bytes than its size was has changed.
+/// Reports an input that ends before its size as changed.
 fn changed_if_short(error: Error) -> Error {
     match error {
         Error::Input(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => Error::Changed,
@@ -97,10 +97,9 @@ fn changed_if_short(error: Error) -> Error {
     }
 }
 
-/// Writes packets to their places.
 struct Writer<'s> {
     params: Params,
-    /// Where the first packet begins in the sink.
+    /// The offset of the first packet in the sink.
     start: u64,
     sink: &'s mut dyn Sink,
 }
@@ -122,7 +121,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Calculates all recovery shards, a column of all of them after the other.
+    /// Calculates all recovery shards, column by column.
     fn parity(
         &mut self,
         input: &Arc<dyn Input>,
@@ -184,11 +183,11 @@ impl Task for EncodeTask {
     }
 }
 
-/// Fills a column from byte `column` of shard `index` on, which begins at byte `start` of the input. Behind the end of the last shard
-/// are zeros.
+/// Fills `row` with shard `index` from its byte `column`. The shard begins at byte `start` of the input. Zeros follow the end of the last
+/// shard.
 ///
 /// # Errors
-/// [`Error::Input`].
+/// Returns [`Error::Input`] if the read fails.
 pub(crate) fn read_column(
     input: &dyn Input,
     shape: &Shape,

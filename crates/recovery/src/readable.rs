@@ -1,4 +1,4 @@
-//! Reading of inputs a part of which the system may refuse to read, and in pieces.
+//! Reads inputs in steps, including inputs of which the system cannot read some sectors.
 
 use std::io;
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use packline_runtime::Input;
 
 /// Bytes read at a time.
 pub(crate) const STEP: usize = 128 << 10;
-/// Bytes that are read by themselves where more cannot be read: a sector of a disk.
+/// Bytes that are read at once where a larger read fails: a sector of a disk.
 const SECTOR: usize = 4 << 10;
 
-/// The offsets and lengths of the reads for a range.
+/// Returns the offsets and lengths of the reads for a range.
 pub(crate) fn steps(start: u64, bytes: u64) -> impl Iterator<Item = (u64, usize)> {
     (0..bytes).step_by(STEP).map(move |at| (start + at, (bytes - at).min(STEP as u64) as usize))
 }
 
-/// Fills a buffer. What cannot be read is zeros: damage like any other.
+/// Fills a buffer. Sectors that cannot be read become zeros, which count as damage.
 pub(crate) fn read_damaged(input: &dyn Input, offset: u64, buffer: &mut [u8]) {
     if input.read_at(offset, buffer).is_ok() {
         return;
@@ -27,7 +27,7 @@ pub(crate) fn read_damaged(input: &dyn Input, offset: u64, buffer: &mut [u8]) {
     }
 }
 
-/// The bytes of an input, with sectors that cannot be read as zeros.
+/// An input whose unreadable sectors are zeros.
 pub(crate) struct Damaged(pub(crate) Arc<dyn Input>);
 
 impl Input for Damaged {

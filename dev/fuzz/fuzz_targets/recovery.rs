@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use packline_fuzz::no_bug;
-use packline_recovery::{MAGIC, Place, RecoverySet, Redundancy, examine, protect, prove, repair, strip};
+use packline_recovery::{MAGIC, PacketLocation, RecoverySet, Redundancy, examine, protect, prove, repair, strip};
 use packline_runtime::{Input, Resources, Unobserved};
 use packline_testkit::Random;
 
@@ -20,7 +20,7 @@ static FILES: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let file = Random::new(1).prose(20_000);
     let (input, mut behind): (Arc<dyn Input>, _) = (Arc::new(file.clone()), file.clone());
     let redundancy = Redundancy::parse("20%").unwrap();
-    protect(&input, redundancy, Place::Behind, &mut behind, &resources(), &mut Unobserved).unwrap();
+    protect(&input, redundancy, PacketLocation::Appended, &mut behind, &resources(), &mut Unobserved).unwrap();
     [file, behind]
 });
 
@@ -33,7 +33,7 @@ fn repaired(file: &[u8], sidecar: Option<&[u8]>) -> Option<Vec<u8>> {
     let (file, resources): (Arc<dyn Input>, _) = (Arc::new(file.to_vec()), resources());
     let set = match sidecar {
         Some(sidecar) => RecoverySet::sidecar(Arc::new(sidecar.to_vec()), &resources),
-        None => RecoverySet::behind(Arc::clone(&file), &resources),
+        None => RecoverySet::appended(Arc::clone(&file), &resources),
     };
     let set = no_bug(set)?;
     let examined = no_bug(examine(&file, &set, &resources, &mut Unobserved))?;

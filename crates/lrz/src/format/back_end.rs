@@ -1,28 +1,28 @@
-//! The back ends: compressors of the blocks of a chunk.
+//! The back ends: the compressors of blocks.
 
-/// A block's compression.
+/// The compressor of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackEnd {
-    /// Stored.
+    /// Blocks are stored.
     None,
     /// A bzip2 stream.
     Bzip2,
     /// Raw LZO1X.
     Lzo,
-    /// Raw LZMA1, whose properties are in the magic.
+    /// Raw LZMA1. The magic has its properties.
     Lzma,
-    /// A zlib stream, called gzip by lrzip.
+    /// A zlib stream, which lrzip calls gzip.
     Gzip,
     /// A zpaq block.
     Zpaq,
 }
 
 impl BackEnd {
-    /// In the order of lrzip's help.
+    /// All back ends, in the order of lrzip's help.
     pub const ALL: [BackEnd; 6] =
         [BackEnd::None, BackEnd::Bzip2, BackEnd::Lzo, BackEnd::Lzma, BackEnd::Gzip, BackEnd::Zpaq];
 
-    /// Its byte in records.
+    /// The byte of the back end in records.
     pub fn tag(self) -> u8 {
         match self {
             BackEnd::None => 3,
@@ -34,12 +34,12 @@ impl BackEnd {
         }
     }
 
-    /// The back end of a byte, if there is one.
+    /// Returns the back end for a byte in records.
     pub fn of_tag(tag: u8) -> Option<BackEnd> {
         BackEnd::ALL.into_iter().find(|back_end| back_end.tag() == tag)
     }
 
-    /// The name lrzip prints, in lower case.
+    /// The name that lrzip prints, in lower case.
     pub fn name(self) -> &'static str {
         match self {
             BackEnd::None => "none",

@@ -1,18 +1,18 @@
-//! Filters of 0.7, which make machine code or tables easier to compress.
+//! The filters of version 0.7, which make machine code or tables easier to compress.
 
 /// A transformation of bytes before compression, reversed after decompression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
-    /// Targets of calls and jumps of x86 are absolute.
+    /// Converts the relative targets of x86 calls and jumps to absolute ones.
     X86,
-    /// Targets of calls of 64-bit ARM are absolute.
+    /// Converts the relative targets of 64-bit ARM calls to absolute ones.
     Arm64,
-    /// Each byte is the difference from the one this many bytes before, 1 to 4.
+    /// Replaces each byte by its difference from the byte that is this many bytes before it, 1 to 4.
     Delta(u8),
 }
 
 impl Filter {
-    /// The filter of a whole chunk by the byte in its header: 0 is none.
+    /// Returns the filter of a chunk for the byte in the chunk's header; 0 means no filter.
     pub fn of_chunk(tag: u8) -> Option<Option<Filter>> {
         match tag {
             0 => Some(None),
@@ -22,7 +22,7 @@ impl Filter {
         }
     }
 
-    /// The filter of a block of LZMA by the tag of its record.
+    /// Returns the filter of an LZMA block for the tag of the block's record.
     pub fn of_block(tag: u8) -> Option<Filter> {
         match tag {
             9 => Some(Filter::X86),
@@ -32,7 +32,7 @@ impl Filter {
         }
     }
 
-    /// The name with the parameter, as a user reads it.
+    /// The name with the parameter, for users.
     pub fn name(self) -> String {
         match self {
             Filter::X86 => "x86".into(),

@@ -1,15 +1,15 @@
-//! The first 24 bytes of a file.
+//! The magic: the first 24 bytes of a file.
 
 use packline_runtime::Unsupported;
 
 use crate::Error;
 
-/// Size of a magic, bytes.
+/// Size of a magic in bytes.
 pub const MAGIC_SIZE: usize = 24;
-/// The first bytes of files of all versions.
+/// The first bytes of a file of any version.
 pub const MARK: &[u8; 4] = b"LRZI";
 
-/// Layouts, oldest first.
+/// The layouts of lrzip's versions, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
     /// 0.4: no chunk header, 8-byte lengths and distances.
@@ -18,7 +18,7 @@ pub enum Dialect {
     V5,
     /// 0.6: widths by chunk, an end mark, the chunk's size.
     V6,
-    /// lrzip's 0.7: a byte for a filter in the chunk header, no CRC.
+    /// lrzip's 0.7: a filter byte in the chunk header, no CRC.
     V7,
 }
 
@@ -34,7 +34,6 @@ pub struct LzmaProps {
 /// Encryption of the contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protection {
-    /// None.
     None,
     /// AES-128 in CBC with a key derived by SHA-512; the salt's first two bytes encode the number of rounds.
     Aes128 {
@@ -48,25 +47,24 @@ pub enum Protection {
     },
 }
 
-/// The magic: the start of a file.
+/// The fields of the magic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Magic {
-    /// Which program's layout the file has.
+    /// The layout of the file.
     pub dialect: Dialect,
-    /// Bytes of plain data, if known when writing.
+    /// Bytes of plain data, if the writer knew them.
     pub size: Option<u64>,
-    /// Properties of LZMA blocks, if there are any.
+    /// Properties of LZMA blocks, if the file states any.
     pub lzma: Option<LzmaProps>,
     /// Whether the file ends with an MD5 of its plain data.
     pub md5: bool,
-    /// Encrypted or not.
     pub protection: Protection,
     /// Bytes 14 and 23, which 0.7 uses.
     pub extra: [u8; 2],
 }
 
 impl Magic {
-    /// The head of the file, always of the current version.
+    /// Encodes the magic.
     pub fn encode(&self) -> [u8; MAGIC_SIZE] {
         let mut out = [0; MAGIC_SIZE];
         out[..4].copy_from_slice(MARK);
@@ -117,10 +115,10 @@ fn is_upstream(bytes: &[u8; MAGIC_SIZE]) -> bool {
     bytes[14] <= 1 && bytes[15] == 0 && bytes[21] <= 1 && [0, 1, 3].contains(&bytes[22]) && bytes[23] <= 1
 }
 
-/// The error for version 0.7 of lrzip's fork, which has its own layout under the same number.
+/// The error for version 0.7 of lrzip's fork, which uses the same number for its own layout.
 pub(crate) fn ambiguous() -> Error {
-    let what = "version 0.7 in a layout that lrzip never wrote; lrzip-next, another program, has one under this number";
-    Unsupported::new(what, "lrzip's 0.4 to 0.7; decompress it with lrzip-next, or it is damaged").into()
+    let what = "version 0.7 in a layout that lrzip never wrote; lrzip-next uses this number for its own format";
+    Unsupported::new(what, "lrzip's 0.4 to 0.7; try lrzip-next, unless the file is damaged").into()
 }
 
 impl Dialect {
@@ -183,7 +181,7 @@ mod tests {
     };
 
     #[test]
-    fn what_is_written_is_read() {
+    fn decodes_what_it_encodes() {
         let encrypted = Magic { size: None, protection: Protection::Aes128 { salt: *b"saltsalt" }, ..PLAIN };
         for magic in [PLAIN, Magic { size: None, lzma: None, md5: false, ..PLAIN }, encrypted] {
             assert_eq!(Magic::decode(&magic.encode()).unwrap(), magic);
@@ -191,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_stands_in_its_place() {
+    fn encodes_each_field_at_its_offset() {
         let mut expected = *b"LRZI\0\x06\xbc\x9a\x78\x56\x34\x12\0\0\0\0\x5d\0\0\0\x01\x01\0\0";
         assert_eq!(PLAIN.encode(), expected);
         expected[22] = 2;
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fork_is_refused_by_name() {
+    fn names_the_fork_in_the_error() {
         let mut bytes = PLAIN.encode();
         bytes[5] = 11;
         assert!(Magic::decode(&bytes).unwrap_err().to_string().contains("lrzip-next"));

@@ -1,4 +1,4 @@
-//! The bytes of a .lrz file: magic, chunk headers, records, opcodes.
+//! The structures of a .lrz file: magic, chunk heads, records, opcodes.
 
 mod back_end;
 mod chunk_head;

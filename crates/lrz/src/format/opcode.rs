@@ -2,22 +2,22 @@
 
 use super::{Dialect, Width};
 
-/// The longest run of one opcode of 0.5 and later, bytes.
+/// The longest run of one opcode, in versions 0.5 and later, in bytes.
 pub const LONGEST: u64 = 0xffff;
 
-/// One step of reconstructing a chunk.
+/// A step in reconstructing a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opcode {
     /// Copies bytes of stream 1.
     Literal {
-        /// Bytes.
+        /// The length in bytes.
         length: u64,
     },
     /// Repeats earlier bytes; the source may overlap the result.
     Match {
-        /// Bytes.
+        /// The length in bytes.
         length: u64,
-        /// Bytes back from the start of the match, 1 at least.
+        /// The distance back from the start of the match, in bytes, at least 1.
         distance: u64,
     },
     /// The end of the chunk; its CRC follows.
@@ -32,7 +32,7 @@ pub struct OpcodeForm {
 }
 
 impl OpcodeForm {
-    /// The form in a chunk of the given width.
+    /// Returns the widths in a chunk of this width.
     pub fn new(dialect: Dialect, width: Width) -> OpcodeForm {
         match dialect {
             Dialect::V4 => OpcodeForm { length: Width::FULL, distance: Width::FULL },
@@ -40,12 +40,12 @@ impl OpcodeForm {
         }
     }
 
-    /// Size of an opcode without a distance, bytes: a type byte and a length.
+    /// Size of an opcode without a distance, in bytes: a type byte and a length.
     pub fn head(self) -> usize {
         1 + self.length.bytes()
     }
 
-    /// Size of a match's distance, bytes.
+    /// Size of a match's distance, in bytes.
     pub fn tail(self) -> usize {
         self.distance.bytes()
     }
@@ -64,12 +64,11 @@ impl OpcodeForm {
         }
     }
 
-    /// The fields of a head: the length, and whether a distance follows. A literal of length 0 is the end.
+    /// Decodes a head: the length, and whether a distance follows. A literal of length 0 is the end.
     pub fn decode_head(self, head: &[u8]) -> (u64, bool) {
         (self.length.get(&head[1..]), head[0] != 0)
     }
 
-    /// Decodes a distance.
     pub fn decode_tail(self, tail: &[u8]) -> u64 {
         self.distance.get(tail)
     }
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn opcodes_stand_as_lrzip_writes_them() {
+    fn encodes_opcodes_as_lrzip_does() {
         let form = OpcodeForm::new(Dialect::V6, Width::new(3).unwrap());
         let mut out = Vec::new();
         form.encode(Opcode::Literal { length: 0x0102 }, &mut out);
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_have_eight_bytes() {
+    fn numbers_of_version_0_4_have_eight_bytes() {
         let form = OpcodeForm::new(Dialect::V4, Width::FULL);
         let mut out = Vec::new();
         form.encode(Opcode::Match { length: 108_666, distance: 1 }, &mut out);

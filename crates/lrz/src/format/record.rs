@@ -1,27 +1,27 @@
-//! The record before each block of a stream, and at its start.
+//! The record before each block of a stream, and at the start of the stream.
 
 use super::Width;
 
-/// A block's record. The record at a stream's start has no data, and refers to the first block.
+/// The record of a block. The record at the start of a stream has no data, and points to the first block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
-    /// The byte of the back end; 3, for none, in a stream's first record.
+    /// The byte of the back end. It is 3, which means stored, in a stream's first record.
     pub tag: u8,
     /// Bytes in the file.
     pub stored: u64,
     /// Bytes of plain data.
     pub plain: u64,
-    /// Position of the record of the stream's next block, bytes from the chunk's first record; 0 if there is none.
+    /// Offset of the record of the stream's next block from the chunk's first record; 0 if there is no next block.
     pub next: u64,
 }
 
 impl Record {
-    /// Size of a record, bytes.
+    /// Size of a record in bytes.
     pub fn size(width: Width) -> usize {
         1 + 3 * width.bytes()
     }
 
-    /// Appends the record to `out`; `width` is that of the chunk.
+    /// Appends the record to `out`. `width` is the width of the chunk.
     pub fn encode(&self, width: Width, out: &mut Vec<u8>) {
         out.push(self.tag);
         for number in [self.stored, self.plain, self.next] {
@@ -41,10 +41,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_come_back_in_any_width() {
+    fn decodes_records_of_any_width() {
         for bytes in 1..=8 {
             let width = Width::new(bytes).unwrap();
-            let record = Record { tag: 6, stored: 200, plain: width.most(), next: 7 };
+            let record = Record { tag: 6, stored: 200, plain: width.max_number(), next: 7 };
             let mut out = Vec::new();
             record.encode(width, &mut out);
             assert_eq!((out.len(), Record::decode(width, &out)), (Record::size(width), record));

@@ -1,4 +1,4 @@
-//! Numbers of a variable width.
+//! Numbers of variable width.
 
 /// Bytes of a number, 1 to 8, least significant first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -6,30 +6,30 @@ pub struct Width(u8);
 
 impl Width {
     pub(super) const TWO: Width = Width(2);
-    /// Eight bytes: the widest number of the format.
+    /// Eight bytes, the largest width of the format.
     pub const FULL: Width = Width(8);
 
-    /// A width of 1 to 8 bytes; `None` for others.
+    /// Returns a width of 1 to 8 bytes; `None` for other numbers of bytes.
     pub fn new(bytes: u8) -> Option<Width> {
         (1..=8).contains(&bytes).then_some(Width(bytes))
     }
 
-    /// 1 to 8.
+    /// The number of bytes, 1 to 8.
     pub fn bytes(self) -> usize {
         usize::from(self.0)
     }
 
     /// The largest number of this width.
-    pub fn most(self) -> u64 {
+    pub fn max_number(self) -> u64 {
         u64::MAX >> (64 - 8 * u32::from(self.0))
     }
 
-    /// Appends a number; higher bytes are cut off.
+    /// Appends the lower bytes of a number.
     pub fn put(self, number: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(&number.to_le_bytes()[..self.bytes()]);
     }
 
-    /// The number at the start of `bytes`, which is long enough.
+    /// Reads the number at the start of `bytes`, which must be long enough.
     pub fn get(self, bytes: &[u8]) -> u64 {
         let mut all = [0; 8];
         all[..self.bytes()].copy_from_slice(&bytes[..self.bytes()]);
@@ -37,7 +37,7 @@ impl Width {
     }
 }
 
-/// lrzip's width for a chunk of `chunk` bytes.
+/// Returns the width that lrzip uses for a chunk of `chunk` bytes.
 pub fn width_for(chunk: u64) -> Width {
     let bits = (64 - chunk.leading_zeros()).max(8);
     Width(bits.div_ceil(8) as u8)
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chunk_has_the_width_of_its_length() {
+    fn width_fits_the_length_of_the_chunk() {
         for (chunk, bytes) in
             [(0, 1), (255, 1), (256, 2), (65_535, 2), (65_536, 3), (u64::from(u32::MAX), 4), (1 << 32, 5)]
         {
@@ -58,10 +58,10 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_back() {
+    fn reads_the_numbers_that_it_appends() {
         for bytes in 1..=8 {
             let width = Width::new(bytes).unwrap();
-            for number in [0, 1, 200, width.most()] {
+            for number in [0, 1, 200, width.max_number()] {
                 let mut out = Vec::new();
                 width.put(number, &mut out);
                 assert_eq!((out.len(), width.get(&out)), (width.bytes(), number));

@@ -1,7 +1,7 @@
 //! Blocks of both streams, decompressed ahead by the engine and returned in order.
 //!
-//! Each stream has its own share of the memory, and its blocks are used in the order of planning. So the first block needed is always in
-//! flight, or fits; a block that exceeds the share is decompressed incrementally by the consumer.
+//! Each stream has its own share of the memory, and its blocks are used in the order of planning. The first block that is needed is therefore
+//! always in flight, or fits. A block that exceeds the share is decompressed incrementally by the consumer.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ use crate::{Error, Resources};
 const PART: u64 = 4 << 20;
 /// Blocks of stream 0 that are planned ahead, besides the current one.
 const OPCODES_AHEAD: usize = 2;
-/// Maximum number of chunks planned ahead.
+/// Upper bound for the chunks planned ahead.
 const CHUNKS_AHEAD: usize = 8;
 
 /// A block to decompress, or a part of one to read.
@@ -34,10 +34,10 @@ struct Job {
     permit: Permit,
 }
 
-/// Result of a job.
+/// The result of a job.
 type Product = Result<Decoded, Error>;
 
-/// Decompressed bytes, which hold their share of the memory.
+/// Decompressed bytes, with the reservation of their memory.
 pub(super) struct Decoded {
     pub(super) bytes: Vec<u8>,
     _permit: Permit,
@@ -64,7 +64,7 @@ impl Task for DecodeTask {
             Some((from, size)) => decode::part(&self.bytes, &block, from, size),
             None => decode::whole(&self.bytes, &block, tools, &self.cancel),
         };
-        // An error counts when the block is needed, not before.
+        // An error is reported when the block is needed, not before.
         Ok(bytes.map(|bytes| {
             permit.shrink_to(bytes.len());
             Decoded { bytes, _permit: permit }
@@ -82,7 +82,7 @@ impl Task for DecodeTask {
 
 type Slot = Rc<RefCell<Option<Product>>>;
 
-/// Destinations of the results of jobs in flight, in the order of the jobs.
+/// Slots for the results of the jobs in flight, in the order of the jobs.
 #[derive(Default)]
 struct Promises(VecDeque<Slot>);
 
@@ -96,10 +96,10 @@ impl Consumer<DecodeTask> for Promises {
 }
 
 /// The next bytes of a stream.
-pub(super) enum Piece {
+pub(super) enum NextBytes {
     /// A block, or a part of one.
     Decoded(Decoded),
-    /// A block that must be decompressed incrementally, or for which others must free memory.
+    /// A block that exceeds the stream's share of the memory.
     Large(BlockInfo),
 }
 
@@ -109,10 +109,10 @@ enum Planned {
     Failed(Error),
 }
 
-/// A stream of a chunk, as far as it is planned.
+/// A stream of a chunk, with its planned blocks.
 struct Lane {
     cursor: Cursor,
-    /// The next block to plan, and how many of its bytes are planned.
+    /// The next block to plan, and the number of its bytes that are planned.
     next: Option<(BlockInfo, u64)>,
     ended: bool,
     planned: VecDeque<Planned>,
@@ -123,7 +123,7 @@ impl Lane {
         Lane { cursor: Cursor::new(bytes, chunk, stream), next: None, ended: false, planned: VecDeque::new() }
     }
 
-    /// The block to plan next, and how many of its bytes are planned.
+    /// Returns the next block to plan, and the number of its bytes that are planned.
     fn peek(&mut self, bytes: &Bytes) -> Option<(BlockInfo, u64)> {
         if self.next.is_none() && !self.ended {
             match self.cursor.advance(bytes) {
@@ -155,9 +155,9 @@ pub(super) struct Ahead {
     last: Option<ChunkInfo>,
     /// Whether the first chunk is in use.
     started: bool,
-    /// Why planning has stopped: an error, or the end of the file.
+    /// The reason why planning stopped: an error, or the end of the file.
     stopped: Option<Result<(), Error>>,
-    /// Maximum number of planned blocks of stream 1.
+    /// Upper bound for the planned blocks of stream 1.
     literals_ahead: usize,
     /// Whether workers start planned jobs before they are needed.
     ahead: bool,
@@ -224,7 +224,7 @@ impl Ahead {
         }
     }
 
-    /// The chunk after the last planned one.
+    /// Returns the chunk after the last planned one.
     fn enter(&mut self) -> Result<Option<ChunkInfo>, Error> {
         if let Some(before) = self.last.take() {
             let end = extent(&self.bytes, &before)?;
@@ -233,8 +233,8 @@ impl Ahead {
         self.walk.enter(&self.bytes)
     }
 
-    /// The next bytes of a stream of the current chunk; `None` at its end.
-    pub(super) fn piece(&mut self, stream: usize) -> Result<Option<Piece>, Error> {
+    /// Returns the next bytes of a stream of the current chunk; `None` at the end of the stream.
+    pub(super) fn next_bytes(&mut self, stream: usize) -> Result<Option<NextBytes>, Error> {
         self.check()?;
         self.plan_ahead()?;
         if self.chunks.front().is_none_or(|chunk| chunk.lanes[stream].planned.is_empty()) {
@@ -244,8 +244,8 @@ impl Ahead {
         match planned {
             None => Ok(None),
             Some(Planned::Failed(error)) => Err(error),
-            Some(Planned::Large(block)) => Ok(Some(Piece::Large(block))),
-            Some(Planned::Promised(slot)) => self.wait(&slot).map(|decoded| Some(Piece::Decoded(decoded))),
+            Some(Planned::Large(block)) => Ok(Some(NextBytes::Large(block))),
+            Some(Planned::Promised(slot)) => self.wait(&slot).map(|decoded| Some(NextBytes::Decoded(decoded))),
         }
     }
 
@@ -280,7 +280,7 @@ impl Ahead {
         Ok(())
     }
 
-    /// Plans one more block of a stream; false if there is none, or no memory. A block `needed` at once is always planned.
+    /// Plans one more block of a stream. Returns false if there is no block, or no memory. A block `needed` at once is always planned.
     fn plan_one(&mut self, index: usize, stream: usize, needed: bool) -> Result<bool, Error> {
         let ahead = [OPCODES_AHEAD, self.literals_ahead][stream];
         let Some(chunk) = self.chunks.get_mut(index) else { return Ok(false) };
@@ -290,7 +290,7 @@ impl Ahead {
         }
         let Some((block, done)) = lane.peek(&self.bytes) else { return Ok(false) };
         let budget = &self.budgets[stream];
-        let in_parts = block.back_end == BackEnd::None && !self.bytes.seal.is_shut();
+        let in_parts = block.back_end == BackEnd::None && !self.bytes.seal.is_encrypted();
         let part = in_parts.then(|| (done, (block.plain - done).min(PART).min(budget.limit() as u64 / 2)));
         let bytes = part.map_or_else(|| cost(&self.bytes, &block), |(_, size)| size);
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -315,7 +315,7 @@ impl Ahead {
     }
 }
 
-/// Memory of a block while it is decompressed as a whole, bytes.
+/// Memory of a block while it is decompressed at once, in bytes.
 pub(super) fn cost(bytes: &Bytes, block: &BlockInfo) -> u64 {
     let plain = if block.back_end == BackEnd::None { 0 } else { block.plain };
     block.size.saturating_add(plain).saturating_add(decode::decoder_memory(bytes, block))
@@ -323,6 +323,6 @@ pub(super) fn cost(bytes: &Bytes, block: &BlockInfo) -> u64 {
 
 fn map(bytes: &Arc<Bytes>, resources: &Resources) -> Result<OrderedMap<DecodeTask>, Error> {
     let task = DecodeTask { bytes: Arc::clone(bytes), cancel: resources.cancel.clone() };
-    // Memory is reserved from the streams' own budgets before a job is created; the map need not count it again.
+    // The streams' budgets reserve the memory before a job is created, so the map need not count it again.
     Ok(resources.map(task, MapPlan { workers: resources.workers, window: usize::MAX })?)
 }

@@ -8,17 +8,17 @@ use super::{Blocks, ChunkInfo, ReadOptions, Unpacked};
 use crate::format::{Dialect, Magic, ambiguous};
 use crate::{Error, Input, Observer, Resources, Sink, Stream};
 
-/// A .lrz file that was opened and read up to its first chunk's header.
+/// An open .lrz file. Its magic was read, and the layout of its chunks is known.
 #[derive(Clone)]
 pub struct Archive {
     bytes: Arc<Bytes>,
 }
 
 impl Archive {
-    /// Opens a file; with the password, if it is encrypted, which takes seconds.
+    /// Opens a file. An encrypted file needs the password, and deriving the key takes seconds.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Unsupported`], [`Error::Input`]; [`Error::Password`] if it is missing or wrong.
+    /// [`Error::Corrupt`], [`Error::Unsupported`], [`Error::Input`]; [`Error::Password`] if the password is missing or wrong.
     pub fn open(input: Arc<dyn Input>, password: Option<&[u8]>) -> Result<Archive, Error> {
         let mut bytes = Bytes::open(input, password)?;
         if bytes.magic.dialect == Dialect::V7 {
@@ -27,12 +27,12 @@ impl Archive {
         Ok(Archive { bytes: Arc::new(bytes) })
     }
 
-    /// The head of the file, already checked.
+    /// Returns the magic of the file.
     pub fn magic(&self) -> &Magic {
         &self.bytes.magic
     }
 
-    /// The MD5 at its end, if it has one.
+    /// Returns the MD5 at the end of the file, if there is one.
     ///
     /// # Errors
     /// [`Error::Input`], [`Error::Password`].
@@ -40,27 +40,26 @@ impl Archive {
         self.bytes.digest()
     }
 
-    /// Whether it has a checksum of its plain data: an MD5 or, before 0.7, the CRC of each chunk.
+    /// Whether the file has a checksum of its plain data: an MD5 or, before 0.7, the CRC of each chunk.
     pub fn has_checksum(&self) -> bool {
         self.bytes.magic.md5 || self.bytes.magic.dialect < Dialect::V7
     }
 
-    /// Its chunks, in order, read on demand; nothing is decompressed.
+    /// Returns the chunks in order, read on demand. Nothing is decompressed.
     pub fn chunks(&self) -> Chunks<'_> {
         Chunks::new(&self.bytes)
     }
 
-    /// The blocks of stream 0 or 1 of a chunk, in order, read on demand.
+    /// Returns the blocks of stream 0 or 1 of a chunk in order, read on demand.
     pub fn blocks(&self, chunk: &ChunkInfo, stream: usize) -> Blocks<'_> {
         Blocks::new(&self.bytes, chunk, stream)
     }
 
-    /// Decompresses all of it.
+    /// Decompresses the file.
     ///
     /// # Errors
-    /// Faults of the file: [`Error::Corrupt`], [`Error::Password`]; refusals of the system: [`Error::Input`],
-    /// [`Error::Output`], [`Error::Scratch`], [`Error::Memory`]; [`Error::Work`]. What was written until then is not the
-    /// whole, and not checked.
+    /// [`Error::Corrupt`] and [`Error::Password`] for faults of the file; [`Error::Input`], [`Error::Output`], [`Error::Scratch`],
+    /// [`Error::Memory`], [`Error::Work`]. After an error the output is incomplete and was not checked.
     pub fn decompress(
         &self,
         target: &mut dyn Sink,
@@ -71,10 +70,10 @@ impl Archive {
         super::decompress::decompress(&self.bytes, target, options, resources, observer)
     }
 
-    /// Decompresses all of it without output.
+    /// Decompresses the file without writing an output.
     ///
     /// # Errors
-    /// Those of [`Archive::decompress`].
+    /// Returns the same errors as [`Archive::decompress`].
     pub fn verify(
         &self,
         options: &ReadOptions,
@@ -85,8 +84,8 @@ impl Archive {
     }
 }
 
-/// Whether the chunk headers of a file of 0.7 have the byte for a filter. 0.7.1 writes it and 0.7.0 did not, under the same number; and
-/// lrzip's fork uses that number for yet another layout.
+/// Whether the chunk heads of a file of version 0.7 have a filter byte. 0.7.1 writes the byte and 0.7.0 did not, under the same version
+/// number. lrzip's fork uses the number for another layout.
 fn has_filters(bytes: &mut Bytes) -> Result<bool, Error> {
     for filters in [true, false] {
         bytes.filters = filters;
@@ -97,7 +96,7 @@ fn has_filters(bytes: &mut Bytes) -> Result<bool, Error> {
             Some(Ok(_)) => return Ok(filters),
         }
     }
-    if bytes.seal.is_shut() {
+    if bytes.seal.is_encrypted() {
         return Err(bytes.seal.nonsense(Error::corrupt(bytes.first, "no chunk", "a chunk")));
     }
     Err(ambiguous())

@@ -1,4 +1,4 @@
-//! A file's bytes: bounds-checked and decrypted.
+//! The bytes of a file: bounds-checked and decrypted.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use super::seal::Seal;
 use crate::format::{Dialect, MAGIC_SIZE, Magic, Record, Width};
 use crate::{Error, Input};
 
-/// An open file, from which everything else reads.
+/// An open file, which all other code reads through.
 pub(super) struct Bytes {
     input: Arc<dyn Input>,
     pub(super) magic: Magic,
     pub(super) seal: Seal,
-    /// Whether chunk headers have the byte for a filter: since 0.7.1.
+    /// Whether chunk heads have a filter byte, which is so since 0.7.1.
     pub(super) filters: bool,
-    /// Start of the first chunk.
+    /// Offset of the first chunk.
     pub(super) first: u64,
     /// Required end of the last chunk.
     pub(super) end: u64,
@@ -24,7 +24,7 @@ impl Bytes {
         let length = input.size();
         if length < MAGIC_SIZE as u64 {
             let what = format!("a file of {length} bytes");
-            return Err(Error::corrupt(0, what, format!("a .lrz file, {MAGIC_SIZE} bytes at least")));
+            return Err(Error::corrupt(0, what, format!("a .lrz file of at least {MAGIC_SIZE} bytes")));
         }
         let mut head = [0; MAGIC_SIZE];
         input.read_at(0, &mut head).map_err(Error::Input)?;
@@ -38,7 +38,7 @@ impl Bytes {
         Ok(Bytes { input, magic, seal: open, filters: magic.dialect == Dialect::V7, first, end })
     }
 
-    /// Fills `into` with the bytes at `at`, before the digest.
+    /// Fills `into` with the bytes at `at`. They must end before the digest.
     pub(super) fn read(&self, at: u64, into: &mut [u8]) -> Result<(), Error> {
         self.check(at, into.len() as u64, "bytes")?;
         self.input.read_at(at, into).map_err(Error::Input)
@@ -56,20 +56,20 @@ impl Bytes {
         }
     }
 
-    /// The width of the numbers in records of a chunk.
+    /// Returns the width of the numbers in the records of a chunk.
     pub(super) fn record_width(&self, chunk: Width) -> Width {
         match self.magic.dialect {
-            Dialect::V6 | Dialect::V7 if !self.seal.is_shut() => chunk,
+            Dialect::V6 | Dialect::V7 if !self.seal.is_encrypted() => chunk,
             _ => Width::FULL,
         }
     }
 
-    /// Size of a record in the file, bytes.
+    /// Size of a record in the file, in bytes.
     pub(super) fn record_size(&self, width: Width) -> u64 {
         self.seal.record_size(Record::size(width) as u64)
     }
 
-    /// The record at `at`.
+    /// Reads the record at `at`.
     pub(super) fn record(&self, at: u64, width: Width) -> Result<Record, Error> {
         let mut bytes = vec![0; self.record_size(width) as usize];
         self.check(at, bytes.len() as u64, "bytes of a record")?;
@@ -77,7 +77,7 @@ impl Bytes {
         self.seal.unseal_record(at, &mut bytes).map(|plain| Record::decode(width, plain))
     }
 
-    /// The MD5 at the end of the file, if there is one.
+    /// Reads the MD5 at the end of the file, if there is one.
     pub(super) fn digest(&self) -> Result<Option<[u8; 16]>, Error> {
         if !self.magic.md5 {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Decompression of one block: as a whole, or incrementally.
+//! Decompression of a block: at once, or incrementally.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use super::{BlockInfo, unfiltered::Unfiltered};
 use crate::Error;
 use crate::format::BackEnd;
 
-/// Contexts of LZMA if a file has none: those that lrzip always uses.
+/// The contexts of LZMA if a file states none. lrzip always uses them.
 const LZMA_CONTEXTS: u8 = 0x5d;
-/// Minimum size of a dictionary, bytes.
+/// Minimum size of a dictionary, in bytes.
 const LEAST_DICT: u64 = 4096;
-/// Memory limit of a zpaq block's model: a little more than the largest of lrzip's three, bytes.
+/// Memory limit for the model of a zpaq block, in bytes. It is slightly larger than the largest of lrzip's three models.
 const ZPAQ_MEMORY: u64 = 256 << 20;
-/// Memory of a bzip2 decoder, bytes.
+/// Memory of a bzip2 decoder, in bytes.
 const BZIP2_MEMORY: u64 = 4 << 20;
-/// Minimum growth of the buffer of plain data, bytes.
+/// Minimum growth of the buffer of plain data, in bytes.
 const STEP: usize = 1 << 20;
-/// Maximum plain bytes of one compressed byte: of zlib 1032, of LZO 255.
-const MOST_RATIO: u64 = 1100;
-/// Buffers of an incremental decoder, bytes.
+/// Upper bound for the plain bytes of one compressed byte. The maximum is 1032 for zlib and 255 for LZO.
+const MAX_RATIO: u64 = 1100;
+/// Memory of the buffers of an incremental decoder, in bytes.
 pub(super) const PIECE_BUFFERS: u64 = 2 << 20;
 const INPUT_BUFFER: usize = 256 << 10;
 
-/// Memory of a decoder of a block, without its input and output, bytes.
+/// Memory of a block's decoder without input and output, in bytes.
 pub(super) fn decoder_memory(bytes: &Bytes, block: &BlockInfo) -> u64 {
     match block.back_end {
         BackEnd::None | BackEnd::Lzo | BackEnd::Gzip => 64 << 10,
@@ -43,19 +43,19 @@ pub(super) fn decoder_memory(bytes: &Bytes, block: &BlockInfo) -> u64 {
 /// Checks that a block's data could decompress to its size, before memory is allocated for it.
 pub(super) fn plausible(block: &BlockInfo) -> Result<(), Error> {
     let bounded = matches!(block.back_end, BackEnd::Gzip | BackEnd::Lzo);
-    if bounded && block.plain > block.stored.saturating_mul(MOST_RATIO) {
-        return Err(wrong(block, &"so few bytes cannot hold that"));
+    if bounded && block.plain > block.stored.saturating_mul(MAX_RATIO) {
+        return Err(wrong(block, &"it has too few bytes for its plain size"));
     }
     Ok(())
 }
 
-/// Whether a block can be decompressed incrementally: not LZO, whose matches reach anywhere, nor data that is authenticated only at its
-/// end.
+/// Whether a block can be decompressed incrementally. LZO cannot, because its matches reach anywhere in the block. Data that is authenticated
+/// only at its end cannot either.
 pub(super) fn in_pieces(bytes: &Bytes, block: &BlockInfo) -> bool {
     block.back_end != BackEnd::Lzo && bytes.seal.in_pieces()
 }
 
-/// The dictionary of a block. lrzip omits it when writing to a pipe; but no match reaches past its block.
+/// Returns the size of a block's dictionary. lrzip omits the size when it writes to a pipe, but a match never reaches out of its block.
 fn dictionary(bytes: &Bytes, block: &BlockInfo) -> u32 {
     let stated = bytes.magic.lzma.map_or(0, |lzma| u64::from(lzma.dict_size));
     let needed = if stated < LEAST_DICT { block.plain } else { stated.min(block.plain) };
@@ -70,13 +70,13 @@ pub(super) struct Tools {
 
 impl Tools {
     pub(super) fn new() -> Tools {
-        // Block sizes and memory matter to other codecs only.
+        // These decoders ignore the block size and the memory limit.
         let decoder = |name| Spec::parse(name).and_then(|spec| spec.decoder(1 << 20, 64 << 20));
         Tools { zlib: decoder("gzip"), lzo: decoder("lzo") }
     }
 }
 
-/// The plain bytes of a whole block.
+/// Decompresses a block at once.
 pub(super) fn whole(
     bytes: &Bytes,
     block: &BlockInfo,
@@ -99,7 +99,7 @@ pub(super) fn whole(
     Ok(plain)
 }
 
-/// A part of a block that is neither compressed nor encrypted.
+/// Reads a part of a block that is neither compressed nor encrypted.
 pub(super) fn part(bytes: &Bytes, block: &BlockInfo, from: u64, size: usize) -> Result<Vec<u8>, Error> {
     let mut plain = empty_buffer(block, size as u64)?;
     plain.resize(size, 0);
@@ -107,7 +107,7 @@ pub(super) fn part(bytes: &Bytes, block: &BlockInfo, from: u64, size: usize) -> 
     Ok(plain)
 }
 
-/// A block's data, decrypted.
+/// Reads and decrypts the data of a block.
 fn read(bytes: &Bytes, block: &BlockInfo) -> Result<Vec<u8>, Error> {
     let mut stored = empty_buffer(block, block.size)?;
     stored.resize(block.size as usize, 0);
@@ -115,7 +115,7 @@ fn read(bytes: &Bytes, block: &BlockInfo) -> Result<Vec<u8>, Error> {
     bytes.seal.unseal_data(block.data, stored, block.stored as usize)
 }
 
-/// An empty buffer for so many bytes.
+/// Returns an empty buffer with the capacity for `size` bytes.
 fn empty_buffer(block: &BlockInfo, size: u64) -> Result<Vec<u8>, Error> {
     let mut buffer = Vec::new();
     let size = usize::try_from(size).map_err(|_| too_large(block, size))?;
@@ -141,7 +141,7 @@ fn at_once(
     if size as u64 == block.plain { Ok(plain) } else { Err(wrong(block, &format!("it holds {size} bytes"))) }
 }
 
-/// All output of a reader, which must be of the block's size: memory grows with the data.
+/// Reads all output of a reader, which must have the block's size. Memory grows with the data.
 fn gather(block: &BlockInfo, reader: &mut dyn Read, cancel: &CancelToken) -> Result<Vec<u8>, Error> {
     let mut plain = Vec::new();
     let size = usize::try_from(block.plain).map_err(|_| too_large(block, block.plain))?;
@@ -174,13 +174,13 @@ pub(super) fn ended(block: &BlockInfo, reader: &mut dyn Read) -> Result<(), Erro
     }
 }
 
-/// The error for malformed data of a block.
+/// Returns the error for malformed data of a block.
 fn wrong(block: &BlockInfo, reason: &dyn std::fmt::Display) -> Error {
     let what = format!("a {} block of {} bytes is wrong: {reason}", block.back_end.name(), block.stored);
     Error::corrupt(block.data, what, format!("{} bytes of plain data", block.plain))
 }
 
-/// Converts an error of a reader: of the underlying file, passed through the decoder; of memory; or of the data.
+/// Converts an error of a reader. Its cause is the underlying file, the memory limit, or the data.
 fn from_reader(block: &BlockInfo, error: io::Error) -> Error {
     let error = match error.downcast::<Error>() {
         Ok(error) => return error,
@@ -196,7 +196,7 @@ fn from_reader(block: &BlockInfo, error: io::Error) -> Error {
     }
 }
 
-/// A block's plain data, before filters, from its decrypted bytes.
+/// Returns a reader of a block's plain data, before filters, from the decrypted bytes.
 fn reader<'a, R: BufRead + Send + 'a>(
     bytes: &Bytes,
     block: &BlockInfo,
@@ -219,8 +219,7 @@ fn reader<'a, R: BufRead + Send + 'a>(
     })
 }
 
-/// Memory of the decoder of a block that is decompressed incrementally, bytes. The size of a zpaq model is taken from the error for a limit
-/// of 0.
+/// Memory of the decoder of a block that is decompressed incrementally, in bytes. The error for a limit of 0 states the size of a zpaq model.
 pub(super) fn piece_memory(bytes: &Arc<Bytes>, block: &BlockInfo) -> Result<u64, Error> {
     if block.back_end != BackEnd::Zpaq {
         return Ok(decoder_memory(bytes, block));
@@ -231,7 +230,7 @@ pub(super) fn piece_memory(bytes: &Arc<Bytes>, block: &BlockInfo) -> Result<u64,
     }
 }
 
-/// A block's plain data, incrementally; zpaq in `memory` bytes, the others in [`decoder_memory`].
+/// Returns a reader that decompresses a block incrementally. zpaq takes `memory` bytes, the other decoders [`decoder_memory`].
 pub(super) fn pieces(bytes: &Arc<Bytes>, block: &BlockInfo, memory: u64) -> Result<Box<dyn Read + Send>, Error> {
     let stored = BufReader::with_capacity(INPUT_BUFFER, Stored::new(bytes, block)?);
     let plain = reader(bytes, block, stored, memory)?;

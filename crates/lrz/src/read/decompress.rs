@@ -1,4 +1,4 @@
-//! Decompression of a whole file: chunk by chunk, opcode by opcode.
+//! Decompression of a file: chunk by chunk, opcode by opcode.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{ChunkInfo, ReadOptions, Unpacked};
 use crate::format::{Dialect, OpcodeForm};
 use crate::{Error, Observer, Resources, Sink};
 
-/// Bytes of the longest opcode, of 0.4.
+/// Bytes of the longest opcode, which is one of version 0.4.
 const LONGEST_OPCODE: usize = 17;
 
 pub(super) fn decompress(
@@ -47,7 +47,7 @@ pub(super) fn decompress(
 fn check_size(bytes: &Bytes, found: u64) -> Result<(), Error> {
     match bytes.magic.size {
         Some(stated) if stated != found => {
-            Err(Error::corrupt(6, format!("{found} bytes of plain data"), format!("{stated}, as the file says")))
+            Err(Error::corrupt(6, format!("{found} bytes of plain data"), format!("{stated}, as the file states")))
         }
         _ => Ok(()),
     }
@@ -57,24 +57,24 @@ fn check_md5(bytes: &Bytes, found: Option<[u8; 16]>, stated: Option<[u8; 16]>) -
     match (found, stated) {
         (Some(found), Some(stated)) if found != stated => {
             let what = format!("plain data whose MD5 is {}", hex(&found));
-            Err(Error::corrupt(bytes.end, what, format!("{}, as the file says", hex(&stated))))
+            Err(Error::corrupt(bytes.end, what, format!("{}, as the file states", hex(&stated))))
         }
         _ => Ok(()),
     }
 }
 
-/// Reconstruction of a chunk.
+/// Reconstructs a chunk from its opcodes and literals.
 struct Assembly<'a, 't> {
     bytes: &'a Bytes,
     chunk: &'a ChunkInfo,
     form: OpcodeForm,
     ahead: &'a mut Ahead,
     plain: &'a mut Plain<'t>,
-    /// Opcodes, and literals.
+    /// The streams of opcodes and of literals.
     streams: [Stream; 2],
 }
 
-/// An opcode's length and, of a match, its distance. A literal of length 0 is the end.
+/// The length of an opcode, and the distance of a match. A literal of length 0 is the end.
 type Step = (u64, Option<u64>);
 
 impl Assembly<'_, '_> {
@@ -91,7 +91,7 @@ impl Assembly<'_, '_> {
         self.plain.end(crc)
     }
 
-    /// The next opcode.
+    /// Returns the next opcode.
     #[inline]
     fn step(&mut self) -> Result<Step, Error> {
         let ready = self.streams[0].ready();
@@ -109,7 +109,7 @@ impl Assembly<'_, '_> {
         Ok((length, Some(distance)))
     }
 
-    /// The next opcode, which may cross blocks.
+    /// Returns the next opcode, which may cross blocks.
     #[cold]
     fn step_across(&mut self) -> Result<Step, Error> {
         let mut bytes = [0; LONGEST_OPCODE];
@@ -157,15 +157,15 @@ impl Assembly<'_, '_> {
     fn repeat(&mut self, length: u64, distance: u64) -> Result<(), Error> {
         if distance == 0 || distance > self.plain.position() {
             let what = format!("a match that reaches {distance} bytes back");
-            return Err(self.wrong(&what, format!("1 to {}, to the beginning of the chunk", self.plain.position())));
+            return Err(self.wrong(&what, format!("1 to {}, within the chunk", self.plain.position())));
         }
         if length == 0 {
-            return Err(self.wrong("a match of no bytes", "1 at least"));
+            return Err(self.wrong("a match of 0 bytes", "at least 1"));
         }
         self.plain.repeat(distance, length)
     }
 
-    /// The CRC after the last opcode. 0.7 has none.
+    /// Reads the CRC after the last opcode. Version 0.7 has no CRC.
     fn crc(&mut self) -> Result<Option<u32>, Error> {
         let dialect = self.bytes.magic.dialect;
         let may_lack = dialect == Dialect::V7 || self.bytes.magic.md5;
@@ -181,7 +181,7 @@ impl Assembly<'_, '_> {
     fn check_used(&mut self) -> Result<(), Error> {
         for index in 0..2 {
             if self.streams[index].fill(self.ahead, self.plain)? {
-                return Err(self.wrong(&format!("bytes of stream {index} are left"), "all of them to be used"));
+                return Err(self.wrong(&format!("unused bytes in stream {index}"), "none"));
             }
         }
         Ok(())

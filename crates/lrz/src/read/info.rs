@@ -1,70 +1,70 @@
-//! Positions of the chunks and blocks of a file, read on demand.
+//! The chunks and blocks of a file with their offsets, read on demand.
 
 use super::bytes::Bytes;
 use crate::Error;
 use crate::format::{BackEnd, Dialect, Filter, Record, Width};
 
-/// Magic of a further part of a file in 0.7, and the length of its header.
+/// The magic of a further part of a file of version 0.7, and the length of the part's header.
 const CONTINUATION: (&[u8; 4], u64) = (b"LRZC", 24);
 
-/// A chunk's header.
+/// The head of a chunk, with its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkInfo {
-    /// Offset in the file, bytes.
+    /// Offset of the chunk in the file, in bytes.
     pub offset: u64,
-    /// Width of its distances, and of its records without encryption.
+    /// Width of distances, and of records if they are not encrypted.
     pub width: Width,
-    /// Whether the header marks it as the last chunk, which is informational if the magic has a size; `None` in 0.4 and 0.5.
+    /// Whether the head marks the chunk as the last. The mark has no effect if the magic has a size. `None` in versions 0.4 and 0.5.
     pub last: Option<bool>,
-    /// Bytes of plain data that its head declares. Informative only: lrzip cuts off those of small chunks.
+    /// Bytes of plain data that the head declares. Only the low bytes of the number are stored for small chunks, so it is not exact.
     pub declared: Option<u64>,
-    /// Filter to undo once the chunk is decoded.
+    /// The filter to reverse after the chunk is decoded.
     pub filter: Option<Filter>,
-    /// Position of its first record; [`Record::next`] is relative to it.
+    /// Offset of the chunk's first record. [`Record::next`] is relative to it.
     pub base: u64,
-    /// The first records of stream 0 and stream 1.
+    /// The first records of streams 0 and 1.
     pub heads: [Record; 2],
 }
 
-/// Smallest size that the head of a chunk declares, bytes.
+/// The smallest size that a chunk's head declares, in bytes.
 const MIN_DECLARED: u64 = 4096;
 
 impl ChunkInfo {
-    /// Upper bound of its plain data, bytes.
-    pub(super) fn most(&self) -> u64 {
-        self.declared.map_or(self.width.most(), |declared| declared.max(MIN_DECLARED))
+    /// Upper bound for the chunk's plain data, in bytes.
+    pub(super) fn max_plain(&self) -> u64 {
+        self.declared.map_or(self.width.max_number(), |declared| declared.max(MIN_DECLARED))
     }
 }
 
-/// A block's record.
+/// The record of a block, with its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockInfo {
-    /// Position of its record, bytes from the beginning of the file.
+    /// Offset of the block's record in the file, in bytes.
     pub offset: u64,
-    /// Its compressor.
+    /// The compressor of the block.
     pub back_end: BackEnd,
-    /// Filter to reverse after decompression.
+    /// The filter to reverse after decompression.
     pub filter: Option<Filter>,
-    /// Bytes in the file, without what encryption adds.
+    /// Bytes in the file, without the bytes that encryption adds.
     pub stored: u64,
     /// Bytes of plain data.
     pub plain: u64,
-    /// Position of the record of the stream's next block, from [`ChunkInfo::base`]; 0 if there is none.
+    /// Offset of the record of the stream's next block from [`ChunkInfo::base`]; 0 if there is no next block.
     pub next: u64,
-    /// Position of its data, with what encryption adds.
+    /// Offset of the block's data in the file, including the bytes that encryption adds.
     pub data: u64,
-    /// Bytes there.
+    /// Size of the block's data in the file, including the bytes that encryption adds.
     pub size: u64,
 }
 
 impl BlockInfo {
-    /// End of its data.
+    /// The end of the block's data in the file.
     pub fn end(&self) -> u64 {
         self.data + self.size
     }
 }
 
-/// The blocks of a stream, in order. Ends after an error.
+/// Iterates over the blocks of a stream in order. It ends after an error.
 #[derive(Clone)]
 pub struct Blocks<'a> {
     bytes: &'a Bytes,
@@ -85,15 +85,15 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Position in a stream's records.
+/// A position in the records of a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor {
     base: u64,
     width: Width,
     stream: usize,
-    /// Position of the next record, from `base`; 0 at the end.
+    /// Offset of the next record from `base`; 0 at the end.
     next: u64,
-    /// Minimum position of further records of this stream, from `base`, which prevents cycles.
+    /// Minimum offset of further records of this stream from `base`. It prevents cycles.
     least: u64,
     /// Bytes of records and data so far.
     spent: u64,
@@ -106,7 +106,7 @@ impl Cursor {
         Cursor { base: chunk.base, width, stream, next: chunk.heads[stream].next, least, spent: 0 }
     }
 
-    /// The next block; `None` after the last.
+    /// Returns the next block; `None` after the last.
     pub(super) fn advance(&mut self, bytes: &Bytes) -> Result<Option<BlockInfo>, Error> {
         if self.next == 0 {
             return Ok(None);
@@ -123,7 +123,7 @@ impl Cursor {
         let offset = self.base.saturating_add(next);
         if next < self.least {
             let what = format!("the next record of stream {}", self.stream);
-            return Err(Error::corrupt(offset, what, format!("it to follow byte {}", self.base + self.least)));
+            return Err(Error::corrupt(offset, what, format!("a record after byte {}", self.base + self.least)));
         }
         let record = bytes.record(offset, self.width)?;
         let (back_end, filter) = coding(record.tag, bytes.magic.dialect).ok_or_else(|| {
@@ -137,7 +137,7 @@ impl Cursor {
         let Record { stored, plain, next, .. } = record;
         let block = BlockInfo { offset, back_end, filter, stored, plain, next, data, size };
         self.check(&block)?;
-        // The empty block that may be at the end of stream 1 has no padding without encryption.
+        // An empty block may end stream 1. It has no padding unless the file is encrypted.
         bytes.check(data, size, "bytes of a block")?;
         Ok(block)
     }
@@ -149,11 +149,11 @@ impl Cursor {
         let empty = stored == 0 && plain == 0 && block.next == 0 && stream == 1;
         if (stored == 0 || plain == 0) && !empty {
             let what = format!("a block of stream {stream} of {stored} bytes for {plain}");
-            return Err(Error::corrupt(block.offset, what, "1 of each at least"));
+            return Err(Error::corrupt(block.offset, what, "at least 1 byte of each"));
         }
         if block.back_end == BackEnd::None && stored != plain {
-            let what = format!("a block of {stored} bytes that are not compressed, for {plain}");
-            return Err(Error::corrupt(block.offset, what, "as many"));
+            let what = format!("an uncompressed block of {stored} bytes for {plain}");
+            return Err(Error::corrupt(block.offset, what, "equal sizes"));
         }
         if i64::try_from(plain).is_err() {
             let what = format!("a block of {plain} bytes");
@@ -163,7 +163,7 @@ impl Cursor {
     }
 }
 
-/// Back end and filter of a record's tag.
+/// Returns the back end and the filter for a record's tag.
 fn coding(tag: u8, dialect: Dialect) -> Option<(BackEnd, Option<Filter>)> {
     if let Some(back_end) = BackEnd::of_tag(tag) {
         return Some((back_end, None));
@@ -172,7 +172,7 @@ fn coding(tag: u8, dialect: Dialect) -> Option<(BackEnd, Option<Filter>)> {
     Some((BackEnd::Lzma, Some(filter)))
 }
 
-/// The chunks of a file, in order. Ends after an error.
+/// Iterates over the chunks of a file in order. It ends after an error.
 pub struct Chunks<'a> {
     bytes: &'a Bytes,
     walk: Walk,
@@ -208,7 +208,7 @@ impl Iterator for Chunks<'_> {
     }
 }
 
-/// End of a chunk: the end of the last of its blocks.
+/// Returns the end of a chunk: the end of its last block.
 pub(super) fn extent(bytes: &Bytes, chunk: &ChunkInfo) -> Result<u64, Error> {
     let heads = 2 * bytes.record_size(bytes.record_width(chunk.width));
     let mut end = chunk.base + heads;
@@ -226,22 +226,22 @@ pub(super) fn extent(bytes: &Bytes, chunk: &ChunkInfo) -> Result<u64, Error> {
     Ok(end)
 }
 
-/// Position in the chunks of a file.
+/// A position in the chunks of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Walk {
-    /// Start of the next chunk.
+    /// Offset of the next chunk.
     at: u64,
-    /// Whether there are no more.
+    /// Whether there are no more chunks.
     ended: bool,
-    /// The header of the current part, in 0.7.
+    /// The header of the current part, in version 0.7.
     part: Option<Part>,
 }
 
-/// The part of a file of 0.7 that holds a single chunk.
+/// A part of a file of version 0.7, which holds one chunk.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     last: bool,
-    /// Its end, if the file states it.
+    /// The end of the part, if the file states it.
     end: Option<u64>,
 }
 
@@ -249,12 +249,12 @@ impl Walk {
     pub(super) fn new(bytes: &Bytes) -> Walk {
         let [streaming, last] = bytes.magic.extra;
         let parts = bytes.magic.dialect == Dialect::V7 && (streaming == 1 || last == 0);
-        // Before 0.6 an empty input had no chunk.
+        // Before 0.6, an empty input had no chunk.
         let ended = bytes.magic.dialect < Dialect::V6 && bytes.first == bytes.end;
         Walk { at: bytes.first, ended, part: parts.then_some(Part { last: last == 1, end: None }) }
     }
 
-    /// The header of the next chunk; `None` after the last.
+    /// Reads the head of the next chunk; `None` after the last.
     pub(super) fn enter(&mut self, bytes: &Bytes) -> Result<Option<ChunkInfo>, Error> {
         if self.ended {
             return Ok(None);
@@ -262,8 +262,8 @@ impl Walk {
         let chunk = head(bytes, self.at)?;
         match (self.part, chunk.last) {
             (Some(part), Some(last)) if part.last != last => {
-                let what = format!("a chunk that says {last} of being the last");
-                Err(Error::corrupt(self.at, what, format!("{}, as before it", part.last)))
+                let what = format!("a chunk whose mark for the last chunk is {last}");
+                Err(Error::corrupt(self.at, what, format!("{}, as its part states", part.last)))
             }
             _ => Ok(Some(chunk)),
         }
@@ -275,7 +275,7 @@ impl Walk {
             return Err(Error::corrupt(
                 chunk.offset,
                 format!("a chunk of {} bytes", end - chunk.offset),
-                format!("{}, as the part says that it is in", declared.saturating_sub(chunk.offset)),
+                format!("{}, as its part states", declared.saturating_sub(chunk.offset)),
             ));
         }
         self.at = end;
@@ -284,7 +284,7 @@ impl Walk {
         self.ended = flag.unwrap_or(end == bytes.end);
         if self.ended && end != bytes.end {
             let what = format!("{} bytes after the last chunk", bytes.end - end);
-            return Err(Error::corrupt(end, what, "nothing but a digest"));
+            return Err(Error::corrupt(end, what, "only a digest"));
         }
         if self.part.is_some() && !self.ended {
             self.part = Some(continuation(bytes, end)?);
@@ -294,7 +294,7 @@ impl Walk {
     }
 }
 
-/// The header of a further part of a file of 0.7.
+/// Reads the header of a further part of a file of version 0.7.
 fn continuation(bytes: &Bytes, at: u64) -> Result<Part, Error> {
     let mut head = [0; CONTINUATION.1 as usize];
     bytes.read(at, &mut head)?;
@@ -307,23 +307,23 @@ fn continuation(bytes: &Bytes, at: u64) -> Result<Part, Error> {
     Ok(Part { last: head[20] == 1, end: Some(begin + size) })
 }
 
-/// The header of the chunk at `at`.
+/// Reads the head of the chunk at `at`.
 fn head(bytes: &Bytes, at: u64) -> Result<ChunkInfo, Error> {
     let dialect = bytes.magic.dialect;
-    let mut place = Place { bytes, at };
-    let width = if dialect == Dialect::V4 { Width::FULL } else { place.width()? };
-    let filter = if bytes.filters { place.filter()? } else { None };
+    let mut parser = HeadParser { bytes, at };
+    let width = if dialect == Dialect::V4 { Width::FULL } else { parser.width()? };
+    let filter = if bytes.filters { parser.filter()? } else { None };
     let ends = dialect >= Dialect::V6;
-    let last = if ends { Some(place.flag()?) } else { None };
-    let declared = if ends && !bytes.seal.is_shut() { Some(place.number(width)?) } else { None };
-    let base = place.at;
+    let last = if ends { Some(parser.flag()?) } else { None };
+    let declared = if ends && !bytes.seal.is_encrypted() { Some(parser.number(width)?) } else { None };
+    let base = parser.at;
     let record_width = bytes.record_width(width);
     let second = base + bytes.record_size(record_width);
     let heads = [stream_head(bytes, base, record_width)?, stream_head(bytes, second, record_width)?];
     Ok(ChunkInfo { offset: at, width, last, declared, filter, base, heads })
 }
 
-/// The first record of a stream.
+/// Reads the first record of a stream.
 fn stream_head(bytes: &Bytes, at: u64, width: Width) -> Result<Record, Error> {
     let record = bytes.record(at, width)?;
     if (record.tag, record.stored, record.plain) != (BackEnd::None.tag(), 0, 0) {
@@ -333,13 +333,13 @@ fn stream_head(bytes: &Bytes, at: u64, width: Width) -> Result<Record, Error> {
     Ok(record)
 }
 
-/// Parser of a chunk's header.
-struct Place<'a> {
+/// A parser of a chunk's head.
+struct HeadParser<'a> {
     bytes: &'a Bytes,
     at: u64,
 }
 
-impl Place<'_> {
+impl HeadParser<'_> {
     fn take<const N: usize>(&mut self, size: usize) -> Result<[u8; N], Error> {
         let mut all = [0; N];
         self.bytes.check(self.at, size as u64, "bytes of a chunk's head")?;

@@ -1,7 +1,7 @@
-//! Plain data: reconstructed, written, and kept for later matches.
+//! Plain data: it is reconstructed, written, and kept for later matches.
 //!
-//! It is collected in slabs. A full slab goes to the target and to the checksums, and stays while there is memory; older bytes are read back
-//! from the target, or from a file without a name if the target does not support that.
+//! The data is collected in slabs. A full slab goes to the target and to the checksums, and stays in memory if the limit allows. Older bytes
+//! are read back from the target, or from an unnamed temporary file if the target cannot be read.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::unfilter::Unfilter;
 use crate::spool::Spool;
 use crate::{Error, Input, Observer, Progress, Resources, Sink};
 
-/// Plain data of the current chunk.
+/// The plain data of the current chunk.
 pub(super) struct Plain<'t> {
     target: &'t mut dyn Sink,
     observer: &'t mut dyn Observer,
@@ -30,23 +30,26 @@ pub(super) struct Plain<'t> {
     before: u64,
     /// Offset of the chunk in the file.
     offset: u64,
-    /// Upper bound of the chunk's plain data, bytes.
+    /// Upper bound for the chunk's plain data, in bytes.
     bound: u64,
-    /// Full slabs, the first of which begins at byte `first` of the chunk, and the one being filled, which begins at `done`.
+    /// The full slabs.
     slabs: VecDeque<Arc<Vec<u8>>>,
+    /// Byte of the chunk at which the first full slab begins.
     first: u64,
+    /// The slab that is being filled.
     current: Vec<u8>,
+    /// Byte of the chunk at which the current slab begins.
     done: u64,
-    /// Maximum number of slabs kept if no memory was lent.
-    most: usize,
+    /// Upper bound for the slabs in memory if no memory is lent.
+    max_slabs: usize,
     /// Bytes of memory lent to blocks.
-    given: usize,
+    lent: usize,
     /// Buffers for reuse.
     spares: Vec<Vec<u8>>,
-    /// Reverses the chunk's filter; with the bytes not yet processed. Matches refer to filtered bytes.
+    /// Reverses the chunk's filter, with the bytes that are not yet processed. Matches refer to filtered bytes.
     filter: Option<(Unfilter, Vec<u8>)>,
-    /// Evicted slabs of this chunk, if the target cannot be read.
-    aside: Spool,
+    /// The evicted slabs of this chunk, if the target cannot be read.
+    evicted: Spool,
 }
 
 impl<'t> Plain<'t> {
@@ -72,30 +75,30 @@ impl<'t> Plain<'t> {
             first: 0,
             current: Vec::with_capacity(SLAB),
             done: 0,
-            most: plan.history,
-            given: 0,
+            max_slabs: plan.history,
+            lent: 0,
             spares: Vec::new(),
             filter: None,
-            aside: Spool::new(0, resources.scratch.as_deref()),
+            evicted: Spool::new(0, resources.scratch.as_deref()),
         }
     }
 
     /// Begins a chunk.
     pub(super) fn begin(&mut self, chunk: &ChunkInfo) -> Result<(), Error> {
         self.offset = chunk.offset;
-        self.bound = chunk.most();
+        self.bound = chunk.max_plain();
         self.before = self.written;
         self.filter = chunk.filter.map(|filter| (Unfilter::new(filter), Vec::new()));
-        self.aside.clear()
+        self.evicted.clear()
     }
 
-    /// Bytes of the chunk so far.
+    /// The number of bytes of the chunk so far.
     #[inline]
     pub(super) fn position(&self) -> u64 {
         self.done + self.current.len() as u64
     }
 
-    /// Bytes of the whole file so far.
+    /// The number of bytes of the file so far.
     pub(super) fn written(&self) -> u64 {
         self.written
     }
@@ -114,7 +117,7 @@ impl<'t> Plain<'t> {
         Ok(())
     }
 
-    /// Appends `length` bytes from `distance` back: from 1 to [`Plain::position`].
+    /// Appends `length` bytes from `distance` bytes back. The distance is from 1 to [`Plain::position`].
     pub(super) fn repeat(&mut self, distance: u64, mut length: u64) -> Result<(), Error> {
         while length > 0 {
             let from = self.position() - distance;
@@ -141,14 +144,14 @@ impl<'t> Plain<'t> {
         if let (&[byte], true) = (&self.current[start..], size > 1) {
             return self.current.resize(wanted, byte);
         }
-        // The source and its repetitions are whole periods: each step doubles the copied size.
+        // The source and its repetitions are complete periods, so each step doubles the copied size.
         while self.current.len() < wanted {
             let end = self.current.len().min(start + wanted - self.current.len());
             self.current.extend_from_within(start..end);
         }
     }
 
-    /// Repeats bytes of a full slab; returns their number.
+    /// Repeats bytes of a full slab, and returns their number.
     fn repeat_slab(&mut self, from: u64, size: usize) -> usize {
         let slab = &self.slabs[from as usize / SLAB];
         let start = from as usize % SLAB;
@@ -157,13 +160,13 @@ impl<'t> Plain<'t> {
         size
     }
 
-    /// Repeats bytes that are no longer in memory; returns their number.
+    /// Repeats bytes that are no longer in memory, and returns their number.
     fn repeat_older(&mut self, from: u64, size: usize) -> Result<usize, Error> {
         let begin = self.current.len();
         self.current.resize(begin + size, 0);
         let into = &mut self.current[begin..];
-        if is_aside(self.target, &self.filter) {
-            self.aside.read_at(from, into).map_err(Error::Scratch)?
+        if needs_spool(self.target, &self.filter) {
+            self.evicted.read_at(from, into).map_err(Error::Scratch)?
         } else {
             self.target.read_at(self.before + from, into).map_err(Error::Output)?
         }
@@ -175,14 +178,14 @@ impl<'t> Plain<'t> {
         self.flush(true)?;
         self.summing.end(self.offset, crc)?;
         while let Some(slab) = self.slabs.pop_front() {
-            self.spare(slab);
+            self.recycle(slab);
         }
         self.first = 0;
         self.done = 0;
         Ok(())
     }
 
-    /// The MD5 of everything, if requested.
+    /// Returns the MD5 of all plain data, if it was requested.
     pub(super) fn finish(self) -> Result<Option<[u8; 16]>, Error> {
         self.summing.finish()
     }
@@ -191,7 +194,7 @@ impl<'t> Plain<'t> {
         &self.cancel
     }
 
-    /// Fails if the cancel token is set.
+    /// Returns an error after a cancellation.
     pub(super) fn check(&self) -> Result<(), Error> {
         Ok(unless_cancelled(&self.cancel)?)
     }
@@ -217,7 +220,7 @@ impl<'t> Plain<'t> {
             _ => return Ok(()),
         };
         let what = format!("{found} bytes of plain data and more in the chunk");
-        Err(Error::corrupt(self.offset, what, format!("{most}, as the file says")))
+        Err(Error::corrupt(self.offset, what, format!("{most}, as the file states")))
     }
 
     fn hand_on(&mut self, slab: &Arc<Vec<u8>>, last: bool) -> Result<(), Error> {
@@ -240,39 +243,39 @@ impl<'t> Plain<'t> {
 
     /// Evicts slabs beyond the memory limit.
     fn evict(&mut self) -> Result<(), Error> {
-        let most = self.most.saturating_sub(self.given.div_ceil(SLAB)).max(HISTORY_LEAST);
-        while self.slabs.len() > most {
+        let allowed = self.max_slabs.saturating_sub(self.lent.div_ceil(SLAB)).max(HISTORY_LEAST);
+        while self.slabs.len() > allowed {
             let Some(slab) = self.slabs.pop_front() else { break };
             self.first += slab.len() as u64;
-            if is_aside(self.target, &self.filter) {
-                self.aside.append(&slab)?;
+            if needs_spool(self.target, &self.filter) {
+                self.evicted.append(&slab)?;
             }
-            self.spare(slab);
+            self.recycle(slab);
         }
         Ok(())
     }
 
-    fn spare(&mut self, slab: Arc<Vec<u8>>) {
+    fn recycle(&mut self, slab: Arc<Vec<u8>>) {
         let kept = self.spares.len() + self.slabs.len();
-        if let Some(mut buffer) = Arc::into_inner(slab).filter(|_| kept < self.most && self.given == 0) {
+        if let Some(mut buffer) = Arc::into_inner(slab).filter(|_| kept < self.max_slabs && self.lent == 0) {
             buffer.clear();
             self.spares.push(buffer);
         }
     }
 
-    /// Memory that can be lent to blocks, bytes.
-    pub(super) fn can_give(&self) -> usize {
-        self.most.saturating_mul(SLAB).saturating_sub(self.given).saturating_sub(HISTORY_LEAST * SLAB)
+    /// Memory that can be lent to blocks, in bytes.
+    pub(super) fn lendable(&self) -> usize {
+        self.max_slabs.saturating_mul(SLAB).saturating_sub(self.lent).saturating_sub(HISTORY_LEAST * SLAB)
     }
 
-    /// Memory lent to blocks, bytes.
-    pub(super) fn given(&self) -> usize {
-        self.given
+    /// Memory lent to blocks, in bytes.
+    pub(super) fn lent(&self) -> usize {
+        self.lent
     }
 
     /// Lends memory to a block.
-    pub(super) fn give_way(&mut self, bytes: usize) -> Result<(), Error> {
-        self.given += bytes;
+    pub(super) fn lend(&mut self, bytes: usize) -> Result<(), Error> {
+        self.lent += bytes;
         if bytes > 0 {
             self.spares.clear();
         }
@@ -281,12 +284,12 @@ impl<'t> Plain<'t> {
 
     /// Takes memory back.
     pub(super) fn take_back(&mut self, bytes: usize) -> Result<(), Error> {
-        self.given -= bytes;
+        self.lent -= bytes;
         Ok(())
     }
 }
 
 /// Whether evicted slabs must be stored separately.
-fn is_aside<T>(target: &dyn Sink, filter: &Option<T>) -> bool {
+fn needs_spool<T>(target: &dyn Sink, filter: &Option<T>) -> bool {
     filter.is_some() || !target.reads_back()
 }

@@ -1,4 +1,4 @@
-//! Encryption of records, data and digest, for reading.
+//! Decryption of records, data and the digest.
 
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use aes_gcm::{Aes256Gcm, Tag};
@@ -13,24 +13,22 @@ use crate::{Error, Input};
 
 const NONCE: usize = 12;
 const TAG: usize = 16;
-/// Bytes of a decrypted record: encrypted ones have full width.
+/// Bytes of a decrypted record. Encrypted records have full width.
 const RECORD: usize = 25;
-/// Bytes after the magic with the key derivation parameters of a file of 0.7.
+/// Bytes after the magic with the parameters of key derivation, in version 0.7.
 const DESCRIPTOR: usize = 32;
-/// Maximum rounds of key derivation of lrzip 0.7.
+/// Upper bound for the rounds of key derivation, as in lrzip 0.7.
 const ROUNDS_MOST: u32 = 5_000_000;
 
-const WRONG: &str = "the password is wrong, or the file is damaged (expected the password that encrypted it)";
+const WRONG: &str = "wrong password, or the file is damaged";
 
 /// The encryption of a file.
 pub(super) enum Seal {
-    Open,
-    /// Of 0.4 to 0.6: each item is preceded by a salt.
-    Cbc {
-        key: Key,
-        salt: [u8; SALT_SIZE],
-    },
-    /// Of 0.7: each item is preceded by a nonce and followed by a tag, which authenticates it.
+    /// The file is not encrypted.
+    Plain,
+    /// The encryption of 0.4 to 0.6: a salt precedes each item.
+    Cbc { key: Key, salt: [u8; SALT_SIZE] },
+    /// The encryption of 0.7: a nonce precedes each item, and a tag that authenticates the item follows it.
     Gcm(Box<Gcm>),
 }
 
@@ -39,19 +37,19 @@ impl Seal {
     pub(super) fn open(magic: &Magic, input: &dyn Input, password: Option<&[u8]>) -> Result<Seal, Error> {
         let needed = || password.ok_or(Error::Password("the file is encrypted (expected a password)"));
         match magic.protection {
-            Protection::None => Ok(Seal::Open),
+            Protection::None => Ok(Seal::Plain),
             Protection::Aes128 { salt } if !Key::accepts(salt) => Err(Error::corrupt(
                 6,
                 format!("a password to be stretched {} << {} times", salt[1], salt[0]),
-                "268435456 times at most",
+                "at most 268435456 times",
             )),
             Protection::Aes128 { salt } => Ok(Seal::Cbc { key: Key::new(needed()?, salt), salt }),
             Protection::Aes256 { .. } => Gcm::open(magic, input, needed()?).map(|gcm| Seal::Gcm(Box::new(gcm))),
         }
     }
 
-    pub(super) fn is_shut(&self) -> bool {
-        !matches!(self, Seal::Open)
+    pub(super) fn is_encrypted(&self) -> bool {
+        !matches!(self, Seal::Plain)
     }
 
     /// Bytes between the magic and the first chunk.
@@ -59,28 +57,27 @@ impl Seal {
         if matches!(self, Seal::Gcm(_)) { DESCRIPTOR as u64 } else { 0 }
     }
 
-    /// Bytes in the file of a record of `plain` bytes.
+    /// Returns the size in the file of a record of `plain` bytes.
     pub(super) fn record_size(&self, plain: u64) -> u64 {
         match self {
-            Seal::Open => plain,
+            Seal::Plain => plain,
             Seal::Cbc { .. } => (SALT_SIZE + RECORD) as u64,
             Seal::Gcm(_) => (NONCE + RECORD + TAG) as u64,
         }
     }
 
-    /// Bytes in the file of a block's data of `stored` bytes. CBC encrypts 16 bytes at least; GCM, which is a stream cipher, as many as there
-    /// are.
+    /// Returns the size in the file of a block's data of `stored` bytes. CBC encrypts at least 16 bytes. GCM is a stream cipher and adds no
+    /// padding.
     pub(super) fn data_size(&self, stored: u64) -> u64 {
         match self {
-            Seal::Open => stored,
+            Seal::Plain => stored,
             Seal::Cbc { .. } => stored.max(CIPHER_BLOCK as u64).saturating_add(SALT_SIZE as u64),
             Seal::Gcm(_) => stored.saturating_add((NONCE + TAG) as u64),
         }
     }
 
-    /// Bytes in the file of the data of an empty block, of which `left` bytes are there before the digest. lrzip pads it as any other;
-    /// earlier versions of packline wrote
-    /// only the salt.
+    /// Returns the size in the file of the data of an empty block; `left` bytes precede the digest. lrzip pads an empty block like any other.
+    /// Earlier versions of packline wrote only the salt.
     pub(super) fn empty_size(&self, left: u64) -> u64 {
         match self {
             Seal::Cbc { .. } if left == SALT_SIZE as u64 => left,
@@ -88,10 +85,10 @@ impl Seal {
         }
     }
 
-    /// Bytes of the digest in the file.
+    /// The size of the digest in the file, in bytes.
     pub(super) fn digest_size(&self) -> u64 {
         match self {
-            Seal::Open | Seal::Cbc { .. } => 16,
+            Seal::Plain | Seal::Cbc { .. } => 16,
             Seal::Gcm(_) => (NONCE + 16 + TAG) as u64,
         }
     }
@@ -99,7 +96,7 @@ impl Seal {
     /// Decrypts the record at `at`.
     pub(super) fn unseal_record<'b>(&self, at: u64, bytes: &'b mut [u8]) -> Result<&'b [u8], Error> {
         match self {
-            Seal::Open => Ok(bytes),
+            Seal::Plain => Ok(bytes),
             Seal::Cbc { key, .. } => Ok(unseal_salted(key, bytes)),
             Seal::Gcm(gcm) => gcm.unseal(at, Context::Record, bytes),
         }
@@ -108,7 +105,7 @@ impl Seal {
     /// Decrypts a block's data at `at`: `stored` bytes.
     pub(super) fn unseal_data(&self, at: u64, mut bytes: Vec<u8>, stored: usize) -> Result<Vec<u8>, Error> {
         let before = match self {
-            Seal::Open => 0,
+            Seal::Plain => 0,
             Seal::Cbc { key, .. } => {
                 unseal_salted(key, &mut bytes);
                 SALT_SIZE
@@ -123,23 +120,23 @@ impl Seal {
         Ok(bytes)
     }
 
-    /// Whether a block's data can be decrypted incrementally: not if it is authenticated only at its end.
+    /// Whether a block's data can be decrypted incrementally. Data that is authenticated only at its end cannot.
     pub(super) fn in_pieces(&self) -> bool {
         !matches!(self, Seal::Gcm(_))
     }
 
-    /// Incremental decryption of a block's data, from the bytes before it; `None` without encryption.
+    /// Begins to decrypt a block's data incrementally. `before` holds the bytes before the data. Returns `None` if the file is not encrypted.
     pub(super) fn pieces(&self, before: &[u8]) -> Option<Decryption> {
         match self {
             Seal::Cbc { key, .. } => Some(key.decryption(array(before))),
-            Seal::Open | Seal::Gcm(_) => None,
+            Seal::Plain | Seal::Gcm(_) => None,
         }
     }
 
-    /// Bytes before a block's data, for [`Seal::pieces`].
+    /// The number of bytes before a block's data, for [`Seal::pieces`].
     pub(super) fn before_data(&self) -> usize {
         match self {
-            Seal::Open => 0,
+            Seal::Plain => 0,
             Seal::Cbc { .. } => SALT_SIZE,
             Seal::Gcm(_) => NONCE,
         }
@@ -148,7 +145,7 @@ impl Seal {
     /// Decrypts the digest at `at`.
     pub(super) fn unseal_digest(&self, at: u64, bytes: &mut [u8]) -> Result<[u8; 16], Error> {
         match self {
-            Seal::Open => Ok(array(bytes)),
+            Seal::Plain => Ok(array(bytes)),
             Seal::Cbc { key, salt } => {
                 key.decrypt(bytes, *salt);
                 Ok(array(bytes))
@@ -157,9 +154,9 @@ impl Seal {
         }
     }
 
-    /// Replaces the error of an invalid record by that of a wrong password if the file is encrypted.
+    /// Replaces the error of an invalid record by the error of a wrong password if the file is encrypted.
     pub(super) fn nonsense(&self, error: Error) -> Error {
-        if self.is_shut() { Error::Password(WRONG) } else { error }
+        if self.is_encrypted() { Error::Password(WRONG) } else { error }
     }
 }
 
@@ -173,7 +170,7 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     std::array::from_fn(|index| bytes[index])
 }
 
-/// The type of an item, which is authenticated too, so that items cannot be exchanged.
+/// The type of an item. The type is authenticated too, so that items cannot be exchanged.
 #[derive(Clone, Copy)]
 enum Context {
     Record = 1,
@@ -181,7 +178,7 @@ enum Context {
     Digest = 3,
 }
 
-/// AES-256 in GCM: one key for records, one for everything else.
+/// AES-256 in GCM: one key for records, one key for everything else.
 pub(super) struct Gcm {
     records: Aes256Gcm,
     rest: Aes256Gcm,
@@ -195,7 +192,7 @@ impl Gcm {
         let mut descriptor = [0; DESCRIPTOR];
         input
             .read_at(at, &mut descriptor)
-            .map_err(|_| Error::corrupt(at, "the end of the file", "how it is encrypted"))?;
+            .map_err(|_| Error::corrupt(at, "the end of the file", "the parameters of encryption"))?;
         let rounds = u32::from_le_bytes(array(&descriptor[2..6]));
         let salt = &descriptor[8..24];
         if descriptor[..2] != [1, 16] || descriptor[6..8] != [0; 2] || descriptor[24..] != [0; 8] {
@@ -216,16 +213,15 @@ impl Gcm {
     }
 
     fn unseal<'b>(&self, at: u64, context: Context, bytes: &'b mut [u8]) -> Result<&'b [u8], Error> {
-        // The first record is decrypted before any data, so that the password is right.
+        // The first record is decrypted before any data, so the password is right when data is decrypted.
         let wrong = || match context {
             Context::Record => Error::Password(WRONG),
             Context::Data | Context::Digest => {
-                Error::corrupt(at, "encrypted bytes that were changed", "bytes that their tag authenticates")
+                Error::corrupt(at, "encrypted bytes that were changed", "bytes that match their tag")
             }
         };
         let split = bytes.len().checked_sub(TAG).filter(|&split| split >= NONCE);
-        let split =
-            split.ok_or_else(|| Error::corrupt(at, "an encrypted item without a tag", "12 bytes, it, and 16"))?;
+        let split = split.ok_or_else(|| Error::corrupt(at, "an encrypted item without a tag", "at least 28 bytes"))?;
         let (body, tag) = bytes.split_at_mut(split);
         let (nonce, item) = body.split_at_mut(NONCE);
         let mut label = [context as u8; 8];
@@ -237,7 +233,7 @@ impl Gcm {
     }
 }
 
-/// The key for a purpose: the first step of HKDF's expansion (RFC 5869).
+/// Derives the key for a purpose: the first step of HKDF's expansion (RFC 5869).
 fn cipher(master: &[u8], purpose: &[u8]) -> Result<Aes256Gcm, Error> {
     let internal = |_| Error::internal("a key of the wrong length".into());
     let mut mac = <Hmac<Sha512> as hmac::KeyInit>::new_from_slice(master).map_err(internal)?;

@@ -1,4 +1,4 @@
-//! Input through a pipe.
+//! Input from a pipe.
 
 use std::io::{ErrorKind, Read};
 
@@ -9,13 +9,13 @@ use crate::{Error, Input, Resources};
 
 /// Bytes read at a time.
 const STEP: usize = 1 << 20;
-/// The inverse share of the memory for input.
+/// The input may take one part of the memory in this many.
 const SHARE: u64 = 4;
 
-/// Reads the whole input, since .lrz files need random access: into a quarter of the memory, or a file without a name.
+/// Reads the complete input, because .lrz files need random access. It goes to a quarter of the memory, or to an unnamed temporary file.
 ///
 /// # Errors
-/// [`Error::Input`], [`Error::Scratch`], [`Error::Work`]; [`Error::Memory`] if there is no directory for such a file.
+/// [`Error::Input`], [`Error::Scratch`], [`Error::Work`]; [`Error::Memory`] if there is no directory for the file.
 pub fn spooled(from: &mut dyn Read, resources: &Resources) -> Result<impl Input + 'static, Error> {
     let limit = resources.memory.map_or(u64::MAX, |bytes| bytes / SHARE);
     let mut spool = Spool::new(limit, resources.scratch.as_deref());

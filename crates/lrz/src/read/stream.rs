@@ -6,7 +6,7 @@ use std::sync::Arc;
 use packline_runtime::MemoryFault;
 
 use super::BlockInfo;
-use super::ahead::{Ahead, Decoded, Piece, cost};
+use super::ahead::{Ahead, Decoded, NextBytes, cost};
 use super::bytes::Bytes;
 use super::decode::{self, PIECE_BUFFERS, Tools};
 use super::plain::Plain;
@@ -19,7 +19,7 @@ pub(super) struct Stream {
     bytes: Arc<Bytes>,
     plan: Plan,
     current: Current,
-    /// Number of bytes used.
+    /// The number of used bytes of `current`.
     at: usize,
     large: Option<Large>,
 }
@@ -33,12 +33,12 @@ enum Current {
 /// A block that is decompressed incrementally.
 struct Large {
     block: BlockInfo,
-    /// `None` if it was decompressed as a whole.
+    /// `None` if the block was decompressed at once.
     reader: Option<Box<dyn Read + Send>>,
     /// Plain bytes left.
     left: u64,
-    /// Memory lent by the plain data, bytes.
-    given: usize,
+    /// Memory lent by the history, in bytes.
+    lent: usize,
 }
 
 impl Stream {
@@ -46,7 +46,7 @@ impl Stream {
         Stream { index, bytes: Arc::clone(bytes), plan: *plan, current: Current::Own(Vec::new()), at: 0, large: None }
     }
 
-    /// The available bytes; if empty, call [`Stream::fill`].
+    /// Returns the available bytes. If there are none, call [`Stream::fill`].
     #[inline]
     pub(super) fn ready(&self) -> &[u8] {
         match &self.current {
@@ -61,19 +61,19 @@ impl Stream {
         self.at += bytes;
     }
 
-    /// Makes more bytes available when none are left; false at the end of the stream.
+    /// Makes more bytes available when none are left. Returns false at the end of the stream.
     pub(super) fn fill(&mut self, ahead: &mut Ahead, plain: &mut Plain<'_>) -> Result<bool, Error> {
         while self.ready().is_empty() {
             if self.large.is_some() {
                 self.fill_large(plain)?;
                 continue;
             }
-            // Used memory is released before more is allocated.
+            // Releases used memory before more is allocated.
             self.put(Current::Own(Vec::new()));
-            match ahead.piece(self.index)? {
+            match ahead.next_bytes(self.index)? {
                 None => return Ok(false),
-                Some(Piece::Decoded(decoded)) => self.put(Current::Shared(decoded)),
-                Some(Piece::Large(block)) => self.large = Some(self.open(block, plain)?),
+                Some(NextBytes::Decoded(decoded)) => self.put(Current::Shared(decoded)),
+                Some(NextBytes::Large(block)) => self.large = Some(self.open(block, plain)?),
             }
         }
         Ok(true)
@@ -84,30 +84,30 @@ impl Stream {
         self.at = 0;
     }
 
-    /// Frees memory for a block that exceeds the stream's share.
+    /// Borrows memory from the history for a block that exceeds the stream's share.
     fn open(&self, block: BlockInfo, plain: &mut Plain<'_>) -> Result<Large, Error> {
         decode::plausible(&block)?;
         let share = self.plan.blocks[self.index] as u64;
         let in_pieces = decode::in_pieces(&self.bytes, &block);
-        let most = share.saturating_add(plain.can_give() as u64);
+        let available = share.saturating_add(plain.lendable() as u64);
         let wanted = if in_pieces {
             decode::piece_memory(&self.bytes, &block)? + PIECE_BUFFERS
         } else {
             cost(&self.bytes, &block)
         };
-        if wanted > most {
+        if wanted > available {
             let what = format!("the {} block of {} bytes at byte {}", block.back_end.name(), block.plain, block.offset);
-            let needed = Plan::allowed_for(self.index, wanted, self.of_other(plain.given()));
+            let needed = Plan::allowed_for(self.index, wanted, self.other_stream_memory(plain.lent()));
             return Err(Error::Memory(MemoryFault { allowed: self.plan.allowed, needed, what }));
         }
-        let given = wanted.saturating_sub(share) as usize;
-        plain.give_way(given)?;
+        let lent = wanted.saturating_sub(share) as usize;
+        plain.lend(lent)?;
         let reader = if in_pieces {
             Some(decode::pieces(&self.bytes, &block, wanted.saturating_sub(PIECE_BUFFERS))?)
         } else {
             None
         };
-        Ok(Large { block, reader, left: block.plain, given })
+        Ok(Large { block, reader, left: block.plain, lent })
     }
 
     fn fill_large(&mut self, plain: &mut Plain<'_>) -> Result<(), Error> {
@@ -115,7 +115,7 @@ impl Stream {
         plain.check()?;
         if large.left == 0 {
             self.put(Current::Own(Vec::new()));
-            return plain.take_back(large.given);
+            return plain.take_back(large.lent);
         }
         let bytes = match &mut large.reader {
             None => {
@@ -126,7 +126,7 @@ impl Stream {
                 let mut bytes = self.buffer();
                 bytes.resize(large.left.min(SLAB as u64) as usize, 0);
                 decode::fill(&large.block, reader, &mut bytes)
-                    .map_err(|error| self.of_all_memory(error, plain.given() - large.given))?;
+                    .map_err(|error| self.as_memory_limit(error, plain.lent() - large.lent))?;
                 large.left -= bytes.len() as u64;
                 if large.left == 0 {
                     decode::ended(&large.block, reader)?;
@@ -139,19 +139,19 @@ impl Stream {
         Ok(())
     }
 
-    /// Memory of a block of the other stream, to which the history lent `given` bytes.
-    fn of_other(&self, given: usize) -> u64 {
-        if given > 0 { (given + self.plan.blocks[1 - self.index]) as u64 } else { 0 }
+    /// Returns the memory of a block of the other stream, to which the history lent `lent` bytes.
+    fn other_stream_memory(&self, lent: usize) -> u64 {
+        if lent > 0 { (lent + self.plan.blocks[1 - self.index]) as u64 } else { 0 }
     }
 
-    /// Converts the memory needed by a decoder to a memory limit, where the other stream was lent `given` bytes.
-    fn of_all_memory(&self, error: Error, given: usize) -> Error {
+    /// Converts the memory that a decoder needs to a limit for the process. The other stream was lent `lent` bytes.
+    fn as_memory_limit(&self, error: Error, lent: usize) -> Error {
         let Error::Memory(MemoryFault { needed, what, .. }) = error else { return error };
-        let needed = Plan::allowed_for(self.index, needed + PIECE_BUFFERS, self.of_other(given));
+        let needed = Plan::allowed_for(self.index, needed + PIECE_BUFFERS, self.other_stream_memory(lent));
         Error::Memory(MemoryFault { allowed: self.plan.allowed, needed, what })
     }
 
-    /// The last buffer, for reuse.
+    /// Returns the last buffer, for reuse.
     fn buffer(&mut self) -> Vec<u8> {
         match std::mem::replace(&mut self.current, Current::Own(Vec::new())) {
             Current::Own(bytes) => {

@@ -1,4 +1,4 @@
-//! CRCs of chunks and the MD5 of the whole, on a separate thread.
+//! The CRCs of chunks and the MD5 of the file, calculated on a separate thread.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -11,10 +11,10 @@ use packline_runtime::TaskError;
 use super::plan::SUMS_AHEAD;
 use crate::Error;
 
-/// Input of the sums, in order.
+/// The input of the checksums, in order.
 enum Item {
     Bytes(Arc<Vec<u8>>),
-    /// The end of a chunk, which began at this byte of the file, and its expected CRC.
+    /// The end of a chunk: the chunk's offset in the file, and its expected CRC.
     End {
         offset: u64,
         crc: Option<u32>,
@@ -27,7 +27,7 @@ struct Sums {
     crc: crc32fast::Hasher,
 }
 
-/// A CRC that begins with 0 and is not inverted at the end, computed by a library that does both.
+/// Begins a CRC that starts with 0 and is not inverted at the end. The library starts with all ones and inverts.
 fn crc() -> crc32fast::Hasher {
     crc32fast::Hasher::new_with_initial(u32::MAX)
 }
@@ -46,8 +46,8 @@ impl Sums {
                 let found = std::mem::replace(&mut self.crc, crc()).finalize() ^ u32::MAX;
                 match expected {
                     Some(expected) if *expected != found => {
-                        let what = format!("a chunk whose plain data have the CRC {found:08x}");
-                        Err(Error::corrupt(*offset, what, format!("{expected:08x}, as it says")))
+                        let what = format!("a chunk whose plain data has the CRC {found:08x}");
+                        Err(Error::corrupt(*offset, what, format!("{expected:08x}, as the chunk states")))
                     }
                     _ => Ok(()),
                 }
@@ -67,80 +67,80 @@ impl Sums {
     }
 }
 
-/// Computes checksums, on this thread or on a separate one.
+/// Calculates checksums, on this thread or on a separate one.
 pub(super) struct Summing {
-    place: Place,
+    state: State,
 }
 
-enum Place {
-    Here(Sums),
-    There {
+enum State {
+    OnThisThread(Sums),
+    OnThread {
         items: SyncSender<Item>,
         thread: JoinHandle<Result<Option<[u8; 16]>, Error>>,
     },
     /// An error was returned.
-    Over,
+    Failed,
 }
 
-impl Place {
-    /// Starts a thread; `None` if the system refuses it.
-    fn there(sums: Sums) -> Option<Place> {
+impl State {
+    /// Starts a thread. Returns `None` if the system does not start one.
+    fn on_thread(sums: Sums) -> Option<State> {
         let (items, received) = sync_channel(SUMS_AHEAD);
         let thread = Builder::new().name("sums".into()).spawn(move || sums.run(&received)).ok()?;
-        Some(Place::There { items, thread })
+        Some(State::OnThread { items, thread })
     }
 }
 
 impl Summing {
-    /// `md5`: whether to compute it; `thread`: whether to use a separate thread, if the system allows it.
+    /// `md5`: whether to calculate the MD5; `thread`: whether to use a separate thread, if the system allows it.
     pub(super) fn new(md5: bool, thread: bool) -> Summing {
         let sums = || Sums { md5: md5.then(Md5::new), crc: crc() };
-        let place = if thread { Place::there(sums()) } else { None };
-        Summing { place: place.unwrap_or_else(|| Place::Here(sums())) }
+        let state = if thread { State::on_thread(sums()) } else { None };
+        Summing { state: state.unwrap_or_else(|| State::OnThisThread(sums())) }
     }
 
     /// Adds plain bytes.
     pub(super) fn bytes(&mut self, bytes: Arc<Vec<u8>>) -> Result<(), Error> {
-        self.give(Item::Bytes(bytes))
+        self.submit(Item::Bytes(bytes))
     }
 
     /// Ends a chunk. A wrong CRC may be reported by this call, or by a later one.
     pub(super) fn end(&mut self, offset: u64, crc: Option<u32>) -> Result<(), Error> {
-        self.give(Item::End { offset, crc })
+        self.submit(Item::End { offset, crc })
     }
 
-    /// The MD5 of everything.
+    /// Returns the MD5 of all plain bytes.
     pub(super) fn finish(mut self) -> Result<Option<[u8; 16]>, Error> {
-        match std::mem::replace(&mut self.place, Place::Over) {
-            Place::Here(sums) => Ok(sums.finish()),
-            Place::There { items, thread } => {
+        match std::mem::replace(&mut self.state, State::Failed) {
+            State::OnThisThread(sums) => Ok(sums.finish()),
+            State::OnThread { items, thread } => {
                 drop(items);
                 join(thread)
             }
-            Place::Over => Err(over()),
+            State::Failed => Err(failed_before()),
         }
     }
 
-    fn give(&mut self, item: Item) -> Result<(), Error> {
-        match &mut self.place {
-            Place::Here(sums) => return sums.take(&item),
-            Place::There { items, .. } if items.send(item).is_ok() => return Ok(()),
-            Place::There { .. } | Place::Over => {}
+    fn submit(&mut self, item: Item) -> Result<(), Error> {
+        match &mut self.state {
+            State::OnThisThread(sums) => return sums.take(&item),
+            State::OnThread { items, .. } if items.send(item).is_ok() => return Ok(()),
+            State::OnThread { .. } | State::Failed => {}
         }
-        // The thread ends early only with an error.
-        match std::mem::replace(&mut self.place, Place::Over) {
-            Place::There { thread, .. } => Err(join(thread).err().unwrap_or_else(over)),
-            Place::Here(_) | Place::Over => Err(over()),
+        // The thread ends early only after an error.
+        match std::mem::replace(&mut self.state, State::Failed) {
+            State::OnThread { thread, .. } => Err(join(thread).err().unwrap_or_else(failed_before)),
+            State::OnThisThread(_) | State::Failed => Err(failed_before()),
         }
     }
 }
 
 fn join(thread: JoinHandle<Result<Option<[u8; 16]>, Error>>) -> Result<Option<[u8; 16]>, Error> {
-    thread.join().unwrap_or_else(|_| Err(Error::internal("the thread for sums panicked".into())))
+    thread.join().unwrap_or_else(|_| Err(Error::internal("the thread for checksums panicked".into())))
 }
 
-fn over() -> Error {
-    Error::internal("sums went on after an error".into())
+fn failed_before() -> Error {
+    Error::internal("checksums continued after an error".into())
 }
 
 #[cfg(test)]
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_those_of_the_format() {
+    fn checksums_equal_those_of_the_format() {
         for thread in [false, true] {
             // CRC-32 of "123456789" that begins with 0 and is not inverted.
             let md5 = sum(thread, 0x2dfd_2d88).unwrap().unwrap();

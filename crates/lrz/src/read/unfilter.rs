@@ -1,21 +1,21 @@
 //! Reverses filters incrementally.
 //!
-//! The branch filters are those of LZMA's SDK (Bra86.c, Bra.c; the same as in xz): the encoder replaced the relative target of a call or jump
-//! by the absolute one, counted from the start of the filtered data.
+//! The branch filters equal those of LZMA's SDK (Bra86.c, Bra.c) and xz. The encoder replaced the relative target of a call or jump by an
+//! absolute one, counted from the start of the filtered data.
 
 use crate::format::Filter;
 
 /// Bytes of an x86 instruction: its opcode and a target of four bytes.
 const X86_LENGTH: usize = 5;
-/// Maximum number of times that a target is decoded again because it still looks encoded.
+/// Upper bound for the times that a target is decoded again because it still looks encoded.
 const ROUNDS: usize = 8;
 
-/// State of reversing a filter. Bytes at the end of a piece that may begin an instruction are left for the next call.
+/// Reverses a filter. Bytes at the end of a piece that may begin an instruction are left for the next call.
 pub(super) struct Unfilter {
     filter: Filter,
     /// Bytes processed so far.
     at: u64,
-    /// x86: which of the three preceding bytes may have been opcodes, the last in bit 0.
+    /// x86: which of the three preceding bytes may have been opcodes. The last byte is in bit 0.
     mask: u32,
     /// Delta: the preceding bytes.
     before: [u8; 4],
@@ -26,7 +26,7 @@ impl Unfilter {
         Unfilter { filter, at: 0, mask: 0, before: [0; 4] }
     }
 
-    /// Reverses it in place, and returns the number of bytes processed: all if they are the last.
+    /// Reverses the filter in place, and returns the number of processed bytes. If `last`, all bytes are processed.
     pub(super) fn undo(&mut self, bytes: &mut [u8], last: bool) -> usize {
         let done = match self.filter {
             Filter::X86 => self.x86(bytes),
@@ -57,11 +57,11 @@ impl Unfilter {
         words.len() * 4
     }
 
-    /// Goes from opcode to opcode. Those close to each other may not be opcodes; the mask decides.
+    /// Goes from opcode to opcode. Bytes close to each other may not be opcodes; the mask decides.
     fn x86(&mut self, bytes: &mut [u8]) -> usize {
-        let Some(most) = bytes.len().checked_sub(X86_LENGTH - 1) else { return 0 };
+        let Some(end) = bytes.len().checked_sub(X86_LENGTH - 1) else { return 0 };
         let mut at = 0;
-        while at < most {
+        while at < end {
             if bytes[at] & 0xfe != 0xe8 {
                 self.mask = self.mask << 1 & 7;
                 at += 1;
@@ -76,11 +76,11 @@ impl Unfilter {
         at
     }
 
-    /// Reverses one instruction; false if it is not one.
+    /// Reverses the filter of one instruction. Returns false if the bytes are not an instruction.
     fn x86_call(&self, bytes: &mut [u8], address: u64) -> bool {
         let high = |byte: u8| byte == 0 || byte == 0xff;
-        // After three candidates in a row, or one two and one three bytes before, none is an instruction; with a near one, the byte of its
-        // operand is checked.
+        // After three candidates in a row, or candidates two and three bytes before, the bytes are not an instruction. If one candidate is
+        // near, the byte of its operand is checked.
         let suspicious = match self.mask {
             0 => None,
             1 => Some(3),
@@ -95,7 +95,7 @@ impl Unfilter {
         let mut target = u32::from_le_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]).wrapping_sub(here);
         if let Some(index) = suspicious {
             let shift = 8 * (index as u32 - 1);
-            // Two rounds suffice for the output of an encoder; more are for invalid data.
+            // Two rounds are enough for the output of an encoder; more rounds are for invalid data.
             for _ in 0..ROUNDS {
                 if !high((target >> shift) as u8) {
                     break;
@@ -110,7 +110,7 @@ impl Unfilter {
     }
 }
 
-/// A word of ARM64 code: calls, and the pages of addresses.
+/// Reverses the filter of a word of ARM64 code: a call, or the page of an address.
 fn arm64_word(word: u32, address: u32) -> u32 {
     if word >> 26 == 0x25 {
         return 0x9400_0000 | (word.wrapping_sub(address >> 2) & 0x03ff_ffff);
@@ -119,7 +119,7 @@ fn arm64_word(word: u32, address: u32) -> u32 {
         return word;
     }
     let page = (word >> 29 & 3) | (word >> 3 & 0x001f_fffc);
-    // Only pages within 512 MiB were made absolute.
+    // The encoder converted only pages within 512 MiB.
     if page.wrapping_add(0x0002_0000) & 0x001c_0000 != 0 {
         return word;
     }
@@ -132,7 +132,7 @@ fn arm64_word(word: u32, address: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Bytes of which every second one might be an opcode, or the high byte of a target.
+    /// Returns bytes, every second of which may be an opcode or the high byte of a target.
     fn code() -> Vec<u8> {
         let mut state = 1u32;
         let next = |_| {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_make_no_difference() {
+    fn any_pieces_give_the_same_result() {
         for filter in [Filter::X86, Filter::Arm64, Filter::Delta(1), Filter::Delta(3)] {
             let mut whole = code();
             assert_eq!(Unfilter::new(filter).undo(&mut whole, true), whole.len());
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_becomes_relative() {
+    fn calls_become_relative() {
         let mut x86 = *b"\x90\x90\xe8\x10\x00\x00\x00\x90\x90\x90";
         Unfilter::new(Filter::X86).undo(&mut x86, true);
         assert_eq!(x86, *b"\x90\x90\xe8\x09\x00\x00\x00\x90\x90\x90");

@@ -1,4 +1,4 @@
-//! Plain data of a block whose filter is reversed incrementally.
+//! A reader that reverses a block's filter incrementally.
 
 use std::io::{self, Read};
 
@@ -8,13 +8,14 @@ use crate::format::Filter;
 /// Bytes processed at a time.
 const PIECE: usize = 64 << 10;
 
-/// A reader that reverses a filter.
+/// Reads the data of `inner` with the filter reversed.
 pub(super) struct Unfiltered<R> {
     inner: R,
     unfilter: Unfilter,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that were returned, and that are available.
+    /// Bytes of the buffer that were returned.
     used: usize,
+    /// Bytes of the buffer that are ready.
     done: usize,
     ended: bool,
 }

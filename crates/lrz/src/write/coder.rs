@@ -4,34 +4,33 @@ use packline_codec::{CodecError, Encoder, MemberEncoder, Outcome, RawLzma, Spec,
 
 use crate::BackEnd;
 
-/// Buffers of this many bytes and more are mappings of their own, which shrink in place (glibc's largest threshold for that).
-const GIVEN_AWAY: usize = 32 << 20;
+/// Buffers of at least this many bytes are separate mappings, which shrink in place (glibc's largest threshold for mappings).
+const MAPPED: usize = 32 << 20;
 
-/// Compressor of blocks.
+/// A compressor of blocks, with its parameters.
 #[derive(Debug, Clone)]
 pub(super) enum Coder {
-    /// None.
+    /// Blocks are not compressed.
     Stored,
-    /// A codec whose blocks have the format's layout.
+    /// A codec whose blocks are stored as they are.
     Plain(BackEnd, Spec),
     /// bzip2 streams.
     Bzip2(StreamSpec),
-    /// Raw LZMA.
     Lzma(RawLzma),
-    /// zpaq, at level 1 to 3.
+    /// zpaq at level 1 to 3.
     Zpaq(u32),
 }
 
 /// An instance of a [`Coder`], owned by a worker.
 pub(super) enum Tool {
-    /// Writes into a reused buffer of the given size, allocated at first use.
+    /// Writes to a reused buffer of this size, which is allocated at first use.
     Encoder(Box<dyn Encoder>, Vec<u8>, usize),
     /// Allocates its output.
     Members(MemberEncoder),
 }
 
 impl Coder {
-    /// Its id in records.
+    /// The back end in records.
     pub(super) fn back_end(&self) -> BackEnd {
         match self {
             Coder::Stored => BackEnd::None,
@@ -42,7 +41,7 @@ impl Coder {
         }
     }
 
-    /// A tool for blocks of up to `block` bytes; `None` if blocks are stored.
+    /// Returns a tool for blocks of up to `block` bytes; `None` if blocks are stored.
     pub(super) fn tool(&self, block: usize) -> Result<Option<Tool>, CodecError> {
         let encoder = match self {
             Coder::Stored => return Ok(None),
@@ -54,12 +53,12 @@ impl Coder {
         Ok(Some(Tool::Encoder(encoder, Vec::new(), block)))
     }
 
-    /// Upper bound of the memory of a tool for blocks of up to `block` bytes.
+    /// Returns an upper bound for the memory of a tool for blocks of up to `block` bytes.
     pub(super) fn memory(&self, block: usize) -> u64 {
         let bytes = match self {
             Coder::Stored => 0,
             Coder::Plain(_, spec) => spec.footprint(block).encoder + block,
-            // The output is allocated while it is made.
+            // The output grows while the encoder runs.
             Coder::Bzip2(spec) => spec.memory() + block + block / 64,
             Coder::Lzma(lzma) => lzma.memory(block) + block,
             Coder::Zpaq(level) => ZpaqEncoder::footprint(*level).map_or(0, |footprint| footprint.encoder) + block,
@@ -69,7 +68,7 @@ impl Coder {
 }
 
 impl Tool {
-    /// Compresses a block; `None` if it does not get smaller.
+    /// Compresses a block. Returns `None` if the block does not get smaller.
     pub(super) fn compress(&mut self, plain: &[u8]) -> Result<Option<Vec<u8>>, CodecError> {
         match self {
             Tool::Encoder(encoder, buffer, block) => match encoder.compress(plain, ready(buffer, *block))? {
@@ -84,7 +83,7 @@ impl Tool {
     }
 }
 
-/// `buffer`, allocated for a block if it is not yet.
+/// Returns `buffer`, allocated for a block at first use.
 fn ready(buffer: &mut Vec<u8>, block: usize) -> &mut [u8] {
     if buffer.len() < block {
         *buffer = vec![0; block];
@@ -92,9 +91,9 @@ fn ready(buffer: &mut Vec<u8>, block: usize) -> &mut [u8] {
     buffer
 }
 
-/// The first `size` bytes of `buffer`. A large buffer is moved out, so that the output is not in memory twice.
+/// Returns the first `size` bytes of `buffer`. A large buffer is moved out, so that the output is not in memory twice.
 fn made_in(buffer: &mut Vec<u8>, size: usize) -> Vec<u8> {
-    if buffer.len() < GIVEN_AWAY {
+    if buffer.len() < MAPPED {
         return buffer[..size].to_vec();
     }
     let mut made = std::mem::take(buffer);

@@ -1,4 +1,4 @@
-//! The workers' task: test, compress and encrypt a block.
+//! The task of the workers: test, compress and encrypt a block.
 
 use packline_engine::{OrderedMap, Permit, Task};
 use packline_runtime::memory::MapPlan;
@@ -9,7 +9,7 @@ use super::probe::Probe;
 use super::seal::{Salt, Seal};
 use crate::{BackEnd, Error, Resources};
 
-/// Shorter blocks are stored, as in lrzip.
+/// Blocks with fewer bytes are stored, as in lrzip.
 const SHORTEST: usize = 64;
 
 /// A block to be compressed.
@@ -30,17 +30,17 @@ pub(super) struct Origin {
     pub(super) reached: u64,
 }
 
-/// A block in its stored form, with the values of its record.
+/// A block in its stored form, with the values for the block's record.
 pub(super) struct CompressedBlock {
     pub(super) back_end: BackEnd,
     /// Bytes of plain data.
     pub(super) plain: u64,
-    /// Bytes of compressed data, without what encryption adds.
+    /// Bytes of compressed data, without the bytes that encryption adds.
     pub(super) stored: u64,
     pub(super) bytes: Vec<u8>,
     pub(super) from: Origin,
     pub(super) salt: Option<Salt>,
-    /// The memory of `bytes`.
+    /// Reserves the memory of `bytes`.
     _permit: Permit,
 }
 
@@ -51,17 +51,17 @@ pub(super) struct CompressTask {
     pub(super) seal: Option<Seal>,
 }
 
-/// Tools of a worker.
+/// The tools of a worker, created at first use.
 #[derive(Default)]
 pub(super) struct Tools {
     probe: Option<Probe>,
     tool: Option<Tool>,
-    /// The tool for opcodes, if it differs.
+    /// The tool for opcodes, if opcodes have their own coder.
     opcodes: Option<Tool>,
 }
 
 impl CompressTask {
-    /// The block compressed, if that is tried and makes it smaller.
+    /// Compresses a block. Returns `None` if compression is not worth trying, or does not make the block smaller.
     fn try_compress(&self, tools: &mut Tools, plain: &[u8], stream: usize) -> Result<Option<Vec<u8>>, Error> {
         if plain.len() < SHORTEST || (self.policy.probe && !tools.probe()?.promises(plain)?) {
             return Ok(None);
@@ -81,7 +81,7 @@ impl Tools {
     fn probe(&mut self) -> Result<&mut Probe, Error> {
         match &mut self.probe {
             Some(probe) => Ok(probe),
-            place => Ok(place.insert(Probe::new()?)),
+            unset => Ok(unset.insert(Probe::new()?)),
         }
     }
 }
@@ -120,7 +120,7 @@ impl Task for CompressTask {
     }
 }
 
-/// The map that compresses blocks.
+/// Starts the map that compresses blocks.
 pub(super) fn map(
     task: CompressTask,
     workers: usize,

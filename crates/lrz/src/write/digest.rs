@@ -1,4 +1,4 @@
-//! The two checksums of plain data: MD5 of the whole, CRC-32 of a chunk.
+//! The two checksums of plain data: MD5 of the file, CRC-32 of each chunk.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use packline_longrange::Window;
 
 use super::view::View;
 
-/// Bytes that both checksums process in turn, while they are in a cache.
+/// Bytes that both checksums process in turn, while a cache holds them.
 const PIECE: usize = 128 << 10;
 
-/// MD5 of all chunks so far.
+/// The checksums of the chunks so far.
 pub(super) struct Sums {
     md5: Md5,
 }
@@ -20,11 +20,11 @@ impl Sums {
         Sums { md5: Md5::new() }
     }
 
-    /// Takes a chunk, and returns its CRC as lrzip counts it: the usual one, but for that it begins with 0 and is not inverted
-    /// at the end. `None` if stopped.
+    /// Adds a chunk to the MD5, and returns the chunk's CRC as lrzip calculates it: the usual CRC-32, but it begins with 0 and is not
+    /// inverted at the end. Returns `None` if stopped.
     ///
     /// # Errors
-    /// The chunk cannot be read.
+    /// Returns an error if the chunk cannot be read.
     pub(super) fn chunk(&mut self, view: &View, stop: &dyn Fn() -> bool) -> io::Result<Option<u32>> {
         let mut crc = crc32fast::Hasher::new_with_initial(u32::MAX);
         let mut buffer = vec![0; if view.bytes().is_some() { 0 } else { PIECE }];
@@ -48,7 +48,7 @@ impl Sums {
         Ok(Some(!crc.finalize()))
     }
 
-    /// The MD5 of the whole.
+    /// Returns the MD5 of all chunks.
     pub(super) fn finish(self) -> [u8; 16] {
         self.md5.finalize().into()
     }
@@ -60,9 +60,9 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn sums_are_those_that_lrzip_writes() {
+    fn checksums_equal_those_of_lrzip() {
         let mut sums = Sums::new();
-        // "abc" with init 0 and no last inversion, by the polynomial's definition.
+        // The CRC of "abc" that begins with 0 and is not inverted, by the polynomial's definition.
         let crc = sums.chunk(&View::memory(&Arc::new(b"abc".to_vec())), &|| false).unwrap();
         assert_eq!(crc, Some(bitwise(b"abc")));
         let long: Vec<u8> = (0..300_000u32).map(|number| ((number * 7) >> 3) as u8).collect();

@@ -1,7 +1,8 @@
-//! The order of blocks: all of stream 0, then all of stream 1, each with a record that points to the next one of its stream.
+//! The order of blocks: all blocks of stream 0, then all blocks of stream 1. The record of each block points to the next record of its
+//! stream.
 //!
-//! Nothing is overwritten, so that a pipe is possible. Two fields refer to later data: a record to the next block of its stream, which
-//! directly follows the block, and the first record of stream 1 to the end of stream 0. So stream 0 is buffered until all of it is
+//! Nothing is overwritten, so that the output can be a pipe. Two fields refer to later data. A block's record points to the next record,
+//! which directly follows the block. The first record of stream 1 points past the end of stream 0, so stream 0 is buffered until it is
 //! compressed.
 
 use packline_engine::Consumer;
@@ -25,14 +26,14 @@ pub(super) struct Layout<'a, 'b> {
     pub(super) width: Width,
     /// The data of stream 0, until it is complete.
     pub(super) kept: &'a mut Spool,
-    /// Its records, and the length of the data of each.
+    /// The blocks of stream 0 that are buffered.
     pub(super) waiting: Vec<Waiting>,
-    /// Blocks of each stream still to come.
+    /// The number of blocks of each stream that are still to come.
     pub(super) left: [u64; 2],
-    /// Position of the next record, bytes from the first one.
+    /// Offset of the next record from the first record.
     pub(super) position: u64,
     pub(super) sums: &'a mut [StreamSums; 2],
-    /// Called with the bytes of the chunk that can be decoded from the blocks written so far.
+    /// Called with the number of the chunk's bytes that can be decoded from the blocks written so far.
     pub(super) progress: &'a mut dyn FnMut(u64),
 }
 
@@ -42,7 +43,7 @@ pub(super) struct Waiting {
     size: usize,
 }
 
-/// The fields of a block's record, and the salt of its data.
+/// The fields of a block's record, and the salt of the block's data.
 #[derive(Clone, Copy)]
 struct About {
     back_end: BackEnd,
@@ -52,12 +53,12 @@ struct About {
 }
 
 impl Layout<'_, '_> {
-    /// Bytes of a record in the file.
+    /// The size of a record in the file, in bytes.
     fn record_size(&self) -> u64 {
         (self.seal.map_or(0, |_| size_of::<Salt>()) + Record::size(self.width)) as u64
     }
 
-    /// Bytes of a block in the file, with its record.
+    /// The size of a block and its record in the file, in bytes.
     fn block_size(&self, about: &About, size: usize) -> u64 {
         self.record_size() + (about.salt.map_or(0, |salt| salt.len()) + size) as u64
     }
@@ -73,7 +74,7 @@ impl Layout<'_, '_> {
         self.out.write(&bytes)
     }
 
-    /// Writes the first records of both streams. All of stream 0 is buffered.
+    /// Writes the first records of both streams, when all of stream 0 is buffered.
     fn heads(&mut self) -> Result<(), Error> {
         let first = 2 * self.record_size();
         let stream_0: u64 = self.waiting.iter().map(|waiting| self.block_size(&waiting.about, waiting.size)).sum();
@@ -84,7 +85,7 @@ impl Layout<'_, '_> {
         Ok(())
     }
 
-    /// Writes the record of the next block, whose data has `size` bytes, and the salt of the data.
+    /// Writes the record of the next block, whose data has `size` bytes, and the salt of that data.
     fn begin(&mut self, about: About, size: usize, is_last: bool) -> Result<(), Error> {
         self.position += self.block_size(&about, size);
         let next = if is_last { 0 } else { self.position };
@@ -93,7 +94,7 @@ impl Layout<'_, '_> {
         salt.map_or(Ok(()), |salt| self.out.write(&salt))
     }
 
-    /// Writes stream 0.
+    /// Writes the buffered blocks of stream 0.
     fn release(&mut self) -> Result<(), Error> {
         let waiting = std::mem::take(&mut self.waiting);
         let mut at = 0;
@@ -105,7 +106,7 @@ impl Layout<'_, '_> {
         self.kept.clear()
     }
 
-    /// Writes buffered data.
+    /// Writes a part of the buffered data.
     fn copy(&mut self, at: u64, size: usize) -> Result<(), Error> {
         let mut buffer = vec![0; size.min(PIECE)];
         let mut done = 0;

@@ -1,4 +1,4 @@
-//! Generates stream 1: the literal bytes of the opcodes, block by block.
+//! Generates stream 1, the literal bytes of the opcodes, block by block.
 
 use packline_runtime::TaskError;
 
@@ -10,23 +10,23 @@ use crate::{Error, Input};
 /// Bytes of opcodes read at a time.
 const PIECE: usize = 64 << 10;
 
-/// Follows the opcodes of a chunk and collects its literals.
+/// Follows the opcodes of a chunk, and collects the literals.
 pub(super) struct Literals<'a> {
     opcodes: Opcodes<'a>,
     view: &'a View,
-    /// Current position in the chunk, bytes.
+    /// The current position in the chunk, in bytes.
     position: u64,
     /// Bytes left of the current literal.
     pending: u64,
 }
 
 impl<'a> Literals<'a> {
-    /// The literals of a chunk, by opcodes of a [`super::opcodes::Recorder`].
+    /// Reads the literals of a chunk. A [`super::opcodes::Recorder`] wrote the opcodes.
     pub(super) fn new(form: OpcodeForm, opcodes: &'a Spool, view: &'a View) -> Literals<'a> {
         Literals { opcodes: Opcodes::new(form, opcodes), view, position: 0, pending: 0 }
     }
 
-    /// The next `size` bytes; there must be enough.
+    /// Returns the next `size` bytes. There must be enough.
     pub(super) fn next(&mut self, size: usize) -> Result<Vec<u8>, Error> {
         let mut out = Vec::with_capacity(size);
         while out.len() < size {
@@ -51,7 +51,7 @@ impl<'a> Literals<'a> {
         Ok(())
     }
 
-    /// Current position in the chunk, bytes.
+    /// The current position in the chunk, in bytes.
     pub(super) fn position(&self) -> u64 {
         self.position
     }
@@ -72,7 +72,7 @@ impl<'a> Opcodes<'a> {
         Opcodes { form, spool, read: 0, buffer: Vec::new(), at: 0 }
     }
 
-    /// Length of the next run, and whether it is a match.
+    /// Returns the length of the next run, and whether the run is a match.
     fn next(&mut self) -> Result<(u64, bool), Error> {
         let head = self.take(self.form.head())?;
         let (length, is_match) = self.form.decode_head(&self.buffer[head..]);
@@ -82,7 +82,7 @@ impl<'a> Opcodes<'a> {
         Ok((length, is_match))
     }
 
-    /// Consumes `bytes` bytes; returns their position in the buffer.
+    /// Consumes `bytes` bytes, and returns their position in the buffer.
     fn take(&mut self, bytes: usize) -> Result<usize, Error> {
         if self.buffer.len() - self.at < bytes {
             self.refill()?;

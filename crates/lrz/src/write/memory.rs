@@ -1,6 +1,6 @@
-//! Distributes a limit on the whole process's memory among workers, the chunk, and blocks in flight.
+//! Divides the process's memory limit among workers, the chunk, and blocks in flight.
 //!
-//! It does not affect the output: with less memory fewer workers run, or data is read again.
+//! The division does not affect the output. With less memory, fewer workers run, or data is read again.
 
 use packline_longrange::Settings;
 use packline_runtime::memory::{BASE, Limits, THREAD};
@@ -8,17 +8,17 @@ use packline_runtime::memory::{BASE, Limits, THREAD};
 use super::policy::Policy;
 use crate::{Error, Resources};
 
-/// The inverse share of the allocator's overhead for many small pages, as measured with 4 GB.
+/// The allocator's overhead for many small pages is one part in this many, as measured with 4 GB.
 const ALLOCATOR_SHARE: u64 = 16;
-/// Minimum memory of opcodes before they go to a file.
+/// Opcodes may take at least this many bytes before they go to a file.
 const OPCODES_LEAST: u64 = 1 << 20;
-/// The part of the limit that opcodes may take.
+/// Opcodes may take one part of the limit in this many.
 const OPCODES_SHARE: u64 = 64;
-/// Opcodes exist twice, plain and compressed.
+/// Opcodes are in memory twice, plain and compressed.
 const OPCODES_COPIES: u64 = 2;
-/// Minimum useful memory in flight if the limit allows it.
+/// Useful minimum for the bytes in flight, if the limit allows it.
 const WINDOW_LEAST: u64 = 16 << 20;
-/// Smallest block size of the tools.
+/// The smallest block size of the tools.
 const BLOCK_LEAST: u64 = 4 << 10;
 
 /// The memory limit and the demands.
@@ -32,9 +32,9 @@ pub(super) struct Memory<'a> {
 /// Memory and workers of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
-    /// Workers that search for matches.
+    /// The number of workers that search for matches.
     pub(super) search_workers: usize,
-    /// Workers that compress.
+    /// The number of workers that compress.
     pub(super) compress_workers: usize,
     /// Bytes of blocks in flight.
     pub(super) window: u64,
@@ -50,17 +50,17 @@ impl<'a> Memory<'a> {
         self.compresses
     }
 
-    /// Memory of opcodes, plain or compressed, bytes.
+    /// Memory of opcodes, plain or compressed, in bytes.
     pub(super) fn opcodes(&self) -> u64 {
         self.limits.memory.map_or(u64::MAX, |limit| (limit / OPCODES_SHARE).max(OPCODES_LEAST))
     }
 
-    /// Upper bound of the block size of a chunk of `length` bytes.
+    /// Upper bound for the block size of a chunk of `length` bytes.
     pub(super) fn block(&self, length: u64) -> u64 {
         (self.policy.block as u64).min(length.max(BLOCK_LEAST))
     }
 
-    /// Memory of every phase with `workers` workers; one more thread sums the input.
+    /// Memory of every phase with `workers` workers. One more thread calculates checksums.
     fn fixed(&self, workers: usize) -> u64 {
         let opcodes = if self.limits.memory.is_some() { OPCODES_COPIES * self.opcodes() } else { 0 };
         BASE + THREAD * (workers as u64 + 1) + opcodes
@@ -72,7 +72,7 @@ impl<'a> Memory<'a> {
         self.fixed(workers).saturating_add(search).saturating_add(search / ALLOCATOR_SHARE)
     }
 
-    /// Memory of compression if each worker has a block, and, with several workers, one more is being read.
+    /// Memory of compression if each worker has a block and, with several workers, one more block is being read.
     fn compress_bytes(&self, length: u64, workers: usize) -> u64 {
         let block = self.block(length);
         let tools = self.limits.tools(workers);
@@ -80,12 +80,12 @@ impl<'a> Memory<'a> {
         self.fixed(workers).saturating_add(tools.saturating_mul(tool)).saturating_add(self.least_window(block, workers))
     }
 
-    /// Minimum bytes in flight.
+    /// Lower bound for the bytes in flight.
     fn least_window(&self, block: u64, workers: usize) -> u64 {
         block * (workers as u64 + u64::from(workers != 1))
     }
 
-    /// Search settings for a chunk of `length` bytes.
+    /// Returns the search settings for a chunk of `length` bytes.
     pub(super) fn settings(&self, length: u64) -> Settings {
         Settings::new(self.policy.level, length).with_least(self.policy.least)
     }
@@ -95,13 +95,13 @@ impl<'a> Memory<'a> {
         self.search_bytes(length, self.limits.workers).max(self.compress_bytes(length, compress_workers))
     }
 
-    /// How much of a chunk of up to `most` bytes may be in memory besides all requested workers, bytes.
-    pub(super) fn held(&self, most: u64) -> u64 {
+    /// Returns how many bytes of a chunk of up to `longest` bytes may be in memory, next to all requested workers.
+    pub(super) fn held(&self, longest: u64) -> u64 {
         let Some(limit) = self.limits.memory else { return u64::MAX };
         let fits = |length: u64| self.wanted(length).saturating_add(length) <= limit;
-        // The longest that fits, by bisection: the demand grows with the length.
+        // Finds the longest length that fits by bisection, since the demand grows with the length.
         let mut fit = 0;
-        let mut unfit = most.min(limit).saturating_add(1);
+        let mut unfit = longest.min(limit).saturating_add(1);
         while unfit - fit > 1 {
             let middle = fit + (unfit - fit) / 2;
             if fits(middle) { fit = middle } else { unfit = middle }
@@ -109,19 +109,21 @@ impl<'a> Memory<'a> {
         fit
     }
 
-    /// Distributes memory for a chunk of `length` bytes, of which `held` are in memory.
+    /// Divides the memory for a chunk of `length` bytes, of which `held` are in memory.
     ///
     /// # Errors
-    /// [`Error::Memory`] if not even one worker fits (none, if none is requested).
+    /// [`Error::Memory`] if workers are requested and not even one fits.
     pub(super) fn share(&self, length: u64, held: u64) -> Result<Share, Error> {
-        let search_workers = self.most(self.limits.workers, length, held, "finding matches", Self::search_bytes)?;
+        let search_workers =
+            self.fitting_workers(self.limits.workers, length, held, "finding matches", Self::search_bytes)?;
         let wanted = if self.compresses { self.limits.workers } else { 0 };
-        let compress_workers = self.most(wanted, length, held, "compressing blocks", Self::compress_bytes)?;
+        let compress_workers =
+            self.fitting_workers(wanted, length, held, "compressing blocks", Self::compress_bytes)?;
         Ok(Share { search_workers, compress_workers, window: self.window(length, held, compress_workers) })
     }
 
-    /// The maximum number of workers for the memory.
-    fn most(
+    /// Returns the largest number of workers that fits in the memory.
+    fn fitting_workers(
         &self,
         wanted: usize,
         length: u64,
@@ -135,7 +137,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Bytes in flight: two blocks for each worker and one being read, or what is available.
+    /// Returns the bytes in flight: two blocks for each worker and one being read, or fewer if the limit is lower.
     fn window(&self, length: u64, held: u64, workers: usize) -> u64 {
         let block = self.block(length);
         let wanted = (2 * workers as u64 * block + block).max(WINDOW_LEAST);
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_gigabyte_is_enough_for_a_whole_chunk() {
+    fn half_a_gigabyte_is_enough_for_a_complete_chunk() {
         for level in 1..=7 {
             for back_end in BackEnd::ALL {
                 let policy = policy(back_end, level);
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_everything_is_granted() {
+    fn grants_all_workers_without_a_limit() {
         let policy = policy(BackEnd::Lzma, 9);
         let resources = resources(64, None);
         let memory = Memory::new(&policy, &resources, true);
@@ -184,14 +186,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_over_the_limit() {
+    fn never_exceeds_the_limit() {
         for back_end in [BackEnd::None, BackEnd::Gzip, BackEnd::Bzip2, BackEnd::Lzma, BackEnd::Zpaq] {
             let policy = policy(back_end, 7);
             let mut all = false;
             for limit in (0..160).map(|step| step * (37 << 20)) {
                 let resources = resources(7, Some(limit));
                 let memory = Memory::new(&policy, &resources, true);
-                // A long chunk is held in memory only as a whole.
+                // A long chunk is in memory completely or not at all.
                 let held = if memory.held(CHUNK) >= CHUNK { CHUNK } else { 0 };
                 let Ok(share) = memory.share(CHUNK, held) else { continue };
                 let least = memory.least_window(memory.block(CHUNK), share.compress_workers);
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn small_chunks_need_little() {
+    fn small_chunks_need_little_memory() {
         let policy = policy(BackEnd::Lzma, 9);
         let resources = resources(1, Some(64 << 20));
         let memory = Memory::new(&policy, &resources, true);

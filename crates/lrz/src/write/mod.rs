@@ -1,9 +1,9 @@
 //! Writes .lrz files of format 0.6.
 //!
-//! The bytes are a function of the input and the options. A chunk is done in phases: `search.rs` finds its matches, which
-//! become the opcodes of stream 0; `literals.rs` gathers what they leave, stream 1; `compress.rs` compresses the blocks of both,
-//! several at once; `layout.rs` puts them into the file in order. Memory (`memory.rs`) decides how many do so, and whether the
-//! chunk is kept or read again.
+//! The bytes are a function of the input and the options. A chunk passes through these phases: `search.rs` finds matches, which become the
+//! opcodes of stream 0. `literals.rs` collects the remaining bytes, stream 1. `compress.rs` compresses the blocks of both streams, several at
+//! once. `layout.rs` writes the blocks in order. `memory.rs` decides how many workers run, and whether the chunk stays in memory or is read
+//! again.
 
 mod coder;
 mod compress;
@@ -28,16 +28,15 @@ pub use written::{StreamSums, Written};
 
 use crate::{Error, Observer, Resources, Sink, Source};
 
-/// Compresses a source into a file of format 0.6. A file that grows is stored up to the size that it had when it was opened; see
+/// Compresses a source into a file of format 0.6. If the input grows, its bytes up to the size at opening are stored; see
 /// [`Written::unsteady`].
 ///
-/// The output is a function of the source's bytes and the options; neither resources nor the kind of source change it. But a pipe
-/// of several chunks whose output cannot be patched is written with a size of 0, which means unknown.
+/// The output is a function of the source's bytes and the options. Resources and the kind of source do not change it, with one exception: a
+/// pipe of several chunks whose output cannot be patched is written with a size of 0, which means unknown.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for invalid options; [`Error::Input`], [`Error::Changed`], [`Error::Output`],
-/// [`Error::Scratch`] and [`Error::Random`] as they say; [`Error::Memory`] if not even one worker fits;
-/// [`Error::Work`]. The output is then not a whole file.
+/// [`Error::Unsupported`] for invalid options; [`Error::Memory`] if not even one worker fits; [`Error::Input`], [`Error::Changed`],
+/// [`Error::Output`], [`Error::Scratch`], [`Error::Random`], [`Error::Work`]. After an error the output is incomplete.
 pub fn compress(
     source: Source<'_>,
     sink: &mut dyn Sink,

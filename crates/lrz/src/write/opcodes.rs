@@ -1,4 +1,4 @@
-//! Generates stream 0: converts matches to opcodes.
+//! Generates stream 0: the opcodes for the matches and literals.
 
 use packline_longrange::Match;
 use packline_runtime::TaskError;
@@ -30,12 +30,12 @@ pub(super) struct Counts {
 }
 
 impl<'a> Recorder<'a> {
-    /// Writes to `out`, which is empty.
+    /// Records opcodes in `out`, which must be empty.
     pub(super) fn new(form: OpcodeForm, out: &'a mut Spool) -> Recorder<'a> {
         Recorder { form, out, buffer: Vec::with_capacity(2 * PIECE), position: 0, counts: Counts::default() }
     }
 
-    /// Adds the next match: none begins before the end of the previous one.
+    /// Adds the next match. It must not begin before the end of the previous match.
     pub(super) fn take(&mut self, found: Match) -> Result<(), Error> {
         if found.at < self.position || found.distance == 0 || found.distance > found.at {
             return Err(Error::internal(format!("{found:?} at byte {} of a chunk", self.position)));
@@ -54,7 +54,7 @@ impl<'a> Recorder<'a> {
         self.run(length, |length| Opcode::Literal { length })
     }
 
-    /// One opcode, or several for a run that is longer than an opcode's limit.
+    /// Writes one opcode, or several if the run is longer than an opcode's limit.
     fn run(&mut self, mut left: u64, opcode: impl Fn(u64) -> Opcode) -> Result<(), Error> {
         while left > 0 {
             let now = left.min(LONGEST);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_fill_what_matches_leave() {
+    fn literals_cover_the_bytes_between_matches() {
         let matches = [Match { at: 5, length: 40, distance: 5 }, Match { at: 45, length: 32, distance: 1 }];
         let (bytes, counts) = recorded(80, &matches).unwrap();
         assert_eq!(bytes, [0, 5, 0, 1, 40, 0, 5, 1, 32, 0, 1, 0, 3, 0, 0, 0, 0, 1, 2, 3, 4]);
@@ -118,12 +118,12 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_chunk_is_an_end_and_a_sum() {
+    fn empty_chunk_is_an_end_and_a_checksum() {
         assert_eq!(recorded(0, &[]).unwrap().0, [0, 0, 0, 1, 2, 3, 4]);
     }
 
     #[test]
-    fn matches_that_cannot_be_are_not_written() {
+    fn rejects_impossible_matches() {
         let bad = |at, length, distance| recorded(100, &[Match { at, length, distance }]).is_err();
         assert!(bad(5, 40, 6) && bad(5, 40, 0) && bad(90, 40, 1) && !bad(60, 40, 1));
     }

@@ -23,7 +23,7 @@ impl<'a> Output<'a> {
         self.sink.write_at(at, bytes).map_err(Error::Output)
     }
 
-    /// Bytes written so far.
+    /// The number of bytes written so far.
     pub(super) fn written(&self) -> u64 {
         self.written
     }

@@ -1,4 +1,4 @@
-//! Parameters of a back end and a level: the coder, the block size, the shortest match worth an opcode.
+//! The parameters for a back end and a level: the coder, the block size, the shortest match worth an opcode.
 
 use packline_codec::{CodecError, GzipParams, LzoAlgorithm, LzoParams, RawLzma, Spec, StreamSpec};
 use packline_longrange::Match;
@@ -9,25 +9,25 @@ use crate::format::LzmaProps;
 use crate::{BackEnd, Error, WriteOptions};
 
 const LEVELS: std::ops::RangeInclusive<u32> = 1..=9;
-/// Size of stored blocks: what a reader reads at once.
+/// Size of stored blocks. A reader reads this many bytes at once.
 const STORED_BLOCK: usize = 8 << 20;
-/// lzo and gzip look back less than 64 KiB: a block of many times that loses nothing at its start.
+/// Block size of lzo and gzip. They look back less than 64 KiB, so a much larger block loses little at its start.
 const SHORT_SIGHTED_BLOCK: usize = 4 << 20;
-/// Longest block of LZMA, bytes.
+/// Upper bound for a block of LZMA, in bytes.
 const LZMA_BLOCK: usize = 92 << 20;
 /// Minimum match length for back ends that find short repeats cheaply.
 const LEAST_BEFORE_STRONG: u64 = 48;
-/// Minimum match length worth an opcode; shorter matches are cheaper when the back end finds them itself.
-/// A larger one makes files of mixed content smaller by 0.1 %, and those of many versions of one thing larger by 4 %.
+/// Minimum length of a near match. The back end codes shorter near matches in fewer bytes itself. A larger minimum makes files of mixed
+/// content smaller by 0.1 %, and files with many versions of one thing larger by 4 %.
 const LEAST_NEAR: u64 = 64;
-/// gzip looks back only 32 KiB, but codes words in less than a byte each.
+/// Minimum match length for gzip, which looks back only 32 KiB, but codes words in less than a byte each.
 const LEAST_BEFORE_GZIP: u64 = 28;
-/// Levels of gzip, whose highest is 12, that opcodes are compressed above literals.
+/// gzip compresses opcodes at a level that is this much higher than the level of literals. The highest level is 12.
 const ABOVE_FOR_OPCODES: u32 = 3;
-/// lzo finds little beyond a few KiB, and stored blocks nothing.
+/// Minimum match length for lzo, which finds little beyond a few KiB, and for stored blocks.
 const LEAST_BEFORE_WEAK: u64 = 24;
 
-/// How blocks are compressed. A function of the back end and the level alone.
+/// How blocks are compressed. It depends only on the back end and the level.
 #[derive(Debug, Clone)]
 pub(super) struct Policy {
     pub(super) coder: Coder,
@@ -37,9 +37,9 @@ pub(super) struct Policy {
     pub(super) block: usize,
     /// Minimum match length, bytes.
     pub(super) least: u64,
-    /// Distance within which the coder itself finds matches better, bytes: matches there need [`LEAST_NEAR`] bytes.
+    /// Distance in bytes within which the coder finds matches better itself. Matches within it need [`LEAST_NEAR`] bytes.
     near: u64,
-    /// Level of the search for matches.
+    /// The level of the search for matches.
     pub(super) level: u32,
     /// Whether blocks are tested before they are compressed.
     pub(super) probe: bool,
@@ -47,7 +47,7 @@ pub(super) struct Policy {
 
 impl Policy {
     /// # Errors
-    /// [`Error::Unsupported`] for other levels.
+    /// [`Error::Unsupported`] if the level is not from 1 to 9.
     pub(super) fn new(options: &WriteOptions) -> Result<Policy, Error> {
         let level = options.level;
         if !LEVELS.contains(&level) {
@@ -71,7 +71,7 @@ impl Policy {
         found.distance > self.near || found.length >= LEAST_NEAR
     }
 
-    /// Upper bound of the memory of a worker's tools for blocks of up to `block` bytes.
+    /// Upper bound for the memory of a worker's tools for blocks of up to `block` bytes.
     pub(super) fn tools(&self, block: usize) -> u64 {
         self.coder.memory(block) + self.opcodes.as_ref().map_or(0, |coder| coder.memory(block))
     }
@@ -95,14 +95,14 @@ impl Policy {
     }
 }
 
-/// With a slow back end the search costs little, and its matches need not be compressed: it is done one level higher, while half a gigabyte
-/// suffices for it.
+/// Returns the level of the search for a slow back end. The search is then cheap, and its matches need not be compressed, so it is one level
+/// higher while half a gigabyte is enough.
 fn effort_before_strong(level: u32) -> u32 {
     if level < 8 { level + 1 } else { level }
 }
 
-/// Distance within which a coder finds short repeats and codes them better than opcodes do, bytes. The fast levels of LZMA miss too many,
-/// and zpaq would take longer with more input.
+/// Returns the distance in bytes within which a coder finds short repeats and codes them better than opcodes. The fast levels of LZMA miss
+/// too many repeats, and zpaq would take longer with more input.
 fn reach(coder: &Coder) -> u64 {
     match coder {
         Coder::Lzma(lzma) if lzma.uses_optimal_parsing() => u64::from(lzma.dict_size()),
@@ -110,7 +110,7 @@ fn reach(coder: &Coder) -> u64 {
     }
 }
 
-/// The coder and its block size.
+/// Returns the coder and its block size.
 fn coder(back_end: BackEnd, level: u32) -> Result<(Coder, usize), CodecError> {
     Ok(match back_end {
         BackEnd::None => (Coder::Stored, STORED_BLOCK),
@@ -128,7 +128,8 @@ fn coder(back_end: BackEnd, level: u32) -> Result<(Coder, usize), CodecError> {
     })
 }
 
-/// Opcodes are few bytes, but up to half of a file of many versions: gzip's optimal parsing, which is slow, pays.
+/// Returns the coder of opcodes, if it differs. Opcodes are few bytes, but up to half of a file with many versions, so gzip's slow optimal
+/// parsing pays.
 fn opcodes(back_end: BackEnd, level: u32) -> Option<Coder> {
     (back_end == BackEnd::Gzip).then(|| gzip(level + ABOVE_FOR_OPCODES))
 }
@@ -137,13 +138,13 @@ fn gzip(level: u32) -> Coder {
     Coder::Plain(BackEnd::Gzip, Spec::Gzip(GzipParams { level, ..GzipParams::default() }))
 }
 
-/// Each block begins without a dictionary, so it should be several times as long. 92 MiB, with an encoder at level 7 and the block's
-/// output, fit half a gigabyte.
+/// Returns the block size of LZMA. Each block begins with an empty dictionary, so it is several times as long as the dictionary. 92 MiB, an
+/// encoder at level 7 and the block's output fit in half a gigabyte.
 fn lzma_block(dict_size: u32) -> usize {
     (4 * dict_size as usize).clamp(16 << 20, LZMA_BLOCK)
 }
 
-/// lzo is chosen for its speed; only the highest levels favour size.
+/// Users choose lzo for its speed, so only the highest levels favour size.
 fn lzo(level: u32) -> LzoParams {
     match level {
         8.. => LzoParams { algorithm: LzoAlgorithm::Lzo1x999, level },
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn short_repeats_within_the_dictionary_are_left_to_lzma() {
+    fn leaves_short_repeats_within_the_dictionary_to_lzma() {
         assert!(!wants(7, 63, 1 << 20));
         assert!(wants(7, 64, 1 << 20));
         assert!(wants(7, 48, (24 << 20) + 1));

@@ -1,16 +1,16 @@
-//! Estimates whether a block is compressible, by samples: a pure function of its bytes.
+//! Estimates from samples whether a block is compressible. The estimate is a pure function of the block's bytes.
 
 use packline_codec::{CodecError, Encoder, Lz4Params, Outcome, Spec};
 
 /// Bytes of a sample.
 const SAMPLE: usize = 4 << 10;
-/// Distance of two samples, bytes: a sixteenth of a block is examined.
+/// Distance between two samples, in bytes. A sixteenth of a block is examined.
 const STRIDE: usize = 64 << 10;
-/// Uniformly distributed bytes, like those of compressed data, come this near to the minimum of the sum of squares of their counts, in
-/// hundredths. Less uniform bytes are compressible.
+/// The sum of squares of the bytes' counts, in hundredths of its minimum. Uniformly distributed bytes, such as compressed data, stay below
+/// this bound; less uniform bytes are compressible.
 const EVEN: u64 = 103;
 
-/// The test with its state.
+/// The test, with its encoder.
 pub(super) struct Probe {
     lz4: Box<dyn Encoder>,
     buffer: Vec<u8>,
@@ -18,15 +18,15 @@ pub(super) struct Probe {
 
 impl Probe {
     /// # Errors
-    /// Lack of memory.
+    /// Returns an error if there is not enough memory.
     pub(super) fn new() -> Result<Probe, CodecError> {
         Ok(Probe { lz4: Spec::Lz4(Lz4Params::default()).encoder(SAMPLE)?, buffer: vec![0; SAMPLE] })
     }
 
-    /// Whether a block may be compressible: some sample has repeats, or its bytes are not uniformly distributed.
+    /// Whether a block may be compressible: a sample has repeats, or the bytes are not uniformly distributed.
     ///
     /// # Errors
-    /// A failure of LZ4, which does not occur.
+    /// Returns the error of LZ4, which does not occur.
     pub(super) fn promises(&mut self, block: &[u8]) -> Result<bool, CodecError> {
         let mut counts = [0u64; 256];
         for sample in block.chunks(STRIDE).map(|stride| &stride[..stride.len().min(SAMPLE)]) {
@@ -39,7 +39,7 @@ impl Probe {
     }
 }
 
-/// Whether bytes with these counts look random. With few bytes chance alone makes them uneven: then the result is false.
+/// Whether bytes with these counts look random. For few bytes the result is false, because chance alone makes the counts uneven.
 fn even(counts: &[u64; 256]) -> bool {
     let total: u64 = counts.iter().sum();
     let squares: u64 = counts.iter().map(|count| count * count).sum();
@@ -68,26 +68,26 @@ mod tests {
     }
 
     #[test]
-    fn random_bytes_promise_nothing() {
+    fn random_bytes_are_incompressible() {
         assert!(!promises(&random(1 << 20)));
         assert!(!promises(&random(3 << 20)));
     }
 
     #[test]
-    fn a_little_text_among_random_bytes_promises() {
+    fn a_little_text_among_random_bytes_is_compressible() {
         let mut bytes = random(2 << 20);
         bytes[STRIDE * 5..STRIDE * 6].fill(b'x');
         assert!(promises(&bytes));
     }
 
     #[test]
-    fn bytes_without_repeats_but_of_few_values_promise() {
+    fn bytes_of_few_values_without_repeats_are_compressible() {
         let sixteen: Vec<u8> = random(1 << 20).iter().map(|byte| byte & 0xf7).collect();
         assert!(promises(&sixteen));
     }
 
     #[test]
-    fn short_blocks_are_tried() {
+    fn short_blocks_count_as_compressible() {
         assert!(promises(&random(100)));
     }
 }

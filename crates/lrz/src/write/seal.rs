@@ -10,7 +10,7 @@ use crate::crypt::{CIPHER_BLOCK, Key, SALT_SIZE};
 /// The salt of an item.
 pub(super) type Salt = [u8; SALT_SIZE];
 
-/// Rounds of key derivation: some 11 million, lrzip's number in 2026; the first byte of a salt is a shift of the second.
+/// Rounds of key derivation: about 11 million, lrzip's number in 2026. The first byte of a salt is the shift of the second.
 const STRETCH: [u8; 2] = [16, 0xaa];
 
 /// The key of a file.
@@ -22,7 +22,7 @@ pub(super) struct Seal {
 }
 
 impl Seal {
-    /// Derives the key, which takes a second or so.
+    /// Derives the key, which takes about a second.
     pub(super) fn new(password: &Password) -> Result<Seal, Error> {
         let mut salt = random_salt(&password.random)?;
         salt[..STRETCH.len()].copy_from_slice(&STRETCH);
@@ -35,12 +35,12 @@ impl Seal {
         self.salt
     }
 
-    /// A new salt.
+    /// Returns a new salt.
     pub(super) fn salt(&self) -> Result<Salt, Error> {
         random_salt(&self.random)
     }
 
-    /// Encrypts an item; items shorter than a block of the cipher, empty ones too, are padded to one.
+    /// Encrypts an item. An item shorter than a block of the cipher is padded to one block.
     pub(super) fn close(&self, item: &mut Vec<u8>, salt: Salt) {
         item.reserve_exact(CIPHER_BLOCK.saturating_sub(item.len()));
         self.key.encrypt(item, salt);

@@ -1,4 +1,4 @@
-//! The first phase of a chunk: matches are found and become opcodes, while another thread computes checksums.
+//! The first phase of a chunk: finds matches and records them as opcodes, while another thread calculates checksums.
 
 use std::io;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use super::policy::Policy;
 use super::view::View;
 use crate::Error;
 
-/// A search of a chunk.
+/// The search for the matches of a chunk.
 pub(super) struct Search<'a> {
     pub(super) view: &'a View,
     pub(super) settings: &'a Settings,
-    /// Which of the matches are recorded.
+    /// Chooses the matches that are recorded.
     pub(super) policy: &'a Policy,
-    /// Threads that search; with 0 the caller's does everything.
+    /// The number of threads that search. With 0, the caller's thread does everything.
     pub(super) workers: usize,
     pub(super) cancel: &'a CancelToken,
     /// Called with the position up to which matches are known.
@@ -36,7 +36,7 @@ impl Search<'_> {
         recorder.finish(self.view.length(), crc)
     }
 
-    /// Sequentially.
+    /// Calculates the checksums, and then searches, on this thread.
     fn alone(&mut self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<u32, Error> {
         let view = self.view;
         let cancel = self.cancel;
@@ -46,7 +46,7 @@ impl Search<'_> {
         Ok(crc)
     }
 
-    /// In parallel; `None` if the system starts no thread.
+    /// Searches while another thread calculates the checksums. Returns `None` if the system does not start a thread.
     fn beside(&mut self, sums: &mut Sums, recorder: &mut Recorder<'_>) -> Result<Option<u32>, Error> {
         let view = self.view;
         let cancel = self.cancel;
@@ -65,7 +65,7 @@ impl Search<'_> {
             over.fetch_or(found.is_err(), Ordering::Relaxed);
             let summed = thread.join().map_err(|_| Error::internal("a thread panicked".into()))?;
             match (found, summed) {
-                // Cancelled because of the other's error.
+                // The search was cancelled because the other thread failed.
                 (Err(Error::Work(WorkFault::Cancelled)), Err(cause)) => Err(view.failed(cause)),
                 (found, summed) => found.and_then(|()| summed_up(view, summed)).map(Some),
             }

@@ -13,7 +13,7 @@ use crate::{Error, Input, Resources};
 /// Bytes read at a time.
 const PIECE: usize = 1 << 20;
 
-/// Writes a whole file, in chunks of `window` bytes. Returns whether the file has changed and was read more than once.
+/// Writes a file in chunks of `window` bytes. Returns whether the input changed and was read more than once.
 pub(super) fn file(
     writer: &mut Writer<'_>,
     input: &Arc<dyn Input>,
@@ -67,12 +67,12 @@ fn read(
     Ok(())
 }
 
-/// The search has ended with its threads, so only this thread refers to the last chunk.
+/// Cannot happen: the threads of the search have ended, so only this thread refers to the last chunk.
 fn in_use() -> Error {
     Error::internal("the last chunk is still in use".into())
 }
 
-/// Writes a whole pipe, in chunks of `window` bytes.
+/// Writes the data of a pipe in chunks of `window` bytes.
 pub(super) fn pipe(
     writer: &mut Writer<'_>,
     stream: &mut (dyn Read + Send),
@@ -99,7 +99,7 @@ pub(super) fn pipe(
     }
 }
 
-/// A pipe with one byte of lookahead: the head of a chunk states whether it is the last.
+/// A pipe with one byte of lookahead, because the head of a chunk states whether the chunk is the last.
 struct Pipe<'a> {
     stream: &'a mut (dyn Read + Send),
     buffer: Vec<u8>,
@@ -107,7 +107,7 @@ struct Pipe<'a> {
 }
 
 impl Pipe<'_> {
-    /// Moves a chunk of `window` bytes into the spool, fewer at the end; `progress` gets the bytes so far.
+    /// Moves a chunk of up to `window` bytes into the spool. `progress` gets the number of bytes so far.
     fn fill(
         &mut self,
         spool: &mut Spool,
@@ -119,8 +119,8 @@ impl Pipe<'_> {
         spool.append(&[first])?;
         while spool.size() < window {
             check(resources)?;
-            let most = (window - spool.size()).min(PIECE as u64) as usize;
-            match read_some(self.stream, &mut self.buffer[..most])? {
+            let wanted = (window - spool.size()).min(PIECE as u64) as usize;
+            match read_some(self.stream, &mut self.buffer[..wanted])? {
                 0 => return Ok(()),
                 size => spool.append(&self.buffer[..size])?,
             }
@@ -136,7 +136,7 @@ impl Pipe<'_> {
     }
 }
 
-/// Reads once; retries after interruptions.
+/// Reads once, and retries after an interruption.
 fn read_some(stream: &mut dyn Read, into: &mut [u8]) -> Result<usize, Error> {
     loop {
         match stream.read(into) {

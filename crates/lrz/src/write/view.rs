@@ -1,4 +1,4 @@
-//! A chunk's plain bytes: in memory, or read from the input.
+//! The plain bytes of a chunk: in memory, in a spool, or read from the input.
 
 use std::io;
 use std::sync::Arc;
@@ -18,32 +18,32 @@ pub(super) struct View {
 #[derive(Clone)]
 enum From {
     Memory(Arc<Vec<u8>>),
-    /// From this byte on.
+    /// The input, from this byte.
     Input(Arc<dyn Input>, u64),
     Spool(Arc<Spool>),
 }
 
 impl View {
-    /// All of these.
+    /// A view of bytes in memory.
     pub(super) fn memory(bytes: &Arc<Vec<u8>>) -> View {
         View { length: bytes.len() as u64, from: From::Memory(Arc::clone(bytes)) }
     }
 
-    /// `length` bytes of an input from byte `start` on.
+    /// A view of `length` bytes of an input from byte `start`.
     pub(super) fn input(input: &Arc<dyn Input>, start: u64, length: u64) -> View {
         View { from: From::Input(Arc::clone(input), start), length }
     }
 
-    /// All bytes of a spool.
+    /// A view of all bytes of a spool.
     pub(super) fn spool(spool: &Arc<Spool>) -> View {
         View { length: spool.size(), from: From::Spool(Arc::clone(spool)) }
     }
 
-    /// Converts an error of reading.
+    /// Converts a read error.
     pub(super) fn failed(&self, cause: io::Error) -> Error {
         match &self.from {
             From::Spool(_) => Error::Scratch(cause),
-            // The input was longer when it was opened.
+            // The input became shorter after it was opened.
             _ if cause.kind() == io::ErrorKind::UnexpectedEof => Error::Changed,
             _ => Error::Input(cause),
         }

@@ -20,7 +20,7 @@ use crate::format::{ChunkHead, Dialect, Magic, OpcodeForm, Protection, Width, wi
 use crate::spool::Spool;
 use crate::{Error, Input, Observer, Pass, Progress, Resources, Sink};
 
-/// Position of the plain size in the magic.
+/// Offset of the plain size in the magic.
 const SIZE_AT: u64 = 6;
 
 /// A file that is being written.
@@ -32,10 +32,11 @@ pub(super) struct Writer<'a> {
     observer: &'a mut dyn Observer,
     sums: Sums,
     written: Written,
-    /// Size of the plain data, if known; it is written to the magic.
+    /// Size of the plain data, if known. It is written to the magic.
     total: Option<u64>,
-    /// Opcodes, and their compressed blocks.
+    /// The opcodes of the current chunk.
     opcodes: Spool,
+    /// The compressed blocks of stream 0.
     kept: Spool,
     warned: bool,
 }
@@ -67,13 +68,13 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// The memory for chunks.
+    /// Returns the demands and the limit for chunks.
     pub(super) fn memory(&self) -> Memory<'_> {
         let compresses = self.policy.compresses() || self.seal.is_some();
         Memory::new(&self.policy, self.resources, compresses)
     }
 
-    /// Reports that so many bytes of the next chunk have come through a pipe.
+    /// Reports that `done` bytes of the next chunk were read from a pipe.
     pub(super) fn reading(&mut self, done: u64) {
         let pass = Pass { name: "reading", part: self.written.chunks + 1, done, total: None };
         self.observer.advance(&passing(self.written.plain, self.total, pass));
@@ -97,7 +98,7 @@ impl<'a> Writer<'a> {
         let width = width_for(length);
         let form = OpcodeForm::new(Dialect::V6, width);
         let literals = self.search(view, form, share)?;
-        // The index consisted of many small pages, encoders need large ones.
+        // The index consisted of many small pages, and encoders need large ones.
         packline_codec::release_freed_memory();
         let mut head = Vec::new();
         ChunkHead::new(length, is_last, self.seal.is_some()).encode(&mut head);
@@ -121,7 +122,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Finds matches; returns the bytes of literals. The opcodes go to the spool.
+    /// Finds matches, and writes the opcodes to the spool. Returns the number of literal bytes.
     fn search(&mut self, view: &View, form: OpcodeForm, share: Share) -> Result<u64, Error> {
         self.opcodes.clear()?;
         let settings = self.memory().settings(view.length());
@@ -150,14 +151,15 @@ impl<'a> Writer<'a> {
 
     /// Compresses both streams and writes them.
     fn compress(&mut self, view: &View, form: OpcodeForm, literals: u64, share: Share) -> Result<(), Error> {
-        let (length, block) = (view.length(), self.memory().block(view.length()));
+        let length = view.length();
+        let block = self.memory().block(length);
         let work = CompressTask { policy: self.policy.clone(), block: block as usize, seal: self.seal.clone() };
         let window = usize::try_from(share.window).unwrap_or(usize::MAX);
         let mut map = map(work, share.compress_workers, window, self.resources)?;
         if self.memory().compresses() {
             self.written.workers = self.written.workers.min(map.workers());
         }
-        let pieces = [Pieces::new(self.opcodes.size(), block), Pieces::new(literals, block)];
+        let pieces = [EqualBlocks::new(self.opcodes.size(), block), EqualBlocks::new(literals, block)];
         let before = self.written.plain;
         let total = self.total;
         let half = !self.policy.is_slow();
@@ -193,7 +195,7 @@ impl<'a> Writer<'a> {
         }
         self.out.write(&digest)?;
         if self.total.is_none() && self.seal.is_none() {
-            // In a pipe the size stays 0, which means unknown.
+            // In a pipe, the size stays 0, which means unknown.
             self.out.patch(SIZE_AT, &self.written.plain.to_le_bytes())?;
         }
         self.written.stored = self.out.written();
@@ -202,30 +204,30 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Progress of a pass. Of `done`, bytes of the source, each of the two passes that take long counts half.
+/// Progress of a pass. `done` counts bytes of the source; if two passes take long, each counts half.
 fn passing(done: u64, total: Option<u64>, pass: Pass) -> Progress {
     Progress { pass: Some(pass), ..Progress::of_source(done, total) }
 }
 
-/// Division of a stream into blocks of equal size: as few as possible, but an even number if several, since most machines have an even
-/// number of processors and the last of them should not wait for one block.
+/// A stream divided into as few blocks of equal size as possible. Several blocks are an even number: most machines have an even number of
+/// processors, and the last block should not keep the others waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Pieces {
+struct EqualBlocks {
     total: u64,
     count: u64,
 }
 
-impl Pieces {
-    /// At least one block, which is empty if the stream is.
-    fn new(total: u64, block: u64) -> Pieces {
+impl EqualBlocks {
+    /// Divides `total` bytes. There is at least one block, which may be empty.
+    fn new(total: u64, block: u64) -> EqualBlocks {
         match total.div_ceil(block) {
-            count @ (0 | 1) => Pieces { total, count: count.max(1) },
+            count @ (0 | 1) => EqualBlocks { total, count: count.max(1) },
             // Rounded up, the sizes may reach the total before the last block.
-            count => Pieces { total, count: total.div_ceil(total.div_ceil(count.next_multiple_of(2))) },
+            count => EqualBlocks { total, count: total.div_ceil(total.div_ceil(count.next_multiple_of(2))) },
         }
     }
 
-    /// Bytes of each block, in order.
+    /// Returns the bytes of each block, in order.
     fn sizes(self) -> impl Iterator<Item = usize> {
         let size = self.total.div_ceil(self.count);
         (0..self.count).map(move |index| (self.total - (index * size).min(self.total)).min(size) as usize)
@@ -243,7 +245,7 @@ impl Feeding<'_> {
         mut self,
         layout: &mut Layout<'_, '_>,
         opcodes: &Spool,
-        pieces: [Pieces; 2],
+        pieces: [EqualBlocks; 2],
         mut literals: Literals<'_>,
     ) -> Result<(), Error> {
         let mut at = 0;
@@ -289,8 +291,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_few_and_alike() {
-        let sizes = |total, block| Pieces::new(total, block).sizes().collect::<Vec<_>>();
+    fn blocks_are_few_and_of_equal_size() {
+        let sizes = |total, block| EqualBlocks::new(total, block).sizes().collect::<Vec<_>>();
         assert_eq!(sizes(0, 10), [0]);
         assert_eq!(sizes(10, 10), [10]);
         assert_eq!(sizes(11, 10), [6, 5]);

@@ -1,6 +1,6 @@
-//! Random damage, from a seed: what is within the budget is repaired byte for byte, and what is not is reported.
+//! Random damage, from a seed: damage within the budget is repaired byte for byte, and other damage is reported.
 
-use packline_recovery::{Error, Place, Redundancy, Shape};
+use packline_recovery::{Error, PacketLocation, Redundancy, Shape};
 use packline_runtime::Resources;
 use packline_testkit::Random;
 
@@ -32,8 +32,8 @@ impl Suite {
         let original = content(length, seed);
         let resources = Resources::new(2);
         let shape = Shape::new(length as u64, Redundancy::parse(redundancy).unwrap()).unwrap();
-        let sidecar = protected(&original, redundancy, Place::Sidecar, &resources);
-        let behind = protected(&original, redundancy, Place::Behind, &resources);
+        let sidecar = protected(&original, redundancy, PacketLocation::Sidecar, &resources);
+        let behind = protected(&original, redundancy, PacketLocation::Appended, &resources);
         Suite { random: Random::new(seed), original, sidecar, behind, shape, resources }
     }
 
@@ -124,13 +124,13 @@ fn run(sizes: &[usize], suites: u64, damages: usize) -> Outcomes {
     outcomes
 }
 
-/// A run of bytes that begins within a shard reaches into one more than it has bytes for.
+/// A run of bytes that begins within a shard reaches into one more shard than its length suggests.
 #[test]
-fn any_run_of_as_many_bytes_as_the_redundancy_says_is_repaired() {
+fn repairs_any_run_of_bytes_within_the_redundancy() {
     let resources = Resources::new(0);
     for (length, step) in [(4000, 97), (33_000, 331), (150_000, 4999)] {
         let file = content(length, 7);
-        let sidecar = protected(&file, "10%", Place::Sidecar, &resources);
+        let sidecar = protected(&file, "10%", PacketLocation::Sidecar, &resources);
         let run = length.div_ceil(10);
         let mut starts: Vec<usize> = (0..=length - run).step_by(step).collect();
         starts.extend([1023, 1025, length - run].map(|start| start.min(length - run)));
@@ -140,7 +140,7 @@ fn any_run_of_as_many_bytes_as_the_redundancy_says_is_repaired() {
             let case = Case { file: &damaged, sidecar: Some(&sidecar) };
             assert!(case.repaired(&resources).unwrap() == file, "{length}: {run} bytes from {start}");
         }
-        // The same share of the shards, anywhere.
+        // The same share of the shards, at random offsets.
         let shards = length.div_ceil(1024);
         let mut damaged = file.clone();
         (0..shards).step_by(10).for_each(|shard| damaged[shard * 1024] ^= 1);
@@ -150,14 +150,14 @@ fn any_run_of_as_many_bytes_as_the_redundancy_says_is_repaired() {
 }
 
 #[test]
-fn damage_is_repaired_or_reported() {
+fn repairs_or_reports_damage() {
     let outcomes = run(&SMALL, 30, 20);
     assert!(outcomes.repaired > 200 && outcomes.beyond > 20, "{outcomes:?}");
 }
 
 #[test]
 #[ignore = "long: cargo test --release -p packline-recovery --test recovery damage -- --ignored"]
-fn ten_thousand_damages_of_files_of_up_to_100_megabytes() {
+fn repairs_or_reports_ten_thousand_damages_of_files_up_to_100_megabytes() {
     let many = run(&SMALL, 90, 100);
     let large = run(&LARGE, 24, 42);
     assert!(many.repaired > 3000 && large.repaired > 300, "{many:?}, {large:?}");

@@ -1,8 +1,8 @@
-//! Recovery data is as documented: a program made from the document alone repairs with it.
+//! Recovery data follows its document: a program written from the document alone repairs with it.
 
 use std::process::Command;
 
-use packline_recovery::Place;
+use packline_recovery::PacketLocation;
 use packline_runtime::Resources;
 use packline_testkit::Random;
 use packline_testkit::tools::need;
@@ -27,15 +27,15 @@ fn repaired_by_document(file: &[u8], sidecar: Option<&[u8]>) -> Result<Vec<u8>, 
 }
 
 #[test]
-fn python_repairs_by_the_document() {
+fn python_repairs_from_the_document() {
     if !need(&["python3"]) {
         return;
     }
     let resources = Resources::new(1);
     for (length, redundancy) in [(1, "5%"), (100, "100%"), (5000, "40%"), (30_000, "10%")] {
         let original = Random::new(length).noise(length as usize);
-        let sidecar = protected(&original, redundancy, Place::Sidecar, &resources);
-        let behind = protected(&original, redundancy, Place::Behind, &resources);
+        let sidecar = protected(&original, redundancy, PacketLocation::Sidecar, &resources);
+        let behind = protected(&original, redundancy, PacketLocation::Appended, &resources);
         let mut damaged = original.clone();
         damaged[length as usize / 2] ^= 1;
         let mut torn = sidecar.clone();
@@ -47,7 +47,7 @@ fn python_repairs_by_the_document() {
         assert!(repaired_by_document(&shifted, None) == Ok(original), "{length}");
     }
     let original = Random::new(9).noise(5000);
-    let sidecar = protected(&original, "5%", Place::Sidecar, &resources);
+    let sidecar = protected(&original, "5%", PacketLocation::Sidecar, &resources);
     let mut beyond = original.clone();
     (0..5000).step_by(1000).for_each(|at| beyond[at] ^= 1);
     assert!(repaired_by_document(&beyond, Some(&sidecar)).is_err());

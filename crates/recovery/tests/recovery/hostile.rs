@@ -1,15 +1,15 @@
-//! A zoo of hostile recovery data: each is refused, or repairs what it really can, in bounded time and memory.
+//! Hostile recovery data: each is rejected, or repairs what can be repaired, in bounded time and memory.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use packline_recovery::{Error, MAGIC, Place, RecoverySet, strip};
+use packline_recovery::{Error, MAGIC, PacketLocation, RecoverySet, strip};
 use packline_runtime::Resources;
 use packline_testkit::{Random, Stopwatch};
 
 use crate::support::*;
 
-/// What a head states.
+/// The fields of a head.
 #[derive(Clone, Copy)]
 struct Head {
     kind: u8,
@@ -35,13 +35,13 @@ impl Head {
         [&head[..], &check.as_bytes()[..16], payload].concat()
     }
 
-    /// All pieces of a table of zeros that it takes to read it.
+    /// The pieces of a table of zeros that are needed to read the table.
     fn table(&self, piece: usize, count: u64) -> Vec<u8> {
         (0..count).flat_map(|index| Head { index, ..*self }.packet(&vec![0; piece])).collect()
     }
 }
 
-/// What a repair of `file` by `sidecar` comes to, in bounded time.
+/// Repairs `file` with `sidecar`, in bounded time.
 #[track_caller]
 fn outcome(file: &[u8], sidecar: &[u8]) -> Result<Vec<u8>, Error> {
     let started = Stopwatch::start();
@@ -52,7 +52,7 @@ fn outcome(file: &[u8], sidecar: &[u8]) -> Result<Vec<u8>, Error> {
 }
 
 #[test]
-fn impossible_heads_are_no_packets() {
+fn ignores_packets_with_impossible_heads() {
     let file = [0; 4096];
     for head in [
         Head { kind: b'x', ..HEAD },
@@ -77,7 +77,7 @@ fn impossible_heads_are_no_packets() {
 }
 
 #[test]
-fn a_file_that_claims_to_be_huge_takes_no_memory_or_time() {
+fn spends_no_memory_or_time_on_a_claimed_huge_file() {
     for (log, shards) in [(48, 1), (48, 16_384), (20, 1000)] {
         let head = Head { log, length: shards << log, ..HEAD };
         let table = 24 * shards;
@@ -88,9 +88,9 @@ fn a_file_that_claims_to_be_huge_takes_no_memory_or_time() {
     }
 }
 
-/// Each head claims the same bytes as its payload: were all hashed, that would take a day.
+/// Each head claims the same bytes as its payload. Hashing all payloads would take a day.
 #[test]
-fn many_heads_for_the_same_bytes_are_not_all_believed() {
+fn bounds_the_hashing_for_many_heads_of_the_same_bytes() {
     let head = Head { kind: b'R', log: 21, recovery: 16_000, length: 1 << 34, ..HEAD };
     let one = &head.packet(&[])[..80];
     let sidecar: Vec<u8> = (0..50_000u64)
@@ -103,9 +103,9 @@ fn many_heads_for_the_same_bytes_are_not_all_believed() {
     assert!(matches!(outcome(&[0; 100], &sidecar), Err(Error::NoData)));
 }
 
-/// Every window has the checksum of every shard, and none its hash.
+/// Every window has the checksum of every shard, and no window has the hash of one.
 #[test]
-fn checksums_that_are_right_everywhere_cost_a_bounded_time() {
+fn bounds_the_time_for_checksums_that_match_everywhere() {
     let shards = 8000;
     let piece = 6016;
     let head = Head { length: shards * 1024, ..HEAD };
@@ -115,9 +115,9 @@ fn checksums_that_are_right_everywhere_cost_a_bounded_time() {
 }
 
 #[test]
-fn packets_with_right_checks_and_wrong_contents_prove_nothing() {
+fn rejects_wrong_contents_with_right_checks() {
     let original = Random::new(3).noise(100_000);
-    let sidecar = protected(&original, "5%", Place::Sidecar, &Resources::new(0));
+    let sidecar = protected(&original, "5%", PacketLocation::Sidecar, &Resources::new(0));
     let mut damaged = original.clone();
     damaged[50_000] ^= 1;
     let forged = |change: fn(&mut Vec<u8>)| -> Vec<u8> {
@@ -140,9 +140,9 @@ fn packets_with_right_checks_and_wrong_contents_prove_nothing() {
 }
 
 #[test]
-fn the_last_set_counts_and_others_are_forgotten() {
+fn uses_the_last_of_many_sets() {
     let original = Random::new(3).noise(50_000);
-    let sidecar = protected(&original, "5%", Place::Sidecar, &Resources::new(0));
+    let sidecar = protected(&original, "5%", PacketLocation::Sidecar, &Resources::new(0));
     let others = (0..100u8).flat_map(|root| Head { root: [root; 32], ..HEAD }.packet(&[0; 128]));
     let many: Vec<u8> = others.chain(sidecar.iter().copied()).collect();
     assert!(outcome(&original, &many).unwrap() == original);
@@ -150,7 +150,7 @@ fn the_last_set_counts_and_others_are_forgotten() {
 }
 
 #[test]
-fn footers_that_lie_are_not_believed() {
+fn ignores_footers_with_wrong_lengths() {
     let footer = |length: u64, total: u64| {
         let mut bytes = [0x8B, b'r', b'c', b'v', 0x0D, 0x0A, 0x1A, 0x0A].to_vec();
         bytes.extend([length.to_le_bytes(), total.to_le_bytes()].concat());
@@ -162,11 +162,11 @@ fn footers_that_lie_are_not_believed() {
     for (length, total, size) in [(100, 131, 132), (132, 132, 132), (u64::MAX, 132, 132), (0, 132, 0), (50, 132, 50)] {
         let file = [vec![0; 100], footer(length, total)].concat();
         assert_eq!(stripped(&file), size);
-        assert!(matches!(RecoverySet::behind(Arc::new(file), &Resources::new(0)), Err(Error::NoData)));
+        assert!(matches!(RecoverySet::appended(Arc::new(file), &Resources::new(0)), Err(Error::NoData)));
     }
-    // Recovery data of another file, as content, is not that of this one.
+    // Recovery data of another file, as content, is not the recovery data of this file.
     let original = Random::new(3).noise(5000);
-    let behind = protected(&original, "5%", Place::Behind, &Resources::new(0));
+    let behind = protected(&original, "5%", PacketLocation::Appended, &Resources::new(0));
     assert_eq!((stripped(&behind), stripped(&[&[7; 50], &behind[..]].concat())), (5000, behind.len() as u64 + 50));
     assert_eq!(stripped(&behind[..behind.len() - 1]), 5000);
 }

@@ -1,5 +1,5 @@
 //! Files protected, damaged and repaired.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
+#![allow(clippy::unwrap_used, clippy::panic)] // tests may panic
 
 mod damage;
 mod documented;

@@ -1,13 +1,13 @@
 //! Bytes inserted, lost and moved.
 
-use packline_recovery::{Error, Place};
+use packline_recovery::{Error, PacketLocation};
 use packline_runtime::Resources;
 use packline_testkit::Random;
 
 use crate::support::*;
 
 fn sidecar_of(file: &[u8]) -> Vec<u8> {
-    protected(file, "3%", Place::Sidecar, &Resources::new(1))
+    protected(file, "3%", PacketLocation::Sidecar, &Resources::new(1))
 }
 
 #[track_caller]
@@ -21,7 +21,7 @@ fn assert_lost(original: &[u8], damaged: &[u8], lost: std::ops::RangeInclusive<u
 }
 
 #[test]
-fn shifted_bytes_cost_only_the_shards_they_are_in() {
+fn shifted_bytes_cost_only_their_own_shards() {
     let original = Random::new(1).noise(300_000);
     for at in [0, 1, 1000, 150_000, 299_000] {
         let inserted = [&original[..at], &[7; 1024], &original[at..]].concat();
@@ -38,7 +38,7 @@ fn shifted_bytes_cost_only_the_shards_they_are_in() {
 }
 
 #[test]
-fn equal_shards_are_all_found() {
+fn finds_all_equal_shards() {
     let mut original = vec![0; 400_000];
     original[200_000..200_100].fill(1);
     let inserted = [&original[..200_050], &[9; 77], &original[200_050..]].concat();
@@ -48,9 +48,9 @@ fn equal_shards_are_all_found() {
     assert_lost(&original, &longer, 0..=0);
 }
 
-/// Columns beyond the end of a last shard that is shorter have nothing of it.
+/// A short last shard ends before some columns.
 #[test]
-fn a_short_last_shard_is_repaired_to_its_length() {
+fn repairs_a_short_last_shard_to_its_length() {
     let original = Random::new(4).noise((65 << 20) + 5);
     let sidecar = sidecar_of(&original);
     let case = Case { file: &original[..original.len() - 3], sidecar: Some(&sidecar) };
@@ -58,11 +58,11 @@ fn a_short_last_shard_is_repaired_to_its_length() {
 }
 
 #[test]
-fn a_tail_that_is_cut_off_is_repaired_up_to_the_budget() {
+fn repairs_a_truncated_tail_within_the_budget() {
     let original = Random::new(5).noise(1 << 20);
     let sidecar = sidecar_of(&original);
     let resources = Resources::new(1);
-    // 3 % of 512 shards are 16, and one more.
+    // 3 % of 512 shards are 16 shards; one more is added.
     for (cut, repaired) in [(1, true), (17 * 2048, true), (17 * 2048 + 1, false), (1 << 20, false)] {
         let case = Case { file: &original[..original.len() - cut], sidecar: Some(&sidecar) };
         match case.repaired(&resources) {

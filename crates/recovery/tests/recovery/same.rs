@@ -1,8 +1,8 @@
-//! Recovery data has the same bytes for any workers and any memory, and so has a repaired file.
+//! Recovery data and repaired files have the same bytes for any number of workers and any memory limit.
 
 use std::sync::Arc;
 
-use packline_recovery::{Error, Place, Redundancy, Shape, protect};
+use packline_recovery::{Error, PacketLocation, Redundancy, Shape, protect};
 use packline_runtime::{Input, Resources, Unobserved};
 
 use crate::support::*;
@@ -17,30 +17,30 @@ fn workers_and_memory_change_no_byte() {
     for (length, redundancy) in [(1, "5%"), (1025, "100%"), (300_000, "5%"), (5 << 20, "7.5%"), (3 << 20, "60%")] {
         let file = content(length, length as u64);
         let serial = Resources::new(0);
-        let expected = protected(&file, redundancy, Place::Sidecar, &serial);
+        let expected = protected(&file, redundancy, PacketLocation::Sidecar, &serial);
         let mut damaged = file.clone();
         damaged[length / 2] ^= 1;
         let case = Case { file: &damaged, sidecar: Some(&expected) };
         for resources in resource_sets() {
-            assert!(protected(&file, redundancy, Place::Sidecar, &resources) == expected, "{length}");
+            assert!(protected(&file, redundancy, PacketLocation::Sidecar, &resources) == expected, "{length}");
             assert!(case.repaired(&resources).unwrap() == file, "{length}");
         }
-        let behind = protected(&file, redundancy, Place::Behind, &serial);
+        let behind = protected(&file, redundancy, PacketLocation::Appended, &serial);
         assert!(behind.starts_with(&file) && behind[length..].starts_with(&expected));
     }
 }
 
 #[test]
-fn an_undamaged_file_is_whole() {
+fn undamaged_file_is_intact() {
     for length in [1, 63, 64, 65, 1023, 1024, 1025, 2048, 4096, 10_000, 1 << 18] {
         let file = content(length, 3);
         let resources = Resources::new(1);
-        let sidecar = protected(&file, "10%", Place::Sidecar, &resources);
+        let sidecar = protected(&file, "10%", PacketLocation::Sidecar, &resources);
         let case = Case { file: &file, sidecar: Some(&sidecar) };
         assert!(case.examined(&resources).unwrap().is_whole());
         assert!(case.set(&resources).unwrap().is_whole());
         assert!(case.repaired(&resources).unwrap() == file);
-        let behind = protected(&file, "10%", Place::Behind, &resources);
+        let behind = protected(&file, "10%", PacketLocation::Appended, &resources);
         let case = Case { file: &behind, sidecar: None };
         assert!(case.examined(&resources).unwrap().is_whole() && case.set(&resources).unwrap().is_whole());
         assert!(case.repaired(&resources).unwrap() == file);
@@ -48,18 +48,20 @@ fn an_undamaged_file_is_whole() {
 }
 
 #[test]
-fn an_empty_file_is_refused() {
+fn rejects_an_empty_file() {
     let redundancy = Redundancy::parse("5%").unwrap();
-    let made = protect(&input(b""), redundancy, Place::Sidecar, &mut Vec::new(), &Resources::new(0), &mut Unobserved);
+    let made =
+        protect(&input(b""), redundancy, PacketLocation::Sidecar, &mut Vec::new(), &Resources::new(0), &mut Unobserved);
     assert!(matches!(made, Err(Error::Unsupported { .. })));
 }
 
 #[test]
-fn too_little_memory_is_reported() {
+fn reports_too_little_memory() {
     let file = content(1 << 20, 1);
     let resources = Resources::new(1).memory_limit(16 << 20);
     let redundancy = Redundancy::parse("5%").unwrap();
-    let made = protect(&input(&file), redundancy, Place::Sidecar, &mut Vec::new(), &resources, &mut Unobserved);
+    let made =
+        protect(&input(&file), redundancy, PacketLocation::Sidecar, &mut Vec::new(), &resources, &mut Unobserved);
     assert!(matches!(made, Err(Error::Memory { .. })));
 }
 
@@ -80,20 +82,24 @@ impl Input for Shrinking {
 }
 
 #[test]
-fn a_file_that_becomes_shorter_has_changed() {
+fn reports_a_file_that_became_shorter_as_changed() {
     let input: Arc<dyn Input> = Arc::new(Shrinking(content(100_000, 3)));
     let redundancy = Redundancy::parse("5%").unwrap();
-    let made = protect(&input, redundancy, Place::Sidecar, &mut Vec::new(), &Resources::new(1), &mut Unobserved);
+    let made =
+        protect(&input, redundancy, PacketLocation::Sidecar, &mut Vec::new(), &Resources::new(1), &mut Unobserved);
     assert!(matches!(made, Err(Error::Changed)), "{made:?}");
 }
 
-/// What recovery data costs besides the redundancy that was asked for.
+/// The size of recovery data, minus the redundancy that was requested.
 #[test]
-fn the_overhead_is_bounded() {
+fn overhead_is_bounded() {
     let share = |length: u64| {
         let shape = Shape::new(length, Redundancy::parse("5%").unwrap()).unwrap();
         let file = content(length as usize, 1);
-        (protected(&file, "5%", Place::Sidecar, &Resources::new(2)).len() as f64 / length as f64, shape.recovery())
+        (
+            protected(&file, "5%", PacketLocation::Sidecar, &Resources::new(2)).len() as f64 / length as f64,
+            shape.recovery(),
+        )
     };
     assert!(share(64 << 10).0 < 0.16, "{:?}", share(64 << 10));
     assert!(share(1 << 20).0 < 0.09, "{:?}", share(1 << 20));

@@ -1,9 +1,11 @@
-//! What all tests here need.
+//! Helpers of all tests here.
 
 use std::sync::Arc;
 
 use memchr::memmem;
-use packline_recovery::{Error, Examined, Place, RecoverySet, Redundancy, Shape, examine, protect, prove, repair};
+use packline_recovery::{
+    Error, Examined, PacketLocation, RecoverySet, Redundancy, Shape, examine, protect, prove, repair,
+};
 use packline_runtime::{Input, Resources, Unobserved};
 use packline_testkit::Random;
 
@@ -27,16 +29,16 @@ pub fn content(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// The recovery data of a file, or the file with it behind.
-pub fn protected(file: &[u8], redundancy: &str, place: Place, resources: &Resources) -> Vec<u8> {
-    let mut sink = if place == Place::Behind { file.to_vec() } else { Vec::new() };
+/// Returns the recovery data of a file, or the file with its recovery data appended.
+pub fn protected(file: &[u8], redundancy: &str, place: PacketLocation, resources: &Resources) -> Vec<u8> {
+    let mut sink = if place == PacketLocation::Appended { file.to_vec() } else { Vec::new() };
     let redundancy = Redundancy::parse(redundancy).unwrap();
     let made = protect(&input(file), redundancy, place, &mut sink, resources, &mut Unobserved).unwrap();
-    assert_eq!(sink.len() as u64, made.bytes + if place == Place::Behind { file.len() as u64 } else { 0 });
+    assert_eq!(sink.len() as u64, made.bytes + if place == PacketLocation::Appended { file.len() as u64 } else { 0 });
     sink
 }
 
-/// A file that may be damaged, with recovery data that may be as well.
+/// A file and its recovery data, both of which may be damaged.
 pub struct Case<'c> {
     pub file: &'c [u8],
     pub sidecar: Option<&'c [u8]>,
@@ -46,7 +48,7 @@ impl Case<'_> {
     pub fn set(&self, resources: &Resources) -> Result<RecoverySet, Error> {
         match self.sidecar {
             Some(sidecar) => RecoverySet::sidecar(input(sidecar), resources),
-            None => RecoverySet::behind(input(self.file), resources),
+            None => RecoverySet::appended(input(self.file), resources),
         }
     }
 
@@ -54,7 +56,7 @@ impl Case<'_> {
         examine(&input(self.file), &self.set(resources)?, resources, &mut Unobserved)
     }
 
-    /// The protected bytes, proven.
+    /// Returns the protected bytes, verified by their hash.
     pub fn repaired(&self, resources: &Resources) -> Result<Vec<u8>, Error> {
         let set = self.set(resources)?;
         let file = input(self.file);
@@ -66,18 +68,18 @@ impl Case<'_> {
     }
 }
 
-/// Whether a repair must succeed, by comparison with the undamaged bytes: whether as many shards and packets are still somewhere.
+/// Whether a repair must succeed, judged from the undamaged bytes: whether enough shards and packets are still somewhere.
 pub fn is_within_budget(original: &[u8], packets: &[u8], shape: &Shape, damaged: &Case<'_>) -> bool {
     let size = shape.shard_bytes() as usize;
     let place = damaged.sidecar.unwrap_or(damaged.file);
     let found = |packet: &[u8]| memmem::find(place, packet);
-    // A recovery shard may be what a shard was.
+    // A recovery shard may replace a shard.
     let first = split(packets).into_iter().filter_map(found).min().filter(|_| damaged.sidecar.is_none());
     let file = &damaged.file[..first.unwrap_or(damaged.file.len())];
     let whole = original.chunks(size).enumerate().filter(|(index, shard)| {
         let at = index * size;
         let here = file.get(at..at + shard.len()) == Some(shard);
-        // A last shard that is shorter is looked for only where the end is.
+        // A short last shard is searched for only at the end.
         here || shard.len() == size && is_elsewhere(original, file, shard)
     });
     let lost = shape.shards() - whole.count();
@@ -96,7 +98,7 @@ pub fn is_within_budget(original: &[u8], packets: &[u8], shape: &Shape, damaged:
     pieces >= needed.max(1) && lost <= parity
 }
 
-/// Whether a shard is where it is looked for: as another one that is at its place, or not within such ones.
+/// Whether a shard is at an offset that is searched: at that of another equal shard, or outside the present shards.
 fn is_elsewhere(original: &[u8], damaged: &[u8], shard: &[u8]) -> bool {
     let here = |at: usize| damaged.get(at..at + shard.len()) == original.get(at..at + shard.len());
     memmem::find_iter(damaged, shard).any(|at| {

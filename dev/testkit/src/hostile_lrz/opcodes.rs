@@ -56,7 +56,7 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("bad-distance-huge", "18446744073709551615 bytes", "a match 2^64 - 1 bytes back", || {
             with(8, Opcodes::new(8).literals(LENGTH).repeat(5, u64::MAX).end(&[]))
         }),
-        Specimen::new("bad-match-empty", "no bytes", "a match of no bytes", || {
+        Specimen::new("bad-match-empty", "0 bytes", "a match of no bytes", || {
             with(1, Opcodes::new(1).literals(LENGTH).repeat(0, 1).end(&[]))
         }),
         Specimen::new("bad-no-end", "stream 0 ends", "opcodes without an end", || {
@@ -75,7 +75,7 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("bad-literals-missing", "stream 1 ends", "more literals than there are", || {
             with(1, Opcodes::new(1).literals(LENGTH + 1).end(&[]))
         }),
-        Specimen::new("bad-literals-left", "stream 1 are left", "fewer literals than there are", || {
+        Specimen::new("bad-literals-left", "unused bytes in stream 1", "fewer literals than there are", || {
             let chunk = Chunk::new(
                 1,
                 true,
@@ -85,16 +85,16 @@ pub(super) fn all() -> Vec<Specimen> {
             );
             file(11, &chunk)
         }),
-        Specimen::new("bad-opcodes-left", "stream 0 are left", "opcodes after the end", || {
+        Specimen::new("bad-opcodes-left", "unused bytes in stream 0", "opcodes after the end", || {
             let mut block = opcodes(1).end(&plain());
             block.data.push(0);
             with(1, Block::stored(&block.data))
         }),
-        Specimen::new("bad-bomb-small", "as the file says", "20 GB from a file that says 1000", || {
+        Specimen::new("bad-bomb-small", "as the file states", "20 GB from a file that says 1000", || {
             bomb(1000, u16::MAX)
         }),
-        Specimen::new("bad-bomb-empty", "no bytes", "matches of no bytes, a great many", || bomb(1000, 0)),
+        Specimen::new("bad-bomb-empty", "0 bytes", "matches of no bytes, a great many", || bomb(1000, 0)),
         Specimen::new("bad-four-literals", "stream 1 ends", "0.4: 2^64 - 1 literals", || four(0, u64::MAX)),
-        Specimen::new("bad-four-match", "as the file says", "0.4: a match of 2^64 - 1 bytes", || four(1, u64::MAX)),
+        Specimen::new("bad-four-match", "as the file states", "0.4: a match of 2^64 - 1 bytes", || four(1, u64::MAX)),
     ]
 }

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use packline_cache::Counts;
 use packline_pln::{Unpacked, WriteOptions, Written};
-use packline_recovery::{Place as RecoveryPlace, Shape};
+use packline_recovery::{PacketLocation, Shape};
 use serde_json::{Map, Value, json};
 
 use super::settings::Settings;
@@ -38,7 +38,7 @@ pub fn compressed(
     let counted = settings.run_options.counted();
     let elapsed = file.started.elapsed(written.logical);
     let shape = settings.recovery.and_then(|redundancy| Shape::new(written.physical, redundancy).ok());
-    let recovery_bytes = shape.map_or(0, |shape| shape.recovery_bytes(RecoveryPlace::Behind));
+    let recovery_bytes = shape.map_or(0, |shape| shape.recovery_bytes(PacketLocation::Appended));
     let physical = written.physical + recovery_bytes;
     if settings.json {
         let mut object = json!({

@@ -1,0 +1,6 @@
+//! The benchmarks: packing, unpacking, codecs in memory, and storage.
+
+pub mod codec;
+pub mod pack;
+pub mod storage;
+pub mod unpack;

@@ -1,20 +1,20 @@
-//! BLAKE3's tree above parts of a content that were hashed apart.
+//! BLAKE3's tree over parts of a content that were hashed separately.
 
 use blake3::hazmat::{Mode, merge_subtrees_non_root, merge_subtrees_root};
 
-/// Chaining values of adjacent parts (BLAKE3 paper, section 2.1), merged as soon as it is known that others follow. All parts but the last
-/// must have the same size, a power of two of chunks of 1024 bytes.
+/// Chaining values of adjacent parts (BLAKE3 paper, section 2.1), merged as soon as another part follows. All parts except the
+/// last must have the same size, a power of two of chunks of 1024 bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Blake3Tree {
-    /// Complete subtrees, the largest first; and the last node.
+    /// Complete subtrees, the largest first, and the last node.
     stack: Vec<[u8; 32]>,
     count: u64,
 }
 
 impl Blake3Tree {
-    /// Appends a node at the right.
+    /// Appends a node on the right.
     pub fn push(&mut self, node: [u8; 32]) {
-        // Merges nodes that were kept apart because they might have been the last.
+        // These nodes were not merged yet because they could have been the last.
         while self.stack.len() > self.count.count_ones() as usize {
             self.join();
         }
@@ -22,7 +22,7 @@ impl Blake3Tree {
         self.count += 1;
     }
 
-    /// Nodes that were pushed.
+    /// Number of nodes pushed.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -33,7 +33,7 @@ impl Blake3Tree {
         }
     }
 
-    /// The common node, for a part of the content; `None` without nodes.
+    /// The node of all parts, as a subtree of a larger tree; `None` without nodes.
     pub fn node(mut self) -> Option<[u8; 32]> {
         while self.stack.len() > 1 {
             self.join();
@@ -41,7 +41,7 @@ impl Blake3Tree {
         self.stack.pop()
     }
 
-    /// The BLAKE3 of all of the content; `None` for fewer than two nodes, which do not determine it.
+    /// The BLAKE3 hash of the complete content; `None` for fewer than two nodes, which do not determine the hash.
     pub fn root(&self) -> Option<[u8; 32]> {
         let mut tree = self.clone();
         while tree.stack.len() > 2 {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_the_hash_of_the_whole() {
+    fn the_root_equals_the_hash_of_the_content() {
         let content = content(40 * 4096 + 77);
         for size in [1024, 4096] {
             for length in (1..=40).flat_map(|parts| [parts * size + 1, parts * size + 77, (parts + 1) * size]) {

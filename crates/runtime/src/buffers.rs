@@ -1,14 +1,13 @@
-//! Reused buffers of a budget: a fresh one costs a page fault every 4 KiB.
+//! Buffers, decoders and other tools that are kept for reuse because making them is expensive: a new buffer costs a page fault
+//! every 4 KiB.
 //!
-//! These are not the slabs of `packline_codec`: many are filled in part only, and the pages of the rest are never touched.
+//! A [`Buffer`] is not a slab of `packline_codec`: most buffers are only partly filled, and the remaining pages are never touched.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packline_engine::Permit;
 
-use crate::Spares;
-
-/// A buffer that returns to its [`Buffers`], and its memory to the budget, when dropped.
+/// A buffer that returns to its [`Buffers`] when dropped, and then returns its memory to the budget.
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -17,17 +16,15 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// All of it.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// All of it, to be filled.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
 
-    /// Adds a permit for more of its bytes.
+    /// Adds a permit for more of the buffer's bytes.
     pub fn add_permit(&mut self, permit: Permit) {
         self.permit.merge(permit);
     }
@@ -52,7 +49,6 @@ impl Buffers {
         Arc::new(Buffers { size, spares: Spares::up_to((budget / 4 / size).clamp(2, 64)) })
     }
 
-    /// Bytes of each.
     pub fn buffer_size(&self) -> usize {
         self.size
     }
@@ -61,5 +57,56 @@ impl Buffers {
     pub fn take(self: &Arc<Buffers>, permit: Permit) -> Buffer {
         let bytes = self.spares.take().unwrap_or_else(|| vec![0; self.size]);
         Buffer { bytes, home: Arc::clone(self), permit }
+    }
+}
+
+/// Tools that no thread uses at the moment. The tool that was returned last is taken first: it may still be in a processor's cache.
+#[derive(Debug)]
+pub struct Spares<T> {
+    most: usize,
+    free: Mutex<Vec<T>>,
+}
+
+impl<T> Spares<T> {
+    /// Keeps at most `most` tools.
+    pub fn up_to(most: usize) -> Spares<T> {
+        Spares { most, free: Mutex::new(Vec::new()) }
+    }
+
+    /// The tool that was returned last.
+    pub fn take(&self) -> Option<T> {
+        self.lock().pop()
+    }
+
+    /// Keeps a tool, or drops it if the limit is reached.
+    pub fn give(&self, spare: T) {
+        let mut free = self.lock();
+        if free.len() < self.most {
+            free.push(spare);
+        }
+    }
+
+    /// The list is consistent even after a panic in another thread.
+    fn lock(&self) -> MutexGuard<'_, Vec<T>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Default for Spares<T> {
+    /// Keeps all tools.
+    fn default() -> Spares<T> {
+        Spares::up_to(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spares;
+
+    #[test]
+    fn keeps_at_most_the_limit_and_takes_the_last_returned_first() {
+        let spares = Spares::up_to(2);
+        (1..=3).for_each(|number| spares.give(number));
+        assert_eq!([spares.take(), spares.take(), spares.take()], [Some(2), Some(1), None]);
     }
 }

@@ -8,25 +8,24 @@ use crate::escape::Escape;
 /// Why an output cannot be written, or work cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused something about the output.
+    /// An operation on the output failed.
     #[error("{path}: {action}: {cause}", path = path.escaped())]
     Output {
         /// The output as the user named it.
         path: PathBuf,
-        /// What was tried, as a phrase: `cannot create`.
+        /// The failed operation, as a phrase: `cannot create`.
         action: &'static str,
-        /// The operating system's answer.
         #[source]
         cause: io::Error,
     },
-    /// The output is something that cannot be, or must not be, written.
+    /// The output cannot or must not be written.
     #[error("{path}: {what} (expected {expected})", path = path.escaped())]
     Target {
         /// The output as the user named it.
         path: PathBuf,
-        /// What it is.
+        /// The reason, with the path as its subject: `is a directory`.
         what: String,
-        /// What can be written instead.
+        /// A valid output.
         expected: String,
     },
     /// The output exists, and replacing it was not requested.
@@ -45,24 +44,23 @@ pub enum Exists {
     Directory(PathBuf),
 }
 
-/// The operating system's refusal about a temporary file, inside an [`io::Error`] of the same kind.
+/// An error of a temporary file, inside an [`io::Error`] of the same kind.
 #[derive(Debug, thiserror::Error)]
 #[error("{cause}, in the directory of temporary files {directory}", directory = .directory.escaped())]
 pub struct ScratchError {
     /// The directory of [`crate::Resources::scratch`].
     pub directory: PathBuf,
-    /// The operating system's answer.
     #[source]
     pub cause: io::Error,
 }
 
 impl ScratchError {
-    /// Adds the directory to a refusal.
+    /// Adds the directory to an error.
     pub fn wrap(directory: &Path, cause: io::Error) -> io::Error {
         io::Error::new(cause.kind(), ScratchError { directory: directory.to_path_buf(), cause })
     }
 
-    /// Whether an error is one about a temporary file, or is caused by one.
+    /// Whether an error is an error of a temporary file, or is caused by one.
     pub fn is_cause_of(error: &(dyn std::error::Error + 'static)) -> bool {
         let io = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         io.is_some_and(|inner| inner.is::<ScratchError>()) || error.source().is_some_and(ScratchError::is_cause_of)
@@ -70,7 +68,6 @@ impl ScratchError {
 }
 
 impl Error {
-    /// The operating system's refusal, with the output's name.
     pub(crate) fn output(path: &Path, action: &'static str, cause: io::Error) -> Error {
         Error::Output { path: path.to_path_buf(), action, cause }
     }

@@ -7,11 +7,11 @@ use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Names of any type as text for people.
+/// Names of any type as printable text.
 pub trait Escape {
-    /// The name on one line. A backslash becomes `\\`, a line feed `\n`, a tab `\t`, a carriage return `\r`; other control
-    /// characters, those that change the direction of writing, and bytes that are not UTF-8 become `\xHH`, one for each byte.
-    /// The name can be recovered from it.
+    /// The name on one line. A backslash becomes `\\`, a line feed `\n`, a tab `\t`, a carriage return `\r`. Each byte of other
+    /// control characters, of characters that change the writing direction, and of invalid UTF-8 becomes `\xHH`. The name can be
+    /// recovered from the text.
     fn escaped(&self) -> String;
 }
 
@@ -41,19 +41,19 @@ impl Escape for Path {
     }
 }
 
-/// A message of one line: [`lines`], with line feeds escaped too.
+/// A message on one line: like [`lines`], but line feeds are escaped too.
 pub fn line(text: &str) -> Cow<'_, str> {
     filtered(text, |letter| letter != '\t' && is_active(letter), put)
 }
 
-/// Text of several lines with every character escaped that a terminal interprets, but for line feeds and tabs. Backslashes stay,
-/// so that names that are escaped already stay as they are.
+/// Text on several lines, in which every character that a terminal interprets is escaped, except line feeds and tabs.
+/// Backslashes are not escaped, so that escaped names do not change.
 pub fn lines(text: &str) -> Cow<'_, str> {
     filtered(text, |letter| !matches!(letter, '\t' | '\n') && is_active(letter), put)
 }
 
-/// A JSON text with every character of its strings that a terminal interprets written as `\uXXXX`, which is the same value. A
-/// serializer escapes those below U+0020 only.
+/// A JSON text in which every character of its strings that a terminal interprets is written as `\uXXXX`, which has the same
+/// value. A serializer escapes only characters below U+0020.
 pub fn json(text: &str) -> Cow<'_, str> {
     filtered(text, |letter| letter >= '\u{7f}' && is_active(letter), put_unit)
 }
@@ -83,12 +83,12 @@ fn put_byte(out: &mut String, byte: u8) {
     let _: std::fmt::Result = write!(out, "\\x{byte:02x}");
 }
 
-/// All active characters are in the basic plane, so that one unit is enough.
+/// All active characters are in the basic plane, so one UTF-16 unit is enough.
 fn put_unit(out: &mut String, letter: char) {
     let _: std::fmt::Result = write!(out, "\\u{:04x}", u32::from(letter));
 }
 
-/// Control characters, line and paragraph separators, and what changes the direction of writing.
+/// Control characters, line and paragraph separators, and characters that change the writing direction.
 fn is_active(letter: char) -> bool {
     let turns =
         matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_attack_a_terminal_are_tame_and_can_be_had_back() {
+    fn escapes_names_reversibly() {
         let cases: [(&[u8], &str); 8] = [
             (b"plain name", "plain name"),
             ("größe 日本".as_bytes(), "größe 日本"),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_keep_what_lays_them_out() {
+    fn messages_keep_tabs_and_line_feeds() {
         assert_eq!(
             lines("a\tb\n\x1b]0;x\x07 \\x1b\r\u{9b}\u{2067}"),
             "a\tb\n\\x1b]0;x\\x07 \\x1b\\r\\xc2\\x9b\\xe2\\x81\\xa7"

@@ -1,4 +1,4 @@
-//! Faults that all formats share. The error of a format embeds them, and adds the part or the file that is concerned.
+//! Faults that all formats share. The error of a format embeds them, and adds the affected part or file.
 
 use std::fmt;
 use std::io;
@@ -20,7 +20,6 @@ pub struct FormatFault {
 }
 
 impl FormatFault {
-    /// A fault of the part at byte `offset`.
     pub fn new(offset: u64, what: impl Into<String>, expected: impl Into<String>) -> FormatFault {
         FormatFault { offset, what: what.into(), expected: expected.into() }
     }
@@ -50,7 +49,6 @@ pub struct Unsupported {
 }
 
 impl Unsupported {
-    /// The fault, and the values that are supported instead.
     pub fn new(what: impl Into<String>, expected: impl Into<String>) -> Unsupported {
         Unsupported { what: what.into(), expected: expected.into() }
     }
@@ -64,18 +62,17 @@ pub struct MemoryFault {
     pub allowed: u64,
     /// Minimum that suffices, bytes.
     pub needed: u64,
-    /// What needs it.
+    /// The work that needs the memory.
     pub what: String,
 }
 
 impl Shortage {
-    /// The fault of work that lacks the memory.
     pub fn of(self, what: impl Into<String>) -> MemoryFault {
         MemoryFault { allowed: self.allowed, needed: self.needed, what: what.into() }
     }
 }
 
-/// Work ended early, and no file is at fault.
+/// Work ended early for a reason that is not in a file.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum WorkFault {
     /// The cancel token was set.
@@ -90,20 +87,17 @@ pub enum WorkFault {
 }
 
 impl WorkFault {
-    /// The system refused to start threads.
     pub fn workers(cause: io::Error) -> WorkFault {
         WorkFault::Workers(Arc::new(cause))
     }
 }
 
-/// An error type that can represent faults of the work.
+/// An error type that can represent a [`WorkFault`].
 pub trait TaskError: From<WorkFault> {
-    /// [`WorkFault::Cancelled`].
     fn cancelled() -> Self {
         WorkFault::Cancelled.into()
     }
 
-    /// [`WorkFault::Internal`].
     fn internal(what: String) -> Self {
         WorkFault::Internal(what).into()
     }
@@ -111,13 +105,12 @@ pub trait TaskError: From<WorkFault> {
 
 impl<E: From<WorkFault>> TaskError for E {}
 
-/// # Errors
-/// [`WorkFault::Cancelled`] if the token is set.
+/// Fails if the token is set.
 pub fn unless_cancelled(cancel: &CancelToken) -> Result<(), WorkFault> {
     if cancel.is_cancelled() { Err(WorkFault::Cancelled) } else { Ok(()) }
 }
 
-/// The error behind a fault.
+/// Turns a fault of the engine into an error of the work.
 pub fn of_fault<E: TaskError>(fault: Fault<E>) -> E {
     match fault {
         Fault::Work(error) => error,

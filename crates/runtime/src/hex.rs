@@ -6,7 +6,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]).collect()
 }
 
-/// The bytes of digits of either case; `None` if anything else is among them, or if their number is odd.
+/// Decodes digits of either case. `None` if there is any other character, or an odd number of digits.
 pub fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
     if !digits.len().is_multiple_of(2) {
         return None;
@@ -32,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_it_writes() {
+    fn from_hex_inverts_hex() {
         let all: Vec<u8> = (0..=255).collect();
         assert_eq!(hex(&all[..18]), "000102030405060708090a0b0c0d0e0f1011");
         assert_eq!(from_hex(hex(&all).as_bytes()), Some(all));

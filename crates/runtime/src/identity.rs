@@ -1,4 +1,5 @@
-//! Identity of files, so that no output replaces its own input, and their state, so that no file that changed is removed or replaced.
+//! The identity of files, so that no output replaces its own input, and the state of files, so that no changed file is removed
+//! or replaced.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::escape::Escape;
 
-/// Identity of a regular file or a block device, whatever its name.
+/// The identity of a regular file or a block device, the same for all its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileIdentity(Identity);
 
@@ -21,18 +22,16 @@ enum Identity {
 }
 
 impl FileIdentity {
-    /// The file at a path, links followed; `None` if it does not exist or is neither: a directory, a pipe, a terminal.
+    /// The file at a path, with links followed. `None` if it does not exist or is of another kind (a directory, a pipe, a terminal).
     pub fn of_path(path: &Path) -> Option<FileIdentity> {
         fs::metadata(path).ok().and_then(|about| FileIdentity::of(&about))
     }
 
-    /// That of an open file.
     pub fn of_descriptor(descriptor: impl AsFd) -> Option<FileIdentity> {
         let file = File::from(descriptor.as_fd().try_clone_to_owned().ok()?);
         FileIdentity::of(&file.metadata().ok()?)
     }
 
-    /// That of a file with this metadata.
     pub fn of(about: &Metadata) -> Option<FileIdentity> {
         let kind = about.file_type();
         if kind.is_block_device() {
@@ -41,7 +40,7 @@ impl FileIdentity {
         kind.is_file().then(|| FileIdentity(Identity::Regular { device: about.dev(), inode: about.ino() }))
     }
 
-    /// The numbers of its device and its inode; `None` for a block device.
+    /// `None` for a block device.
     pub fn device_and_inode(self) -> Option<(u64, u64)> {
         match self.0 {
             Identity::Regular { device, inode } => Some((device, inode)),
@@ -49,10 +48,7 @@ impl FileIdentity {
         }
     }
 
-    /// Refuses an output that leads to this file, an input that messages call `input`.
-    ///
-    /// # Errors
-    /// [`Error::Target`].
+    /// Fails if `output` is a path to this file. Messages call this file `input`.
     pub fn refuse_output(self, input: &Path, output: &Path) -> Result<(), Error> {
         if FileIdentity::of_path(output) != Some(self) {
             return Ok(());
@@ -62,8 +58,8 @@ impl FileIdentity {
     }
 }
 
-/// The state of a file at one moment: which file it is, its size, and the times of its content and its inode. A write, a rename over the file and
-/// a change of its attributes make another stamp of it; reading does not.
+/// The state of a file at one moment: its identity, its size, and the times of its content and its inode. A write, a rename over
+/// the file and a change of its attributes change the stamp; reading does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
     device: u64,
@@ -74,7 +70,6 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    /// The stamp of a file with this metadata.
     pub fn of(about: &Metadata) -> FileStamp {
         FileStamp {
             device: about.dev(),
@@ -85,32 +80,23 @@ impl FileStamp {
         }
     }
 
-    /// The stamp of the file at a path, links followed.
-    ///
-    /// # Errors
-    /// Those of the operating system.
+    /// The stamp of the file at a path, with links followed.
     pub fn of_path(path: &Path) -> io::Result<FileStamp> {
         fs::metadata(path).map(|about| FileStamp::of(&about))
     }
 
-    /// Whether the path leads to the same file, and nothing changed it.
+    /// Whether the path leads to the same, unchanged file.
     pub fn is_at(&self, path: &Path) -> bool {
         FileStamp::of_path(path).is_ok_and(|found| found == *self)
     }
 }
 
-/// Refuses an output that is the same file as an input, by whatever names.
-///
-/// # Errors
-/// [`Error::Target`].
+/// Fails if the output is the same file as the input, under any name.
 pub fn must_differ(input: &Path, output: &Path) -> Result<(), Error> {
     FileIdentity::of_path(input).map_or(Ok(()), |identity| identity.refuse_output(input, output))
 }
 
-/// Refuses outputs any of which is the same file as any of several inputs.
-///
-/// # Errors
-/// [`Error::Target`].
+/// Fails if any output is the same file as any input.
 pub fn all_must_differ(inputs: &[PathBuf], outputs: impl IntoIterator<Item = PathBuf>) -> Result<(), Error> {
     let known = inputs.iter().filter_map(|input| Some((FileIdentity::of_path(input)?, input)));
     let known: BTreeMap<FileIdentity, &PathBuf> = known.collect();
@@ -145,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_tells_writes_in_place_and_replacements() {
+    fn the_stamp_detects_writes_and_replacements() {
         let top = tempfile::tempdir().unwrap();
         let (path, other) = (top.path().join("file"), top.path().join("other"));
         fs::write(&path, "before").unwrap();
@@ -162,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_replaced_is_never_the_same() {
+    fn devices_and_directories_have_no_identity() {
         for path in ["/dev/null", "/", "/none"] {
             assert_eq!(FileIdentity::of_path(Path::new(path)), None, "{path}");
             must_differ(Path::new(path), Path::new(path)).unwrap();

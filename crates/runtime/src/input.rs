@@ -2,6 +2,7 @@
 
 use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Deref;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,11 +11,11 @@ use rustix::fs::OFlags;
 
 use crate::FileStamp;
 
-/// Opens a regular file that no one has named: one that is looked for beside another, or at a usual place. A pipe would block the open until
-/// something writes to it.
+/// Opens a regular file that the user has not named: a file next to another one, or at a usual path. To open a pipe would block
+/// until another process writes to the pipe.
 ///
 /// # Errors
-/// Those of the operating system; [`io::ErrorKind::InvalidInput`] if it is not a regular file.
+/// [`io::ErrorKind::InvalidInput`] if it is not a regular file.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -27,19 +28,15 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 
 /// Bytes that can be read at any offset, by several threads at once.
 pub trait Input: Send + Sync {
-    /// Length, bytes.
     fn size(&self) -> u64;
 
     /// Fills `buffer` from `offset`.
     ///
     /// # Errors
-    /// Those of the operating system; [`io::ErrorKind::UnexpectedEof`] if there are fewer bytes.
+    /// [`io::ErrorKind::UnexpectedEof`] if there are fewer bytes.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
     /// Whether the bytes, or their number, may have changed since the input was opened.
-    ///
-    /// # Errors
-    /// Those of the operating system.
     fn changed(&self) -> io::Result<bool> {
         Ok(false)
     }
@@ -52,9 +49,9 @@ pub trait Input: Send + Sync {
 
 /// The bytes that are compressed or decompressed. The kind of the source changes no byte of the output.
 pub enum Source<'a> {
-    /// Read at any offset, by workers too. Its size is read once.
+    /// Read at any offset, also by workers. Its size is read once.
     At(Arc<dyn Input>),
-    /// Read from front to back.
+    /// Read from start to end.
     Stream(&'a mut (dyn Read + Send)),
 }
 
@@ -71,7 +68,7 @@ impl Input for Vec<u8> {
     }
 }
 
-/// A file or a block device, with the size that it had when it was opened.
+/// A file or a block device, with its size at the time of opening.
 #[derive(Debug)]
 pub struct FileInput {
     file: File,
@@ -80,10 +77,8 @@ pub struct FileInput {
 }
 
 impl FileInput {
-    /// An open file or block device.
-    ///
     /// # Errors
-    /// The size cannot be read, or the file is neither (a pipe, a directory).
+    /// The size cannot be read, or the file is not a regular file or block device (a pipe, a directory).
     pub fn new(mut file: File) -> io::Result<FileInput> {
         let about = file.metadata()?;
         let kind = about.file_type();
@@ -93,12 +88,12 @@ impl FileInput {
         if !kind.is_block_device() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, not_readable(kind)));
         }
-        // The metadata of a device has no size; its end has.
+        // The metadata of a device has no size, so the size is the position of its end.
         let size = file.seek(SeekFrom::End(0))?;
         Ok(FileInput { size, ..FileInput::described(file, &about) })
     }
 
-    /// An open file of any kind, with the size in `about`, its metadata.
+    /// An open file of any kind. `about` is its metadata, which has the size.
     pub fn described(file: File, about: &Metadata) -> FileInput {
         FileInput { file, size: about.len(), stamp: FileStamp::of(about) }
     }
@@ -137,13 +132,35 @@ impl Input for FileInput {
     }
 }
 
+/// Reads an input, borrowed or shared, from an offset to its end.
+pub struct InputStream<I> {
+    input: I,
+    at: u64,
+}
+
+impl<I> InputStream<I> {
+    pub fn new(input: I, at: u64) -> InputStream<I> {
+        InputStream { input, at }
+    }
+}
+
+impl<I: Deref<Target = dyn Input>> Read for InputStream<I> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.input.size().saturating_sub(self.at);
+        let bytes = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        self.input.read_at(self.at, &mut into[..bytes])?;
+        self.at += bytes as u64;
+        Ok(bytes)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Write;
 
     #[test]
-    fn a_file_that_is_written_to_has_changed() {
+    fn a_write_changes_the_stamp() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"before").unwrap();
         let input = FileInput::new(file.try_clone().unwrap()).unwrap();
@@ -175,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_at_an_offset_is_refused() {
+    fn rejects_directories_and_character_devices() {
         let directory = FileInput::new(File::open("/").unwrap()).unwrap_err();
         assert!(directory.to_string().starts_with("a directory"), "{directory}");
         let device = FileInput::new(File::open("/dev/null").unwrap()).unwrap_err();

@@ -1,7 +1,5 @@
 //! Resources, inputs, outputs, temporary files and progress, for all containers. Knows no codec, file format or container.
 
-#![warn(missing_docs)]
-
 mod base64;
 mod blake3_tree;
 mod buffers;
@@ -11,41 +9,33 @@ mod fault;
 mod hex;
 mod identity;
 mod input;
-mod input_stream;
 pub mod memory;
 mod observer;
 mod output_file;
 mod resources;
 mod seek;
 mod sink;
-mod spares;
 mod temporaries;
 pub mod threads;
 mod tight;
 mod unnamed;
-mod write_file;
-mod zeros;
 
 pub use base64::from_base64;
 pub use blake3_tree::Blake3Tree;
-pub use buffers::{Buffer, Buffers};
+pub use buffers::{Buffer, Buffers, Spares};
 pub use error::{Error, Exists, ScratchError};
 pub use fault::{FormatFault, MemoryFault, TaskError, Unsupported, WorkFault, of_fault, unless_cancelled};
 pub use hex::{from_hex, hex, nibble};
 pub use identity::{FileIdentity, FileStamp, all_must_differ, must_differ};
-pub use input::{FileInput, Input, Source, open_regular};
-pub use input_stream::InputStream;
+pub use input::{FileInput, Input, InputStream, Source, open_regular};
 pub use observer::{EntryInfo, EntryKind, Observer, Pass, Progress, StoredData, Unobserved, unsynced};
 pub use output_file::{
-    FileAttributes, OutputFile, Revocable, WriteBehind, beside_image, checksum, end_of_links, recovery_beside,
-    warn_of_stale,
+    FileAttributes, OutputFile, Revocable, WriteBehind, beside_image, check_writable, checksum, end_of_links,
+    recovery_beside, warn_of_stale, write_file,
 };
 pub use resources::Resources;
 pub use seek::seek_position;
-pub use sink::{Sink, Stream};
-pub use spares::Spares;
+pub use sink::{Sink, Stream, zeros};
 pub use temporaries::Temporaries;
 pub use tight::{push_tight, reserve_tight};
 pub use unnamed::{store_stream, unnamed_temp_file};
-pub use write_file::{check_writable, write_file};
-pub use zeros::zeros;

@@ -174,7 +174,7 @@ pub fn enough(least: u64, needs: impl Fn(u64) -> u64) -> u64 {
 pub(crate) fn fewer_workers(granted: usize, wanted: usize, limit: Option<u64>) -> Option<String> {
     let limit = limit.unwrap_or(u64::MAX);
     let message =
-        || format!("workers: {granted} instead of {wanted}: a memory limit of {limit} bytes has no room for more");
+        || format!("workers: {granted} instead of {wanted}: no more fit into the memory limit of {limit} bytes");
     (granted < wanted).then(message)
 }
 
@@ -259,7 +259,9 @@ mod tests {
     fn a_user_is_warned_only_of_fewer_workers() {
         assert_eq!(fewer_workers(2, 2, None), None);
         assert!(
-            fewer_workers(1, 2, Some(9)).unwrap().starts_with("workers: 1 instead of 2: a memory limit of 9 bytes")
+            fewer_workers(1, 2, Some(9))
+                .unwrap()
+                .starts_with("workers: 1 instead of 2: no more fit into the memory limit of 9 bytes")
         );
     }
 }

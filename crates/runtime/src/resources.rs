@@ -9,8 +9,8 @@ use crate::{MemoryFault, Observer, WorkFault};
 
 /// Limits on what the process may use, cancellation and scheduling. They change no byte of an output.
 ///
-/// The default has a worker for each processor that this process may use, by its affinity and its cgroup's quota, and no limit of
-/// memory: the limit of a cgroup is not read.
+/// The default has one worker for each processor that this process may use (by its affinity and its cgroup's quota), and no
+/// memory limit: the limit of a cgroup is not read.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Resources {
@@ -20,12 +20,12 @@ pub struct Resources {
     pub memory: Option<u64>,
     /// Bytes of content in flight at most; `None` for the default.
     pub window: Option<u64>,
-    /// Directory for unnamed temporary files, for data that memory has no room for; `None` for none: then such data is decoded
-    /// again where that is possible, and an error elsewhere.
+    /// Directory for unnamed temporary files, for data that does not fit into memory. With `None`, such data is decoded again if
+    /// possible; otherwise the operation fails.
     pub scratch: Option<PathBuf>,
     /// Stops the work when set.
     pub cancel: CancelToken,
-    /// Scheduling, caller participation and tracing. `workers` and `budget` in here are ignored; the fields above apply.
+    /// Scheduling, caller participation and tracing. Its `workers` and `budget` are ignored; the fields above apply.
     pub engine: Config,
 }
 
@@ -89,17 +89,11 @@ impl Resources {
     }
 
     /// Workers that several maps share: the pool that is set, or a new one.
-    ///
-    /// # Errors
-    /// [`WorkFault::Workers`].
     pub fn pool(&self, workers: usize) -> Result<Pool, WorkFault> {
         self.config(workers, 0).pool().map_err(WorkFault::workers)
     }
 
     /// A parallel map with workers of its own.
-    ///
-    /// # Errors
-    /// [`WorkFault::Workers`].
     pub fn map<T: Task>(&self, task: T, plan: MapPlan) -> Result<OrderedMap<T>, WorkFault> {
         OrderedMap::new(task, self.config(plan.workers, plan.window)).map_err(WorkFault::workers)
     }

@@ -1,8 +1,8 @@
-//! Positions of readers that seek.
+//! Seek positions of readers.
 
 use std::io::{Error, ErrorKind, Result, SeekFrom};
 
-/// The position after a seek from position `at` of `size` bytes. As in a file, it may be beyond their end, up to `i64::MAX`.
+/// The position after a seek from position `at` in `size` bytes. As in a file, it may be beyond the end, up to `i64::MAX`.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidInput`] for a position before the start, or beyond `i64::MAX`.
@@ -24,7 +24,7 @@ mod tests {
     use std::io::{Seek, Write};
 
     #[test]
-    fn positions_are_those_of_a_file() {
+    fn positions_equal_those_of_a_file() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"packline").unwrap();
         let far = i64::MAX as u64;
@@ -42,7 +42,7 @@ mod tests {
         let found = seek_position(file.stream_position().unwrap(), 8, to);
         match (found, file.seek(to)) {
             (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{to:?}"),
-            // Some file systems have files of fewer bytes.
+            // Some file systems have a smaller maximum file size.
             (Ok(found), Err(_)) => assert!(found > 1 << 40, "{to:?}"),
             (found, expected) => assert!(found.is_err() && expected.is_err(), "{to:?}: {found:?}, {expected:?}"),
         }

@@ -2,19 +2,13 @@
 
 use std::io::{self, Write};
 
-/// Takes the bytes of an output. Used only on the caller's thread. An output that is a stream can only append.
+/// Receives the bytes of an output, only on the caller's thread. A stream can only append.
 pub trait Sink {
     /// Appends all of `bytes`.
-    ///
-    /// # Errors
-    /// Those of the operating system.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Writes all of `bytes` at `offset`, over what is there or beyond the end. `false` if the output cannot: then nothing was
-    /// done.
-    ///
-    /// # Errors
-    /// Those of the operating system.
+    /// Writes all of `bytes` at `offset`, over existing bytes or beyond the end. Returns `false`, without writing, if the output
+    /// can only append.
     fn write_at(&mut self, _offset: u64, _bytes: &[u8]) -> io::Result<bool> {
         Ok(false)
     }
@@ -32,18 +26,13 @@ pub trait Sink {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Takes all that was written to the medium, and lets what is read afterwards come from there, as far as the system allows.
-    ///
-    /// # Errors
-    /// Those of the operating system.
+    /// Writes all bytes to the medium, and makes later reads come from the medium, as far as the system allows.
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Appends `count` zeros without writing them, as a file with holes can. `false` if the output cannot: then nothing was done.
-    ///
-    /// # Errors
-    /// Those of the operating system.
+    /// Appends `count` zeros without writing them, as in a file with holes. Returns `false`, without a change, if the output has
+    /// no holes.
     fn skip_zeros(&mut self, _count: u64) -> io::Result<bool> {
         Ok(false)
     }
@@ -75,7 +64,6 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// An output that its writer borrows.
 impl<S: Sink + ?Sized> Sink for &mut S {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         (**self).append(bytes)
@@ -102,12 +90,33 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     }
 }
 
-/// A stream as an output: standard output, a socket, [`io::sink`].
+/// A stream as an output, for example standard output, a socket or [`io::sink`].
 #[derive(Debug)]
 pub struct Stream<W>(pub W);
 
 impl<W: Write> Sink for Stream<W> {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.write_all(bytes)
+    }
+}
+
+/// `count` zeros, in slices of up to 64 KiB.
+pub fn zeros(count: u64) -> impl Iterator<Item = &'static [u8]> {
+    static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+    let step = ZEROS.len() as u64;
+    (0..count.div_ceil(step)).map(move |number| &ZEROS[..(count - number * step).min(step) as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::zeros;
+
+    #[test]
+    fn pieces_have_the_requested_length_together() {
+        for (count, pieces) in [(0, 0), (1, 1), (65_536, 1), (65_537, 2), (1 << 20, 16)] {
+            let lengths: Vec<u64> = zeros(count).map(|piece| piece.len() as u64).collect();
+            assert_eq!((lengths.len(), lengths.iter().sum()), (pieces, count));
+            assert!(zeros(count).flatten().all(|&byte| byte == 0));
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The temporary files and directories that exist now, so that a process that has to stop can remove them.
+//! The list of temporary files and directories that exist now, so that a process that must stop can remove them.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,11 +6,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A list of the temporary files and directories that exist, shared by the code that makes them and a signal thread that removes
-/// them.
+/// A list of the temporary files and directories that exist, shared by the code that creates them and a signal thread that
+/// removes them.
 ///
-/// A file is made, and given its final name, while the list is locked: a clean-up sees each file either on the list or not at
-/// all.
+/// A file is created and renamed while the list is locked. A clean-up therefore sees a file only if the file is on the list.
 #[derive(Debug, Clone, Default)]
 pub struct Temporaries {
     state: Arc<Mutex<State>>,
@@ -19,13 +18,13 @@ pub struct Temporaries {
 
 #[derive(Debug, Default)]
 struct State {
-    listed: Vec<Listed>,
-    /// Whether the last thing that happened is that an output got its final name.
+    listed: Vec<Temporary>,
+    /// Whether the last change was that an output got its final name.
     settled: bool,
 }
 
 #[derive(Debug)]
-struct Listed {
+struct Temporary {
     path: PathBuf,
     undo: Undo,
 }
@@ -33,19 +32,19 @@ struct Listed {
 #[derive(Debug)]
 enum Undo {
     Remove(fn(&Path)),
-    /// It is a file that was replaced, and gets its name back.
+    /// Renames a file that was replaced back to its name.
     Rename(PathBuf),
-    /// It is a file that is written in place. It keeps as many bytes as the range begins with, and gets the length that the range ends with.
+    /// Restores a file that is written in place: it keeps `start` bytes of the range, and then gets the length `end`.
     Restore(File, Range<u64>),
 }
 
-impl Listed {
+impl Temporary {
     fn undo(&self) {
         match &self.undo {
             Undo::Remove(remove) => remove(&self.path),
             Undo::Rename(name) => {
                 let _: io::Result<()> = fs::rename(&self.path, name);
-                // A rename to another name of the same file does nothing.
+                // A rename does nothing if both names are of the same file, so the second name must be removed.
                 remove_file(&self.path);
             }
             Undo::Restore(file, lengths) => {
@@ -56,13 +55,12 @@ impl Listed {
 }
 
 impl Temporaries {
-    /// The same list. A copy of what cannot be replaced by a rename goes to an unnamed file in `scratch`.
+    /// The same list. A file that no rename can replace is copied to an unnamed file in `scratch`.
     #[must_use]
     pub fn with_scratch(self, scratch: impl Into<PathBuf>) -> Temporaries {
         Temporaries { scratch: Some(scratch.into()), ..self }
     }
 
-    /// The directory for copies, if there is one.
     pub(crate) fn scratch(&self) -> Option<&Path> {
         self.scratch.as_deref()
     }
@@ -73,48 +71,43 @@ impl Temporaries {
         self.scratch().unwrap_or(beside)
     }
 
-    /// Another output is begun.
+    /// Records that another output begins.
     pub(crate) fn begin(&self) {
         self.lock().settled = false;
     }
 
-    /// Whether an output has got its final name, and no other was begun since: the process is about to end by itself.
+    /// Whether an output has its final name and no other output has begun since: the process is about to end by itself.
     pub fn is_settled(&self) -> bool {
         let state = self.lock();
         state.settled && state.listed.is_empty()
     }
 
-    /// Lists a file that is written in place. When it is removed from the list or the process has to stop, the file keeps as many bytes as the
-    /// range begins with, and gets the length that the range ends with.
+    /// Lists a file that is written in place. If [`Temporaries::remove`] is called or the process must stop, the file keeps
+    /// `lengths.start` bytes and then gets the length `lengths.end`.
     pub fn restoring(&self, path: &Path, file: File, lengths: Range<u64>) {
         let mut state = self.lock();
         state.settled = false;
-        state.listed.push(Listed { path: path.to_path_buf(), undo: Undo::Restore(file, lengths) });
+        state.listed.push(Temporary { path: path.to_path_buf(), undo: Undo::Restore(file, lengths) });
     }
 
-    /// Does a step of the work on a file that is written in place. Once the process has to stop, no step is begun any more: it would undo what
-    /// restored the file.
+    /// Runs a step on a file that is written in place. Once the process must stop, no further step begins, because it would
+    /// change the restored file.
     pub fn unless_stopped<T>(&self, step: impl FnOnce() -> T) -> T {
         let _state = self.lock();
         step()
     }
 
-    /// Makes a file with `make` and lists it.
-    ///
-    /// # Errors
-    /// Those of `make`.
+    /// Creates a file with `make` and lists it.
     pub fn create<T>(&self, path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
         let mut state = self.lock();
         let made = make(path)?;
         state.settled = false;
-        state.listed.push(Listed { path: path.to_path_buf(), undo: Undo::Remove(remove_file) });
+        state.listed.push(Temporary { path: path.to_path_buf(), undo: Undo::Remove(remove_file) });
         Ok(made)
     }
 
-    /// Gives a file that is about to be replaced another name with `make`, and lists that: when it is removed, the file has its name again.
-    ///
-    /// # Errors
-    /// Those of `make`.
+    /// Gives a file that is about to be replaced a second name with `make`, and lists that name. [`Temporaries::remove`] of the
+    /// second name gives the file its first name back.
     pub(crate) fn set_aside(
         &self,
         path: &Path,
@@ -123,14 +116,11 @@ impl Temporaries {
     ) -> io::Result<()> {
         let mut state = self.lock();
         make(path)?;
-        state.listed.push(Listed { path: path.to_path_buf(), undo: Undo::Rename(name.to_path_buf()) });
+        state.listed.push(Temporary { path: path.to_path_buf(), undo: Undo::Rename(name.to_path_buf()) });
         Ok(())
     }
 
-    /// Makes a directory with `make` and lists it; `remove` removes it with everything in it.
-    ///
-    /// # Errors
-    /// Those of `make`.
+    /// Creates a directory with `make` and lists it. `remove` must remove it with all its content.
     pub fn create_tree<T, E>(
         &self,
         path: &Path,
@@ -140,14 +130,11 @@ impl Temporaries {
         let mut state = self.lock();
         let made = make()?;
         state.settled = false;
-        state.listed.push(Listed { path: path.to_path_buf(), undo: Undo::Remove(remove) });
+        state.listed.push(Temporary { path: path.to_path_buf(), undo: Undo::Remove(remove) });
         Ok(made)
     }
 
-    /// Takes a file or directory off the list once `settle` has given it its final name; leaves it listed if that fails.
-    ///
-    /// # Errors
-    /// Those of `settle`.
+    /// Gives a file or directory its final name with `settle`, and removes it from the list. After an error it stays listed.
     pub fn settle<E>(&self, path: &Path, settle: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), E> {
         let mut state = self.lock();
         settle(path)?;
@@ -156,11 +143,8 @@ impl Temporaries {
         Ok(())
     }
 
-    /// Gives a file its final name with `settle`, and lists it under that name: the process removes the file if it has to stop. Both are one
-    /// step, so a signal between them cannot leave the file behind.
-    ///
-    /// # Errors
-    /// Those of `settle`.
+    /// Gives a file its final name with `settle`, and lists it under that name, so that the file is removed if the process must
+    /// stop. The list is locked meanwhile, so no signal can come between the two steps.
     pub(crate) fn settle_revocably<E>(
         &self,
         path: &Path,
@@ -171,11 +155,11 @@ impl Temporaries {
         settle(path)?;
         state.settled = false;
         state.listed.retain(|one| one.path != path);
-        state.listed.push(Listed { path: final_name.to_path_buf(), undo: Undo::Remove(remove_file) });
+        state.listed.push(Temporary { path: final_name.to_path_buf(), undo: Undo::Remove(remove_file) });
         Ok(())
     }
 
-    /// Removes one file or directory, or gives a file that was set aside its name back, and takes it off the list.
+    /// Undoes the entry of `path` (removes the file or directory, or restores the old file) and removes it from the list.
     pub fn remove(&self, path: &Path) {
         let mut state = self.lock();
         state.listed.retain(|one| {
@@ -187,21 +171,21 @@ impl Temporaries {
         });
     }
 
-    /// Removes everything that is listed, and lets no other be made or renamed in this process from now on: any thread that tries
-    /// waits for ever. For a process that is about to exit.
+    /// Undoes every entry of the list. For a process that is about to exit: any thread that later tries to create or rename a
+    /// listed file waits forever.
     pub fn remove_for_good(&self) {
         let state = self.lock();
-        state.listed.iter().for_each(Listed::undo);
+        state.listed.iter().for_each(Temporary::undo);
         std::mem::forget(state);
     }
 
-    /// A list locked by a thread that panicked is still consistent.
+    /// The list is consistent even after a panic of a thread that held the lock.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A missing file is not an error; one that cannot be removed is ignored.
+/// Ignores a missing file, and a file that cannot be removed.
 fn remove_file(path: &Path) {
     let _: io::Result<()> = fs::remove_file(path);
 }
@@ -212,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_listed_is_removed_and_what_is_settled_is_not() {
+    fn removes_listed_files_but_not_settled_ones() {
         let top = tempfile::tempdir().unwrap();
         let kept = top.path().join("kept");
         let gone = top.path().join("gone");

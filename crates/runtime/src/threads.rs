@@ -1,4 +1,4 @@
-//! Threads that the system refuses: how many more this process may start, and the error if it needs one.
+//! Limits on threads: how many more this process may start, and the error if it cannot start one that it needs.
 
 use std::fs::metadata;
 use std::io;
@@ -24,7 +24,7 @@ pub fn startable(most: usize) -> usize {
     let before = running();
     let gate = Mutex::new(());
     let count = scope(|scope| {
-        // No thread ends before the last is counted.
+        // The lock keeps every thread alive until all are counted.
         let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
         let count = (0..most).take_while(|_| Builder::new().spawn_scoped(scope, || drop(gate.lock())).is_ok()).count();
         drop(closed);

@@ -1,4 +1,4 @@
-//! Unnamed temporary files: for data that memory has no room for; gone when they are closed.
+//! Unnamed temporary files, for data that does not fit into memory. They disappear when they are closed.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -10,24 +10,21 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::ScratchError;
 
-/// Permissions: only its owner may read it.
+/// Only the owner may read the file.
 const MODE: u32 = 0o600;
-/// Bytes of a stream stored at a time.
+/// Bytes of a stream that are stored at a time.
 const STEP: usize = 256 << 10;
 
-/// A file in `directory` without a name, or one that loses it at once where the file system has no others. It can be written and
-/// read, and never gets a name again.
-///
-/// # Errors
-/// The operating system's refusal.
+/// Creates an unnamed file in `directory`, to be written and read. On a file system without unnamed files it has a name for a
+/// moment. The file can never get a name later.
 pub fn unnamed_temp_file(directory: &Path) -> io::Result<File> {
     open_unnamed(directory, OFlags::EXCL, MODE).or_else(|_| make_named(directory))
 }
 
-/// Stores a stream in such a file, whatever its length.
+/// Stores a stream of any length in an unnamed temporary file.
 ///
 /// # Errors
-/// Those of reading the stream; of the file, a [`ScratchError`].
+/// An error of the file is a [`ScratchError`]; errors of the stream are returned unchanged.
 pub fn store_stream(stream: &mut dyn Read, directory: &Path) -> io::Result<File> {
     let refused = |cause| ScratchError::wrap(directory, cause);
     let mut file = unnamed_temp_file(directory).map_err(refused)?;
@@ -49,7 +46,7 @@ pub(crate) fn open_unnamed(directory: &Path, flags: OFlags, mode: u32) -> io::Re
 }
 
 fn make_named(directory: &Path) -> io::Result<File> {
-    // Random keys of the standard library: an unpredictable name.
+    // The standard library's random keys give an unpredictable name.
     let name = directory.join(format!(".packline-{:016x}", RandomState::new().hash_one(0)));
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(MODE).open(&name)?;
     fs::remove_file(&name)?;
@@ -62,7 +59,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     #[test]
-    fn a_file_that_had_a_name_has_lost_it() {
+    fn a_named_temporary_file_loses_its_name() {
         let place = tempfile::tempdir().unwrap();
         let file = make_named(place.path()).unwrap();
         file.write_all_at(b"x", 5).unwrap();

@@ -198,7 +198,7 @@ fn each_command_writes_over_a_file_that_is_a_mount_point() {
             return;
         };
         let ran = sandbox.good(&words(line, "d"));
-        assert!(ran.stderr.contains("was written over"), "{line}: {ran:?}");
+        assert!(ran.stderr.contains("was overwritten in place"), "{line}: {ran:?}");
         let whole = sandbox.read("real");
         drop(bound);
         sandbox.good(&words(line, "e"));
@@ -218,7 +218,7 @@ fn each_command_writes_over_a_file_in_a_directory_that_cannot_be_written() {
         let path = sandbox.write(format!("d/{}", output(line)), "old");
         chown(&path, Some(65534), Some(65534)).unwrap();
         let ran = as_user(&sandbox, &words(line, "d"));
-        assert!(ran.status == 0 && ran.stderr.contains("was written over"), "{line}: {ran:?}");
+        assert!(ran.status == 0 && ran.stderr.contains("was overwritten in place"), "{line}: {ran:?}");
         assert_eq!(sandbox.names_in("d"), [output(line)], "{line}");
         let whole = fs::read(&path).unwrap();
         assert!(whole.len() > 3, "{line}");

@@ -1,4 +1,4 @@
-//! Attributes that an output takes from the file that it replaces, or from the one that it is made from.
+//! Attributes that an output takes from the file that it replaces, or from its source.
 
 use std::ffi::OsString;
 use std::fs::{self, File, FileTimes, Metadata, Permissions};
@@ -14,22 +14,22 @@ use rustix::io::Errno;
 
 use crate::escape::Escape;
 
-/// Permission bits that are kept. The content is another, so a set-user-ID or set-group-ID bit goes, as after any write.
+/// Permission bits that are kept. The set-user-ID and set-group-ID bits are dropped because the content changes, as after any write.
 const MODE: u32 = 0o1777;
-/// The access control list of a file.
 const ACL: &str = "system.posix_acl_access";
 /// Attributes that belong to the old content: its capabilities and its signatures.
 const OF_CONTENT: [&str; 3] = ["security.capability", "security.ima", "security.evm"];
-/// Longest list of names, and longest value, that Linux gives (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+/// Longest list of names, and longest value, in Linux (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
 const LONGEST: usize = 65_536;
 
 /// Owner, permissions, times and extended attributes of a file.
 #[derive(Debug, Clone)]
 pub struct FileAttributes {
     about: Metadata,
-    /// Permissions that an output gets.
+    /// Permissions of the output.
     mode: u32,
-    /// Whether an output gets the owner, and whether the group. Without the group it has no rights that others do not have.
+    /// Whether the output gets the owner, and whether it gets the group. Without the group, the output's group has only the
+    /// rights of others.
     owner: bool,
     group: bool,
     xattrs: Vec<(OsString, Vec<u8>)>,
@@ -38,7 +38,7 @@ pub struct FileAttributes {
 }
 
 impl FileAttributes {
-    /// What an output takes from an open file that it is made from: owner, permissions, access control list and times.
+    /// The attributes that an output takes from its open source: owner, permissions, access control list and times.
     ///
     /// # Errors
     /// The metadata cannot be read.
@@ -47,7 +47,8 @@ impl FileAttributes {
         Ok(FileAttributes::new(file.metadata()?, acl.into_iter().collect(), Vec::new()))
     }
 
-    /// What an output keeps of a file that it replaces; `None` if it is not a regular file. The file need not be readable.
+    /// The attributes that an output takes from the file that it replaces; `None` if that file is not a regular file. The file
+    /// need not be readable.
     pub(super) fn of_replaced(path: &Path) -> Option<FileAttributes> {
         let about = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
         let mut xattrs = Vec::new();
@@ -66,12 +67,12 @@ impl FileAttributes {
         FileAttributes { mode: about.mode() & MODE, about, owner: true, group: true, xattrs, unread }
     }
 
-    /// What an output takes that tells the content of two files: a user who cannot read both of them cannot read it.
+    /// The attributes of an output that reveals the content of two files: a user who cannot read both cannot read the output.
     #[must_use]
     pub fn common_with(mut self, other: &FileAttributes) -> FileAttributes {
         self.mode &= other.mode;
         self.owner &= other.owner && self.about.uid() == other.about.uid();
-        // The permissions of the group are those of the whole list, if there is one.
+        // With an access control list, the permissions of the group are the list's.
         self.group &= other.group && self.about.gid() == other.about.gid() && self.xattrs == other.xattrs;
         if !self.group {
             self.xattrs.clear();
@@ -85,13 +86,12 @@ impl FileAttributes {
         FileAttributes { mode: self.mode & mode, ..self.clone() }
     }
 
-    /// The metadata of the file.
     pub fn about(&self) -> &Metadata {
         &self.about
     }
 
-    /// Gives `file` the owner, the permissions and the extended attributes. Returns what it cannot have, for a message. A group that it does not
-    /// have is not replaced by rights of another: then the owning group has at most the rights of everybody.
+    /// Gives `file` the owner, the permissions and the extended attributes. Returns the attributes that it cannot have, for a
+    /// message. If the file cannot have the group, its own group gets at most the rights of others.
     pub(super) fn apply(&self, file: &File) -> io::Result<Vec<String>> {
         let own = file.metadata()?;
         let mut mode = self.mode;
@@ -121,12 +121,11 @@ impl FileAttributes {
         Ok(unkept)
     }
 
-    /// Gives `file` the times.
     pub(super) fn apply_times(&self, file: &File) -> io::Result<()> {
         file.set_times(FileTimes::new().set_accessed(self.about.accessed()?).set_modified(self.about.modified()?))
     }
 
-    /// Whether `file` has the owner now, and whether the group.
+    /// Returns whether `file` has the owner now, and whether it has the group.
     fn change_owner(&self, file: &File, own: &Metadata) -> (bool, bool) {
         let uid = self.owner.then(|| self.about.uid());
         let gid = self.group.then(|| self.about.gid());
@@ -135,16 +134,16 @@ impl FileAttributes {
         if (same_owner && same_group) || fchown(file, uid, gid).is_ok() {
             return (true, self.group);
         }
-        // Without the privilege an owner can choose among the groups that it is in.
+        // Without the privilege, an owner can choose among its own groups.
         (same_owner, self.group && (same_group || fchown(file, None, gid).is_ok()))
     }
 
-    /// Gives `file` the access control list, or none where there is none: it may have one from its directory. Whether it has the right one.
+    /// Gives `file` the access control list, or removes a list that it has from its directory. Returns whether it has the right list.
     fn apply_acl(&self, file: &File, has_group: bool) -> bool {
         let wanted = self.xattrs.iter().find(|(name, _)| name == ACL).map(|(_, acl)| acl);
         let found = value(file, ACL).ok().flatten();
         if let Some(acl) = wanted {
-            // With another group the list's entry for the owning group would be about the wrong one.
+            // With another group, the list's entry for the owning group would be about the wrong group.
             if has_group && rustix::fs::fsetxattr(file, ACL, acl, XattrFlags::empty()).is_ok() {
                 return true;
             }
@@ -157,7 +156,7 @@ fn remove_acl(file: &File, present: bool) -> bool {
     !present || rustix::fs::fremovexattr(file, ACL).is_ok()
 }
 
-/// The names of the extended attributes that are kept; none where the file system has none.
+/// The names of the extended attributes that are kept; empty if the file system has no attributes.
 fn names(path: &Path) -> Vec<OsString> {
     let list = read(|buffer| rustix::fs::llistxattr(path, buffer)).ok().flatten().unwrap_or_default();
     let names = list.split(|&byte| byte == 0).filter(|name| !name.is_empty());
@@ -165,7 +164,7 @@ fn names(path: &Path) -> Vec<OsString> {
     names.filter(|name| !OF_CONTENT.iter().any(|other| name.as_bytes() == other.as_bytes())).collect()
 }
 
-/// The value of an attribute of an open file; `None` if it has none.
+/// The value of an attribute of an open file; `None` if the file does not have the attribute.
 fn value(file: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<Option<Vec<u8>>> {
     read(|buffer| rustix::fs::fgetxattr(file.as_fd(), name, buffer))
 }

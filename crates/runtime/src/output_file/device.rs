@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 
 use crate::Error;
 
-/// Bytes cleared where an output begins: more than the superblock of any container of ours.
+/// Bytes cleared at the start of an output: more than the superblock of any container.
 const CLEARED: usize = 4096;
 
 /// Opens a device that is not mounted (`O_EXCL`).
@@ -19,7 +19,7 @@ pub fn open(display_path: &Path, device: &Path) -> Result<File, Error> {
     options.open(device).map_err(|cause| Error::output(display_path, "cannot open the device", cause))
 }
 
-/// Clears the bytes from `origin`, where a superblock would be found; returns the size of the device, bytes.
+/// Clears the bytes of a superblock from `origin` on. Returns the size of the device in bytes.
 pub fn clear(display_path: &Path, file: &File, origin: u64) -> Result<u64, Error> {
     let size = size_of(file).map_err(|cause| Error::output(display_path, "cannot find the device's size", cause))?;
     let length = size.saturating_sub(origin).min(CLEARED as u64) as usize;

@@ -1,5 +1,5 @@
-//! An existing file without any data, which is written in place: nothing can be lost, and its other names, its attributes and the descriptors
-//! that are open keep leading to the output.
+//! An existing file without data, which is written in place: no data can be lost, and its other names, its attributes and open
+//! descriptors stay with the output.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use super::overwrite;
 use super::revocable::Revocable;
 use crate::{Error, FileAttributes, Temporaries};
 
-/// A file that is written in place, and is as it was if it is dropped before [`InPlace::finish`].
+/// A file that is written in place. Dropping it before [`InPlace::finish`] restores the file.
 #[derive(Debug)]
 pub struct InPlace {
     file: File,
@@ -24,10 +24,10 @@ pub struct InPlace {
 }
 
 impl InPlace {
-    /// The file at `path`, if it has no data, can be written and is not being written by another run.
+    /// Opens the file at `path`, if it has no data, can be written and is not being written by another run.
     pub fn open(display_path: &Path, path: &Path, list: &Temporaries) -> Option<InPlace> {
         let file = overwrite::open(path).ok()?;
-        // Of two runs that write in place at once, one has to replace the file instead.
+        // If two runs write the file at the same time, only one can write in place. The other replaces the file.
         file.try_lock().ok()?;
         let length = file.metadata().ok()?.len();
         if !is_blank(&file).unwrap_or(false) {
@@ -37,16 +37,14 @@ impl InPlace {
         let path = path.to_path_buf();
         let display_path = display_path.to_path_buf();
         let opened = InPlace { file, path, display_path, list: list.clone(), finished: false };
-        // An error undoes it.
+        // After an error, the drop of `opened` restores the file.
         opened.file.set_len(0).ok().map(|()| opened)
     }
 
-    /// The open file.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// The list that restores the file.
     pub fn list(&self) -> &Temporaries {
         &self.list
     }
@@ -56,14 +54,14 @@ impl InPlace {
         attributes.apply_times(&self.file)
     }
 
-    /// Syncs the file, which keeps its content from now on.
+    /// Syncs the file, which keeps its new content.
     pub fn finish(mut self) -> Result<(), Error> {
         self.sync()?;
         self.finished = true;
         self.list.settle(&self.path, |_| Ok(()))
     }
 
-    /// Syncs the file. It has no data again if the result is dropped.
+    /// Syncs the file. Dropping the result restores the file without data.
     pub fn finish_revocably(mut self) -> Result<Revocable, Error> {
         self.sync()?;
         self.finished = true;
@@ -83,7 +81,8 @@ impl Drop for InPlace {
     }
 }
 
-/// Whether a file is empty, or all of it is a hole. A file system that reports no blocks need not say where data is; then there may be some.
+/// Whether a file is empty or a single hole. A file system that reports no blocks may still have data, so the position of data is
+/// checked too.
 fn is_blank(file: &File) -> io::Result<bool> {
     let about = file.metadata()?;
     if about.len() == 0 {

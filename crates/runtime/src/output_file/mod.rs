@@ -1,13 +1,15 @@
-//! An output: a file that gets its name only when it is whole, a block device, or a stream.
+//! An output: a file that gets its name only when it is complete, a block device, or a stream.
 //!
-//! A file is written without a name (`O_TMPFILE`) where the file system supports it, else under another name beside the target, which
-//! the next run removes if this one is killed (`temp_name.rs`). [`OutputFile::finish`] syncs it, gives it its name in one step,
-//! and syncs the directory. An [`OutputFile`] that is dropped before that leaves nothing behind. A file that is replaced hands on its owner,
-//! permissions and extended attributes (`attributes.rs`). One without any data is written in place instead, and has none again after an error
-//! (`in_place.rs`); one that no rename can replace is written over at the end (`overwrite.rs`). A block device is written in place:
-//! its first bytes, where a superblock would be found, are cleared first, so that an image cut short is not taken for one. A stream
-//! gets its bytes when all of them are in an unnamed file. If a file is replaced, a warning names each file next to it that belongs to
-//! the old content (`side_files.rs`).
+//! - A new file has no name while it is written (`O_TMPFILE`). Where the file system does not support that, it has a temporary
+//!   name in the same directory; if the run is killed, the next run removes the file (`temp_name.rs`). [`OutputFile::finish`]
+//!   syncs the file, gives it its name in one step, and syncs the directory. Dropping an unfinished [`OutputFile`] removes it.
+//! - A file that replaces another takes over its owner, permissions and extended attributes (`attributes.rs`). A warning names
+//!   each file next to it that belongs to the old content (`side_files.rs`).
+//! - An existing file without data is written in place, and is emptied again after an error (`in_place.rs`).
+//! - A file that no rename can replace is overwritten at the end (`overwrite.rs`).
+//! - A block device is written in place. Its first bytes, the place of a superblock, are cleared first, so that no program takes
+//!   an incomplete image for a complete one (`device.rs`).
+//! - A stream gets its bytes when all of them are in an unnamed file (`spool.rs`).
 
 mod attributes;
 mod device;
@@ -20,6 +22,7 @@ mod target;
 mod temp_name;
 mod unfinished;
 mod write_behind;
+mod write_file;
 
 use std::fs::File;
 use std::io::Write;
@@ -37,6 +40,7 @@ use target::{Target, find_target};
 pub use temp_name::checksum;
 use unfinished::UnfinishedFile;
 pub use write_behind::WriteBehind;
+pub use write_file::{check_writable, write_file};
 
 use crate::{Error, FileStamp, Observer, Temporaries};
 
@@ -44,12 +48,12 @@ use crate::{Error, FileStamp, Observer, Temporaries};
 #[derive(Debug)]
 pub struct OutputFile {
     display_path: PathBuf,
-    place: Place,
+    medium: Medium,
     size: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Medium {
     File(UnfinishedFile),
     InPlace(InPlace),
     Device(File),
@@ -57,159 +61,161 @@ enum Place {
 }
 
 impl OutputFile {
-    /// Opens the output called `path`. An existing file is only replaced with `force`; a block device counts as
-    /// existing. A link that leads to no file gets the file that it names. Refuses pipes, sockets, directories and character devices.
+    /// Opens the output called `path`. Replaces an existing file only with `force`; a block device counts as existing. If `path`
+    /// is a link to a missing file, that file is created. Fails for pipes, sockets, directories and character devices.
     pub fn open(path: &Path, force: bool, temporaries: &Temporaries) -> Result<OutputFile, Error> {
         temporaries.begin();
-        let place = match find_target(path, force)? {
-            Target::Device(device) => Place::Device(device::open(path, &device)?),
+        let medium = match find_target(path, force)? {
+            Target::Device(device) => Medium::Device(device::open(path, &device)?),
             Target::File(target) => {
                 let blank = if force { InPlace::open(path, &target, temporaries) } else { None };
                 match blank {
-                    Some(blank) => Place::InPlace(blank),
-                    None => Place::File(UnfinishedFile::create(path, target, force, temporaries)?),
+                    Some(blank) => Medium::InPlace(blank),
+                    None => Medium::File(UnfinishedFile::create(path, target, force, temporaries)?),
                 }
             }
         };
-        Ok(OutputFile { display_path: path.to_path_buf(), place, size: Arc::default() })
+        Ok(OutputFile { display_path: path.to_path_buf(), medium, size: Arc::default() })
     }
 
-    /// An output that is written to an unnamed file in `directory`, and copied to `out` when it is whole.
+    /// An output that is written to an unnamed file in `directory`, and copied to `out` when it is complete.
     pub fn spooled(display_path: &Path, out: Box<dyn Write>, directory: &Path) -> Result<OutputFile, Error> {
-        let place = Place::Stream(Spool::create(display_path, out, directory)?);
-        Ok(OutputFile { display_path: display_path.to_path_buf(), place, size: Arc::default() })
+        let medium = Medium::Stream(Spool::create(display_path, out, directory)?);
+        Ok(OutputFile { display_path: display_path.to_path_buf(), medium, size: Arc::default() })
     }
 
-    /// The one sink that writes to this output, through a buffer. The start of a device is cleared.
+    /// The only sink that writes to this output, with a buffer. Clears the start of a device.
     pub fn sink(&self) -> Result<WriteBehind, Error> {
         self.sink_at(0)
     }
 
-    /// As [`OutputFile::sink`], of an output that begins at byte `origin`: a file has zeros before it, a device what it has there.
+    /// Like [`OutputFile::sink`], for an output that begins at byte `origin`. A file has zeros before `origin`; a device keeps
+    /// its bytes there.
     pub fn sink_at(&self, origin: u64) -> Result<WriteBehind, Error> {
-        let limit = match &self.place {
-            Place::Device(file) => Some(device::clear(&self.display_path, file, origin)?),
+        let limit = match &self.medium {
+            Medium::Device(file) => Some(device::clear(&self.display_path, file, origin)?),
             _ => None,
         };
         let sink = WriteBehind::new(self.file()?, limit, self.size.clone()).beginning_at(origin);
-        Ok(match &self.place {
-            Place::Stream(spool) => sink.in_scratch(spool.directory()),
-            Place::InPlace(file) => sink.in_place(file.list()),
+        Ok(match &self.medium {
+            Medium::Stream(spool) => sink.in_scratch(spool.directory()),
+            Medium::InPlace(file) => sink.in_place(file.list()),
             _ => sink,
         })
     }
 
-    /// The open file, to read what the sink has written and to set attributes.
+    /// The open file, to read written bytes and to set attributes.
     pub fn file(&self) -> Result<File, Error> {
-        let file = match &self.place {
-            Place::File(temporary) => temporary.file(),
-            Place::InPlace(file) => file.file(),
-            Place::Device(file) => file,
-            Place::Stream(spool) => spool.file(),
+        let file = match &self.medium {
+            Medium::File(temporary) => temporary.file(),
+            Medium::InPlace(file) => file.file(),
+            Medium::Device(file) => file,
+            Medium::Stream(spool) => spool.file(),
         };
         file.try_clone().map_err(|cause| self.refused("cannot write", cause))
     }
 
-    /// Whether bytes that are not written read as zeros: not on a device, which keeps its content.
+    /// Whether unwritten bytes are zeros. A device keeps its old content.
     pub fn begins_empty(&self) -> bool {
-        !matches!(self.place, Place::Device(_))
+        !matches!(self.medium, Medium::Device(_))
     }
 
-    /// Gives a file the times of the one that it is made from, and its owner and permissions too, unless it replaces a file: then it has those of
-    /// that file. A device and a stream keep what they have.
+    /// Gives the output the times of its source, and also the source's owner and permissions if it replaces no file. A file that
+    /// replaces another keeps the attributes of the old file. Does nothing for a device or a stream.
     ///
     /// # Errors
-    /// The operating system's refusal, but not of an owner, which takes a privilege.
+    /// A system call fails. Failing to set the owner, which needs a privilege, is not an error.
     pub fn take_attributes(&mut self, attributes: &FileAttributes) -> Result<(), Error> {
-        let taken = match &mut self.place {
-            Place::File(temporary) => temporary.take_attributes(attributes),
-            Place::InPlace(file) => file.take_times(attributes),
-            Place::Device(_) | Place::Stream(_) => Ok(()),
+        let taken = match &mut self.medium {
+            Medium::File(temporary) => temporary.take_attributes(attributes),
+            Medium::InPlace(file) => file.take_times(attributes),
+            Medium::Device(_) | Medium::Stream(_) => Ok(()),
         };
         taken.map_err(|cause| self.refused("cannot set attributes", cause))
     }
 
-    /// Limits who can read a new file, before anything is written: to those who can read the file with these attributes. A file that replaces
-    /// another has the attributes of that file. A device and a stream keep what they have.
+    /// Limits who can read a new file, before any byte is written, to users who can read a file with these attributes. A file
+    /// that replaces another has the attributes of the old file already. Does nothing for a device or a stream.
     ///
     /// # Errors
-    /// The operating system's refusal, but not of an owner, which takes a privilege.
+    /// A system call fails. Failing to set the owner, which needs a privilege, is not an error.
     pub fn limit_access(&mut self, attributes: &FileAttributes) -> Result<(), Error> {
-        let limited = match &mut self.place {
-            Place::File(temporary) => temporary.limit_access(attributes),
-            Place::InPlace(_) | Place::Device(_) | Place::Stream(_) => Ok(()),
+        let limited = match &mut self.medium {
+            Medium::File(temporary) => temporary.limit_access(attributes),
+            Medium::InPlace(_) | Medium::Device(_) | Medium::Stream(_) => Ok(()),
         };
         limited.map_err(|cause| self.refused("cannot set attributes", cause))
     }
 
-    /// The new content is that to which the side files of a replaced file belong: no warning names them.
+    /// Suppresses the warning about side files: the new content is the one that they belong to.
     pub fn keeps_side_files(&mut self) {
-        if let Place::File(temporary) = &mut self.place {
+        if let Medium::File(temporary) = &mut self.medium {
             temporary.keeps_side_files();
         }
     }
 
-    /// Locks the file that this output replaces against other runs that do the same. It was read too, and `stamp` is its state then: the output
-    /// does not get its name if anything has changed the file since.
+    /// Locks the file that this output replaces, against other runs that replace it. The file was read, and `stamp` is its state
+    /// before: [`OutputFile::finish`] fails if anything has changed the file since.
     ///
     /// # Errors
     /// [`Error::Target`] if another run has locked it, [`Error::Output`] if it has changed.
     pub fn replaces_input(&mut self, stamp: FileStamp) -> Result<(), Error> {
-        match &mut self.place {
-            Place::File(temporary) => temporary.guard(stamp),
-            Place::InPlace(_) | Place::Device(_) | Place::Stream(_) => Ok(()),
+        match &mut self.medium {
+            Medium::File(temporary) => temporary.guard(stamp),
+            Medium::InPlace(_) | Medium::Device(_) | Medium::Stream(_) => Ok(()),
         }
     }
 
-    /// Bytes written so far, as far as the highest offset reached.
+    /// The highest offset written so far.
     pub fn size(&self) -> u64 {
         self.size.load(Ordering::Relaxed)
     }
 
-    /// A counter of the bytes written that can be read while the sink is in use.
+    /// The counter behind [`OutputFile::size`], which can be read while the sink is in use.
     pub fn size_counter(&self) -> Arc<AtomicU64> {
         self.size.clone()
     }
 
-    /// The names of the output: the requested one, and the temporary one. A stream has none.
+    /// The requested and the temporary name of the output. A stream has no names.
     pub fn names(&self) -> impl Iterator<Item = &Path> {
-        let (name, temporary_name) = match &self.place {
-            Place::File(temporary) => (Some(self.display_path.as_path()), temporary.name()),
-            Place::InPlace(_) | Place::Device(_) => (Some(self.display_path.as_path()), None),
-            Place::Stream(_) => (None, None),
+        let (name, temporary_name) = match &self.medium {
+            Medium::File(temporary) => (Some(self.display_path.as_path()), temporary.name()),
+            Medium::InPlace(_) | Medium::Device(_) => (Some(self.display_path.as_path()), None),
+            Medium::Stream(_) => (None, None),
         };
         name.into_iter().chain(temporary_name)
     }
 
-    /// Syncs the output and gives it its name, or copies it to its stream. After an error a file does not have its name; failures after that go to the observer.
+    /// Syncs the output and gives it its name, or copies it to its stream. After an error a file does not have its name. Failures
+    /// after a file has its name go to the observer.
     pub fn finish(self, observer: &mut dyn Observer) -> Result<(), Error> {
         observer.syncing();
-        match self.place {
-            Place::File(temporary) => temporary.finish(observer),
-            Place::InPlace(file) => file.finish(),
-            Place::Device(file) => {
+        match self.medium {
+            Medium::File(temporary) => temporary.finish(observer),
+            Medium::InPlace(file) => file.finish(),
+            Medium::Device(file) => {
                 file.sync_all().map_err(|cause| Error::output(&self.display_path, "cannot sync", cause))
             }
-            Place::Stream(spool) => spool.finish(&self.display_path),
+            Medium::Stream(spool) => spool.finish(&self.display_path),
         }
     }
 
-    /// Brings a file or device to the medium before it is finished: of several files that belong together, all are there before the first has
-    /// its name.
+    /// Writes a file or device to the medium before it is finished, so that all files of a set are on the medium before the first
+    /// gets its name.
     pub fn sync(&self, observer: &mut dyn Observer) -> Result<(), Error> {
         observer.syncing();
         self.file()?.sync_all().map_err(|cause| self.refused("cannot sync", cause))
     }
 
-    /// As [`OutputFile::finish`] of a file, and undoes it when the result is dropped: a file that was replaced is there again then.
+    /// Like [`OutputFile::finish`], but undoes it when the result is dropped: the old file gets its name back.
     ///
     /// # Errors
-    /// Also for a device and a stream, of which nothing can be undone.
+    /// Fails for a device and a stream, which cannot be undone.
     pub fn finish_revocably(self, observer: &mut dyn Observer) -> Result<Revocable, Error> {
         observer.syncing();
-        match self.place {
-            Place::File(temporary) => temporary.finish_revocably(observer),
-            Place::InPlace(file) => file.finish_revocably(),
+        match self.medium {
+            Medium::File(temporary) => temporary.finish_revocably(observer),
+            Medium::InPlace(file) => file.finish_revocably(),
             _ => Err(self.refused("cannot replace", std::io::ErrorKind::Unsupported.into())),
         }
     }

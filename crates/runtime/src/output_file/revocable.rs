@@ -1,4 +1,4 @@
-//! A file that has got its name, and loses it again unless all that belongs to it is done too.
+//! A file that has its name, and loses it again unless its caller keeps it.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,22 +8,22 @@ use super::overwrite;
 use super::temp_name::{free_name, is_held};
 use crate::Temporaries;
 
-/// A file with its name. When this is dropped, the file that it replaced is there again, or none if there was none.
+/// A file with its name. Dropping it restores the file that was replaced, or removes the file if it replaced none.
 #[derive(Debug)]
-#[must_use = "a dropped one takes the name away again"]
+#[must_use = "dropping it takes the name away again"]
 pub struct Revocable {
     path: PathBuf,
     before: Before,
     kept: bool,
 }
 
-/// What was at the path before.
+/// The state of the path before.
 #[derive(Debug)]
 enum Before {
-    /// The list removes the file when the process has to stop.
+    /// No file. The list removes the new file if the process must stop.
     Nothing(Temporaries),
     File(Replaced),
-    /// A file without data, which is written in place and which the list restores.
+    /// A file without data, which is written in place. The list restores it.
     Blank(Temporaries),
 }
 
@@ -33,7 +33,7 @@ impl Revocable {
         Revocable { path, before: Before::File(replaced), kept: false }
     }
 
-    /// The new file at `path`, which `list` has under this name.
+    /// The new file at `path`, which `list` has listed under this name.
     pub(super) fn new(path: PathBuf, list: Temporaries) -> Revocable {
         Revocable { path, before: Before::Nothing(list), kept: false }
     }
@@ -42,7 +42,7 @@ impl Revocable {
         Revocable { path, before: Before::Blank(list), kept: false }
     }
 
-    /// The file keeps its name, and the replaced one is gone.
+    /// Keeps the file, and removes the replaced one.
     pub fn keep(mut self) {
         self.kept = true;
         match &mut self.before {
@@ -58,28 +58,27 @@ impl Drop for Revocable {
     fn drop(&mut self) {
         match &self.before {
             _ if self.kept => {}
-            // It restores itself.
+            // The drop of `Replaced` restores the file.
             Before::File(_) => {}
             Before::Nothing(list) | Before::Blank(list) => list.remove(&self.path),
         }
     }
 }
 
-/// A file that is about to be replaced, under another name. It gets its name back when this is dropped, or when the process has to stop.
+/// A file that is about to be replaced, under another name. It gets its name back when this is dropped or the process must stop.
 #[derive(Debug)]
 pub(super) struct Replaced {
-    place: Aside,
+    set_aside: SetAside,
     list: Temporaries,
     removed: bool,
-    /// Locked, so that no other run removes it as a leftover.
+    /// A lock, so that no other run removes the file as a leftover.
     _lock: Option<File>,
 }
 
-/// Where a file is that is about to be replaced.
 #[derive(Debug)]
-enum Aside {
+enum SetAside {
     Named(PathBuf),
-    /// A file that cannot have another name, and a copy of its content.
+    /// A copy of the content, for a file that cannot have another name.
     Copied {
         path: PathBuf,
         content: File,
@@ -87,37 +86,38 @@ enum Aside {
 }
 
 impl Replaced {
-    /// A second name for a regular file that is at `path`, if there is one. Where that cannot be, it is renamed, and where that cannot be, copied.
+    /// Gives the regular file at `path`, if there is one, a second name. If that fails, renames the file; if that fails too,
+    /// copies it.
     pub(super) fn at(path: &Path, list: &Temporaries) -> io::Result<Option<Replaced>> {
         if !fs::symlink_metadata(path).is_ok_and(|about| about.is_file()) {
             return Ok(None);
         }
-        // One that cannot be read cannot be locked; its name is unlikely enough.
+        // A file that cannot be read cannot be locked; its second name is unlikely enough.
         let lock = File::open(path).ok().filter(|file| is_held(file).unwrap_or(false));
         let make = |name: &Path| match fs::hard_link(path, name) {
             // A file system without links, or a file of another user.
             Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists && !name.exists() => fs::rename(path, name),
             other => other,
         };
-        let place = match free_name(path, |name| list.set_aside(name, path, make)) {
-            Ok(((), name)) => Aside::Named(name),
+        let set_aside = match free_name(path, |name| list.set_aside(name, path, make)) {
+            Ok(((), name)) => SetAside::Named(name),
             Err(cause) if overwrite::is_reason(&cause) => {
                 let scratch = list.scratch_for(path);
-                Aside::Copied {
+                SetAside::Copied {
                     path: path.to_path_buf(),
                     content: overwrite::copied(&overwrite::open(path)?, scratch)?,
                 }
             }
             Err(cause) => return Err(cause),
         };
-        Ok(Some(Replaced { place, list: list.clone(), removed: false, _lock: lock }))
+        Ok(Some(Replaced { set_aside, list: list.clone(), removed: false, _lock: lock }))
     }
 
     fn remove(&mut self) {
         self.removed = true;
-        let Aside::Named(name) = &self.place else { return };
+        let SetAside::Named(name) = &self.set_aside else { return };
         let _: Result<(), ()> = self.list.settle(name, |name| {
-            // A second name that cannot be removed is a leftover for the next run.
+            // The next run removes a second name that cannot be removed now.
             let _: io::Result<()> = fs::remove_file(name);
             Ok(())
         });
@@ -126,11 +126,11 @@ impl Replaced {
 
 impl Drop for Replaced {
     fn drop(&mut self) {
-        match &self.place {
+        match &self.set_aside {
             _ if self.removed => {}
-            Aside::Named(name) => self.list.remove(name),
-            Aside::Copied { path, content } => {
-                // The error that led here is the one that is reported.
+            SetAside::Named(name) => self.list.remove(name),
+            SetAside::Copied { path, content } => {
+                // The caller reports the error that led here.
                 let _: io::Result<()> = overwrite::open(path).and_then(|file| overwrite::copy_over(content, &file));
             }
         }

@@ -1,4 +1,4 @@
-//! Files next to an output that belong to its content: recovery data, and what dm-verity needs.
+//! Files next to an output that belong to its content: recovery data, and the files of dm-verity.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::escape::Escape;
 use crate::{FileStamp, Observer};
 
-/// The endings of the hash tree, the root hash and its signature, as [`beside_image`] puts them.
+/// The endings of the hash tree, the root hash and its signature, for [`beside_image`].
 const VERITY_ENDINGS: [&str; 3] = [".verity", ".roothash", ".roothash.p7s"];
 
 /// The name of the recovery data of a file.
@@ -30,7 +30,7 @@ pub fn warn_of_stale(side_file: &Path, observer: &mut dyn Observer) {
     observer.warning(&format!("{name} belongs to the file that was replaced (remove it, or write it again)"));
 }
 
-/// The side files of a file that is about to be replaced, in the state that they have before.
+/// The side files of a file that is about to be replaced, with their state before.
 #[derive(Debug, Default)]
 pub(super) struct SideFiles(Vec<(PathBuf, FileStamp)>);
 
@@ -41,7 +41,7 @@ impl SideFiles {
         SideFiles(names.filter_map(|name| FileStamp::of_path(&name).ok().map(|stamp| (name, stamp))).collect())
     }
 
-    /// Warns of each file that nothing has written meanwhile.
+    /// Warns about each file that has not changed meanwhile.
     pub(super) fn warn(&self, observer: &mut dyn Observer) {
         self.0.iter().filter(|(name, stamp)| stamp.is_at(name)).for_each(|(name, _)| warn_of_stale(name, observer));
     }

@@ -1,4 +1,4 @@
-//! A stream that gets its bytes when all of them are in an unnamed file, since no byte of it can be written twice.
+//! A stream that gets its bytes when all of them are in an unnamed file, because no byte of a stream can be written twice.
 
 use std::fmt;
 use std::fs::File;
@@ -26,17 +26,15 @@ impl Spool {
         Ok(Spool { file, directory: directory.to_path_buf(), out })
     }
 
-    /// The open file.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// The directory that the file is in.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Copies the file to the stream. A reader that is gone is an error: it has only a part.
+    /// Copies the file to the stream. A closed pipe is an error, because its reader has only a part.
     pub fn finish(mut self, display_path: &Path) -> Result<(), Error> {
         let refused = |action, cause| Error::output(display_path, action, cause);
         let of_file = |cause| refused("cannot read back", ScratchError::wrap(&self.directory, cause));
@@ -53,11 +51,11 @@ impl Spool {
     }
 }
 
-/// A closed pipe gets a kind of its own: programs take [`io::ErrorKind::BrokenPipe`] for a reader that has all that it wants.
+/// A closed pipe gets a different kind: programs treat [`io::ErrorKind::BrokenPipe`] as a reader that has all it wants.
 fn cut_short(cause: io::Error, size: u64) -> io::Error {
     match cause.kind() {
         io::ErrorKind::BrokenPipe => {
-            io::Error::other(format!("the reader closed it before the end ({size} bytes): {cause}"))
+            io::Error::other(format!("the reader closed the stream before the end ({size} bytes): {cause}"))
         }
         _ => cause,
     }

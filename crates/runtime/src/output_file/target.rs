@@ -1,4 +1,4 @@
-//! Examines an existing output: whether it may be written.
+//! Examines an existing output, and decides whether it may be written.
 
 use std::fs::{self, FileType};
 use std::io::{self, ErrorKind};
@@ -12,19 +12,18 @@ use super::unfinished::directory_of;
 use crate::escape::Escape;
 use crate::{Error, Exists};
 
-/// Where the output goes.
 #[derive(Debug)]
 pub enum Target {
-    /// A regular file: the path to give it, links followed.
+    /// The path of a regular file, with links followed.
     File(PathBuf),
-    /// A block device, links followed.
+    /// The path of a block device, with links followed.
     Device(PathBuf),
 }
 
-/// Most links in a chain, as in Linux.
+/// The most links in a chain, as in Linux.
 const LINKS_MOST: usize = 40;
 
-/// Resolves `path`; refuses what must not be written.
+/// Resolves `path`. Fails if it must not be written.
 pub fn find_target(path: &Path, force: bool) -> Result<Target, Error> {
     if path.file_name().is_none() {
         return Err(Error::target(path, "is not the name of a file", "a file or a block device"));
@@ -37,7 +36,7 @@ pub fn find_target(path: &Path, force: bool) -> Result<Target, Error> {
             }
             Ok(Target::File(end))
         }
-        Err(cause) => Err(Error::output(path, "cannot look at the output", cause)),
+        Err(cause) => Err(Error::output(path, "cannot examine the output", cause)),
         Ok(found) => existing(path, found.file_type(), force),
     }
 }
@@ -57,7 +56,8 @@ fn existing(path: &Path, found: FileType, force: bool) -> Result<Target, Error> 
     Ok(if found.is_block_device() { Target::Device(real) } else { Target::File(real) })
 }
 
-/// The path that a symbolic link names, directly or through other links, where nothing exists. A path that is not a link is returned as it is.
+/// The path of the missing file that a symbolic link names, directly or through other links. Returns a path that is not a link
+/// unchanged.
 ///
 /// # Errors
 /// [`Error::Output`] if the directory of the named path does not exist.
@@ -72,7 +72,7 @@ pub fn end_of_links(path: &Path) -> Result<PathBuf, Error> {
     Err(Error::output(path, "cannot follow the link", Errno::LOOP.into()))
 }
 
-/// `end`, which the link at `path` names, if its directory exists.
+/// Returns `end`, which the link at `path` names, if its directory exists.
 fn in_a_directory(path: &Path, end: PathBuf) -> Result<PathBuf, Error> {
     if let Err(cause) = fs::metadata(directory_of(&end)) {
         let cause = io::Error::new(cause.kind(), format!("{}: {cause}", end.escaped()));

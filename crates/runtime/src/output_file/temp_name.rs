@@ -1,4 +1,4 @@
-//! Temporary names of outputs that are not whole, and leftovers of killed runs.
+//! Temporary names of incomplete outputs, and leftovers of killed runs.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -12,33 +12,28 @@ use rustix::fs::OFlags;
 use super::unfinished::directory_of;
 use crate::Temporaries;
 
-/// Maximum number of names tried; one nearly always suffices.
+/// Maximum number of names tried. The first nearly always works.
 const NAMES_MAX: usize = 16;
 
-/// Creates something under a free name beside `place`, and lists it. The first name tried is always the same, so that each run
-/// removes what a killed one left there; if another run uses it, the next is unpredictable.
-///
-/// # Errors
-/// Those of `make`, which is called again with another name after `AlreadyExists`.
+/// Creates a file with `make` under a free name next to `target`, and lists it. The first name tried is always the same, so that
+/// each run removes the leftover of a killed run; if another run uses that name, the next one is unpredictable. After
+/// `AlreadyExists`, `make` is called again with another name.
 pub fn with_name<T>(
-    place: &Path,
+    target: &Path,
     list: &Temporaries,
     make: impl Fn(&Path) -> io::Result<T>,
 ) -> io::Result<(T, PathBuf)> {
-    free_name(place, |name| list.create(name, &make))
+    free_name(target, |name| list.create(name, &make))
 }
 
-/// As [`with_name`], for what `make` lists by itself.
-///
-/// # Errors
-/// Those of `make`, which is called again with another name after `AlreadyExists`.
-pub fn free_name<T>(place: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
+/// Like [`with_name`], for a `make` that lists the file itself.
+pub fn free_name<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
     let mut refusal = io::Error::from(io::ErrorKind::AlreadyExists);
-    let own = checksum(place.file_name().unwrap_or_default().as_bytes());
-    // What cannot be removed is in use, or not ours: then another name is used.
-    let _: io::Result<()> = clear_leftover(&named(place, own));
+    let own = checksum(target.file_name().unwrap_or_default().as_bytes());
+    // A file that cannot be removed is in use or not ours, so another name is used.
+    let _: io::Result<()> = clear_leftover(&named(target, own));
     for number in std::iter::once(own).chain(std::iter::repeat_with(unpredictable)).take(NAMES_MAX) {
-        let name = named(place, number);
+        let name = named(target, number);
         match make(&name) {
             Ok(made) => return Ok((made, name)),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => refusal = cause,
@@ -48,10 +43,7 @@ pub fn free_name<T>(place: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::
     Err(refusal)
 }
 
-/// Whether a file is now locked for this run, and was not removed before that.
-///
-/// # Errors
-/// Those of reading the file's metadata.
+/// Locks a file for this run. Returns whether it is locked, and was not removed before.
 pub fn is_held(file: &File) -> io::Result<bool> {
     // On file systems without locks the user must not start two runs at once.
     let locked = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
@@ -63,16 +55,16 @@ pub fn checksum(name: &[u8]) -> u64 {
     name.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-fn named(place: &Path, number: u64) -> PathBuf {
-    directory_of(place).join(format!(".packline-{number:016x}"))
+fn named(target: &Path, number: u64) -> PathBuf {
+    directory_of(target).join(format!(".packline-{number:016x}"))
 }
 
-/// A number from the operating system's randomness. It decides a temporary name, never a byte of output.
+/// A random number of the operating system. It decides a temporary name, never a byte of output.
 fn unpredictable() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Removes a file without a lock: its run is dead.
+/// Removes a file that no run has locked: its run is dead.
 fn clear_leftover(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let file = options.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32).open(path)?;
@@ -89,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_is_cleared_away_and_what_another_has_is_not() {
+    fn removes_leftovers_of_killed_runs_only() {
         let top = tempfile::tempdir().unwrap();
         let list = Temporaries::default();
         let place = top.path().join("out");
@@ -97,7 +89,7 @@ mod tests {
         let (second, other) = made(&place, &list);
         assert!(name != other && name.exists() && other.exists());
         assert_ne!(made(&top.path().join("another"), &list).1, name);
-        // Both are killed.
+        // Both runs are killed.
         drop((first, second));
         fs::write(&name, "left").unwrap();
         let (third, again) = made(&place, &list);
@@ -105,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_are_cleared_away() {
+    fn removes_only_regular_files() {
         let top = tempfile::tempdir().unwrap();
         let list = Temporaries::default();
         let place = top.path().join("out");
@@ -119,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_cleared_away_or_locked_by_another_is_not_held() {
+    fn a_removed_or_locked_file_is_not_held() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("x");
         let file = File::create_new(&path).unwrap();

@@ -1,4 +1,4 @@
-//! A file without its final name: unnamed, or under a temporary one.
+//! A file without its final name: unnamed, or with a temporary name.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -18,10 +18,10 @@ use crate::{Error, FileAttributes, FileStamp, Observer, Temporaries};
 
 /// Permissions of a new file, before the umask.
 const MODE: u32 = 0o644;
-/// Permissions of a file whose final ones are not known yet, or which has a name before it is whole.
+/// Permissions of a file whose final permissions are not known yet, or which has a name before it is complete.
 const PRIVATE: u32 = 0o600;
 
-/// A file without its final name. Removed if dropped before [`UnfinishedFile::finish`].
+/// A file without its final name. Dropping it before [`UnfinishedFile::finish`] removes it.
 #[derive(Debug)]
 pub struct UnfinishedFile {
     temporary: Temporary,
@@ -31,11 +31,11 @@ pub struct UnfinishedFile {
     list: Temporaries,
     /// Whether a signal that comes after the file has its final name removes the file.
     revocable: bool,
-    /// What the file that is replaced has and this one cannot have; `None` if none is replaced.
+    /// Attributes of the replaced file that this file cannot have; `None` if it replaces no file.
     unkept: Option<Vec<String>>,
-    /// Files that belong to the content of the file that is replaced.
+    /// Files that belong to the content of the replaced file.
     side_files: SideFiles,
-    /// The state in which a file that was read has to be when it is replaced, and its lock.
+    /// The state that the replaced file must still have, because it was read, and its lock.
     guard: Option<(FileStamp, File)>,
 }
 
@@ -45,14 +45,15 @@ struct Temporary {
     file: File,
     /// The temporary name; `None` for an unnamed file.
     name: Option<PathBuf>,
-    /// Permissions that it gets when it is whole.
+    /// Permissions that the file gets when it is complete.
     mode: Option<u32>,
-    /// Why it is not in the directory of the final name, and has to be copied over the file there.
+    /// Set if the file is not in the directory of the final name and must be copied over the file there. The error is the reason.
     elsewhere: Option<io::Error>,
 }
 
 impl UnfinishedFile {
-    /// A file in the directory of `final_name`; errors name it `display_path`. It has the attributes of a file that it replaces from the start.
+    /// Creates a file in the directory of `final_name`; errors name it `display_path`. It has the attributes of a file that it
+    /// replaces from the start.
     pub fn create(
         display_path: &Path,
         final_name: PathBuf,
@@ -90,17 +91,16 @@ impl UnfinishedFile {
         Ok(file)
     }
 
-    /// The open file.
     pub fn file(&self) -> &File {
         &self.temporary.file
     }
 
-    /// The temporary name, if it has one.
+    /// The temporary name; `None` for an unnamed file.
     pub fn name(&self) -> Option<&Path> {
         self.temporary.name.as_deref()
     }
 
-    /// Takes the times of a file, and its owner and permissions if no file is replaced, which has its own.
+    /// Takes the times of another file, and its owner and permissions if this file replaces none.
     pub fn take_attributes(&mut self, attributes: &FileAttributes) -> io::Result<()> {
         if self.unkept.is_none() {
             attributes.apply(self.file())?;
@@ -109,7 +109,7 @@ impl UnfinishedFile {
         attributes.apply_times(self.file())
     }
 
-    /// Limits who can read a new file; one that replaces another has its attributes already.
+    /// Limits who can read a new file. A file that replaces another has the attributes of that file already.
     pub fn limit_access(&mut self, attributes: &FileAttributes) -> io::Result<()> {
         if self.unkept.is_none() {
             let most = match self.temporary.mode {
@@ -122,16 +122,16 @@ impl UnfinishedFile {
         Ok(())
     }
 
-    /// No warning names the side files of the file that is replaced.
+    /// Suppresses the warning about side files of the replaced file.
     pub fn keeps_side_files(&mut self) {
         self.side_files = SideFiles::default();
     }
 
-    /// Locks the file that is replaced, which was read in this state, and fails at the end if anything has changed it.
+    /// Locks the file that is replaced. It was read in the state `stamp`, and `finish` fails if anything has changed it.
     pub fn guard(&mut self, stamp: FileStamp) -> Result<(), Error> {
         let refused = |what: &str| Error::target(&self.display_path, what, "one run at a time");
         let Ok(file) = File::open(&self.final_name) else { return Err(refused("was removed while it was read")) };
-        // File systems without locks have to do without.
+        // File systems without locks have no protection.
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(refused("is locked by another run, which is writing it"));
         }
@@ -139,20 +139,20 @@ impl UnfinishedFile {
         self.check_unchanged().map_err(|cause| Error::output(&self.display_path, "cannot replace", cause))
     }
 
-    /// Syncs the file, gives it its name, and syncs the directory. Without `force`, a file that was created under
-    /// the name meanwhile is an error and stays. A directory that cannot be synced is not an error: the file has its name.
+    /// Syncs the file, gives it its name, and syncs the directory. Without `force`, fails if another file was created under the
+    /// name meanwhile, and keeps that file. A directory that cannot be synced is not an error: the file has its name.
     pub fn finish(mut self, observer: &mut dyn Observer) -> Result<(), Error> {
         if let Some(mode) = self.temporary.mode {
             let set = self.file().set_permissions(Permissions::from_mode(mode));
             set.map_err(|cause| Error::output(&self.display_path, "cannot set permissions", cause))?;
         }
         self.file().sync_all().map_err(|cause| Error::output(&self.display_path, "cannot sync", cause))?;
-        let overwritten = self.put_in_place();
+        let placed = self.put_in_place();
         let overwritten =
-            overwritten.map_err(|cause| Error::output(&self.display_path, "cannot put the file in place", cause))?;
+            placed.map_err(|cause| Error::output(&self.display_path, "cannot put the file in place", cause))?;
         self.side_files.warn(observer);
         if let Some(reason) = overwritten {
-            self.warn(observer, &format!("was written over, not replaced in one step ({reason})"));
+            self.warn(observer, &format!("was overwritten in place, not replaced in one step ({reason})"));
             return Ok(());
         }
         if let Some(unkept) = self.unkept.as_ref().filter(|unkept| !unkept.is_empty()) {
@@ -168,12 +168,12 @@ impl UnfinishedFile {
         observer.warning(&format!("{}: {what}", self.display_path.escaped()));
     }
 
-    /// As [`UnfinishedFile::finish`], and undoes it when the result is dropped: a file that was replaced is there again then.
+    /// Like [`UnfinishedFile::finish`], but undoes it when the result is dropped: the old file gets its name back.
     pub fn finish_revocably(mut self, observer: &mut dyn Observer) -> Result<Revocable, Error> {
-        let failed = |cause| Error::output(&self.display_path, "cannot set aside what is replaced", cause);
+        let failed = |cause| Error::output(&self.display_path, "cannot set the old file aside", cause);
         self.check_unchanged().map_err(failed)?;
         let replaced = if self.force { Replaced::at(&self.final_name, &self.list).map_err(failed)? } else { None };
-        // Another name is a change.
+        // The second name has changed the stamp of the old file.
         self.guard = None;
         self.revocable = replaced.is_none();
         let path = self.final_name.clone();
@@ -185,19 +185,19 @@ impl UnfinishedFile {
         })
     }
 
-    /// Gives the file its name, or copies it over the file that has it: then the reason is returned.
+    /// Gives the file its name, or copies it over the file that has the name and returns the reason for copying.
     fn put_in_place(&mut self) -> io::Result<Option<io::Error>> {
         if let Some(reason) = self.temporary.elsewhere.take() {
             return self.overwrite(reason).map(Some);
         }
         if self.temporary.name.is_none() {
-            // In one step with the list, so that a run that a signal stops does not get the name any more.
+            // In one step with the list, so that the file gets no name after a signal.
             match self.settle(&self.final_name, |name| link(&self.temporary.file, name)) {
                 Err(cause) if self.force && cause.kind() == io::ErrorKind::AlreadyExists => {}
                 other => return other.map(|()| None),
             }
             let file = &self.temporary.file;
-            // Locked before it has the name, so that no other run removes it as a leftover.
+            // Locked before it has the temporary name, so that no other run removes it as a leftover.
             let _: Result<(), TryLockError> = file.try_lock();
             self.temporary.name = Some(with_name(&self.final_name, &self.list, |name| link(file, name))?.1);
         }
@@ -224,7 +224,7 @@ impl UnfinishedFile {
         }
     }
 
-    /// Copies the file over the one that has its name. A signal waits until that is done.
+    /// Copies the file over the file that has its name. A signal waits until the copy is complete.
     fn overwrite(&self, reason: io::Error) -> io::Result<io::Error> {
         if overwrite::open(&self.final_name).is_err() {
             return Err(reason);
@@ -257,16 +257,16 @@ impl Drop for UnfinishedFile {
 }
 
 impl Temporary {
-    /// A file in the directory of `place`: one that no other user can open if its attributes are set later (`replaces`).
-    fn beside(place: &Path, replaces: bool, list: &Temporaries) -> io::Result<Temporary> {
-        match linkable(directory_of(place), if replaces { PRIVATE } else { MODE }) {
+    /// A file in the directory of `target`. No other user can open it if its attributes are set later (`replaces`).
+    fn beside(target: &Path, replaces: bool, list: &Temporaries) -> io::Result<Temporary> {
+        match linkable(directory_of(target), if replaces { PRIVATE } else { MODE }) {
             Some(file) => Ok(Temporary { file, name: None, mode: None, elsewhere: None }),
-            None => Temporary::named(place, replaces, list),
+            None => Temporary::named(target, replaces, list),
         }
     }
 
-    /// A file under a temporary name. No other user can open it before it is whole.
-    fn named(place: &Path, replaces: bool, list: &Temporaries) -> io::Result<Temporary> {
+    /// A file with a temporary name. No other user can open it before it is complete.
+    fn named(target: &Path, replaces: bool, list: &Temporaries) -> io::Result<Temporary> {
         let make = |name: &Path| {
             // The umask and the directory decide the permissions of a new file.
             let mode = if replaces { None } else { Some(create(name, MODE)?.metadata()?.mode() & 0o777) };
@@ -274,17 +274,17 @@ impl Temporary {
                 fs::remove_file(name)?;
             }
             let file = create(name, PRIVATE)?;
-            // Before it is locked it looks like a leftover.
+            // Until it is locked, it looks like a leftover.
             if is_held(&file)? { Ok((file, mode)) } else { Err(io::ErrorKind::AlreadyExists.into()) }
         };
-        let ((file, mode), name) = with_name(place, list, make)?;
+        let ((file, mode), name) = with_name(target, list, make)?;
         Ok(Temporary { file, name: Some(name), mode, elsewhere: None })
     }
 
-    /// An unnamed file in the directory for copies, if the file at `place` can be written at all; or else the error that led here.
-    fn elsewhere(place: &Path, reason: io::Error, list: &Temporaries) -> io::Result<Temporary> {
+    /// An unnamed file in the directory for copies, if the file at `target` can be written. If not, returns `reason`.
+    fn elsewhere(target: &Path, reason: io::Error, list: &Temporaries) -> io::Result<Temporary> {
         match list.scratch() {
-            Some(scratch) if overwrite::open(place).is_ok() => {
+            Some(scratch) if overwrite::open(target).is_ok() => {
                 let file = unnamed_temp_file(scratch)?;
                 Ok(Temporary { file, name: None, mode: None, elsewhere: Some(reason) })
             }
@@ -313,7 +313,7 @@ fn link(file: &File, name: &Path) -> io::Result<()> {
     Ok(rustix::fs::linkat(CWD, link_source(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Without `force` the rename must not replace; a file system without that gets a link and an unlink.
+/// Without `force` the rename must not replace a file. On a file system without such a rename, it is a link and an unlink.
 fn rename(from: &Path, to: &Path, force: bool) -> io::Result<()> {
     if force {
         return fs::rename(from, to);
@@ -321,7 +321,7 @@ fn rename(from: &Path, to: &Path, force: bool) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
             fs::hard_link(from, to)?;
-            // It has its name. A second one that cannot be removed is a leftover for the next run.
+            // The file has its name. The next run removes a second name that cannot be removed now.
             let _: io::Result<()> = fs::remove_file(from);
             Ok(())
         }
@@ -329,12 +329,11 @@ fn rename(from: &Path, to: &Path, force: bool) -> io::Result<()> {
     }
 }
 
-/// The directory that a path is in.
 pub(super) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Some file systems cannot sync a directory and return EINVAL; nothing is lost by that.
+/// Ignores EINVAL, which file systems return that cannot sync a directory.
 fn sync_directory(path: &Path) -> io::Result<()> {
     match File::open(path)?.sync_all() {
         Err(cause) if cause.kind() == io::ErrorKind::InvalidInput => Ok(()),
@@ -343,11 +342,11 @@ fn sync_directory(path: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-pub(super) fn create_named(place: &Path, force: bool, list: &Temporaries) -> UnfinishedFile {
+pub(super) fn create_named(target: &Path, force: bool, list: &Temporaries) -> UnfinishedFile {
     UnfinishedFile {
-        temporary: Temporary::named(place, false, list).unwrap(),
-        final_name: place.to_path_buf(),
-        display_path: place.to_path_buf(),
+        temporary: Temporary::named(target, false, list).unwrap(),
+        final_name: target.to_path_buf(),
+        display_path: target.to_path_buf(),
         force,
         list: list.clone(),
         unkept: None,

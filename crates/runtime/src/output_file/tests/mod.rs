@@ -1,4 +1,4 @@
-//! Tests of outputs: nothing under the name before the end, nothing beside it afterwards.
+//! Tests of outputs: no file has the name before the end, and no temporary file remains afterwards.
 
 mod replacing;
 
@@ -30,7 +30,7 @@ fn write(output: &OutputFile, offset: u64, bytes: &[u8]) {
 }
 
 #[test]
-fn a_file_has_its_name_only_when_it_is_whole() {
+fn a_file_has_its_name_only_when_it_is_complete() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("image");
     let output = open(&path, false).unwrap();
@@ -44,7 +44,7 @@ fn a_file_has_its_name_only_when_it_is_whole() {
 }
 
 #[test]
-fn a_dropped_output_leaves_nothing_and_keeps_what_was_there() {
+fn a_dropped_output_keeps_the_old_file() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("image");
     write(&open(&path, false).unwrap(), 0, b"new");
@@ -83,7 +83,7 @@ fn a_file_that_appears_during_writing_stays() {
 }
 
 #[test]
-fn without_unnamed_files_a_hidden_name_serves() {
+fn uses_a_hidden_name_without_unnamed_files() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("image");
     let list = Temporaries::default();
@@ -155,7 +155,7 @@ fn rejects_links_whose_target_cannot_be_created() {
 }
 
 #[test]
-fn what_cannot_be_written_at_an_offset_is_refused() {
+fn rejects_pipes_sockets_directories_and_character_devices() {
     let top = tempfile::tempdir().unwrap();
     let pipe = top.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -171,7 +171,7 @@ fn what_cannot_be_written_at_an_offset_is_refused() {
     assert!(open(&top.path().join("none/image"), false).unwrap_err().to_string().contains("cannot create"));
 }
 
-/// A sink over a plain file, for tests of the buffer alone.
+/// A sink for a plain file, for tests of the buffer alone.
 fn sink_over(path: &Path, limit: Option<u64>) -> WriteBehind {
     let file = fs::File::options().read(true).write(true).create(true).truncate(false).open(path).unwrap();
     WriteBehind::new(file, limit, Arc::default())
@@ -210,7 +210,7 @@ fn an_empty_append_does_not_shorten_a_file_that_ends_in_a_hole() {
 }
 
 #[test]
-fn any_order_of_writes_gives_the_same_as_without_a_buffer() {
+fn any_order_of_writes_equals_unbuffered_writes() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("x");
     let mut sink = sink_over(&path, None);
@@ -232,7 +232,7 @@ fn any_order_of_writes_gives_the_same_as_without_a_buffer() {
 }
 
 #[test]
-fn a_full_device_is_reported_before_anything_is_lost() {
+fn reports_a_full_device_before_bytes_are_lost() {
     let top = tempfile::tempdir().unwrap();
     let mut sink = sink_over(&top.path().join("x"), Some(10));
     sink.write_at(0, b"0123456789").unwrap();
@@ -240,7 +240,7 @@ fn a_full_device_is_reported_before_anything_is_lost() {
     assert!(refusal.to_string().contains("only 10 bytes"), "{refusal}");
 }
 
-/// Mounts of the tests, taken away whatever happens.
+/// Mounts of the tests, unmounted even after a panic.
 struct Mount(PathBuf);
 
 impl Drop for Mount {
@@ -250,7 +250,7 @@ impl Drop for Mount {
 }
 
 #[test]
-fn a_full_file_system_leaves_nothing_and_says_where() {
+fn a_full_file_system_leaves_no_file_and_names_the_offset() {
     let top = tempfile::tempdir().unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=256k", "none"]).arg(top.path()).status();
     if !mounted.is_ok_and(|status| status.success()) {
@@ -269,7 +269,7 @@ fn a_full_file_system_leaves_nothing_and_says_where() {
     assert_eq!(names_in(top.path()), Vec::<String>::new());
 }
 
-/// A stream that takes so many bytes, after which its reader is gone.
+/// A stream that accepts a number of bytes, after which its reader is gone.
 struct Pipe(std::rc::Rc<std::cell::RefCell<Vec<u8>>>, usize);
 
 impl Write for Pipe {
@@ -302,7 +302,10 @@ fn a_stream_gets_all_bytes_at_the_end() {
     let output = spooled(200_000).unwrap();
     write(&output, 300_000, b"end");
     let refused = output.finish(&mut Unobserved).unwrap_err().to_string();
-    assert!(refused.starts_with("pipe: cannot write: the reader closed it before the end (300003 bytes)"), "{refused}");
+    assert!(
+        refused.starts_with("pipe: cannot write: the reader closed the stream before the end (300003 bytes)"),
+        "{refused}"
+    );
     assert!(names_in(top.path()).is_empty());
 }
 
@@ -318,7 +321,7 @@ fn a_directory_of_temporary_files_is_named_in_errors() {
 }
 
 #[test]
-fn what_was_replaced_is_there_again_unless_the_new_file_is_kept() {
+fn restores_the_replaced_file_unless_the_new_file_is_kept() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("image");
     for old in [None, Some("old")] {
@@ -342,7 +345,7 @@ fn what_was_replaced_is_there_again_unless_the_new_file_is_kept() {
 }
 
 #[test]
-fn what_was_replaced_is_there_again_when_the_process_has_to_stop() {
+fn restores_the_replaced_file_when_the_process_must_stop() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("image");
     let list = Temporaries::default();
@@ -353,12 +356,12 @@ fn what_was_replaced_is_there_again_when_the_process_has_to_stop() {
     list.remove_for_good();
     assert_eq!(fs::read(&path).unwrap(), b"old");
     assert_eq!(names_in(top.path()), ["image"]);
-    // The list lets nothing more be done.
+    // The list is locked for good, so no drop may run.
     std::mem::forget(revocable);
 }
 
 #[test]
-fn a_name_that_cannot_be_had_leaves_what_is_there() {
+fn a_failed_rename_keeps_the_old_file() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("image");
     let output = open(&path, true).unwrap();

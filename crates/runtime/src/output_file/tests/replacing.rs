@@ -1,4 +1,4 @@
-//! What a file that is replaced hands on, and files that are written in place.
+//! Attributes of replaced files, and files that are written in place.
 
 use std::fs::{File, Permissions};
 use std::io::{Read, Seek, SeekFrom};
@@ -11,7 +11,6 @@ use rustix::fs::XattrFlags;
 use super::*;
 use crate::{FileStamp, Observer};
 
-/// Keeps warnings.
 #[derive(Default)]
 struct Warnings(Vec<String>);
 
@@ -21,7 +20,7 @@ impl Observer for Warnings {
     }
 }
 
-/// Replaces a file; the warnings.
+/// Replaces a file and returns the warnings.
 fn replace(path: &Path, content: &[u8], list: &Temporaries) -> Result<Vec<String>, Error> {
     let output = OutputFile::open(path, true, list)?;
     write(&output, 0, content);
@@ -35,7 +34,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777
 }
 
-/// An access control list: the owner rw, user 77 r, the owning group nothing, a mask r, others nothing.
+/// An access control list: owner rw, user 77 r, owning group none, mask r, others none.
 fn list_of_rights() -> Vec<u8> {
     let entries = [(1u16, 6u16, u32::MAX), (2, 4, 77), (4, 0, u32::MAX), (0x10, 4, u32::MAX), (0x20, 0, u32::MAX)];
     let entries = entries
@@ -150,7 +149,7 @@ fn a_file_with_a_temporary_name_is_private_until_it_is_whole() {
 }
 
 #[test]
-fn other_names_of_a_replaced_file_are_in_a_warning() {
+fn warns_about_other_names_of_a_replaced_file() {
     let top = tempfile::tempdir().unwrap();
     let list = Temporaries::default();
     let (path, other) = (top.path().join("image"), top.path().join("other"));
@@ -161,7 +160,7 @@ fn other_names_of_a_replaced_file_are_in_a_warning() {
     assert_eq!(fs::read(&other).unwrap(), b"old");
 }
 
-/// Files without any data: one that is empty, one that is a hole.
+/// Files without data: an empty file and a hole.
 fn blanks(directory: &Path) -> Vec<(PathBuf, u64)> {
     let sizes = [("empty", 0), ("hole", 1 << 20)];
     let made = sizes.map(|(name, size)| {
@@ -192,7 +191,7 @@ fn a_file_without_data_is_written_in_place() {
 }
 
 #[test]
-fn a_file_without_data_is_as_it_was_after_an_error_and_a_signal() {
+fn restores_a_file_without_data_after_an_error_and_a_signal() {
     for stopped in [false, true] {
         let top = tempfile::tempdir().unwrap();
         for (path, size) in blanks(top.path()) {
@@ -202,7 +201,7 @@ fn a_file_without_data_is_as_it_was_after_an_error_and_a_signal() {
             assert_eq!(fs::metadata(&path).unwrap().len(), 100_100);
             if stopped {
                 list.remove_for_good();
-                // The list lets nothing more be done.
+                // The list is locked for good, so no drop may run.
                 std::mem::forget(output);
             } else {
                 drop(output);
@@ -214,7 +213,7 @@ fn a_file_without_data_is_as_it_was_after_an_error_and_a_signal() {
 }
 
 #[test]
-fn of_two_runs_that_write_a_file_without_data_both_leave_a_whole_one() {
+fn two_runs_that_write_a_file_without_data_leave_a_complete_file() {
     let top = tempfile::tempdir().unwrap();
     let list = Temporaries::default();
     let path = top.path().join("image");
@@ -228,7 +227,7 @@ fn of_two_runs_that_write_a_file_without_data_both_leave_a_whole_one() {
     assert_eq!(fs::read(&path).unwrap(), b"2nd");
 }
 
-/// A file over which another is mounted: no rename can replace it.
+/// A file with another file mounted over it: no rename can replace it.
 fn mounted(directory: &Path) -> Option<Mount> {
     let real = directory.join("real");
     let path = directory.join("image");
@@ -245,15 +244,15 @@ fn mounted(directory: &Path) -> Option<Mount> {
 }
 
 #[test]
-fn a_mount_point_is_written_over_with_a_warning() {
+fn overwrites_a_mount_point_with_a_warning() {
     let top = tempfile::tempdir().unwrap();
     let Some(mount) = mounted(top.path()) else { return };
     let list = Temporaries::default().with_scratch(top.path());
     let warnings = replace(&mount.0, b"new", &list).unwrap();
-    assert!(warnings.len() == 1 && warnings[0].contains("was written over"), "{warnings:?}");
+    assert!(warnings.len() == 1 && warnings[0].contains("was overwritten in place"), "{warnings:?}");
     assert_eq!(fs::read(top.path().join("real")).unwrap(), b"new");
     assert_eq!(names_in(top.path()), ["image", "real"]);
-    // It can be undone.
+    // The overwriting can be undone.
     let output = OutputFile::open(&mount.0, true, &list).unwrap();
     write(&output, 0, b"newer");
     drop(output.finish_revocably(&mut Unobserved).unwrap());

@@ -1,14 +1,11 @@
-//! A small file that appears under its name only when it is whole.
+//! A small file that gets its name only when it is complete.
 
 use std::path::Path;
 
 use crate::{Error, OutputFile, Sink, Temporaries, Unobserved};
 
-/// Writes a file as an image is written: it gets its name when it is whole and on the medium. An existing file is only replaced
-/// with `force`. Whether its directory could be synced is not reported.
-///
-/// # Errors
-/// [`Error::Output`], [`Error::Target`] and [`Error::Exists`]; under the name there is then what was there before.
+/// Writes a file like an image: it gets its name when it is complete and on the medium. Replaces an existing file only with
+/// `force`. Does not report whether its directory could be synced. After an error an existing file is unchanged.
 pub fn write_file(path: &Path, bytes: &[u8], force: bool, temporaries: &Temporaries) -> Result<(), Error> {
     let output = OutputFile::open(path, force, temporaries)?;
     let mut sink = output.sink()?;
@@ -16,11 +13,8 @@ pub fn write_file(path: &Path, bytes: &[u8], force: bool, temporaries: &Temporar
     output.finish(&mut Unobserved)
 }
 
-/// Finds out whether [`write_file`] could write this file now: a directory that takes files, and nothing in the way that may not
-/// be replaced. Nothing is left behind.
-///
-/// # Errors
-/// Those of [`write_file`].
+/// Checks whether [`write_file`] could write this file now, and leaves no file behind: the directory must accept files, and an
+/// existing file must be replaceable.
 pub fn check_writable(path: &Path, force: bool, temporaries: &Temporaries) -> Result<(), Error> {
     OutputFile::open(path, force, temporaries).map(drop)
 }
@@ -42,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_is_found_before() {
+    fn check_writable_fails_where_write_file_would() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("report");
         let check = |path: &Path, force| check_writable(path, force, &Temporaries::default());

@@ -17,13 +17,16 @@
 //! [`BlockEncoder`] compresses what is found nowhere. After an error of the file system nothing more is written, and the work goes on:
 //! [`BlockCache::counts`] has the first such error.
 //!
-//! Behind the directory, or in its place, there may be a server that many machines share: a [`Remote`], whose entries are checked alike.
+//! A server that many machines share can follow the directory or replace it: a [`Remote`], whose entries are checked in the same way. The
+//! feature `http` has the one that there is ([`http::Server`]).
 #![forbid(unsafe_code)]
 
 mod cache;
 mod encoder;
 mod entry;
 mod error;
+#[cfg(feature = "http")]
+pub mod http;
 mod key;
 mod local;
 mod lookup;

@@ -6,9 +6,9 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
+use packline_cache::http::{Url, action_result};
 use packline_cache::{BlockCache, BlockEncoder, Lookup, Remote, RemoteCounts, RemoteMemory};
 use packline_codec::{Outcome, Spec};
-use packline_remote::{Url, action_result};
 
 const BLOCK: [u8; 300] = [b'x'; 300];
 static SPEC: LazyLock<Spec> = LazyLock::new(|| Spec::parse("lz4").expect("a codec"));

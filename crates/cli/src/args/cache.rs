@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use packline_cache::http::{Server, Url};
 use packline_cache::{BlockCache, Error, Remote, Store};
-use packline_remote::{Server, Url};
 
 use super::value::size;
 use super::wrong;

@@ -76,7 +76,7 @@ impl Command for Cache {
         match (&server, self.action) {
             (Some(server), Action::Info) => {
                 let failed = |failure| Failure::failed(format!("{server}: {failure}"));
-                packline_remote::ping(server).map_err(failed)?;
+                packline_cache::http::ping(server).map_err(failed)?;
                 let url = server.to_string();
                 self.print(&url, &json!({ "server": url, "answers": true }), "answers", io)
             }

@@ -8,7 +8,7 @@ use super::imports::{self, Imports};
 const CLI_LAYERS: [&str; 6] = ["host", "ui", "args", "commands", "compat", "dispatch"];
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 24] = [
+const MAY_USE: [(&str, &[&str]); 23] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
@@ -17,7 +17,6 @@ const MAY_USE: [(&str, &[&str]); 24] = [
     ("manifests", &["runtime", "tree"]),
     ("longrange", &["engine"]),
     ("cache", &["runtime", "codec"]),
-    ("remote", &["runtime", "codec", "cache"]),
     ("encryption", &["engine", "runtime"]),
     ("recovery", &["engine", "runtime"]),
     ("volume", &["engine", "runtime", "codec", "tree"]),
@@ -61,7 +60,6 @@ const MAY_USE: [(&str, &[&str]); 24] = [
             "archives",
             "manifests",
             "cache",
-            "remote",
             "encryption",
             "volume",
             "squashfs",

@@ -9,9 +9,8 @@ use ureq::http::{Response, StatusCode};
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body};
 
-use crate::Url;
-use crate::action_result;
-use crate::resolver::Resolver;
+use super::resolver::Resolver;
+use super::{Url, action_result};
 
 /// The most that a request takes: looking up the name, connecting, sending, and reading the answer.
 const REQUEST: Duration = Duration::from_secs(3);

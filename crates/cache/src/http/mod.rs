@@ -9,16 +9,14 @@
 //! `KEY` is that of the entry, 64 hexadecimal digits. An entry is a valid `ActionResult` of Bazel's remote execution API, because servers
 //! check that; and it is one request, where the usual way by the content-addressed part of the server would be two.
 //!
-//! Nothing that a server answers is trusted: [`packline_cache`] checks each entry and decodes its block. A server costs a bounded time: see
+//! Nothing that a server answers is trusted: [`crate::BlockEncoder`] checks each entry and decodes its block. A server costs a bounded time: see
 //! [`health`]. Uploads go on beside the work, in threads of their own: see [`uploads`].
-#![forbid(unsafe_code)]
 
 pub mod action_result;
 mod client;
 mod health;
 mod resolver;
 mod server;
-
 mod uploads;
 mod url;
 

@@ -1,6 +1,6 @@
 //! Decides when a server costs more than it saves, and is not used any more.
 //!
-//! - Three requests that fail, one after the other, end its use. A request fails after [`client::REQUEST`](crate::client) at the latest. An
+//! - Three requests that fail, one after the other, end its use. A request fails after [`client::REQUEST`](super::client) at the latest. An
 //!   answer in time that is not the entry is not a failure: like an answer that there is no entry, it costs its time alone.
 //! - An answer may take as long as compressing the block would, and [`FREE`] in any case. Time beyond that is lost, and what an answer takes
 //!   less is gained; where several workers wait at the same time, each counts its share. More than [`LOST_MOST`] end its use.

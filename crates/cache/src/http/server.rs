@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use packline_cache::{Remote, RemoteCounts, RemoteMemory};
 use packline_runtime::hex;
 
-use crate::client::{CONNECTION, Client, ENVELOPE, Failure};
-use crate::health::{FREE, Health, Rate};
-use crate::uploads::{QUEUE, THREADS, Upload, Uploads};
-use crate::{Url, action_result};
+use super::client::{CONNECTION, Client, ENVELOPE, Failure};
+use super::health::{FREE, Health, Rate};
+use super::uploads::{QUEUE, THREADS, Upload, Uploads};
+use super::{Url, action_result};
+use crate::remote::{Remote, RemoteCounts, RemoteMemory};
 
-pub use crate::health::Clock;
+pub use super::health::Clock;
 
 /// What uploads may take when all else is done.
 const DRAIN: Duration = Duration::from_secs(3);

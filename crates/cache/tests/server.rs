@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use packline_cache::http::{Clock, Server, Url, ping};
 use packline_cache::{BlockCache, BlockEncoder, Counts, Lookup};
 use packline_codec::{Outcome, Spec};
-use packline_remote::{Clock, Server, Url, ping};
 use packline_testkit::http_cache::{Fault, HttpCache};
 use packline_testkit::{Random, Stopwatch};
 

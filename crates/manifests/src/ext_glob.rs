@@ -1,8 +1,8 @@
-//! Patterns as fnmatch(3) matches them with `FNM_EXTMATCH`: those of a shell, and `?(A|B)`, `*(A|B)`, `+(A|B)`, `@(A|B)`, `!(A|B)`.
-//! [`ExtGlob::new`] adds `FNM_PERIOD`: a period at the start of a name is matched only by a period, or by `!(...)`. [`ExtGlob::of_path`]
-//! adds `FNM_PATHNAME`: a slash is matched only by a slash, or by `!(...)`.
+//! Patterns of fnmatch(3) with `FNM_EXTMATCH`: shell patterns, and `?(A|B)`, `*(A|B)`, `+(A|B)`, `@(A|B)`, `!(A|B)`.
+//! [`ExtGlob::new`] adds `FNM_PERIOD`: only a period or `!(...)` matches a period at the start of a name. [`ExtGlob::of_path`] adds
+//! `FNM_PATHNAME`: only a slash or `!(...)` matches a slash.
 //!
-//! Matching follows all alternatives at once, as sets of positions in the name, so that no pattern takes exponential time.
+//! Matching follows all alternatives at the same time, as sets of positions in the name, so that no pattern takes exponential time.
 
 use packline_tree::{Glob, Slash};
 
@@ -12,7 +12,7 @@ pub struct ExtGlob {
     rule: Rule,
 }
 
-/// What wild cards do not match.
+/// What wildcards do not match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     LeadingPeriod,
@@ -23,7 +23,7 @@ enum Rule {
 enum Part {
     /// Any run of bytes.
     Run,
-    /// A single byte, by a pattern that always matches one: `x`, `\x`, `?`, `[a-z]`. Whether it may be a leading period.
+    /// A pattern of one byte (`x`, `\x`, `?`, `[a-z]`), and whether it may match a leading period.
     One(Glob, bool),
     Group(Repeat, Vec<ExtGlob>),
 }
@@ -37,19 +37,19 @@ enum Repeat {
     Not,
 }
 
-/// How often alternatives match, they, and what follows the group.
+/// How often the alternatives may match, the alternatives, and the text after the group.
 type Group<'p> = (Repeat, Vec<&'p [u8]>, &'p [u8]);
 
-/// Whether each position of a name, its end included, is reached.
+/// Whether each position of a name is reached, including the end.
 type Reached = Vec<bool>;
 
 impl ExtGlob {
-    /// Compiles a pattern of a single name; every byte string is one.
+    /// Compiles a pattern for a single name. Every byte string is a valid pattern.
     pub fn new(pattern: &[u8]) -> ExtGlob {
         ExtGlob::compile(pattern, Rule::LeadingPeriod)
     }
 
-    /// Compiles a pattern of a path, or of a name that may begin with a period.
+    /// Compiles a pattern for a path, or for a name that may begin with a period.
     pub fn of_path(pattern: &[u8]) -> ExtGlob {
         ExtGlob::compile(pattern, Rule::Slash)
     }
@@ -78,14 +78,14 @@ impl ExtGlob {
         ExtGlob { parts, rule }
     }
 
-    /// Whether the whole name matches.
+    /// Whether the complete name matches.
     pub fn matches(&self, name: &[u8]) -> bool {
         let mut start = vec![false; name.len() + 1];
         start[0] = true;
         self.run(name, start)[name.len()]
     }
 
-    /// Where matches that start at any of the positions end.
+    /// The ends of the matches that start at any of the positions.
     fn run(&self, name: &[u8], mut at: Reached) -> Reached {
         for part in &self.parts {
             at = match part {
@@ -98,7 +98,7 @@ impl ExtGlob {
     }
 }
 
-/// Whether the name starts with a period that no wild card matches.
+/// Whether the name starts with a period that no wildcard matches.
 fn is_hidden(name: &[u8], at: usize) -> bool {
     at == 0 && name.first() == Some(&b'.')
 }
@@ -148,7 +148,7 @@ fn any(inner: &[ExtGlob], name: &[u8], at: Reached) -> Reached {
     ends.reduce(|all, more| union(all, &more)).unwrap_or_else(|| vec![false; at.len()])
 }
 
-/// Positions reached by any number of repetitions.
+/// The positions that any number of repetitions reaches.
 fn closure(inner: &[ExtGlob], name: &[u8], mut at: Reached) -> Reached {
     loop {
         let next = union(at.clone(), &any(inner, name, at.clone()));
@@ -164,7 +164,7 @@ fn union(mut one: Reached, other: &Reached) -> Reached {
     one
 }
 
-/// The group that the text starts with: its alternatives, and what follows it.
+/// The group at the start of the text, if there is one.
 fn group(text: &[u8]) -> Option<Group<'_>> {
     let [operator, b'(', inner @ ..] = text else { return None };
     let repeat = repeat_of(*operator)?;
@@ -205,7 +205,7 @@ fn repeat_of(operator: u8) -> Option<Repeat> {
     }
 }
 
-/// Bytes of the pattern of one byte that the text starts with.
+/// The length of the one-byte pattern at the start of the text.
 fn one_length(text: &[u8]) -> usize {
     match text {
         [b'\\', _, ..] => 2,
@@ -214,7 +214,7 @@ fn one_length(text: &[u8]) -> usize {
     }
 }
 
-/// Where the closing bracket of a set is.
+/// The position of the closing bracket of a set.
 fn bracket_end(inner: &[u8]) -> Option<usize> {
     let mut at = usize::from(matches!(inner.first(), Some(b'!' | b'^')));
     at += usize::from(inner.get(at) == Some(&b']'));

@@ -1,4 +1,4 @@
-//! Changes of permissions, as chmod(1) takes them: octal, or `u+rwX,go-w`.
+//! Changes of permissions in the form of chmod(1): octal, or `u+rwX,go-w`.
 
 /// A change of the lower 12 bits of a mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,13 +18,15 @@ pub struct Step {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bits {
-    /// Fixed bits, and whether `X` is among them.
+    /// Fixed bits, and whether the step has `X`.
     Of(u16, bool),
-    /// Those of the user, the group or others: a shift of the mode.
+    /// The bits of the user, the group or others, as the shift of these bits in the mode.
     CopyOf(u32),
 }
 
 impl ModeChange {
+    /// Parses a change of permissions.
+    ///
     /// # Errors
     /// The text is neither an octal number up to 7777 nor a list of symbolic changes.
     pub fn parse(text: &str) -> Result<ModeChange, String> {
@@ -41,7 +43,7 @@ impl ModeChange {
         if steps.is_empty() { Err(wrong()) } else { Ok(ModeChange::Symbolic(steps)) }
     }
 
-    /// The changed mode; `searchable`: of a directory, for which `X` counts always.
+    /// Returns the changed mode. `X` always applies to a directory.
     pub fn apply(&self, mode: u16, directory: bool) -> u16 {
         match self {
             ModeChange::Octal(mode) => *mode,
@@ -71,7 +73,7 @@ impl Step {
 fn clause_steps(clause: &str, steps: &mut Vec<Step>) -> Option<()> {
     let operators = ['+', '-', '='];
     let (owners, mut rest) = clause.split_at(clause.find(operators)?);
-    // Without owners, set-uid, set-gid and sticky stay as they are.
+    // Without owners, the bits set-uid, set-gid and sticky stay the same.
     let who =
         if owners.is_empty() { 0o777 } else { owners.chars().try_fold(0, |who, owner| Some(who | mask(owner)?))? };
     while let Some(operator) = rest.chars().next() {

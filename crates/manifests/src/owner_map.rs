@@ -1,17 +1,18 @@
-//! Maps of owners: which numbers of users and groups become which others, as those of a user namespace do.
+//! Maps of owners: replace the numbers of users and groups, like the maps of a user namespace.
 
 use std::collections::BTreeMap;
 
-/// Numbers that become others; all others stay.
+/// Rules that replace numbers. Numbers without a rule stay the same.
 ///
-/// A rule is `[u:|g:]FIRST[-LAST]:TO`: numbers from FIRST to LAST become those from TO on, of users (`u:`), of groups (`g:`), or of both.
+/// A rule has the form `[u:|g:]FIRST[-LAST]:TO`. The numbers from FIRST to LAST become the numbers from TO on: those of users (`u:`), of
+/// groups (`g:`), or of both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnerMap {
     users: Ranges,
     groups: Ranges,
 }
 
-/// By their first number: the last, and what the first becomes. None overlap.
+/// The ranges by their first number: the last number, and the new value of the first. Ranges do not overlap.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Ranges(BTreeMap<u32, (u32, u32)>);
 
@@ -19,7 +20,7 @@ impl OwnerMap {
     /// Adds a rule.
     ///
     /// # Errors
-    /// The fault, without the text of the rule: its form, a number out of range, or numbers that an earlier rule has.
+    /// The form is wrong, a number is out of range, or an earlier rule has some of the numbers. The message does not contain the rule.
     pub fn add(&mut self, rule: &str) -> Result<(), String> {
         let (users, groups, ranges) = match rule.split_once(':') {
             Some(("u", ranges)) => (true, false, ranges),
@@ -45,17 +46,17 @@ impl OwnerMap {
         Ok(())
     }
 
-    /// The number that a user's becomes.
+    /// The new number of a user.
     pub fn user(&self, id: u32) -> u32 {
         self.users.map(id)
     }
 
-    /// The number that a group's becomes.
+    /// The new number of a group.
     pub fn group(&self, id: u32) -> u32 {
         self.groups.map(id)
     }
 
-    /// Whether it has no rule.
+    /// Whether the map has no rules.
     pub fn is_empty(&self) -> bool {
         self.users.0.is_empty() && self.groups.0.is_empty()
     }
@@ -78,7 +79,7 @@ fn parse(rule: &str) -> Option<(u32, u32, u32)> {
     Some((number(first)?, number(last)?, number(to)?))
 }
 
-/// A number of digits alone; `str::parse` would accept a sign.
+/// Parses a number that consists of digits only. `str::parse` would accept a sign.
 fn number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }

@@ -1,15 +1,14 @@
-//! Owners that a user without privileges could not give to files: those in the extended attribute `user.rootlesscontainers`.
+//! Owners that an unprivileged user could not set: the extended attribute `user.rootlesscontainers` records them instead.
 //!
-//! Its value is a message `Resource` of Protocol Buffers, as <https://github.com/rootless-containers/proto> has it: field 1 is the number of
-//! the user, field 2 that of the group, both `uint32`. Unknown fields are skipped. A missing number is 0, and 4294967295 no number.
+//! Its value is the Protocol Buffers message `Resource` of <https://github.com/rootless-containers/proto>. Field 1 is the number of the user,
+//! field 2 the number of the group, both `uint32`. Unknown fields are skipped. A missing number is 0, and 4294967295 means no number.
 
 use packline_runtime::escape::Escape;
 use packline_tree::{Entry, Error, Kind};
 
-/// Name of the attribute.
 pub const ROOTLESS_XATTR: &str = "user.rootlesscontainers";
 
-/// Gives an entry the owners of its attribute, which is removed. An entry without one stays as it is.
+/// Sets the owners of an entry from its attribute, and removes the attribute. An entry without the attribute stays the same.
 ///
 /// # Errors
 /// [`Error::Entry`] if the attribute's value is malformed.
@@ -32,7 +31,7 @@ pub fn take_rootless_owners(entry: &mut Entry) -> Result<(), Error> {
     Ok(())
 }
 
-/// User and group of a message.
+/// The user and the group in a message.
 fn owners(mut message: &[u8]) -> Option<(u32, u32)> {
     let mut owners = (0, 0);
     while !message.is_empty() {
@@ -54,7 +53,7 @@ fn owners(mut message: &[u8]) -> Option<(u32, u32)> {
     Some(owners)
 }
 
-/// A number in groups of seven bits, the lowest first, up to a byte below 128.
+/// Reads a number in groups of seven bits, lowest first. A byte below 128 ends the number.
 fn varint(message: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {

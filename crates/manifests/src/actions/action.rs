@@ -1,4 +1,4 @@
-//! Actions, and how they are made of their names and arguments.
+//! Actions, and how they are built from their names and arguments.
 
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Kind, NotFollowed, Xattr};
@@ -8,10 +8,10 @@ use super::number::number;
 use super::{ActionFault, ActionHost, ActionLog, BytesMatcher};
 use crate::ModeChange;
 
-/// An action, and the expression that it depends on.
+/// An action with its condition.
 pub(super) struct Rule {
     pub action: Action,
-    /// Its name and arguments, for a log.
+    /// The name and arguments of the action, for a log.
     pub text: Bytes,
     pub condition: Expression,
     pub log: ActionLog,
@@ -32,7 +32,7 @@ pub(super) enum Action {
     TailEnds(bool),
     Compress(bool),
     Align(u32),
-    /// The tail ends of these files are together, apart from those of others.
+    /// The tail ends of these files share fragment blocks with each other, but not with other files.
     FragmentSet,
     XattrsExclude(BytesMatcher),
     XattrsInclude(BytesMatcher),
@@ -108,7 +108,7 @@ impl Action {
         }
     }
 
-    /// Whether the action is for entries of a kind; otherwise its expression is not evaluated.
+    /// Whether the action applies to entries of a kind. If not, its expression is not evaluated.
     pub fn is_for(&self, kind: &Kind) -> bool {
         match self {
             Action::Fragments(_)
@@ -130,7 +130,7 @@ fn unknown(name: &[u8], arguments: usize) -> ActionFault {
     ActionFault::new(format!("there is no action '{}' with {arguments} arguments", name.escaped()), NAMES)
 }
 
-/// A power of two of at most 64 MiB, as squashfs-tools take it.
+/// A power of two, at most 64 MiB, as in squashfs-tools.
 fn alignment(text: &[u8]) -> Result<u32, ActionFault> {
     let bytes = number(text)?;
     u32::try_from(bytes).ok().filter(|bytes| bytes.is_power_of_two() && *bytes <= 64 << 20).ok_or_else(|| {

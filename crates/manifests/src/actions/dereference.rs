@@ -1,7 +1,7 @@
-//! The action `dereference`: symbolic links become what they lead to.
+//! The action `dereference`: replaces symbolic links with their targets.
 //!
-//! All expressions are evaluated before a link is followed, so that no result depends on another. A directory that a link leads to is
-//! read anew, with all links in it followed, and actions of this stage and `exclude` do not apply to what is in it.
+//! All expressions are evaluated before any link is followed, so that no result depends on another. If the target is a directory, it is read
+//! again and all links in it are followed. Actions of this stage and `exclude` do not apply to entries in that directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -17,9 +17,9 @@ use super::action::{Action, Stage};
 use super::run::Run;
 use super::tree::{FileStorage, Inode, NodeId, Tree};
 
-/// Inodes of the tree by the files that they are.
-/// Device and inode number.
+/// Device and inode number of a file on this machine.
 type FileId = (u64, u64);
+/// The inode of the tree that stands for each file.
 type Files = BTreeMap<FileId, usize>;
 
 impl Run<'_> {
@@ -34,7 +34,7 @@ impl Run<'_> {
         links.into_iter().try_for_each(|(node, otherwise)| self.follow(node, otherwise, &mut files))
     }
 
-    /// What becomes of a symbolic link that an action is for, if it cannot be followed.
+    /// Returns what to do with a symbolic link that cannot be followed; `None` if no action applies to the link.
     fn otherwise(&mut self, node: NodeId) -> Result<Option<NotFollowed>, Error> {
         if !matches!(self.tree.inode(node).kind, Kind::Symlink(_)) {
             return Ok(None);
@@ -87,7 +87,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The directories that an entry is in.
+    /// The directories above an entry.
     fn ids_above(&self, node: NodeId) -> BTreeSet<FileId> {
         let directories = std::iter::successors(self.tree.node(node).parent, |at| self.tree.node(*at).parent);
         let places = directories.filter_map(|directory| self.tree.inode(directory).place.as_deref());
@@ -96,7 +96,7 @@ impl Run<'_> {
 }
 
 impl Tree {
-    /// A new inode with what an entry says, or, of a hard link, that of its target.
+    /// Adds an inode for an entry. A hard link has the inode of its target.
     fn inode_of(
         &mut self,
         node: NodeId,

@@ -1,4 +1,4 @@
-//! Evaluation of expressions, with a trace of it for a log.
+//! Evaluates expressions and records a trace for a log.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use super::{ActionHost, TestedFile};
 pub(super) struct Evaluation<'e> {
     pub host: &'e mut dyn ActionHost,
     pub block_size: u32,
-    /// The text of a log, if one is wanted.
+    /// The text for the log, if the action has one.
     pub trace: Option<Bytes>,
 }
 
@@ -28,7 +28,7 @@ impl Evaluation<'_> {
         self.note(if result { b"=True" } else { b"=False" });
     }
 
-    /// The depth of the recursion is that of the expression, which the parser limits.
+    /// Evaluates an expression. Recursion is as deep as the expression, whose depth the parser limits.
     pub fn expression(&mut self, expression: &Expression, subject: Subject<'_>) -> Result<bool, Error> {
         match expression {
             Expression::Test(test) => self.test(test, subject),
@@ -75,7 +75,7 @@ impl Evaluation<'_> {
         Ok(result)
     }
 
-    /// Evaluates an inner expression for another entry; false if there is none.
+    /// Evaluates an inner expression for another entry. The result is false if that entry does not exist.
     fn elsewhere(
         &mut self,
         name: &str,
@@ -155,7 +155,7 @@ fn is_symlink(subject: Subject<'_>) -> bool {
     matches!(subject.tree.inode(subject.node).kind, Kind::Symlink(_))
 }
 
-/// A path with a leading slash, up to so many names.
+/// The first `count` names of a path, with a leading slash.
 fn first_names(path: &[u8], count: usize) -> Bytes {
     names(path).take(count).fold(Bytes::new(), |start, name| [&start, &b"/"[..], name].concat()).max(b"/".to_vec())
 }
@@ -187,7 +187,7 @@ fn at(subject: Subject<'_>, path: &[u8]) -> Option<NodeId> {
     }
 }
 
-/// Follows a relative path through symbolic links that are relative too; `hops`: how many links may be left.
+/// Follows a relative path. Symbolic links on the way must be relative too; `hops` is the number of links that may still be followed.
 fn follow(tree: &Tree, directory: NodeId, path: &[u8], hops: &mut u32) -> Option<NodeId> {
     if path.starts_with(b"/") {
         return None;

@@ -1,4 +1,4 @@
-//! Expressions: tests, and how they are joined.
+//! Expressions: tests joined by operators.
 
 use packline_tree::Bytes;
 
@@ -24,7 +24,7 @@ pub(super) struct Test {
     pub predicate: Predicate,
 }
 
-/// A name with its arguments in brackets.
+/// A name with its arguments in parentheses.
 pub(super) fn call(name: &str, arguments: &[Bytes]) -> Bytes {
     match arguments {
         [] => name.into(),

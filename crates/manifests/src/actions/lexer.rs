@@ -52,12 +52,12 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Whether an argument list follows.
+    /// Whether the next token opens an argument list.
     pub fn opens(&self) -> bool {
         matches!(self.clone().next(), Ok(Token::Open))
     }
 
-    /// Text up to a mark or a blank that is not quoted.
+    /// Text up to the first mark or blank outside quotation marks.
     fn text(&mut self) -> Result<Bytes, ActionFault> {
         let mut text = Bytes::new();
         let mut quoted = false;
@@ -86,7 +86,7 @@ fn mark(text: &[u8]) -> Option<(usize, Token)> {
 }
 
 impl Token {
-    /// As messages show it.
+    /// The token as shown in messages.
     pub fn shown(&self) -> String {
         match self {
             Token::End => "its end".to_string(),

@@ -1,10 +1,10 @@
-//! Actions of mksquashfs: changes of the entries that an expression is true for, as squashfs-tools 4.7.5 have them (ACTIONS-README).
+//! Actions of mksquashfs: each changes the entries for which its expression is true, as in squashfs-tools 4.7.5 (ACTIONS-README).
 //!
 //! ```text
 //! uid(5)@name(*.c) && !(depth(>3) || type(d))
 //! ```
 //!
-//! They are applied to a complete list of entries, stage by stage: `exclude`, `dereference`, attributes and storage, `move`, `prune`,
+//! Actions apply to a complete list of entries, stage by stage: `exclude`, `dereference`, attributes and storage, `move`, `prune`,
 //! `empty`, then extended attributes.
 
 mod action;
@@ -41,21 +41,21 @@ pub enum ActionLog {
 /// Text for the caller about an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ActionReport {
-    /// The evaluation of an expression, in the form of squashfs-tools; names as they are.
+    /// The evaluation of an expression in the form of squashfs-tools. Names are not escaped.
     Log(Vec<u8>),
-    /// An entry that cannot be moved, or a link that cannot be followed, names escaped.
+    /// An entry that cannot be moved, or a link that cannot be followed. Names are escaped.
     Warning(String),
 }
 
-/// What actions need to know of the image and its source.
+/// The properties of the image and its source that actions depend on.
 pub struct ActionSettings<'s> {
     /// Block size of the image, a power of two.
     pub block_size: u32,
-    /// How a directory is read that has this canonical path in the image.
+    /// Returns how to read the directory that has a canonical path in the image.
     pub reading: &'s dyn Fn(&[u8]) -> DirectoryOptions,
 }
 
-/// Actions in the order given.
+/// Actions in the order in which they were added.
 #[derive(Default)]
 pub struct Actions(Vec<Rule>);
 
@@ -63,7 +63,7 @@ impl Actions {
     /// Parses an action.
     ///
     /// # Errors
-    /// It is malformed, or is not supported.
+    /// The action is malformed or not supported.
     pub fn add(&mut self, text: &[u8], log: ActionLog, host: &mut dyn ActionHost) -> Result<(), ActionFault> {
         self.0.push(parser::parse(text, log, host)?);
         Ok(())
@@ -73,12 +73,10 @@ impl Actions {
         self.0.is_empty()
     }
 
-    /// Applies them to all entries of an image.
-    ///
-    /// Time: each expression is evaluated at most twice for each entry.
+    /// Applies the actions to all entries of an image. Each expression is evaluated at most twice for each entry.
     ///
     /// # Errors
-    /// A file cannot be examined, a command of a test cannot be run, or a hard link leads to no entry.
+    /// A file cannot be examined, the command of a test cannot be run, or a hard link has no target.
     pub fn apply(
         &self,
         entries: Vec<ActionEntry>,

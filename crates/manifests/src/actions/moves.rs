@@ -1,6 +1,6 @@
-//! The action `move`: entries change their directory, their name, or both, as mv(1) moves them.
+//! The action `move`: changes the directory of entries, their name, or both, as mv(1) does.
 //!
-//! All expressions are evaluated before anything moves, so that no move depends on another.
+//! All expressions are evaluated before the first move, so that no move depends on another.
 
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Error};
@@ -10,7 +10,7 @@ use super::action::{Action, Stage};
 use super::run::Run;
 use super::tree::{NodeId, ROOT, Tree, names};
 
-/// Where an entry moves; what is missing stays.
+/// Where to move an entry. A missing directory or name stays the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Target {
     directory: Option<NodeId>,
@@ -29,7 +29,7 @@ impl Run<'_> {
                 moves.push((node, target));
             }
         }
-        // The last one first, as squashfs-tools do: it decides which of two gets a name.
+        // In reverse order, as squashfs-tools do: the order decides which of two entries gets a name.
         for (node, target) in moves.into_iter().rev() {
             if self.is_possible(node, &target) {
                 let (directory, name) = target.resolve(&self.tree, node);
@@ -39,7 +39,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// All actions that are for an entry, together.
+    /// Merges the targets of all actions that apply to an entry.
     fn target(&mut self, node: NodeId) -> Result<Target, Error> {
         let mut target = Target::default();
         for rule in self.rules(Stage::Move) {
@@ -53,7 +53,7 @@ impl Run<'_> {
         Ok(target)
     }
 
-    /// Whether the new place is free and not in the entry itself.
+    /// Whether the target is free and not inside the entry itself.
     fn is_possible(&mut self, node: NodeId, target: &Target) -> bool {
         let (directory, name) = target.resolve(&self.tree, node);
         let why = if self.tree.node(directory).children.contains_key(&name) {
@@ -106,7 +106,7 @@ fn agree<T: PartialEq>(known: &mut Option<T>, more: Option<T>) -> Result<(), ()>
     }
 }
 
-/// Walks the path from the root or from the entry's directory: into a directory that exists, or to a new name in one.
+/// Walks the path from the root or from the entry's directory. The path leads to an existing directory, or to a new name in one.
 fn destination(tree: &Tree, node: NodeId, path: &[u8]) -> Result<Target, String> {
     let source = tree.node(node).parent.unwrap_or(ROOT);
     let mut directory = if path.starts_with(b"/") { ROOT } else { source };

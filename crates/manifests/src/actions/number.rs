@@ -1,10 +1,10 @@
-//! Numbers of tests: `<80K`, `>=3`, `-5` and `+5` as find(1) has them.
+//! Numbers in tests: `<80K`, `>=3`, and `-5` and `+5` as in find(1).
 
 use packline_runtime::escape::Escape;
 
 use super::ActionFault;
 
-/// The numbers that a test is true for.
+/// The numbers for which a test is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Numbers {
     least: i64,
@@ -16,7 +16,7 @@ impl Numbers {
         Numbers { least: number, most: number }
     }
 
-    /// A number, with or without a comparison before it.
+    /// Parses a number with an optional comparison before it.
     pub fn parse(text: &[u8]) -> Result<Numbers, ActionFault> {
         let all = Numbers { least: i64::MIN, most: i64::MAX };
         Ok(match text {
@@ -28,7 +28,7 @@ impl Numbers {
         })
     }
 
-    /// From one number to another, both included.
+    /// The numbers from `least` to `most`, inclusive.
     pub fn between(least: &[u8], most: &[u8]) -> Result<Numbers, ActionFault> {
         Ok(Numbers { least: number(least)?, most: number(most)? })
     }
@@ -38,7 +38,7 @@ impl Numbers {
     }
 }
 
-/// A number with K, M or G after it.
+/// Parses a number with an optional suffix K, M or G.
 pub(super) fn number(text: &[u8]) -> Result<i64, ActionFault> {
     let (digits, shift) = match text {
         [digits @ .., b'k' | b'K'] => (digits, 10),

@@ -10,12 +10,12 @@ use super::lexer::{Lexer, Token};
 use super::predicate::Predicate;
 use super::{ActionHost, ActionLog};
 
-/// Longest text of an action, bytes.
+/// Maximum length of an action, bytes.
 const MOST_BYTES: usize = 64 << 10;
-/// Brackets, `!` and expressions in arguments, one inside the other.
+/// Maximum depth of parentheses, `!` and expressions in arguments.
 const MOST_NESTED: u32 = 100;
 
-/// The fault of a malformed action.
+/// Why an action is malformed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionFault {
     pub what: String,
@@ -66,13 +66,13 @@ pub(super) fn parse(text: &[u8], log: ActionLog, host: &mut dyn ActionHost) -> R
 pub(super) struct Parser<'p> {
     lexer: Lexer<'p>,
     pub host: &'p mut dyn ActionHost,
-    /// Whether the expression is that of an `exclude`, for which there is no tree yet.
+    /// Whether the action is `exclude`, whose expression is evaluated before there is a tree.
     pub excludes: bool,
     nested: u32,
 }
 
 impl Parser<'_> {
-    /// The arguments in brackets, if there are any.
+    /// Parses arguments in parentheses, if there are any.
     fn arguments(&mut self) -> Result<Vec<Bytes>, ActionFault> {
         let mut arguments = Vec::new();
         if !self.lexer.opens() {
@@ -98,7 +98,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An expression up to the end, or, `inner`, to the closing bracket.
+    /// Parses an expression up to the end, or up to the closing parenthesis if `inner`.
     fn expression(&mut self, inner: bool) -> Result<Expression, ActionFault> {
         let first = self.operand()?;
         let mut rest = Vec::new();
@@ -134,7 +134,7 @@ impl Parser<'_> {
         Ok(Test { name, text: call(name, &arguments), predicate })
     }
 
-    /// An expression in an argument.
+    /// Parses an argument that is an expression.
     pub fn inner(&mut self, text: &[u8]) -> Result<Box<Expression>, ActionFault> {
         let Parser { excludes, nested, .. } = *self;
         let mut parser = Parser { lexer: Lexer::new(text), host: &mut *self.host, excludes, nested };

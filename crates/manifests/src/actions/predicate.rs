@@ -1,4 +1,4 @@
-//! Tests of an expression, made of their names and arguments.
+//! The tests of expressions, and how they are built from their names and arguments.
 
 use packline_runtime::escape::Escape;
 use packline_tree::Bytes;
@@ -14,7 +14,7 @@ pub(super) enum Predicate {
     Constant(bool),
     Name(ExtGlob),
     Path(ExtGlob),
-    /// A pattern of so many first names of a path.
+    /// A pattern for the first names of a path, and the number of these names.
     Above(ExtGlob, usize),
     Number(Property, Scope, Numbers),
     Type(u8),
@@ -41,7 +41,7 @@ pub(super) enum Property {
     Count,
 }
 
-/// The entries that a number is one of; for others the test is false.
+/// The entries that have a number. For other entries the test is false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     All,
@@ -57,7 +57,7 @@ pub(super) enum Bits {
     Any,
 }
 
-/// Tests of a number; with `_range` after the name, between two.
+/// Tests that compare a number, or, with the suffix `_range`, look for it between two numbers.
 const PROPERTIES: [(&str, &str, Property, Scope); 13] = [
     ("filesize", "filesize_range", Property::Size, Scope::Files),
     ("tailsize", "tailsize_range", Property::TailSize, Scope::Files),
@@ -74,7 +74,7 @@ const PROPERTIES: [(&str, &str, Property, Scope); 13] = [
     ("dircount", "dircount_range", Property::Count, Scope::Directories),
 ];
 
-/// Tests that need the whole tree, which `exclude` does not have.
+/// Tests that need the complete tree, which `exclude` does not have.
 const OF_TREE: [&[u8]; 6] = [b"dircount", b"dircount_range", b"exists", b"absolute", b"readlink", b"eval"];
 
 impl Predicate {
@@ -163,7 +163,7 @@ fn file_type(letter: &[u8]) -> Result<u8, ActionFault> {
     }
 }
 
-/// As -perm of find(1): `644`, `-u+w`, `/222`.
+/// Parses permissions as `-perm` of find(1) does: `644`, `-u+w`, `/222`.
 fn permissions(text: &[u8]) -> Result<Predicate, ActionFault> {
     let (bits, text) = match text {
         [b'-', rest @ ..] => (Bits::All, rest),

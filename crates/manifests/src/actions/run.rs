@@ -45,7 +45,6 @@ impl<'r> Run<'r> {
         Ok(self.tree.into_entries())
     }
 
-    /// The actions of a stage.
     pub fn rules(&self, stage: Stage) -> impl Iterator<Item = &'r Rule> + use<'r> {
         self.rules.iter().filter(move |rule| rule.action.stage() == stage)
     }
@@ -54,7 +53,7 @@ impl<'r> Run<'r> {
         self.rules(stage).next().is_some()
     }
 
-    /// Whether the expression of an action is true for an entry.
+    /// Evaluates the expression of an action for an entry, and logs it if the action asks for that.
     pub fn holds(&mut self, rule: &Rule, node: NodeId) -> Result<bool, Error> {
         let trace =
             (rule.log != ActionLog::Never).then(|| [&self.tree.path(node), &b"="[..], &rule.text, b"@"].concat());
@@ -72,7 +71,7 @@ impl<'r> Run<'r> {
         Ok(result)
     }
 
-    /// Whether that of any action of a stage is; those after the first are not evaluated.
+    /// Whether the expression of any action of a stage is true for an entry. Later expressions are not evaluated.
     fn any_holds(&mut self, stage: Stage, node: NodeId) -> Result<bool, Error> {
         for rule in self.rules(stage) {
             if self.holds(rule, node)? {
@@ -116,7 +115,7 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    /// `symlinks`: of symbolic links, before what they lead to is gone; otherwise of all others.
+    /// Prunes symbolic links if `symlinks`, otherwise all other entries. Links come first, while their targets still exist.
     fn prune(&mut self, symlinks: bool) -> Result<(), Error> {
         if !self.has(Stage::Prune) {
             return Ok(());
@@ -159,7 +158,7 @@ impl<'r> Run<'r> {
         Ok(false)
     }
 
-    /// Each action makes a set of its own, whatever its name; the first that is for a file counts.
+    /// Each action creates its own set, whatever its name. A file belongs to the set of the first action that applies to it.
     fn fragment_sets(&mut self) -> Result<(), Error> {
         if !self.has(Stage::Fragment) {
             return Ok(());
@@ -205,7 +204,7 @@ impl<'r> Run<'r> {
             }
         }
         let inode = self.tree.inode_mut(node);
-        // As Linux, which has attributes of users on files and directories alone.
+        // Linux allows attributes in the namespace `user` only on files and directories.
         let user = matches!(inode.kind, Kind::File { .. } | Kind::Dir);
         let kept = |xattr: &Xattr| {
             !excluded.iter().any(|names| names(&xattr.name))

@@ -1,4 +1,4 @@
-//! The entry that an expression is about, and its numbers.
+//! The entry that an expression examines, and its numbers.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -13,7 +13,7 @@ use super::tree::{NodeId, Tree};
 pub(super) struct Subject<'s> {
     pub tree: &'s Tree,
     pub node: NodeId,
-    /// Attributes of another file that count instead, of `stat`.
+    /// Attributes that replace the entry's own inside `stat(...)`.
     pub other: Option<&'s Metadata>,
 }
 
@@ -26,7 +26,7 @@ impl<'s> Subject<'s> {
         self.tree.inode(self.node).place.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// The letter of the type.
+    /// The type as the letter that the test `type` takes.
     pub fn letter(&self) -> u8 {
         match self.other {
             Some(found) => letter_of(found),
@@ -62,14 +62,14 @@ impl<'s> Subject<'s> {
         })
     }
 
-    /// A number of the file on this machine; 0 if there is none.
+    /// A number of the file on this machine; 0 without a file.
     fn of_file(&self, number: fn(&Metadata) -> u64) -> Result<u64, Error> {
         if let Some(other) = self.other {
             return Ok(number(other));
         }
         let inode = self.tree.inode(self.node);
         let Some(place) = &inode.place else { return Ok(0) };
-        // The place of what is no link can be a link that was followed.
+        // If the entry is not a link, its place can still be a link that was followed.
         let link = matches!(inode.kind, Kind::Symlink(_));
         let examined = if link { fs::symlink_metadata(place) } else { fs::metadata(place) };
         let failed = |cause| Error::Io { path: place.clone(), action: "cannot examine", cause };

@@ -7,7 +7,7 @@ use packline_tree::{Entry, Kind, Meta, Xattr};
 
 use super::*;
 
-/// No machine but for one user and one group.
+/// A machine with one user and one group.
 struct Nowhere;
 
 impl ActionHost for Nowhere {
@@ -61,7 +61,7 @@ fn entries() -> Vec<ActionEntry> {
     ]
 }
 
-/// What actions make of the entries, the reports before it.
+/// The reports of actions, then the entries that result.
 fn acted(actions: &[(&str, ActionLog)]) -> (Vec<String>, Vec<(ActionEntry, FileStorage)>) {
     let mut all = Actions::default();
     for (text, log) in actions {
@@ -82,7 +82,7 @@ fn paths(actions: &[&str]) -> Vec<String> {
     acted(&actions).1.into_iter().map(|(one, _)| String::from_utf8(one.entry.path).unwrap()).collect()
 }
 
-/// The entries that an expression is true for.
+/// The entries for which an expression is true.
 fn matching(expression: &str) -> Vec<String> {
     let (_, made) = acted(&[(&format!("uid(99)@!name(hard) && ({expression})"), ActionLog::Never)]);
     let changed =

@@ -1,31 +1,31 @@
-//! The tree that actions change. Names of one file share its attributes.
+//! The tree that actions change. All names of a file share its attributes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use packline_tree::{Bytes, Entry, Error, HostFile, Kind, Meta, Xattr};
 
-/// An entry and where it is on this machine.
+/// An entry and its place on this machine.
 #[derive(Debug, Clone)]
 pub struct ActionEntry {
     pub entry: Entry,
     /// The file that has the content.
     pub file: Option<HostFile>,
-    /// `None` for an entry that is on no machine: a new root.
+    /// `None` for an entry that does not exist on this machine, such as a new root.
     pub place: Option<PathBuf>,
 }
 
-/// How a file is stored, where that differs from other files.
+/// How a file is stored differently from other files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileStorage {
-    /// Whether parts of it may be packed with those of other files.
+    /// Whether parts of the file may be packed with parts of other files.
     pub fragments: Option<bool>,
-    /// Whether the tail end of a file larger than a block is.
+    /// Whether the tail end may be packed with others if the file is larger than a block.
     pub tail_ends: Option<bool>,
     pub compressed: Option<bool>,
-    /// Its data begins at a multiple of so many bytes, and none of it is packed with that of other files.
+    /// The data begins at a multiple of this number of bytes, and none of it is packed with data of other files.
     pub alignment: Option<u32>,
-    /// Parts of it are packed only with those of files that have the same number.
+    /// Parts of the file are packed only with parts of files that have the same number.
     pub fragment_set: u16,
 }
 
@@ -39,9 +39,9 @@ pub(super) struct Node {
     pub children: BTreeMap<Bytes, NodeId>,
     pub inode: usize,
     pub removed: bool,
-    /// There was no entry for it, and none is made.
+    /// The directory is only the parent of an entry: the list has no entry for it, and none is added.
     pub implied: bool,
-    /// Something in the directory was left out by an action.
+    /// An action removed an entry of the directory.
     pub lost_entries: bool,
 }
 
@@ -97,7 +97,7 @@ impl Tree {
         id
     }
 
-    /// The node at a canonical path, which is made if it is missing.
+    /// Returns the node at a canonical path. A missing node is added.
     pub fn node_at(&mut self, path: &[u8]) -> NodeId {
         let mut at = ROOT;
         for name in names(path) {
@@ -113,7 +113,7 @@ impl Tree {
         at
     }
 
-    /// The inode that a hard link to a path is a name of.
+    /// The inode of the target of a hard link.
     pub fn target(&self, path: &[u8]) -> Option<usize> {
         let node = names(path).try_fold(ROOT, |at, name| self.nodes[at].children.get(name).copied())?;
         let inode = self.nodes[node].inode;
@@ -160,17 +160,17 @@ impl Tree {
         names.iter().rev().fold(Bytes::new(), |path, name| [&path, &b"/"[..], name].concat()).max(b"/".to_vec())
     }
 
-    /// Number of names of the path; 0 for the root.
+    /// The number of names in the path; 0 for the root.
     pub fn depth(&self, node: NodeId) -> usize {
         std::iter::successors(self.nodes[node].parent, |at| self.nodes[*at].parent).count()
     }
 
-    /// Whether a node is a directory or somewhere below it.
+    /// Whether a node is `directory` or below it.
     pub fn is_within(&self, node: NodeId, directory: NodeId) -> bool {
         std::iter::successors(Some(node), |at| self.nodes[*at].parent).any(|at| at == directory)
     }
 
-    /// All nodes but the root, each directory before what it contains, by name.
+    /// All nodes except the root, sorted by name, each directory before its entries.
     pub fn top_down(&self) -> Vec<NodeId> {
         let mut open = vec![ROOT];
         let mut order = Vec::new();
@@ -181,9 +181,9 @@ impl Tree {
         order
     }
 
-    /// All nodes but the root, each directory after what it contains, by name.
+    /// All nodes except the root, sorted by name, each directory after its entries.
     pub fn bottom_up(&self) -> Vec<NodeId> {
-        // Backwards: each directory before what it contains, by falling names.
+        // Built in reverse: each directory before its entries, names in descending order.
         let mut open = vec![ROOT];
         let mut order = Vec::new();
         while let Some(node) = open.pop() {
@@ -194,7 +194,7 @@ impl Tree {
         order
     }
 
-    /// Removes a node with everything below it.
+    /// Removes a node and everything below it.
     pub fn remove(&mut self, node: NodeId) {
         if let Some(parent) = self.detach(node) {
             self.nodes[parent].lost_entries = true;
@@ -206,7 +206,7 @@ impl Tree {
         }
     }
 
-    /// Moves a node to another directory and name, which must be free.
+    /// Moves a node to a free name in a directory.
     pub fn rename(&mut self, node: NodeId, directory: NodeId, name: Bytes) {
         self.detach(node);
         self.nodes[directory].children.insert(name.clone(), node);
@@ -222,14 +222,14 @@ impl Tree {
         Some(parent)
     }
 
-    /// Nodes that are entries, in the order of the list, each with whether it is the first name of its file.
+    /// The nodes that are entries, in the order of the list. The flag says whether the node is the first name of its file.
     pub fn names(&self) -> Vec<(NodeId, bool)> {
         let mut seen = vec![false; self.inodes.len()];
         let live = self.nodes.iter().enumerate().filter(|(_, node)| !node.removed && !node.implied);
         live.map(|(id, node)| (id, !std::mem::replace(&mut seen[node.inode], true))).collect()
     }
 
-    /// The entries in the order of the list that the tree was made of.
+    /// The entries in the order of the original list.
     pub fn into_entries(mut self) -> Vec<(ActionEntry, FileStorage)> {
         let mut first: Vec<Option<Bytes>> = vec![None; self.inodes.len()];
         let mut entries = Vec::new();

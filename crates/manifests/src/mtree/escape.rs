@@ -1,8 +1,8 @@
-//! Text as vis(3) writes it.
+//! Decodes the escapes of vis(3).
 
 use packline_tree::Bytes;
 
-/// The bytes of a text; `None` if there is an unknown escape.
+/// Decodes a text. `None` if it has an unknown escape.
 pub(super) fn unescape(mut text: &[u8]) -> Option<Bytes> {
     let mut plain = Bytes::with_capacity(text.len());
     while let Some((&byte, rest)) = text.split_first() {
@@ -18,7 +18,7 @@ pub(super) fn unescape(mut text: &[u8]) -> Option<Bytes> {
     Some(plain)
 }
 
-/// What an escape stands for, and the text after it; `text` begins after the `\`.
+/// Decodes the escape after a `\`. Returns its byte and the text after it.
 fn escaped(text: &[u8]) -> Option<(Option<u8>, &[u8])> {
     if let Some(b'0'..=b'7') = text.first() {
         return number(text, 8, 3);
@@ -28,7 +28,7 @@ fn escaped(text: &[u8]) -> Option<(Option<u8>, &[u8])> {
         [b'^', byte, rest @ ..] => (control(*byte)?, rest),
         [b'M', b'-', byte, rest @ ..] => (byte | 0x80, rest),
         [b'M', b'^', byte, rest @ ..] => (control(*byte)? | 0x80, rest),
-        // A mark of the end of a line, for readers.
+        // `\$` marks the end of a line for human readers, and has no byte.
         [b'$', rest @ ..] => return Some((None, rest)),
         [letter, rest @ ..] => (named(*letter)?, rest),
         [] => return None,
@@ -36,7 +36,7 @@ fn escaped(text: &[u8]) -> Option<(Option<u8>, &[u8])> {
     Some((Some(value), rest))
 }
 
-/// A number of at most so many digits.
+/// Reads a number of at most `most` digits.
 fn number(text: &[u8], radix: u32, most: usize) -> Option<(Option<u8>, &[u8])> {
     let digit = |byte: &u8| char::from(*byte).to_digit(radix);
     let digits = text.iter().take(most).map_while(digit);

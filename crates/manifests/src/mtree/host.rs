@@ -1,4 +1,4 @@
-//! The file of the host that belongs to an entry: its content, and attributes that no line gives.
+//! The file of the host that belongs to an entry. It has the content, and the attributes that the manifest does not have.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -18,14 +18,14 @@ pub(super) struct HostEntry {
 }
 
 impl HostEntry {
-    /// Looks for the file of an entry, if something of it is needed.
+    /// Looks for the file of an entry, if the entry needs one.
     pub fn find(place: Place<'_>, base: &Path, path: &[u8], keywords: &Keywords) -> Result<HostEntry, Error> {
         let below = keywords.contents.as_deref().unwrap_or(path);
         let path = if below.is_empty() { base.join(".") } else { base.join(OsStr::from_bytes(below)) };
         if is_complete(keywords) {
             return Ok(HostEntry { path, found: None });
         }
-        // The content of a file may be behind a link.
+        // The path of a content may be a link to it.
         let follow = keywords.kind == Some(Type::File);
         match if follow { fs::metadata(&path) } else { fs::symlink_metadata(&path) } {
             Ok(found) => Ok(HostEntry { path, found: Some(found) }),
@@ -36,7 +36,7 @@ impl HostEntry {
         }
     }
 
-    /// The type of the file, if there is one.
+    /// The type of the file, if it exists.
     pub fn kind(&self) -> Option<Type> {
         let kind = self.found.as_ref()?.file_type();
         Some(if kind.is_dir() {
@@ -56,16 +56,16 @@ impl HostEntry {
         })
     }
 
-    /// Attributes of the file, if it has this type.
+    /// The attributes of the file, if it has this type.
     pub fn of_kind(&self, kind: Type) -> Option<&Metadata> {
         self.found.as_ref().filter(|_| self.kind() == Some(kind))
     }
 
-    /// Size of the content of a regular file.
+    /// The size of a regular file's content.
     pub fn size(&self, place: Place<'_>, keywords: &Keywords) -> Result<u64, Error> {
         let found = match self.of_kind(Type::File) {
             Some(found) => found.len(),
-            // An empty file needs none.
+            // An empty entry needs no file.
             None if keywords.size == Some(0) && self.found.is_none() => return Ok(0),
             None if self.found.is_some() => {
                 return Err(refused(place, &self.path, "is not a regular file", "one, as the content of type=file"));
@@ -81,7 +81,7 @@ impl HostEntry {
         }
     }
 
-    /// Target of a symbolic link of the host.
+    /// The target of a symbolic link of the host.
     pub fn target(&self, place: Place<'_>) -> Result<Bytes, Error> {
         match self.of_kind(Type::Link) {
             Some(_) => {
@@ -94,20 +94,20 @@ impl HostEntry {
         }
     }
 
-    /// Number of a device of the host.
+    /// The number of a device of the host.
     pub fn device(&self, place: Place<'_>, kind: Type) -> Result<Device, Error> {
         let found = self.of_kind(kind).map(MetadataExt::rdev);
         let found = found.ok_or_else(|| place.error("a device without a number", "device=FORMAT,MAJOR,MINOR"))?;
         Ok(Device { major: rustix::fs::major(found), minor: rustix::fs::minor(found) })
     }
 
-    /// The error for a file that is needed.
+    /// The error if a required file is missing.
     pub fn missing(&self, place: Place<'_>, expected: &str) -> Error {
         refused(place, &self.path, "does not exist", expected)
     }
 }
 
-/// Whether the lines say all, so that there need not be a file.
+/// Whether the manifest has all attributes, so that the entry needs no file.
 fn is_complete(keywords: &Keywords) -> bool {
     let Keywords { kind, mode, uid, gid, time, link, device, nlink, unchanged, .. } = keywords;
     let of_kind = match kind {
@@ -116,7 +116,7 @@ fn is_complete(keywords: &Keywords) -> bool {
         Some(Type::Block | Type::Char) => device.is_some(),
         Some(Type::Dir | Type::Fifo | Type::Socket) => true,
     };
-    // Its number tells which names are one file.
+    // The inode number of the file shows which names belong to the same file.
     let linked = nlink.is_some_and(|names| names > 1) && *kind != Some(Type::Dir);
     of_kind && !linked && !unchanged && mode.is_some() && uid.id().and(gid.id()).is_some() && time.is_some()
 }

@@ -1,4 +1,4 @@
-//! Keywords of a line, and their values.
+//! The keywords of a line and their values.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use packline_tree::{Device, Error};
 use super::unescaped;
 use crate::PseudoHost;
 
-/// Those without effect, with a value.
+/// Keywords that have a value but no effect.
 const WITHOUT_EFFECT: [&[u8]; 14] = [
     b"cksum",
     b"flags",
@@ -26,13 +26,12 @@ const WITHOUT_EFFECT: [&[u8]; 14] = [
     b"sha384digest",
     b"tags",
 ];
-/// As above, of SHA-512.
+/// More keywords without effect: digests by SHA-512.
 const SHA512: [&[u8]; 2] = [b"sha512", b"sha512digest"];
 
 const EXPECTED: &str = "type=, mode=, uid=, gid=, uname=, gname=, time=, link=, contents=, size=, device=, nlink=, inode=, resdevice=, \
                         flags=, tags=, cksum=, a digest, or optional, nochange, ignore without a value";
 
-/// The value of `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Type {
     Block,
@@ -59,7 +58,7 @@ impl Type {
     }
 }
 
-/// An owner: its number, and that of its name, which counts if there is no number.
+/// An owner: its number, and the number of its name. The name is used if there is no number.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Owner {
     number: Option<u32>,
@@ -78,10 +77,10 @@ impl Owner {
     }
 }
 
-/// A value that all lines after a `/set` share: otherwise a short manifest could take much memory.
+/// A value that all lines after a `/set` share. With copies, a short manifest could take much memory.
 pub(super) type Text = Arc<[u8]>;
 
-/// What a line says, or `/set`.
+/// The keywords of a line or of `/set`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Keywords {
     pub kind: Option<Type>,
@@ -91,13 +90,13 @@ pub(super) struct Keywords {
     /// Seconds since 1970, rounded down.
     pub time: Option<i64>,
     pub link: Option<Text>,
-    /// Path of the host.
+    /// Path of the file with the content on the host.
     pub contents: Option<Text>,
     pub size: Option<u64>,
     pub device: Option<Device>,
     pub nlink: Option<u64>,
     pub inode: Option<u64>,
-    /// The file system of `inode`, as it is written.
+    /// The file system of `inode`, as written in the manifest.
     pub file_system: Option<Text>,
     pub optional: bool,
     pub unchanged: bool,
@@ -186,7 +185,7 @@ impl Keywords {
         Ok(())
     }
 
-    /// Adds what a later line says, which replaces what both say.
+    /// Adds the keywords of a later line, which replace equal keywords.
     pub fn merge(&mut self, later: Keywords) {
         let Keywords { kind, mode, uid, gid, time, link, contents, size, device, nlink, inode, .. } = later;
         self.kind = kind.or(self.kind);
@@ -205,7 +204,7 @@ impl Keywords {
         self.unchanged |= later.unchanged;
     }
 
-    /// Forgets a value of `/set`, or all of them.
+    /// Removes one value of `/set`, or all values.
     ///
     /// # Errors
     /// [`Error::Line`] for an unknown keyword.
@@ -242,7 +241,7 @@ fn is_without_effect(name: &[u8]) -> bool {
     WITHOUT_EFFECT.contains(&name) || SHA512.contains(&name)
 }
 
-/// The name of a keyword, and its value if there is a `=`.
+/// Splits a word into the name of a keyword and its value, if there is a `=`.
 fn split(word: &[u8]) -> (&[u8], Option<&[u8]>) {
     match memchr::memchr(b'=', word) {
         Some(at) => (&word[..at], Some(&word[at + 1..])),
@@ -290,7 +289,7 @@ fn octal(text: &[u8]) -> Option<u16> {
     u16::from_str_radix(text, 8).ok().filter(|&mode| mode <= 0o7777)
 }
 
-/// Seconds with or without a fraction, which counts forward from them.
+/// Parses seconds with an optional fraction, which counts forward from the seconds.
 fn seconds(text: &[u8]) -> Option<i64> {
     let (whole, fraction) = match memchr::memchr(b'.', text) {
         Some(at) => (&text[..at], &text[at + 1..]),
@@ -301,7 +300,7 @@ fn seconds(text: &[u8]) -> Option<i64> {
     fraction.iter().all(u8::is_ascii_digit).then_some(if negative { -seconds } else { seconds })
 }
 
-/// `format,major,minor` or the number of a device of Linux. The numbers are the same in every format.
+/// Parses `format,major,minor` or the number of a Linux device. The numbers mean the same in every format.
 fn device(text: &[u8]) -> Option<Device> {
     let parts: Vec<&[u8]> = text.splitn(4, |&byte| byte == b',').collect();
     let device = match parts[..] {
@@ -318,7 +317,7 @@ fn device(text: &[u8]) -> Option<Device> {
     (device.major <= 0xfff && device.minor <= 0xf_ffff).then_some(device)
 }
 
-/// A number as in C: decimal, `0x` and hexadecimal, or `0` and octal.
+/// Parses a number as in C: decimal, hexadecimal after `0x`, or octal after `0`.
 fn integer(text: &[u8]) -> Option<u64> {
     let (digits, radix) = match text {
         [b'0', b'x' | b'X', digits @ ..] => (digits, 16),

@@ -1,30 +1,30 @@
-//! mtree manifests: the entries of a tree, one a line, each with its attributes and the file of the host that has its content.
+//! mtree manifests: one line for each entry of a tree, with its attributes and the file of the host that has its content.
 //!
-//! The format is that of mtree(5) of FreeBSD and NetBSD, which bsdtar writes too:
+//! The format is mtree(5) of FreeBSD and NetBSD, which bsdtar also writes:
 //!
 //! ```text
 //! #mtree
-//! /set type=file uid=0 gid=0 mode=0644             values of the lines that follow
-//! /unset mode                                      none any more; `all`: none at all
-//! usr type=dir mode=0755                           a name alone: in the current directory, and a directory becomes that
+//! /set type=file uid=0 gid=0 mode=0644             defaults for the lines that follow
+//! /unset mode                                      removes a default; `all`: all defaults
+//! usr type=dir mode=0755                           a name: in the current directory; a directory becomes the current one
 //!     file time=1700000000.0 size=12 contents=host/file
 //! ..                                               back to the directory above
-//! ./usr/lib type=dir                               a name with a slash: from the top, and the current directory stays
+//! ./usr/lib type=dir                               a path with a slash: from the top; the current directory stays the same
 //! ./dev/null type=char device=native,1,3
 //! ./link type=link link=target\040with\040blanks
 //! ```
 //!
-//! A line that ends with `\` continues on the next. Names and values are as vis(3) writes them; those that BSD's mtree takes for patterns
-//! are names. Of two lines for one path the later adds to the earlier, and replaces what both say.
+//! A line that ends with `\` continues on the next line. Names and values have the escapes of vis(3). Names are never patterns, unlike in
+//! BSD's mtree. If two lines have the same path, the later line adds its keywords to the earlier line and replaces equal keywords.
 //!
-//! - The content of a file is that of the file `contents` (or `content`), or else of the one at the entry's own path, both relative to the
-//!   base directory. Attributes that no line gives are those of that file; without one they are those of a new file, owned by root.
-//! - `nochange` takes them all from there. An `optional` file that is not there is left out.
-//! - Owners are `uid` and `gid`. Names of owners are looked up where a line has no number beside them.
-//! - `size` of a file must be that of the content. Entries with `nlink` above 1, the same file of the host and equal attributes are
-//!   hard links; where there is no such file, those with an equal `inode` of an equal `resdevice` are.
-//! - No effect: digests, which mtree(8) compares with a tree that exists; `flags` and `tags`, which images do not have; `ignore`, since
-//!   nothing is packed that no line names.
+//! - The content of a file comes from the file `contents` (or `content`). The default is the file at the entry's own path. Both paths are
+//!   relative to the base directory. Missing attributes are those of that file, or of a new file owned by root if it does not exist.
+//! - `nochange` uses all attributes of that file. An `optional` file that does not exist is left out.
+//! - Owners are `uid` and `gid`. The name of an owner is looked up if the line has no number.
+//! - `size` of a file must be the size of the content. Entries with `nlink` above 1, the same file of the host and equal attributes are hard
+//!   links. Without a file of the host, entries with an equal `inode` and an equal `resdevice` are hard links.
+//! - These keywords have no effect: digests, which mtree(8) compares with an existing tree; `flags` and `tags`, which images do not have;
+//!   `ignore`, because only entries with a line are packed.
 
 mod escape;
 mod host;
@@ -44,19 +44,19 @@ use keywords::Keywords;
 pub use source::MtreeSource;
 use tree::{Nodes, ROOT};
 
-/// The first line of many manifests, or its beginning.
+/// How the first line of many manifests begins.
 const SIGNATURE: &[u8] = b"#mtree";
 
 /// The entries of a manifest.
 pub struct Mtree {
     name: String,
-    /// The directory that relative paths of the host are in.
+    /// The directory of relative paths on the host.
     base: PathBuf,
     nodes: Nodes,
 }
 
 impl Mtree {
-    /// Whether a text that begins so is a manifest: by its first line, or by the keywords of the first entry.
+    /// Whether the beginning of a text is that of a manifest, by the first line or by the keywords of the first entry.
     pub fn is_one(head: &[u8]) -> bool {
         head.starts_with(SIGNATURE) || lines("", head).next().is_some_and(|(_, line)| is_entry(line))
     }
@@ -64,7 +64,7 @@ impl Mtree {
     /// Reads a manifest called `name`. Paths of the host are relative to `base`; `host` looks up names of owners.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be read, [`Error::Line`] for a malformed line.
+    /// [`Error::Io`] if the stream cannot be read, [`Error::Line`] for a malformed line.
     pub fn read(name: &str, base: &Path, stream: impl Read, host: &mut dyn PseudoHost) -> Result<Mtree, Error> {
         let mut reader = BufReader::new(stream);
         let mut lines = Lines::without_data(name, &mut reader);
@@ -76,7 +76,7 @@ impl Mtree {
     }
 }
 
-/// Whether a line, not a comment, has the form of an entry or of defaults. Definitions of pseudo files have a letter as second word.
+/// Whether a line has the form of an entry or of defaults. In pseudo files, the second word of a line is a letter.
 fn is_entry(line: &[u8]) -> bool {
     let mut words = words(line);
     match (words.next(), words.next()) {
@@ -89,12 +89,12 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|&byte| is_blank(byte)).filter(|word| !word.is_empty())
 }
 
-/// The state between two lines.
+/// The state of the parser between two lines.
 struct Reading<'a> {
     host: &'a mut dyn PseudoHost,
-    /// Of `/set`.
+    /// The values of `/set`.
     defaults: Keywords,
-    /// The directories that have been entered; the last is the current one.
+    /// The directories that have been entered. The last one is the current directory.
     above: Vec<usize>,
     nodes: Nodes,
 }
@@ -118,7 +118,7 @@ impl Reading<'_> {
         }
     }
 
-    /// `..`: back to the directory above.
+    /// Handles `..`, which returns to the directory above.
     fn leave(&mut self, place: Place<'_>, more: Option<&[u8]>) -> Result<(), Error> {
         if let Some(word) = more {
             return Err(place.error(format!("{} after `..`", quote(word)), "the end of the line"));
@@ -142,7 +142,7 @@ impl Reading<'_> {
     }
 }
 
-/// A name or value without its escapes.
+/// Decodes the escapes of a name or value.
 fn unescaped(place: Place<'_>, word: &[u8]) -> Result<Bytes, Error> {
     escape::unescape(word).ok_or_else(|| {
         let expected = "escapes of vis(3): `\\` and three octal digits, `\\s`, `\\t`, `\\n`, `\\\\`, `\\#`";

@@ -1,4 +1,4 @@
-//! The entries of a manifest in the order of a directory that is read: a directory before what is in it, names sorted by their bytes.
+//! The entries of a manifest in the order of a directory source: each directory before its entries, names sorted by their bytes.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as MapEntry;
@@ -12,13 +12,13 @@ use super::host::HostEntry;
 use super::keywords::{Keywords, Text, Type};
 use super::tree::ROOT;
 
-/// A manifest as a source. An error of an entry is found when the entry is reached.
+/// A manifest as a source. Errors in an entry are reported when the entry is reached.
 pub struct MtreeSource {
     list: ListSource<Walk>,
 }
 
 impl MtreeSource {
-    /// `time` is that of entries for which neither a line nor a file of the host has one; `readers` threads read contents ahead.
+    /// `time` is used for entries that have a time neither in the manifest nor on the host. `readers` threads read contents ahead.
     pub fn new(mtree: Mtree, time: i64, readers: usize) -> MtreeSource {
         let walk = Walk { mtree, time, left: vec![ROOT], linked: BTreeMap::new() };
         MtreeSource { list: ListSource::new(walk, None, readers, AHEAD_BYTES) }
@@ -50,22 +50,22 @@ impl Source for MtreeSource {
 struct Walk {
     mtree: Mtree,
     time: i64,
-    /// Nodes to visit; the next is the last.
+    /// Nodes to visit, the next one last.
     left: Vec<usize>,
-    /// Of inodes with several names, the first.
+    /// The first name of each inode with more than one name.
     linked: BTreeMap<Inode, (usize, Common)>,
 }
 
-/// What the names of one inode have in common.
+/// Identifies an inode with more than one name.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Inode {
-    /// A file of the host, by file system and number.
+    /// By file system and inode number on the host.
     Host(u64, u64),
-    /// As the manifest says.
+    /// By file system and inode number in the manifest.
     Given(Option<Text>, u64),
 }
 
-/// What must be equal besides.
+/// Attributes that must also be equal for all names of an inode.
 #[derive(Debug, PartialEq, Eq)]
 struct Common {
     kind: Type,
@@ -93,7 +93,7 @@ impl Iterator for Walk {
 }
 
 impl Walk {
-    /// The entry of a node; none if no line is for it alone, and if it is left out.
+    /// Returns the entry of a node; `None` if no line has its path, or if the entry is left out.
     fn visit(&mut self, node: usize) -> Result<Option<WalkEntry>, Error> {
         let Some(keywords) = self.mtree.nodes[node].keywords.take() else { return Ok(None) };
         let path = self.mtree.nodes.path(node);
@@ -136,7 +136,7 @@ impl Walk {
         }
     }
 
-    /// The node of which this one is a further name.
+    /// Returns the first node that is a name of the same inode, if this node is not the first.
     fn first_name(
         &mut self,
         node: usize,
@@ -169,7 +169,7 @@ impl Mtree {
     }
 }
 
-/// The keywords of an entry with `nochange`: all but its type and content are those of its file, which must exist.
+/// The keywords of an entry with `nochange`: only its type and content. All other attributes come from its file, which must exist.
 fn unchanged(host: &HostEntry, place: Place<'_>, keywords: Keywords) -> Result<Keywords, Error> {
     if host.found.is_none() && !keywords.optional {
         return Err(host.missing(place, "a file for `nochange`"));

@@ -5,7 +5,7 @@ use packline_tree::{Bytes, Error};
 
 use super::words::Words;
 
-/// Path, mode, owner and group of a line; `None` is `*`, which only globs may use.
+/// Path, mode, owner and group of a line. `None` stands for `*`, which only globs may use.
 pub(super) struct Fields {
     pub path: Bytes,
     pub mode: Option<u16>,
@@ -19,7 +19,7 @@ impl Fields {
         let path = place.canonical(&words.need("path")?)?;
         let fields = [words.need("mode")?, words.need("uid")?, words.need("gid")?];
         if keyword == "link" {
-            // A hard link has no attributes of its own: these fields are dummies.
+            // A hard link has no attributes of its own, and the fields are dummies.
             return Ok(Fields { path, mode: Some(0), uid: Some(0), gid: Some(0) });
         }
         let star = keyword == "glob";
@@ -39,13 +39,13 @@ fn octal_mode(place: Place<'_>, field: &[u8]) -> Result<u16, Error> {
     mode.ok_or_else(|| place.error(format!("mode {}", quote(field)), "an octal number from 0 to 7777"))
 }
 
-/// A decimal number of 32 bits.
+/// Parses a decimal number of 32 bits.
 pub(super) fn number(place: Place<'_>, name: &str, field: &[u8]) -> Result<u32, Error> {
     let number = digits(field).and_then(|digits| digits.parse().ok());
     number.ok_or_else(|| place.error(format!("{name} {}", quote(field)), "a number from 0 to 4294967295"))
 }
 
-/// The field as text if it consists of digits; `str::parse` alone would accept a sign.
+/// Returns the field as text if it consists of digits only. `str::parse` would accept a sign.
 fn digits(field: &[u8]) -> Option<&str> {
     let only = !field.is_empty() && field.iter().all(u8::is_ascii_digit);
     if only { std::str::from_utf8(field).ok() } else { None }

@@ -1,4 +1,4 @@
-//! The options of a `glob` line: which entries below a directory of the host are added, and with which attributes.
+//! The options of a `glob` line: which entries of a directory of the host it adds, and with which attributes.
 
 use packline_tree::text::{Place, quote};
 use packline_tree::{Bytes, Error, Kind};
@@ -14,7 +14,7 @@ const TYPE_LETTERS: [u8; 7] = *b"fdlbcps";
 impl TypeSet {
     pub const ALL: TypeSet = TypeSet(0x7f);
 
-    /// Whether entries of this kind are in the set. A hard link counts as a regular file.
+    /// Whether the set has entries of this kind. A hard link is treated as a regular file.
     pub fn contains(self, kind: &Kind) -> bool {
         let bit = match kind {
             Kind::File { .. } | Kind::HardLink(_) => 0,
@@ -28,7 +28,7 @@ impl TypeSet {
         self.0 & (1 << bit) != 0
     }
 
-    /// Adds a type by its letter, of either case; false if there is no such type.
+    /// Adds a type by its letter in either case. Returns false for an unknown letter.
     fn add(&mut self, word: &[u8]) -> bool {
         let [letter] = word else { return false };
         let bit = TYPE_LETTERS.iter().position(|known| *known == letter.to_ascii_lowercase());
@@ -40,9 +40,9 @@ impl TypeSet {
 /// A shell pattern that entries must match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GlobPattern {
-    /// Matches the name alone.
+    /// Matches only the name.
     Name(Bytes),
-    /// Matches the whole path in the image; only a slash matches a slash.
+    /// Matches the complete path in the image. Only a slash matches a slash.
     Path(Bytes),
 }
 
@@ -56,9 +56,9 @@ pub struct PackGlob {
     pub keep_time: bool,
     /// Whether hard links are detected.
     pub hard_links: bool,
-    /// Whether directories are descended into.
+    /// Whether directories are entered.
     pub recurse: bool,
-    /// The pattern to match, if any; of several the last.
+    /// The last pattern of the line, if there is one.
     pub pattern: Option<GlobPattern>,
     /// The directory of the host, relative to the pack directory; `None` for the pack directory itself.
     pub location: Option<Bytes>,
@@ -81,7 +81,7 @@ impl Default for PackGlob {
 const OPTIONS: &str = "-type, -xdev, -mount, -keeptime, -nohardlinks, -nonrecursive, -name, -path or --";
 
 impl PackGlob {
-    /// Parses the words after the four common fields, up to and including the location.
+    /// Parses the words after the four common fields, including the location.
     pub(super) fn read(place: Place<'_>, words: &mut Words<'_>) -> Result<PackGlob, Error> {
         let mut glob = PackGlob::default();
         let mut types: Option<TypeSet> = None;

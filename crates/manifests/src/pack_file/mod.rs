@@ -1,7 +1,7 @@
-//! Pack files: a list of entries, one a line, with the host files whose content they take.
+//! Pack files: one line for each entry, with the file of the host that has its content.
 //!
-//! The format is that of `gensquashfs` of squashfs-tools-ng 1.3 (gensquashfs(1), "PACK FILE FORMAT"), after the Linux kernel's
-//! `gen_init_cpio`:
+//! The format is that of `gensquashfs` of squashfs-tools-ng 1.3 (gensquashfs(1), "PACK FILE FORMAT"), which follows `gen_init_cpio` of the
+//! Linux kernel:
 //!
 //! ```text
 //! # a comment
@@ -32,10 +32,10 @@ use words::Words;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackKind {
     File {
-        /// Path of its content on the host, relative to the pack directory.
+        /// Path of the content on the host, relative to the pack directory.
         location: Bytes,
     },
-    /// Anything but a regular file.
+    /// Any entry except a regular file.
     Entry(Kind),
     /// The entries below a directory of the host.
     Glob(PackGlob),
@@ -47,16 +47,16 @@ pub struct PackLine {
     pub line: u64,
     /// Canonical path in the image.
     pub path: Bytes,
-    /// Permissions, 0 to 0o7777; `None` where a glob uses those of the host.
+    /// Permissions, 0 to 0o7777; `None` if a glob uses the permissions of the host.
     pub mode: Option<u16>,
-    /// Owner; `None` where a glob uses that of the host.
+    /// Owner; `None` if a glob uses the owner of the host.
     pub uid: Option<u32>,
-    /// Group; `None` where a glob uses that of the host.
+    /// Group; `None` if a glob uses the group of the host.
     pub gid: Option<u32>,
     pub kind: PackKind,
 }
 
-/// Parses the text of a pack file; `input` is its name for errors.
+/// Parses the text of a pack file. `input` is the name of the file for errors.
 ///
 /// # Errors
 /// [`Error::Line`] for the first malformed line.

@@ -1,12 +1,12 @@
-//! Splits a line of a pack file into words, with quotes.
+//! Splits a line of a pack file into words, which may be quoted.
 
 use packline_tree::text::{Place, quote};
 use packline_tree::{Bytes, Error};
 
 /// The words of one line.
 ///
-/// Words are separated by blanks and tabs. One that starts with `"` goes to the next `"`, and inside it `\"` and `\\` mean `"` and `\`;
-/// quotes and backslashes anywhere else are literal. As in squashfs-tools-ng 1.3.
+/// Blanks and tabs separate words. A word that starts with `"` ends at the next `"`; inside it, `\"` and `\\` mean `"` and `\`. Quotes and
+/// backslashes are literal everywhere else. All this is as in squashfs-tools-ng 1.3.
 pub(super) struct Words<'a> {
     place: Place<'a>,
     rest: &'a [u8],
@@ -27,7 +27,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The next word, which may also be in single quotes (without escapes), as allowed for the patterns of `glob` lines.
+    /// The next word as the pattern of a `glob` line, which may also be in single quotes (without escapes).
     pub fn next_pattern(&mut self) -> Result<Option<Bytes>, Error> {
         let Some((b'\'', after)) = self.rest.split_first() else { return self.next() };
         let Some(end) = memchr::memchr(b'\'', after) else { return self.next() };
@@ -42,7 +42,7 @@ impl<'a> Words<'a> {
         self.next()?.ok_or_else(|| place.error(format!("the line ends before the {what}"), format!("a {what}")))
     }
 
-    /// An error if another word follows.
+    /// Fails if another word follows.
     pub fn end(&mut self, keyword: &str) -> Result<(), Error> {
         match self.next()? {
             None => Ok(()),
@@ -81,7 +81,7 @@ fn is_separator(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// The unescaped text between the `"` that `text` starts with and the next one, and the length with both quotes.
+/// Decodes the quoted text at the start of `text`. Returns it with its length in `text`, including both quotes.
 pub(crate) fn unquote(place: Place<'_>, text: &[u8]) -> Result<(Bytes, usize), Error> {
     let mut word = Bytes::new();
     let mut at = 1;

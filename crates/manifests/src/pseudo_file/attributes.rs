@@ -6,7 +6,7 @@ use packline_tree::{Error, Meta};
 use super::text::{Words, decimal};
 use super::{PseudoHost, owner};
 
-/// The attributes that a definition has; `None` where it has no time.
+/// The attributes of a definition. The time is optional.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Attributes {
     pub mode: u16,
@@ -16,7 +16,7 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Parses them; `timed`: a time precedes the others.
+    /// Parses the attributes, which begin with a time if `timed`.
     pub fn read(words: &mut Words<'_>, timed: bool, host: &mut dyn PseudoHost) -> Result<Attributes, Error> {
         let time = if timed { Some(read_time(words, host)?) } else { None };
         let place = words.place;
@@ -37,7 +37,7 @@ impl Attributes {
         Meta { mode, uid, gid, mtime: time.map_or(default_time, i64::from) }
     }
 
-    /// Replaces those of an entry; without a time of its own it keeps the entry's.
+    /// Replaces the attributes of an entry. The entry keeps its time if the definition has none.
     pub fn apply(self, meta: &mut Meta) {
         *meta = self.meta(meta.mtime);
     }

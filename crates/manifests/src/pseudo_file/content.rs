@@ -1,4 +1,4 @@
-//! Contents of files that definitions add: of a file, or of the stream that the definitions came from.
+//! The contents of files that definitions add. They come from a file, or from the stream after the definitions.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,25 +17,25 @@ pub(super) struct Content {
 }
 
 enum Held {
-    /// At this byte of a file.
+    /// In a file, at this byte.
     File(File, u64),
-    /// Next in the stream of an input.
+    /// In the stream of an input, at its current position.
     Stream,
 }
 
 impl Content {
-    /// That of a whole file.
+    /// The content of a complete file.
     pub fn whole(file: File, size: u64, position: Position) -> Content {
         Content { position, place: Held::File(file, 0), left: size }
     }
 
-    /// That at an offset after the definitions of an input.
+    /// The content at an offset after the definitions of an input.
     pub fn of_data(input: &mut Input, size: u64, offset: u64, position: Position) -> Result<Content, Error> {
         let place = Place { input: &input.name, line: position.line };
         let unread =
             |cause: io::Error| place.error(format!("the content cannot be read: {cause}"), "a file that can be read");
         let held = match &mut input.data {
-            // Nothing is wanted of a content without bytes.
+            // An empty content needs no input.
             Data::None => return Err(place.error("`R` without a content", "definitions with contents after them")),
             Data::File(file, start) => {
                 let at = start.checked_add(offset).filter(|at| at.checked_add(size).is_some());
@@ -82,7 +82,7 @@ impl Content {
         Ok(Extent::Data(count))
     }
 
-    /// Reads what is left of a stream's content, so that the next one follows.
+    /// Reads the rest of a content in a stream, so that the stream is at the next content.
     pub fn skip(mut self, inputs: &mut [Input]) -> Result<(), Error> {
         if matches!(self.place, Held::Stream) {
             let mut buffer = vec![0; 8192];

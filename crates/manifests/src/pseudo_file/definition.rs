@@ -1,4 +1,4 @@
-//! One definition.
+//! Parses a definition.
 
 use packline_tree::path::MAX_TARGET;
 use packline_tree::text::{Place, quote};
@@ -14,7 +14,7 @@ use super::xattr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action {
     Xattr(Xattr),
-    /// A further name of the entry at a canonical path.
+    /// Adds another name for the entry at a canonical path.
     Again(Bytes),
     Add(Added),
 }
@@ -23,11 +23,11 @@ pub(super) enum Action {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Added {
     Entry(Kind, Attributes),
-    /// Only the attributes of an entry of the source.
+    /// New attributes for an entry of the source.
     Change(Attributes),
-    /// A file with the output of a command.
+    /// A file that contains the output of a command.
     Command(Bytes, Attributes),
-    /// A file with the content at an offset after the definitions.
+    /// A file whose content is at an offset after the definitions.
     Data {
         size: u64,
         offset: u64,
@@ -38,7 +38,7 @@ pub(super) enum Added {
         path: Bytes,
         follow: bool,
     },
-    /// A further name of what the definition of this node added.
+    /// Another name for the entry that the definition of this node added.
     Again(usize),
 }
 
@@ -49,11 +49,11 @@ impl Added {
 }
 
 const TYPES: &str = "one of d m b c s i f x h l L D M B C S I F R; in a path blanks stand in quotes or after a `\\`";
-/// Highest numbers of a device that an image can store.
+/// The highest device numbers that an image can store.
 const MAJOR_MAX: u64 = 0xfff;
 const MINOR_MAX: u64 = 0xf_ffff;
 
-/// Parses a line that is neither empty nor a comment: its canonical path and its action.
+/// Parses a line that is neither empty nor a comment. Returns its canonical path and its action.
 pub(super) fn parse(place: Place<'_>, line: &[u8], host: &mut dyn PseudoHost) -> Result<(Bytes, Action), Error> {
     let mut words = Words::new(place, line);
     let path = path(place, &words.word("path")?)?;
@@ -85,7 +85,7 @@ fn unknown(place: Place<'_>, kind: &[u8]) -> Error {
     place.error(format!("type {}", quote(kind)), TYPES)
 }
 
-/// A canonical path; that of the root may be without a slash.
+/// Parses a canonical path. The path of the root may have no slash.
 fn path(place: Place<'_>, word: &[u8]) -> Result<Bytes, Error> {
     if word.is_empty() { Ok(Bytes::new()) } else { place.canonical(word) }
 }
@@ -107,7 +107,7 @@ fn added(letter: u8, attributes: Attributes, words: &mut Words<'_>) -> Result<Ad
 fn data(attributes: Attributes, words: &mut Words<'_>) -> Result<Added, Error> {
     let size = words.number("size", i64::MAX as u64)?;
     let offset = words.number("offset", i64::MAX as u64)?;
-    // Whether blocks of zeros become holes is chosen when the tree is packed, for all files alike. Squashfs-tools 4.5 writes no mark.
+    // The mark is ignored: an option decides for all files whether blocks of zeros become holes. squashfs-tools 4.5 writes no mark.
     if words.end().is_err() {
         words.number("mark of a sparse file", 1)?;
     }

@@ -1,4 +1,4 @@
-//! An entry of a definition, before it has a path; and one made of a file of the host.
+//! The entry of a definition before it has a path, and how it is built from a file of the host.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
@@ -28,7 +28,7 @@ impl Made {
         Made { kind, meta, xattrs: Vec::new(), content: None, id: None }
     }
 
-    /// Kind, attributes and content of a file of the host; `follow`: of what a symbolic link leads to.
+    /// Returns the kind, attributes and content of a file of the host. A symbolic link is followed if `follow`.
     pub fn of_host(
         place: Place<'_>,
         position: Position,
@@ -54,7 +54,7 @@ impl Made {
     }
 }
 
-/// Refuses a file of the host that is not there: when the definition is read, not once all before it is packed.
+/// Fails if a file of the host does not exist. The check runs when the definition is read, long before the file is packed.
 pub(super) fn check_host(place: Place<'_>, path: &[u8], follow: bool) -> Result<(), Error> {
     about_host(path, follow).map(drop).map_err(|cause| no_host(place, path, cause))
 }
@@ -68,7 +68,7 @@ fn no_host(place: Place<'_>, path: &[u8], cause: io::Error) -> Error {
     place.error(format!("{}: {cause}", quote(path)), "a file of the host that can be read")
 }
 
-/// The kind of a file of the host; none for a directory.
+/// The kind of a file of the host; `None` for a directory.
 fn kind(path: &Path, found: &Metadata) -> io::Result<Option<Kind>> {
     let device = || Device { major: rustix::fs::major(found.rdev()), minor: rustix::fs::minor(found.rdev()) };
     let kind = found.file_type();

@@ -1,24 +1,24 @@
-//! Pseudo files: definitions of entries, one a line, which are added to another source or make a tree of their own.
+//! Pseudo files: one definition of an entry on each line. The entries are added to another source, or are a tree of their own.
 //!
-//! The format is that of `mksquashfs` of squashfs-tools 4.7 (mksquashfs(1), "PSEUDO FILE DEFINITION FORMAT"), which `unsquashfs` writes:
+//! The format is that of `mksquashfs` in squashfs-tools 4.7 (mksquashfs(1), "PSEUDO FILE DEFINITION FORMAT"), which `unsquashfs` writes:
 //!
 //! ```text
 //! # a comment
 //! <path> d <mode> <uid> <gid>                      a directory
 //! <path> m <mode> <uid> <gid>                      new attributes of an entry of the source
 //! <path> b|c <mode> <uid> <gid> <major> <minor>    a device
-//! <path> s <mode> <uid> <gid> <target>             a symbolic link; its mode is 0777 all the same
+//! <path> s <mode> <uid> <gid> <target>             a symbolic link; its mode is always 0777
 //! <path> i <mode> <uid> <gid> s|f                  a socket or a FIFO
-//! <path> f <mode> <uid> <gid> <command>            a file with what a command prints
+//! <path> f <mode> <uid> <gid> <command>            a file that contains the output of a command
 //! <path> R <time> <mode> <uid> <gid> <size> <offset> <sparse>   a file whose content follows the definitions
 //! <path> l|h <path on the host>                    a file of the host; `h` follows symbolic links
-//! <path> L <path>                                  a hard link to what an earlier definition added
+//! <path> L <path>                                  a hard link to the entry of an earlier definition
 //! <path> x <name>=<value>                          an extended attribute
 //! ```
 //!
-//! `D M B C S I F` are as their small letters, with a time before the mode. In paths `\` precedes a literal character and quotes keep
-//! blanks. A line that ends with `\` continues on the next. As in squashfs-tools a definition for a path that is defined already, or that
-//! the source has, is passed over with a warning.
+//! `D M B C S I F` mean the same as their lower-case letters, and have a time before the mode. In paths, `\` precedes a literal character,
+//! and quotes keep blanks. A line that ends with `\` continues on the next line. As in squashfs-tools, a definition is skipped with a warning
+//! if its path is already defined or the source has an entry there.
 
 mod attributes;
 mod content;
@@ -45,39 +45,37 @@ pub use source::PseudoSource;
 use text::Lines;
 use tree::{Node, Nodes, ROOT};
 
-/// What definitions take from the machine. The library itself runs no commands and knows no users.
+/// The services of the machine that definitions need. The library itself runs no commands and knows no users.
 pub trait PseudoHost {
-    /// The id of a user.
     fn user(&mut self, name: &str) -> Option<u32>;
-    /// The id of a group.
     fn group(&mut self, name: &str) -> Option<u32>;
-    /// Seconds since 1970 of a date that is not a number.
+    /// Converts a date that is not a number to seconds since 1970.
     fn time(&mut self, date: &str) -> Option<u32>;
-    /// Whether commands may be run; asked for each definition with one, before any runs.
+    /// Whether commands may be run. It is called for each definition with a command, before the first command runs.
     ///
     /// # Errors
-    /// What would permit them.
+    /// Commands may not be run. The text says what permits them.
     fn permits_commands(&self) -> Result<(), String> {
         Ok(())
     }
-    /// Runs a shell command; what it prints is the whole content of the file that is returned.
+    /// Runs a shell command. Returns a file that contains exactly the output of the command.
     ///
     /// # Errors
-    /// Commands are not permitted, or this one failed.
+    /// Commands may not be run, or the command failed.
     fn run(&mut self, command: &[u8]) -> io::Result<File>;
 }
 
-/// Definitions in their order.
+/// The definitions of one or more texts, in order.
 pub struct PseudoFile {
     host: Box<dyn PseudoHost>,
     inputs: Vec<Input>,
     nodes: Nodes,
     default_directory: Option<Attributes>,
-    /// Time of entries whose definition has none.
+    /// Time of entries whose definition has no time, seconds since 1970.
     time: i64,
-    /// Changes entries of the source before definitions apply.
+    /// Changes the attributes of the source's entries before definitions apply.
     of_source: Option<SourceRule>,
-    /// Which extended attributes of the source, and of files of the host, are kept.
+    /// Decides which extended attributes of the source and of files of the host are kept.
     kept_xattrs: Option<NameRule>,
     warnings: Vec<String>,
 }
@@ -91,16 +89,16 @@ struct Input {
     data: Data,
 }
 
-/// Contents after the definitions of a text.
+/// The contents after the definitions of a text.
 enum Data {
     None,
-    /// They begin at this byte.
+    /// The file has the contents from this byte on.
     File(File, u64),
-    /// The stream is at this offset among them.
+    /// The contents follow in the stream, which is at this offset in them.
     Stream(Box<dyn BufRead + Send>, u64),
 }
 
-/// Where a definition stands.
+/// Where a definition is.
 #[derive(Debug, Clone, Copy, Default)]
 struct Position {
     input: u32,
@@ -108,7 +106,7 @@ struct Position {
 }
 
 impl PseudoFile {
-    /// No definitions. `time` is that of entries whose definitions have none, seconds since 1970.
+    /// Starts without definitions. `time`, in seconds since 1970, is used for entries whose definition has no time.
     pub fn new(host: impl PseudoHost + 'static, time: i64) -> PseudoFile {
         PseudoFile {
             host: Box::new(host),
@@ -122,25 +120,25 @@ impl PseudoFile {
         }
     }
 
-    /// Changes the attributes of all entries of the source before definitions apply, which may give them others. The rule gets whether
-    /// an entry is a directory.
+    /// Changes the attributes of all entries of the source before definitions apply. The flag that the rule receives says whether the entry is
+    /// a directory.
     pub fn change_source(&mut self, rule: impl Fn(Meta, bool) -> Meta + 'static) {
         self.of_source = Some(Box::new(rule));
     }
 
-    /// Leaves out the extended attributes of the source, and of files of the host, whose full names the rule is false for. Those of
-    /// definitions stay.
+    /// Keeps an extended attribute of the source or of a file of the host only if the rule is true for its full name. The attributes of
+    /// definitions are always kept.
     pub fn keep_xattrs(&mut self, rule: impl Fn(&[u8]) -> bool + 'static) {
         self.kept_xattrs = Some(Box::new(rule));
     }
 
-    /// Names in the root that definitions are for, or for something below.
+    /// The first names of the paths that have definitions.
     pub fn root_names(&self) -> impl Iterator<Item = &[u8]> {
         self.nodes[ROOT].children.keys().map(Vec::as_slice)
     }
 
-    /// Creates missing directories with the attributes of a text such as `d 0755 0 0` or `D 1700000000 0755 0 0`; `input` is its name for
-    /// errors.
+    /// Creates missing directories with the attributes in a text such as `d 0755 0 0` or `D 1700000000 0755 0 0`. `input` is the name of the
+    /// text for errors.
     ///
     /// # Errors
     /// [`Error::Line`] for a malformed text.
@@ -150,10 +148,10 @@ impl PseudoFile {
         Ok(())
     }
 
-    /// Adds one definition; `input` is its name for errors.
+    /// Adds one definition. `input` is the name of the definition for errors.
     ///
     /// # Errors
-    /// [`Error::Line`] for a malformed definition, or one for a content that follows it.
+    /// [`Error::Line`] if the definition is malformed, or if it needs content after the definitions.
     pub fn define(&mut self, input: &str, text: &[u8]) -> Result<(), Error> {
         let line = text.trim_ascii_start();
         if line.is_empty() || line[0] == b'#' {
@@ -168,10 +166,10 @@ impl PseudoFile {
         Ok(())
     }
 
-    /// Adds the definitions of a file; contents are read from it when they are needed.
+    /// Adds the definitions of a file. The contents after them are read when they are needed.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be read, [`Error::Line`] for a malformed definition.
+    /// [`Error::Io`] if the file cannot be read, [`Error::Line`] for a malformed definition.
     pub fn read_file(&mut self, path: &Path) -> Result<(), Error> {
         let refused = |cause| Error::Io { path: path.to_owned(), action: "cannot read", cause };
         let file = File::open(path).map_err(refused)?;
@@ -185,10 +183,10 @@ impl PseudoFile {
         Ok(())
     }
 
-    /// Adds the definitions of a stream; the contents after them are read in order, while the source is.
+    /// Adds the definitions of a stream. The contents after them are read in order, while the source is read.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be read, [`Error::Line`] for a malformed definition.
+    /// [`Error::Io`] if the stream cannot be read, [`Error::Line`] for a malformed definition.
     pub fn read_stream(&mut self, name: &str, stream: impl Read + Send + 'static) -> Result<(), Error> {
         let mut reader = BufReader::new(stream);
         let start = self.read_definitions(name, &mut reader)?;
@@ -196,7 +194,7 @@ impl PseudoFile {
         Ok(())
     }
 
-    /// Adds the lines of a text. Returns the byte at which contents begin, if there are any.
+    /// Adds the definitions of a text. Returns the byte at which the contents begin, if there are any.
     fn read_definitions(&mut self, name: &str, reader: &mut dyn BufRead) -> Result<Option<u64>, Error> {
         let mut position = self.begin(name);
         let mut wants_data = None;
@@ -239,7 +237,7 @@ impl PseudoFile {
         self.warnings.push(warning);
     }
 
-    /// Adds a definition; returns whether its content follows the definitions.
+    /// Adds a definition. Returns whether its content follows the definitions.
     fn add_line(&mut self, position: Position, line: &[u8]) -> Result<bool, Error> {
         let place = Place { input: &self.inputs[position.input as usize].name, line: position.line };
         let (path, action) = parse(place, line, self.host.as_mut())?;
@@ -257,7 +255,7 @@ impl PseudoFile {
         Ok(wants_data)
     }
 
-    /// A further name of what an earlier definition added.
+    /// Adds another name for the entry of an earlier definition.
     fn again(&self, position: Position, target: &[u8]) -> Result<Added, Error> {
         let expected = "the path of a file, device or link that an earlier line defines";
         let place = self.place(position);
@@ -273,7 +271,7 @@ impl PseudoFile {
         }
     }
 
-    /// Defines a node, unless it or one above it is something else already.
+    /// Defines a node, unless the node or a node above it is already something else.
     fn add(&mut self, node: usize, position: Position, added: Added) {
         let Node { parent, children, added: before, .. } = &self.nodes[node];
         let root = node == tree::ROOT;
@@ -298,13 +296,13 @@ impl PseudoFile {
     }
 }
 
-/// Sets an attribute, replacing one of the same name.
+/// Sets an attribute and replaces one with the same name.
 fn set(xattrs: &mut Vec<Xattr>, xattr: Xattr) {
     xattrs.retain(|known| known.name != xattr.name);
     xattrs.push(xattr);
 }
 
-/// The id of an owner: a number or a name.
+/// Parses an owner, which is a number or a name.
 fn owner(place: Place<'_>, what: &str, word: &Bytes, named: &mut dyn FnMut(&str) -> Option<u32>) -> Result<u32, Error> {
     let text = std::str::from_utf8(word).ok();
     let number = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).map(str::parse);

@@ -1,4 +1,4 @@
-//! Writes entries as definitions, which [`PseudoFile`](super::PseudoFile) reads, byte for byte as unsquashfs of squashfs-tools 4.7.5.
+//! Writes entries as definitions that [`PseudoFile`](super::PseudoFile) reads. The bytes are those of unsquashfs in squashfs-tools 4.7.5.
 
 use std::fmt::Write;
 
@@ -7,19 +7,19 @@ use packline_tree::{Bytes, Entry, Kind, Xattr};
 /// The lines before the contents.
 pub const PSEUDO_DATA_HEAD: &[u8] = b"#\n# START OF DATA - DO NOT MODIFY\n#\n";
 
-/// Where the content of a file is among the contents.
+/// The position of a file's content in the contents after the definitions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PseudoData {
-    /// Byte at which it begins.
+    /// The byte at which the content begins.
     pub offset: u64,
     /// Whether the file has holes.
     pub sparse: bool,
 }
 
-/// The definitions of an entry: itself, and its extended attributes. `data` is that of a file.
+/// The definitions of an entry and of its extended attributes. `data` is used for regular files only.
 ///
 /// # Errors
-/// What the format cannot hold: a line break in a name or in a target, and a target that begins with a blank or ends with a backslash.
+/// The format cannot store the entry: a name or target has a line break, or a target begins with a blank or ends with a backslash.
 pub fn pseudo_definition(entry: &Entry, data: PseudoData) -> Result<Bytes, &'static str> {
     let mut out = path(&entry.path)?;
     let end = out.len();
@@ -43,7 +43,7 @@ pub fn pseudo_definition(entry: &Entry, data: PseudoData) -> Result<Bytes, &'sta
     Ok(out)
 }
 
-/// The letter of a kind, and what follows the attributes.
+/// The letter of a kind, and the text after the attributes.
 fn kind(kind: &Kind, data: PseudoData) -> Result<(char, Bytes), &'static str> {
     let text = |letter, text: String| Ok((letter, text.into_bytes()));
     match kind {
@@ -85,7 +85,7 @@ fn target(target: &[u8]) -> Result<&[u8], &'static str> {
     }
 }
 
-/// The value as it is, or with octal numbers for what is not printable, where it would be read as another one otherwise.
+/// The value itself. If a reader would decode it to another value, bytes that are not printable are written as octal numbers.
 fn value(Xattr { value, .. }: &Xattr) -> Bytes {
     let printable = value.iter().all(|byte| (32..127).contains(byte));
     let prefixed = matches!(value[..], [b'0', b's' | b'S' | b'x' | b'X' | b't' | b'T' | b'b' | b'B', ..]);

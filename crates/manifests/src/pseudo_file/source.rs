@@ -1,4 +1,4 @@
-//! Entries of definitions after those of another source, or alone.
+//! The entries of definitions, after the entries of another source or without one.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,32 +15,33 @@ use super::{PseudoFile, set};
 
 /// A source with the changes and additions of a [`PseudoFile`].
 ///
-/// The entries of definitions follow those of the source, in the order of the definitions. An error is found when the entry is reached.
+/// The entries of definitions follow the entries of the source, in the order of the definitions. Errors in an entry are reported when the
+/// entry is reached.
 pub struct PseudoSource {
     source: Option<Box<dyn Source>>,
     pseudo: PseudoFile,
-    /// The node to continue with, once the source has ended.
+    /// The next node, once the source has ended.
     next: usize,
     content: Option<Content>,
-    /// Whether the content that is read is that of a bookmark of the source.
+    /// Whether the content of a bookmark of the source is being read.
     recalled: bool,
-    /// Nodes of files of the host, by device and inode number.
+    /// The nodes of files of the host, by device and inode number.
     linked: BTreeMap<(u64, u64), usize>,
     xattrs: XattrReader,
-    /// Bytes of contents of definitions so far.
+    /// Bytes read so far from the contents of definitions.
     bytes: u64,
 }
 
 impl PseudoSource {
-    /// Adds definitions to a source. One of the root's attributes is passed over: the source has the root.
+    /// Adds definitions to a source. A definition of the root's attributes is skipped, because the source has the root.
     pub fn over(source: Box<dyn Source>, pseudo: PseudoFile) -> PseudoSource {
         PseudoSource::new(Some(source), pseudo)
     }
 
-    /// A tree of definitions alone.
+    /// A tree that consists of definitions only.
     ///
     /// # Errors
-    /// [`Error::Entry`] if none is for the root, and missing directories are not created.
+    /// [`Error::Entry`] if no definition is for the root and missing directories are not created.
     pub fn alone(mut pseudo: PseudoFile) -> Result<PseudoSource, Error> {
         let root = &mut pseudo.nodes[ROOT];
         if root.added.is_none() {
@@ -65,7 +66,7 @@ impl PseudoSource {
         self.content.take().map_or(Ok(()), |content| content.skip(&mut self.pseudo.inputs))
     }
 
-    /// The source's next entry, with what is defined for its path.
+    /// The next entry of the source, changed by the definitions for its path.
     fn next_of_source(&mut self) -> Result<Option<Entry>, Error> {
         let Some(source) = self.source.as_mut().filter(|_| self.next == 0) else { return Ok(None) };
         let Some(mut entry) = source.next_entry()? else {
@@ -100,7 +101,7 @@ impl PseudoSource {
         }
     }
 
-    /// Refuses changes of a hard link other than those of its target: the inode is that of the target, which was given before.
+    /// Fails if definitions change a hard link differently from its target, because both share an inode that was already returned.
     fn refuse_other(&self, node: usize, target: &[u8]) -> Result<(), Error> {
         let nodes = &self.pseudo.nodes;
         let change = |node: usize| match &nodes[node].added {
@@ -149,7 +150,7 @@ impl PseudoSource {
                 let path = quote(&self.pseudo.nodes.path(node));
                 self.pseudo
                     .warn(position, &format!("{path} is passed over: the source has it, and does not exclude it"));
-                // Other names of it, and its attributes, concern what is defined, which is not there.
+                // Its other names and attributes belong to the definition, which has no entry.
                 Ok(None)
             }
             (Found::No, Some(Added::Change(_))) if !is_parent => {
@@ -178,7 +179,7 @@ impl PseudoSource {
         self.pseudo.place(self.pseudo.nodes[node].position).error(format!("{path} {what}"), expected)
     }
 
-    /// The entry that a node defines: a hard link, if another node has given it already.
+    /// The entry that a node defines. It is a hard link if another node has already returned the file.
     fn give(&mut self, node: usize) -> Result<Entry, Error> {
         let defining = match self.pseudo.nodes[node].added {
             Some(Added::Again(target)) => target,
@@ -228,7 +229,7 @@ impl PseudoSource {
         }
     }
 
-    /// A further name of an entry that a definition added.
+    /// Another name for the entry that a definition added.
     fn link(&self, node: usize, first: usize) -> Result<Entry, Error> {
         let nodes = &self.pseudo.nodes;
         let target = nodes.path(first);
@@ -252,7 +253,7 @@ impl PseudoSource {
     }
 }
 
-/// The attributes that an entry of a kind can have: those of users are for files and directories alone, see xattr(7).
+/// The extended attributes that a kind of entry can have. Only files and directories have attributes in the namespace `user`, see xattr(7).
 fn storable<'a>(kind: &Kind, xattrs: &'a [Xattr]) -> impl Iterator<Item = &'a Xattr> {
     let all = matches!(kind, Kind::File { .. } | Kind::Dir);
     xattrs.iter().filter(move |xattr| all || !xattr.name.starts_with(b"user."))

@@ -1,4 +1,4 @@
-//! Tests of pseudo files: each kind of definition, malformed ones, and what is written and read again.
+//! Tests of pseudo files: each kind of definition, malformed definitions, and definitions that are written and read again.
 
 use std::io::{Cursor, Seek, SeekFrom, Write};
 
@@ -163,7 +163,7 @@ fn missing_directories_are_created_if_they_have_attributes() {
     );
 }
 
-/// Runs nothing.
+/// A host that runs no commands.
 struct Careful;
 
 impl PseudoHost for Careful {

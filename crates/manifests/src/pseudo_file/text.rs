@@ -1,4 +1,4 @@
-//! The text of definitions: logical lines, and the words in them.
+//! The text of definitions: logical lines and their words.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::path::Path;
 use packline_tree::text::{Place, is_blank, quote, trim_start};
 use packline_tree::{Bytes, Error};
 
-/// The line after which contents begin, with one more line of a `#` alone between.
+/// The last line before the contents, except for one line with only a `#`.
 pub(super) const DATA_MARK: &str = "# START OF DATA - DO NOT MODIFY";
-/// Longest definition, bytes: one with the longest value of an attribute, as four bytes each, fits.
+/// Maximum length of a definition, bytes. The longest value of an attribute fits, with four characters for each byte.
 const LINE_MAX: usize = 1 << 20;
 
-/// Definitions without comments and empty lines, up to the contents or the end.
+/// The definitions up to the contents or the end, without comments and empty lines.
 pub(crate) struct Lines<'a> {
     name: &'a str,
     /// Whether contents may follow.
     data: bool,
     reader: &'a mut dyn BufRead,
-    /// Number of the first line of the current definition.
+    /// The number of the current definition's first line.
     first: u64,
     lines: u64,
     bytes: u64,
@@ -30,12 +30,12 @@ impl<'a> Lines<'a> {
         Lines { name, data: true, reader, first: 0, lines: 0, bytes: 0, text: Bytes::new(), data_start: None }
     }
 
-    /// Those of a text that no contents follow.
+    /// The definitions of a text without contents.
     pub fn without_data(name: &'a str, reader: &'a mut dyn BufRead) -> Lines<'a> {
         Lines { data: false, ..Lines::new(name, reader) }
     }
 
-    /// The byte at which contents begin, once all lines have been read.
+    /// The byte at which the contents begin. It is known after all lines have been read.
     pub fn data_start(&self) -> Option<u64> {
         self.data_start
     }
@@ -59,7 +59,7 @@ impl<'a> Lines<'a> {
         Place { input: self.name, line: self.first }
     }
 
-    /// Reads a line and those that continue it; false at the end.
+    /// Reads a line and its continuations. Returns false at the end.
     fn logical(&mut self) -> Result<bool, Error> {
         self.text.clear();
         self.first = self.lines + 1;
@@ -114,7 +114,7 @@ impl<'a> Words<'a> {
         Words { place, rest: trim_start(text) }
     }
 
-    /// The next word, which ends at a blank: a quote begins or ends a part with blanks, `\` precedes a literal character.
+    /// The next word, which ends at a blank. Quotes enclose a part that may have blanks, and `\` precedes a literal character.
     pub fn word(&mut self, what: &str) -> Result<Bytes, Error> {
         let mut word = Bytes::new();
         let mut at = 0;
@@ -140,7 +140,7 @@ impl<'a> Words<'a> {
         Ok(word)
     }
 
-    /// All that is left, of which there must be some.
+    /// The rest of the line, which must not be empty.
     pub fn rest(&mut self, what: &str) -> Result<&'a [u8], Error> {
         match std::mem::take(&mut self.rest) {
             [] => Err(self.place.error(format!("the line ends before the {what}"), format!("a {what}"))),
@@ -148,14 +148,14 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// A decimal number up to `most`.
+    /// The next word as a decimal number of at most `most`.
     pub fn number(&mut self, what: &str, most: u64) -> Result<u64, Error> {
         let word = self.word(what)?;
         let number = decimal(&word).filter(|&number| number <= most);
         number.ok_or_else(|| self.place.error(format!("{what} {}", quote(&word)), format!("a number from 0 to {most}")))
     }
 
-    /// An error if something is left.
+    /// Fails if the line has more words.
     pub fn end(&self) -> Result<(), Error> {
         match self.rest {
             [] => Ok(()),
@@ -164,7 +164,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A number of digits alone; `str::parse` would accept a sign.
+/// Parses a number that consists of digits only. `str::parse` would accept a sign.
 pub(crate) fn decimal(word: &[u8]) -> Option<u64> {
     let digits = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(word).ok().filter(|_| digits)?.parse().ok()

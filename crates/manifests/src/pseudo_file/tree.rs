@@ -1,4 +1,4 @@
-//! The tree of all paths in definitions, each component once: memory grows with the text, whatever the depth of its paths.
+//! The tree of all paths in definitions. Each component occurs once, so that memory grows with the text, not with the depth of paths.
 
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
@@ -9,7 +9,7 @@ use packline_tree::{Bytes, Xattr};
 use super::Position;
 use super::definition::Added;
 
-/// Whether the source, or an entry created here, has a path.
+/// Whether the source, or an entry created here, has a path already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     No,
@@ -23,16 +23,16 @@ pub(super) struct Node {
     pub children: BTreeMap<Bytes, usize>,
     pub added: Option<Added>,
     pub xattrs: Vec<Xattr>,
-    /// Of the definition, or else of the first line with this component.
+    /// The position of the definition, or of the first line with this component if it has no definition.
     pub position: Position,
     pub found: Found,
-    /// The node at whose path the entry that is defined here was given first.
+    /// The node at whose path the entry defined here was first returned.
     pub first: Option<usize>,
 }
 
 pub(super) const ROOT: usize = 0;
 
-/// Nodes in the order of their first lines, a directory before all below it.
+/// The nodes in the order of their first lines, each directory before the nodes below it.
 pub(super) struct Nodes(Vec<Node>);
 
 impl Nodes {
@@ -44,7 +44,7 @@ impl Nodes {
         self.0.len()
     }
 
-    /// The node at a canonical path, created with those above it.
+    /// Returns the node at a canonical path. Missing nodes are added, including those above it.
     pub fn insert(&mut self, path: &[u8], position: Position) -> usize {
         components(path).fold(ROOT, |at, name| match self.0[at].children.get(name).copied() {
             Some(child) => child,
@@ -61,7 +61,7 @@ impl Nodes {
         components(path).try_fold(ROOT, |at, name| self.0[at].children.get(name).copied())
     }
 
-    /// The node at the path of an entry of the source, which is marked as found; those above it are directories.
+    /// Marks the node at the path of an entry as found, and the nodes above it as directories. Returns the node.
     pub fn note(&mut self, path: &[u8], found: Found) -> Option<usize> {
         let mut at = ROOT;
         for name in components(path) {

@@ -1,4 +1,4 @@
-//! Extended attributes of a definition: `name=value`, the value plain or with a prefix that says how it is written.
+//! Extended attributes of a definition: `name=value`, where a prefix of the value can name its encoding.
 
 use packline_runtime::from_hex;
 use packline_tree::text::{Place, quote};
@@ -23,7 +23,7 @@ pub(super) fn parse(place: Place<'_>, text: &[u8]) -> Result<Xattr, Error> {
     Ok(Xattr { name: name.to_vec(), value })
 }
 
-/// The value, and what it should have been.
+/// Decodes a value. Returns it with the text of what is expected.
 fn decode(value: &[u8]) -> (Option<Bytes>, &'static str) {
     match value {
         [b'0', b's' | b'S', digits @ ..] => (base64(digits), "base64 after 0s"),

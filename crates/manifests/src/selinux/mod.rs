@@ -1,13 +1,13 @@
-//! SELinux labels: the context of a path by a `file_contexts` file.
+//! SELinux labels: looks up the context of a path in a `file_contexts` file.
 //!
-//! The format is that of selabel_file(5): `pathname [type] context`, where `pathname` is a regular expression of the whole path. Look-up is
-//! that of libselinux before 3.8: a specification without wild cards precedes all that have some, else the last one that matches wins;
-//! `<<none>>` gives no context. The local customisations beside the file (`FILE.homedirs`, `FILE.local`) are read after it, and the
-//! substitutions of path prefixes (`FILE.subs`, `FILE.subs_dist`) are applied.
+//! The format is that of selabel_file(5): `pathname [type] context`, where `pathname` is a regular expression for the complete path. The
+//! lookup is that of libselinux before 3.8. A specification without wildcards wins over all others; otherwise the last one that matches wins.
+//! `<<none>>` means no context. The local customisations (`FILE.homedirs`, `FILE.local`) are read after the file, and the substitutions of
+//! path prefixes (`FILE.subs`, `FILE.subs_dist`) are applied.
 //!
-//! libselinux uses Perl's expressions; here they are those of the `regex` crate, which match in time linear in the path. Syntax that only
-//! Perl has (look-around, back references, possessive repeats) is an error that names the line. libselinux 3.8 prefers longer fixed
-//! prefixes among several matches; real policies are sorted so that this makes no difference.
+//! libselinux uses Perl's regular expressions. We use the `regex` crate, whose matching time is linear in the path. Syntax that only Perl has
+//! (look-around, back references, possessive repeats) is an error that names the line. libselinux 3.8 prefers the match with the longest
+//! fixed prefix, but real policies are sorted so that the result is the same.
 
 mod pattern;
 mod spec;
@@ -25,7 +25,7 @@ use packline_tree::{Bytes, Error, Kind};
 use spec::{Spec, Target};
 use substitute::Substitutions;
 
-/// Name of the attribute that holds a context.
+/// The extended attribute that holds a context.
 pub const SELINUX_XATTR: &str = "security.selinux";
 
 /// The context of paths without a matching specification, as in squashfs-tools-ng.
@@ -33,18 +33,18 @@ pub const UNLABELED: &str = "system_u:object_r:unlabeled_t:s0";
 
 #[derive(Debug, Default)]
 pub struct FileContexts {
-    /// By the exact path they match, in the order of the lines.
+    /// Specifications without wildcards by their path, in the order of the lines.
     literal: BTreeMap<Bytes, Vec<Spec>>,
-    /// Those with wild cards whose path starts with a fixed directory, by that directory.
+    /// Specifications with wildcards whose path starts with a fixed directory, by that directory.
     below: BTreeMap<Bytes, Vec<Spec>>,
-    /// All others with wild cards.
+    /// All other specifications.
     anywhere: Vec<Spec>,
     substitutions: Substitutions,
     lines: u64,
 }
 
 impl FileContexts {
-    /// Reads a file and the related files beside it.
+    /// Reads a file and the related files next to it.
     ///
     /// # Errors
     /// [`Error::Io`] if an existing file cannot be read, [`Error::Line`] for the first malformed line.
@@ -64,7 +64,7 @@ impl FileContexts {
         Ok(contexts)
     }
 
-    /// Adds the specifications of a text after the existing ones; `input` is its name for errors.
+    /// Adds the specifications of a text after the existing ones. `input` is the name of the text for errors.
     ///
     /// # Errors
     /// [`Error::Line`] for the first malformed line.
@@ -81,9 +81,9 @@ impl FileContexts {
         Ok(())
     }
 
-    /// The context of a canonical path (the root is empty), or `None` if it has none.
+    /// The context of a canonical path, if it has one. The path of the root is empty.
     ///
-    /// Time: one look-up, then the expressions for the path's first directory and those without one.
+    /// Time: one lookup, then the expressions for the path's first directory and the expressions without a directory.
     pub fn lookup(&self, path: &[u8], kind: &Kind) -> Option<&str> {
         let full = self.substitutions.apply([b"/", path].concat());
         let literal = self.literal.get(&full).map_or(&[][..], |specs| specs);

@@ -1,15 +1,15 @@
-//! Translates Perl's expressions in file_contexts files for the `regex` crate.
+//! Translates Perl's regular expressions in file_contexts files for the `regex` crate.
 //!
-//! Characters that are literal in Perl but special in the crate are escaped: in a class `[`, `&`, `~` and a dash after a dash; elsewhere a
-//! `{` that starts no count. Syntax with another meaning in the crate is rejected: a repeat of a repeat, which is possessive in Perl. The
+//! Characters that are literal in Perl but special in the crate are escaped: in a class, these are `[`, `&`, `~` and a dash after a dash;
+//! elsewhere, a `{` that does not start a count. A repeat of a repeat is rejected, because it is possessive in Perl but not in the crate. The
 //! crate rejects syntax that it does not know.
 
 use packline_tree::Bytes;
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Memory limit of a compiled expression, bytes; the crate's default, far above what a path needs.
+/// Memory limit of a compiled expression, bytes. It is the default of the crate, and far more than the expression of a path needs.
 const COMPILED_MAX: usize = 10 << 20;
-/// Maximum nesting of groups: bounds the recursion of the crate's parser.
+/// Maximum nesting of groups. It bounds the recursion of the crate's parser.
 const NESTING_MAX: u32 = 100;
 /// The named classes of Perl and the crate.
 const CLASSES: [&str; 14] = [
@@ -21,14 +21,14 @@ const CLASSES: [&str; 14] = [
 pub(super) struct Pattern {
     /// The expression for the crate, anchored at both ends.
     regex: String,
-    /// Bytes that every match starts with.
+    /// The bytes with which every match starts.
     pub prefix: Bytes,
-    /// Whether it matches only the prefix.
+    /// Whether the expression matches only the prefix.
     pub is_literal: bool,
 }
 
 impl Pattern {
-    /// Translates an expression of ASCII characters; the error names the rejected syntax.
+    /// Translates an expression of ASCII characters. The error names the rejected syntax.
     pub fn translate(perl: &str) -> Result<Pattern, &'static str> {
         let mut translator = Translator { rest: perl.as_bytes(), ..Translator::default() };
         translator.run()?;
@@ -36,7 +36,7 @@ impl Pattern {
         Ok(Pattern { regex: format!("^(?:{regex})$"), prefix, is_literal: !prefix_ends })
     }
 
-    /// Whether the crate accepts the expression; cheaper than compiling it.
+    /// Checks whether the crate accepts the expression. This is cheaper than compiling it.
     pub fn check(&self) -> Result<(), String> {
         let mut parser = regex_syntax::ParserBuilder::new();
         let parser = parser.unicode(false).utf8(false).dot_matches_new_line(true).nest_limit(NESTING_MAX);
@@ -65,7 +65,7 @@ struct Translator<'a> {
     regex: String,
     prefix: Bytes,
     prefix_ends: bool,
-    /// Number of signs of the previous repeat: one, or two if it is lazy. A further one is rejected.
+    /// The number of signs of the previous repeat: one, or two if it is lazy. Another sign is rejected.
     repeats: u8,
     depth: u32,
 }
@@ -101,13 +101,13 @@ impl Translator<'_> {
         self.end_prefix();
         self.regex.push(byte as char);
         self.repeats = 0;
-        // The question mark of `(?:` repeats nothing.
+        // The question mark of `(?:` is not a repeat.
         if byte == b'(' {
             self.take_if(b'?');
         }
     }
 
-    /// An alternative outside of all groups: nothing need start with the prefix so far.
+    /// Handles an alternative outside all groups. A match need not start with the prefix found so far.
     fn alternative(&mut self) {
         if self.depth == 0 {
             self.prefix.clear();
@@ -157,7 +157,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// The item before a repeat may be missing or repeated.
+    /// Ends the prefix at a repeat, because the item before it can be missing or repeated.
     fn unfix_last(&mut self, once_at_least: bool) {
         if !self.prefix_ends && !once_at_least {
             self.prefix.pop();
@@ -183,7 +183,7 @@ impl Translator<'_> {
         self.repeats = 0;
         self.regex.push('[');
         self.take_if(b'^');
-        // A bracket in first place is literal.
+        // A bracket in the first position is literal.
         if self.take_if(b']') {
             self.regex.insert(self.regex.len() - 1, '\\');
         }
@@ -212,7 +212,7 @@ impl Translator<'_> {
         found
     }
 
-    /// `[:alpha:]` in a class. The crate would read an unknown one as a class of its letters.
+    /// Handles `[:alpha:]` in a class. The crate would read an unknown name as a class of its letters.
     fn named_class(&mut self) -> Result<(), &'static str> {
         let end = self.rest.windows(2).position(|pair| pair == b":]").ok_or("no `:]` ends a named class")?;
         let name = self.rest[1..end.max(1)].strip_prefix(b"^").unwrap_or(&self.rest[1..end.max(1)]);
@@ -236,7 +236,7 @@ impl Translator<'_> {
     }
 }
 
-/// Whether Perl reads a `{` before this as a count: `{2}`, `{2,}`, `{2,3}`.
+/// Whether Perl reads a `{` before this text as a count: `{2}`, `{2,}`, `{2,3}`.
 fn starts_count(rest: &[u8]) -> bool {
     let Some(end) = rest.iter().position(|&byte| byte == b'}') else { return false };
     let mut numbers = rest[..end].splitn(2, |&byte| byte == b',');

@@ -10,19 +10,19 @@ use super::pattern::Pattern;
 
 #[derive(Debug)]
 pub(super) struct Spec {
-    /// Its line number: later ones win.
+    /// The line number. Later lines win.
     pub number: u64,
-    /// Its context; `None` for `<<none>>`.
+    /// The context; `None` for `<<none>>`.
     pub context: Option<String>,
-    /// Its type as the letter in the line; `None` for all.
+    /// The type as the letter in the line; `None` for all types.
     letter: Option<u8>,
-    /// Its expression; `None` for one without wild cards, which is found by its path.
+    /// The expression. A specification without wildcards has none, and is found by its path.
     pattern: Option<Pattern>,
-    /// Compiled on first use: a policy has thousands, an image uses few.
+    /// The compiled expression. It is compiled on first use, since a policy has thousands and an image uses few.
     compiled: OnceCell<Option<Regex>>,
 }
 
-/// The key of a specification.
+/// The paths to which a specification applies.
 #[derive(Debug)]
 pub(super) enum Target {
     Literal(Bytes),
@@ -32,7 +32,7 @@ pub(super) enum Target {
 }
 
 impl Spec {
-    /// Whether it matches this path, which starts with a slash.
+    /// Whether the specification matches a path, which starts with a slash.
     pub fn matches(&self, full: &[u8], kind: &Kind) -> bool {
         self.letter.is_none_or(|letter| letter == letter_of(kind)) && self.matches_path(full)
     }
@@ -47,7 +47,7 @@ impl Spec {
     }
 }
 
-/// The directory `/a` of a path `/a/...`.
+/// Returns the directory `/a` of a path `/a/...`.
 pub(super) fn first_directory(full: &[u8]) -> Option<&[u8]> {
     let below = full.strip_prefix(b"/")?;
     memchr::memchr(b'/', below).map(|end| &full[..=end])
@@ -84,7 +84,7 @@ fn refused(place: Place<'_>, path: &str, fault: &str) -> Error {
     )
 }
 
-/// An ASCII field, as required by libselinux.
+/// Returns a field as text. libselinux requires ASCII.
 fn text<'a>(place: Place<'_>, field: &'a [u8]) -> Result<&'a str, Error> {
     let plain = std::str::from_utf8(field).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii() && byte != 0));
     plain.ok_or_else(|| place.error(format!("{} is not ASCII", quote(field)), "ASCII characters"))

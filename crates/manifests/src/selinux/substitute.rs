@@ -1,16 +1,16 @@
-//! Substitutions of path prefixes, from the files `.subs` and `.subs_dist` beside a file_contexts file.
+//! Substitutions of path prefixes, from the files `.subs` and `.subs_dist` next to a file_contexts file.
 
 use packline_tree::text::{is_blank, lines, quote};
 use packline_tree::{Bytes, Error};
 
-/// The substitutions of several files, each file applied once, in the order of adding.
+/// The substitutions of several files. Each file is applied once, in the order in which the files were added.
 #[derive(Debug, Default)]
 pub(super) struct Substitutions {
     files: Vec<Vec<(Bytes, Bytes)>>,
 }
 
 impl Substitutions {
-    /// Adds the lines `FROM TO` of a text; of several that apply the last one wins.
+    /// Adds the lines `FROM TO` of a text. If more than one line applies to a path, the last line wins.
     pub fn add(&mut self, input: &str, text: &[u8]) -> Result<(), Error> {
         let mut pairs = Vec::new();
         for (place, line) in lines(input, text) {
@@ -24,7 +24,7 @@ impl Substitutions {
         Ok(())
     }
 
-    /// The path after substitution.
+    /// Applies the substitutions to a path.
     pub fn apply(&self, full: Bytes) -> Bytes {
         self.files.iter().fold(full, |full, pairs| substitute(pairs, &full).unwrap_or(full))
     }

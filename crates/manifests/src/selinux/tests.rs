@@ -1,4 +1,4 @@
-//! Look-ups in file_contexts files.
+//! Tests of lookups in file_contexts files.
 
 use super::*;
 

@@ -11,14 +11,14 @@ use super::{FilePlace, Matching, SortFile, SortRule};
 pub struct Assigned<'a> {
     /// Priority and flags of each file, in the order of the list.
     pub places: Vec<FilePlace>,
-    /// The lines that matched no file, or only files that an earlier line had matched, for a warning.
+    /// For a warning, the lines that matched no file, or only files that an earlier line matched.
     pub unmatched: Vec<&'a SortRule>,
 }
 
 impl SortFile {
     /// Finds for each canonical path the first line that matches it.
     ///
-    /// Time: a line with a path takes one look-up; one with a pattern examines every file that no earlier line matched.
+    /// Time: a line with a path takes one lookup. A line with a pattern examines every file that no earlier line matched.
     pub fn assign(&self, paths: &[&[u8]]) -> Assigned<'_> {
         let mut matcher = Matcher::new(paths);
         let unmatched = self.rules().iter().filter(|rule| !matcher.apply(rule)).collect();
@@ -28,7 +28,7 @@ impl SortFile {
 
 struct Matcher<'a> {
     places: Vec<FilePlace>,
-    /// Files without a match, by path.
+    /// The files without a match so far, by path.
     open: BTreeMap<&'a [u8], usize>,
 }
 

@@ -1,7 +1,7 @@
-//! Sort files: the order in which files are packed, and flags for some of them.
+//! Sort files: the order in which files are packed, and flags for some files.
 //!
-//! The format is that of `gensquashfs` of squashfs-tools-ng 1.3 (gensquashfs(1), "SORT FILE FORMAT"): a line has a priority, an optional
-//! list of flags in brackets, and the file's path in the image, which may be quoted.
+//! The format is that of `gensquashfs` of squashfs-tools-ng 1.3 (gensquashfs(1), "SORT FILE FORMAT"). A line has a priority, an optional list
+//! of flags in brackets, and the path of a file in the image, which may be quoted.
 //!
 //! ```text
 //! # A simple order
@@ -24,11 +24,11 @@ pub use sort::Sorted;
 pub struct FileFlags {
     /// Start the file's data at a multiple of the device block size.
     pub align: bool,
-    /// Do not pack its tail end with those of other files.
+    /// Do not pack the file's tail end with those of other files.
     pub no_fragment: bool,
-    /// Store it uncompressed.
+    /// Store the file uncompressed.
     pub no_compress: bool,
-    /// Store it even if its content is already stored.
+    /// Store the file even if its content is already stored.
     pub no_deduplicate: bool,
     /// Store blocks of zeros as data.
     pub no_sparse: bool,
@@ -36,19 +36,19 @@ pub struct FileFlags {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FilePlace {
-    /// Lower ones are packed first; 0 for files without a line.
+    /// Lower priorities are packed first. Files without a line have 0.
     pub priority: i64,
     pub flags: FileFlags,
 }
 
-/// How a line's path is compared.
+/// How the path of a line is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matching {
     /// Byte for byte.
     Literal,
-    /// As a shell pattern; only a slash matches a slash.
+    /// As a shell pattern. Only a slash matches a slash.
     Glob,
-    /// As a shell pattern whose wild cards match slashes too.
+    /// As a shell pattern whose wildcards also match slashes.
     GlobAcross,
 }
 
@@ -56,9 +56,9 @@ pub enum Matching {
 pub struct SortRule {
     /// Line number, from 1.
     pub line: u64,
-    /// Priority and flags of the files that it is the first to match.
+    /// Priority and flags of the files for which this line is the first match.
     pub place: FilePlace,
-    /// Canonical path in the image, or a pattern of one.
+    /// Canonical path in the image, or a pattern for such paths.
     pub path: Bytes,
     pub matching: Matching,
 }
@@ -70,7 +70,7 @@ pub struct SortFile {
 }
 
 impl SortFile {
-    /// Parses the text of a sort file; `input` is its name for errors.
+    /// Parses the text of a sort file. `input` is the name of the file for errors.
     ///
     /// # Errors
     /// [`Error::Line`] for the first malformed line.
@@ -83,7 +83,7 @@ impl SortFile {
         &self.rules
     }
 
-    /// The file's name as passed to [`SortFile::parse`].
+    /// The name passed to [`SortFile::parse`].
     pub fn input(&self) -> &str {
         &self.input
     }

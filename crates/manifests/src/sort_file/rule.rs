@@ -1,4 +1,4 @@
-//! A line of a sort file: priority, flags, path.
+//! Parses a line of a sort file: priority, flags, path.
 
 use packline_tree::text::{Place, is_blank, quote, trim_end, trim_start};
 use packline_tree::{Bytes, Error};
@@ -24,7 +24,7 @@ fn priority<'a>(place: Place<'_>, line: &'a [u8]) -> Result<(i64, &'a [u8]), Err
     Ok((number.ok_or_else(wrong)?, after_blanks(place, &line[end..], "priority")?))
 }
 
-/// The text after a part of the line and the blanks after it.
+/// Returns the text after the blanks that follow a part of the line.
 fn after_blanks<'a>(place: Place<'_>, rest: &'a [u8], part: &str) -> Result<&'a [u8], Error> {
     let next = trim_start(rest);
     if next.is_empty() {

@@ -6,19 +6,19 @@ use packline_tree::{Bytes, Entry, Kind};
 
 use super::{FileFlags, SortFile, SortRule};
 
-/// A sorted list. `T` is the caller's data of each entry.
+/// A sorted list. `T` is the caller's data for each entry.
 #[derive(Debug)]
 pub struct Sorted<'a, T> {
-    /// Everything but regular files in the original order, then the regular files by priority; the sort is stable.
+    /// First all other entries in the original order, then the regular files by priority. The sort is stable.
     pub entries: Vec<(Entry, T)>,
-    /// Flags of files by path; files without flags are missing.
+    /// The flags of files by path, without files that have no flags.
     pub flags: BTreeMap<Bytes, FileFlags>,
-    /// The lines that matched no file, or only files that an earlier line had matched, for a warning.
+    /// For a warning, the lines that matched no file, or only files that an earlier line matched.
     pub unmatched: Vec<&'a SortRule>,
 }
 
 impl SortFile {
-    /// Sorts a list of entries. Sort files apply to regular files only; all others precede them in the original order, so that directories
+    /// Sorts a list of entries. Sort files apply to regular files only. All other entries come first, in the original order, so that directories
     /// stay before their entries.
     pub fn sort<T>(&self, entries: Vec<(Entry, T)>) -> Sorted<'_, T> {
         let (files, mut sorted): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(entry, _)| is_file(entry));

@@ -1,4 +1,4 @@
-//! Xattr files: extended attributes of paths in the image, as `getfattr --dump` prints them.
+//! Xattr files: the extended attributes of paths in the image, as printed by `getfattr --dump`.
 //!
 //! ```text
 //! # file: dev/rfkill
@@ -7,9 +7,9 @@
 //! user.other=0sSGVsbG8=
 //! ```
 //!
-//! After getfattr(1) and setfattr(1) of the attr project: `# file: ` precedes a path, the attributes after it are its own, and a value is
-//! text in quotes with the escapes `\"`, `\\` and `\` with up to three octal digits, hexadecimal after `0x`, or base64 after `0s`. In paths
-//! and names `\` with three octal digits is a byte. If a name occurs twice for one path the first counts, as in squashfs-tools-ng.
+//! The format is that of getfattr(1) and setfattr(1) of the attr project. `# file: ` precedes a path, and the attributes of the path follow.
+//! A value is hexadecimal after `0x`, base64 after `0s`, or text in quotes with the escapes `\"`, `\\` and `\` with up to three octal digits.
+//! In paths and names, `\` with three octal digits is a byte. If a path has a name twice, the first is used, as in squashfs-tools-ng.
 
 pub(crate) mod value;
 
@@ -21,7 +21,7 @@ use packline_tree::{Bytes, Error, Xattr};
 pub use value::attribute_value;
 use value::{decode, unquote_octal};
 
-/// The attributes that a file lists, by path.
+/// The attributes in a file, by path.
 #[derive(Debug, Clone, Default)]
 pub struct XattrFile {
     input: String,
@@ -38,7 +38,7 @@ struct Listed {
 const FILE_MARK: &[u8] = b"# file: ";
 
 impl XattrFile {
-    /// Parses the text of an xattr file; `input` is its name for errors.
+    /// Parses the text of an xattr file. `input` is the name of the file for errors.
     ///
     /// # Errors
     /// [`Error::Line`] for the first malformed line.
@@ -58,7 +58,7 @@ impl XattrFile {
         Ok(file)
     }
 
-    /// The attributes of a canonical path, which is marked as used.
+    /// Returns the attributes of a canonical path and marks the path as used.
     pub fn take(&mut self, path: &[u8]) -> &[Xattr] {
         self.paths.get_mut(path).map_or(&[], |listed| {
             listed.taken = true;
@@ -71,7 +71,7 @@ impl XattrFile {
         self.paths.contains_key(path)
     }
 
-    /// The unused paths, in order, each with its position, for warnings.
+    /// For warnings, the unused paths in order, each with its position.
     pub fn left(&self) -> impl Iterator<Item = String> {
         let left = self.paths.iter().filter(|(_, listed)| !listed.taken);
         left.map(|(path, listed)| format!("{}: line {}: {}", self.input, listed.line, quote(path)))

@@ -1,4 +1,4 @@
-//! Values of an xattr file: text with escapes, hexadecimal, base64.
+//! The values of an xattr file: text with escapes, hexadecimal, base64.
 
 use packline_runtime::from_hex;
 use packline_tree::text::{Place, quote};
@@ -14,8 +14,8 @@ pub(super) fn decode(place: Place<'_>, text: &[u8]) -> Result<Bytes, Error> {
     value.ok_or_else(|| place.error(format!("value {}", quote(text)), expected))
 }
 
-/// The value of an attribute as the options of squashfs-tools have it: base64 after `0s`, hexadecimal after `0x`, text with octal escapes
-/// after `0t`, or the bytes themselves. `None` if the digits are malformed.
+/// Decodes the value of an attribute in an option of squashfs-tools: base64 after `0s`, hexadecimal after `0x`, text with octal escapes after
+/// `0t`, or the bytes themselves. `None` if the digits are malformed.
 pub fn attribute_value(text: &[u8]) -> Option<Bytes> {
     match text {
         [b'0', b'x' | b'X', digits @ ..] => from_hex(digits),
@@ -25,7 +25,7 @@ pub fn attribute_value(text: &[u8]) -> Option<Bytes> {
     }
 }
 
-/// `None` if only one end has a quote.
+/// Decodes a value that may be in quotes. `None` if only one end has a quote.
 fn quoted(text: &[u8]) -> Option<Bytes> {
     let inner = match text {
         [b'"', inner @ .., b'"'] => inner,
@@ -55,7 +55,7 @@ fn unescape(mut text: &[u8]) -> Bytes {
     value
 }
 
-/// Replaces each `\` and three octal digits by their byte, as getfattr writes unprintable bytes of a path or name.
+/// Replaces each `\` and three octal digits with a byte. getfattr writes unprintable bytes of a path or name in this form.
 pub(super) fn unquote_octal(mut text: &[u8]) -> Bytes {
     let mut plain = Bytes::with_capacity(text.len());
     while let Some((&byte, rest)) = text.split_first() {
@@ -73,12 +73,12 @@ pub(super) fn unquote_octal(mut text: &[u8]) -> Bytes {
     plain
 }
 
-/// Wraps above 255, as in setfattr.
+/// Returns the byte with these octal digits. Numbers above 255 wrap, as in setfattr.
 fn octal(digits: &[u8]) -> u8 {
     digits.iter().fold(0u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0'))
 }
 
-/// Base64 (RFC 4648, section 4); the padding is optional, since libarchive omits it.
+/// Decodes base64 (RFC 4648, section 4). The padding is optional, because libarchive omits it.
 pub(crate) fn base64(text: &[u8]) -> Option<Bytes> {
     let digits = match text {
         [digits @ .., b'=', b'='] | [digits @ .., b'='] if text.len().is_multiple_of(4) => digits,

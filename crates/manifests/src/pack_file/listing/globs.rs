@@ -17,7 +17,7 @@ struct Taking<'a> {
     line: &'a PackLine,
     glob: &'a PackGlob,
     pattern: Option<Pattern>,
-    /// Path in the image of the first name of each inode with several names.
+    /// For each inode with more than one name, the path of the first name in the image.
     names: BTreeMap<(u64, u64), Bytes>,
 }
 
@@ -39,7 +39,7 @@ impl Listing {
         self.take(&directory, line, glob)
     }
 
-    /// Adds the entries below a directory of the host below the line's path.
+    /// Adds the entries of a directory of the host below the path of the line.
     fn take(&mut self, directory: &Path, line: &PackLine, glob: &PackGlob) -> Result<(), Error> {
         let mut options = DirectoryOptions::default();
         options.xattrs = false;
@@ -50,7 +50,7 @@ impl Listing {
         let mut taking =
             Taking { line, glob, pattern: glob.pattern.as_ref().map(Pattern::new), names: BTreeMap::new() };
         loop {
-            // A glob adds only directories that match: entries in others are skipped.
+            // A glob adds only directories that match. Entries in other directories are skipped.
             let mut enters = |relative: &[u8]| {
                 let path = below(&line.path, relative);
                 glob.recurse && (self.nodes.is_dir(&path) || taking.takes(&self.nodes, &path, &Kind::Dir))
@@ -82,7 +82,7 @@ impl Taking<'_> {
         Node { meta, host, ..Node::new(found.entry.kind) }
     }
 
-    /// The path that an earlier name of the same inode has in the image.
+    /// The path of an earlier name of the same inode in the image.
     fn first_name(&mut self, path: &[u8], found: &ScannedEntry) -> Option<Bytes> {
         let inode = found.shared_file().filter(|_| self.glob.hard_links)?;
         let first = self.names.get(&inode).cloned();

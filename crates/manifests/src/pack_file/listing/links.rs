@@ -1,4 +1,4 @@
-//! Resolves hard links of a pack file to the name of an inode, through other links.
+//! Resolves the hard links of a pack file, which may lead to other hard links.
 
 use packline_tree::text::quote;
 use packline_tree::{Bytes, Error, Kind};
@@ -7,9 +7,10 @@ use super::Listing;
 use super::nodes::{Node, Nodes};
 
 impl Listing {
-    /// Replaces the target of each hard link by the path of an entry that is not a hard link.
+    /// Replaces the target of each hard link with the path of an entry that is not a hard link.
     ///
-    /// Time: every link on a chain is redirected to its end at once, so each is followed a few times at most, for any length of chains.
+    /// All links of a chain are redirected to its end at the same time, so that each link is followed at most a few times, however long the
+    /// chains are.
     pub(super) fn resolve_links(&mut self) -> Result<(), Error> {
         let is_link =
             |(path, node): (Bytes, &Node)| matches!(node.kind, Kind::HardLink(_)).then_some((path, node.line));
@@ -34,7 +35,7 @@ impl Listing {
     }
 }
 
-/// The paths from a link to an entry that is not a hard link, both included; at most `limit` links: more mean a cycle.
+/// The paths from a link to an entry that is not a hard link, including both. More than `limit` links are a cycle.
 fn follow(nodes: &Nodes, path: &[u8], limit: usize) -> Result<Vec<Bytes>, (String, &'static str)> {
     let mut way = vec![path.to_vec()];
     while let Some(at) = way.last().filter(|_| way.len() <= limit + 1) {

@@ -1,7 +1,7 @@
-//! The list of an image's entries, collected from a pack file before anything is read.
+//! Collects the entries of an image from a pack file before any content is read.
 //!
-//! A path may occur only once, except directories that were implied by an earlier entry: these get their attributes from their own line,
-//! as in squashfs-tools-ng.
+//! A path may occur only once. The exception, as in squashfs-tools-ng, is a directory implied by an earlier entry: a later line of its own
+//! sets its attributes.
 
 mod globs;
 mod links;
@@ -19,15 +19,14 @@ use packline_tree::{Entry, Error, HostFile, Kind, Meta};
 use super::{PackKind, PackLine};
 use nodes::{Node, Nodes};
 
-/// The entries of a pack file's lines, sorted by path, with the local file of each content.
+/// Returns the entries of a pack file, sorted by path, each with the local file that has its content.
 ///
-/// `base` is the directory that locations are relative to; `input` is the pack file's name for errors. `defaults` are the attributes of
-/// the root and of implied directories, and the time of entries without one. A hard link in the list refers to an entry that is not a
-/// hard link.
+/// Locations are relative to `base`. `input` is the name of the pack file for errors. `defaults` are the attributes of the root and of
+/// implied directories, and the time of entries without a time. The target of each hard link in the list is not a hard link.
 ///
 /// # Errors
-/// [`Error::Line`] for a repeated path or one below something else than a directory, for a missing file, and for a hard link to nothing,
-/// to a directory or to itself; [`Error::Io`] if a glob's directory or file cannot be read.
+/// [`Error::Line`] for a repeated path, for a path below an entry that is not a directory, for a missing file, and for a hard link whose
+/// target is missing, a directory or the link itself. [`Error::Io`] if the directory or a file of a glob cannot be read.
 pub fn list_pack_file(
     input: &str,
     lines: &[PackLine],
@@ -41,7 +40,7 @@ pub fn list_pack_file(
 }
 
 struct Listing {
-    /// Name of the pack file, for errors.
+    /// The name of the pack file for errors.
     input: String,
     nodes: Nodes,
     defaults: Meta,
@@ -70,7 +69,7 @@ impl Listing {
 }
 
 impl PackLine {
-    /// The attributes of an entry: those of the line, where it has `*` those of the host.
+    /// The attributes of an entry. A `*` in the line means the attribute of the host.
     fn meta(&self, host: Meta, mtime: i64) -> Meta {
         Meta {
             mode: self.mode.unwrap_or(host.mode),
@@ -81,7 +80,7 @@ impl PackLine {
     }
 }
 
-/// A regular file with the content of `host`.
+/// A regular file with the content of the file `host`.
 fn file(place: Place<'_>, host: &Path) -> Result<Node, Error> {
     let display_path = quote(host.as_os_str().as_bytes());
     let stat = fs::metadata(host);
@@ -90,7 +89,7 @@ fn file(place: Place<'_>, host: &Path) -> Result<Node, Error> {
     let null = stat.file_type().is_char_device() && stat.rdev() == rustix::fs::makedev(1, 3);
     match stat.is_file() {
         true => Ok(Node { host: Some(HostFile::from(host.to_owned())), ..Node::new(Kind::File { size: stat.len() }) }),
-        // `/dev/null` is the usual way to specify an empty file in lists for the kernel's gen_init_cpio.
+        // Lists for the kernel's gen_init_cpio usually specify an empty file with `/dev/null`.
         false if null => Ok(Node::new(Kind::File { size: 0 })),
         false => Err(place
             .error(format!("{display_path} is not a regular file"), "a regular file, or /dev/null for an empty one")),

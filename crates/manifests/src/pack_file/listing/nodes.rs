@@ -1,4 +1,4 @@
-//! The entries of a listing by path, and which entry may be added at a path.
+//! The entries of a listing by path, and the rules for adding an entry.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use packline_tree::{Bytes, Entry, Error, HostFile, Kind, Meta};
 
 use super::{Place, quote};
 
-/// Permissions of every symbolic link.
+/// The permissions of every symbolic link.
 const SYMLINK_MODE: u16 = 0o777;
 
 #[derive(Debug)]
 pub(super) struct Node {
     pub kind: Kind,
     pub meta: Meta,
-    /// The local file with its content; `None` for a regular file means that it is empty.
+    /// The local file with the content. A regular file without one is empty.
     pub host: Option<HostFile>,
-    /// Its line number; 0 for none.
+    /// The number of the line; 0 if the entry has no line.
     pub line: u64,
     /// A directory without a line of its own.
     pub implied: bool,
@@ -40,12 +40,12 @@ impl Node {
     }
 }
 
-/// Why an entry cannot be added at its path.
+/// Why an entry cannot be added.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// The path exists, from this line; 0 for none.
+    /// An entry has the path already. The number is its line, or 0.
     Taken(u64),
-    /// This parent is not a directory.
+    /// The entry at this path above is not a directory.
     NotDirectory(Bytes),
 }
 
@@ -65,8 +65,8 @@ impl Fault {
 
 /// Entries by path.
 ///
-/// A key is a path with a NUL byte for each slash: NUL occurs in no name and sorts before all other bytes, so the order of keys is that of
-/// a walk that visits names in order and each directory before its entries.
+/// A key is a path with a NUL byte for each slash. Names have no NUL, and NUL sorts before all other bytes. The order of keys is therefore
+/// that of a walk that visits names in order and each directory before its entries.
 #[derive(Debug)]
 pub(super) struct Nodes {
     by_key: BTreeMap<Bytes, Node>,
@@ -74,7 +74,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Only the root, implied.
+    /// Only the root, as an implied directory.
     pub fn new(defaults: Meta) -> Nodes {
         let root = implied(defaults);
         Nodes { by_key: BTreeMap::from([(Bytes::new(), root)]), defaults }
@@ -92,7 +92,7 @@ impl Nodes {
         self.get(path).is_some_and(Node::is_dir)
     }
 
-    /// Adds an entry, and missing parent directories.
+    /// Adds an entry and its missing parent directories.
     pub fn add(&mut self, path: &[u8], node: Node) -> Result<(), Fault> {
         if let Some(parent) = parent(path) {
             self.imply(parent)?;

@@ -1,4 +1,4 @@
-//! Lists of pack files.
+//! Tests of the entries of pack files.
 
 use super::*;
 use crate::parse_pack_file;
@@ -7,7 +7,7 @@ const DEFAULTS: Meta = Meta { mode: 0o711, uid: 5, gid: 6, mtime: 99 };
 
 type Listed = (Entry, Option<HostFile>);
 
-/// A directory of the host: `a`, its other name `z`, `sub/f.so`, `sub/g`, a link `l`.
+/// A directory of the host: `a` with another name `z`, `sub/f.so`, `sub/g`, a symbolic link `l`.
 fn host() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let at = |path: &str| folder.path().join(path);
@@ -71,7 +71,7 @@ fn hard_links_lead_to_an_inode() {
     }
 }
 
-/// Following each link to the end separately would take minutes.
+/// If each link were followed to the end separately, this would take minutes.
 #[test]
 fn long_chains_of_links_take_one_pass() {
     const LINKS: usize = 50_000;

@@ -18,12 +18,11 @@ use crate::ui::io::Io;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Cache")]
 pub struct CachePlace {
-    /// Directory where compressed blocks are kept and found again by later runs, which then compress only what changed; or a server that
-    /// machines share, such as bazel-remote: http://[USER:PASSWORD@]HOST[:PORT][/PREFIX]; or both, DIR,URL. The output has the same
-    /// bytes. 'packline help cache' says more [default: PACKLINE_CACHE, else none]
+    /// Reuse compressed blocks from this cache: a directory, the URL of a server that machines share, or both as DIR,URL. See 'packline
+    /// help cache' [default: PACKLINE_CACHE, else none]
     #[arg(long, value_name = "PLACE", value_hint = clap::ValueHint::DirPath, value_parser = place())]
     cache: Option<OsString>,
-    /// Size of the directory at most: what was not used for longest is removed
+    /// Limit the size of the cache directory; the blocks unused for longest are removed first
     #[arg(long, value_name = "SIZE", default_value = "5G", value_parser = size(1 << 20..=1 << 60))]
     cache_size: u64,
 }
@@ -45,7 +44,7 @@ fn place() -> impl TypedValueParser<Value = OsString> {
 pub struct CacheOptions {
     #[command(flatten)]
     place: CachePlace,
-    /// Use no cache, whatever PACKLINE_CACHE says
+    /// Do not use a cache, even if PACKLINE_CACHE is set
     #[arg(long, conflicts_with = "cache")]
     no_cache: bool,
 }

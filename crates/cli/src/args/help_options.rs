@@ -17,12 +17,12 @@ pub fn arguments() -> [Arg; 5] {
             .help("Print the help of the options whose names match a POSIX extended regular expression, and exit"),
         option("help-section", "REGEX")
             .visible_alias("hs")
-            .help("Print the help of the sections whose names match, and exit; 'list' for their names"),
+            .help("Print the help of the sections whose names match, and exit; 'list' prints their names"),
         option("cols", "N")
             .value_parser(number::<usize>(0..=i64::from(i32::MAX)))
-            .help("Columns of the help, 80 at least [default: width of the terminal]"),
+            .help("Set the width of the help in columns, at least 80 [default: width of the terminal]"),
         flag("no-pager").help("Accepted without effect: there is no pager"),
-        flag("mem-default").help("Print the default of -mem in MiB and exit; 0 is no limit"),
+        flag("mem-default").help("Print the default of -mem in MiB and exit; 0 means no limit"),
     ]
 }
 

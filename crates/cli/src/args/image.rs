@@ -54,7 +54,7 @@ pub struct StreamArgs {
 /// `IMAGE` and `--offset` of commands that read every container, from standard input too.
 #[derive(Debug, clap::Args)]
 pub struct ArchiveArgs {
-    /// The file: an image (or the block device that it is on), a tar, a .lrz or .pln file; - for standard input
+    /// The file to read: an image (or a block device with one), a tar, a .lrz or .pln file; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -64,7 +64,7 @@ pub struct ArchiveArgs {
 /// `--offset`.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Offset {
-    /// Byte offset of the image in the file [default: search for a superblock]
+    /// Read the image at this byte offset in the file [default: search for a superblock]
     #[arg(long, value_name = "BYTES", value_parser = size(0..=u64::MAX))]
     offset: Option<u64>,
 }

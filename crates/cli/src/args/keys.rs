@@ -23,12 +23,12 @@ pub const RECIPIENTS: [&str; 3] = ["recipient", "recipients-file", "passphrase"]
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Encryption")]
 pub struct OpeningKeys {
-    /// What opens an encrypted .pln file: a file of age-keygen, which age -p may have encrypted, or a private key of ssh. May be given
-    /// several times
+    /// Open an encrypted .pln file with the key in FILE: an age identity file (age -p may have encrypted it) or an SSH private key. May be
+    /// repeated
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     identity: Vec<PathBuf>,
-    /// A file with a passphrase, without the end of the line: that of the .pln file, or of a key. May be given several times. One that is
-    /// needed and not given is asked for on the terminal
+    /// Read the passphrase of the .pln file or of a key from FILE. May be repeated. Without it, packline asks on the terminal if a
+    /// passphrase is needed
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     passphrase_file: Vec<PathBuf>,
 }
@@ -37,17 +37,17 @@ pub struct OpeningKeys {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Encryption")]
 pub struct RecipientOptions {
-    /// Encrypt for the owner of this public key: age1..., 'ssh-ed25519 ...' or 'ssh-rsa ...'. May be given several times, and with
-    /// passphrases: each opens the file. A cache is not used
+    /// Encrypt for the owner of a public key: age1..., 'ssh-ed25519 ...' or 'ssh-rsa ...'. May be repeated; any one key opens the file. No
+    /// cache is used
     #[arg(long, value_name = "KEY")]
     recipient: Vec<String>,
-    /// Encrypt for the public keys in a file, one a line. May be given several times
+    /// Encrypt for the public keys in FILE, one per line. May be repeated
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     recipients_file: Vec<PathBuf>,
-    /// Encrypt with a passphrase that is asked for on the terminal; --passphrase-file reads one
+    /// Encrypt with a passphrase that packline asks for on the terminal; --passphrase-file reads one from a file
     #[arg(long)]
     passphrase: bool,
-    /// Hide how large what is encrypted is, but for the highest bits of its size: adds up to 12%, less to large files
+    /// Pad the encrypted file to hide its exact size (at most 12% larger, less for large files)
     #[arg(long)]
     pad: bool,
 }

@@ -9,7 +9,7 @@ use crate::host::Host;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Resources")]
 pub struct Machine {
-    /// Worker threads; 0 does everything on the main thread. The result is the same [default: number of CPUs]
+    /// Run N worker threads; 0 does everything on the main thread. The result does not depend on N [default: number of CPUs]
     #[arg(short, long, value_name = "N", value_parser = number::<usize>(0..=1024))]
     jobs: Option<usize>,
     #[command(flatten)]
@@ -20,8 +20,8 @@ pub struct Machine {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Resources")]
 pub struct Memory {
-    /// Memory limit. With less memory, fewer threads run and temporary files may be used; the result is the same
-    /// [default: what the cgroup allows]
+    /// Limit memory. With less memory, fewer threads run and temporary files may be used; the result is the same [default: what the cgroup
+    /// allows]
     #[arg(long, value_name = "SIZE", value_parser = size(0..=u64::MAX))]
     mem: Option<u64>,
 }

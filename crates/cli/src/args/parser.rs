@@ -84,7 +84,7 @@ pub fn with_help_and_version(command: Command) -> Command {
         return command;
     }
     let advanced = Arg::new("help-advanced").long("help-advanced").action(ArgAction::HelpLong);
-    command.arg(advanced.help("Print this help with the options for tuning and tests, and exit"))
+    command.arg(advanced.help("Print this help with the options for tuning and testing, and exit"))
 }
 
 /// Lets the value of a drop-in's option begin with a hyphen, as getopt does.

@@ -14,10 +14,10 @@ use crate::ui::io::Io;
 /// `--exclude` and `--exclude-from`.
 #[derive(Debug, clap::Args)]
 pub struct Exclude {
-    /// Leave out the entries that match, and all below them; see Patterns
+    /// Leave out the entries that match PATTERN, and everything below them; see Patterns
     #[arg(short = 'x', long, value_name = "PATTERN")]
     exclude: Vec<OsString>,
-    /// Leave out what matches the patterns in FILE, one a line, or those on standard input if FILE is -
+    /// Leave out what matches the patterns in FILE, one per line; - reads standard input
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     exclude_from: Vec<PathBuf>,
 }
@@ -65,13 +65,14 @@ impl Exclude {
 
 /// The language, for the help of each command that has it.
 pub const LANGUAGE: &str = "\
-Patterns: one without '/' is compared with names, at any depth: '*.gz', bin. One with '/' is compared with whole paths, and a '/' or \
-'./' in front means no more than that: 'etc/*.conf', /bin. A '/' at the end means directories only.\n\
-'*' is any run of characters and '?' any one, but no '/'; '**' is any run, '/' included: 'usr/**/*.h'. '[a-z]', '[!a-z]' and \
-'[[:digit:]]' are one character of a set, or not of it; '{gz,xz}' is one or the other; a backslash takes the character after it \
-as it is. What matches a directory includes all below it; '/' is everything, and cannot be excluded. An --exclude that matches nothing is a warning.\n\
-In a file of --exclude-from each line is a pattern as it is, blanks and '#' included, as for tar -X. Empty lines count for nothing, \
-and a pattern that matches nothing is no warning.";
+Patterns: a pattern without '/' matches names at any depth: '*.gz', bin. A pattern with '/' matches complete paths, and a leading '/' \
+or './' means only that: 'etc/*.conf', /bin. A trailing '/' matches directories only.\n\
+'*' matches any characters except '/', '?' matches one character except '/', and '**' matches any characters: 'usr/**/*.h'. '[a-z]' \
+matches one character of a set, '[!a-z]' one that is not in the set, and '[[:digit:]]' one of a class. '{gz,xz}' matches either word. \
+A backslash makes the next character literal. A pattern that matches a directory also matches everything below it. '/' matches \
+everything and cannot be excluded. If an --exclude pattern matches nothing, packline warns.\n\
+In an --exclude-from file each line is one pattern, including its blanks and '#', as with tar -X. Empty lines are ignored, and a \
+pattern that matches nothing causes no warning.";
 
 /// # Errors
 /// [`Failure::Usage`] for what is not a pattern.

@@ -10,10 +10,10 @@ pub struct Reporting {
     /// Suppress the progress bar
     #[arg(long)]
     no_progress: bool,
-    /// Print the summary as JSON, to standard output
+    /// Print the summary as JSON to standard output
     #[arg(long)]
     pub json: bool,
-    /// Add tables and counters of the workers to the summary
+    /// Add table sizes and worker counters to the summary
     #[arg(long)]
     pub stats: bool,
 }

@@ -24,18 +24,18 @@ use crate::ui::trace::Recorder;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Scheduling")]
 pub struct SchedulingOptions {
-    /// Workers that share a run queue: none, or those on CPUs of one core, one last-level cache, one package, the machine
+    /// Share a run queue among the workers on one core (smt), last-level cache (llc), package or machine (all)
     #[arg(long, alias = "share", value_name = "WHICH", default_value = "llc", hide_short_help = true)]
     #[arg(value_parser = one_of(QueueDomain::EVERY.map(|domain| (domain.name(), domain))))]
     queue_per: QueueDomain,
-    /// Job that a worker takes: the earliest of all queues, or one of its own queue unless another is longer
+    /// Choose a worker's next job: the earliest of all queues, or one of its own queue unless another is longer (local)
     #[arg(long, value_name = "WHICH", default_value = "earliest", hide_short_help = true)]
     #[arg(value_parser = one_of(Policy::EVERY.map(|policy| (policy.name(), policy))))]
     policy: Policy,
-    /// Let the thread that reads and writes run jobs too instead of waiting
+    /// Let the thread that reads and writes also run jobs instead of waiting
     #[arg(long, alias = "help-out", hide_short_help = true)]
     main_thread_works: bool,
-    /// Write when each thread did what, as JSON for Perfetto or chrome://tracing
+    /// Write what each thread did and when, as JSON for Perfetto or chrome://tracing
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     trace: Option<PathBuf>,
 }
@@ -43,7 +43,7 @@ pub struct SchedulingOptions {
 /// `--stats` of commands without a summary.
 #[derive(Debug, clap::Args)]
 pub struct Stats {
-    /// Print counters of the workers at the end
+    /// Print the workers' counters at the end
     #[arg(long, help_heading = None::<&'static str>)]
     pub stats: bool,
 }

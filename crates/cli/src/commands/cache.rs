@@ -22,16 +22,16 @@ enum Action {
     Clear,
 }
 
-/// Look after a cache of compressed blocks
+/// Manage a cache of compressed blocks
 #[derive(Debug, clap::Args)]
 pub struct Cache {
-    /// Print what it holds, and whether a server answers; remove what was not used for longest until it has the size that --cache-size allows; remove entries that are
-    /// damaged; remove all entries
+    /// info prints the contents and whether the server answers; trim removes the entries unused for longest, down to --cache-size; verify
+    /// removes damaged entries; clear removes all
     #[arg(value_name = "ACTION", value_parser = one_of([
         ("info", Action::Info), ("trim", Action::Trim), ("verify", Action::Verify), ("clear", Action::Clear),
     ]))]
     action: Action,
-    /// Print one JSON object, with a server one more
+    /// Print one JSON object for the directory, and one for the server
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -49,17 +49,20 @@ impl Command for Cache {
     ];
 
     fn details() -> String {
-        "A damaged entry is found whenever it is read, and its block is compressed: 'verify' is never needed before a pack. Other processes may \
-         use the cache at the same time.\n\n\
-         A server is one that speaks HTTP as bazel-remote does and caches of Bazel, ccache and sccache use: GET and PUT of URL/ac/KEY. \
-         It looks after its own entries; 'info' asks whether it answers. With DIR,URL the directory is asked first, and takes what the \
-         server has. What a run compresses is sent to the server by up to four connections beside the work. Without an answer in 3 \
-         seconds, after three requests that fail in a row, or once 2 seconds were lost by answers that take longer than compressing and longer than 50 ms, the \
-         work goes on without the server, and says so once. No proxy is used and no redirection followed. In PACKLINE_CACHE, other \
-         than on a command line, a password is not seen by other users.\n\n\
-         Nothing that a directory or a server has is trusted: an entry is decoded and compared with the block before it is used. So whoever \
-         may write to a cache can change how blocks are compressed, but never what they contain; for images that are to be the same \
-         everywhere, let only machines that are trusted write to it."
+        "PLACE is a directory, the URL of a server, http://[USER:PASSWORD@]HOST[:PORT][/PREFIX], or both as DIR,URL. A run \
+         compresses only the blocks that the cache does not have; the output has the same bytes.\n\n\
+         A damaged entry is found whenever it is read, and the block is compressed again: 'verify' is never needed before a \
+         pack. Other processes may use the cache at the same time.\n\n\
+         A server speaks HTTP like bazel-remote, and like the caches of Bazel, ccache and sccache: GET and PUT of URL/ac/KEY. \
+         The server manages its own entries; 'info' asks whether it answers. With DIR,URL packline asks the directory first, \
+         and stores there what the server has. packline sends newly compressed blocks to the server over up to four \
+         connections while it works. It continues without the server, after one warning, if the server does not answer within \
+         3 seconds, if three requests fail in a row, or if slow answers have cost 2 seconds. An answer is slow if it takes \
+         longer than compressing and longer than 50 ms. packline uses no proxy and follows no redirection. Other users can \
+         see a password on the command line, but not one in PACKLINE_CACHE.\n\n\
+         packline does not trust a directory or a server: it decodes each entry and compares it with the block before using \
+         it. Whoever may write to a cache can change how blocks are compressed, but never what they contain. For images that \
+         must be the same everywhere, let only trusted machines write to the cache."
             .to_string()
     }
 

@@ -19,12 +19,12 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::mode::type_name;
 
-/// Show what differs between two trees, each in an image or a directory
+/// Show the differences between two trees, each an image or a directory
 #[derive(Debug, clap::Args)]
 pub struct Diff {
-    /// The first tree: an image (a file, a block device, a pipe; - for standard input), or a directory
+    /// The first tree: an image (a file, a block device or a pipe; - for standard input), or a directory
     old: PathBuf,
-    /// The second tree; only one of both can come from standard input
+    /// The second tree; only one of the two may come from standard input
     new: PathBuf,
     /// Do not compare contents of files, only their sizes
     #[arg(short = 'C', long)]
@@ -41,28 +41,28 @@ pub struct Diff {
     /// Do not compare extended attributes
     #[arg(short = 'X', long)]
     no_xattrs: bool,
-    /// Do not compare which names belong to one file
+    /// Do not compare which names are hard links to one file
     #[arg(short = 'H', long)]
     no_hard_links: bool,
-    /// Compare inode numbers too, of two images
+    /// Also compare inode numbers, of two images
     #[arg(short = 'I', long)]
     inode_num: bool,
-    /// Compare the superblocks too, of two images
+    /// Also compare the superblocks, of two images
     #[arg(short = 'S', long = "super")]
     superblock: bool,
-    /// Extract the files that differ, or that only one side has, to DIR/old and DIR/new
+    /// Extract files that differ, or that only one side has, to DIR/old and DIR/new
     #[arg(short, long, value_name = "DIR")]
     extract: Option<PathBuf>,
     /// Print one JSON object per difference
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
-    /// Print nothing and stop at the first difference: only the exit status tells
+    /// Print nothing and stop at the first difference; the exit status is the result
     #[arg(short, long)]
     quiet: bool,
-    /// Byte offset of the image in OLD [default: search for a superblock]
+    /// Read the image at this byte offset in OLD [default: search for a superblock]
     #[arg(long, value_name = "BYTES", value_parser = size(0..=u64::MAX))]
     old_offset: Option<u64>,
-    /// Byte offset of the image in NEW [default: search for a superblock]
+    /// Read the image at this byte offset in NEW [default: search for a superblock]
     #[arg(long, value_name = "BYTES", value_parser = size(0..=u64::MAX))]
     new_offset: Option<u64>,
     #[command(flatten)]
@@ -79,9 +79,9 @@ impl Command for Diff {
     const EXAMPLES: &'static [&'static str] = &["packline diff -T build-1.sqfs rootfs/"];
 
     fn details() -> String {
-        "How an image is packed makes no difference: codec, block size, order.\n\
-         A line a difference: '- PATH' only OLD has it, '+ PATH' only NEW has it, '! PATH: WHAT' it differs. Names are written as by \
-         'packline list'."
+        "How the images were packed makes no difference: codec, block size and order are ignored.\n\
+         Each line is one difference: '- PATH' is only in OLD, '+ PATH' is only in NEW, and '! PATH: WHAT' differs. Names are \
+         written as in 'packline list'."
             .to_string()
     }
 

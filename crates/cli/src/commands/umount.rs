@@ -9,7 +9,7 @@ use crate::ui::io::Io;
 /// Unmount images that packline mounted
 #[derive(Debug, clap::Args)]
 pub struct Umount {
-    /// Directories on which images are mounted
+    /// The mount points
     #[arg(value_name = "DIR", required = true, value_hint = clap::ValueHint::DirPath)]
     directories: Vec<PathBuf>,
 }
@@ -20,7 +20,8 @@ impl Command for Umount {
     const EXAMPLES: &'static [&'static str] = &["packline umount /mnt"];
 
     fn details() -> String {
-        "Other mounts are refused. An image that a process uses stays mounted, and the command fails.".to_string()
+        "packline unmounts only its own mounts. An image that a process uses stays mounted, and the command fails."
+            .to_string()
     }
 
     fn run(self, _: &Invocation, _: &mut Io) -> Result<(), Failure> {

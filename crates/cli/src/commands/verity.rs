@@ -14,28 +14,28 @@ use crate::ui::hash_tree;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
 
-/// Make the dm-verity hash tree of an image, its root hash, and a signature of that
+/// Write the dm-verity hash tree of an image, its root hash, and a signature of the root hash
 #[derive(Debug, clap::Args)]
 pub struct Verity {
-    /// The image: a file of any format that is a multiple of 4096 bytes long, or a block device
+    /// The image: a block device, or a file of any format whose size is a multiple of 4096 bytes
     #[arg(value_hint = clap::ValueHint::FilePath)]
     image: PathBuf,
-    /// Put the tree behind the image, at its end, not in a file of its own
+    /// Append the hash tree to the image instead of writing it to a separate file
     #[arg(long)]
     append: bool,
-    /// Salt, hexadecimal, - for none [default: derived from the image]
+    /// Set the salt, in hexadecimal; - for none [default: derived from the image]
     #[arg(long, value_name = "HEX", value_parser = text(str::parse::<Salt>))]
     salt: Option<Salt>,
-    /// UUID of the tree [default: derived from the root hash]
+    /// Set the UUID of the hash tree [default: derived from the root hash]
     #[arg(long, value_name = "UUID", value_parser = text(str::parse::<Uuid>))]
     uuid: Option<Uuid>,
-    /// Key (PEM) of RSA, P-256 or P-384 that signs the root hash
+    /// Sign the root hash with this key (PEM; RSA, P-256 or P-384)
     #[arg(long, value_name = "FILE", requires = "cert", value_hint = clap::ValueHint::FilePath)]
     key: Option<PathBuf>,
-    /// Certificate of the key (PEM)
+    /// Read the certificate of the key from FILE (PEM)
     #[arg(long, value_name = "FILE", requires = "key", value_hint = clap::ValueHint::FilePath)]
     cert: Option<PathBuf>,
-    /// Replace existing files beside the image
+    /// Replace existing files next to the image
     #[arg(short, long, help_heading = "Output")]
     force: bool,
     #[command(flatten)]
@@ -53,15 +53,18 @@ impl Command for Verity {
     ];
 
     fn details() -> String {
-        "The tree has the bytes that 'veritysetup format' writes with the same salt and UUID: SHA-256, blocks of 4096 bytes, a superblock. \
-         'packline pack --verity' makes it while it writes an image, without a second read.\n\
-         Files are named as systemd looks for them: of app.raw the tree is app.verity, the root hash app.roothash, in hexadecimal without a \
-         line feed, and its signature app.roothash.p7s; of any other name, app.sqfs, they are app.sqfs.verity and so on.\n\
-         The signature is detached PKCS#7 (DER) over the text of app.roothash, without certificates and attributes, as the kernel and systemd \
-         check it, and as 'openssl smime -sign -nocerts -noattr -binary' makes it. Keys are of RSA, P-256 or P-384, and not encrypted.\n\
-         The default salt is SHA-256 of a label and bytes 2048 to 4095 of the image, so that equal images have equal trees. With --append the tree \
-         begins where the image ended, which is the value of 'veritysetup --hash-offset'; nothing is appended unless all of it can be. What a run that was killed left behind the \
-         image is no tree, 'info' and 'verify' name it, and the next run with --append removes it."
+        "The hash tree has the bytes that 'veritysetup format' writes with the same salt and UUID: SHA-256, blocks of 4096 \
+         bytes, a superblock. 'packline pack --verity' writes it together with the image, without reading the image again.\n\
+         The files have the names that systemd looks for. For app.raw they are app.verity (the hash tree), app.roothash (the \
+         root hash, in hexadecimal without a line feed) and app.roothash.p7s (its signature). For any other name, such as \
+         app.sqfs, they are app.sqfs.verity and so on.\n\
+         The signature is detached PKCS#7 (DER) over the text of app.roothash, without certificates and attributes, as the \
+         kernel and systemd check it and as 'openssl smime -sign -nocerts -noattr -binary' writes it. Keys are RSA, P-256 or \
+         P-384, and not encrypted.\n\
+         The default salt is the SHA-256 of a label and bytes 2048 to 4095 of the image, so that equal images have equal hash \
+         trees. With --append the hash tree begins at the end of the image; that offset is the value for 'veritysetup \
+         --hash-offset'. If appending fails, nothing is appended. If a run is killed, 'info' and 'verify' report the \
+         incomplete hash tree, and the next run with --append removes it."
             .to_string()
     }
 

@@ -16,7 +16,7 @@ pub struct Links {
     /// The directory for the links
     #[arg(value_hint = clap::ValueHint::DirPath)]
     directory: PathBuf,
-    /// What the links point to [default: this program]
+    /// Set what the links point to [default: this program]
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     target: Option<PathBuf>,
     /// Replace existing links and files
@@ -34,9 +34,8 @@ impl Command for Links {
 
     fn details() -> String {
         format!(
-            "The names: {}.\n\
-             A name that exists is left as it is unless it is a link to the same target, and the command fails, or --force \
-             replaces it.",
+            "The names are {}.\n\
+             If a name exists and is not a link to the same target, the command fails and changes nothing; --force replaces it.",
             names().collect::<Vec<_>>().join(", ")
         )
     }

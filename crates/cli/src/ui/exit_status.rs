@@ -32,35 +32,33 @@ impl Compat {
     }
 }
 
-/// Statuses with what they mean, for each command.
+/// Exit statuses and their meanings, for each command.
 const TABLE: [(&str, &str); 5] = [
     (
         "0",
-        "Success. An output is whole, synced, and under its name; an image that was verified has no faults; trees that were compared \
-         are equal. What failed besides is a warning: printing the summary, writing the trace, removing the source, syncing the \
-         directory. That the reader of standard output goes away is not a failure, unless it is sent an image",
+        "Success: the output is complete, synced and under its name. Minor problems, such as a directory that could not be synced, are \
+         only warnings. A closed pipe is not an error, except while an image is written to it",
     ),
     (
         "1",
-        "Failure. What was under the output's name still is. Also: a file that was to be removed changed while it was read, and stays; \
-         verify found faults; a comparison found differences; list or \
-         unpack was given a pattern that matches nothing",
+        "Failure: an existing output file is unchanged. Also: verify found faults; a comparison found differences; a pattern of list or \
+         unpack matched nothing; a file that was to be removed changed while it was read, and was kept",
     ),
     ("2", "Wrong usage. Also: trees could not be compared"),
-    ("3", "Partial success: --continue went on after errors, which were reported"),
-    ("128+N", "Stopped by signal N. Temporary files were removed, and an output without its name does not get it"),
+    ("3", "Partial success: --continue reported errors and continued"),
+    ("128+N", "Stopped by signal N. Temporary files and incomplete outputs were removed"),
 ];
 
-/// Those of squashfuse and squashfuse_ll.
+/// The statuses of squashfuse and squashfuse_ll.
 const OF_SQUASHFUSE: [(&str, &str); 5] = [
     (
         "0",
-        "Success: the image can be used; in the foreground, that it was unmounted, also by SIGINT, SIGTERM or SIGHUP",
+        "Success: the image is mounted; in the foreground, the image was unmounted, also by SIGINT, SIGTERM or SIGHUP",
     ),
-    ("1", "squashfuse: there is no such mount point. squashfuse_ll: the mount is refused"),
-    ("4", "squashfuse: the mount is refused"),
-    ("254", "Wrong usage; squashfuse_ll: there is no such mount point"),
-    ("255", "The image cannot be opened, or is none"),
+    ("1", "squashfuse: the mount point does not exist. squashfuse_ll: the mount failed"),
+    ("4", "squashfuse: the mount failed"),
+    ("254", "Wrong usage; squashfuse_ll: the mount point does not exist"),
+    ("255", "The file cannot be opened, or is not an image"),
 ];
 
 /// The rows that apply to a command.
@@ -69,10 +67,10 @@ pub fn rows(compat: Compat) -> impl Iterator<Item = (&'static str, &'static str)
     let table = if compat == Compat::Squashfuse { OF_SQUASHFUSE } else { TABLE };
     table.into_iter().filter(move |(status, _)| applies(status)).map(move |(status, meaning)| match (compat, status) {
         (Compat::ToolsNg | Compat::SquashfsTools, "1") => {
-            (status, "Failure or wrong usage. What was under the output's name still is")
+            (status, "Failure or wrong usage. An existing output file is unchanged")
         }
         (Compat::SquashfsTools, "2") => (status, "Errors that did not stop the program"),
-        (Compat::ToolsNg, "2") => (status, "--continue went on after errors"),
+        (Compat::ToolsNg, "2") => (status, "--continue reported errors and continued"),
         _ => (status, meaning),
     })
 }

@@ -25,14 +25,14 @@ use crate::ui::time::Moment;
 use outputs::Outputs;
 use settings::What;
 
-/// Measure packing, unpacking, codecs or storage, beside other programs
+/// Measure packing, unpacking, codecs or storage, and compare with other programs
 #[derive(Debug, clap::Args)]
 pub struct Bench {
-    /// What to measure; or report, which merges and shows earlier reports
+    /// What to measure; report merges and shows earlier reports
     #[arg(value_parser = one_of(What::ALL.map(|what| (what.name(), what))))]
     what: What,
-    /// pack: a directory, a tar, or synthetic:NAME[:SIZE] with zeros, random, text or mixed. unpack: an image. codec: a directory,
-    /// a tar, or any file. storage: a directory. report: files that --csv wrote
+    /// pack: a directory, a tar, or synthetic:NAME[:SIZE] with zeros, random, text or mixed. unpack: an image. codec: a directory, a tar,
+    /// or any file. storage: a directory. report: files written by --csv
     #[allow(rustdoc::broken_intra_doc_links, reason = "brackets of help")]
     #[arg(value_name = "INPUT", required = true, value_hint = clap::ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
@@ -48,34 +48,34 @@ pub struct Bench {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "What is measured")]
 struct Choice {
-    /// All codecs of SquashFS, with 1, 2, 4 and so on jobs, after a warm-up run: takes hours (pack)
+    /// Measure all codecs of SquashFS with 1, 2, 4 and so on jobs, after a warm-up run; this takes hours (pack)
     #[arg(long)]
     full: bool,
-    /// Codecs, separated by commas, each NAME[:key=value,...]; may be given several times (pack, codec)
-    /// [default: lz4, zstd:level=3, gzip; codec and --full: all of SquashFS]
+    /// Measure these codecs, separated by commas, each NAME[:key=value,...]; may be repeated (pack, codec) [default: lz4, zstd:level=3,
+    /// gzip; codec and --full: all of SquashFS]
     #[arg(short, long, value_name = "CODECS")]
     codec: Vec<String>,
-    /// Levels, such as 1,5-9, for each codec that has levels (pack, codec) [default: the codec's own]
+    /// Measure these levels, such as 1,5-9, for each codec that has levels (pack, codec) [default: the codec's own]
     #[arg(long, value_name = "LIST", value_parser = list(lists::levels))]
     levels: Option<List<i64>>,
-    /// Block sizes, powers of two from 4K to 1M (pack, codec)
+    /// Measure these block sizes, powers of two from 4K to 1M (pack, codec)
     #[arg(short, long, value_name = "SIZES", default_value = BlockSize::DEFAULT_TEXT, value_parser = list(lists::block_sizes))]
     block_size: List<u64>,
-    /// Which tail ends share fragment blocks, as --fragments of pack: always, small, never (pack)
+    /// Choose whose tail ends share fragment blocks, as pack --fragments: always, small, never (pack)
     #[arg(long, alias = "tails", value_name = "LIST", default_value = "always", value_parser = list(lists::fragments))]
     fragments: List<Tails>,
-    /// What an image is unpacked to: directory, tar (unpack)
+    /// Unpack to these outputs: directory, tar (unpack)
     #[arg(long, value_name = "LIST", default_value = "directory,tar", value_parser = list(lists::tasks))]
     tasks: List<Task>,
-    /// Numbers of worker threads, such as 1,2,4-8 (pack, unpack)
-    /// [default: number of CPUs; unpack and --full: 1, 2, 4 and so on too]
+    /// Measure these numbers of worker threads, such as 1,2,4-8 (pack, unpack) [default: number of CPUs; unpack and --full: 1, 2, 4 and so
+    /// on too]
     #[arg(short, long, value_name = "LIST", value_parser = list(lists::jobs))]
     jobs: Option<List<usize>>,
-    /// Programs to compare with, separated by commas, each NAME or NAME=PATH; all that are installed; or none (pack, unpack)
-    /// [default: those for SquashFS that are installed]
+    /// Compare with these programs, separated by commas, each NAME or NAME=PATH; or with all installed ones (all), or none (pack, unpack)
+    /// [default: the installed programs for SquashFS]
     #[arg(long, value_name = "PROGRAMS")]
     against: Option<OsString>,
-    /// Most bytes of content that are measured (codec) [default: 256M, or less if memory is short]
+    /// Measure at most this many bytes of content (codec) [default: 256M, or less if memory is short]
     #[arg(long, value_name = "SIZE", value_parser = size(1 << 20..=1 << 40))]
     limit: Option<u64>,
 }
@@ -84,26 +84,25 @@ struct Choice {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Runs")]
 struct RunArgs {
-    /// Measured runs
+    /// Measure this many runs
     #[arg(short = 'n', long, value_name = "N", default_value = "3", value_parser = number::<usize>(1..=1000))]
     runs: usize,
-    /// Runs before the measured ones (pack, unpack, codec) [default: 0; unpack, codec and --full: 1]
+    /// Run this often before the measured runs (pack, unpack, codec) [default: 0; unpack, codec and --full: 1]
     #[arg(long, value_name = "N", value_parser = number::<usize>(0..=1000))]
     warmup: Option<usize>,
-    /// Directory for temporary benchmark files; they are deleted afterwards (pack, unpack)
+    /// Write temporary files to DIR and delete them afterwards (pack, unpack)
     #[arg(long, alias = "place", value_name = "DIR", default_value = ".")]
     work_dir: PathBuf,
     /// Stop at the first wrong result and keep the temporary files (pack, unpack)
     #[arg(long)]
     keep: bool,
-    /// Memory limit of each program; those without such an option are left out (pack, unpack). Memory limit (codec)
+    /// Limit the memory of each program, and leave out programs without such an option (pack, unpack); or of packline (codec)
     #[arg(long, value_name = "SIZE", value_parser = size(0..=u64::MAX))]
     mem: Option<u64>,
     /// Do not measure the storage of --work-dir (pack, unpack)
     #[arg(long)]
     no_storage: bool,
-    /// Bytes written and read, three times, to measure storage (pack, unpack, storage)
-    /// [default: 1G, or a tenth of what is free]
+    /// Write and read this many bytes, three times, to measure storage (pack, unpack, storage) [default: 1G, or a tenth of the free space]
     #[arg(long, value_name = "SIZE", value_parser = size(1 << 20..=1 << 50))]
     bytes: Option<u64>,
 }
@@ -149,14 +148,15 @@ impl Command for Bench {
     fn details() -> String {
         let names = |kinds: &[ProgramKind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
         format!(
-            "Each run is a process of its own, with the input in the page cache. Programs run in turn and their outputs are compared: \
-         a program with a wrong result has no figures in that case, and the exit status is 1. Images of packline must be identical \
-         for any number of jobs. An interruption still reports the results so far.\n\
-         By default bench pack takes about 15 minutes a GB, divided by the number of processors; with --full hours. The plan is \
-         printed before the first run. A summary of at most 100 columns is printed at the end; all figures are in --markdown, \
-         --html, --csv and --json.\n\
-         Programs for pack: {}. For unpack: {}. packline=PATH is another build of packline.\n\
-         codec compresses, decompresses and compares blocks in memory on one thread.",
+            "Each run is a separate process, with the input in the page cache. Programs run in turn and their outputs are \
+             compared. A program with a wrong result has no figures in that case, and the exit status is 1. Images of \
+             packline must be identical for any number of jobs. If a benchmark is interrupted, it still reports the results \
+             so far.\n\
+             By default bench pack takes about 15 minutes per GB, divided by the number of processors; with --full it takes \
+             hours. The plan is printed before the first run, and a summary of at most 100 columns at the end. --markdown, \
+             --html, --csv and --json have all figures.\n\
+             Programs for pack: {}. Programs for unpack: {}. packline=PATH is another build of packline.\n\
+             codec compresses, decompresses and compares blocks in memory on one thread.",
             names(PACKERS),
             names(UNPACKERS)
         )

@@ -24,10 +24,10 @@ use crate::ui::observer::watched;
 pub struct Cat {
     #[command(flatten)]
     place: ArchiveArgs,
-    /// Paths of files in the image or the tar, in the order wanted; not patterns
+    /// The files to print, as paths in the image or the tar, in this order; patterns are not allowed
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
-    /// Of a .pln file: bytes from START, 0 being the first, to before END; either may be left out
+    /// Print this range of a .pln file: from byte START, counted from 0, up to but not including END. Both may be left out
     #[arg(long, value_name = "START..END", value_parser = text(pln::span))]
     range: Option<Span>,
     #[command(flatten)]
@@ -50,11 +50,13 @@ impl Command for Cat {
     ];
 
     fn details() -> String {
-        "Links are followed inside the image or tar. If a path leads to no file, nothing is printed.\n\
-         The content of a .pln or .lrz file is printed; of a .pln file also a range of it. With PATH, files of the image or the tar in it.\n\
-         Of two entries of a tar at one path the last counts. A tar is read twice: once for its entries, once for the files; once more \
-         each time that a PATH comes before the previous one in the tar.\n\
-         Without PATH a .pln file from standard input is printed while it comes; anything else in a pipe is stored first, in TMPDIR or /var/tmp."
+        "Links are followed inside the image or the tar. If a path does not lead to a file, nothing is printed.\n\
+         Without PATH, cat prints the content of a .pln or .lrz file. With PATH, it prints files of the image or the tar in \
+         it.\n\
+         If a tar has two entries at one path, the last one counts. A tar is read twice, once for its entries and once for \
+         the files, and once more each time that a PATH comes before the previous one in the tar.\n\
+         Without PATH, a .pln file from standard input is printed as it arrives. Anything else from a pipe is stored first, \
+         in TMPDIR or /var/tmp."
             .to_string()
     }
 

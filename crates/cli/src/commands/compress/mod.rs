@@ -29,7 +29,7 @@ use settings::Settings;
 /// Compress files or a stream into .pln files
 #[derive(Debug, clap::Args)]
 pub struct Compress {
-    /// Decompress files
+    /// Decompress the files
     #[arg(short, long)]
     decompress: bool,
     #[command(flatten)]
@@ -48,23 +48,23 @@ pub struct Decompress {
 /// What both commands take.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Shared {
-    /// The files; - or none at all: standard input, to standard output
+    /// The files to read; - or no file reads standard input and writes standard output
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
     files: Vec<OsString>,
-    /// Decompress to nowhere, to see whether files are whole
+    /// Decompress without writing, to check whether the files are intact
     #[arg(short, long)]
     test: bool,
-    /// Print records, sizes, ratio and checksum of .pln files, a line each
+    /// Print records, sizes, ratio and checksum of .pln files, one line each
     #[arg(short, long, conflicts_with = "test")]
     list: bool,
-    /// Do the regular files in directories too, to any depth. Files whose name ends in .pln are decompressed, and others are
-    /// compressed. Links are not followed
+    /// Process the regular files in directories, to any depth: decompress names that end in .pln, and compress the others. Links are not
+    /// followed
     #[arg(short, long)]
     recursive: bool,
     /// Suppress progress and summary
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
-    /// Print more, also about what goes to standard output
+    /// Print more, even if the output goes to standard output
     #[arg(short, long)]
     verbose: bool,
     /// Suppress the progress bar
@@ -73,7 +73,7 @@ pub(crate) struct Shared {
     /// Print one JSON object per file
     #[arg(long)]
     json: bool,
-    /// Add counters of the workers to the summary
+    /// Add worker counters to the summary
     #[arg(long)]
     stats: bool,
     #[command(flatten)]
@@ -94,20 +94,20 @@ struct Output {
     /// Write to standard output
     #[arg(long, conflicts_with = "output")]
     stdout: bool,
-    /// The output; - is standard output
+    /// Write the output to FILE; - is standard output
     #[arg(short, long, value_name = "FILE", action = ArgAction::Append)]
     output: Vec<PathBuf>,
-    /// Replace existing files, and write compressed data to a terminal
+    /// Replace existing files, and write compressed data even to a terminal
     #[arg(short, long)]
     force: bool,
-    /// Keep the files that were read, which is the default
+    /// Keep the input files (default)
     #[arg(short, long, overrides_with = "rm")]
     keep: bool,
-    /// Remove each file after its output was read back and verified. A file that changed while it was read stays
+    /// Remove each input file after its output was read back and verified. A file that changed while it was read is kept
     #[arg(long)]
     rm: bool,
-    /// Keep what could be decompressed of a file that is damaged or cut off. In a .pln file that is read from a file, zeros stand for
-    /// records that are lost
+    /// Keep what could be decompressed of a damaged or truncated file. Zeros replace lost records of a .pln file that is not read from a
+    /// pipe
     #[arg(long)]
     keep_broken: bool,
 }
@@ -115,10 +115,10 @@ struct Output {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Resources")]
 struct Threads {
-    /// Worker threads; 0 does everything on the main thread. The output is the same [default: number of CPUs]
+    /// Run N worker threads; 0 does everything on the main thread. The output does not depend on N [default: number of CPUs]
     #[arg(short, long, value_name = "N", value_parser = number::<usize>(0..=1024))]
     jobs: Option<usize>,
-    /// Same as --jobs, as zstd has it: 0 is the number of CPUs
+    /// Same as --jobs, but 0 means the number of CPUs, as with zstd
     #[arg(short = 'T', long, value_name = "N", conflicts_with = "jobs", value_parser = number::<usize>(0..=1024))]
     threads: Option<usize>,
 }
@@ -126,28 +126,27 @@ struct Threads {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Compression")]
 pub(crate) struct Compression {
-    /// Also -1, -2 and so on. Effort: level N is the coding slack+zstd:level=N [default: 3]
+    /// Choose the effort (-1, -2 and so on): level N is --codec=slack+zstd:level=N [default: 3]
     #[arg(long, conflicts_with = "codec", value_parser = number::<u32>(1..=22))]
     level: Option<u32>,
-    /// Faster than level 1, and larger: the coding slack+zstd:level=-N; --fast is --fast=1
+    /// Compress faster and larger than level 1: --codec=slack+zstd:level=-N. Without N, N is 1
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
     #[arg(conflicts_with_all = ["codec", "level"], value_parser = number::<u32>(1..=131_072))]
     fast: Option<u32>,
-    /// Does nothing: levels 20 to 22, for which zstd wants it, need no permission
+    /// Accepted without effect: levels 20 to 22 need no permission, unlike with zstd
     #[arg(long)]
     ultra: bool,
-    /// Refused, since no match reaches beyond a record: --record-size makes those longer, and lrzip finds repeats at any distance
+    /// Refused, because no match reaches beyond a record: --record-size enlarges records, and lrzip finds repeats at any distance
     #[arg(long, value_name = "N", hide_short_help = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
     long: Option<OsString>,
-    /// A codec, NAME[:key=value,...], slack, or slack+CODEC; or auto. Given several times, or auto, each record gets what makes
-    /// it smallest. CODING:help explains
+    /// Compress with NAME[:key=value,...], slack, slack+CODEC, or auto. If repeated or auto, each record gets the smallest result.
+    /// CODING:help lists parameters
     #[arg(short, short_alias = 'C', long, value_name = "CODING", value_parser = text_or_help(help).words(codecs))]
     codec: Vec<String>,
-    /// Bytes that are compressed as one: a power of two
+    /// Compress this many bytes at a time: a power of two
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size(4 << 10..=16 << 20))]
     record_size: u64,
-    /// Put recovery data behind the records, with which damage to any part of the file is repaired, as much of it as this share: from 0.01% to
-    /// 100%
+    /// Append recovery data that can repair damage to up to this share of the file, from 0.01% to 100%
     #[arg(long, value_name = "PERCENT", value_parser = text(Redundancy::parse))]
     recovery: Option<Redundancy>,
     #[command(flatten)]
@@ -185,16 +184,17 @@ impl Command for Compress {
     ];
 
     fn details() -> String {
-        "A .pln file is cut into records, each compressed by itself with checksums of its own: any part of it is read alone, and one that \
-         is cut off is read up to there. Files that exist are replaced only with --force; an output has its name when it is whole. It keeps the \
-         permissions, owner and extended attributes of a file that it replaces.\n\
-         With --rm, each output is read back from the medium and decompressed, and its hash is compared with the hash of what was read, \
-         before the file is removed. This takes as long as 'packline verify'.\n\
+        "A .pln file consists of records, each compressed on its own and with its own checksums. Any part of it can be read \
+         alone, and a truncated file can be read up to the cut. Existing files are replaced only with --force. An output gets \
+         its name when it is complete, and keeps the permissions, owner and extended attributes of a file that it replaces.\n\
+         With --rm, packline reads each output back from the medium, decompresses it, and compares its hash with the hash of \
+         the input, before it removes the input. This takes as long as 'packline verify'.\n\
          The codec auto is slack+lz4 and slack+zstd:level=3.\n\
-         A damaged file with recovery data is decompressed from a copy that it repairs; 'packline repair' repairs the file. What goes to a stream \
-         is stored first with --recovery. Other files are protected by 'packline protect'.\n\
-         With recipients or a passphrase the file is encrypted: its content, sizes, checksums and hash are read only with one of the keys. Its \
-         own size tells how well the content compresses, unless --pad hides that.\n\
+         A damaged file with recovery data is decompressed from a repaired copy; 'packline repair' repairs the file itself. \
+         With --recovery, an output for a stream is stored in a temporary file first. Use 'packline protect' for files of \
+         other formats.\n\
+         With recipients or a passphrase the file is encrypted: only the keys give access to its content, sizes, checksums \
+         and hash. Its own size shows how well the content compresses, unless --pad hides it.\n\
          Sizes may end in K, M or G."
             .to_string()
     }
@@ -209,11 +209,12 @@ impl Command for Decompress {
     const NAME: &'static str = "decompress";
 
     fn details() -> String {
-        "Each byte is checked before it is written. A file that is damaged is read from a copy that its recovery data repairs, in TMPDIR or \
-         /var/tmp, if it has any and it suffices. Of others that are damaged or cut off, standard output gets what is whole before \
-         that, and a file is made only with --keep-broken, which also reads on behind the damage: zeros stand for what is lost. A pipe cannot be read twice: the error says if what came from it has recovery data, and \
-         once that is in a file, it is repaired.\n\
-         A part of a file is printed by packline cat --range."
+        "Each byte is checked before it is written. A damaged file is read from a copy in TMPDIR or /var/tmp that is repaired \
+         with the file's recovery data, if it has enough. Otherwise standard output gets everything before the damage, and no \
+         file is written. --keep-broken writes the file, and continues after the damage with zeros for what is lost.\n\
+         A pipe cannot be read twice: if the damaged data has recovery data, the error says so, and packline can repair the \
+         data once it is in a file.\n\
+         'packline cat --range' prints a part of a file."
             .to_string()
     }
 

@@ -19,22 +19,22 @@ use crate::ui::io::{Io, take_stdin};
 use crate::ui::observer::watched;
 use crate::ui::target;
 
-/// Make a delta: a small file with which 'packline patch' makes NEW of OLD
+/// Write a delta that 'packline patch' uses to rebuild NEW from OLD
 #[derive(Debug, clap::Args)]
 pub struct Delta {
-    /// The file that is there when the delta is applied: an image, a tar, any file or block device
+    /// The file that exists where the delta will be applied: an image, a tar, any file or block device
     #[arg(value_hint = clap::ValueHint::FilePath)]
     old: PathBuf,
-    /// The file that it makes then
+    /// The file that the delta rebuilds
     #[arg(value_hint = clap::ValueHint::FilePath)]
     new: PathBuf,
-    /// The delta; - is standard output
+    /// The delta to write; - is standard output
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     delta: PathBuf,
-    /// Effort. More finds shorter repeats and takes more memory: 1 GB and more from 8 on
+    /// Choose the effort. Higher levels find shorter repeats and take more memory: 1 GB and more from 8 on
     #[arg(short, long, default_value = "7", value_parser = number::<u32>(1..=9))]
     level: u32,
-    /// The codec that compressed NEW's blocks if NEW is an image, NAME[:key=value,...]; several are tried in this order
+    /// Name the codec that compressed NEW's blocks if NEW is an image: NAME[:key=value,...]. If repeated, the codecs are tried in order
     /// [default: those that the image's options allow]
     #[arg(short, long, value_parser = text_or_help(codec_help_asked).words(codecs))]
     codec: Vec<String>,
@@ -42,16 +42,16 @@ pub struct Delta {
     shared: Shared,
 }
 
-/// Make NEW of OLD and a delta
+/// Rebuild NEW from OLD and a delta
 #[derive(Debug, clap::Args)]
 pub struct Patch {
     /// The file that the delta was made for
     #[arg(value_hint = clap::ValueHint::FilePath)]
     old: PathBuf,
-    /// The delta; - is standard input
+    /// The delta to apply; - is standard input
     #[arg(value_hint = clap::ValueHint::FilePath)]
     delta: PathBuf,
-    /// The file that it makes; - is standard output
+    /// The file to write; - is standard output
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     new: PathBuf,
     #[command(flatten)]
@@ -78,11 +78,12 @@ impl Command for Delta {
     ];
 
     fn details() -> String {
-        "Of a SquashFS image (or a file with one in it, such as an AppImage) what its blocks hold is compared, decompressed, whatever the \
-         codecs and block sizes of OLD and NEW. 'packline patch' compresses NEW's blocks again, to the same bytes, or copies them \
-         where OLD has the same. Blocks of another packer that no codec of packline reproduces, and that OLD does not have, are in the delta as \
-         they are.\n\
-         A delta is applied by the version of packline that made it, or by one whose codec gives the same bytes; another says so.\n\
+        "packline compares what the blocks of a SquashFS image hold, decompressed, whatever the codecs and block sizes of OLD \
+         and NEW. This includes files that contain an image, such as an AppImage. 'packline patch' compresses NEW's blocks \
+         again to the same bytes, or copies them from OLD. A delta contains unchanged blocks only if they are from another \
+         packer, no codec of packline reproduces them, and OLD does not have them.\n\
+         A delta can be applied by the version of packline that wrote it, and by versions whose codecs give the same bytes; \
+         other versions report an error.\n\
          The delta's bytes depend on OLD, NEW, --level and --codec alone."
             .to_string()
     }

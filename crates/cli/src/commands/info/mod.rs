@@ -22,7 +22,7 @@ use crate::ui::report;
 use crate::ui::size::{both, show_bytes};
 use crate::ui::time::Moment;
 
-/// Show the codecs, sizes, tables and numbers of entries of an image, a tar, a .pln file, a .lrz file, a delta or recovery data
+/// Show codecs, sizes and entry counts of an image, a tar, a .pln or .lrz file, a delta, or recovery data
 #[derive(Debug, clap::Args)]
 pub struct Info {
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub struct Info {
     /// Print everything as one JSON object
     #[arg(long)]
     json: bool,
-    /// Leave out what takes a walk over all inodes: numbers of entries, size of contents, ratio
+    /// Leave out what needs a walk over all inodes: numbers of entries, size of contents, ratio
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
@@ -41,9 +41,10 @@ impl Command for Info {
     const NAME: &'static str = "info";
 
     fn details() -> String {
-        "Of an encrypted .pln file without a key: for whom it was encrypted.\n\
-         Of an image no file content is read, and offsets are in bytes from its start. A tar is read to its end.\n\
-         From standard input a tar is read while it comes; anything else in a pipe is stored first, in TMPDIR or /var/tmp."
+        "For an encrypted .pln file without a key, info shows for whom the file was encrypted.\n\
+         For an image, info reads no file contents, and offsets are in bytes from the start of the image. A tar is read to \
+         its end.\n\
+         A tar from standard input is read as it arrives. Anything else from a pipe is stored first, in TMPDIR or /var/tmp."
             .to_string()
     }
 

@@ -27,27 +27,27 @@ use crate::ui::mode::{mode_string, type_name};
 use crate::ui::size::show_human;
 use crate::ui::time::Moment;
 
-/// List what is in an image, a tar or a .lrz file, also inside a .pln file
+/// List the entries of an image, a tar or a .lrz file, also inside a .pln file
 #[derive(Debug, clap::Args)]
 pub struct List {
     #[command(flatten)]
     place: ArchiveArgs,
-    /// List only entries that match one of these patterns, and all below them; one that matches nothing is an error
+    /// List only the entries that match one of these patterns, and everything below them; a pattern that matches nothing is an error
     #[arg(value_name = "PATTERN")]
     patterns: Vec<OsString>,
     /// Show type, permissions, owner, group, size or device number, and time (UTC) of each entry
     #[arg(short, long, conflicts_with_all = ["json", "null"])]
     long: bool,
-    /// With --long: show sizes as 1.5K, 23M, 4.0G, rounded up, as ls -lh does. Alone, -h prints this help
+    /// With --long, show sizes as 1.5K, 23M or 4.0G, rounded up, like ls -lh. Without --long, -h prints this help
     #[arg(short = 'h', long, requires = "long")]
     human_readable: bool,
-    /// With --long: show owner and group as numbers [default: the names that this system has for those of an image, and a tar's own]
+    /// With --long, show owners and groups as numbers [default: the names on this system; a tar's own names]
     #[arg(long, requires = "long")]
     numeric_owner: bool,
-    /// Print one JSON object per entry, with all that is known of it
+    /// Print one JSON object per entry, with all attributes
     #[arg(long, conflicts_with = "null")]
     json: bool,
-    /// Print raw names, NUL-terminated (like find -print0)
+    /// Print raw names that end with a NUL byte (like find -print0)
     #[arg(short = '0', long)]
     null: bool,
     #[command(flatten)]
@@ -89,14 +89,16 @@ impl Command for List {
     ];
 
     fn details() -> String {
-        let text = "Names come in the order of the tree, a directory before what is in it; the root is shown as '.'.\n\
-                    In names, \\\\ stands for a backslash, \\n \\t \\r for those characters, \\xHH for any other byte that a terminal would \
-                    interpret or that is not UTF-8. In JSON a name that is not UTF-8 has its exact bytes in a second member, path_hex.\n\
-                    A tar, plain or compressed, or that in a .lrz file is listed in its own order, with no number of links and of inodes; a \
-                    hard link shows the name it leads to. An image inside of a tar is listed with --offset.\n\
-                    Of a .pln file that holds an image or a tar only the parts that are needed are read, and nothing is stored.\n\
-                    From standard input a tar is listed while it comes; an image, a .lrz or a .pln file in a pipe is stored first, in TMPDIR or \
-                    /var/tmp.";
+        let text = "Names are in the order of the tree, a directory before its contents; '.' is the root.\n\
+                    In names, \\\\ stands for a backslash, \\n \\t \\r for those characters, and \\xHH for any other byte \
+                    that a terminal would interpret or that is not UTF-8. In JSON, a name that is not UTF-8 has its exact \
+                    bytes in a second member, path_hex.\n\
+                    A tar, also a compressed one or the one in a .lrz file, is listed in its own order, without link counts \
+                    and inode numbers; a hard link shows its target. --offset lists an image inside a tar.\n\
+                    From a .pln file that contains an image or a tar, list reads only the parts that it needs, and stores \
+                    nothing.\n\
+                    A tar from standard input is listed as it arrives. An image, a .lrz or a .pln file from a pipe is stored \
+                    first, in TMPDIR or /var/tmp.";
         format!("{}\n{text}", patterns::LANGUAGE)
     }
 

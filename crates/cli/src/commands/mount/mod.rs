@@ -21,30 +21,30 @@ use crate::ui::io::Io;
 pub struct Mount {
     #[command(flatten)]
     place: ImageArgs,
-    /// The directory on which it appears
+    /// The directory to mount on
     #[arg(value_hint = clap::ValueHint::DirPath)]
     dir: PathBuf,
-    /// Stay in the foreground and report what cannot be read, until the image is unmounted
+    /// Stay in the foreground and report read errors until the image is unmounted
     #[arg(short, long, help_heading = MOUNT)]
     foreground: bool,
     /// Let other users in, as far as permissions allow
     #[arg(long, help_heading = MOUNT)]
     allow_other: bool,
-    /// Unmount also if this process is killed; needs fusermount3 or fusermount, and --allow-other unless you are root
+    /// Unmount even if this process is killed; needs fusermount3 or fusermount, and --allow-other unless you are root
     #[arg(long, help_heading = MOUNT)]
     auto_unmount: bool,
-    /// Options as mount(8) and /etc/fstab have them, with commas; see Words
+    /// Set options as in mount(8) and /etc/fstab, separated by commas; see Words
     #[arg(short, long, value_name = "WORDS", help_heading = MOUNT)]
     options: Vec<String>,
-    /// With --foreground: print a line once the image can be used, and leave terminal and working directory. The background
-    /// process is started so
+    /// With --foreground, print a line once the image can be used, and leave the terminal and the working directory. packline starts its
+    /// background process with this option
     #[arg(long, requires = "foreground", hide_short_help = true, help_heading = MOUNT)]
     announce: bool,
-    /// Worker threads [default: number of CPUs]
+    /// Run N worker threads [default: number of CPUs]
     #[arg(short, long, value_name = "N", help_heading = RESOURCES, value_parser = number::<usize>(1..=1024))]
     jobs: Option<usize>,
-    /// Memory limit. With less memory, fewer threads run and fewer blocks are cached
-    /// [default: what the cgroup allows, with 256M of cached blocks]
+    /// Limit memory. With less memory, fewer threads run and fewer blocks are cached [default: what the cgroup allows, with 256M of cached
+    /// blocks]
     #[arg(long, value_name = "SIZE", help_heading = RESOURCES, value_parser = size(0..=u64::MAX))]
     mem: Option<u64>,
 }
@@ -63,10 +63,11 @@ impl Command for Mount {
 
     fn details() -> String {
         format!(
-            "The command returns once the image can be used. umount DIR, fusermount -u DIR, or SIGINT, SIGTERM or SIGHUP to the \
-             process end it. If the process is killed otherwise, DIR answers with errors until it is unmounted; --auto-unmount \
-             prevents that.\n\
-             Set-user-id bits and device files do not count unless -o suid or -o dev is given.\n{}",
+            "The command returns once the image can be used. umount DIR and fusermount -u DIR end the mount, and so does \
+             SIGINT, SIGTERM or SIGHUP to the process. If the process is killed otherwise, DIR returns errors until it is \
+             unmounted; --auto-unmount prevents this.\n\
+             Set-user-id bits and device files have no effect without -o suid or -o dev.\n\
+             {}",
             words::help()
         )
     }

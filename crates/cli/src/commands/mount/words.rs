@@ -42,11 +42,11 @@ const WITHOUT_EFFECT_SO_FAR: [&str; 4] = ["subtype=", "comment=", "x-", "X-"];
 /// What the help says.
 pub fn help() -> String {
     format!(
-        "Words: {WITH_EFFECT}; user and users include noexec. uid and gid are shown for every entry instead of its own owner and group, \
-         by number. subdir mounts a directory of the image; timeout unmounts after that time without a request and without an open \
-         file. Accepted without effect: {}, and those that begin with {}.\n\
-         Where /sbin/mount.packline is a link to packline, /etc/fstab may have the type packline: \
-         '/srv/root.sqfs /mnt packline ro,nofail 0 0'.",
+        "Words: {WITH_EFFECT}. user and users include noexec. uid and gid replace the owner and the group of every entry, by \
+         number. subdir mounts a directory of the image. timeout unmounts after that time without a request and without an \
+         open file. Accepted without effect: {}, and words that begin with {}.\n\
+         If /sbin/mount.packline is a link to packline, /etc/fstab may use the type packline: '/srv/root.sqfs /mnt packline \
+         ro,nofail 0 0'.",
         WITHOUT_EFFECT.join(", "),
         WITHOUT_EFFECT_SO_FAR.join(" ")
     )

@@ -16,20 +16,19 @@ use crate::ui::io::Io;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Owners and attributes")]
 pub struct Attributes {
-    /// Take owners from the attribute user.rootlesscontainers, where umoci and others that run without root keep them, and leave it
-    /// out
+    /// Take owners from the attribute user.rootlesscontainers, which umoci and other tools without root write, and drop the attribute
     #[arg(long, conflicts_with = "no_xattrs")]
     rootless_owners: bool,
-    /// Change numbers of owners: RULES are [u:|g:]FIRST[-LAST]:TO, with a comma between them, or the name of a FILE with one a line
+    /// Change the numbers of owners by RULES, each [u:|g:]FIRST[-LAST]:TO, separated by commas, or by the rules in FILE, one per line
     #[arg(long, value_name = "RULES|FILE")]
     owner_map: Vec<OsString>,
-    /// Set SELinux labels by FILE, as selabel_file(5) describes it; what matches no line, or <<none>>, keeps its own
+    /// Set SELinux labels from FILE, which has the format of selabel_file(5). Entries that match no line, or <<none>>, keep their label
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with = "no_xattrs")]
     file_contexts: Option<PathBuf>,
-    /// Leave out all extended attributes but those whose names match, such as 'user.*'
+    /// Keep only the extended attributes whose names match PATTERN, such as 'user.*'
     #[arg(long, value_name = "PATTERN", conflicts_with = "no_xattrs")]
     xattrs_include: Vec<OsString>,
-    /// Leave out those whose names match, even if they are included
+    /// Leave out the extended attributes whose names match PATTERN, even if --xattrs-include matches them
     #[arg(long, value_name = "PATTERN", conflicts_with = "no_xattrs")]
     xattrs_exclude: Vec<OsString>,
 }

@@ -8,10 +8,10 @@ use packline::requests::{BaseBlocks, BaseImage, ImagePlace};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Cache")]
 pub struct BaseOptions {
-    /// Take blocks of this earlier image as they are, where the content is the same. The image has the same bytes. Several are allowed
+    /// Copy compressed blocks from this earlier image where the content is the same. The output has the same bytes. May be repeated
     #[arg(long, value_name = "IMAGE", value_hint = clap::ValueHint::FilePath, conflicts_with = "dry_run")]
     base: Vec<PathBuf>,
-    /// Take blocks of any program's images, and of other versions and levels: the image may have other bytes than without
+    /// Also copy blocks that other programs, versions or levels compressed; the output may then have other bytes
     #[arg(long, requires = "base")]
     base_any: bool,
 }

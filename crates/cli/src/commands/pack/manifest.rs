@@ -18,11 +18,11 @@ const HEAD: u64 = 64 << 10;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Entries")]
 pub struct Manifest {
-    /// Add the entries that FILE defines, one a line, as mksquashfs -pf; those of standard input if it is -. Without SOURCE they are
-    /// all that is packed. Or pack the tree that FILE describes as mtree(5), without SOURCE
+    /// Add the entries that FILE defines in the format of mksquashfs -pf; - reads standard input. Without SOURCE, FILE defines everything,
+    /// and may be an mtree(5) manifest
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     manifest: Option<PathBuf>,
-    /// Run the shell commands of a manifest: what one prints is the content of its file
+    /// Run the shell commands of a manifest; the output of a command becomes the content of its file
     #[arg(long, requires = "manifest")]
     run_commands: bool,
 }

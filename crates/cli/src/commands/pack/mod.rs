@@ -39,11 +39,8 @@ use sources::{Layers, Opener};
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "packline pack [OPTIONS] <SOURCE>... <IMAGE>")]
 pub struct Pack {
-    /// The sources to pack, then the image to write. A SOURCE is a directory, a tar file (plain or compressed), an image, - for a tar or an
-    /// image on standard input, an image of containers (oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other
-    /// file, which is packed under its own name. One directory becomes the root; several are put side by side. IMAGE is a file (.sqfs,
-    /// .squashfs, .sqsh, .sqs, .sfs, .snap, .img, or a name without an ending), a block device or a pipe; - for standard output; or a .lrz
-    /// file
+    /// The sources to pack, then the image to write. A source is a directory, a tar, an image, a container image, or any other file; - is
+    /// standard input as SOURCE, and standard output as IMAGE
     #[arg(required = true, num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -74,7 +71,7 @@ pub struct Pack {
     verity: verity::PackVerity,
     #[command(flatten)]
     output: OutputOptions,
-    /// Print each entry as it is packed, to standard output, or with --json to standard error
+    /// Print each entry when it is packed: to standard output, or with --json to standard error
     #[arg(short, long, help_heading = "Output")]
     verbose: bool,
     #[command(flatten)]
@@ -84,10 +81,10 @@ pub struct Pack {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Resources")]
 struct Threads {
-    /// Threads that read a directory's files ahead [default: 4, or none with --jobs=0]
+    /// Read the files of a directory ahead with N threads [default: 4, or none with --jobs=0]
     #[arg(long, value_name = "N", value_parser = number::<usize>(0..=64))]
     readers: Option<usize>,
-    /// Use the reference without threads and queues that all others must equal
+    /// Use the reference without threads and queues, which all other runs must equal
     #[arg(long, hide_short_help = true)]
     #[arg(conflicts_with_all = ["jobs", "queue_per", "policy", "main_thread_works", "trace"])]
     serial: bool,
@@ -99,16 +96,16 @@ struct OutputOptions {
     /// Replace an existing image, or overwrite a block device
     #[arg(short, long)]
     force: bool,
-    /// Read which entries there are, print their numbers, and write nothing
+    /// Read the entries without their contents, print how many there are, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Read the image back before it gets its name, decode each block, and compare it with the content that was packed
+    /// Read the image back before it gets its name, and compare each block with the content that was packed
     #[arg(long, conflicts_with = "dry_run")]
     verify: bool,
-    /// Refused: images and .lrz files have no recovery data in them. packline protect makes some for a file of any kind
+    /// Refused: images and .lrz files cannot contain recovery data; use 'packline protect' on the output
     #[arg(long, value_name = "PERCENT", hide_short_help = true, num_args = 0..=1, default_missing_value = "")]
     recovery: Option<OsString>,
-    /// Container, instead of the choice by IMAGE's name: squashfs, lrz
+    /// Choose the container, instead of deriving it from IMAGE's name: squashfs, lrz
     #[arg(long, value_parser = text(Container::for_tree))]
     format: Option<Container>,
 }
@@ -130,44 +127,65 @@ impl Command for Pack {
 
     fn details() -> String {
         format!(
-            "\
-             With --files-from the image is the same for any order of the names, and as if all else were excluded; --exclude leaves \
-             out what is named too. A path with '..', or through a symbolic link, is refused, and so is a name of nothing. Empty lines \
-             count for nothing; '#' begins no comment.\n\
-             Several directories and files are put side by side, each under the last name of its path; two with the same name are an error. \
-             The root is owned by root, with mode 755 and time 0; patterns are compared with paths in the image. Among several sources a \
-             symbolic link is stored as a link, without --dereference; a source that is given alone is followed. A file with names in several \
-             sources is stored once, with hard links.\n\
-             Sources are merged into one root with --overlay, and where a tar, an image, an image of containers or standard input stands \
-             beside one directory or file at most; beside more of them it is an error without --overlay. Merged sources are layers, \
-             extracted over each other as umoci and podman do it: a directory over a directory merges, with the attributes \
-             of the last, and anything else replaces. The summary says how many entries were replaced. A file is put into the root. \
-             The image has the bytes of one of the directory that they make. Options for directories \
-             apply to each directory, those for tars to each tar and layer. --exclude leaves entries out of each source, --remove out of \
-             the result. TAG may be left out where there is one image; a digest may stand for it, or @N for the image with that number from 0. \
-             A compressed layer is decompressed to a file without a name in TMPDIR or /var/tmp; digests of layers are checked before the \
-             image is begun.\n\
-             With --order other than input, all entries are listed before contents are read, and a tar that is compressed or comes through a pipe is \
-             decompressed to a file without a name in TMPDIR or /var/tmp. Contents of files smaller than a block are read twice for similar. In FILE \
-             empty lines, and those that begin with '#', count for nothing; its paths are those of the source, and what --manifest adds comes \
-             last. A change of one file may move others in an image that is similar, so that a base and a stable layout save less.\n\
-             An image at an --offset is found by packline; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it there.\n\
-             A file that changes while it is packed gets a warning, and the exit status is 0: if it grew, it is stored up to the size that it \
-             had when it was listed; if it got shorter, it is read again, up to 3 times, and then ends with zeros. In layers and with \
-             --order it keeps the size that it had when it was listed. Files of /proc and /sys, whose sizes are not true, are stored \
-             up to their end.\n\
-             --continue cannot leave out a file of more than 128K that fails while it is read: that ends the run, \
-             since parts of it are in the image. A smaller one is left out whatever fails, and so are hard links to it.\n\
-             An mtree manifest begins with #mtree, or an entry with keywords of mtree(5). A file's content is that of contents=PATH, or \
-             of the file at the entry's own path, relative to the working directory, as bsdtar has it; attributes that FILE \
-             does not give are those of that file. A size must be that of the content; digests are not compared.\n\
-             Of what changes owners, --rootless-owners is first, then --owner-map, whose numbers no two rules may have; --uid, --gid and \
-             --all-root count for more than both. Of extended attributes, patterns are compared with whole names, and '*' is any run \
-             of characters; labels of --file-contexts are set after that. Directories that a tar only implies have no label.\n\
-             Codecs of a .lrz file, which holds a tar: none, gzip, bzip2, lzo, lzma, zpaq, each with level=1 to 9.\n\
-             Sizes may end in K, M, G or T. The image appears under its name only when it is whole; a block device is written in place.\n\
-             An image goes to standard output (-) or to a pipe when it is whole; until then it is in a file without a name, in TMPDIR or \
-             /var/tmp. All messages are then on standard error. --format lrz SOURCE - writes a .lrz file while it is made.\n\
+            "SOURCE is a directory, a tar file (plain or compressed), an image, a container image (oci:DIR[:TAG], \
+             oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other file, which is packed under its own name. - \
+             reads a tar or an image from standard input. IMAGE is a file (.sqfs, .squashfs, .sqsh, .sqs, .sfs, .snap, .img, \
+             or a name without an ending), a block device, a pipe, - for standard output, or a .lrz file.\n\
+             One directory becomes the root. Several directories and files are put side by side, each under the last name of \
+             its path; two sources with the same name are an error. The root is then owned by root, with mode 755 and time 0, \
+             and patterns match paths in the image. Among several sources a symbolic link is stored as a link, unless \
+             --dereference is given; a single source is followed. A file with names in several sources is stored once, with \
+             hard links.\n\
+             --overlay merges the sources into one root. Each source is a layer over the earlier ones, as with umoci and \
+             podman: a directory over a directory merges and has the attributes of the last, and anything else replaces. A \
+             file is put into the root. Sources are merged without --overlay too if a tar, an image, a container image or \
+             standard input is given with at most one directory or file; with more of them, packline requires --overlay. The \
+             summary reports how many entries were replaced. The image has the same bytes as an image of the merged \
+             directory.\n\
+             In layers, options for directories apply to each directory, and options for tars to each tar and container \
+             layer. --exclude leaves entries out of each source, --remove out of the result. Whiteouts are the files .wh.NAME \
+             and .wh..wh..opq of AUFS, and the devices 0:0 and the attribute overlay.opaque of overlayfs.\n\
+             TAG may be left out if there is only one image. A digest may replace it, and @N is the image with that number, \
+             from 0. A compressed layer is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. Digests of layers \
+             are checked before the image is begun.\n\
+             --files-from packs each named entry with everything below it and the directories that lead to it. The order of \
+             the names makes no difference, and --exclude leaves out named entries too. A path with '..', a path through a \
+             symbolic link and a name that does not exist are errors. Empty lines are ignored; '#' does not begin a comment.\n\
+             --smallest uses the codec parameters that compress best. With xz it tries the x86 filter too, and the filters \
+             that --codec names.\n\
+             --layout=stable keeps most bytes of an image where the source changes little. This helps casync, desync and \
+             zsync, and updates that hash blocks of SIZE (default 4K), such as those of RAUC.\n\
+             --order=input stores contents in the order of the source, path by path, and similar next to contents that have \
+             much in common, which makes the image smaller. FILE has one path of the source per line; those contents come \
+             first, then the rest by path, or by similarity with --order=FILE,similar. Empty lines and lines that begin with \
+             '#' are ignored, and what --manifest adds comes last.\n\
+             With any order except input, all entries are listed before contents are read, and a tar that is compressed or \
+             comes through a pipe is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. For similar, files \
+             smaller than a block are read twice. A change of one file may move others in such an image, so that --base and a \
+             stable layout save less.\n\
+             --lenient accepts an extended header without an entry before the end mark, a directory without a name (it is the \
+             root), and a time that is not a number.\n\
+             packline finds an image at an --offset by itself; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it \
+             there.\n\
+             If a file changes while it is packed, packline warns, and the exit status is 0. A file that grew is stored up to \
+             the size that it had when it was listed. A file that got shorter is read again, up to 3 times, and then ends \
+             with zeros. In layers and with --order a file always keeps the size that it had when it was listed. Files in \
+             /proc and /sys, whose sizes are not true, are stored up to their end.\n\
+             --continue cannot leave out a file larger than 128K that fails while it is read, because parts of it are already \
+             in the image: the run ends. A smaller file is left out, and so are hard links to it.\n\
+             An mtree manifest begins with #mtree, or with an entry that has keywords of mtree(5). The content of a file \
+             comes from contents=PATH, or from the file at the entry's own path, relative to the working directory, as with \
+             bsdtar. Attributes that FILE does not give come from that file. A size must be that of the content; digests are \
+             not compared.\n\
+             Owners are changed by --rootless-owners first, then by --owner-map, in which a number may have only one rule; \
+             --uid, --gid and --all-root override both. --xattrs-include and --xattrs-exclude match complete names, and '*' \
+             matches any characters. --file-contexts sets labels after that; directories that a tar only implies get no \
+             label.\n\
+             A .lrz file holds a tar. Its codecs are none, gzip, bzip2, lzo, lzma and zpaq, each with level=1 to 9.\n\
+             Sizes may end in K, M, G or T. The image appears under its name when it is complete; a block device is written \
+             in place.\n\
+             An image for standard output (-) or a pipe is first written to an unnamed temporary file in TMPDIR or /var/tmp. \
+             All messages are then on standard error. --format lrz SOURCE - writes a .lrz file while it is compressed.\n\
              {}",
             patterns::LANGUAGE
         )

@@ -20,17 +20,16 @@ use crate::ui::size::parse_size;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Compression")]
 pub struct Compression {
-    /// Codec with its parameters: NAME[:key=value,...]; NAME:help lists them
+    /// Compress with this codec: NAME[:key=value,...]; NAME:help lists the parameters
     #[arg(short, long, default_value = "zstd", value_parser = text_or_help(codec_help_asked).words(codecs))]
     pub codec: String,
-    /// Block size, a power of two
+    /// Set the block size, a power of two
     #[arg(short, long, value_name = "SIZE", default_value = BlockSize::DEFAULT_TEXT, value_parser = block_size())]
     pub block_size: BlockSize,
-    /// Do not compress these parts: a comma separated list of inodes, data, fragments, xattrs, ids, all
+    /// Leave these parts uncompressed: a comma-separated list of inodes, data, fragments, xattrs, ids, or all
     #[arg(long, alias = "stored", value_name = "PARTS", value_parser = text(uncompressed_parts))]
     no_compress: Option<Stored>,
-    /// The smallest image that the codec and the block size allow, whatever it costs: the parameters of the codec that compress best (of xz, x86
-    /// too, and the filters named), and --order=similar unless another is given
+    /// Make the smallest image that this codec and block size allow, however long it takes. Implies --order=similar unless --order is given
     #[arg(long, conflicts_with_all = ["no_compress", "fragments", "no_fragments", "layout", "no_dedup", "no_sparse", "continue_on_error"])]
     pub smallest: bool,
 }
@@ -39,40 +38,39 @@ pub struct Compression {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Image")]
 pub struct Layout {
-    /// Tail ends of files that share fragment blocks: all, those of files smaller than a block, none
+    /// Choose whose tail ends share fragment blocks: those of all files, of files smaller than a block, or of none
     #[arg(long, value_name = "WHICH", default_value = "always")]
     #[arg(value_parser = one_of([("always", Fragments::Always), ("small", Fragments::SmallFiles), ("never", Fragments::Never)]))]
     fragments: Fragments,
     /// Same as --fragments=never
     #[arg(long, conflicts_with = "fragments")]
     no_fragments: bool,
-    /// How the parts of the image lie: compact, or stable[:align=SIZE], which is 1 to 3 % larger. Where the source changes little, a stable
-    /// image keeps most of its bytes, for chunks of casync and desync, for zsync, and for hashes of blocks of SIZE (4K), as RAUC's
+    /// Choose the on-disk layout: compact, or stable[:align=SIZE] for smaller delta updates at 1 to 3 % more size
     #[arg(long, value_name = "LAYOUT", default_value = "compact", value_parser = text(layout))]
     layout: packline_squashfs::Layout,
-    /// Write equal files, tail ends and blocks each time
+    /// Store equal files, tail ends and blocks again each time
     #[arg(long)]
     no_dedup: bool,
-    /// Write blocks of zeros as data, not as holes
+    /// Store blocks of zeros as data instead of holes
     #[arg(long)]
     no_sparse: bool,
-    /// Leave extended attributes out
+    /// Leave out extended attributes
     #[arg(long)]
     pub no_xattrs: bool,
-    /// Write an export table, for NFS
+    /// Write an export table, which NFS needs
     #[arg(long)]
     exportable: bool,
-    /// Pad the image to a multiple of this
+    /// Pad the image to a multiple of SIZE
     #[arg(long, value_name = "SIZE", default_value = "4K", value_parser = size(1..=1 << 30))]
     pad: u64,
-    /// Same as --pad=1. The image then has no checksum of its data
+    /// Same as --pad=1; the image then has no checksum of its data
     #[arg(long, conflicts_with = "pad")]
     no_pad: bool,
-    /// Byte of IMAGE at which the image begins, and from which --pad counts: before it a file has zeros, a block device what is there
+    /// Begin the image at this byte of IMAGE; --pad counts from there. A file has zeros before it, and a block device keeps its bytes
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = size(0..=1 << 50))]
     pub offset: u64,
-    /// Time of the image, in seconds since 1970 or 'now'; later times of entries become this one. Without it,
-    /// SOURCE_DATE_EPOCH; without that, the image's time is 0 and entries keep theirs
+    /// Set the image's creation time (seconds since 1970, or 'now') and clamp newer modification times to it [default: SOURCE_DATE_EPOCH;
+    /// without it 0, and no clamping]
     #[arg(long, value_parser = text(time))]
     pub time: Option<Time>,
 }
@@ -83,48 +81,46 @@ pub struct Layout {
 pub struct Entries {
     #[command(flatten)]
     pub exclude: Exclude,
-    /// Of the directory SOURCE, pack only the entries named in FILE, one a line, relative to SOURCE, or on standard input if FILE
-    /// is -: each with all below it, and the directories that lead to it
+    /// Pack only the entries of the directory SOURCE that FILE names, one path per line; - reads standard input
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub files_from: Option<PathBuf>,
-    /// Names of --files-from and patterns of --exclude-from end with a NUL byte, not with a line (find -print0)
+    /// Read names (--files-from) and patterns (--exclude-from) that end with a NUL byte instead of a line feed (find -print0)
     #[arg(short = '0', long)]
     null: bool,
-    /// Pack only what is below this directory of the source, which becomes the root
+    /// Pack only the contents of this directory of the source; the directory becomes the root
     #[arg(long, value_name = "DIR")]
     root_becomes: Option<OsString>,
-    /// With --root-becomes, leave links that point below DIR as they are
+    /// With --root-becomes, do not adjust symbolic links that point below DIR
     #[arg(long, requires = "root_becomes")]
     no_symlink_retarget: bool,
-    /// Report what cannot be read, leave it out and continue with the rest; the exit status is then 3. A directory stays, and is empty
+    /// Report what cannot be read, leave it out, and exit with status 3. A directory that cannot be read stays, but is empty
     #[arg(long = "continue")]
     continue_on_error: bool,
-    /// Do not enter other file systems: mount points become empty directories
+    /// Do not enter other file systems; mount points become empty directories
     #[arg(long)]
     one_file_system: bool,
-    /// Follow symbolic links, to wherever they lead; those that lead to nothing, or to a directory that they are in, stay links
+    /// Follow symbolic links. A link that leads nowhere, or to a directory that contains the link, stays a link
     #[arg(long)]
     dereference: bool,
-    /// Pack each name of a file as a file of its own
+    /// Store each name of a file as a separate file
     #[arg(long)]
     no_hard_links: bool,
-    /// Continue with a warning after a fault of a tar that loses nothing: an extended header without an entry before the end mark, a
-    /// directory without a name (it is the root), a time that is not a number
+    /// Warn about faults of a tar that lose nothing, instead of failing
     #[arg(long)]
     lenient: bool,
-    /// Continue after the end mark of a tar with what follows: tars one after the other are packed as one
+    /// Continue after the end mark of a tar, so that concatenated tars are packed as one
     #[arg(long)]
     ignore_zeros: bool,
     /// Same as --uid=0 --gid=0
     #[arg(long)]
     all_root: bool,
-    /// Owner of everything
+    /// Set the owner of everything
     #[arg(long, value_parser = number::<u32>(0..=u32::MAX.into()))]
     uid: Option<u32>,
-    /// Group of everything
+    /// Set the group of everything
     #[arg(long, value_parser = number::<u32>(0..=u32::MAX.into()))]
     gid: Option<u32>,
-    /// Modification time of everything, seconds since 1970
+    /// Set the modification time of everything, in seconds since 1970
     #[arg(long, value_name = "SECONDS", value_parser = number::<i64>(0..=u32::MAX.into()))]
     mtime: Option<i64>,
 }

@@ -16,9 +16,7 @@ const EXPECTED: &str = "expected input, path, similar, or the name of a FILE wit
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Image")]
 pub struct OrderOptions {
-    /// Order in which contents are stored: as they come (input), by path, or next to those that they have much in common with (similar),
-    /// which makes the image smaller; or the name of a FILE with one path a line: those first, the rest by path, or with FILE,similar by
-    /// similarity
+    /// Choose the order in which contents are stored: input, path, similar (smaller images), or the name of a FILE with one path per line
     #[arg(long, value_name = "ORDER", default_value = "input")]
     order: OsString,
 }

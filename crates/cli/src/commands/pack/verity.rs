@@ -13,22 +13,22 @@ use crate::ui::failure::Failure;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "dm-verity")]
 pub struct PackVerity {
-    /// Make the dm-verity hash tree of the image while it is written, in IMAGE.verity, or with append behind the image, and the root hash
-    /// in IMAGE.roothash; IMAGE may end in .raw, which those names leave out, as systemd expects it. 'packline help verity' says more
+    /// Write the dm-verity hash tree to IMAGE.verity, or append it to the image, and the root hash to IMAGE.roothash. See 'packline help
+    /// verity'
     #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "files")]
     #[arg(value_parser = one_of([("files", VerityPlace::Files), ("append", VerityPlace::Append)]))]
     #[arg(conflicts_with = "dry_run")]
     verity: Option<VerityPlace>,
-    /// Salt of the hash tree, hexadecimal, - for none [default: derived from the image]
+    /// Set the salt of the hash tree, in hexadecimal; - for none [default: derived from the image]
     #[arg(long, value_name = "HEX", requires = "verity", value_parser = text(str::parse::<Salt>))]
     verity_salt: Option<Salt>,
-    /// UUID of the hash tree [default: derived from the root hash]
+    /// Set the UUID of the hash tree [default: derived from the root hash]
     #[arg(long, value_name = "UUID", requires = "verity", value_parser = text(str::parse::<Uuid>))]
     verity_uuid: Option<Uuid>,
-    /// Key (PEM) of RSA, P-256 or P-384 that signs the root hash, in IMAGE.roothash.p7s
+    /// Sign the root hash with this key (PEM; RSA, P-256 or P-384), and write IMAGE.roothash.p7s
     #[arg(long, value_name = "FILE", requires_all = ["verity", "verity_cert"], value_hint = clap::ValueHint::FilePath)]
     verity_key: Option<PathBuf>,
-    /// Certificate of the key (PEM)
+    /// Read the certificate of the key from FILE (PEM)
     #[arg(long, value_name = "FILE", requires = "verity_key", value_hint = clap::ValueHint::FilePath)]
     verity_cert: Option<PathBuf>,
 }

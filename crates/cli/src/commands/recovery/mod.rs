@@ -23,16 +23,16 @@ use crate::ui::observer::watched;
 use crate::ui::size::count;
 use crate::ui::target;
 
-/// Make recovery data for files of any kind, with which 'packline repair' repairs them
+/// Write recovery data for files of any kind, so that 'packline repair' can fix later damage
 #[derive(Debug, clap::Args)]
 pub struct Protect {
-    /// Files, block devices (with -o), and directories, whose files are protected to any depth
+    /// The files to protect, block devices (with -o), and directories, whose files are protected to any depth
     #[arg(value_name = "FILE", required = true, value_hint = clap::ValueHint::AnyPath)]
     files: Vec<PathBuf>,
-    /// Bytes that may be lost anywhere in the file, as a share of it: from 0.01% to 100%
+    /// Set how much of the file may be lost, anywhere in it: from 0.01% to 100% of its bytes
     #[arg(short, long, value_name = "PERCENT", default_value = "5%", value_parser = text(Redundancy::parse))]
     redundancy: Redundancy,
-    /// The recovery data of one file; - is standard output [default: FILE.recovery]
+    /// Write the recovery data of one file here; - is standard output [default: FILE.recovery]
     #[arg(short, long, value_name = "SIDECAR", value_hint = clap::ValueHint::AnyPath, help_heading = "Output")]
     output: Option<PathBuf>,
     /// Replace an existing file
@@ -42,16 +42,16 @@ pub struct Protect {
     work: WorkOptions,
 }
 
-/// Repair a file by its recovery data
+/// Repair a file from its recovery data
 #[derive(Debug, clap::Args)]
 pub struct Repair {
-    /// The file
+    /// The file to repair
     #[arg(value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
-    /// Its recovery data [default: FILE.recovery; if there is none, FILE has it behind its content]
+    /// Read the recovery data from SIDECAR [default: FILE.recovery; if it does not exist, the recovery data at the end of FILE]
     #[arg(long, value_name = "SIDECAR", value_hint = clap::ValueHint::FilePath)]
     recovery: Option<PathBuf>,
-    /// Write the repaired file to this one, and leave FILE as it is; - is standard output [default: FILE is replaced]
+    /// Write the repaired file here and leave FILE unchanged; - is standard output [default: FILE is replaced]
     #[arg(short, long, value_name = "OUTPUT", value_hint = clap::ValueHint::AnyPath, help_heading = "Output")]
     output: Option<PathBuf>,
     /// Replace an existing OUTPUT; without -o, repair FILE even if it was changed after its recovery data was written
@@ -73,15 +73,18 @@ impl Command for Protect {
     ];
 
     fn details() -> String {
-        "The file is cut into shards, up to 16384. Any of them, as many as the redundancy says, can be lost: by changed bits, sectors that cannot \
-         be read, a tail that is cut off. Bytes that were inserted or removed cost the shards that they are in; the others are \
-         found where they have moved to. The recovery data repairs itself in the same way.\n\
-         For small files it is more than the redundancy says: at 5% it is 8% of 1 MiB, 13% of 100 KiB, 31% of 10 KiB, and more than all of 1 KiB.\n\
-         Recovery data belongs to one state of the file: after each change, 'packline protect -f' writes it again. It can have all of the \
-         content, and is readable by nobody who cannot read the file. If the recovery data of a file is there and belongs to the file as it is, \
-         it stays, and the file counts as unchanged. If it belongs to another state, that is an error without -f.\n\
-         Of a directory every regular file gets recovery data beside it; links, empty files and recovery data are left out. If one file fails, the \
-         others are protected, and the exit status is 1.\n\
+        "packline cuts the file into up to 16384 shards, and can restore as many lost shards as the redundancy says. A shard \
+         is lost by changed bits, by sectors that cannot be read, or by a missing end of the file. Inserted or removed bytes \
+         cost only the shards that contain them; packline finds the other shards at their new offsets. The recovery data \
+         repairs itself in the same way.\n\
+         Small files need more than the redundancy says: at 5% it is 8% of 1 MiB, 13% of 100 KiB, 31% of 10 KiB, and more \
+         than all of 1 KiB.\n\
+         Recovery data belongs to one state of the file: run 'packline protect -f' after each change. It may contain all of \
+         the content, and only users who can read the file can read it. If FILE.recovery already exists and matches the file, \
+         it is kept, and the file counts as unchanged. If it belongs to another state of the file, that is an error without \
+         -f.\n\
+         In a directory, every regular file gets its own recovery data next to it; links, empty files and recovery data are \
+         skipped. If one file fails, the others are protected, and the exit status is 1.\n\
          The same file and redundancy always give the same recovery data."
             .to_string()
     }
@@ -216,13 +219,14 @@ impl Command for Repair {
         &["packline repair backup.tar.zst", "packline repair --recovery old.recovery -o mended.img disk.img"];
 
     fn details() -> String {
-        "The repaired file is written beside FILE. It takes its place when its BLAKE3 is that of the protected file; until then, and after an \
-         error, FILE is as it was. A file that is whole is left alone. One that is missing is made again, if the recovery data beside it suffices. A file in which more is lost than can be repaired is left alone \
-         too, and the exit status is 1.\n\
-         Damage does not change the time of a file. A FILE that is newer than the file with its recovery data was probably changed on purpose: \
-         it is not replaced without -f, and the exit status is 1. 'packline protect -f FILE' protects the new content.\n\
-         Recovery data in a .pln file is made anew with it. One in a file of its own is left as it is, if part of it is damaged: \
-         'packline protect --force' makes it again."
+        "The repaired file is written next to FILE, and replaces FILE when its BLAKE3 hash is that of the protected file. \
+         Until then, and after an error, FILE is unchanged. An intact file is left alone. A missing file is rebuilt if the \
+         recovery data suffices. If more is lost than can be repaired, FILE is left alone and the exit status is 1.\n\
+         Damage does not change the time of a file. A FILE that is newer than its recovery data was probably changed on \
+         purpose: without -f it is not replaced, and the exit status is 1. 'packline protect -f FILE' protects the new \
+         content.\n\
+         Recovery data inside a .pln file is rebuilt with the file. Damaged recovery data in a separate file stays as it is; \
+         'packline protect --force' writes it again."
             .to_string()
     }
 

@@ -31,11 +31,11 @@ use crate::ui::target::target;
 pub struct Unpack {
     #[command(flatten)]
     place: StreamArgs,
-    /// The directory to make; an existing one must be empty, or --force given. Or a tar: a name that ends in .tar or .tar.gz,
-    /// .tar.xz, .tar.zst, .tar.bz2, or - for standard output [default: IMAGE's name without its ending, a new directory]
+    /// The directory to create, or an empty one; or a tar: a name that ends in .tar, .tar.gz, .tar.xz, .tar.zst or .tar.bz2, or - for
+    /// standard output [default: IMAGE's name without its ending, a new directory]
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     dest: Option<PathBuf>,
-    /// Unpack only entries that match one of these patterns, and all below them; one that matches nothing is an error
+    /// Unpack only the entries that match one of these patterns, and everything below them; a pattern that matches nothing is an error
     #[arg(value_name = "PATTERN")]
     patterns: Vec<OsString>,
     #[command(flatten)]
@@ -57,14 +57,13 @@ pub struct Unpack {
 struct Entries {
     #[command(flatten)]
     exclude: Exclude,
-    /// Patterns of --exclude-from end with a NUL byte, not with a line
+    /// Read patterns (--exclude-from) that end with a NUL byte instead of a line feed
     #[arg(short = '0', long, requires = "exclude_from")]
     null: bool,
-    /// Unpack what is below this directory of the image; patterns start there too
+    /// Unpack only the contents of this directory of the image; patterns start there too
     #[arg(long, value_name = "DIR")]
     subdir: Option<OsString>,
-    /// Report what fails and continue with the rest; the exit status is then 3. A file with damaged content is kept, with zeros in
-    /// place of what cannot be read
+    /// Report what fails, continue with the rest, and exit with status 3. In a damaged file, zeros replace what cannot be read
     #[arg(long = "continue")]
     continue_on_error: bool,
     /// Leave out block and character devices
@@ -73,8 +72,8 @@ struct Entries {
     /// Write holes as zeros
     #[arg(long)]
     no_sparse: bool,
-    /// How to write identical files: copy, reflink (share blocks, where the file system can), hardlink (if all attributes are
-    /// equal too)
+    /// Choose how identical files are written: copies, reflinks (shared blocks, if the file system can), or hard links (if all attributes
+    /// are equal too)
     #[arg(long, value_name = "HOW", default_value = "copy")]
     #[arg(value_parser = one_of([("copy", Duplicates::Copy), ("reflink", Duplicates::Reflink), ("hardlink", Duplicates::HardLink)]))]
     dedupe: Duplicates,
@@ -86,10 +85,10 @@ struct Attributes {
     /// Set owners and groups [default: if run by root]
     #[arg(long, conflicts_with = "no_owner")]
     owner: bool,
-    /// Do not set owners and groups; run by root, set-user-id and set-group-id bits are cleared too
+    /// Do not set owners and groups. If run by root, this also clears set-user-id and set-group-id bits
     #[arg(long)]
     no_owner: bool,
-    /// Leave extended attributes out
+    /// Leave out extended attributes
     #[arg(long)]
     no_xattrs: bool,
     /// Do not set times
@@ -100,16 +99,17 @@ struct Attributes {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 struct Output {
-    /// What to write, instead of the choice by DEST's name
+    /// Choose what to write, instead of deriving it from DEST's name
     #[arg(long, value_name = "WHAT", value_parser = one_of([("directory", To::Directory), ("tar", To::Tar)]))]
     to: Option<To>,
-    /// Codec of a tar, instead of the choice by DEST's name: none, or gzip, xz, zstd, bzip2 with an optional :level=N
+    /// Compress a tar with this codec, instead of deriving it from DEST's name: none, or gzip, xz, zstd or bzip2, each with an optional
+    /// :level=N
     #[arg(short, long, value_name = "CODEC")]
     compress: Option<String>,
-    /// Unpack into a directory that is not empty: files are replaced, directories kept; replace a tar
+    /// Unpack into a directory that is not empty, replacing files and keeping directories; or replace a tar
     #[arg(short, long)]
     force: bool,
-    /// fsync all data before renaming to DEST
+    /// Sync all data to disk before the output gets the name DEST
     #[arg(long)]
     sync: bool,
 }
@@ -134,18 +134,21 @@ impl Command for Unpack {
     fn details() -> String {
         format!(
             "{}\n\
-             DEST appears when everything is in it: until then it is called .DEST.packline-partial. In an existing directory, each \
-             file appears when it is whole. What a killed run left is removed by the next one.\n\
-             No symbolic link is followed in or below DEST, whoever made it. Permissions are those of the image, whatever the umask.\n\
-             Extended attributes that the user may not set, or the file system does not store, are left out with a warning for each \
-             kind (user., security., trusted.).\n\
-             A name that ends as that of another format (.zip, .tar.lz4, .sqfs) is refused unless --to is given, or it ends in a slash.\n\
-             The tar in a .lrz file is unpacked as a whole; options of images are refused for it.\n\
-             If a pattern matches nothing, nothing is unpacked; with --continue the rest is.\n\
-             When all of an image has been read, its data is compared with the checksum that packline stored after the image. A \
+             DEST appears when it is complete; until then it is named .DEST.packline-partial. In an existing directory each \
+             file appears when it is complete, what was written before a failure stays, and data is synced only with --sync. \
+             The next run removes what a killed run left.\n\
+             No symbolic link in or below DEST is followed, whoever created it. Permissions are those of the image, whatever \
+             the umask.\n\
+             Extended attributes that the user may not set, or that the file system cannot store, are left out, with one \
+             warning for each kind (user., security., trusted.).\n\
+             A DEST that ends like another format (.zip, .tar.lz4, .sqfs) is rejected unless --to is given or DEST ends in a \
+             slash.\n\
+             The tar in a .lrz file can only be unpacked completely; packline rejects options for images.\n\
+             If a pattern matches nothing, nothing is unpacked; with --continue the other patterns are.\n\
+             After reading a complete image, packline compares its data with the checksum that pack stored after the image. A \
              difference is an error: damage that no decoder noticed, in any file.\n\
-             An image or a .lrz file in a pipe is stored first, in TMPDIR or /var/tmp; an encrypted .lrz file is not taken from one.\n\
-             In an existing directory, what was written before a failure stays. A directory's data is synced only with --sync.",
+             An image or a .lrz file from a pipe is stored first, in TMPDIR or /var/tmp; an encrypted .lrz file cannot come \
+             from a pipe.",
             patterns::LANGUAGE
         )
     }

@@ -27,19 +27,18 @@ use crate::ui::io::Io;
 use crate::ui::progress::Bar;
 use crate::ui::size::{count, show_bytes};
 
-/// Read every byte of images, .pln files, .lrz files or tars and check every rule of the format
+/// Read every byte of images, .pln or .lrz files, or tars, and check every rule of the format
 #[derive(Debug, clap::Args)]
 pub struct Verify {
-    /// The files: images (or the block devices that they are on), .pln or .lrz files, tars; - for standard input
+    /// The files to verify: images (or block devices with one), .pln or .lrz files, tars; - for standard input
     #[arg(value_name = "IMAGE", required = true, value_hint = clap::ValueHint::AnyPath)]
     images: Vec<PathBuf>,
     #[command(flatten)]
     offset: Offset,
-    /// Recovery data of the file, which may be of any kind then: every byte is compared with its hash [default: FILE.recovery, if that is
-    /// there]
+    /// Compare a file of any kind with the hashes in its recovery data [default: FILE.recovery, if it exists]
     #[arg(long, value_name = "SIDECAR", value_hint = clap::ValueHint::FilePath)]
     recovery: Option<PathBuf>,
-    /// Also print what is legal but odd
+    /// Also print what is valid but unusual
     #[arg(long)]
     notes: bool,
     /// Print one JSON object per finding, and one with the totals
@@ -67,14 +66,16 @@ impl Command for Verify {
         &["packline verify root.sqfs", "packline verify --json *.sqfs backup.pln"];
 
     fn details() -> String {
-        "Each fault is printed with its offset, in bytes from the start of the image, and the file concerned if it is a file's \
-         content. Images of packline have a checksum of their data, unless they were packed with '-c none' or '--no-pad'. In other images \
-         only blocks that gzip or xz compressed have one; changes elsewhere cannot be seen, and the result says so.\n\
-         Of a .lrz file everything is decompressed, up to the first fault. So is a tar, which has checksums of headers only; one without \
-         the mark at its end is at fault.\n\
-         A file of any kind that has recovery data in FILE.recovery is compared with that, which finds every changed bit, and says whether \
-         'packline repair' can repair it, or whether the file was changed after FILE.recovery was written.\n\
-         Of several files, one that cannot be read does not keep the others from being verified; the exit status is 1 then."
+        "Each fault is printed with its offset, in bytes from the start of the image, and with the file if it is in a file's \
+         content. Images of packline have a checksum of their data, unless they were packed with '-c none' or '--no-pad'. In \
+         other images only blocks that gzip or xz compressed have a checksum. Other changes cannot be found there, and the \
+         result says so.\n\
+         A .lrz file is decompressed up to the first fault. A tar is read in the same way; it has checksums of headers only, \
+         and a missing end mark is a fault.\n\
+         If a file of any kind has recovery data in FILE.recovery, it is compared with the recovery data. This finds every \
+         changed bit, and reports whether 'packline repair' can repair the file, or whether the file was changed after \
+         FILE.recovery was written.\n\
+         If one of several files cannot be read, the others are still verified, and the exit status is 1."
             .to_string()
     }
 

@@ -22,14 +22,14 @@ use crate::ui::size::{count, show_bytes};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "dm-verity")]
 pub struct VerityArgs {
-    /// Compare each block of IMAGE, whatever its format, with its dm-verity hash tree, and the tree with this root hash (hexadecimal). The
-    /// tree is behind the image, or in the file beside it that 'packline verity' names so
+    /// Compare each block of IMAGE, of any format, with its dm-verity hash tree and this root hash (hexadecimal). The tree is at the end of
+    /// IMAGE or in the file that 'packline verity' writes
     #[arg(long, value_name = "HASH", value_parser = text(parse_root_hash))]
     roothash: Option<Digest>,
-    /// The file with the hash tree
+    /// Read the hash tree from FILE
     #[arg(long, value_name = "FILE", requires = "roothash", value_hint = clap::ValueHint::FilePath)]
     hash_tree: Option<PathBuf>,
-    /// Byte at which the hash tree's superblock begins, in its file or behind the image [default: found by the size of the file]
+    /// Read the superblock of the hash tree at this byte, in its file or after the image [default: found from the size of the file]
     #[arg(long, value_name = "BYTES", requires = "roothash", value_parser = size(0..=u64::MAX))]
     hash_offset: Option<u64>,
 }

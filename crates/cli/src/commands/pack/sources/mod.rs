@@ -32,20 +32,18 @@ const OF_TARS: &[&str] = &["lenient", "ignore-zeros"];
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Layers")]
 pub struct Layers {
-    /// Merge several directories into one root, each over those before it: a directory over a directory merges, and anything else
-    /// replaces. Without it, several directories and files are put side by side under their own names
+    /// Merge the sources into one root, each over those before it. Without this option, several directories and files are put side by side
     #[arg(long)]
     overlay: bool,
-    /// What files .wh.NAME and .wh..wh..opq (of AUFS) and devices 0:0 and the attribute overlay.opaque (of overlayfs) are: hide what
-    /// lower sources have and are left out (apply), or stay in overlayfs's form (keep), or are entries like others (ignore)
-    /// [default: apply for several sources and for images of containers, else ignore]
+    /// Apply the whiteouts of AUFS and overlayfs to lower sources, keep them in the form of overlayfs, or ignore them (pack them as files)
+    /// [default: apply for several sources and for container images, else ignore]
     #[arg(long, value_name = "WHICH")]
     #[arg(value_parser = one_of([("apply", Whiteouts::Apply), ("keep", Whiteouts::Keep), ("ignore", Whiteouts::Ignore)]))]
     whiteouts: Option<Whiteouts>,
-    /// Remove the entries that match, and all below them, from the result of all sources; see Patterns
+    /// Remove the entries that match PATTERN, and everything below them, from the merged result; see Patterns
     #[arg(long, value_name = "PATTERN")]
     remove: Vec<OsString>,
-    /// Which of the platforms of an image of containers, OS/ARCH[/VARIANT] [default: linux and this machine's]
+    /// Choose the platform of a container image, OS/ARCH[/VARIANT] [default: linux and this machine's architecture]
     #[arg(long, value_name = "PLATFORM", value_parser = text(platform))]
     platform: Option<Platform>,
 }

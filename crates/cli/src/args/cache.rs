@@ -31,7 +31,7 @@ pub struct CachePlace {
 fn place() -> impl TypedValueParser<Value = OsString> {
     OsStringValueParser::new().try_map(|text| {
         if text.is_empty() {
-            Err("it is empty (expected a directory, the URL of a server, or both; --no-cache is for none)")
+            Err("the value is empty (expected a directory, the URL of a server, or both; --no-cache uses no cache)")
         } else {
             Ok(text)
         }
@@ -62,7 +62,7 @@ impl CacheOptions {
     /// threads may be started.
     ///
     /// # Errors
-    /// [`Failure::Failed`] for a directory with something else in it; [`Failure::Usage`] for a wrong URL.
+    /// [`Failure::Failed`] if the directory contains other files; [`Failure::Usage`] for an invalid URL.
     pub fn open(&self, threads: bool, io: &mut Io) -> Result<Option<Arc<BlockCache>>, Failure> {
         let Some(Places { directory, server }) = self.place.given(io).filter(|_| !self.no_cache) else {
             return Ok(None);
@@ -84,7 +84,7 @@ impl CachePlace {
     /// Where the cache is.
     ///
     /// # Errors
-    /// [`Failure::Usage`] if no place is named.
+    /// [`Failure::Usage`] if neither the option nor the variable names a cache.
     pub fn places(&self, io: &Io) -> Result<Places, Failure> {
         self.given(io).ok_or_else(|| wrong("cache", "missing, and PACKLINE_CACHE is not set"))
     }
@@ -92,7 +92,7 @@ impl CachePlace {
     /// The files of a cache that exists.
     ///
     /// # Errors
-    /// [`Failure::Failed`] if it cannot be opened.
+    /// [`Failure::Failed`] if the directory is not a cache.
     pub fn store(directory: &Path, io: &Io) -> Result<Store, Failure> {
         Store::existing(directory, io.host.now.into()).map_err(Failure::failed)
     }
@@ -102,8 +102,6 @@ impl CachePlace {
         self.cache_size
     }
 
-    /// # Errors
-    /// [`Failure::Usage`] for a URL that is wrong.
     pub fn server(&self, url: &OsStr) -> Result<Url, Failure> {
         Url::parse(&url.to_string_lossy()).map_err(|error| match &self.cache {
             Some(_) => wrong("cache", error),
@@ -120,7 +118,7 @@ impl CachePlace {
             Ok(cache) => Ok(Some(cache)),
             Err(error @ Error::NotACache(_)) => Err(Failure::failed(error)),
             Err(error) => {
-                io.warn(&format!("{error}; it is not used in this run"));
+                io.warn(&format!("{error}; this run does not use the cache"));
                 Ok(None)
             }
         }

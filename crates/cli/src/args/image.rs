@@ -18,9 +18,6 @@ use crate::ui::password::{self, wants_password};
 use crate::ui::target::is_pipe;
 
 /// Refuses keys for what is no .pln file.
-///
-/// # Errors
-/// [`Failure::Usage`].
 pub fn refuse_keys(archive: &Archive, invocation: &Invocation) -> Result<(), Failure> {
     match OPENING.iter().find(|long| invocation.has(long)) {
         Some(long) if !matches!(archive, Archive::Pln(_)) => {
@@ -77,8 +74,6 @@ impl ImageArgs {
 }
 
 impl StreamArgs {
-    /// # Errors
-    /// Those of [`place`].
     pub fn place(&self, io: &mut Io) -> Result<ImagePlace, Failure> {
         place(&self.image, self.offset.offset, io)
     }
@@ -87,14 +82,11 @@ impl StreamArgs {
 impl Offset {
     /// Opens a file, or standard input if `path` is `-`. The password of an encrypted one is asked for. `again` is whether a tar is read
     /// more than once.
-    ///
-    /// # Errors
-    /// Those of opening it.
     pub fn open(self, path: &Path, again: bool, resources: &Resources, io: &mut Io) -> Result<Archive, Failure> {
         let opened = self.open_with(path, again, resources, None, io)?;
         if opened.as_ref().is_err_and(wants_password) {
             if path.as_os_str() == "-" {
-                let what = "standard input cannot give content and a password (expected a file's name)";
+                let what = "standard input cannot provide both the content and a password (expected a file)";
                 return Err(Failure::failed(what));
             }
             let password = password::ask(io, false)?;
@@ -104,9 +96,6 @@ impl Offset {
     }
 
     /// Opens what is in a .pln file, with keys that may be asked for.
-    ///
-    /// # Errors
-    /// Those of the keys, and of opening it.
     pub fn open_in_pln(
         self,
         file: Input,
@@ -122,7 +111,7 @@ impl Offset {
     /// As [`Offset::open`], but nothing is asked for.
     ///
     /// # Errors
-    /// Those of standard input; the result has those of the library.
+    /// Standard input cannot be read. The inner result has the error of the library.
     pub fn open_with(
         self,
         path: &Path,
@@ -154,9 +143,6 @@ fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
 }
 
 /// The place of an image: a file, standard input if `path` is `-`, or a pipe. What comes through a stream is stored first.
-///
-/// # Errors
-/// Those of standard input, and of [`ImagePlace::of_stream`].
 pub fn place(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<ImagePlace, Failure> {
     let directory = io.host.scratch.clone();
     if path.as_os_str() == "-" {

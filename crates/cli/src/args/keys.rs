@@ -56,7 +56,7 @@ impl OpeningKeys {
     /// Keys that open a file; a missing one is asked for on the terminal.
     ///
     /// # Errors
-    /// A file that cannot be read, or is no key.
+    /// A file cannot be read, or is not a key.
     pub fn identities(&self, io: &Io) -> Result<Option<Arc<Identities>>, Failure> {
         let mut identities = Identities::default();
         identities.set_ask(asked_on_terminal(io));
@@ -71,9 +71,6 @@ impl OpeningKeys {
     }
 
     /// As [`OpeningKeys::identities`], but nothing is asked for: `None` if no key is given.
-    ///
-    /// # Errors
-    /// As [`OpeningKeys::identities`].
     pub fn given(&self, io: &Io) -> Result<Option<Arc<Identities>>, Failure> {
         if self.identity.is_empty() && self.passphrase_file.is_empty() { Ok(None) } else { self.identities(io) }
     }
@@ -83,7 +80,7 @@ impl RecipientOptions {
     /// For whom a file is encrypted, by passphrases in the files of `keys` too; `None` if for no one.
     ///
     /// # Errors
-    /// A key that is malformed; a file that cannot be read; a passphrase that cannot be asked for.
+    /// A key is malformed, a file cannot be read, or packline cannot ask for a passphrase.
     pub fn recipients(&self, keys: &OpeningKeys, io: &Io) -> Result<Option<Arc<Recipients>>, Failure> {
         let mut recipients = Recipients::default();
         for key in &self.recipient {
@@ -103,7 +100,7 @@ impl RecipientOptions {
         }
         if self.pad && recipients.is_empty() {
             let keys = "--recipient, --recipients-file, --passphrase or --passphrase-file";
-            return Err(wrong("pad", format!("only the size of what is encrypted is hidden (expected {keys} too)")));
+            return Err(wrong("pad", format!("has no effect without encryption (expected {keys})")));
         }
         if self.pad {
             recipients.set_padded();
@@ -121,16 +118,17 @@ fn asked_on_terminal(io: &Io) -> Ask {
 
 fn asked_twice(io: &Io) -> Result<SecretString, Failure> {
     let ask = |prompt| {
-        let none =
-            || wrong("passphrase", "there is no terminal, or no answer (expected one, or --passphrase-file FILE)");
+        let none = || {
+            wrong("passphrase", "cannot ask for a passphrase: no terminal, or no answer; use --passphrase-file FILE")
+        };
         (io.host.ask_hidden)(prompt, &io.shutdown).ok_or_else(none)
     };
     let first = ask("Passphrase")?;
-    let second = ask("The same again")?;
+    let second = ask("Repeat the passphrase")?;
     if first != second {
         return Err(Failure::failed("the two passphrases differ"));
     }
-    secret(&first).ok_or_else(|| Failure::failed("a passphrase that is not UTF-8"))
+    secret(&first).ok_or_else(|| Failure::failed("the passphrase is not UTF-8"))
 }
 
 fn secret(bytes: &[u8]) -> Option<SecretString> {
@@ -145,7 +143,7 @@ fn passphrase_in(path: &Path) -> Result<SecretString, Failure> {
     let refused = |what: &str| Failure::failed(format!("{}: {what} (expected a passphrase)", path.escaped()));
     match secret(bytes) {
         Some(_) if bytes.is_empty() => Err(refused("is empty")),
-        Some(_) if bytes.contains(&b'\n') => Err(refused("has several lines")),
+        Some(_) if bytes.contains(&b'\n') => Err(refused("has more than one line")),
         Some(passphrase) => Ok(passphrase),
         None => Err(refused("is not UTF-8")),
     }

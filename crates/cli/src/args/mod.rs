@@ -61,7 +61,7 @@ pub trait Command: clap::Args + FromArgMatches {
     }
 
     /// # Errors
-    /// They become the exit status and a message on standard error.
+    /// A failure becomes the exit status and a message on standard error.
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure>;
 }
 

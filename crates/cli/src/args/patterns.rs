@@ -24,8 +24,8 @@ pub struct Exclude {
 
 impl Exclude {
     /// # Errors
-    /// [`Failure::Usage`] for an argument that is not a pattern, and for the root; [`Failure::Failed`] for a file that cannot be read, and for a line of it
-    /// that is not a pattern.
+    /// [`Failure::Usage`] for an argument that is not a pattern, and for the root; [`Failure::Failed`] for a file that cannot be read or
+    /// has a line that is not a pattern.
     pub fn patterns(&self, ending: Ending, io: &mut Io) -> Result<Patterns, Failure> {
         let mut patterns = patterns(&self.exclude)?;
         for path in &self.exclude_from {
@@ -36,18 +36,15 @@ impl Exclude {
             }
         }
         if patterns.match_root() {
-            let expected = "expected a pattern for what is in it, such as 'etc'";
+            let expected = "expected a pattern below the root, such as 'etc'";
             return Err(Failure::usage(format!(
-                "an exclude pattern that is the root leaves out everything ({expected})"
+                "an exclude pattern for the root would leave out everything ({expected})"
             )));
         }
         Ok(patterns)
     }
 
     /// The entries that `include` names and these patterns leave out.
-    ///
-    /// # Errors
-    /// As [`Exclude::patterns`].
     pub fn selection(&self, include: &[OsString], ending: Ending, io: &mut Io) -> Result<Selection, Failure> {
         Ok(Selection { include: patterns(include)?, exclude: self.patterns(ending, io)?, ..Selection::all() })
     }
@@ -74,8 +71,6 @@ everything and cannot be excluded. If an --exclude pattern matches nothing, pack
 In an --exclude-from file each line is one pattern, including its blanks and '#', as with tar -X. Empty lines are ignored, and a \
 pattern that matches nothing causes no warning.";
 
-/// # Errors
-/// [`Failure::Usage`] for what is not a pattern.
 pub fn patterns(texts: &[impl AsRef<OsStr>]) -> Result<Patterns, Failure> {
     let mut patterns = Patterns::new();
     for text in texts.iter().map(AsRef::as_ref) {

@@ -72,7 +72,7 @@ impl SchedulingOptions {
     /// `operands` are the files that the command reads and writes.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for a trace that would replace an operand; [`Failure::Failed`] if its file exists already.
+    /// [`Failure::Usage`] if the trace would replace an operand; [`Failure::Failed`] if its file already exists.
     pub fn start(&self, stats: bool, force: Option<bool>, operands: &[&Path], io: &Io) -> Result<RunOptions, Failure> {
         let scheduling =
             Scheduling { queue_per: self.queue_per, policy: self.policy, topology: io.host.topology.clone() };
@@ -97,7 +97,7 @@ impl SchedulingOptions {
         let Some(trace) = &self.trace else { return Ok(()) };
         for operand in operands {
             if operand == trace {
-                return Err(wrong("trace", format!("{} is an operand too", trace.escaped())));
+                return Err(wrong("trace", format!("{} is also an input or output", trace.escaped())));
             }
             must_differ(operand, trace)?;
         }
@@ -107,7 +107,7 @@ impl SchedulingOptions {
     fn refuse_existing(&self, force: Option<bool>) -> Result<(), Failure> {
         let existing = self.trace.as_ref().filter(|path| fs::metadata(path).is_ok());
         let Some(path) = existing.filter(|_| force != Some(true)) else { return Ok(()) };
-        let expected = if force.is_some() { "--force to replace it" } else { "a name that is free" };
+        let expected = if force.is_some() { "--force to replace it" } else { "a new name" };
         Err(Failure::failed(format!("{}: exists already (expected {expected})", path.escaped())))
     }
 }
@@ -171,9 +171,6 @@ impl RunOptions {
     }
 
     /// Writes the trace if `--trace` was given.
-    ///
-    /// # Errors
-    /// Its file cannot be written.
     pub fn write_trace(&self, invocation: &Invocation, io: &Io) -> Result<(), Failure> {
         let (Some(recorder), Some(path)) = (&self.recorder, &self.trace) else { return Ok(()) };
         let text = recorder.trace(&self.about(recorder, invocation)).unwrap_or_default();

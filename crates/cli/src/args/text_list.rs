@@ -35,7 +35,7 @@ impl TextList {
     /// Reads a file, or standard input if it is called `-`.
     ///
     /// # Errors
-    /// [`Failure::Failed`] if it cannot be read, or has a NUL byte where items end with lines.
+    /// [`Failure::Failed`] if the file cannot be read, or has a NUL byte although items end with line feeds.
     pub fn read(path: &Path, ending: Ending, io: &mut Io) -> Result<TextList, Failure> {
         let is_stdin = path.as_os_str() == "-";
         let name = if is_stdin { STDIN.to_string() } else { path.escaped() };
@@ -48,7 +48,7 @@ impl TextList {
         read.map_err(|cause| Failure::failed(format!("{name}: cannot read: {cause}")))?;
         match text.iter().position(|&byte| byte == 0) {
             Some(at) if ending == Ending::Line => {
-                Err(Failure::failed(format!("{name}: a NUL byte at byte {at} (expected lines of text)")))
+                Err(Failure::failed(format!("{name}: contains a NUL byte at byte {at} (expected lines of text)")))
             }
             _ => Ok(TextList { name, text, end: if ending == Ending::Nul { 0 } else { b'\n' } }),
         }

@@ -34,20 +34,23 @@ impl<T: 'static> Value<T> {
 /// A number of bytes within a range, with an optional suffix K, M, G or T (powers of 1024).
 pub fn size(range: RangeInclusive<u64>) -> Value<u64> {
     let shown = shown(*range.start(), (*range.end() != u64::MAX).then(|| show_size(*range.end())), show_size);
-    let check = move |text: &OsStr| match parse_size(text)? {
-        bytes if range.contains(&bytes) => Ok(bytes),
-        bytes => {
-            let least = show_size(*range.start());
-            let most = show_size(*range.end());
-            Err(format!("{bytes} is out of range (expected {least} to {most})"))
+    let check = move |text: &OsStr| {
+        let bytes = parse_size(text)?;
+        if range.contains(&bytes) {
+            return Ok(bytes);
         }
+        let typed = text.to_string_lossy();
+        let least = show_size(*range.start());
+        let most = show_size(*range.end());
+        Err(format!("{typed} is out of range (expected {least} to {most})"))
     };
     Value { parse: Arc::new(check), range: shown }
 }
 
 /// A block size of an image.
 pub fn block_size() -> Value<BlockSize> {
-    size(BlockSize::RANGE).and_then(|bytes| BlockSize::new(bytes).map_err(|_| format!("{bytes} is not a power of two")))
+    size(BlockSize::RANGE)
+        .and_then(|bytes| BlockSize::new(bytes).map_err(|_| format!("{} is not a power of two", show_size(bytes))))
 }
 
 /// A whole number within a range.

@@ -19,9 +19,6 @@ pub struct Given<'g> {
 
 impl Given<'_> {
     /// Reads the key and the certificate.
-    ///
-    /// # Errors
-    /// One of them is unusable.
     pub fn options(self) -> Result<VerityOptions, Failure> {
         let mut options = VerityOptions::default();
         options.place = self.place;

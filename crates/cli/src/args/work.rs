@@ -25,7 +25,7 @@ impl WorkOptions {
     /// Starts the clock. `inputs`, with their names in the usage, are read at any offset; a trace must be none of them, nor of `others`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for an input that is standard input; those of [`SchedulingOptions::start`].
+    /// [`Failure::Usage`] if an input is standard input.
     pub fn start(
         &self,
         inputs: &[(&str, &Path)],
@@ -34,8 +34,8 @@ impl WorkOptions {
         io: &Io,
     ) -> Result<RunOptions, Failure> {
         if let Some((name, _)) = inputs.iter().find(|(_, path)| path.as_os_str() == "-") {
-            let expected = "a file, since it is read at any offset; ./- is one called '-'";
-            return Err(Failure::usage(format!("{name} is standard input (expected {expected})")));
+            let expected = "a file, because it is read at any offset; ./- is a file named '-'";
+            return Err(Failure::usage(format!("{name} cannot be standard input (expected {expected})")));
         }
         let files: Vec<&Path> = inputs.iter().map(|(_, path)| *path).chain(others.iter().copied()).collect();
         self.scheduling.start(self.reporting.stats, Some(force), &files, io)

@@ -68,7 +68,7 @@ impl Command for Cache {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         if matches!(self.action, Action::Verify | Action::Clear) && invocation.has("cache-size") {
-            return Err(wrong("cache-size", "changes nothing here (expected it with 'trim' or 'info')"));
+            return Err(wrong("cache-size", "has no effect here (expected 'trim' or 'info')"));
         }
         let Places { directory, server } = self.cache.places(io)?;
         let server = server.map(|server| self.cache.server(&server)).transpose()?;
@@ -84,7 +84,7 @@ impl Command for Cache {
                 self.print(&url, &json!({ "server": url, "answers": true }), "answers", io)
             }
             (Some(server), _) if is_alone => {
-                let expected = "a directory with 'trim', 'verify' and 'clear': a server looks after its entries";
+                let expected = "a directory for 'trim', 'verify' and 'clear'; a server manages its own entries";
                 Err(wrong("cache", format!("{server} is a server (expected {expected})")))
             }
             _ => Ok(()),

@@ -69,7 +69,7 @@ pub struct StreamFile<'f> {
 /// reason.
 ///
 /// # Errors
-/// Those of the steps; a name without the suffix; a file that changed while it was read, and so is not removed.
+/// A step fails, a name lacks the suffix, or a file that was to be removed changed while it was read.
 pub fn run<Request, Done>(
     style: &Style,
     place: &Place,
@@ -120,7 +120,7 @@ impl Style {
     /// The output of a file; `None` for standard output, and in a mode without outputs.
     ///
     /// # Errors
-    /// [`Failure::Failed`] for a file to decompress whose name does not end in the suffix.
+    /// [`Failure::Failed`] if the name of a file to decompress does not end in the suffix.
     pub fn output_of(&self, place: &Place) -> Result<Option<PathBuf>, Failure> {
         let output = match (&self.output, place) {
             _ if !self.mode.writes() => None,
@@ -140,7 +140,7 @@ impl Style {
         } else {
             let suffix = &self.suffix;
             let options = self.output_options;
-            let what = format!("its name does not end in '{suffix}' (expected that, or {options})");
+            let what = format!("the name does not end in '{suffix}' (expected {options})");
             return Err(Failure::failed(format!("{}: {what}", path.escaped())));
         };
         let name = OsStr::from_bytes(&name);
@@ -149,9 +149,6 @@ impl Style {
 
     /// Refuses an output that is one of the inputs, which may not have been read by then. Without `--force` no file is replaced: an output
     /// that exists is an error of its file alone.
-    ///
-    /// # Errors
-    /// [`Failure::Failed`].
     pub fn refuse_inputs(&self, places: &[Place]) -> Result<(), Failure> {
         let replaces = self.force || self.output.is_some();
         if !self.mode.writes() || !replaces {

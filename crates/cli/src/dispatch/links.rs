@@ -48,7 +48,7 @@ impl Command for Links {
         }
         for name in names() {
             let link = self.directory.join(name);
-            let failed = |cause| Failure::failed(format!("{}: cannot make the link: {cause}", link.escaped()));
+            let failed = |cause| Failure::failed(format!("{}: cannot create the link: {cause}", link.escaped()));
             place(&target, &link).map_err(failed)?;
             if !self.quiet {
                 io.print(&format!("{} -> {}\n", link.escaped(), target.escaped()))?;

@@ -146,7 +146,7 @@ fn run_parsed(command: &Entry, invocation: &Invocation, io: &mut Io) -> Result<(
 /// Refuses `--json` where standard output is closed, before any work whose result could not be reported.
 fn json_has_a_reader(io: &Io) -> Result<(), Failure> {
     if io.streams.stdout_closed {
-        return Err(Failure::failed(format!("{STDOUT} is closed (expected it to take what --json prints)")));
+        return Err(Failure::failed(format!("{STDOUT} is closed (--json needs it)")));
     }
     Ok(())
 }

@@ -9,16 +9,13 @@ use std::process::{Command, Stdio};
 /// What `file -b` prints of a file.
 ///
 /// # Errors
-/// There is no such program, or it fails.
+/// The program does not exist, or fails.
 pub fn describe(place: &Path) -> io::Result<Vec<u8>> {
     let ran = Command::new("file").arg("-b").arg("--").arg(place).stdin(Stdio::null()).output()?;
     if ran.status.success() { Ok(ran.stdout) } else { Err(io::Error::other(ran.status.to_string())) }
 }
 
 /// Whether a command of the shell succeeds, with variables in its environment. What it prints is dropped.
-///
-/// # Errors
-/// There is no shell.
 pub fn succeeds(command: &[u8], variables: [(&str, &OsStr); 3]) -> io::Result<bool> {
     let mut shell = Command::new("/bin/sh");
     let shell = shell.arg("-c").arg(OsStr::from_bytes(command)).envs(variables);

@@ -9,7 +9,7 @@ use rustix::io::fcntl_dupfd_cloexec;
 /// A copy of a descriptor that this process was started with. The original stays open.
 ///
 /// # Errors
-/// It is not open.
+/// The descriptor is not open.
 pub fn inherited(number: u16) -> io::Result<OwnedFd> {
     // SAFETY: the borrow ends with the next call, which asks the kernel whether the number is open, and fails if it is not. No other
     // thread closes descriptors that the process was started with, and no number of 16 bits is -1.

@@ -178,7 +178,7 @@ fn what_has_no_effect_is_refused() {
     ];
     assert_misuse(&cases);
     let there = run_on(&["cat", "--trace", &files.lrz, &files.pln], b"", host());
-    assert!(there.status == 1 && there.err.contains("exists already (expected a name that is free)"), "{there:?}");
+    assert!(there.status == 1 && there.err.contains("exists already (expected a new name)"), "{there:?}");
     let there = run_on(&["compress", "--trace", &files.lrz, "-o", &out], b"", host());
     assert!(
         there.status == 1 && there.err.contains("--force to replace it") && !sandbox.at("out").exists(),

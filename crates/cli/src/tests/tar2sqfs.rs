@@ -178,10 +178,10 @@ fn cache_without_a_name_is_refused() {
     let sandbox = sandbox();
     for words in [&["pack", "-q", "-"][..], &["tar2sqfs", "-q"]] {
         let ran = run_on(&[words, &["--cache", "", &sandbox.arg("image")]].concat(), &sample_tar(), host());
-        assert!(ran.status != 0 && ran.err.contains("--cache") && ran.err.contains("it is empty"), "{ran:?}");
+        assert!(ran.status != 0 && ran.err.contains("--cache") && ran.err.contains("the value is empty"), "{ran:?}");
     }
     let ran = run_on(&["cache", "info", "--cache", ""], b"", host());
-    assert!(ran.status == 2 && ran.err.contains("it is empty"), "{ran:?}");
+    assert!(ran.status == 2 && ran.err.contains("the value is empty"), "{ran:?}");
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn a_name_of_what_is_not_written_is_refused_unless_it_is_a_directory() {
     let image = packed(&sandbox);
     for name in ["out.tar.lz4", "out.zip", "out.gz", "out.sqfs", "out.lrz"] {
         let ran = run(&["unpack", &image, &sandbox.arg(name)]);
-        assert!(ran.status == 2 && ran.err.contains("the name is that of a") && ran.err.contains("--to"), "{ran:?}");
+        assert!(ran.status == 2 && ran.err.contains("the name suggests a") && ran.err.contains("--to"), "{ran:?}");
         assert_eq!(sandbox.names(), ["image.sqfs"], "{name}");
     }
     let lz4 = run(&["unpack", "--to", "tar", &image, &sandbox.arg("out.tar.lz4")]);

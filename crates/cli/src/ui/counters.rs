@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::ui::size::show_bytes;
 
-/// For people: the pipeline, then each queue and each worker.
+/// Returns text: the pipeline, then each queue and each worker.
 pub fn text(counted: &RunStats) -> Vec<String> {
     let line = &counted.pipeline;
     let mut lines = vec![
@@ -41,7 +41,7 @@ pub fn text(counted: &RunStats) -> Vec<String> {
     lines
 }
 
-/// Bytes allowed in flight, where limited.
+/// The limit of bytes in flight, if there is one.
 fn window(counted: &RunStats) -> Option<u64> {
     (counted.budget > 0).then_some(counted.budget as u64)
 }
@@ -78,7 +78,6 @@ fn show_time(nanoseconds: u64) -> String {
     }
 }
 
-/// Appends counters to a text for people.
 pub fn add_to(text: &mut String, counted: Option<&RunStats>) {
     for line in counted.map(self::text).unwrap_or_default() {
         text.push('\n');
@@ -86,14 +85,13 @@ pub fn add_to(text: &mut String, counted: Option<&RunStats>) {
     }
 }
 
-/// Adds counters to a JSON object.
 pub fn put_into(object: &mut Value, counted: Option<&RunStats>) {
     if let (Some(counted), Some(object)) = (counted, object.as_object_mut()) {
         object.extend(members(counted));
     }
 }
 
-/// The pipeline, each run queue and each worker, as members of a JSON object.
+/// Returns the pipeline, each run queue and each worker, as members of a JSON object.
 pub fn members(counted: &RunStats) -> Map<String, Value> {
     let members = [("pipeline", pipeline(counted)), ("queues", queues(counted)), ("worker_stats", workers(counted))];
     members.into_iter().map(|(name, value)| (name.to_string(), value)).collect()

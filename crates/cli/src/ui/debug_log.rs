@@ -1,4 +1,4 @@
-//! What the library that talks to the kernel logs, on standard error: a line for each request.
+//! Writes the log of the FUSE library to standard error, one line per request.
 
 use std::io::{self, Write, stderr};
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use log::{LevelFilter, Log, Metadata, Record};
 use packline_runtime::escape;
 
-/// What each line begins with: the name of the program.
+/// The name of the program, which begins each line.
 static CALLED: OnceLock<&'static str> = OnceLock::new();
 static LINES: Lines = Lines;
 
@@ -20,14 +20,14 @@ impl Log for Lines {
     fn log(&self, record: &Record<'_>) {
         let called = CALLED.get().unwrap_or(&"packline");
         let text = record.args().to_string();
-        // A reader who is gone misses it.
+        // A write error means that the reader is gone.
         let _: io::Result<()> = writeln!(stderr(), "{called}: {}", escape::line(&text));
     }
 
     fn flush(&self) {}
 }
 
-/// From here on lines are printed.
+/// Starts printing lines.
 pub fn start(called: &'static str) {
     CALLED.get_or_init(|| called);
     if log::set_logger(&LINES).is_ok() {

@@ -1,4 +1,4 @@
-//! How long the work took, and how much a second that was, at the end of a summary.
+//! The time that the work took, and the rate, at the end of a summary.
 
 use std::time::Duration;
 
@@ -6,10 +6,9 @@ use serde_json::{Value, json};
 
 use crate::host::Host;
 
-/// Bytes of which a rate means something: less is done before all workers have begun.
+/// The smallest number of bytes for which a rate is shown. Smaller work is done before all workers have started.
 const RATE_LEAST: u64 = 1 << 20;
 
-/// When the work began.
 #[derive(Debug, Clone, Copy)]
 pub struct Started {
     at: Duration,
@@ -21,13 +20,13 @@ impl Started {
         Started { at: (host.wall_time)(), wall_time: host.wall_time }
     }
 
-    /// The time since then, in which so many bytes of uncompressed content were done.
+    /// Returns the time since the start, in which `bytes` of uncompressed content were processed.
     pub fn elapsed(&self, bytes: u64) -> Elapsed {
         Elapsed { time: (self.wall_time)().saturating_sub(self.at), bytes }
     }
 }
 
-/// A time, and the bytes of uncompressed content that were done in it.
+/// A time, and the bytes of uncompressed content that were processed in it.
 #[derive(Debug, Clone, Copy)]
 pub struct Elapsed {
     pub time: Duration,
@@ -35,26 +34,25 @@ pub struct Elapsed {
 }
 
 impl Elapsed {
-    /// For people: `2.31 s, 216 MB/s`, the rate only of a megabyte and more.
+    /// Returns text such as `2.31 s, 216 MB/s`; the rate is shown from 1 MB on.
     pub fn text(&self) -> String {
         let rate = self.rate().map_or(String::new(), |rate| format!(", {}", show_rate(rate)));
         format!("{}{rate}", show_time(self.time))
     }
 
-    /// As members of a JSON object.
     pub fn put_into(&self, object: &mut Value) {
         object["seconds"] = json!(self.time.as_secs_f64());
         object["bytes_per_second"] = json!(self.rate().map(|rate| rate.round() as u64));
     }
 
-    /// Bytes a second.
+    /// Bytes per second.
     fn rate(&self) -> Option<f64> {
         let tells = self.bytes >= RATE_LEAST && !self.time.is_zero();
         tells.then(|| self.bytes as f64 / self.time.as_secs_f64())
     }
 }
 
-/// A time for people, to three digits.
+/// Returns a time for people, with three digits.
 pub fn show_time(time: Duration) -> String {
     let seconds = time.as_secs();
     let milliseconds = time.as_millis();

@@ -1,16 +1,16 @@
-//! Escapes names, which may be any bytes, for text and JSON: without loss, and without control characters.
+//! Escapes names, which may be any bytes, for text and JSON: reversibly, and without control characters.
 
 pub use packline_runtime::escape::Escape;
 pub use packline_runtime::hex;
 use serde_json::{Map, Value};
 
-/// A name on one line of text. The escapes are reversible.
+/// Escapes a name to one line of text. The escapes are reversible.
 pub fn escaped(name: &[u8]) -> String {
     name.escaped()
 }
 
-/// Puts bytes into a JSON object: as a string if they are UTF-8; otherwise `KEY_hex` has the exact bytes, and `KEY` has U+FFFD for the
-/// invalid ones.
+/// Inserts bytes into a JSON object: as a string if they are UTF-8. Otherwise `KEY_hex` has the exact bytes, and `KEY` has U+FFFD for
+/// the invalid bytes.
 pub fn put_json(object: &mut Map<String, Value>, key: &str, bytes: &[u8]) {
     object.insert(key.to_string(), String::from_utf8_lossy(bytes).into());
     if std::str::from_utf8(bytes).is_err() {
@@ -18,7 +18,7 @@ pub fn put_json(object: &mut Map<String, Value>, key: &str, bytes: &[u8]) {
     }
 }
 
-/// A path in text: the root has no name of its own and is shown as `.`.
+/// Escapes a path for text. The root, which has no name, is shown as `.`.
 pub fn escaped_path(path: &[u8]) -> String {
     if path.is_empty() { ".".to_string() } else { escaped(path) }
 }

@@ -1,28 +1,27 @@
-//! Whose conventions a command follows, and its exit statuses: one table for the help, the manual pages and the documents.
+//! The conventions that a command follows, and its exit statuses: one table for the help, the manual pages and the documents.
 
-/// Whose conventions a command follows.
+/// The conventions that a command follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compat {
-    /// Ours: wrong usage exits with 2.
+    /// packline's own conventions: wrong usage exits with 2.
     Packline,
-    /// Those of squashfs-tools-ng (GNU getopt): wrong usage exits with 1, long names may be abbreviated, the last of several values
-    /// wins, a value may begin with a dash. The command is also found by the name that the binary is called by.
+    /// The conventions of squashfs-tools-ng (GNU getopt): wrong usage exits with 1, long names may be abbreviated, the last of several
+    /// values wins, and a value may begin with a dash. A program called by the command's name runs the command.
     ToolsNg,
-    /// As [`Compat::ToolsNg`], but wrong usage exits with 2, as that of lrzip(1) and of diff(1), where 1 means that something differs.
+    /// As [`Compat::ToolsNg`], but wrong usage exits with 2, as in lrzip(1) and diff(1), where 1 means that something differs.
     ExitTwo,
-    /// Those of squashfs-tools: long options have one hyphen, the last of several values wins, wrong usage exits with 1.
+    /// The conventions of squashfs-tools: long options have one hyphen, the last of several values wins, wrong usage exits with 1.
     SquashfsTools,
-    /// As [`Compat::ToolsNg`], but wrong usage exits with 254, as that of squashfuse.
+    /// As [`Compat::ToolsNg`], but wrong usage exits with 254, as in squashfuse.
     Squashfuse,
 }
 
 impl Compat {
-    /// Whether the command replaces another program.
+    /// Returns whether the command replaces another program.
     pub fn is_drop_in(self) -> bool {
         self != Compat::Packline
     }
 
-    /// Exit status of wrong usage.
     pub fn usage_status(self) -> u8 {
         match self {
             Compat::ToolsNg | Compat::SquashfsTools => 1,
@@ -61,7 +60,7 @@ const OF_SQUASHFUSE: [(&str, &str); 5] = [
     ("255", "The file cannot be opened, or is not an image"),
 ];
 
-/// The rows that apply to a command.
+/// Returns the rows that apply to a command.
 pub fn rows(compat: Compat) -> impl Iterator<Item = (&'static str, &'static str)> {
     let applies = move |status: &str| compat == Compat::Packline || status != "3";
     let table = if compat == Compat::Squashfuse { OF_SQUASHFUSE } else { TABLE };
@@ -75,7 +74,7 @@ pub fn rows(compat: Compat) -> impl Iterator<Item = (&'static str, &'static str)
     })
 }
 
-/// The table for a command's help.
+/// Returns the table for a command's help.
 pub fn text(compat: Compat) -> String {
     let rows = rows(compat).map(|(status, meaning)| format!("  {status:<6} {meaning}"));
     ["Exit status:".to_string()].into_iter().chain(rows).collect::<Vec<_>>().join("\n")

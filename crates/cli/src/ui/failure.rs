@@ -1,4 +1,4 @@
-//! How a command ends when it does not succeed.
+//! The ways in which a command fails, and the messages.
 
 use std::fmt;
 use std::io;
@@ -13,36 +13,35 @@ use packline_squashfs::BaseError;
 use crate::host::streams::STDOUT;
 use crate::ui::escape::Escape;
 
-/// Why a command ended without success.
 #[derive(Debug)]
 pub enum Failure {
     /// Wrong usage: the message, without the program's name.
     Usage(String),
     /// The work failed.
     Failed(Reason),
-    /// More memory is needed than was allowed.
+    /// The work needs more memory than the limit.
     Memory(Reason),
-    /// The reader of standard output is gone: the command ends without a message, with status 0.
+    /// The reader of standard output is gone. The command ends without a message, with status 0.
     BrokenPipe,
-    /// Any of these, where 1 means something else: exits with this status.
+    /// Another failure with a special exit status, for commands where 1 means something else.
     Exit(u8, Box<Failure>),
-    /// The failure has been printed already: exits with this status.
+    /// The failure was already printed. Only the exit status remains.
     AlreadyReported(u8),
 }
 
-/// Why the work failed. As text it is the message, without the program's name: what went wrong, and the options and commands that help.
+/// The reason why the work failed. Displays as the message without the program's name, followed by the options and commands that help.
 #[derive(Debug)]
 pub struct Reason {
     cause: Cause,
-    /// What else can be done, after the message.
+    /// A hint on how to go on, after the message.
     way_out: String,
 }
 
 #[derive(Debug)]
 enum Cause {
-    /// The command itself found out.
+    /// An error that the command found.
     Words(String),
-    /// The library did.
+    /// An error of the library.
     Error(Box<packline::Error>),
 }
 
@@ -65,7 +64,7 @@ impl Reason {
         Reason { cause: Cause::Error(Box::new(error)), way_out: String::new() }
     }
 
-    /// Adds what can be done.
+    /// Adds a hint on how to go on.
     #[must_use]
     pub fn with_way_out(mut self, way_out: &str) -> Reason {
         self.way_out.push_str("; ");
@@ -75,7 +74,7 @@ impl Reason {
 }
 
 impl Failure {
-    /// Failure of writing to standard output or standard error.
+    /// Returns the failure of a write to standard output or standard error.
     pub fn printing(cause: io::Error) -> Failure {
         match cause.kind() {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
@@ -87,7 +86,7 @@ impl Failure {
         Failure::Usage(message.into())
     }
 
-    /// Adds the long option that allows more memory, if the command has one.
+    /// Adds the option that raises the memory limit, if the command has one.
     pub fn advised(self, memory: Option<&str>) -> Failure {
         match (self, memory) {
             (Failure::Memory(reason), Some(long)) => {
@@ -104,7 +103,7 @@ impl Failure {
     }
 }
 
-/// Commands that read a container.
+/// Returns the commands that read a container.
 fn readers_of(container: ContentKind) -> &'static str {
     match container {
         ContentKind::Lrz => "packline unpack, list, cat, info and verify read it",
@@ -112,7 +111,7 @@ fn readers_of(container: ContentKind) -> &'static str {
         ContentKind::Encrypted if cfg!(feature = "encryption") => {
             "packline decompress, list, cat, info and verify read it with a key"
         }
-        ContentKind::Encrypted => "this build does not read it, one with the feature 'encryption' does",
+        ContentKind::Encrypted => "this build cannot read it; a build with the feature 'encryption' can",
         ContentKind::Delta => "packline patch applies it, info describes it",
         ContentKind::Tar => "packline pack, list, cat, info and verify read it, tar -xf unpacks it",
         ContentKind::Compressed(_) => "packline pack, list, cat, info and verify read it if it is a tar",
@@ -120,7 +119,7 @@ fn readers_of(container: ContentKind) -> &'static str {
     }
 }
 
-/// The options that open a file, if it cannot be read for want of its key.
+/// Returns the options that open a file whose key is missing or wrong.
 #[cfg(feature = "encryption")]
 fn key_of(error: &StreamError) -> Option<&'static str> {
     use packline_encryption::Error::{NoKey, WrongKey};
@@ -141,7 +140,7 @@ fn key_of(error: &StreamError) -> Option<&'static str> {
     })
 }
 
-/// The command that repairs the file of an error, if damage to a .pln file is the cause and its recovery data lies beside it.
+/// Returns the repair command if the cause is damage to a .pln file that has recovery data next to it.
 fn repaired_by(error: &packline::Error) -> Option<String> {
     let path = match error {
         packline::Error::Stream { path, .. }
@@ -154,14 +153,14 @@ fn repaired_by(error: &packline::Error) -> Option<String> {
     is_repairable.then(|| format!("'packline repair {}' repairs it", path.escaped()))
 }
 
-/// The message for an error of the library, with the options and commands that help.
+/// Returns the message for an error of the library, with the options and commands that help.
 fn message_of(error: &packline::Error) -> String {
     if let Some(repair) = repaired_by(error) {
         return format!("{error}; {repair}");
     }
     match error {
         _ if ScratchError::is_cause_of(error) => {
-            format!("{error} (TMPDIR names another directory, with room for all of it)")
+            format!("{error} (set TMPDIR to a directory with enough space)")
         }
         packline::Error::Container { found: ContentKind::Foreign(_), .. } => error.to_string(),
         packline::Error::Container { path, found, expected } => {

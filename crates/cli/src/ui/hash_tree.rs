@@ -1,4 +1,4 @@
-//! Texts and objects about a dm-verity hash tree.
+//! Describes a dm-verity hash tree, as text and as JSON.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -10,17 +10,16 @@ use serde_json::{Map, Value, json};
 use crate::ui::escape::{Escape, hex, put_json};
 use crate::ui::size::show_bytes;
 
-/// For people, about the tree of an image.
+/// Returns text about the tree of an image.
 pub fn text(image: &Path, made: &VeritySummary) -> String {
     format!("{}: {}\n{}", image.escaped(), root_hash(made), tree(made))
 }
 
-/// The root hash.
 pub fn root_hash(made: &VeritySummary) -> String {
     format!("root hash {}", hex(&made.tree.root_hash))
 }
 
-/// Where the tree and the other files are.
+/// Returns the places of the tree and the other files.
 pub fn tree(made: &VeritySummary) -> String {
     let place = match made.place {
         VerityPlace::Files => String::new(),
@@ -30,7 +29,6 @@ pub fn tree(made: &VeritySummary) -> String {
     format!("hash tree of {}{place}, {}", show_bytes(made.tree.bytes), files.join(", "))
 }
 
-/// As JSON.
 pub fn object(made: &VeritySummary) -> Value {
     let mut object = superblock(&made.tree.superblock);
     object.insert("root_hash".to_string(), hex(&made.tree.root_hash).into());
@@ -47,7 +45,7 @@ pub fn object(made: &VeritySummary) -> Value {
     object.into()
 }
 
-/// What a superblock says, as JSON.
+/// Returns the fields of a superblock as JSON.
 pub fn superblock(superblock: &Superblock) -> Map<String, Value> {
     let members = [
         ("uuid", json!(superblock.uuid.to_string())),

@@ -18,46 +18,45 @@ use crate::ui::target::is_stdout;
 
 /// Standard streams, the machine, and the files to remove when the process is stopped by a signal.
 pub struct Io {
-    /// The name that messages begin with: a drop-in's own, where it was called by that.
+    /// The name that begins each message: the name of a drop-in if the program was called by it.
     pub called: &'static str,
-    /// Standard input; taken by the one command that reads it, none if it was closed.
+    /// Standard input. The one command that reads it takes it; it is `None` if it was closed.
     pub stdin: Option<Box<dyn Read + Send>>,
     pub stdout: Box<dyn Write>,
     pub stderr: Box<dyn Write>,
-    /// Whether standard error is a terminal: only then is a progress bar drawn.
+    /// Whether standard error is a terminal. Only then a progress bar is drawn.
     pub terminal: bool,
-    /// Whether standard input is a terminal, from which no archive is read.
+    /// Whether standard input is a terminal. No archive is read from a terminal.
     pub in_terminal: bool,
-    /// Whether standard output is a terminal, to which no archive is written.
+    /// Whether standard output is a terminal. No archive is written to a terminal.
     pub out_terminal: bool,
     pub streams: Streams,
     pub host: Host,
-    /// Temporary files that exist.
     pub temporaries: Temporaries,
-    /// Actions before the process ends because of a signal.
+    /// Actions to run before a signal ends the process.
     pub shutdown: ShutdownHook,
-    /// The progress bar.
     pub drawn: DrawnBar,
 }
 
 impl Io {
-    /// Writes text for people to standard output, escaped ([`escape::lines`]), and flushes it. Data (contents of files,
-    /// archives, names ended by NUL) is written to `stdout` directly.
+    /// Writes text to standard output, escaped ([`escape::lines`]), and flushes it. Data (contents of files, archives, names that end
+    /// with NUL) is written to `stdout` directly.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
         self.put(escape::lines(text).as_bytes())
     }
 
-    /// Writes JSON to standard output and flushes it; the value stays the same ([`escape::json`]).
+    /// Writes JSON to standard output, escaped without changing its value ([`escape::json`]), and flushes it.
     pub fn print_json(&mut self, text: &str) -> Result<(), Failure> {
         self.put(escape::json(text).as_bytes())
     }
 
-    /// [`Io::print_json`] or [`Io::print`].
+    /// Calls [`Io::print_json`] or [`Io::print`].
     pub fn print_as(&mut self, json: bool, text: &str) -> Result<(), Failure> {
         if json { self.print_json(text) } else { self.print(text) }
     }
 
-    /// Writes a line (without its end) with unescaped names, which scripts expect from a drop-in. On a terminal names are escaped.
+    /// Writes a line (given without its end) with unescaped names, as scripts expect from a drop-in. On a terminal the names are
+    /// escaped.
     pub fn print_names(&mut self, line: &[u8]) -> io::Result<()> {
         if self.out_terminal {
             writeln!(self.stdout, "{}", escape::line(&String::from_utf8_lossy(line)))
@@ -70,10 +69,10 @@ impl Io {
         self.stdout.write_all(bytes).and_then(|()| self.stdout.flush()).map_err(Failure::printing)
     }
 
-    /// Standard input for a command that writes to `output`, or to standard output if that is none.
+    /// Takes standard input, for a command that writes to `output`, or to standard output if `output` is `None`.
     ///
     /// # Errors
-    /// It is closed, has been taken already, or is the file that is written.
+    /// Standard input is closed, was already taken, or is the file that is written.
     pub fn take_stdin(&mut self, output: Option<&Path>) -> Result<Box<dyn Read + Send>, Failure> {
         if self.streams.stdin_closed {
             return Err(Failure::failed("standard input is closed (expected an input)"));
@@ -87,10 +86,7 @@ impl Io {
         self.stdin.take().ok_or_else(|| Failure::failed("standard input has been read already"))
     }
 
-    /// Refuses to write to standard output what is read from a file if both are the same.
-    ///
-    /// # Errors
-    /// [`Failure::Failed`].
+    /// Returns an error if standard output is the file that is read.
     pub fn refuse_input(&self, input: &Path) -> Result<(), Failure> {
         FileIdentity::of_path(input).map_or(Ok(()), |file| self.refuse_stdout(file, input))
     }
@@ -99,11 +95,11 @@ impl Io {
         if self.streams.stdout_file != Some(file) {
             return Ok(());
         }
-        let expected = format!("another output than {}", input.escaped());
+        let expected = format!("an output other than {}", input.escaped());
         Err(Failure::failed(format!("{STDOUT}: is the input itself (expected {expected})")))
     }
 
-    /// Standard output as the output of a command, and standard error in its place.
+    /// Takes standard output as the output of a command; later text goes to standard error.
     pub fn take_stdout(&mut self) -> Output {
         let stderr = Shared(Rc::new(RefCell::new(std::mem::replace(&mut self.stderr, Box::new(io::sink())))));
         self.stderr = Box::new(stderr.clone());
@@ -111,27 +107,27 @@ impl Io {
         Output::Stream(PathBuf::from(STDOUT), std::mem::replace(&mut self.stdout, Box::new(stderr)))
     }
 
-    /// Standard output as the output of a command.
+    /// Returns standard output as the output of a command.
     pub fn stdout_target(&mut self) -> Output {
         Output::Stream(PathBuf::from(STDOUT), self.share_stdout())
     }
 
-    /// Prints a summary after the output has its name. The exit status is about the output, so a failure to print is a warning, and
-    /// ignored if the reader is gone.
+    /// Prints a summary after the output has its name. The exit status is about the output, so a failure to print is only a warning. It
+    /// is ignored if the reader is gone.
     pub fn report_as(&mut self, json: bool, text: &str) {
         if let Err(Failure::Failed(what)) = self.print_as(json, text) {
             self.warn(&format!("{what} (the output is complete)"));
         }
     }
 
-    /// Writes what a command says besides its work to standard output; see [`Io::excuse`].
+    /// Writes additional text of a command to standard output; see [`Io::excuse`].
     pub fn remark(&mut self, text: &str) {
         let printed = self.print(text);
         self.excuse(printed);
     }
 
-    /// Goes on after a failure to print. The exit status is about the work, so such a failure is a warning, and no message at all if the
-    /// reader is gone. Nothing is printed to standard output after the failure.
+    /// Continues after a failure to print, and prints nothing more to standard output. The exit status is about the work, so the failure
+    /// is only a warning, and it is ignored if the reader is gone.
     pub fn excuse(&mut self, printed: Result<(), Failure>) {
         let Err(failure) = printed else { return };
         self.stdout = Box::new(io::sink());
@@ -145,36 +141,36 @@ impl Io {
         self.complain(&format!("warning: {what}"));
     }
 
-    /// Writes a message to standard error, on one line, after the name that the program was called by.
+    /// Writes a message to standard error, on one line, after the name by which the program was called.
     pub fn complain(&mut self, what: &str) {
         let called = self.called;
         self.eprintln(&format!("{called}: {what}"));
     }
 
-    /// Standard output for an owner; other writes may come in between.
+    /// Returns an owned writer for standard output. Other writes may come in between.
     fn share_stdout(&mut self) -> Box<dyn Write> {
         let shared = Shared(Rc::new(RefCell::new(std::mem::replace(&mut self.stdout, Box::new(io::sink())))));
         self.stdout = Box::new(shared.clone());
         Box::new(shared)
     }
 
-    /// Writes one line to standard error, escaped ([`escape::line`]): a line feed in it starts no new line. A write error is
-    /// ignored: there is nowhere to report it.
+    /// Writes one line to standard error, escaped ([`escape::line`]), so that a line feed in the text starts no new line. A write error
+    /// is ignored, because it could not be reported.
     pub fn eprintln(&mut self, line: &str) {
         let _: io::Result<()> = writeln!(self.stderr, "{}", escape::line(line));
     }
 
-    /// Writes several lines to standard error, escaped ([`escape::lines`]). Names in them must be escaped already, or a line
+    /// Writes several lines to standard error, escaped ([`escape::lines`]). Names in the text must be escaped already, because a line
     /// feed in a name would start a line.
     pub fn eprint_lines(&mut self, text: &str) {
         let _: io::Result<()> = writeln!(self.stderr, "{}", escape::lines(text));
     }
 }
 
-/// Standard input, unless it is a terminal.
+/// Takes standard input, unless it is a terminal.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a terminal; those of [`Io::take_stdin`].
+/// [`Failure::Usage`] for a terminal.
 pub fn take_stdin(output: Option<&Path>, io: &mut Io) -> Result<Box<dyn Read + Send>, Failure> {
     if io.in_terminal {
         return Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"));

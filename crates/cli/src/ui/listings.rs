@@ -1,4 +1,4 @@
-//! Files for lists of what is packed.
+//! Writes lists of what is packed to files.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -9,28 +9,28 @@ use packline::StoredData;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-/// Lists that go to files.
+/// The lists that are written to files.
 #[derive(Default)]
 pub struct Listings {
-    /// The names of entries, a line each.
+    /// The names of the entries, one per line.
     pub names: Option<ListFile>,
-    /// Where data lies in the image, and how the file at a path in the image is called there.
+    /// The offset of each file's data in the image, and how the list shows the file's path.
     pub places: Option<(ListFile, ShownPath)>,
 }
 
-/// How a path in the image is shown.
+/// Returns how a path in the image is shown.
 pub type ShownPath = Box<dyn Fn(&[u8]) -> Vec<u8>>;
 
-/// A file for a list.
+/// A file with a list.
 pub struct ListFile {
     path: PathBuf,
     out: BufWriter<File>,
-    /// The first failure, after which nothing more is written. It is not one of the pack.
+    /// The first write error. Nothing is written after it, and it does not fail the pack.
     failure: Option<io::Error>,
 }
 
 impl Listings {
-    /// Adds a line as squashfs-tools write it with `-log`.
+    /// Adds a line in the format of squashfs-tools' `-log`.
     pub fn stored(&mut self, data: StoredData<'_>) {
         let Some((file, shown)) = &mut self.places else { return };
         file.write(&match data {
@@ -39,7 +39,7 @@ impl Listings {
         });
     }
 
-    /// Ends the lists; messages of what failed.
+    /// Closes the lists and returns messages about write errors.
     pub fn finish(&mut self) -> Vec<String> {
         let places = self.places.take().map(|(file, _)| file);
         self.names.take().into_iter().chain(places).filter_map(ListFile::finish).collect()
@@ -47,15 +47,12 @@ impl Listings {
 }
 
 impl ListFile {
-    /// # Errors
-    /// [`Failure::Failed`] if it cannot be created.
     pub fn create(path: &Path) -> Result<ListFile, Failure> {
         let file = File::create(path);
         let file = file.map_err(|cause| Failure::failed(format!("{}: cannot create: {cause}", path.escaped())))?;
         Ok(ListFile { path: path.to_path_buf(), out: BufWriter::new(file), failure: None })
     }
 
-    /// Adds to the list.
     pub fn write(&mut self, text: &[u8]) {
         if self.failure.is_none() {
             self.failure = self.out.write_all(text).err();

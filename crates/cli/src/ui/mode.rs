@@ -1,8 +1,8 @@
-//! Types and permissions as `ls -l` writes them.
+//! Formats types and permissions like `ls -l`.
 
 use packline_squashfs::read::NodeType;
 
-/// Ten letters: the type, then three each for owner, group and others.
+/// Returns ten letters: the type, then three each for owner, group and others.
 pub fn mode_string(kind: NodeType, mode: u16) -> String {
     let mut out = String::with_capacity(10);
     out.push(letter(kind));
@@ -32,7 +32,7 @@ fn letter(kind: NodeType) -> char {
     }
 }
 
-/// A type in words, for JSON and reports.
+/// Returns the name of a type, for JSON and reports.
 pub fn type_name(kind: NodeType) -> &'static str {
     match kind {
         NodeType::Directory => "directory",

@@ -19,10 +19,10 @@ use crate::ui::target::without_stream;
 /// Formats the summary of an image.
 pub type Statistics = fn(&ImageSummary) -> String;
 
-/// What a command prints, and in which style.
+/// How a command reports its work.
 #[derive(Debug, Clone, Copy)]
 pub enum OutputStyle {
-    /// Ours: a progress bar on a terminal, a summary at the end.
+    /// packline's own style: a progress bar on a terminal, and a summary at the end.
     Packline {
         /// Print nothing but warnings and errors.
         quiet: bool,
@@ -32,16 +32,16 @@ pub enum OutputStyle {
         json: bool,
         /// Add counters of the workers and tables to the summary.
         stats: bool,
-        /// Print every name: to standard output, or to standard error if that is where the summary goes.
+        /// Print every name: to standard output, or to standard error if the summary goes to standard output.
         verbose: bool,
     },
-    /// As squashfs-tools-ng: every name, then statistics, all on standard output.
+    /// The style of squashfs-tools-ng: every name, then statistics, all on standard output.
     ToolsNg {
         /// Print nothing but warnings and errors.
         quiet: bool,
         statistics: Statistics,
     },
-    /// As squashfs-tools: statistics on standard output.
+    /// The style of squashfs-tools: statistics on standard output.
     SquashfsTools {
         /// Print nothing but warnings and errors.
         quiet: bool,
@@ -49,24 +49,18 @@ pub enum OutputStyle {
         info: bool,
         /// Draw a progress bar if there is a terminal.
         bar: bool,
-        /// Print the percentage of the content that is packed, a line each.
+        /// Print the packed percentage of the content, one number per line.
         percentage: bool,
         statistics: Statistics,
     },
 }
 
-/// Packs, and prints progress and, of an image, the summary.
-///
-/// # Errors
-/// Those of packing, and of printing the summary.
+/// Packs, and prints progress and the summary of an image.
 pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<PackSummary, Failure> {
     run_pack_listing(request, style, Listings::default(), io)
 }
 
-/// As [`run_pack`]; some of what squashfs-tools print goes to files.
-///
-/// # Errors
-/// Those of [`run_pack`].
+/// Packs like [`run_pack`], and writes the lists of squashfs-tools to files.
 pub fn run_pack_listing(
     request: PackRequest,
     style: OutputStyle,
@@ -95,7 +89,7 @@ pub fn run_pack_listing(
     let peak = (io.host.peak_memory)();
     let elapsed = started.elapsed(summary.image.content_bytes);
     match style {
-        // Statistics are only for people.
+        // Only people read the statistics.
         OutputStyle::ToolsNg { quiet: false, .. } | OutputStyle::SquashfsTools { quiet: false, .. }
             if io.streams.stdout_closed => {}
         OutputStyle::ToolsNg { quiet: false, statistics }
@@ -115,10 +109,7 @@ pub fn run_pack_listing(
     Ok(packed)
 }
 
-/// Reads what would be packed, and prints the names, if those are wanted.
-///
-/// # Errors
-/// As for [`run_pack`].
+/// Reads the entries without packing them, and prints the names if the style asks for them.
 pub fn run_dry(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<DryRun, Failure> {
     let mut watcher = Watcher::new(io, Names::of(style));
     let run = packline::requests::dry_run(request, &mut watcher);
@@ -126,12 +117,12 @@ pub fn run_dry(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<
     Ok(run?)
 }
 
-/// Runs `work` with an observer that shows warnings and problems, and a progress bar if `bar`.
+/// Runs `work` with an observer that shows warnings and problems, and a progress bar if `bar` is set.
 pub fn watched<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> T {
     watched_and_synced(io, bar, work).0
 }
 
-/// As [`watched`]; also whether the output's directory entry is synced, which is required before the source is removed.
+/// Like [`watched`]; also returns whether the directory entry of the output is synced. Only then the source may be removed.
 pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> (T, bool) {
     let bar = (bar && io.terminal).then(|| Bar::new(&io.drawn));
     let mut watcher = Watcher { bar, ..Watcher::new(io, Names::None) };
@@ -140,19 +131,19 @@ pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn 
     (done, watcher.synced)
 }
 
-/// What decides whether a source can be removed.
+/// The facts that decide whether a source may be removed.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadSource {
     /// The state of the source before it was read.
     pub before: Option<FileStamp>,
-    /// Whether the output is on the medium.
+    /// Whether the output is synced to the medium.
     pub synced: bool,
 }
 
-/// Removes the source of a complete output. If the output is not synced, or the source cannot be removed, prints a warning.
+/// Removes the source of a complete output. Prints a warning if the output is not synced, or if the source cannot be removed.
 ///
 /// # Errors
-/// [`Failure::Failed`] if the source has changed since it was read: the output does not have all of its content.
+/// [`Failure::Failed`] if the source changed since it was read: the output may lack content.
 pub fn remove_source(path: &Path, source: ReadSource, io: &mut Io) -> Result<(), Failure> {
     let ReadSource { before, synced } = source;
     if !synced {
@@ -172,26 +163,26 @@ struct Watcher<'a> {
     io: &'a mut Io,
     bar: Option<Bar>,
     percentage: Option<Percentage>,
-    /// None once standard output takes no more.
+    /// `None` after a write to standard output failed.
     names: Names,
     listings: Listings,
     /// All outputs and their names are synced.
     synced: bool,
-    /// When the output began to be read back.
+    /// The time at which reading the output back began.
     verifying: Option<Started>,
-    /// How long that took, once it is done.
+    /// The time that reading back took, once it is done.
     verified: Option<Elapsed>,
 }
 
-/// Which names are printed, and where.
+/// Which names are printed, and to which stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
     None,
-    /// As squashfs-tools-ng prints them, to standard output.
+    /// In the format of squashfs-tools-ng, to standard output.
     ToolsNg,
-    /// From the root, to standard output.
+    /// With paths from the root, to standard output.
     Rooted,
-    /// As `packline list` prints them, to standard output or standard error.
+    /// In the format of `packline list`, to standard output or standard error.
     Listed {
         to_stderr: bool,
     },
@@ -233,7 +224,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// After a failure to print names no more are printed. It is not one of the pack.
+    /// Stops printing names after a failure to print, which does not fail the pack.
     fn check(&mut self, printed: std::io::Result<()>) {
         let Err(cause) = printed else { return };
         let listed = std::mem::replace(&mut self.names, Names::None) != Names::ToolsNg;

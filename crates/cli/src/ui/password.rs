@@ -1,4 +1,4 @@
-//! Passwords of .lrz files, from the command line or from standard input, without echo if that is a terminal.
+//! Passwords of .lrz files, from the command line or from standard input; a terminal does not echo them.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,28 +11,28 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Longest password, bytes: as lrzip's.
+/// The longest password in bytes, as in lrzip.
 const LONGEST: usize = 500;
 
-/// A password, or how to get it.
+/// A password, or the request to ask for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Secret {
     None,
-    /// Read from the terminal or from standard input.
+    /// Read the password from the terminal or from standard input.
     Ask,
     Given(Vec<u8>),
 }
 
-/// A password with the system's randomness.
+/// Returns a password together with the system's random number generator.
 pub fn for_writing(bytes: Vec<u8>) -> Password {
     let random: Randomness = Arc::new(|bytes: &mut [u8]| std::fs::File::open("/dev/urandom")?.read_exact(bytes));
     Password { bytes, random }
 }
 
-/// Asks for a password, twice where a mistake would go unnoticed.
+/// Asks for a password; twice where nothing would reveal a typing mistake.
 ///
 /// # Errors
-/// [`Failure::Failed`] for one that is empty or too long, for two that differ, and where standard input was used already.
+/// [`Failure::Failed`] if the password is empty or too long, if the two passwords differ, or if standard input was already used.
 pub fn ask(io: &mut Io, twice: bool) -> Result<Vec<u8>, Failure> {
     let mut input = io.stdin.take().ok_or_else(|| Failure::failed("no password (expected --encrypt=PASSWORD)"))?;
     let hidden = io.in_terminal.then(Hidden::new).flatten();
@@ -57,7 +57,7 @@ pub fn ask(io: &mut Io, twice: bool) -> Result<Vec<u8>, Failure> {
 /// Checks the length of a password.
 ///
 /// # Errors
-/// [`Failure::Failed`] if it is empty or too long.
+/// [`Failure::Failed`] if the password is empty or too long.
 pub fn check(password: &[u8]) -> Result<(), Failure> {
     match password.len() {
         0 => Err(Failure::failed("the password is empty")),
@@ -74,7 +74,7 @@ pub fn password_of(path: &Path, io: &mut Io) -> Result<Option<Vec<u8>>, Failure>
     }
 }
 
-/// Whether a file was not opened because a password is missing.
+/// Returns whether a file was not opened because a password is missing.
 pub fn wants_password(error: &Error) -> bool {
     matches!(error, Error::Stream { cause, .. } if matches!(&**cause, StreamError::Lrz(LrzError::Password(_))))
 }
@@ -93,7 +93,7 @@ fn line(prompt: &str, input: &mut dyn Read, io: &mut Io) -> Result<Vec<u8>, Fail
     }
 }
 
-/// The terminal as it was before its echo was turned off.
+/// The settings of the terminal before echo was turned off.
 #[derive(Clone)]
 struct Hidden(Termios);
 

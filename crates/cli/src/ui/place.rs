@@ -1,4 +1,4 @@
-//! One file of a command line, or standard input.
+//! An input of a command line: a file or standard input.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,14 @@ use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Io, take_stdin};
 
-/// Where content comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// Standard input.
     Stdin,
-    /// A file.
     File(PathBuf),
 }
 
 impl Place {
-    /// Its name in messages.
+    /// Returns the name for messages.
     pub fn display_path(&self) -> &Path {
         match self {
             Place::Stdin => Path::new(STDIN),
@@ -27,7 +24,7 @@ impl Place {
         }
     }
 
-    /// The state of the file; `None` for standard input and a file that is not there.
+    /// Returns the state of the file; `None` for standard input and for a file that does not exist.
     pub fn stamp(&self) -> Option<FileStamp> {
         match self {
             Place::Stdin => None,
@@ -35,10 +32,10 @@ impl Place {
         }
     }
 
-    /// The same for the library. Standard input is taken.
+    /// Returns the input for the library. Takes standard input.
     ///
     /// # Errors
-    /// Those of [`take_stdin`]; standard output that is the file itself.
+    /// Standard input is a terminal, or standard output is the file itself.
     pub fn source(&self, output: Option<&Path>, io: &mut Io) -> Result<Input, Failure> {
         match self {
             Place::File(path) => {

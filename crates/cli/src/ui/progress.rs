@@ -1,4 +1,5 @@
-//! The progress bar on a terminal: how much of the content is done, at what rate, the time left; at the end, what is left to do.
+//! The progress bar on a terminal. It shows how much of the content is processed, the rate and the time left; at the end, what remains
+//! to be done.
 
 use std::cell::Cell;
 use std::fmt::Write;
@@ -10,21 +11,21 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use packline::requests::survey;
 use packline::{Pass, Progress, Source};
 
-/// Redraws per second at most; each costs a system call.
+/// The most redraws per second; each redraw costs a system call.
 const REDRAWS: u8 = 8;
-/// Between redraws while nothing is reported: a block may take seconds, and the rate shown falls meanwhile.
+/// The time between redraws while nothing is reported. A block may take seconds, and the shown rate falls meanwhile.
 const TICK: Duration = Duration::from_millis(250);
-/// Content of which a ratio means something, bytes.
+/// The smallest content, in bytes, for which a ratio is shown.
 const RATIO_LEAST: u64 = 1 << 20;
 
-/// Of a known number of bytes.
+/// Template for a known number of bytes.
 const OF_TOTAL: &str = "{prefix}{wide_bar} {percent}% {bytes}/{total_bytes} {decimal_bytes_per_sec}{msg}{left}";
-/// Of a stream, whose end is not known.
+/// Template for a stream, whose end is not known.
 const OF_STREAM: &str = "{prefix}{bytes} {decimal_bytes_per_sec}{msg}";
-/// When all content is read.
+/// Template for the time after all content was read.
 const ENDING: &str = "{spinner} {msg}";
 
-/// The bar that is on the terminal, if there is one, for those who ask there from any thread.
+/// The bar that is on the terminal, if any, for code on any thread that asks questions there.
 #[derive(Debug, Clone, Default)]
 pub struct DrawnBar(Arc<Mutex<Option<ProgressBar>>>);
 
@@ -33,7 +34,7 @@ impl DrawnBar {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = bar;
     }
 
-    /// Runs something that reads or writes on the terminal while the bar is hidden.
+    /// Hides the bar while `work` reads or writes on the terminal.
     pub fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
         let bar = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match bar {
@@ -43,24 +44,23 @@ impl DrawnBar {
     }
 }
 
-/// A bar on standard error.
 pub struct Bar {
     bar: ProgressBar,
     place: DrawnBar,
-    /// Whether anything has been shown: until then a passphrase may be asked for, and nothing is drawn.
+    /// Whether progress was reported. Before that, a passphrase may be asked for, and nothing is drawn.
     shown: Cell<bool>,
-    /// Whether it is drawn again and again while nothing is reported.
+    /// Whether a timer redraws the bar while nothing is reported.
     ticks: bool,
-    /// The ratio shown last: the message is formatted again only when it changes.
+    /// The ratio shown last. The message is formatted again only when the ratio changes.
     ratio: Cell<Option<u64>>,
-    /// The pass and its part that are shown.
+    /// The pass and the part that are shown.
     pass: Cell<Option<(&'static str, u64)>>,
-    /// Bytes in a directory, once they are counted.
+    /// The bytes in a directory, once they are counted.
     total: Arc<OnceLock<u64>>,
 }
 
 impl Bar {
-    /// A bar that is not drawn before there is progress.
+    /// Returns a bar that is not drawn before there is progress.
     pub fn new(place: &DrawnBar) -> Bar {
         Bar { place: place.clone(), ticks: true, ..Bar::on(ProgressDrawTarget::stderr_with_hz(REDRAWS)) }
     }
@@ -73,7 +73,7 @@ impl Bar {
         Bar { bar, place, shown, ticks: false, ratio: Cell::new(None), pass: Cell::new(None), total: Arc::default() }
     }
 
-    /// From now on the bar is drawn, also while nothing is reported.
+    /// Draws the bar from now on, also while nothing is reported.
     fn begin(&self) {
         if !self.shown.replace(true) {
             self.place.set(Some(self.bar.clone()));
@@ -83,8 +83,8 @@ impl Bar {
         }
     }
 
-    /// Counts the content of a directory on a separate thread, so that the time left can be shown. It is not shown if the thread cannot be
-    /// started.
+    /// Counts the content of a directory on a separate thread, so that the time left can be shown. If the thread cannot start, the time
+    /// left is not shown.
     pub fn count(&self, source: &Source) {
         count(source, &self.total);
     }
@@ -116,7 +116,7 @@ impl Bar {
         self.begin();
     }
 
-    /// Names the pass. Rate and time left are those of each pass.
+    /// Names the pass. The rate and the time left are those of this pass.
     fn begin_pass(&self, pass: Option<Pass>) {
         let pass = pass.map(|pass| (pass.name, pass.part));
         if self.pass.replace(pass) == pass {
@@ -130,7 +130,7 @@ impl Bar {
         });
     }
 
-    /// Shows what is left to do once all content is read.
+    /// Shows what remains to be done after all content is read.
     pub fn ending(&self, what: &'static str) {
         self.bar.set_style(style(ENDING));
         self.bar.set_message(what);
@@ -138,7 +138,7 @@ impl Bar {
         self.bar.tick();
     }
 
-    /// Runs something that writes to the terminal while the bar is hidden.
+    /// Hides the bar while `work` writes to the terminal.
     pub fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
         self.bar.suspend(work)
     }
@@ -149,7 +149,7 @@ impl Bar {
     }
 }
 
-/// Sets `total` to the bytes of content in directories, from a separate thread.
+/// Sets `total` to the bytes of content in the directories, on a separate thread.
 fn count(source: &Source, total: &Arc<OnceLock<u64>>) {
     let directories = match source {
         Source::Directory { path, options } => vec![(path.clone(), options.clone())],
@@ -163,7 +163,7 @@ fn count(source: &Source, total: &Arc<OnceLock<u64>>) {
     let _: std::io::Result<_> = thread::Builder::new().name("survey".to_string()).spawn(counting);
 }
 
-/// The percentage of the content that is done, for programs that read it.
+/// The percentage of the processed content, for programs that read it.
 pub struct Percentage {
     shown: Cell<Option<u64>>,
     total: Arc<OnceLock<u64>>,
@@ -176,7 +176,7 @@ impl Percentage {
         percentage
     }
 
-    /// The percentage if it is another than before and its total is known; 100 only at the end.
+    /// Returns the percentage if it changed and the total is known; 100 only at the end.
     pub fn next(&self, progress: &Progress) -> Option<u64> {
         let total = progress.source_total.or(self.total.get().copied())?;
         let percent = (progress.source_bytes.min(total) * 100).checked_div(total)?.min(99);
@@ -184,13 +184,13 @@ impl Percentage {
     }
 }
 
-/// Falls back to the default style; the tests check the templates.
+/// Uses the default style if the template is invalid; the tests check the templates.
 fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     style.with_key("left", show_time_left)
 }
 
-/// Nothing until there is a rate, and nothing at the end, which may take longer than "0s" promises.
+/// Shows nothing until there is a rate, and nothing at the end, which may take longer than "0s" promises.
 fn show_time_left(state: &ProgressState, out: &mut dyn Write) {
     let seconds = state.eta().as_secs();
     if state.pos() > 0 && seconds > 0 {
@@ -202,7 +202,7 @@ fn show_time_left(state: &ProgressState, out: &mut dyn Write) {
     }
 }
 
-/// Bytes written per byte read, percent, where that is a saving.
+/// Returns the bytes written per byte read, in percent, if the output is smaller.
 fn ratio(progress: &Progress) -> Option<u64> {
     let percent = (progress.image_bytes * 100).checked_div(progress.content_bytes)?;
     (progress.content_bytes >= RATIO_LEAST && percent < 100).then_some(percent)

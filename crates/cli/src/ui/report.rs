@@ -12,10 +12,10 @@ use crate::ui::escape::escaped_path;
 use crate::ui::hash_tree;
 use crate::ui::size::{count, show_bytes, show_ratio};
 
-/// How long the whole took, and reading the image back, if that was asked for.
+/// The time of the complete pack, and the time of reading the image back, if requested.
 pub type Times = (Elapsed, Option<Elapsed>);
 
-/// For people: a few lines. `peak` is the peak memory of the process, bytes.
+/// Returns a few lines of text. `peak` is the peak memory of the process in bytes.
 pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Times, stats: bool) -> String {
     let image = &summary.image;
     let counts = &image.counts;
@@ -77,20 +77,19 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// What was read back, and how long that took.
+/// Returns text about what was read back, and the time that it took.
 pub fn read_back(summary: &ImageSummary, verified: Option<Elapsed>) -> Option<String> {
     let read = summary.image.read_back.as_ref()?;
     let verified = verified?;
     let parts = count(read.parts, "part");
-    Some(format!("verified: {parts} ({}) are as they were packed, {}", show_bytes(read.bytes), verified.text()))
+    Some(format!("verified: {parts} ({}) match the packed content, {}", show_bytes(read.bytes), verified.text()))
 }
 
-/// How blocks were found in the cache.
+/// Returns text about the blocks that were found in the cache.
 pub fn cached(summary: &ImageSummary) -> Option<String> {
     summary.cache.as_ref().map(cached_text)
 }
 
-/// One line about a cache.
 pub fn cached_text(counts: &Counts) -> String {
     let all = count(counts.found + counts.missed, "block");
     let damaged = counts.damaged;
@@ -108,7 +107,6 @@ pub fn cached_text(counts: &Counts) -> String {
     format!("cache: {} of {all} found{from}{local}{remote}{damaged}", counts.found)
 }
 
-/// The same as JSON.
 pub fn cached_json(counts: &Counts) -> Value {
     json!({
         "found": counts.found,
@@ -122,24 +120,24 @@ pub fn cached_json(counts: &Counts) -> Value {
     })
 }
 
-/// How blocks of bases were used.
+/// Returns text about the blocks that were copied from base images.
 fn based(summary: &ImageSummary) -> Option<String> {
     let counts = summary.base.as_ref()?;
     let taken = count(counts.taken, "block");
     let bytes = show_bytes(counts.taken_bytes);
-    let foreign = "; they are of another encoder, and the image may have other bytes than without a base";
+    let foreign = "; another encoder wrote them, so the image may have other bytes than without a base";
     Some(format!("base: {taken} taken ({bytes}){}", if counts.exact { "" } else { foreign }))
 }
 
-/// How much could not be read.
+/// Returns text about the entries that could not be read.
 pub fn errors(errors: u64) -> String {
-    format!("{}: what could not be read is left out", count(errors, "error"))
+    format!("{}: what could not be read was left out", count(errors, "error"))
 }
 
-/// What layers replaced of those below them.
+/// Returns text about the entries that later layers replaced.
 fn replaced(summary: &ImageSummary) -> String {
     let more = if summary.replaced > summary.first_replaced.len() as u64 { ", ..." } else { "" };
-    // A name comes twice if three layers have it.
+    // A name appears twice if three layers have it.
     let mut names: Vec<String> = Vec::new();
     for path in &summary.first_replaced {
         let name = escaped_path(path);
@@ -151,7 +149,6 @@ fn replaced(summary: &ImageSummary) -> String {
     format!("{entries} of earlier layers replaced by later ones: {}{more}", names.join(", "))
 }
 
-/// Numbers of entries by type.
 pub fn entries(files: u64, directories: u64, symlinks: u64, hard_links: u64, special: u64) -> String {
     let counts = [
         count(files, "file"),
@@ -163,7 +160,7 @@ pub fn entries(files: u64, directories: u64, symlinks: u64, hard_links: u64, spe
     counts.join(", ")
 }
 
-/// How many workers ran, and the peak of memory.
+/// Returns text about the number of workers and the peak of memory.
 pub fn workers(ran: usize, wanted: usize, peak: Option<u64>) -> String {
     let peak = peak.map_or(String::new(), |peak| format!(", {} peak memory", show_bytes(peak)));
     if ran < wanted {
@@ -198,7 +195,7 @@ fn tables_text(summary: &ImageSummary) -> String {
     )
 }
 
-/// As JSON: one object on one line.
+/// Returns one JSON object on one line.
 pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Times, stats: bool) -> String {
     let mut object = overview(summary, peak);
     elapsed.put_into(&mut object);

@@ -2,17 +2,17 @@
 
 use std::ffi::OsStr;
 
-/// Reads a number of bytes: decimal digits, then nothing or one of K, M, G, T (powers of 1024, either case), then
-/// optionally `iB` or `B`. The error describes what is wrong with the text.
+/// Parses a number of bytes: decimal digits, then nothing or one of K, M, G, T (powers of 1024, either case), then optionally `iB` or
+/// `B`. The error describes what is wrong with the text.
 pub fn parse_size(text: &OsStr) -> Result<u64, String> {
     let shown = text.to_string_lossy();
     let digits = shown.bytes().take_while(u8::is_ascii_digit).count();
     if digits == 0 {
-        return Err(format!("'{shown}' is not a size (a number with an optional suffix K, M, G or T)"));
+        return Err(format!("'{shown}' is not a size (expected a number with an optional suffix K, M, G or T)"));
     }
     let number: u64 = shown[..digits].parse().map_err(|_| format!("'{shown}' is too large"))?;
     let unit = unit_of(&shown[digits..])
-        .ok_or_else(|| format!("'{shown}' has an unknown suffix '{}' (K, M, G or T are known)", &shown[digits..]))?;
+        .ok_or_else(|| format!("'{shown}' has an unknown suffix '{}' (expected K, M, G or T)", &shown[digits..]))?;
     number.checked_mul(unit).ok_or_else(|| format!("'{shown}' is too large"))
 }
 
@@ -30,8 +30,8 @@ fn unit_of(suffix: &str) -> Option<u64> {
     }
 }
 
-/// Reads a whole number, decimal, hexadecimal (`0x`) or octal (a leading `0`), as C's `strtol` with base 0 reads it; but
-/// unlike that, all of the text must be the number.
+/// Parses a whole number: decimal, hexadecimal (`0x`) or octal (a leading `0`), like C's `strtol` with base 0. Unlike with `strtol`, all
+/// of the text must be the number.
 pub fn parse_number(text: &OsStr) -> Result<i64, String> {
     let shown = text.to_string_lossy();
     let (negative, digits) = match shown.strip_prefix('-') {
@@ -56,7 +56,7 @@ fn parse_magnitude(digits: &str) -> Option<i64> {
     }
 }
 
-/// Writes a number of bytes the way [`parse_size`] reads it, in the largest unit that divides it.
+/// Formats a number of bytes so that [`parse_size`] reads it, in the largest unit that divides it.
 pub fn show_size(bytes: u64) -> String {
     let units = [(40, 'T'), (30, 'G'), (20, 'M'), (10, 'K')];
     let fits = |shift: u32| bytes != 0 && bytes.trailing_zeros() >= shift;
@@ -66,7 +66,7 @@ pub fn show_size(bytes: u64) -> String {
     }
 }
 
-/// Writes a number of bytes for people: three or four digits and a binary unit.
+/// Formats a number of bytes for people: three or four digits and a binary unit.
 pub fn show_bytes(bytes: u64) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     match units.into_iter().find(|&(shift, _)| bytes >> shift != 0) {
@@ -75,15 +75,15 @@ pub fn show_bytes(bytes: u64) -> String {
     }
 }
 
-/// Bytes as they are, and in a unit that is easier to read.
+/// Formats bytes exactly, and again in a unit that is easier to read.
 pub fn both(bytes: u64) -> String {
     if bytes < 1024 { show_bytes(bytes) } else { format!("{bytes} bytes, {}", show_bytes(bytes)) }
 }
 
-/// Writes a number of bytes as `ls -h` does: one digit behind the point below 10, rounded up.
+/// Formats a number of bytes like `ls -h`: rounded up, with one decimal digit below 10.
 pub fn show_human(bytes: u64) -> String {
     let units = [(60, 'E'), (50, 'P'), (40, 'T'), (30, 'G'), (20, 'M'), (10, 'K')];
-    // What rounds up to 1024 of a unit is 1 of the next.
+    // 1023.x rounds up to 1 of the next unit.
     let fits = |shift: u32| bytes >> shift != 0 || bytes > (1023 << (shift - 10)) && shift > 10;
     let Some((shift, unit)) = units.into_iter().find(|&(shift, _)| fits(shift)) else { return bytes.to_string() };
     let tenths = (u128::from(bytes) * 10).div_ceil(1 << shift);
@@ -93,7 +93,7 @@ pub fn show_human(bytes: u64) -> String {
     }
 }
 
-/// A number of things: `1 file`, `2 files`.
+/// Formats a count: `1 file`, `2 files`.
 pub fn count(number: u64, one: &str) -> String {
     match (number, one.strip_suffix('y')) {
         (1, _) => format!("1 {one}"),
@@ -102,16 +102,16 @@ pub fn count(number: u64, one: &str) -> String {
     }
 }
 
-/// The smallest input of which a ratio means something, bytes: headers and padding outweigh compression of less.
+/// The smallest input, in bytes, for which a ratio is shown. In smaller inputs, headers and padding outweigh compression.
 const RATIO_LEAST: u64 = 4 << 10;
 
-/// Output by input in percent; none where the input is tiny or the output is not smaller.
+/// Returns output divided by input in percent; `None` if the input is tiny or the output is not smaller.
 pub fn percent(output: u64, input: u64) -> Option<String> {
     let tells = input >= RATIO_LEAST && output < input;
     tells.then(|| format!("{:.1}%", output as f64 * 100.0 / input as f64))
 }
 
-/// [`percent`] in parentheses.
+/// Formats [`percent`] in parentheses.
 pub fn show_ratio(output: u64, input: u64) -> String {
     percent(output, input).map_or(String::new(), |percent| format!(" ({percent})"))
 }
@@ -216,7 +216,7 @@ mod tests {
         let counts = [count(1, "file"), count(2, "file"), count(1, "directory"), count(0, "directory")];
         assert_eq!(counts, ["1 file", "2 files", "1 directory", "0 directories"]);
         assert_eq!(show_ratio(4096, 3 * 4096), " (33.3%)");
-        // Of tiny inputs, and where nothing is saved, it would say nothing.
+        // A ratio of tiny inputs, or without savings, would mislead.
         assert_eq!(
             [(1, 3), (3, 4095), (4096, 3), (4096, 4096), (1, 0)].map(|(out, of)| percent(out, of)),
             [const { None }; 5]

@@ -1,4 +1,4 @@
-//! Outputs by their names: a file, a block device, standard output, or a pipe.
+//! Outputs chosen by their names: a file, a block device, standard output, or a pipe.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -13,27 +13,27 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Names of standard output. `./-` is a file called '-'.
+/// The name of standard output. `./-` is a file called '-'.
 const OF_STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-/// What an archive is not written to.
+/// The message for an archive that would go to a terminal.
 const TERMINAL: &str = "standard output is a terminal (expected a file or a pipe)";
 
-/// Whether an output of this name goes to standard output.
+/// Returns whether an output of this name goes to standard output.
 pub fn is_stdout(path: &Path) -> bool {
     OF_STDOUT.iter().any(|name| path.as_os_str() == *name)
 }
 
-/// Whether an output of this name is a stream, which is not replaced.
+/// Returns whether an output of this name is a stream, which is not replaced.
 pub fn is_stream(path: &Path) -> bool {
     is_stdout(path) || is_pipe(path)
 }
 
-/// Whether there is a pipe of this name.
+/// Returns whether a pipe of this name exists.
 pub fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo())
 }
 
-/// Where a tar or a .lrz file that is made of `input` goes.
+/// Returns the output for a tar or a .lrz file that is packed from `input`.
 ///
 /// # Errors
 /// Standard output is a terminal or the input; a pipe cannot be opened.
@@ -48,8 +48,7 @@ pub fn target(path: &Path, force: bool, input: &Path, io: &mut Io) -> Result<Out
     Ok(io.stdout_target())
 }
 
-/// Where an image goes. If that is standard output, what is printed from now on goes to standard error. A pipe is opened, which waits for
-/// its reader.
+/// Returns the output for an image. If it is standard output, later text goes to standard error. Opening a pipe waits for its reader.
 ///
 /// # Errors
 /// Standard output is a terminal or closed; a pipe cannot be opened.
@@ -61,12 +60,12 @@ pub fn image(path: &Path, force: bool, io: &mut Io) -> Result<Output, Failure> {
         return Err(Failure::failed(TERMINAL));
     }
     if io.streams.stdout_closed {
-        return Err(Failure::failed(format!("{STDOUT}: it is closed (expected a file or a pipe)")));
+        return Err(Failure::failed(format!("{STDOUT} is closed (expected a file or a pipe)")));
     }
     Ok(io.take_stdout())
 }
 
-/// As [`image`], of an output that is not written: no pipe is opened, and standard output stays what it is.
+/// Like [`image`], for an output that is not written: no pipe is opened, and standard output does not change.
 pub fn unwritten(path: &Path, force: bool) -> Output {
     if is_stream(path) {
         Output::Stream(path.to_path_buf(), Box::new(io::sink()))
@@ -85,7 +84,7 @@ fn file_or_pipe(path: &Path, force: bool) -> Result<Output, Failure> {
     Ok(Output::Stream(path, Box::new(pipe)))
 }
 
-/// A pack of a directory that does not read the stream that it writes: standard output may be a file in it.
+/// A pack of a directory does not read the stream that it writes, so standard output may be a file in the directory.
 pub fn without_stream(mut request: PackRequest, io: &Io) -> PackRequest {
     let Output::Stream(path, _) = &request.target else { return request };
     let written = if path.as_os_str() == STDOUT {

@@ -1,4 +1,5 @@
-//! Times as dates, in UTC: output must not depend on the time zone, but for programs whose output does (`host/time_zone.rs`).
+//! Formats times as dates in UTC, because output must not depend on the time zone. Only drop-ins print local times, with the offset of
+//! `host/clock.rs`.
 
 const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -9,17 +10,17 @@ pub struct Moment {
     year: i64,
     month: usize,
     day: i64,
-    /// Days since a Sunday.
+    /// The day of the week, counted from Sunday.
     weekday: usize,
     seconds: i64,
 }
 
 impl Moment {
-    /// The moment so many seconds after the beginning of 1970.
+    /// Returns the moment `seconds` after the beginning of 1970.
     pub fn of(time: i64) -> Moment {
         let days = time.div_euclid(86_400);
         let seconds = time.rem_euclid(86_400);
-        // Years are counted from a 1st of March, so that the leap day is the last of its year: 400 of them have 146,097 days.
+        // A year begins on March 1, so that a leap day is the last day of its year: 400 years have 146,097 days.
         let from_march = days + 719_468;
         let era = from_march.div_euclid(146_097);
         let of_era = from_march.rem_euclid(146_097);
@@ -32,19 +33,19 @@ impl Moment {
         Moment { year, month, day, weekday: (days + 4).rem_euclid(7) as usize, seconds }
     }
 
-    /// As `2026-11-21 14:59:19`.
+    /// Formats like `2026-11-21 14:59:19`.
     pub fn iso(&self) -> String {
         format!("{:04}-{:02}-{:02} {}", self.year, self.month + 1, self.day, self.clock())
     }
 
-    /// As `2026-11-21 14:59`, which `ls --time-style=long-iso` shows.
+    /// Formats like `2026-11-21 14:59`, as `ls --time-style=long-iso` does.
     pub fn long_iso(&self) -> String {
         let mut text = self.iso();
         text.truncate(text.len() - 3);
         text
     }
 
-    /// As `Sat, 21 Nov 2026 14:59:19 +0000`.
+    /// Formats like `Sat, 21 Nov 2026 14:59:19 +0000`.
     pub fn mail(&self) -> String {
         let weekday = DAYS[self.weekday];
         let month = MONTHS[self.month];
@@ -56,7 +57,7 @@ impl Moment {
         self.iso().rsplit_once(':').map_or_else(String::new, |(minute, _)| minute.to_string())
     }
 
-    /// As asctime(3) has it: `Sat Nov 21 14:59:19 2026`.
+    /// Formats like asctime(3): `Sat Nov 21 14:59:19 2026`.
     pub fn asctime(&self) -> String {
         let weekday = DAYS[self.weekday];
         let month = MONTHS[self.month];

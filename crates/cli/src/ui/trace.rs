@@ -1,4 +1,4 @@
-//! Timing events of pipelines, buffered while they run and written as a trace for Perfetto and chrome://tracing.
+//! Timing events of pipelines. They are buffered while the pipelines run, and written as a trace for Perfetto and chrome://tracing.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,31 +10,31 @@ use serde_json::{Value, json};
 
 use crate::host::clock::Stopwatch;
 
-/// Event buffers; each thread has its own unless there are more threads.
+/// The number of event buffers. Each thread has its own buffer unless there are more threads.
 const BUFFERS: usize = 64;
 
-/// A clock, and optionally a buffer of all events. The buffer is in memory: about 150 bytes an event.
+/// A clock, and optionally a buffer of all events. The buffer takes about 150 bytes of memory per event.
 #[derive(Debug)]
 pub struct Recorder {
     watch: Stopwatch,
-    /// Number of pools so far.
+    /// The number of pools so far.
     pools: AtomicU64,
     buffers: Option<Vec<Mutex<Vec<Event>>>>,
 }
 
 impl Recorder {
-    /// A clock only.
+    /// Returns a recorder that is only a clock.
     pub fn clock() -> Recorder {
         Recorder { watch: Stopwatch::start(), pools: AtomicU64::new(0), buffers: None }
     }
 
-    /// Buffers every event.
+    /// Returns a recorder that buffers every event.
     pub fn buffering() -> Recorder {
         Recorder { buffers: Some((0..BUFFERS).map(|_| Mutex::default()).collect()), ..Recorder::clock() }
     }
 
-    /// Chrome's trace format, one event a line, ordered by start; `about` describes the command. Each pool
-    /// of workers is a process in the trace, each worker a thread. `None` without buffers.
+    /// Returns the events in Chrome's trace format, one per line, ordered by start; `about` describes the command. Each pool of workers
+    /// is a process in the trace, and each worker a thread. Returns `None` without buffers.
     pub fn trace(&self, about: &Value) -> Option<String> {
         let mut events: Vec<Event> = Vec::new();
         for buffer in self.buffers.as_ref()? {
@@ -53,7 +53,7 @@ impl Recorder {
     }
 }
 
-/// Pipelines by pool and number in the pool. The index is the unique number in the trace.
+/// The pipelines by pool and by number in the pool. The index is the unique number in the trace.
 fn pipeline_numbers(events: &[Event]) -> Vec<(u64, u64)> {
     let pipelines: BTreeSet<(u64, u64)> = events.iter().map(|event| (event.pool, event.pipeline)).collect();
     pipelines.into_iter().collect()
@@ -95,7 +95,7 @@ fn event_line(event: &Event, pipeline: usize) -> String {
     )
 }
 
-/// The format's unit, exact.
+/// Microseconds, the unit of the format, exact to the nanosecond.
 fn microseconds(nanoseconds: u64) -> String {
     format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000)
 }

@@ -1,4 +1,4 @@
-//! What a user reads after wrong usage: errors of clap in our words, and commands that do not exist.
+//! Messages about wrong usage: errors of clap in packline's words, and unknown commands.
 
 use std::ffi::OsStr;
 
@@ -9,7 +9,7 @@ use strsim::levenshtein;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-/// Options of other programs, and what does the same here.
+/// Options of other programs, and the packline option that does the same.
 const ELSEWHERE: [(&[&str], &str); 5] = [
     (&["--compression", "--comp", "--compressor", "--algo"], "--codec"),
     (&["--level", "-l", "--compression-level", "--fast", "--best", "--ultra"], "--codec NAME:level=N"),
@@ -18,26 +18,26 @@ const ELSEWHERE: [(&[&str], &str); 5] = [
     (&["-c", "--to-stdout"], "--stdout"),
 ];
 
-/// How a command was called, and what its messages say about it.
+/// How a command was called, for messages about it.
 pub struct Called<'c> {
-    /// The program's name, with which each message starts.
+    /// The program's name, which begins each message.
     pub by: &'c str,
-    /// What a user types to run the command.
+    /// The words that a user types to run the command.
     pub name: String,
     /// Long names of the command's options.
     pub longs: Vec<String>,
-    /// Long options have one hyphen, as those of squashfs-tools.
+    /// Whether long options have one hyphen, as in squashfs-tools.
     pub one_hyphen: bool,
 }
 
 impl Called<'_> {
-    /// The text of clap, with options as the user types them.
+    /// Returns the text of clap, with options as the user types them.
     pub fn rendered(&self, error: &clap::Error) -> String {
         let text = error.render().to_string();
         self.as_typed(text.trim_start_matches("error: "))
     }
 
-    /// The message for an error of the command line.
+    /// Returns the message for an error of the command line.
     pub fn message(&self, error: &clap::Error) -> String {
         match self.short(error) {
             Some(text) => self.as_typed(&text),
@@ -49,7 +49,7 @@ impl Called<'_> {
         if self.one_hyphen { text.replace("--", "-") } else { text.to_string() }
     }
 
-    /// Our words for an error of clap, where those are shorter, or those with which commands report the same error.
+    /// Returns packline's message for an error of clap, if it is shorter, or is the message that commands print for the same error.
     fn short(&self, error: &clap::Error) -> Option<String> {
         let names = |kind| match error.get(kind)? {
             ContextValue::String(name) => Some(vec![name.clone()]),
@@ -91,7 +91,7 @@ impl Called<'_> {
                 }
                 let known = known.map(|known| format!(" (expected one of {})", known.join(", ")));
                 let known = known.unwrap_or_default();
-                // Where -c is the codec, who typed it alone means what zstd(1) and gzip(1) call so.
+                // If -c is the codec, a user who types it alone means --stdout, as in zstd(1) and gzip(1).
                 let stdout = bare(first) == "--codec" && self.has_option("stdout");
                 Some(match value.is_empty() {
                     true if stdout => {
@@ -105,7 +105,7 @@ impl Called<'_> {
         }
     }
 
-    /// What an option of another program is called here, if the command has it.
+    /// Returns the option of this command that does the same as an option of another program.
     fn elsewhere(&self, typed: &str) -> Option<&'static str> {
         let is_level = typed.len() > 1 && typed[1..].bytes().all(|byte| byte.is_ascii_digit());
         let known = |names: &[&str]| names.contains(&typed) || is_level && names.contains(&"--level");
@@ -119,7 +119,7 @@ impl Called<'_> {
     }
 }
 
-/// The error for a command that does not exist: the nearest of the `known` names, or the names that are `listed`.
+/// Returns the error for an unknown command: it suggests the nearest of the `known` names, or lists the `listed` names.
 pub fn unknown_command(name: &OsStr, known: &[&str], listed: &[&str]) -> Failure {
     let text = name.to_string_lossy();
     let near = known.iter().filter(|known| is_near(&text, known));
@@ -130,19 +130,19 @@ pub fn unknown_command(name: &OsStr, known: &[&str], listed: &[&str]) -> Failure
     Failure::usage(format!("unknown command '{}' ({hint})", name.escaped()))
 }
 
-/// Whether one name is likely to be a misspelling of the other.
+/// Returns whether one name is likely to be a misspelling of the other.
 fn is_near(name: &str, known: &str) -> bool {
     levenshtein(name, known) <= name.len().min(known.len()).div_ceil(3)
 }
 
-/// The message for an unknown compressor, as squashfs-tools print it: the tests of snapd expect further lines.
+/// Returns the message for an unknown compressor in the words of squashfs-tools: the tests of snapd expect further lines.
 fn unknown_compressor(by: &str, name: &str, known: &[String]) -> String {
     let list = known.join("\n\t").replacen('\n', " (default)\n", 1);
     format!("Compressor \"{name}\" is not supported!\n{by}: Compressors available:\n\t{list}")
 }
 
-/// The error with each argument in it escaped to one line, because arguments may hold line feeds, and without suggestions of options that
-/// are not near.
+/// Returns the error without suggestions of options that are not near. Each argument is escaped to one line, because arguments may
+/// contain line feeds.
 pub fn escaped(mut error: clap::Error) -> clap::Error {
     let is_far = match (error.get(ContextKind::InvalidArg), error.get(ContextKind::SuggestedArg)) {
         (Some(ContextValue::String(typed)), Some(ContextValue::String(near))) => !is_near(typed, near),
@@ -150,7 +150,7 @@ pub fn escaped(mut error: clap::Error) -> clap::Error {
     };
     if is_far {
         error.remove(ContextKind::SuggestedArg);
-        // It names the suggestion too.
+        // The error contains the suggestion too.
         error.remove(ContextKind::Usage);
     }
     let context: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();

@@ -1,10 +1,10 @@
-//! Breaks lines of help for the width of a terminal.
+//! Wraps the text of help to the width of a terminal.
 
-/// The fewest columns that text is wrapped for.
+/// The smallest number of columns that text is wrapped to.
 const FEWEST: usize = 30;
 
-/// Breaks each line between words so that it fits into so many columns. Continued lines are indented as the second column of their line,
-/// which two spaces or more set off from the first, else as the line. A word that does not fit has a line of its own.
+/// Wraps each line between words to `columns`. Continuation lines are indented like the second column of their line, which two or more
+/// spaces set off from the first column, or otherwise like the line. A word that does not fit gets its own line.
 pub fn wrap(text: &str, columns: usize) -> String {
     let columns = columns.max(FEWEST);
     text.lines().map(|line| wrapped(line, columns)).collect::<Vec<_>>().join("\n")

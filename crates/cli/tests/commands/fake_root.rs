@@ -184,11 +184,16 @@ fn unpacking_in_a_user_namespace_names_the_ways_out() {
     }
     let sandbox = sandbox();
     for (name, entry, expected, option) in [
-        ("device", "e c 0644 0 0 1 3", "(devices need root, and no user namespace; --no-devices", "--no-devices"),
+        (
+            "device",
+            "e c 0644 0 0 1 3",
+            "(creating devices needs root outside a user namespace; --no-devices",
+            "--no-devices",
+        ),
         (
             "owner",
             "e d 0755 33 33",
-            "(owners need root, and a user namespace sets only those that it maps;",
+            "(setting owners needs root, and a user namespace sets only owners that it maps;",
             "--no-owner",
         ),
     ] {

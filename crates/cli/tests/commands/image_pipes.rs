@@ -126,8 +126,8 @@ fn what_cannot_be_stored_is_an_error() {
             let right = ran.status != 0 && ran.stderr.contains(expected) && ran.stderr.contains("standard input: ");
             assert!(right && ran.stdout.is_empty(), "{script} {command}: {ran:?}");
         };
-        script("cat image | TMPDIR=/nonexistent", "TMPDIR names another directory");
-        script("ulimit -f 64; cat image |", "TMPDIR names another directory");
+        script("cat image | TMPDIR=/nonexistent", "set TMPDIR to a directory");
+        script("ulimit -f 64; cat image |", "set TMPDIR to a directory");
         // Another format is not stored.
         script("echo text | TMPDIR=/nonexistent", "unknown format");
         script("printf '' | TMPDIR=/nonexistent", "is empty");

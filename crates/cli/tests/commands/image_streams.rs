@@ -91,16 +91,13 @@ fn a_failure_leaves_nothing_in_the_pipe() {
     script("$P pack none -", "none: cannot open");
     script("head -c 200000 source.tar | $P pack - -", "ends");
     script("head -c 200000 source.tar | $P tar2sqfs -s -", "ends");
-    script("TMPDIR=/nonexistent; $P pack source -", "TMPDIR names another directory");
+    script("TMPDIR=/nonexistent; $P pack source -", "set TMPDIR to a directory");
     // No file may be larger than 64 KiB.
     for writer in WRITERS.map(|writer| writer.replace("--json", "")) {
         let writer = writer.replace("OUT", "-");
-        script(
-            &format!("ulimit -f 128; $P {writer} 2>messages; s=$?; cat messages >&2; exit $s"),
-            "TMPDIR names another",
-        );
+        script(&format!("ulimit -f 128; $P {writer} 2>messages; s=$?; cat messages >&2; exit $s"), "set TMPDIR to a");
     }
-    script("$P pack source - >&-", "standard output: it is closed");
+    script("$P pack source - >&-", "standard output is closed");
     script("$P pack source.tar - <>source.tar 1>&0", "standard output: is the input itself");
     assert!(sandbox.read("source.tar").len() > 300_000);
 }

@@ -71,7 +71,7 @@ fn packs_plain_files_under_their_own_names() {
     for sources in [&["docs/a.md"][..], &["--overlay", "home", "docs/a.md"], &["home", "docs/a.md"]] {
         let words = [&["pack", "-f", "--format", "squashfs"], sources, &["docs/a.md"]].concat();
         let error = sandbox.bad(1, &words);
-        assert!(error.contains("docs/a.md: both source and output"), "{error}");
+        assert!(error.contains("docs/a.md: is both source and output"), "{error}");
         assert_eq!(sandbox.read("docs/a.md"), b"5\n");
     }
 }
@@ -83,21 +83,21 @@ fn refuses_two_sources_with_one_name_and_options_of_layers() {
     for (words, expected) in [
         (
             &["etc", "old/etc", "o.sqfs"][..],
-            "etc and old/etc are both called etc (expected different names, or --overlay",
+            "etc and old/etc have the same name etc (expected different names, or --overlay",
         ),
         (
             &["home/profile", "etc/profile", "o.sqfs"],
-            "home/profile and etc/profile are both called profile (expected different names; --files-from keeps",
+            "home/profile and etc/profile have the same name profile (expected different names; --files-from keeps",
         ),
         (&["home", "etc", "o.sqfs", "--remove", "x"], "--remove: the sources are put side by side (expected --overlay"),
         (&["home", "etc", "o.sqfs", "--whiteouts=keep"], "--whiteouts: the sources are put side by side"),
-        (&["etc/passwd", "o.sqfs", "--files-from", "x"], "--files-from: names are those of one directory"),
+        (&["etc/passwd", "o.sqfs", "--files-from", "x"], "--files-from: works only with one SOURCE, a directory"),
     ] {
         let error = sandbox.bad(2, &[&["pack"], words].concat());
         assert!(error.contains(expected), "{error}");
     }
     let error = sandbox.bad(1, &["pack", "home", "/", "o.sqfs"]);
-    assert!(error.contains("/: there is no name for it in the image"), "{error}");
+    assert!(error.contains("/: has no name for the image"), "{error}");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn wants_overlay_where_a_layer_stands_beside_several_sources() {
     sandbox.good(&["pack", "-q", "docs", "docs.sqfs"]);
     for words in [["home", "etc", "plain.tar"], ["docs.sqfs", "home", "etc/passwd"], ["home", "-", "etc"]] {
         let error = sandbox.bad(2, &[&["pack", "-f"], &words[..], &["o.sqfs"]].concat());
-        assert!(error.contains("--overlay merges all of them into one root"), "{error}");
+        assert!(error.contains("use --overlay to merge them into one root"), "{error}");
     }
     // The other sources of one directory or file are merged with it.
     assert_eq!(list(&sandbox, &["docs.sqfs", "home"])[..3], [".ssh", ".ssh/id", "a.md"]);

@@ -165,7 +165,7 @@ fn the_command_knows_servers() {
     assert!(text.starts_with("cache: ") && text.ends_with(&format!("\n{url}: answers\n")), "{text}");
     assert!(sandbox.good(&["cache", "clear", "--cache", &both]).text().contains("removed"));
     let line = sandbox.bad(2, &["cache", "clear", "--cache", &url]);
-    assert!(line.contains("a server looks after its entries"), "{line}");
+    assert!(line.contains("a server manages its own entries"), "{line}");
     server.set_fault(Fault::Status(403));
     let line = sandbox.bad(1, &["cache", "info", "--cache", &url]);
     assert!(line.contains(&url) && line.contains("403 Forbidden"), "{line}");

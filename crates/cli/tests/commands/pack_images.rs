@@ -105,7 +105,7 @@ fn options_of_other_sources_are_refused() {
         (&["--ignore-zeros"], "a tar"),
     ] {
         let message = sandbox.bad(2, &[&["pack", "old.sqfs", "new.sqfs"], option].concat());
-        let expected = format!("only {only} can be packed so (the source is an image)");
+        let expected = format!("works only with {only} (the source is an image)");
         assert!(message.contains(&expected), "{message}");
     }
     let message = sandbox.refused(&["pack", "old.sqfs", "new.lrz"]);

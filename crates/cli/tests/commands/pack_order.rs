@@ -173,17 +173,13 @@ fn what_has_no_order_is_refused() {
         (&["source", "x.sqfs", "--order", "simular"][..], 2, "--order: simular: cannot read: "),
         (&["source", "x.sqfs", "--order", "-"], 2, "a list is not read from standard input"),
         (&["source", "x.sqfs", "--order", "bad"], 1, "bad: line 2: `../b` is not a path in an image"),
-        (&["source", "x.sqfs", "--order", "similar", "--continue"], 2, "--order: what cannot be read is left out of"),
+        (&["source", "x.sqfs", "--order", "similar", "--continue"], 2, "--order: cannot be used with --continue"),
         (
             &["source", "x.sqfs", "--order", "similar", "-j", "1", "-c", "gzip", "-b", "16K", "--mem", "23M"],
             1,
             "source: comparing 1 files may take ",
         ),
-        (
-            &["source", "x.lrz", "--order", "path"],
-            2,
-            "--order: a .lrz file holds the entries and contents of a tar as they come",
-        ),
+        (&["source", "x.lrz", "--order", "path"], 2, "--order: a .lrz file stores a tar in its own order"),
     ] {
         let line = sandbox.bad(status, &[&["pack"], words].concat());
         assert!(line.contains(part), "{words:?}: {line}");

@@ -317,10 +317,10 @@ fn recursion_skips_compressed_files_and_continues_after_errors() {
     sandbox.write("d/b", b"more");
     let ran = sandbox.run(&["compress", "-r", "d"]);
     assert!(ran.status == 1 && ran.stderr.contains("packline: d/a.pln: exists already (expected --force"), "{ran:?}");
-    assert!(ran.stderr.contains("1 file skipped: the suffix is .pln already\n"), "{ran:?}");
+    assert!(ran.stderr.contains("1 file skipped: the name already ends in .pln\n"), "{ran:?}");
     assert_eq!(sandbox.names_in("d"), ["a", "a.pln", "b", "b.pln"]);
     let stderr = sandbox.good(&["compress", "-r", "-f", "d"]).stderr;
-    assert!(stderr.contains("2 files skipped: the suffix is .pln already\n"), "{stderr}");
+    assert!(stderr.contains("2 files skipped: the name already ends in .pln\n"), "{stderr}");
     assert_eq!(sandbox.names_in("d"), ["a", "a.pln", "b", "b.pln"]);
     // The same where a shell names all files.
     sandbox.write("d/c", b"new");

@@ -208,7 +208,10 @@ fn several_files_and_directories_are_protected() {
     assert!(refused.contains("none: cannot open") && refused.lines().count() == 1, "{refused}");
     sandbox.good(&["verify", "-q", "d/new"]);
     let refused = sandbox.bad(2, &["protect", "-o", "x", "a", "d"]);
-    assert!(refused.contains("--output: the recovery data of several files cannot go into one"), "{refused}");
+    assert!(
+        refused.contains("--output: the recovery data of several files cannot be written to one file"),
+        "{refused}"
+    );
     sandbox.bad(2, &["protect", "-o", "x", "d"]);
 }
 
@@ -233,11 +236,11 @@ fn recovery_data_that_is_current_stays_and_other_is_an_error() {
     assert_eq!(refused, format!("packline: d/b.recovery: has another redundancy{force}"));
     sandbox.damage("d/b", "d/c".repeat(3000));
     let refused = sandbox.bad(1, &["protect", "-q", "d"]);
-    let expected = "packline: d/b: is damaged: it differs from the file that was protected, and is not newer than ";
+    let expected = "packline: d/b: is damaged: it differs from the protected file and is not newer than ";
     assert!(refused.starts_with(expected) && refused.lines().count() == 1, "{refused}");
     sandbox.write("d/b", "changed");
     let refused = sandbox.bad(1, &["protect", "-q", "d"]);
-    let expected = "packline: d/b.recovery: is the recovery data of an earlier state of the file";
+    let expected = "packline: d/b.recovery: belongs to an earlier state of the file";
     assert_eq!(refused, format!("{expected}{force}"));
     sandbox.write("d/b.recovery", "something else");
     let refused = sandbox.bad(1, &["protect", "-q", "d"]);
@@ -261,7 +264,7 @@ fn a_file_that_was_changed_after_it_was_protected_is_not_turned_back() {
     let mut newer = content.clone();
     newer[7] ^= 1;
     write_later(&sandbox, &newer);
-    let what = "f: differs from the file that was protected; it was changed after f.recovery was written. \
+    let what = "f: differs from the protected file; it was changed after f.recovery was written. \
                 If you changed it, protect it again (packline protect -f f); \
                 if not, packline repair -f f restores the protected content\n";
     let found = sandbox.run(&["verify", "f"]);

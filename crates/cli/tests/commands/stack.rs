@@ -282,26 +282,20 @@ fn what_fits_no_source_is_refused() {
     for (arguments, expected) in [
         (
             &["a.tar", "b.tar", "o.sqfs", "--one-file-system"][..],
-            "--one-file-system: only a directory can be packed so (the sources are a tar)",
+            "--one-file-system: works only with a directory (the sources are a tar)",
         ),
         (
             &["a", "b", "--overlay", "o.sqfs", "--lenient"],
-            "--lenient: only a tar can be packed so (the sources are a directory)",
+            "--lenient: works only with a tar (the sources are a directory)",
         ),
         (
             &["a", "b.tar", "o.sqfs", "--platform", "linux/arm"],
-            "--platform: only an image of containers can be packed so (the sources are a directory, a tar)",
+            "--platform: works only with a container image (the sources are a directory, a tar)",
         ),
         (&["a", "o.sqfs", "--platform", "linux"], "--platform"),
-        (
-            &["a", "b", "--overlay", "o.sqfs", "--continue"],
-            "--continue: what cannot be read is left out of a directory that is packed alone",
-        ),
-        (
-            &["a", "b", "o.sqfs", "--files-from", "names"],
-            "--files-from: names are those of one directory (expected one SOURCE)",
-        ),
-        (&["--manifest", "p", "o.sqfs", "--whiteouts=apply"], "--whiteouts: only a SOURCE can be packed so"),
+        (&["a", "b", "--overlay", "o.sqfs", "--continue"], "--continue: works only with a single directory"),
+        (&["a", "b", "o.sqfs", "--files-from", "names"], "--files-from: works only with one SOURCE, a directory"),
+        (&["--manifest", "p", "o.sqfs", "--whiteouts=apply"], "--whiteouts: works only with a SOURCE"),
         (&["a", "o.sqfs", "--remove", "["], "pattern '['"),
         (&["a"], "missing argument: IMAGE"),
     ] {

@@ -74,7 +74,7 @@ fn notes_are_printed_when_asked_for() {
 #[test]
 fn data_without_a_checksum_is_named_with_status_0() {
     let sandbox = with_image();
-    let unseen = ": sound; the image has no checksum of its data, so changed content cannot be seen\n31 inodes";
+    let unseen = ": sound; the image has no checksum of its data, so changed content cannot be found\n31 inodes";
     let cases = [
         (&["-c", "none"][..], unseen),
         (&["-c", "zstd", "--no-pad"], unseen),
@@ -100,7 +100,7 @@ fn stored_blocks_without_a_checksum_are_counted() {
     sandbox.good(&["pack", "-qf", "source", "image.sqfs", "-b", "4K", "-c", "gzip", "--no-pad"]);
     let (status, output) = verify(&sandbox, &[]);
     assert!(status == 0 && output.contains(": sound; 2 of "), "{output}");
-    assert!(output.contains(" blocks have no checksum, so changes in them cannot be seen\n"), "{output}");
+    assert!(output.contains(" blocks have no checksum, so changes in them cannot be found\n"), "{output}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Outputs {
     /// Checks that the files can be written, before hours are spent on the benchmark.
     ///
     /// # Errors
-    /// One cannot be written, exists and is not to be replaced, or is the input.
+    /// A file cannot be written, exists without `--force`, or is the input.
     pub fn check(&self, input: Option<&Path>, temporaries: &Temporaries) -> Result<(), Failure> {
         for (path, _) in &self.files {
             input.map_or(Ok(()), |input| must_differ(input, path))?;
@@ -55,9 +55,6 @@ impl Outputs {
     }
 
     /// Writes all files and standard output, even if one fails.
-    ///
-    /// # Errors
-    /// The first failure.
     pub fn write(&self, report: &Report, io: &mut Io) -> Result<(), Failure> {
         let mut written = Ok(());
         for (path, form) in &self.files {

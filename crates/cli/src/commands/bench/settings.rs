@@ -69,7 +69,7 @@ const SYNTHETIC_BYTES: u64 = 64 << 20;
 /// Reads the arguments.
 ///
 /// # Errors
-/// [`Failure::Usage`] for values that are wrong, and for options that have no effect.
+/// [`Failure::Usage`] for invalid values, and for options without effect.
 pub fn read(bench: &Bench, invocation: &Invocation, io: &Io) -> Result<Benchmark, Failure> {
     let what = bench.what;
     refuse_misplaced(bench, invocation)?;

@@ -66,7 +66,7 @@ impl Command for Cat {
         let resources = options.apply(self.machine.resources(&io.host));
         let mut archive = self.place.offset.open(path, true, &resources, io)?;
         if !matches!(archive, Archive::Pln(_)) && self.range.is_some() {
-            return Err(wrong("range", "only .pln files have ranges (expected one, or no --range)"));
+            return Err(wrong("range", "works only for .pln files"));
         }
         refuse_keys(&archive, invocation)?;
         if self.range.is_none()

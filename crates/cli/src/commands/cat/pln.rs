@@ -14,15 +14,12 @@ use crate::ui::observer::watched;
 use crate::ui::size::parse_size;
 
 /// Prints.
-///
-/// # Errors
-/// Those of the arguments and of the library.
 pub fn run(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> Result<(), Failure> {
     if cat.place.offset.is_given() {
         return Err(wrong("offset", "has no effect on a .pln file (expected --range)"));
     }
     if !cat.paths.is_empty() {
-        return Err(wrong("range", "a part of the whole content is printed (expected no PATH)"));
+        return Err(wrong("range", "cannot be used with PATH"));
     }
     let mut request = PlnUnpackRequest::new(input, io.stdout_target());
     request.identities = cat.keys.identities(io)?;
@@ -34,7 +31,7 @@ pub fn run(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> Result
 
 /// Parses `START..END`.
 pub fn span(text: &str) -> Result<Span, String> {
-    let wrong = || format!("'{text}' (expected START..END, such as 0..4K, 1M.. or ..512)");
+    let wrong = || format!("'{text}' is not a range (expected START..END, such as 0..4K, 1M.. or ..512)");
     let (start, end) = text.split_once("..").ok_or_else(wrong)?;
     let number = |part: &str| parse_size(OsStr::new(part)).map_err(|_| wrong());
     let start = if start.is_empty() { 0 } else { number(start)? };

@@ -16,14 +16,11 @@ use crate::ui::io::Io;
 use crate::ui::place::Place;
 
 /// Compresses, decompresses or tests one file.
-///
-/// # Errors
-/// Those of the library, and of names; a directory.
 pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
     if let Place::File(path) = place
         && path.is_dir()
     {
-        let expected = "a file; --recursive takes the files in a directory, packline pack makes one image of it";
+        let expected = "a file; --recursive processes the files in it, and 'packline pack' packs it into an image";
         return Err(Failure::failed(format!("{}: is a directory (expected {expected})", path.escaped())));
     }
     match &settings.options {

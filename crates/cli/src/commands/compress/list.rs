@@ -22,10 +22,10 @@ const NO_KEY: &str = "an encrypted file, and no key for it";
 /// Lists files. If one cannot be read, its error is printed and the others are listed.
 ///
 /// # Errors
-/// [`Failure::AlreadyReported`] if one could not be read; standard input; those of printing.
+/// [`Failure::AlreadyReported`] if a file could not be read.
 pub fn run(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Failure> {
     if places.contains(&Place::Stdin) {
-        return Err(wrong("list", "the tables are at the end, which a stream does not reach (expected files)"));
+        return Err(wrong("list", "cannot read a stream, because the tables are at its end (expected files)"));
     }
     if !settings.json {
         io.print("Records  Compressed  Uncompressed   Ratio  Check   File\n")?;

@@ -290,7 +290,7 @@ impl Shared {
         }
         if compresses && !settings.quiet && skipped > 0 {
             let files = count(skipped, "file");
-            io.eprintln(&format!("{files} skipped: the suffix is .pln already"));
+            io.eprintln(&format!("{files} skipped: the name already ends in .pln"));
         }
         (places, all_read)
     }

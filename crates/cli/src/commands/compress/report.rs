@@ -26,9 +26,6 @@ pub struct Compressed<'a> {
 }
 
 /// Reports a file that was compressed.
-///
-/// # Errors
-/// JSON that cannot be printed.
 pub fn compressed(
     settings: &Settings,
     &Compressed { options, written, cached }: &Compressed<'_>,
@@ -89,9 +86,6 @@ pub fn compressed(
 }
 
 /// Reports a file that was decompressed or tested.
-///
-/// # Errors
-/// JSON that cannot be printed.
 pub fn decompressed(
     settings: &Settings,
     unpacked: &Unpacked,

@@ -60,7 +60,7 @@ impl Settings {
     /// Reads the options; `wanted` is the mode without `--test`. Only `compress` has a `compression`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for what contradicts itself or has no effect.
+    /// [`Failure::Usage`] for options that contradict each other or have no effect.
     pub fn new(
         shared: &Shared,
         compression: Option<&Compression>,
@@ -112,46 +112,43 @@ impl Settings {
     }
 
     /// Whether these files can be done so.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`].
     pub fn check(&self, places: &[Place]) -> Result<(), Failure> {
         let style = &self.style;
         let goes_to_stdout = |place: &&Place| style.mode.writes() && matches!(style.output_of(place), Ok(None));
         let to_stdout = places.iter().filter(goes_to_stdout).count();
         let stdout = to_stdout > 0;
         if let Some(output) = style.output.as_ref().filter(|_| places.len() > 1 && !self.stdout) {
-            let what = format!("{} files cannot go into '{}'", places.len(), output.escaped());
+            let what = format!("{} files cannot be written to '{}'", places.len(), output.escaped());
             return Err(wrong(
                 "output",
-                format!("{what} (expected one file; or no --output, for an output beside each)"),
+                format!("{what} (expected one file, or no --output: each file then gets its own output)"),
             ));
         }
         let kind = style.output.as_deref().filter(|_| style.mode == Mode::Compress).and_then(FileKind::of_path);
         if let Some(kind) = kind.filter(|kind| *kind != FileKind::Pln) {
             let what = match self.recovery {
                 Some(_) => format!(
-                    "the name is that of {kind}, which has no recovery data in it (expected .pln, or 'packline protect' for a file of any kind)"
+                    "the name suggests {kind}, which cannot contain recovery data (expected .pln, or 'packline protect' for files of any kind)"
                 ),
                 None => {
-                    format!("the name is that of {kind} (expected a name that ends in .pln; --stdout goes anywhere)")
+                    format!("the name suggests {kind} (expected a name that ends in .pln, or --stdout)")
                 }
             };
             return Err(wrong("output", what));
         }
         if places.iter().filter(|place| **place == Place::Stdin).count() > 1 {
-            return Err(Failure::usage("standard input can be read once (expected one -)"));
+            return Err(Failure::usage("standard input can be read only once (expected one -)"));
         }
         if to_stdout > 1 && style.mode == Mode::Compress {
-            let what = format!("{} files were given, and .pln files cannot be concatenated", places.len());
-            let expected = "one file; or no --stdout, for a .pln file of each; or a tar of them: tar -c FILE... | packline compress";
+            let what = format!("{} files were given, but .pln files cannot be concatenated", places.len());
+            let expected = "one file, or no --stdout, or a tar: tar -c FILE... | packline compress";
             return Err(wrong("stdout", format!("{what} (expected {expected})")));
         }
         if style.remove && (stdout || places.contains(&Place::Stdin)) {
-            return Err(wrong("rm", "expected files, and outputs that are files"));
+            return Err(wrong("rm", "works only if the inputs and the outputs are files"));
         }
         if self.json && stdout {
-            return Err(wrong("json", "standard output is taken by the output"));
+            return Err(wrong("json", "the output goes to standard output"));
         }
         Ok(())
     }
@@ -167,8 +164,8 @@ fn style(shared: &Shared, mode: Mode) -> Style {
         suffix: ".pln".to_string(),
         output: stdout.or_else(|| output.output.first().cloned()),
         directory: None,
-        output_options: "--output, or --stdout",
-        instead_of_terminal: (!shows_content && !output.force).then_some("--output, or a file or a pipe; or -f"),
+        output_options: "--output or --stdout",
+        instead_of_terminal: (!shows_content && !output.force).then_some("--output, a file or a pipe, or -f"),
         force: output.force,
         compresses_again: output.force,
         skips_silently: shared.quiet,
@@ -182,7 +179,7 @@ fn refuse_long(compression: Option<&Compression>) -> Result<(), Failure> {
     let Some(value) = compression.and_then(|compression| compression.long.as_ref()) else { return Ok(()) };
     let typed = if value.is_empty() { String::new() } else { format!("={}", value.escaped()) };
     Err(Failure::usage(format!(
-        "--long{typed}: a record is compressed by itself, so that no match reaches beyond it (expected --record-size, up to 16M; or \
+        "--long{typed}: each record is compressed on its own, so no match reaches beyond it (expected --record-size, up to 16M; or \
          'packline lrzip', which finds repeats at any distance and writes a .lrz file)"
     )))
 }
@@ -200,20 +197,22 @@ fn refuse_idle(invocation: &Invocation, wanted: Mode, mode: Mode) -> Result<(), 
         && let Some(long) = given(&OF_COMPRESSION)
     {
         let hint = if long == "codec" { format!(" ({STDOUT_HINT})") } else { String::new() };
-        return Err(wrong(long, format!("has no effect on what is decompressed{hint}")));
+        return Err(wrong(long, format!("has no effect when files are decompressed{hint}")));
     }
     if mode != Mode::Compress
         && let Some(long) = given(&[&RECIPIENTS[..], &["pad"]].concat())
     {
-        return Err(wrong(long, "has no effect on what is decompressed (expected --identity or --passphrase-file)"));
+        return Err(wrong(
+            long,
+            "has no effect when files are decompressed (expected --identity or --passphrase-file)",
+        ));
     }
     if invocation.has("cache") && given(&[&RECIPIENTS[..], &["passphrase-file"]].concat()).is_some() {
-        let what =
-            "a cache keeps records as they are before they are encrypted (expected no --cache, or no recipients)";
+        let what = "a cache would store the records unencrypted (expected no --cache, or no recipients)";
         return Err(wrong("cache", what));
     }
     if mode == Mode::Compress && invocation.has("identity") {
-        let what = "has no effect on what is compressed (expected --recipient or --recipients-file: public keys)";
+        let what = "has no effect when files are compressed (expected --recipient or --recipients-file: public keys)";
         return Err(wrong("identity", what));
     }
     if mode == Mode::Test
@@ -222,7 +221,7 @@ fn refuse_idle(invocation: &Invocation, wanted: Mode, mode: Mode) -> Result<(), 
         return Err(wrong(long, "has no effect with --test, which writes nothing"));
     }
     if wanted == Mode::Compress && mode == Mode::Compress && invocation.has("keep-broken") {
-        return Err(wrong("keep-broken", "has no effect on what is compressed"));
+        return Err(wrong("keep-broken", "has no effect when files are compressed"));
     }
     Ok(())
 }

@@ -117,8 +117,8 @@ impl Command for Patch {
     ];
 
     fn details() -> String {
-        "OLD is read and compared with the delta's checksum of it before anything is written; NEW has its name only when it has been compared \
-         with the checksum of NEW."
+        "packline compares OLD with the delta's checksum before it writes anything. NEW gets its name when it matches the delta's \
+         checksum of NEW."
             .to_string()
     }
 

@@ -35,7 +35,7 @@ pub fn made(made: &Made, [old, new, delta]: [&PathBuf; 3]) -> (Value, String) {
     if blocks.encoded + blocks.kept + blocks.raw > 0 {
         let with = codec.map_or(String::new(), |codec| format!(" with {codec}"));
         text.push_str(&format!(
-            "\n{} to compress again{with}, {} that OLD has, {} stored as they are",
+            "\n{} to compress again{with}, {} copied from OLD, {} stored unchanged",
             count(blocks.encoded, "block"),
             blocks.kept,
             blocks.raw

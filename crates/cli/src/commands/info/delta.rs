@@ -11,9 +11,6 @@ use crate::ui::io::Io;
 use crate::ui::size::show_bytes;
 
 /// Shows it.
-///
-/// # Errors
-/// Those of reading its head.
 pub fn run(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
     let head = packline::requests::delta_info(path)?;
     let text = if json { format!("{}\n", object(&head)) } else { text(&head) };

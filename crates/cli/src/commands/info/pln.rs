@@ -14,9 +14,6 @@ use crate::ui::io::Io;
 use crate::ui::size::{both, count, percent, show_bytes};
 
 /// Shows it.
-///
-/// # Errors
-/// Those of reading the tables.
 pub fn run(input: Input, keys: &OpeningKeys, json: bool, io: &mut Io) -> Result<(), Failure> {
     let recovery = match &input {
         Input::File(path) if path.is_file() => packline::requests::recovery_behind(path)?,
@@ -26,7 +23,7 @@ pub fn run(input: Input, keys: &OpeningKeys, json: bool, io: &mut Io) -> Result<
     let read = packline::requests::pln_info(input, identities.as_deref(), &io.host.resources());
     let PlnInfo { info, encryption, .. } = read.map_err(|error| match Failure::from(error) {
         Failure::Failed(what) if recovery.is_some() => {
-            Failure::Failed(what.with_way_out("it has recovery data, with which 'packline repair' may repair it"))
+            Failure::Failed(what.with_way_out("'packline repair' may repair it from its recovery data"))
         }
         other => other,
     })?;

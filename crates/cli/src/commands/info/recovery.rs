@@ -20,9 +20,6 @@ pub fn is_recovery(path: &Path) -> bool {
 }
 
 /// Shows it.
-///
-/// # Errors
-/// Those of reading it.
 pub fn run(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
     let set = packline::requests::recovery_info(path, &io.host.resources())?;
     let text = if json { format!("{}\n", object(&set)) } else { text(&set) };
@@ -31,7 +28,7 @@ pub fn run(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
 
 fn text(set: &RecoverySet) -> String {
     let shape = set.shape();
-    let whole = if set.is_whole() { "all whole".to_string() } else { format!("{} of them whole", set.repairable()) };
+    let whole = if set.is_whole() { "all intact".to_string() } else { format!("{} of them intact", set.repairable()) };
     let lines = [
         ("Format", "recovery data, version 1".to_string()),
         ("Protects", both(shape.length())),

@@ -13,9 +13,6 @@ use crate::ui::io::Io;
 use crate::ui::report;
 
 /// Counts the entries as the tar has them, those that a later one replaces included.
-///
-/// # Errors
-/// Those of reading and printing.
 pub fn run(archive: &mut Archive, json: bool, io: &mut Io) -> Result<(), Failure> {
     let mut counts = TreeCounts::default();
     let mut size = 0;

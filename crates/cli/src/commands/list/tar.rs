@@ -19,7 +19,7 @@ use crate::ui::mode::{mode_string, type_name};
 /// Lists the entries that are selected, in the order of the tar; one that comes twice is listed twice.
 ///
 /// # Errors
-/// Those of reading and printing; patterns that match nothing, which are named first.
+/// A pattern matches nothing; the error names the first.
 pub fn run(archive: &mut Archive, form: &Form, selection: &Selection, io: &mut Io) -> Result<(), Failure> {
     let resources = io.host.resources();
     let path = archive.display_path();

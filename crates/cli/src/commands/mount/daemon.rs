@@ -16,7 +16,7 @@ const SHOWN: u64 = 64 << 10;
 /// Starts this program, called by a name and with these arguments, in the background, and waits until the image can be used. If it fails,
 /// its messages are passed on. It is to [`announce`] that it is ready.
 pub fn start(called: &str, arguments: &[&[OsString]], io: &mut Io) -> Result<(), Failure> {
-    let program = io.host.program.clone().ok_or_else(|| Failure::failed("this program does not find itself"))?;
+    let program = io.host.program.clone().ok_or_else(|| Failure::failed("cannot find the path of this program"))?;
     let mut command = Command::new(program);
     command.arg0(called).args(arguments.concat());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -49,7 +49,7 @@ impl Attributes {
     /// The change of each entry, if there is one; `fixed` are owners that count for more.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for an argument that is no rule; [`Failure::Failed`] for a file that cannot be read, or is malformed.
+    /// [`Failure::Usage`] for an argument that is not a rule; [`Failure::Failed`] for a file that cannot be read or is malformed.
     pub fn edit(&self, fixed: (Option<u32>, Option<u32>), io: &mut Io) -> Result<Option<EntryEdit>, Failure> {
         let contexts = self.file_contexts.as_deref().map(FileContexts::open).transpose().map_err(Failure::failed)?;
         let include = globs(&self.xattrs_include);

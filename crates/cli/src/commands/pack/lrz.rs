@@ -32,17 +32,14 @@ const HONOURED: &[&str] = &[
 ];
 
 /// Why a .lrz file has no cache: measured with a tar of 170 MB of which 20 files of 5000 changed, no block of the two files was alike.
-const NO_CACHE: &str = "a block of a .lrz file is cut where those before it end, so that any change makes all that follow others, and none is \
-     found again (expected a SquashFS image or a .pln file)";
+const NO_CACHE: &str = "any change moves all later blocks of a .lrz file, so that none of them is found again \
+     (expected a SquashFS image or a .pln file)";
 
 /// Why a .lrz file has no order of contents.
-const NO_ORDER: &str = "a .lrz file holds the entries and contents of a tar as they come, and finds what they have in common however far apart it is \
-     (expected a SquashFS image)";
+const NO_ORDER: &str =
+    "a .lrz file stores a tar in its own order, and finds repeats at any distance (expected a SquashFS image)";
 
 /// Refuses options without effect on a .lrz file; `json_and_stream`: whether both would go to standard output.
-///
-/// # Errors
-/// [`Failure::Usage`].
 pub fn refuse_options(invocation: &Invocation, json_and_stream: bool) -> Result<(), Failure> {
     if let Some(long) = invocation.given_beside(&[HONOURED, &NAMES].concat()) {
         let why = match long {
@@ -52,7 +49,7 @@ pub fn refuse_options(invocation: &Invocation, json_and_stream: bool) -> Result<
         };
         return Err(wrong(long, why));
     }
-    if json_and_stream { Err(wrong("json", "standard output is taken by the .lrz file")) } else { Ok(()) }
+    if json_and_stream { Err(wrong("json", "the .lrz file goes to standard output")) } else { Ok(()) }
 }
 
 pub fn as_text(written: &Written) -> String {

@@ -46,7 +46,7 @@ impl Manifest {
     /// The definitions, if there are any; `time` is that of entries without one.
     ///
     /// # Errors
-    /// [`Failure::Failed`] if they cannot be read, or one is malformed.
+    /// [`Failure::Failed`] if the file cannot be read, or a definition is malformed.
     pub fn read(&self, time: i64, io: &mut Io) -> Result<Option<Definitions>, Failure> {
         let Some(path) = &self.manifest else { return Ok(None) };
         if self.is_stdin() {

@@ -194,7 +194,7 @@ impl Command for Pack {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         if self.output.recovery.is_some() {
             let what =
-                "images and .lrz files have no recovery data in them (expected 'packline protect IMAGE' afterwards)";
+                "images and .lrz files cannot contain recovery data (expected 'packline protect IMAGE' afterwards)";
             return Err(wrong("recovery", what));
         }
         let Reporting { quiet, json, stats, .. } = self.reporting;
@@ -202,7 +202,7 @@ impl Command for Pack {
             lrz::refuse_options(invocation, json && self.image().as_os_str() == "-")?;
         }
         if json && !self.output.dry_run && target::is_stdout(self.image()) {
-            return Err(wrong("json", "standard output is taken by the image (expected another output)"));
+            return Err(wrong("json", "the image goes to standard output (expected another output)"));
         }
         let style = OutputStyle::Packline { quiet, bar: self.reporting.bar(), json, stats, verbose: self.verbose };
         let operands: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
@@ -259,7 +259,7 @@ impl Pack {
         let whole = container == Container::Lrz && !matches!(source, Source::Directory { .. });
         let unfit = ["exclude", "exclude-from", "no-xattrs"].into_iter().find(|long| whole && invocation.has(long));
         if let Some(long) = unfit {
-            return Err(wrong(long, "a tar is packed into a .lrz file as it is"));
+            return Err(wrong(long, "has no effect on a tar that is packed into a .lrz file"));
         }
         if let PackContainer::Image(image) = &mut options {
             image.changes = changes;
@@ -400,8 +400,8 @@ impl Pack {
         match definitions {
             Definitions::Pseudo(pseudo) => Ok(pseudo),
             Definitions::Mtree(_) => {
-                let expected = "no SOURCE, or definitions as those of mksquashfs -pf";
-                Err(wrong("manifest", format!("an mtree manifest describes a whole tree (expected {expected})")))
+                let expected = "no SOURCE, or a manifest in the format of mksquashfs -pf";
+                Err(wrong("manifest", format!("an mtree manifest describes a complete tree (expected {expected})")))
             }
         }
     }
@@ -411,7 +411,7 @@ impl Pack {
 fn refuse_for_definitions(invocation: &Invocation) -> Result<(), Failure> {
     let longs = [sources::OF_DIRECTORIES, sources::OF_LAYERS].concat();
     match longs.iter().find(|long| invocation.has(long)) {
-        Some(long) => Err(wrong(long, "only a SOURCE can be packed so (the source is definitions)")),
+        Some(long) => Err(wrong(long, "works only with a SOURCE (there is only a manifest)")),
         None => Ok(()),
     }
 }

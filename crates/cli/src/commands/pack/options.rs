@@ -222,10 +222,10 @@ impl Entries {
     /// The patterns of entries that are left out.
     ///
     /// # Errors
-    /// Those of [`Exclude::patterns`]; [`Failure::Usage`] for `--null` without a list.
+    /// [`Failure::Usage`] for `--null` without a list, and for an invalid pattern.
     pub fn excludes(&self, io: &mut Io) -> Result<Patterns, Failure> {
         if self.null && self.files_from.is_none() && !self.exclude.has_files() {
-            return Err(wrong("null", "there is no list (expected --files-from or --exclude-from)"));
+            return Err(wrong("null", "has no effect without a list (expected --files-from or --exclude-from)"));
         }
         self.exclude.patterns(Ending::of(self.null), io)
     }
@@ -233,7 +233,7 @@ impl Entries {
     /// The entries of the directory `root` that are named in a file, if not all are packed.
     ///
     /// # Errors
-    /// [`Failure::Failed`] for a file that cannot be read, and for a name of nothing in the directory.
+    /// [`Failure::Failed`] if the file cannot be read, or if a name does not exist in the directory.
     pub fn names(&self, root: &Path, io: &mut Io) -> Result<Option<Names>, Failure> {
         let Some(path) = &self.files_from else { return Ok(None) };
         let list = TextList::read(path, Ending::of(self.null), io)?;

@@ -11,7 +11,7 @@ use crate::args::{Invocation, wrong};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-const EXPECTED: &str = "expected input, path, similar, or the name of a FILE with one path a line";
+const EXPECTED: &str = "expected input, path, similar, or the name of a FILE with one path per line";
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Image")]
@@ -25,7 +25,7 @@ impl OrderOptions {
     /// The order, if it is another than that of the source; without the option that of similarity if `similar`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for a value that is no order, and with `--continue`; [`Failure::Failed`] for a list that cannot be read.
+    /// [`Failure::Usage`] for an invalid order, and with `--continue`; [`Failure::Failed`] for a list that cannot be read.
     pub fn order(&self, invocation: &Invocation, similar: bool) -> Result<Option<ContentOrder>, Failure> {
         let order = match self.order.as_bytes() {
             b"input" if similar && !invocation.has("order") => {
@@ -40,8 +40,7 @@ impl OrderOptions {
             },
         };
         if invocation.has("continue") {
-            let why = "what cannot be read is left out of a directory whose contents are stored as they come";
-            return Err(wrong("order", format!("{why} (expected --order=input, or no --continue)")));
+            return Err(wrong("order", "cannot be used with --continue (expected --order=input)"));
         }
         Ok(Some(order))
     }

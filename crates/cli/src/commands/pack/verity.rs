@@ -40,9 +40,6 @@ impl PackVerity {
     }
 
     /// The tree that is asked for.
-    ///
-    /// # Errors
-    /// The key or the certificate is unusable.
     pub fn options(&self) -> Result<Option<VerityOptions>, Failure> {
         let Some(place) = self.verity else { return Ok(None) };
         let given = Given {

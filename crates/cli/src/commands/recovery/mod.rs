@@ -92,14 +92,14 @@ impl Command for Protect {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let (files, all_read) = self.expanded(io);
         if self.output.is_some() && (files.len() != 1 || files != self.files) {
-            let expected = "one file; or no --output, for recovery data beside each";
+            let expected = "one FILE, or no --output: each file then gets its own recovery data";
             return Err(wrong(
                 "output",
-                format!("the recovery data of several files cannot go into one (expected {expected})"),
+                format!("the recovery data of several files cannot be written to one file (expected {expected})"),
             ));
         }
         if let (None, Some(device)) = (&self.output, files.iter().find(|file| is_block_device(file))) {
-            let what = "is a block device, next to which files are lost at shutdown (expected -o FILE)";
+            let what = "is a block device; a file next to it would be lost at shutdown (expected -o FILE)";
             return Err(Failure::usage(format!("{}: {what}", device.escaped())));
         }
         let outputs: Vec<PathBuf> =
@@ -169,9 +169,7 @@ impl Protect {
                 |what: &str| Failure::failed(format!("{}: {what} (expected --force to replace it)", output.escaped()));
             let wanted = Shape::new(found.shape.length(), self.redundancy);
             return match (found.examined.is_whole(), found.recovery_is_whole) {
-                (false, _) if found.changed_later => {
-                    Err(refused("is the recovery data of an earlier state of the file"))
-                }
+                (false, _) if found.changed_later => Err(refused("belongs to an earlier state of the file")),
                 (false, _) => Err(Failure::failed(report::damaged_before_protection(file, output))),
                 (true, false) => Err(refused("the recovery data is damaged")),
                 (true, true) if wanted.ok() != Some(found.shape) => Err(refused("has another redundancy")),

@@ -41,10 +41,8 @@ pub fn unchanged(found: &RecoveryState, file: &Path, output: &Path) -> (Value, S
 pub fn damaged_before_protection(file: &Path, output: &Path) -> String {
     let file = file.escaped();
     let output = output.escaped();
-    let way_out = "'packline repair' repairs it; --force protects it as it is";
-    format!(
-        "{file}: is damaged: it differs from the file that was protected, and is not newer than {output} ({way_out})"
-    )
+    let way_out = "'packline repair' repairs it; --force protects its present content";
+    format!("{file}: is damaged: it differs from the protected file and is not newer than {output} ({way_out})")
 }
 
 /// How many shards there are, and how many can be lost.
@@ -52,7 +50,7 @@ pub fn shape_text(shape: &Shape) -> String {
     let shards = shape.shards() as u64;
     let recovery = shape.recovery() as u64;
     let size = show_bytes(shape.shard_bytes());
-    format!("{} of {size}, of which any {recovery} can be lost and repaired", count(shards, "shard"))
+    format!("{} of {size}, any {recovery} of which can be lost and repaired", count(shards, "shard"))
 }
 
 /// The same as members of an object.
@@ -71,9 +69,9 @@ pub fn repaired(found: &RecoveryState, file: &Path, output: &Path, recovery: Opt
     object.extend(state_members(found));
     let place = if output == file { String::new() } else { format!(", {}", output.escaped()) };
     let text = match found.examined.is_whole() {
-        true => format!("{}: whole, as it was when it was protected{place}", file.escaped()),
+        true => format!("{}: intact, unchanged since it was protected{place}", file.escaped()),
         false if found.is_missing => {
-            format!("{}: missing, made again{place}, BLAKE3 {}\n{}", file.escaped(), hex(&found.blake3), damage(found))
+            format!("{}: was missing, rebuilt{place}, BLAKE3 {}\n{}", file.escaped(), hex(&found.blake3), damage(found))
         }
         false => format!("{}: repaired{place}, BLAKE3 {}\n{}", file.escaped(), hex(&found.blake3), damage(found)),
     };
@@ -88,7 +86,7 @@ pub fn state(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> (Va
         put_json(&mut object, "recovery", recovery.as_os_str().as_bytes());
     }
     let text = if found.examined.is_whole() {
-        format!("{}: whole, as it was when it was protected\n{}", file.escaped(), shape_text(&found.shape))
+        format!("{}: intact, unchanged since it was protected\n{}", file.escaped(), shape_text(&found.shape))
     } else {
         format!("{}: {}\n{}", file.escaped(), verdict(found, file, recovery), damage(found))
     };
@@ -106,9 +104,7 @@ fn verdict(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> Strin
             format!("If you changed it, protect it again ({protect}); if not, it is damaged and cannot be repaired")
         };
         let recovery = recovery.escaped();
-        return format!(
-            "differs from the file that was protected; it was changed after {recovery} was written. {then}"
-        );
+        return format!("differs from the protected file; it was changed after {recovery} was written. {then}");
     }
     let advice = if can_be_repaired { "'packline repair' repairs it" } else { "it cannot be repaired" };
     format!("damaged; {advice}")
@@ -142,8 +138,8 @@ fn damage(found: &RecoveryState) -> String {
     );
     match examined.excess {
         0 => {}
-        more @ 1.. => text.push_str(&format!("; {more} bytes longer than it was")),
-        fewer => text.push_str(&format!("; {} bytes shorter than it was", -fewer)),
+        more @ 1.. => text.push_str(&format!("; {more} bytes longer than before")),
+        fewer => text.push_str(&format!("; {} bytes shorter than before", -fewer)),
     }
     text
 }
@@ -155,9 +151,9 @@ fn of_recovery(found: &RecoveryState, recovery: &Path, made_again: bool) -> Stri
     }
     let whole = found.examined.repairable;
     let all = found.shape.recovery();
-    let then = if made_again { "made again" } else { "'packline protect --force' makes it again" };
+    let then = if made_again { "written again" } else { "'packline protect --force' writes it again" };
     format!(
-        "\n{}: the recovery data is damaged: {whole} of {all} recovery shards are whole; {then}",
+        "\n{}: the recovery data is damaged: {whole} of {all} recovery shards are intact; {then}",
         recovery.escaped()
     )
 }

@@ -169,7 +169,7 @@ impl Command for Unpack {
         }
         let Reporting { quiet, json, stats, .. } = self.reporting;
         if to_tar && json && destination.as_os_str() == "-" {
-            return Err(wrong("json", "standard output is taken by the tar"));
+            return Err(wrong("json", "the tar goes to standard output"));
         }
         let operands = [&*self.place.image, &*destination];
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
@@ -178,7 +178,7 @@ impl Command for Unpack {
         request.resources = options.apply(resources);
         let to = match to_tar {
             true if !request.subdirectory.is_empty() && !request.selection.is_all() => {
-                return Err(wrong("subdir", "cannot be used with patterns or --exclude where DEST is a tar"));
+                return Err(wrong("subdir", "cannot be used with patterns or --exclude if DEST is a tar"));
             }
             true => {
                 let compression = tar::compression(self.output.compress.as_deref(), &destination)?;
@@ -234,7 +234,7 @@ impl Unpack {
     /// Refuses options without effect.
     fn refuse_options(&self, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
         match (to_tar, OF_DIRECTORIES.iter().find(|long| invocation.has(long))) {
-            (true, Some(long)) => Err(wrong(long, "only a directory can be unpacked so (DEST is a tar)")),
+            (true, Some(long)) => Err(wrong(long, "works only when DEST is a directory (DEST is a tar)")),
             (false, _) if self.output.compress.is_some() => {
                 Err(wrong("compress", "only a tar can be compressed (DEST is a directory)"))
             }
@@ -246,14 +246,14 @@ impl Unpack {
     fn refuse_options_for_lrz(&self, destination: &Path, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
         let of_directories: &[&str] = if to_tar { &[] } else { &OF_LRZ_TO_DIRECTORY };
         if let Some(long) = invocation.given_beside(&[&OF_LRZ[..], of_directories, &NAMES].concat()) {
-            return Err(wrong(long, "a .lrz file cannot be unpacked so"));
+            return Err(wrong(long, "is not supported for .lrz files"));
         }
         if !self.patterns.is_empty() {
-            return Err(Failure::usage("the tar in a .lrz file is unpacked as a whole (expected no PATTERN)"));
+            return Err(Failure::usage("the tar in a .lrz file can only be unpacked completely (expected no PATTERN)"));
         }
         match FileKind::of_path(destination) {
             Some(kind) if to_tar && kind.is_compressed() => Err(Failure::usage(
-                "the tar in a .lrz file is not compressed again (expected a name that ends in .tar)",
+                "the tar in a .lrz file cannot be compressed again (expected a name that ends in .tar)",
             )),
             _ => Ok(()),
         }
@@ -316,11 +316,11 @@ fn explain(error: Error) -> Failure {
     let source = cause.get_ref();
     // Root in a user namespace may not make devices either, and can set only the owners that the namespace maps.
     if source.is_some_and(|source| source.is::<DeviceRefused>()) {
-        let way = "devices need root, and no user namespace; --no-devices leaves them out";
+        let way = "creating devices needs root outside a user namespace; --no-devices leaves them out";
         return Failure::failed(format!("{error} ({way})"));
     }
     if source.is_some_and(|source| source.is::<OwnerRefused>()) {
-        let way = "owners need root, and a user namespace sets only those that it maps; --no-owner leaves owners out";
+        let way = "setting owners needs root, and a user namespace sets only owners that it maps; --no-owner leaves owners out";
         return Failure::failed(format!("{error} ({way})"));
     }
     error.into()

@@ -49,13 +49,13 @@ fn directory_text(summary: &packline_image::UnpackSummary, peak: Option<u64>) ->
         ),
     ];
     if counts.shared > 0 {
-        lines.push(format!("{} with the content of others", count(counts.shared, "file")));
+        lines.push(format!("{} with the same content as others", count(counts.shared, "file")));
     }
     if counts.hard_links_copied > 0 {
         lines.push(format!("{} written as copies", count(counts.hard_links_copied, "hard link")));
     }
     if counts.damaged_files > 0 {
-        lines.push(format!("{} with zeros in place of damaged content", count(counts.damaged_files, "file")));
+        lines.push(format!("{} with zeros instead of damaged content", count(counts.damaged_files, "file")));
     }
     if counts.errors > 0 {
         lines.push(count(counts.errors, "error"));

@@ -12,7 +12,7 @@ use crate::ui::failure::Failure;
 /// Whether a destination's name is that of a tar, rather than of a directory.
 ///
 /// # Errors
-/// [`Failure::Usage`] for the name of something that is not written.
+/// [`Failure::Usage`] for the name of a format that packline cannot write.
 pub fn is_name_of_tar(destination: &Path) -> Result<bool, Failure> {
     if destination.as_os_str() == "-" || is_directory(destination) {
         return Ok(!is_directory(destination));
@@ -31,7 +31,7 @@ fn is_directory(path: &Path) -> bool {
 fn not_written(path: &Path, kind: FileKind, way_out: &str) -> Failure {
     let expected = "a directory, or a tar: .tar, .tar.gz, .tar.xz, .tar.zst, .tar.bz2";
     Failure::usage(format!(
-        "{}: the name is that of {kind}, which is not written (expected {expected}; {way_out})",
+        "{}: the name suggests {kind}, which packline cannot write (expected {expected}; {way_out})",
         path.escaped()
     ))
 }

@@ -19,7 +19,7 @@ use crate::ui::size::show_bytes;
 /// Verifies. Reading ends at the first fault, since nothing after it can be interpreted.
 ///
 /// # Errors
-/// [`Failure::AlreadyReported`] for a fault, which has been printed; those of reading.
+/// [`Failure::AlreadyReported`] for a fault, which has been printed.
 pub fn run(verify: &Verify, opened: &OpenedLrz, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
     let path = &opened.display_path;
     let json = verify.json;
@@ -65,12 +65,12 @@ fn object(cause: &LrzError) -> Value {
 fn totals_text(path: &Path, unpacked: &Unpacked) -> String {
     let sum = match (unpacked.stored_md5, unpacked.md5) {
         (Some(stored), _) => format!("MD5 {}, as stored", hex(&stored)),
-        (None, Some(sum)) => format!("MD5 {}, of which the file has none", hex(&sum)),
+        (None, Some(sum)) => format!("MD5 {}; the file has no MD5", hex(&sum)),
         (None, None) => "no MD5".to_string(),
     };
     let content = show_bytes(unpacked.plain);
     let chunks = unpacked.chunks;
-    format!("{}: sound\n{chunks} chunks with {content} of content are right; {sum}", path.escaped())
+    format!("{}: sound\n{chunks} chunks with {content} of content are correct; {sum}", path.escaped())
 }
 
 fn totals_object(unpacked: &Unpacked) -> Value {

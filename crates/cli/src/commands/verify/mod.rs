@@ -282,9 +282,9 @@ fn unchecked_text(totals: &Verified) -> String {
     match totals.unchecked {
         0 => String::new(),
         blocks if blocks == all => {
-            "; the image has no checksum of its data, so changed content cannot be seen".to_string()
+            "; the image has no checksum of its data, so changed content cannot be found".to_string()
         }
-        blocks => format!("; {blocks} of {} have no checksum, so changes in them cannot be seen", count(all, "block")),
+        blocks => format!("; {blocks} of {} have no checksum, so changes in them cannot be found", count(all, "block")),
     }
 }
 

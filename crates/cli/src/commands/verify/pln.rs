@@ -18,7 +18,7 @@ use crate::ui::size::{count, show_bytes};
 /// Verifies.
 ///
 /// # Errors
-/// [`Failure::AlreadyReported`] for faults, which have been printed; those of reading.
+/// [`Failure::AlreadyReported`] for faults, which have been printed.
 pub fn run(
     verify: &Verify,
     (path, source): (&Path, Input),
@@ -105,7 +105,7 @@ fn totals_text(path: &Path, verified: &Verified) -> String {
     let verdict = if verified.findings == 0 { "sound".to_string() } else { count(verified.findings, "fault") };
     let sum = verified.blake3.map_or(String::new(), |sum| format!("; BLAKE3 {}", hex(&sum)));
     let content = show_bytes(verified.bytes);
-    format!("{}: {verdict}\n{} records with {content} of content are right{sum}", path.escaped(), verified.records)
+    format!("{}: {verdict}\n{} records with {content} of content are correct{sum}", path.escaped(), verified.records)
 }
 
 fn totals_object(verified: &Verified) -> Value {

@@ -12,7 +12,7 @@ use crate::ui::observer::watched;
 /// Compares a file, which is called `shown`, with its recovery data, which is in the file if `recovery` is `None`.
 ///
 /// # Errors
-/// [`Failure::AlreadyReported`] if it, or its recovery data, is damaged; those of reading.
+/// [`Failure::AlreadyReported`] if the file or its recovery data is damaged.
 pub fn run(
     verify: &Verify,
     shown: &Path,

@@ -21,7 +21,7 @@ const PIECE: usize = 64 << 10;
 /// Verifies. Reading ends at the first fault, since nothing after it can be interpreted.
 ///
 /// # Errors
-/// [`Failure::AlreadyReported`] for a fault, which has been printed; those of reading.
+/// [`Failure::AlreadyReported`] for a fault, which has been printed.
 pub fn run(verify: &Verify, archive: &mut Archive, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
     let resources = options.apply(verify.machine.resources(&io.host));
     let path = archive.display_path();

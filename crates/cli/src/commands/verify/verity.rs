@@ -41,17 +41,20 @@ impl VerityArgs {
     /// The check of an image that is asked for.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for options that have nothing to do with it, for several images, and for standard input.
+    /// [`Failure::Usage`] for options without effect, for several images, and for standard input.
     pub fn check(&self, images: &[PathBuf], invocation: &Invocation) -> Result<Option<VerityCheck>, Failure> {
         let Some(root_hash) = self.roothash else { return Ok(None) };
         if let Some(long) = invocation.given_beside(&[&HONOURED[..], &run_options::NAMES].concat()) {
             return Err(wrong(long, "has no effect with --roothash"));
         }
         let [image] = images else {
-            return Err(wrong("roothash", "it is that of one image (expected one IMAGE)"));
+            return Err(wrong("roothash", "works only with one IMAGE"));
         };
         if image.as_os_str() == "-" {
-            return Err(wrong("roothash", "IMAGE is standard input (expected a file, which is read at any offset)"));
+            return Err(wrong(
+                "roothash",
+                "IMAGE cannot be standard input (expected a file, because it is read at any offset)",
+            ));
         }
         let mut check = VerityCheck::new(image, root_hash);
         check.tree = self.hash_tree.clone();
@@ -63,7 +66,7 @@ impl VerityArgs {
 /// Checks.
 ///
 /// # Errors
-/// [`Failure::AlreadyReported`] for faults, which have been printed; those of reading.
+/// [`Failure::AlreadyReported`] for faults, which have been printed.
 pub fn run(
     verify: &Verify,
     mut check: VerityCheck,
@@ -87,7 +90,7 @@ fn describe(finding: &Finding, root: &Digest) -> String {
     let root = || format!("(expected {})", hex(root));
     match finding {
         Finding::Root { offset: Some(at), found } => {
-            format!("the root hash is {} by the block at byte {at} of the hash tree {}", hex(found), root())
+            format!("the root hash is {} according to the block at byte {at} of the hash tree {}", hex(found), root())
         }
         Finding::Root { offset: None, found } => format!("the root hash is {} {}", hex(found), root()),
         Finding::Tree { offset } => {
@@ -123,7 +126,7 @@ fn totals_text(path: &Path, checked: &Checked) -> String {
     let verdict = if checked.faults() == 0 { "sound".to_string() } else { count(checked.faults(), "fault") };
     let unknown = match checked.unknown_blocks {
         0 => String::new(),
-        unknown => format!("; {} below wrong ones of the hash tree cannot be checked", count(unknown, "block")),
+        unknown => format!("; {} below wrong blocks of the hash tree cannot be checked", count(unknown, "block")),
     };
     let blocks = count(checked.superblock.data_blocks, "block");
     let bytes = show_bytes(checked.bytes);

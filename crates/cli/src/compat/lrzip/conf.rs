@@ -38,7 +38,7 @@ impl Conf {
     /// `/dev/null`, is an empty file.
     ///
     /// # Errors
-    /// [`Failure::Failed`] for a FIFO, a socket or a block device, for an error of the medium, and for a line that is not understood.
+    /// [`Failure::Failed`] for a FIFO, a socket or a block device, for a read error, and for an invalid line.
     pub fn read(host: &Host) -> Result<Conf, Failure> {
         if host.no_lrzip_conf {
             return Ok(Conf::default());

@@ -80,7 +80,7 @@ fn password_to_write(settings: &Settings, place: &Place, io: &mut Io) -> Result<
 }
 
 fn no_way_to_ask() -> Failure {
-    Failure::failed("standard input cannot give content and a password (expected --encrypt=PASSWORD)")
+    Failure::failed("standard input cannot provide both the content and a password (expected --encrypt=PASSWORD)")
 }
 
 /// Summary of a file that was compressed.

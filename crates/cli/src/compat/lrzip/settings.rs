@@ -35,7 +35,7 @@ impl Settings {
     /// Joins the options that all commands share with `lrzip.conf`. Sets the process's priority.
     ///
     /// # Errors
-    /// A password that is too long; a priority that the process may not have.
+    /// The password is too long, or the process may not have the priority.
     pub fn new(options: Options, conf: &Conf, mode: Mode, host: &Host) -> Result<Settings, Failure> {
         set_priority(options.tuning.nice_level.or(conf.nice))?;
         let output = options.output;
@@ -47,7 +47,7 @@ impl Settings {
                 output: output.outfile,
                 directory: output.outdir.or(conf_outdir),
                 output_options: "--outfile",
-                instead_of_terminal: (mode == Mode::Compress).then_some("--outfile, or a file or a pipe"),
+                instead_of_terminal: (mode == Mode::Compress).then_some("--outfile, a file or a pipe"),
                 force: output.force || conf.replace,
                 compresses_again: false,
                 skips_silently: false,
@@ -68,9 +68,6 @@ impl Settings {
     }
 
     /// Refuses options that cannot be used with this number of files.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`].
     pub fn check_files(&self, files: usize) -> Result<(), Failure> {
         let outfile = self.style.output.as_ref();
         let stdout = outfile.is_some_and(|outfile| outfile.as_os_str() == "-");

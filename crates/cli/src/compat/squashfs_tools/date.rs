@@ -5,7 +5,7 @@ use crate::host::date;
 /// The time that a text says, seconds since 1970.
 ///
 /// # Errors
-/// date(1) does not read it, or it is not a time of 32 bits.
+/// date(1) cannot read the text, or the time does not fit into 32 bits.
 pub fn seconds(text: &str) -> Result<u32, String> {
     text.parse().or_else(|_| {
         date::seconds(text).ok_or_else(|| {

@@ -36,8 +36,6 @@ pub enum NamePattern {
 }
 
 impl NamePattern {
-    /// # Errors
-    /// A regular expression that is malformed.
     pub fn new(text: &[u8], language: Language) -> Result<NamePattern, String> {
         Ok(match language {
             Language::Exact => NamePattern::Exact(text.to_vec()),

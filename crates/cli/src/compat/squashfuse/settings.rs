@@ -26,7 +26,7 @@ pub struct Settings {
 
 impl Settings {
     /// # Errors
-    /// [`Failure::Usage`] for a word that cannot be applied; the mount point is a descriptor that is not open.
+    /// [`Failure::Usage`] for a word that cannot be applied. Another failure if the mount point is a descriptor that is not open.
     pub(super) fn new(
         options: &Options,
         program: &'static Program,

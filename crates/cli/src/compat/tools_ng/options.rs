@@ -74,9 +74,6 @@ pub struct OutputOptions {
 
 impl OutputOptions {
     /// A pack of `source` into an image at `path`.
-    ///
-    /// # Errors
-    /// Those of [`target::image`] and [`CacheOptions::open`].
     pub fn request(
         &self,
         source: Source,
@@ -118,9 +115,6 @@ fn help(text: &str) -> Option<Result<String, String>> {
 
 impl ImageOptions {
     /// The image that the options describe. Directories count links as squashfs-tools-ng has them: 2 and all children.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] for options that the compressor does not know.
     pub fn image(&self, defaults: Meta) -> Result<Options, Failure> {
         let codec = Spec::parse_with_name(self.compressor, self.comp_extra.as_deref().unwrap_or(""));
         let mut image = Options::new(codec.map_err(|error| wrong("comp-extra", error))?);
@@ -147,7 +141,7 @@ impl ImageOptions {
     /// Attributes of what the source does not describe.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for a key that is unknown and a value that is not a number or out of range.
+    /// [`Failure::Usage`] for an unknown key, and for a value that is not a number or out of range.
     pub fn defaults(&self, io: &mut Io) -> Result<Meta, Failure> {
         let mut meta = Meta { mtime: i64::from(source_date_epoch(io)), ..DEFAULT_META };
         for item in self.defaults.as_deref().unwrap_or("").split(',').filter(|item| !item.is_empty()) {

@@ -38,7 +38,7 @@ pub fn page(command: Option<&Entry>) -> String {
     let differences = command.map_or([].as_slice(), |command| command.differences);
     if !differences.is_empty() {
         roff.control("SH", ["DIFFERENCES"]);
-        text(&mut roff, "On purpose, from the program of this name that is replaced:");
+        text(&mut roff, "Intended differences from the program that this command replaces:");
         for line in differences {
             roff.control("IP", ["-", "2"]);
             text(&mut roff, line);
@@ -140,20 +140,20 @@ fn environment(command: Option<&Entry>, parser: &Command) -> impl Iterator<Item 
         (
             is(&["pack", "tar2sqfs", "gensquashfs"]),
             "SOURCE_DATE_EPOCH",
-            "Time of the image in seconds since 1970, unless an option sets it",
+            "Creation time of the image in seconds since 1970, unless an option sets it",
         ),
         (
             command.is_none() || has("mem") || has("maxram"),
             "TMPDIR",
-            "Directory of temporary files; /var/tmp without it",
+            "Directory for temporary files [default: /var/tmp]",
         ),
         (
             command.is_none() || has("cache"),
             "PACKLINE_CACHE",
-            "Where the cache of compressed blocks is, as --cache has it; unlike there, a password is not seen by other users",
+            "Cache of compressed blocks, in the form of --cache; other users cannot see a password in it",
         ),
-        (lrzip, "LRZIP", "NOCONFIG means that lrzip.conf is not read"),
-        (lrzip, "HOME", "Where .lrzip/lrzip.conf is looked for"),
+        (lrzip, "LRZIP", "NOCONFIG ignores lrzip.conf"),
+        (lrzip, "HOME", "Directory that may contain .lrzip/lrzip.conf"),
     ];
     rows.into_iter().filter_map(|(read, name, meaning)| read.then_some((name, meaning)))
 }

@@ -39,8 +39,8 @@ pub struct SideBySide<'a> {
 /// Why an option is refused.
 pub fn refusal(long: &str) -> &'static str {
     match long {
-        "files-from" => "names are those of one directory (expected one SOURCE)",
-        "platform" => "only an image of containers can be packed so (the sources are directories and files)",
+        "files-from" => "works only with one SOURCE, a directory",
+        "platform" => "works only with a container image (the sources are directories and files)",
         _ => "the sources are put side by side (expected --overlay, which makes them layers)",
     }
 }
@@ -64,11 +64,11 @@ impl<'a> SideBySide<'a> {
                 } else {
                     "expected different names; --files-from keeps files in their directories"
                 };
-                return Err(Failure::usage(format!("{one} and {other} are both called {name} ({expected})")));
+                return Err(Failure::usage(format!("{one} and {other} have the same name {name} ({expected})")));
             }
             if *kind != OperandKind::Directory && output.is_some() && FileIdentity::of_path(path) == output {
                 let expected = "expected another file";
-                return Err(Failure::failed(format!("{}: both source and output ({expected})", path.escaped())));
+                return Err(Failure::failed(format!("{}: is both source and output ({expected})", path.escaped())));
             }
         }
         Ok(SideBySide { operands })
@@ -77,7 +77,7 @@ impl<'a> SideBySide<'a> {
     /// The source: directories one after the other, and the files of each directory together, in the order of the command line.
     ///
     /// # Errors
-    /// [`Failure::Failed`] for a source that is not there any more.
+    /// [`Failure::Failed`] if a source no longer exists.
     pub fn source(self, options: &DirectoryOptions, excludes: &Patterns) -> Result<Source, Failure> {
         let mut parts: Vec<Part> = Vec::new();
         let mut files: BTreeMap<PathBuf, (usize, Vec<Bytes>)> = BTreeMap::new();
@@ -129,6 +129,6 @@ fn parent(path: &Path) -> PathBuf {
 
 fn base_name(path: &Path) -> Result<Bytes, Failure> {
     let expected = "expected a path that ends in a name, or the directory alone";
-    let refused = || Failure::failed(format!("{}: there is no name for it in the image ({expected})", path.escaped()));
+    let refused = || Failure::failed(format!("{}: has no name for the image ({expected})", path.escaped()));
     Part::name_of(path).ok_or_else(refused)
 }

@@ -80,7 +80,7 @@ impl Opener<'_> {
     /// [`Failure::Usage`] for an option that no source can honour; [`Failure::Failed`] for a source that cannot be opened.
     pub fn open(&self, paths: &[PathBuf], io: &mut Io) -> Result<(Source, Patterns), Failure> {
         if let (true, Some(long)) = (paths.len() > 1, self.given(&["files-from"])) {
-            return Err(wrong(long, "names are those of one directory (expected one SOURCE)"));
+            return Err(wrong(long, "works only with one SOURCE, a directory"));
         }
         let excludes = self.entries.excludes(io)?;
         let remove = patterns(&self.layers.remove)?;
@@ -154,8 +154,7 @@ impl Opener<'_> {
     /// Returns whether the sources are put side by side: plain files, and several directories without `--overlay`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for several directories and files with a layer among them and no `--overlay`: merging them into one root could
-    /// replace entries without a word.
+    /// [`Failure::Usage`] for a layer among several directories and files without `--overlay`: merging them could silently replace entries.
     fn are_side_by_side(&self, operands: &[Operand<'_>]) -> Result<bool, Failure> {
         if self.layers.overlay || matches!(operands, [Operand { kind: OperandKind::Directory, .. }]) {
             return Ok(false);
@@ -222,7 +221,7 @@ impl Opener<'_> {
         let only = |long: &str, only: &str| {
             let sources = kinds.words.join(", ");
             let verb = if count > 1 { "sources are" } else { "source is" };
-            Err(wrong(long, format!("only {only} can be packed so (the {verb} {sources})")))
+            Err(wrong(long, format!("works only with {only} (the {verb} {sources})")))
         };
         match (self.given(OF_DIRECTORIES), self.given(OF_TARS)) {
             (Some(long), _) if !kinds.directory => return only(long, "a directory"),
@@ -230,13 +229,10 @@ impl Opener<'_> {
             _ => {}
         }
         if let (true, Some(long)) = (stacked, self.given(&["continue"])) {
-            return Err(wrong(
-                long,
-                "what cannot be read is left out of a directory that is packed alone, not of layers",
-            ));
+            return Err(wrong(long, "works only with a single directory, not with layers"));
         }
         match (kinds.layers, self.given(&["platform"])) {
-            (false, Some(long)) => only(long, "an image of containers"),
+            (false, Some(long)) => only(long, "a container image"),
             _ => Ok(()),
         }
     }
@@ -254,7 +250,7 @@ impl Kinds {
                 Source::Oci(_) => {
                     kinds.layers = true;
                     kinds.tar = true;
-                    "an image of containers"
+                    "a container image"
                 }
                 Source::Directories { .. } => {
                     kinds.directory = true;
@@ -277,8 +273,8 @@ impl Kinds {
 fn mixed(layer: &Path) -> Failure {
     let name = layer.escaped();
     Failure::usage(format!(
-        "{name} is a tar or an image beside several other sources: --overlay merges all of them into one root; a list of names for \
-         --files-from stores {name} as a file"
+        "{name} is a tar or an image among several other sources: use --overlay to merge them into one root, or --files-from to store \
+         {name} as a file"
     ))
 }
 

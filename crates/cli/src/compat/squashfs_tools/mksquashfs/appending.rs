@@ -34,7 +34,7 @@ impl Appending {
     /// The image at `path`, if there is a file. `root_becomes`: the name of a directory for all that it has. `memory`: bytes allowed.
     ///
     /// # Errors
-    /// It is not an image, or cannot be read; it is a block device; the name is not one.
+    /// The file is a block device, is not an image, or cannot be read; or the name is invalid.
     pub fn open(
         path: &Path,
         root_becomes: Option<&OsString>,
@@ -59,9 +59,6 @@ impl Appending {
     }
 
     /// Whether the image takes a name in the root.
-    ///
-    /// # Errors
-    /// The root cannot be read.
     pub fn takes(&self, name: &[u8]) -> Result<bool, Failure> {
         if !self.directory.is_empty() {
             return Ok(self.directory == name);
@@ -74,7 +71,7 @@ impl Appending {
     /// Refuses names, of definitions or of whole paths, that the image takes.
     ///
     /// # Errors
-    /// [`Failure::Failed`] for such a name, and if the root cannot be read.
+    /// [`Failure::Failed`] if the root has the name, or cannot be read.
     pub fn refuse<'n>(&self, what: &str, names: impl Iterator<Item = &'n [u8]>) -> Result<(), Failure> {
         for name in names {
             if self.takes(name)? {

@@ -40,9 +40,6 @@ type Pattern = Vec<NamePattern>;
 
 impl Excludes {
     /// `items` are the words of `-e` and the lines of the files of `-ef`.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] for a malformed pattern.
     pub fn new(
         items: &[OsString],
         language: Language,
@@ -136,9 +133,6 @@ impl Patterns {
 }
 
 /// The lines of an exclude file: without leading blanks, comments and the backslash that a line may begin with.
-///
-/// # Errors
-/// [`Failure::Failed`] if the file cannot be read.
 pub fn lines_of(file: &Path) -> Result<Vec<OsString>, Failure> {
     let refused = |cause| Failure::failed(format!("{}: cannot read: {cause}", file.escaped()));
     let text = fs::read(file).map_err(refused)?;

@@ -84,9 +84,6 @@ impl<const SQFSTAR: bool> FromArgMatches for Idle<SQFSTAR> {
 
 impl<const SQFSTAR: bool> Idle<SQFSTAR> {
     /// Fails if an option was given that is not supported.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`].
     pub fn refuse(&self, invocation: &Invocation) -> Result<(), Failure> {
         match REFUSED.iter().find(|(names, ..)| invocation.has(names[0])) {
             Some((names, _, instead)) => {

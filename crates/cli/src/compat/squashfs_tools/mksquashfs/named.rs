@@ -31,7 +31,7 @@ impl NamedEntries {
     /// Entries with all that is below them.
     ///
     /// # Errors
-    /// As [`NamedEntries::alone`], and [`Failure::Failed`] for a path without a name.
+    /// [`Failure::Failed`] for a path that leads to nothing, for paths that start from several directories, and for a path without a name.
     pub fn whole<'n>(input: &str, paths: impl Iterator<Item = (u64, &'n [u8])>) -> Result<NamedEntries, Failure> {
         collect(input, paths, |path| {
             let expected = "expected a path that ends in a name, or no -no-strip";

@@ -270,9 +270,6 @@ fn expression(text: &str) -> Result<regex::bytes::Regex, String> {
 
 impl Compression {
     /// The image with this compression.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] for options that the compressor does not have.
     pub fn image(&self) -> Result<Options, Failure> {
         // `-help-comp` ends the command while it is parsed.
         debug_assert!(self.help_comp.is_none());
@@ -396,8 +393,6 @@ impl Clock {
 }
 
 impl Owners {
-    /// # Errors
-    /// [`Failure::Usage`] for a user or group that does not exist.
     pub fn edits(&self, xattrs: &Xattrs, invocation: &Invocation, io: &Io) -> Result<Edits, Failure> {
         let names = (io.host.names)();
         let user = |long, owner: &Option<Owner>| owner.as_ref().map(|owner| user(long, owner, &names)).transpose();
@@ -459,9 +454,6 @@ impl Xattrs {
 
 impl TarOptions {
     /// Attributes of what the tar only implies, and what they make of the root.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] for a user or group that does not exist.
     pub fn defaults(&self, edits: &mut Edits, invocation: &Invocation, io: &Io) -> Result<Meta, Failure> {
         let TarOptions { default_mode, default_uid, default_gid, .. } = self;
         let names = (io.host.names)();

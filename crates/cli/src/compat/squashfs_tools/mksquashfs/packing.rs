@@ -104,9 +104,6 @@ pub fn excludes(
 
 impl Packing {
     /// Packs, after the first lines that squashfs-tools print.
-    ///
-    /// # Errors
-    /// Wrong usage, and those of packing.
     pub fn run(mut self, input: Input, target: Target, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         self.running.quiet |= self.streaming.stream;
         let style = self.running.style();

@@ -25,7 +25,7 @@ impl Priorities {
     /// Reads a sort file. A path that leads to nothing is reported and passed over, as squashfs-tools do.
     ///
     /// # Errors
-    /// [`Failure::Failed`] if it cannot be read, for a malformed line, and for a path that is in several of the sources.
+    /// [`Failure::Failed`] if the file cannot be read, a line is malformed, or a path is in several sources.
     pub fn read(file: &Path, sources: &[PathBuf], symlinks: Symlinks, io: &mut Io) -> Result<Priorities, Failure> {
         let list = TextList::read(file, Ending::Line, io)?;
         let mut priorities = Priorities::default();
@@ -68,7 +68,7 @@ impl Priorities {
     /// Everything in a source, files in the order of their priorities.
     ///
     /// # Errors
-    /// [`Failure::Failed`] if an entry cannot be listed or examined, or the source is not one of directories.
+    /// [`Failure::Failed`] if an entry cannot be listed or examined, or the source is not a directory.
     pub fn list(&self, source: Source, output: &Path, symlinks: Symlinks) -> Result<List, Failure> {
         let (parts, root) = match source {
             Source::Directory { path: directory, options } => {

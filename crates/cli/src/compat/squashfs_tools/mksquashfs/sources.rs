@@ -47,8 +47,6 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// # Errors
-    /// [`Failure::Failed`] for a source that does not exist.
     pub fn source(&self, paths: &[PathBuf], io: &mut Io) -> Result<Source, Failure> {
         let mut kinds = Vec::new();
         for path in paths {
@@ -154,7 +152,7 @@ impl Reading {
     /// Entries under all names of their paths. The root is the directory that these are relative to.
     ///
     /// # Errors
-    /// [`Failure::Failed`] for a name that the image takes that is appended to.
+    /// [`Failure::Failed`] if the name exists in the image that is appended to.
     pub fn named(&self, named: NamedEntries) -> Result<Source, Failure> {
         if let Some(appending) = &self.appending {
             appending.refuse("sources", named.names.in_root())?;
@@ -212,7 +210,7 @@ pub fn examine(path: &Path, symlinks: Symlinks) -> io::Result<fs::Metadata> {
 /// The latest modification time of all entries of a source.
 ///
 /// # Errors
-/// [`Failure::Failed`] if it cannot be read, or read only once.
+/// [`Failure::Failed`] if the source cannot be read, or can be read only once.
 pub fn latest_time(source: &Source) -> Result<u32, Failure> {
     let of = |directory: &Path, options: &DirectoryOptions| {
         let mut options = options.clone();

@@ -25,9 +25,6 @@ pub struct Streaming {
 
 impl Streaming {
     /// Repairs the image that `-fix` names; `false` without that option.
-    ///
-    /// # Errors
-    /// It cannot be repaired.
     pub fn fix(&self) -> Result<bool, Failure> {
         self.fix.as_deref().map_or(Ok(false), |image| Ok(restore_superblock(image).map(|_| true)?))
     }
@@ -35,7 +32,7 @@ impl Streaming {
     /// Where the image goes.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for a file with `-stream`; those of [`target::image`].
+    /// [`Failure::Usage`] for a file with `-stream`.
     pub fn output(&self, image: &Path, replaces: bool, io: &mut Io) -> Result<Output, Failure> {
         if self.stream && !target::is_stdout(image) {
             let expected = "expected - as the image: standard output";

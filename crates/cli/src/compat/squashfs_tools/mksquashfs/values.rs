@@ -14,9 +14,6 @@ use crate::ui::size::parse_size;
 pub const COMPRESSORS: [&str; 6] = ["gzip", "lzo", "lz4", "xz", "zstd", "lzma"];
 
 /// The options of a compressor, or of all.
-///
-/// # Errors
-/// It is unknown.
 pub fn compressor_help(name: &str) -> Result<String, String> {
     let one = |name| Spec::help(name).map_err(|error| error.to_string());
     match name {
@@ -28,9 +25,6 @@ pub fn compressor_help(name: &str) -> Result<String, String> {
 }
 
 /// A number of bytes: also with `Kbytes` and the like.
-///
-/// # Errors
-/// The text is not one, or it is outside the range.
 pub fn size(text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
     let short = text.strip_suffix("bytes").filter(|rest| rest.ends_with(|last: char| last.is_ascii_alphabetic()));
     let size = parse_size(short.unwrap_or(text).as_ref())?;
@@ -41,7 +35,7 @@ pub fn size(text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, Str
 /// A block size.
 ///
 /// # Errors
-/// It is not a power of two in [`BlockSize::RANGE`].
+/// The size is not a power of two in [`BlockSize::RANGE`].
 pub fn block_size(text: &str) -> Result<BlockSize, String> {
     let bytes = size(text, BlockSize::RANGE)?;
     BlockSize::new(bytes).map_err(|_| format!("{bytes} is not a power of two"))
@@ -57,8 +51,6 @@ pub enum Time {
 }
 
 impl Time {
-    /// # Errors
-    /// The text is not a time.
     pub fn parse(text: &str) -> Result<Time, String> {
         match text {
             "inode" => Ok(Time::Inode),
@@ -87,8 +79,6 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// # Errors
-    /// The number is out of range.
     pub fn parse(text: &str) -> Result<Owner, String> {
         if text.is_empty() || text.bytes().any(|byte| !byte.is_ascii_digit()) {
             return Ok(Owner::Name(text.to_string()));
@@ -98,9 +88,6 @@ impl Owner {
 }
 
 /// An attribute, `NAME=VALUE`.
-///
-/// # Errors
-/// There is no value, or it is malformed.
 pub fn xattr(text: &str) -> Result<Xattr, String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("'{text}' has no value (expected NAME=VALUE)"))?;
     if !["user.", "trusted.", "security."].iter().any(|prefix| name.starts_with(prefix)) {

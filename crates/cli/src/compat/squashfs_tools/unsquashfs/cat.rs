@@ -17,7 +17,7 @@ use crate::ui::io::Io;
 /// Prints the regular files that the pathnames lead to, through symbolic links. Other entries are reported.
 ///
 /// # Errors
-/// Those of reading and printing; status 2 if something was reported.
+/// Exit status 2 if a fault was reported.
 pub fn cat(
     image: &OpenedImage,
     language: Language,

@@ -41,9 +41,6 @@ pub struct Long {
 }
 
 /// Prints the selected entries.
-///
-/// # Errors
-/// Those of reading the image and of printing.
 pub fn print(image: &OpenedImage, selection: &Selection, form: &Form<'_>, io: &mut Io) -> Result<(), Failure> {
     for visit in SelectedWalk::new(&image.volume, selection) {
         let visit = visit.map_err(|(path, cause)| image.fault_at(&path, cause))?;

@@ -383,8 +383,6 @@ impl Listing {
 }
 
 impl Machine {
-    /// # Errors
-    /// Those of opening the image.
     pub fn open(&self, image: &Path, io: &mut Io) -> Result<OpenedImage, Failure> {
         Ok(self.place(image, io)?.open(metadata_cache(self.mem))?)
     }
@@ -409,9 +407,6 @@ fn percent(text: &str) -> Result<u64, String> {
 
 impl Errors {
     /// The end after errors that were reported and did not stop the program.
-    ///
-    /// # Errors
-    /// Status 2, unless it is not wanted.
     pub fn ended(&self, failed: bool) -> Result<(), Failure> {
         if failed && !self.no_exit_code { Err(Failure::AlreadyReported(2)) } else { Ok(()) }
     }

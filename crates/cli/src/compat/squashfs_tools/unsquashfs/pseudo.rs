@@ -17,9 +17,6 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
 /// Writes the selected entries, and warns of extended attributes that a pseudo file cannot define. See [`write_to`].
-///
-/// # Errors
-/// Those of [`write_to`].
 pub fn write(
     image: &OpenedImage,
     selection: &Selection,
@@ -44,7 +41,7 @@ pub fn write(
 /// character device is written to.
 ///
 /// # Errors
-/// Those of reading the image and of writing; then there is no file.
+/// The image cannot be read, or the file cannot be written; the file is then removed.
 fn write_to(
     image: &OpenedImage,
     request: &PseudoOutRequest<'_>,

@@ -58,8 +58,6 @@ struct Position {
 }
 
 impl Resolver<'_> {
-    /// # Errors
-    /// [`Failure::Failed`] if the image cannot be read.
     pub fn resolve(&self, pathname: &[u8]) -> Result<Resolved, Failure> {
         let mut resolved = Resolved::default();
         let components = match self.components(pathname) {

@@ -32,9 +32,6 @@ impl Chosen {
     }
 
     /// Takes what a pathname leads to. One that leads nowhere takes nothing; its messages are returned.
-    ///
-    /// # Errors
-    /// Those of reading the image.
     pub fn extract(&mut self, pathname: &[u8], resolver: &Resolver<'_>) -> Result<Vec<String>, Failure> {
         let resolved = resolver.resolve(pathname)?;
         let extracts = self.extracts.get_or_insert_default();
@@ -51,7 +48,7 @@ impl Chosen {
     /// Leaves out what a pathname leads to.
     ///
     /// # Errors
-    /// As [`Chosen::extract`]; a malformed pattern after `... `.
+    /// The image cannot be read, or a pattern after `... ` is malformed.
     pub fn exclude(&mut self, pathname: &[u8], resolver: &Resolver<'_>) -> Result<Vec<String>, Failure> {
         if let Some(anywhere) = pathname.strip_prefix(ANYWHERE) {
             self.anywhere.push(components(anywhere, resolver.language)?);

@@ -17,9 +17,6 @@ const LZ4_HC: u32 = 1;
 const LZ4_LEVEL: u32 = 2;
 
 /// Prints what `-stat` prints; `utc_offset` is for the time of creation.
-///
-/// # Errors
-/// Those of reading the image and of printing.
 pub fn print(image: &OpenedImage, utc_offset: fn(i64) -> i64, io: &mut Io) -> Result<(), Failure> {
     let superblock = image.image.superblock();
     let stored = image.image.compressor_options().map_err(|cause| image.fault(cause))?;

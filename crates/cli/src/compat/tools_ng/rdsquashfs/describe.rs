@@ -12,7 +12,7 @@ use crate::ui::io::Io;
 /// Prints a line for each entry but the root. `prefix`, if there is one, is written before the locations of regular files.
 ///
 /// # Errors
-/// [`Failure::Failed`] for a name that cannot be written on a line; those of reading and printing.
+/// [`Failure::Failed`] for a name that cannot be written on one line.
 pub fn describe(image: &OpenedImage, omit: Omit, prefix: Option<&[u8]>, io: &mut Io) -> Result<(), Failure> {
     let selection = Selection { omit, ..Selection::all() };
     for visit in SelectedWalk::new(&image.volume, &selection) {

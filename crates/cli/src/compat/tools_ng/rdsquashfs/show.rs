@@ -14,9 +14,6 @@ use crate::ui::mode::mode_string;
 use crate::ui::time::Moment;
 
 /// The entry at a path; links are not followed.
-///
-/// # Errors
-/// [`Failure::Failed`] if it does not exist or cannot be read.
 pub fn find(image: &OpenedImage, path: &[u8]) -> Result<Inode, Failure> {
     let found = image.image.resolve(path).map_err(|cause| image.fault_at(path, cause))?;
     let missing = || {
@@ -39,9 +36,6 @@ struct Row {
 }
 
 /// Prints the entries of a directory, or the line of another entry.
-///
-/// # Errors
-/// Those of reading and printing.
 pub fn list(image: &OpenedImage, path: &[u8], omit: Omit, io: &mut Io) -> Result<(), Failure> {
     let inode = find(image, path)?;
     let fault = |cause| Failure::from(image.fault_at(path, cause));
@@ -139,9 +133,6 @@ fn digits(mut number: u32) -> usize {
 }
 
 /// Prints the extended attributes of an entry, one a line.
-///
-/// # Errors
-/// Those of reading and printing.
 pub fn xattrs(image: &OpenedImage, path: &[u8], io: &mut Io) -> Result<(), Failure> {
     let inode = find(image, path)?;
     for xattr in image.image.xattrs(&inode).map_err(|cause| image.fault_at(path, cause))? {
@@ -172,9 +163,6 @@ fn printable(bytes: &[u8]) -> bool {
 }
 
 /// Prints all that an inode says.
-///
-/// # Errors
-/// Those of reading and printing.
 pub fn stat(image: &OpenedImage, path: &[u8], io: &mut Io) -> Result<(), Failure> {
     let inode = find(image, path)?;
     let fault = |cause| Failure::from(image.fault_at(path, cause));

@@ -1,4 +1,4 @@
-//! The packline command, and the drop-ins it answers to under their own names.
+//! The packline command, and the drop-ins that run when the program is called by their names.
 
 mod args;
 mod commands;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     ExitCode::from(dispatch::run(&arguments, &mut io))
 }
 
-/// As the standard library's hook, but escaped: the message may quote a name.
+/// Like the standard library's hook, but escapes the message, which may quote a name.
 fn report_panic(panic: &PanicHookInfo<'_>) {
     let thread = std::thread::current();
     let mut text = format!("thread '{}' {panic}\n", thread.name().unwrap_or("<unnamed>"));

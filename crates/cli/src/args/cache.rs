@@ -27,7 +27,7 @@ pub struct CachePlace {
     cache_size: u64,
 }
 
-/// Refuses a place without a name: what a script passes whose variable is not set.
+/// Rejects an empty value, which a script passes if its variable is not set.
 fn place() -> impl TypedValueParser<Value = OsString> {
     OsStringValueParser::new().try_map(|text| {
         if text.is_empty() {
@@ -49,17 +49,17 @@ pub struct CacheOptions {
     no_cache: bool,
 }
 
-/// Where a cache is: one of both at least.
+/// The places of a cache; at least one of them is set.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Places {
     pub directory: Option<PathBuf>,
-    /// Its URL, which may have a password.
+    /// The URL of the server, which may contain a password.
     pub server: Option<OsString>,
 }
 
 impl CacheOptions {
-    /// The cache, if there is to be one. Without a directory that cannot be opened, the work goes on: that is a warning. `threads`: whether
-    /// threads may be started.
+    /// Opens the cache, if one is requested. If the directory cannot be opened, a warning is printed and the command continues without
+    /// it. `threads` is whether threads may be started.
     ///
     /// # Errors
     /// [`Failure::Failed`] if the directory contains other files; [`Failure::Usage`] for an invalid URL.
@@ -81,7 +81,7 @@ impl CacheOptions {
 }
 
 impl CachePlace {
-    /// Where the cache is.
+    /// Returns the places of the cache.
     ///
     /// # Errors
     /// [`Failure::Usage`] if neither the option nor the variable names a cache.
@@ -89,7 +89,7 @@ impl CachePlace {
         self.given(io).ok_or_else(|| wrong("cache", "missing, and PACKLINE_CACHE is not set"))
     }
 
-    /// The files of a cache that exists.
+    /// Returns the files of an existing cache.
     ///
     /// # Errors
     /// [`Failure::Failed`] if the directory is not a cache.
@@ -97,7 +97,7 @@ impl CachePlace {
         Store::existing(directory, io.host.now.into()).map_err(Failure::failed)
     }
 
-    /// The most bytes that the directory may have.
+    /// Returns the size limit of the directory in bytes.
     pub fn limit(&self) -> u64 {
         self.cache_size
     }
@@ -126,7 +126,7 @@ impl CachePlace {
 }
 
 impl Places {
-    /// A URL begins at the start or after a comma, with `SCHEME://`.
+    /// Splits the value. A URL begins at the start or after a comma, with `SCHEME://`.
     fn parse(text: &OsStr) -> Places {
         let bytes = text.as_bytes();
         let scheme_of = |end: usize| {
@@ -134,7 +134,7 @@ impl Places {
             end - bytes[..end].iter().rev().take_while(|byte| is_of_scheme(byte)).count()
         };
         let colon = bytes.windows(3).position(|three| three == b"://");
-        // Without a name before it, it is no scheme.
+        // `://` without a name before it is not a scheme.
         let start = colon.map(|end| (scheme_of(end), end)).filter(|(start, end)| start < end).map(|(start, _)| start);
         let path = |bytes: &[u8]| Some(PathBuf::from(OsString::from_vec(bytes.to_vec())));
         let url = |bytes: &[u8]| Some(OsString::from_vec(bytes.to_vec()));

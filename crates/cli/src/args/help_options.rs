@@ -1,4 +1,4 @@
-//! Options that all programs of squashfs-tools have for parts of their help, and for the default limit on memory.
+//! Options of all programs of squashfs-tools: parts of the help, and the default memory limit.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,6 @@ use clap::{Arg, ArgAction};
 use super::value::number;
 use crate::host::Host;
 
-/// The options, for a parser.
 pub fn arguments() -> [Arg; 5] {
     let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
     let option = |name: &'static str, value: &'static str| Arg::new(name).long(name).value_name(value);
@@ -26,12 +25,12 @@ pub fn arguments() -> [Arg; 5] {
     ]
 }
 
-/// `-Xhelp`, for a parser with compressors.
+/// Returns `-Xhelp`, for a parser with compressors.
 pub fn codec_argument() -> Arg {
     Arg::new("Xhelp").long("Xhelp").action(ArgAction::SetTrue).help("Print the options of the compressor and exit")
 }
 
-/// Width of the help: that of the terminal, unless `-cols` is given.
+/// Returns the width of the help: the width of the terminal, unless `-cols` is given.
 pub fn columns(arguments: &[OsString], host: &Host) -> usize {
     let given = arguments.iter().rev().find_map(|word| word.to_str()?.strip_prefix("--cols=")?.parse::<usize>().ok());
     given.map_or(host.columns, |columns| columns.max(80))

@@ -1,4 +1,4 @@
-//! Where an image or another archive is, and how it is opened.
+//! Options that locate an image or another archive, and functions that open it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::ui::io::{Io, take_stdin};
 use crate::ui::password::{self, wants_password};
 use crate::ui::target::is_pipe;
 
-/// Refuses keys for what is no .pln file.
+/// Rejects keys if the archive is not a .pln file.
 pub fn refuse_keys(archive: &Archive, invocation: &Invocation) -> Result<(), Failure> {
     match OPENING.iter().find(|long| invocation.has(long)) {
         Some(long) if !matches!(archive, Archive::Pln(_)) => {
@@ -38,7 +38,7 @@ pub struct ImageArgs {
     offset: Offset,
 }
 
-/// `IMAGE` and `--offset` of commands that read an image, or a tar in a .lrz file, from a stream too.
+/// `IMAGE` and `--offset` of commands that also read an image, or a tar in a .lrz file, from a stream.
 #[derive(Debug, clap::Args)]
 pub struct StreamArgs {
     /// The image: a file, a block device or a pipe; - for standard input
@@ -48,7 +48,7 @@ pub struct StreamArgs {
     offset: Offset,
 }
 
-/// `IMAGE` and `--offset` of commands that read every container, from standard input too.
+/// `IMAGE` and `--offset` of commands that read every container, also from standard input.
 #[derive(Debug, clap::Args)]
 pub struct ArchiveArgs {
     /// The file to read: an image (or a block device with one), a tar, a .lrz or .pln file; - for standard input
@@ -80,7 +80,7 @@ impl StreamArgs {
 }
 
 impl Offset {
-    /// Opens a file, or standard input if `path` is `-`. The password of an encrypted one is asked for. `again` is whether a tar is read
+    /// Opens a file, or standard input if `path` is `-`. Asks for the password of an encrypted file. `again` is whether a tar is read
     /// more than once.
     pub fn open(self, path: &Path, again: bool, resources: &Resources, io: &mut Io) -> Result<Archive, Failure> {
         let opened = self.open_with(path, again, resources, None, io)?;
@@ -95,7 +95,7 @@ impl Offset {
         Ok(opened?)
     }
 
-    /// Opens what is in a .pln file, with keys that may be asked for.
+    /// Opens the content of a .pln file. May ask for keys.
     pub fn open_in_pln(
         self,
         file: Input,
@@ -108,7 +108,7 @@ impl Offset {
         Ok(Archive::in_pln(file, keys.identities(io)?, &options)?)
     }
 
-    /// As [`Offset::open`], but nothing is asked for.
+    /// Like [`Offset::open`], but asks for nothing.
     ///
     /// # Errors
     /// Standard input cannot be read. The inner result has the error of the library.
@@ -127,13 +127,12 @@ impl Offset {
         Ok(Archive::open(input(path, io)?, &options))
     }
 
-    /// Whether it was given.
     pub fn is_given(self) -> bool {
         self.offset.is_some()
     }
 }
 
-/// The file, or standard input if `path` is `-`, read at any offset if it is a file.
+/// Returns the file, or standard input if `path` is `-`. A regular file is read at any offset.
 fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
     if path.as_os_str() != "-" {
         return Ok(Input::File(path.to_path_buf()));
@@ -142,7 +141,7 @@ fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
     Ok(io.streams.stdin_path.map_or_else(|| Input::Stream(STDIN.to_string(), stream), Input::file))
 }
 
-/// The place of an image: a file, standard input if `path` is `-`, or a pipe. What comes through a stream is stored first.
+/// Returns the place of an image: a file, standard input if `path` is `-`, or a pipe. The content of a stream is stored first.
 pub fn place(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<ImagePlace, Failure> {
     let directory = io.host.scratch.clone();
     if path.as_os_str() == "-" {

@@ -1,4 +1,4 @@
-//! Keys of encrypted .pln files: for whom one is made, and what opens it.
+//! Keys of encrypted .pln files: for encryption and for reading.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Largest file with keys or a passphrase, bytes.
+/// The largest file with keys or a passphrase, in bytes.
 const LARGEST: u64 = 1 << 20;
-/// Long names of [`OpeningKeys`].
+/// The long names of [`OpeningKeys`].
 pub const OPENING: [&str; 2] = ["identity", "passphrase-file"];
-/// Long names of options that say for whom a file is encrypted, beside the passphrases in files.
+/// The long names of the options that name recipients, apart from passphrase files.
 pub const RECIPIENTS: [&str; 3] = ["recipient", "recipients-file", "passphrase"];
 
 /// Options of commands that read .pln files.
@@ -53,7 +53,7 @@ pub struct RecipientOptions {
 }
 
 impl OpeningKeys {
-    /// Keys that open a file; a missing one is asked for on the terminal.
+    /// Returns the keys that open a file. packline asks for a missing key on the terminal.
     ///
     /// # Errors
     /// A file cannot be read, or is not a key.
@@ -70,14 +70,14 @@ impl OpeningKeys {
         Ok(Some(Arc::new(identities)))
     }
 
-    /// As [`OpeningKeys::identities`], but nothing is asked for: `None` if no key is given.
+    /// Like [`OpeningKeys::identities`], but asks for nothing, and returns `None` if no key is given.
     pub fn given(&self, io: &Io) -> Result<Option<Arc<Identities>>, Failure> {
         if self.identity.is_empty() && self.passphrase_file.is_empty() { Ok(None) } else { self.identities(io) }
     }
 }
 
 impl RecipientOptions {
-    /// For whom a file is encrypted, by passphrases in the files of `keys` too; `None` if for no one.
+    /// Returns the recipients of a file, including passphrases in the files of `keys`; `None` for no encryption.
     ///
     /// # Errors
     /// A key is malformed, a file cannot be read, or packline cannot ask for a passphrase.
@@ -135,7 +135,7 @@ fn secret(bytes: &[u8]) -> Option<SecretString> {
     std::str::from_utf8(bytes).ok().map(|text| SecretString::from(text.to_owned()))
 }
 
-/// The passphrase in a file: all of it but the end of its last line.
+/// Reads a passphrase: the complete file without its final line end.
 fn passphrase_in(path: &Path) -> Result<SecretString, Failure> {
     let file = read(path)?;
     let bytes = file.strip_suffix(b"\n").unwrap_or(&file);
@@ -149,7 +149,7 @@ fn passphrase_in(path: &Path) -> Result<SecretString, Failure> {
     }
 }
 
-/// A small file, which may be a pipe. Its bytes are wiped.
+/// Reads a small file, which may be a pipe. Its bytes are wiped from memory after use.
 fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let refused = |cause: std::io::Error| Failure::failed(format!("{}: cannot read: {cause}", path.escaped()));
     let mut bytes = Zeroizing::new(Vec::new());

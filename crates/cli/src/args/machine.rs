@@ -33,14 +33,14 @@ impl Machine {
         resources
     }
 
-    /// For .lrz files: by default a third of the memory, as lrzip takes.
+    /// Returns the resources for .lrz files: by default a third of the memory, as in lrzip.
     pub fn lrz_resources(&self, host: &Host) -> Resources {
         self.resources(host).memory_limit(self.memory.mem.or_else(|| host.third_of_memory()))
     }
 }
 
 impl Memory {
-    /// With a worker for each CPU.
+    /// Returns resources with one worker per CPU.
     pub fn resources(&self, host: &Host) -> Resources {
         host.resources().memory_limit(self.mem.or(host.memory_limit))
     }

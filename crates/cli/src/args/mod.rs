@@ -1,18 +1,18 @@
 //! Command lines: what a command is, and the groups of options that several commands have.
 //!
 //! To add a command:
-//! 1. Derive its arguments in a file of its own in `commands/` (ours) or `compat/` (a drop-in): `#[derive(clap::Args)] struct Pack`,
-//!    one private field an argument. The doc comments of the struct and of its fields are the help. Groups that
-//!    exist already (`Machine`, `Reporting`, `Scheduling`, `ImagePlace`, ...) are added with `#[command(flatten)]`.
-//! 2. Values are parsed and checked by [`value`]: `value_parser = size(4 << 10..=1 << 20)`. A default is typed once, as
-//!    `default_value`. [`parser`] appends ranges, choices and defaults to the help, so a doc comment names none; only a
-//!    default that is found at run time is written there, at its end: `[default: number of CPUs]`.
-//! 3. Implement [`Command`]: its name, what follows the options in the help, and `run`, which takes the arguments by value.
+//! 1. Derive its arguments in a separate file in `commands/` (packline's own) or `compat/` (a drop-in): `#[derive(clap::Args)] struct
+//! Pack`, one private field per argument. The doc comments of the struct and of its fields are the help. Add existing groups (`Machine`,
+//! `Reporting`, `SchedulingOptions`, `StreamArgs`, ...) with `#[command(flatten)]`.
+//! 2. Parse and check values with [`value`]: `value_parser = size(4 << 10..=1 << 20)`. Type a default once, as `default_value`.
+//! [`parser`] appends ranges, choices and defaults to the help, so a doc comment names none of them. Only a default that is found at run
+//! time is written at its end: `[default: number of CPUs]`.
+//! 3. Implement [`Command`]: the name, the text after the options in the help, and `run`, which takes the arguments by value.
 //! 4. Add `Entry::of::<Pack>()` to the list in `dispatch/table.rs`. Help, manual page and completions follow from there.
 //!
-//! An option that `run` does not read is a field that is never read: the compiler finds it. clap refuses
-//! options that contradict each other (`conflicts_with`, `requires`); [`Invocation`] has the options that were given, for other checks.
-//! An option for tuning or tests has `hide_short_help = true`: only `--help-advanced` and the manual page show it.
+//! If `run` ignores an option, the field is never read, and the compiler reports it. clap rejects options that contradict each other
+//! (`conflicts_with`, `requires`); [`Invocation`] has the explicit options, for other checks. Options for tuning and testing have
+//! `hide_short_help = true`: only `--help-advanced` and the manual page show them.
 
 use std::ffi::{OsStr, OsString};
 
@@ -39,23 +39,23 @@ pub mod value;
 pub mod verity;
 pub mod work;
 
-/// A command: its arguments, as clap derives them, and what it does.
+/// A command: its arguments, derived by clap, and its work.
 pub trait Command: clap::Args + FromArgMatches {
     const NAME: &'static str;
-    /// Other names for it, of commands of our own only.
+    /// Other names of one of packline's own commands.
     const ALIASES: &'static [&'static str] = &[];
-    /// Whose conventions it follows.
     const COMPAT: Compat = Compat::Packline;
-    /// The long option that `-7` is a value of.
+    /// The long option that `-7` sets.
     const DIGITS: Option<&'static str> = None;
 
-    /// Where a drop-in differs on purpose from the program that it replaces; the manual page and the tables in `docs/compat` show them.
+    /// The intended differences between a drop-in and the program that it replaces; the manual page and the tables in `docs/compat` show
+    /// them.
     const DIFFERENCES: &'static [&'static str] = &[];
 
-    /// Command lines, which help and manual page show.
+    /// Command lines for the help and the manual page.
     const EXAMPLES: &'static [&'static str] = &[];
 
-    /// What follows the options in the help: formats, conditions. A paragraph a line.
+    /// Returns the text after the options in the help: formats, conditions. One paragraph per line.
     fn details() -> String {
         String::new()
     }
@@ -104,17 +104,17 @@ impl Entry {
 #[derive(Debug)]
 pub struct Invocation {
     pub command: &'static str,
-    /// The words after it, as they were typed.
+    /// The words after the command, as typed.
     pub words: Vec<OsString>,
     matches: ArgMatches,
-    /// Long names of the options that were given, rather than left at their defaults.
+    /// The long names of the options on the command line; options with default values are not in the list.
     given: Vec<String>,
-    /// The option that sets the limit on memory.
+    /// The option that sets the memory limit.
     memory: Option<&'static str>,
 }
 
 impl Invocation {
-    /// The command line that `parser` took apart.
+    /// Returns the command line that `parser` parsed.
     pub fn new(command: &'static str, words: &[OsString], parser: &clap::Command, matches: ArgMatches) -> Invocation {
         let was_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
         let options = parser.get_arguments().filter_map(|argument| Some((argument.get_id(), argument.get_long()?)));
@@ -125,44 +125,43 @@ impl Invocation {
         Invocation { command, words: words.to_vec(), matches, given, memory }
     }
 
-    /// Whether an option was given.
+    /// Returns whether an option is on the command line.
     pub fn has(&self, long: &str) -> bool {
         self.given.iter().any(|given| given == long)
     }
 
-    /// Index among the arguments at which an option was given last: for options of which the last one counts.
+    /// Returns the index of the last occurrence of an option among the arguments, for options of which the last one counts.
     pub fn position(&self, long: &str) -> Option<usize> {
         self.matches.indices_of(&long.replace('-', "_")).filter(|_| self.has(long))?.next_back()
     }
 
-    /// Indices of all its values among the arguments, if an option was given.
+    /// Returns the indices of all values of an option among the arguments.
     pub fn positions(&self, long: &str) -> impl Iterator<Item = usize> {
         let indices = self.matches.indices_of(&long.replace('-', "_")).filter(|_| self.has(long));
         indices.into_iter().flatten()
     }
 
-    /// An option that was given and is not one of these.
+    /// Returns an option on the command line that is not one of `longs`.
     pub fn given_beside(&self, longs: &[&str]) -> Option<&str> {
         self.given.iter().map(String::as_str).find(|long| !longs.contains(long))
     }
 
-    /// The value of an option as it was typed, or its default: for reports. `None` if the command has no such option.
+    /// Returns the value of an option as typed, or its default, for reports; `None` if the command has no such option.
     pub fn text(&self, long: &str) -> Option<&OsStr> {
         self.matches.try_get_raw(&long.replace('-', "_")).ok().flatten()?.next_back()
     }
 
-    /// Whether `--json` was given.
     pub fn wants_json(&self) -> bool {
         self.has("json")
     }
 
-    /// The failure, with the option that allows more memory if the command has one.
+    /// Adds the option that raises the memory limit to a failure, if the command has one.
     pub fn advise(&self, failure: Failure) -> Failure {
         failure.advised(self.memory)
     }
 }
 
-/// Wrong usage of an option, by its long name.
+/// Returns the failure for wrong usage of an option, given by its long name.
 pub fn wrong(long: &str, what: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("--{long}: {what}"))
 }

@@ -1,4 +1,4 @@
-//! The options of keys in a build without encryption: there are none.
+//! Replaces `keys.rs` in a build without encryption: there are no options.
 
 use std::sync::Arc;
 

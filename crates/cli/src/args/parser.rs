@@ -1,4 +1,4 @@
-//! The clap parser of a derived command, from which help, manual page and completions are made.
+//! Builds the clap parser of a derived command, the source of help, manual page and completions.
 
 use std::ffi::OsString;
 
@@ -9,12 +9,12 @@ use super::{Compat, Entry, help_options};
 use crate::ui::exit_status;
 use crate::ui::wrap::wrap;
 
-/// The parser of a command, with ranges and defaults for manual page and completions.
+/// Returns the parser of a command, with ranges and defaults for the manual page and completions.
 pub fn parser_of(entry: &Entry) -> Command {
     bare_parser_of(entry).mut_args(with_range_and_default)
 }
 
-/// As [`parser_of`], with all that help shows, for a terminal of so many columns.
+/// Like [`parser_of`], with everything that the help shows, for a terminal with `columns` columns.
 pub fn help_parser_of(entry: &Entry, columns: usize) -> Command {
     let mut parts = vec![(entry.details)()];
     if !entry.examples.is_empty() {
@@ -25,7 +25,7 @@ pub fn help_parser_of(entry: &Entry, columns: usize) -> Command {
     parser_of(entry).term_width(columns).after_help(wrap(&parts.join("\n\n"), columns))
 }
 
-/// As [`parser_of`], without the parts that only help shows: it takes a fifth less time at the start of every command.
+/// Like [`parser_of`], without the parts that only the help shows. This makes the start of every command a fifth faster.
 pub fn bare_parser_of(entry: &Entry) -> Command {
     let drop_in = entry.compat.is_drop_in();
     let command = (entry.augment)(Command::new(entry.name))
@@ -50,8 +50,8 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
     }
 }
 
-/// What `--version` prints after the name. Callers of squashfs-tools compare the version: ours has the options of that one. So has ours of
-/// squashfuse.
+/// Returns the text of `--version` after the name. Callers of squashfs-tools and squashfuse compare the version, so it is the version
+/// whose options packline has.
 fn version_of(compat: Compat) -> &'static str {
     match compat {
         Compat::SquashfsTools => concat!("version 4.7.5 (packline ", env!("CARGO_PKG_VERSION"), ")"),
@@ -60,7 +60,7 @@ fn version_of(compat: Compat) -> &'static str {
     }
 }
 
-/// What a user types to run it.
+/// Returns the words that a user types to run the command.
 pub fn full_name(entry: &Entry) -> String {
     match entry.compat {
         Compat::Packline => format!("packline {}", entry.name),
@@ -68,16 +68,16 @@ pub fn full_name(entry: &Entry) -> String {
     }
 }
 
-/// `--help`, `--version`, and `--help-advanced` where some options are hidden from `--help`.
+/// Adds `--help`, `--version`, and `--help-advanced` if some options are hidden from `--help`.
 pub fn with_help_and_version(command: Command) -> Command {
     let advanced = command.get_arguments().any(Arg::is_hide_short_help_set);
     let help = Arg::new("help").long("help").short_alias('?').action(ArgAction::HelpShort);
-    // Of `list`, -h is something else.
+    // `list` uses -h for something else.
     let is_free = command.get_arguments().all(|argument| argument.get_short() != Some('h'));
     let help = if is_free { help.short('h') } else { help };
     let version =
         Arg::new("version").long("version").short('V').action(ArgAction::Version).help("Print the version and exit");
-    // Else they would stand below the heading of the last group of options.
+    // Otherwise these options would be under the heading of the last group.
     let command = command.disable_help_flag(true).disable_version_flag(true).next_help_heading(None::<&'static str>);
     let command = command.arg(help.help("Print this help and exit")).arg(version);
     if !advanced {
@@ -117,8 +117,8 @@ fn help_of(argument: &Arg) -> String {
     [Some(help), range, default].into_iter().flatten().collect()
 }
 
-/// The words with each `-NUMBER` replaced by `--LONG=NUMBER`, if the command has such an option: `-kf9` becomes `--LONG=9 -kf`. Words
-/// after `--` are files.
+/// Replaces each `-NUMBER` by `--LONG=NUMBER`, if the command has such an option: `-kf9` becomes `--LONG=9 -kf`. Words after `--` are
+/// files.
 pub fn without_digits(digits: Option<&str>, parser: &Command, words: &[OsString]) -> Vec<OsString> {
     let Some(long) = digits else { return words.to_vec() };
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
@@ -133,7 +133,7 @@ pub fn without_digits(digits: Option<&str>, parser: &Command, words: &[OsString]
     plain
 }
 
-/// The numbers in a cluster of short options, then its letters: the value of the last one may be in the next word.
+/// Returns the numbers in a cluster of short options, then its letters, because the value of the last letter may be in the next word.
 fn taken_apart(long: &str, parser: &Command, cluster: &str) -> Vec<String> {
     let mut levels = Vec::new();
     let mut letters = String::from("-");

@@ -1,4 +1,4 @@
-//! Patterns on command lines: the options that take them, and the language, described once.
+//! Patterns on command lines: their options, and the one description of their language.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -44,23 +44,23 @@ impl Exclude {
         Ok(patterns)
     }
 
-    /// The entries that `include` names and these patterns leave out.
+    /// Returns the selection of entries that match `include` and do not match these patterns.
     pub fn selection(&self, include: &[OsString], ending: Ending, io: &mut Io) -> Result<Selection, Failure> {
         Ok(Selection { include: patterns(include)?, exclude: self.patterns(ending, io)?, ..Selection::all() })
     }
 
-    /// Whether a file of patterns was given.
+    /// Returns whether a file of patterns is given.
     pub fn has_files(&self) -> bool {
         !self.exclude_from.is_empty()
     }
 
-    /// Whether standard input holds patterns.
+    /// Returns whether patterns are read from standard input.
     pub fn takes_stdin(&self) -> bool {
         self.exclude_from.iter().any(|path| path.as_os_str() == "-")
     }
 }
 
-/// The language, for the help of each command that has it.
+/// The language of patterns, for the help of each command that has patterns.
 pub const LANGUAGE: &str = "\
 Patterns: a pattern without '/' matches names at any depth: '*.gz', bin. A pattern with '/' matches complete paths, and a leading '/' \
 or './' means only that: 'etc/*.conf', /bin. A trailing '/' matches directories only.\n\

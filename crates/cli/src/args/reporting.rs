@@ -19,7 +19,7 @@ pub struct Reporting {
 }
 
 impl Reporting {
-    /// Whether a progress bar is drawn if there is a terminal: not for programs, which read JSON.
+    /// Returns whether a progress bar is drawn on a terminal. Programs, which read JSON, get none.
     pub fn bar(&self) -> bool {
         !self.no_progress && !self.quiet && !self.json
     }

@@ -20,7 +20,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::trace::Recorder;
 
-/// Options for tuning; no byte of a result depends on them.
+/// Options for tuning. The bytes of a result do not depend on them.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Scheduling")]
 pub struct SchedulingOptions {
@@ -48,18 +48,17 @@ pub struct Stats {
     pub stats: bool,
 }
 
-/// Long names of these options, for commands that refuse others.
+/// The long names of these options, for commands that reject others.
 pub const NAMES: [&str; 5] = ["queue-per", "policy", "main-thread-works", "trace", "stats"];
 
-/// Options that a trace records.
+/// The options that a trace records.
 const RECORDED: [&str; 7] = ["queue-per", "policy", "codec", "level", "block-size", "record-size", "compress"];
 
-/// How a command runs its workers, what they counted, and the trace.
+/// How a command runs its workers, the counters of the workers, and the trace.
 pub struct RunOptions {
     started: Started,
     config: Config,
     sink: StatsSink,
-    /// All counters so far.
     whole: RefCell<RunStats>,
     recorder: Option<Arc<Recorder>>,
     trace: Option<PathBuf>,
@@ -68,7 +67,7 @@ pub struct RunOptions {
 }
 
 impl SchedulingOptions {
-    /// Starts the clock: counting needs timestamps, and a trace keeps every event. `force` is `--force`, if the command has that;
+    /// Starts the clock. Counters need timestamps, and a trace keeps every event. `force` is `--force`, if the command has this option;
     /// `operands` are the files that the command reads and writes.
     ///
     /// # Errors
@@ -113,26 +112,24 @@ impl SchedulingOptions {
 }
 
 impl RunOptions {
-    /// The resources, with these scheduling options.
     pub fn apply(&self, mut resources: Resources) -> Resources {
         resources.engine = self.config.clone();
         resources
     }
 
-    /// The counters since the last call, with `--stats`.
+    /// Returns the counters since the last call, with `--stats`.
     pub fn counted(&self) -> Option<RunStats> {
         let counted = self.sink.take();
         self.whole.borrow_mut().add(&counted);
         self.stats.then_some(counted)
     }
 
-    /// Counts the time from now on, for a summary of its own.
+    /// Restarts the clock, for a separate summary.
     pub fn restart(&mut self, host: &Host) {
         self.started = Started::now(host);
     }
 
-    /// A summary, as JSON or for people, with the time that so many bytes of uncompressed content took, and the counters if `--stats` was
-    /// given.
+    /// Returns a summary, as JSON or as text, with the time that `bytes` of uncompressed content took, and the counters with `--stats`.
     pub fn summary(&self, json: bool, mut object: Value, mut text: String, bytes: u64) -> String {
         let counted = self.counted();
         let elapsed = self.started.elapsed(bytes);
@@ -146,7 +143,7 @@ impl RunOptions {
         text
     }
 
-    /// Prints the summary of a finished output: as JSON, or for people unless `quiet`.
+    /// Prints the summary of a finished output: as JSON, or as text unless `quiet` is set.
     pub fn report(&self, (json, quiet): (bool, bool), object: Value, text: String, bytes: u64, io: &mut Io) {
         let summary = self.summary(json, object, text, bytes);
         match (json, quiet) {
@@ -156,14 +153,14 @@ impl RunOptions {
         }
     }
 
-    /// With `--stats`, prints the counters to standard error: for commands that write data to standard output.
+    /// Prints the counters to standard error with `--stats`, for commands that write data to standard output.
     pub fn print_counters(&self, io: &mut Io) {
         if let Some(counted) = self.counted() {
             io.eprint_lines(&counters::text(&counted).join("\n"));
         }
     }
 
-    /// Writes the trace after the output has its name: an error is a warning.
+    /// Writes the trace after the output has its name: an error is only a warning.
     pub fn write_trace_or_warn(&self, invocation: &Invocation, io: &mut Io) {
         if let Err(Failure::Failed(what)) = self.write_trace(invocation, io) {
             io.warn(&what.to_string());

@@ -1,11 +1,11 @@
-//! Command lines of squashfs-tools, whose long options have one hyphen.
+//! Translates command lines of squashfs-tools, whose long options have one hyphen.
 
 use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, Command};
 
-/// The words as clap parses them: `-comp xz` becomes `--comp=xz`. A word that is not an option of the command is left for clap
-/// to refuse or to take as an operand. Where operands end the options (`trailing_var_arg`), all words from the first one on are operands.
+/// Returns the words for clap: `-comp xz` becomes `--comp=xz`. clap rejects a word that is not an option of the command, or takes it as
+/// an operand. If operands end the options (`trailing_var_arg`), all words from the first operand on are operands.
 pub fn with_two_hyphens(parser: &Command, words: &[OsString]) -> Vec<OsString> {
     let mut typed = Vec::new();
     let operands_end = parser.get_positionals().any(Arg::is_trailing_var_arg_set);
@@ -31,7 +31,7 @@ pub fn with_two_hyphens(parser: &Command, words: &[OsString]) -> Vec<OsString> {
                 }
                 typed.push(option);
             }
-            // Words up to the terminator, or all that follow.
+            // The values are the words up to the terminator, or all following words.
             Some(_) => {
                 typed.push(option);
                 let end = argument.get_value_terminator().map(|end| OsStr::new(end.as_str()));
@@ -48,12 +48,12 @@ pub fn with_two_hyphens(parser: &Command, words: &[OsString]) -> Vec<OsString> {
     typed
 }
 
-/// Whether a word is like a long option with one hyphen; clap would take it for a cluster of short ones.
+/// Returns whether a word looks like a long option with one hyphen; clap would parse it as a cluster of short options.
 fn is_unknown(word: &OsStr) -> bool {
     matches!(word.as_encoded_bytes(), [b'-', second, _, ..] if *second != b'-')
 }
 
-/// The option that a word with one hyphen names in full.
+/// Returns the option whose complete name follows one hyphen.
 fn option_of<'w, 'p>(parser: &'p Command, word: &'w OsStr) -> Option<(&'w str, &'p Arg)> {
     let name = word.to_str()?.strip_prefix('-')?;
     let has = |argument: &&Arg| {

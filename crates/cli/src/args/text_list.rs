@@ -1,4 +1,4 @@
-//! Files of names and of patterns, one a line or each with a NUL byte at its end.
+//! Reads files of names or patterns, each ended by a line feed or a NUL byte.
 
 use std::fs;
 use std::io::Read;
@@ -9,7 +9,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// How the items of a list end.
+/// The end of each item in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     Line,
@@ -17,22 +17,21 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// By `--null`.
+    /// Returns the ending for `--null`.
     pub fn of(null: bool) -> Ending {
         if null { Ending::Nul } else { Ending::Line }
     }
 }
 
-/// A list that has been read.
 pub struct TextList {
-    /// Its name in messages.
+    /// The name of the list in messages.
     pub name: String,
     text: Vec<u8>,
     end: u8,
 }
 
 impl TextList {
-    /// Reads a file, or standard input if it is called `-`.
+    /// Reads a file, or standard input if `path` is `-`.
     ///
     /// # Errors
     /// [`Failure::Failed`] if the file cannot be read, or has a NUL byte although items end with line feeds.
@@ -54,13 +53,13 @@ impl TextList {
         }
     }
 
-    /// The items that are not empty, with their numbers, from 1.
+    /// Returns the items that are not empty, with their numbers, from 1.
     pub fn items(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let items = self.text.split(|&byte| byte == self.end);
         (1..).zip(items).filter(|(_, item)| !item.is_empty())
     }
 
-    /// The failure for what is wrong with an item.
+    /// Returns the failure for a fault of an item.
     pub fn fault(&self, line: u64, what: &str) -> Failure {
         Failure::failed(format!("{}: line {line}: {what}", self.name))
     }

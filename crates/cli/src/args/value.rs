@@ -24,14 +24,14 @@ pub struct Value<T> {
 }
 
 impl<T: 'static> Value<T> {
-    /// A parser that passes its value to `next`.
+    /// Returns a parser that passes its value to `next`.
     pub fn and_then<U>(self, next: impl Fn(T) -> Result<U, String> + Send + Sync + 'static) -> Value<U> {
         let parse = self.parse;
         Value { parse: Arc::new(move |text| parse(text).and_then(&next)), range: self.range }
     }
 }
 
-/// A number of bytes within a range, with an optional suffix K, M, G or T (powers of 1024).
+/// Parses a number of bytes within a range, with an optional suffix K, M, G or T (powers of 1024).
 pub fn size(range: RangeInclusive<u64>) -> Value<u64> {
     let shown = shown(*range.start(), (*range.end() != u64::MAX).then(|| show_size(*range.end())), show_size);
     let check = move |text: &OsStr| {
@@ -47,13 +47,13 @@ pub fn size(range: RangeInclusive<u64>) -> Value<u64> {
     Value { parse: Arc::new(check), range: shown }
 }
 
-/// A block size of an image.
+/// Parses the block size of an image.
 pub fn block_size() -> Value<BlockSize> {
     size(BlockSize::RANGE)
         .and_then(|bytes| BlockSize::new(bytes).map_err(|_| format!("{} is not a power of two", show_size(bytes))))
 }
 
-/// A whole number within a range.
+/// Parses a whole number within a range.
 pub fn number<N>(range: RangeInclusive<i64>) -> Value<N>
 where
     N: TryFrom<i64> + Clone + Send + Sync + 'static,
@@ -80,7 +80,7 @@ fn shown<N: Default + PartialEq>(least: N, most: Option<String>, show: impl Fn(N
     }
 }
 
-/// Text that a function parses.
+/// Parses text with a function.
 pub fn text<T: 'static, E: fmt::Display>(parse: impl Fn(&str) -> Result<T, E> + Send + Sync + 'static) -> Value<T> {
     let check = move |text: &OsStr| {
         let text = text.to_str().ok_or("the value is not UTF-8")?;
@@ -89,16 +89,16 @@ pub fn text<T: 'static, E: fmt::Display>(parse: impl Fn(&str) -> Result<T, E> + 
     Value { parse: Arc::new(check), range: None }
 }
 
-/// A list that is one value, separated by commas; clap takes a `Vec` for several values.
+/// A comma-separated list in one value. clap takes a `Vec` for several values.
 #[derive(Debug, Clone)]
 pub struct List<T>(pub Vec<T>);
 
-/// Text that a function parses into a list.
+/// Parses text with a function that returns a list.
 pub fn list<T: 'static>(parse: fn(&str) -> Result<Vec<T>, String>) -> Value<List<T>> {
     text(move |text| parse(text).map(List))
 }
 
-/// One of these words.
+/// Parses one of these words.
 pub fn one_of<T, const N: usize>(words: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
 where
     T: Clone + Send + Sync + 'static,
@@ -110,11 +110,11 @@ where
     })
 }
 
-/// Text, unless it asks for help: then the help is printed instead of running the command.
+/// Text, unless it requests help: then the help is printed instead of running the command.
 #[derive(Clone)]
 pub struct TextOrHelp {
     help: fn(&str) -> Option<Result<String, String>>,
-    /// Words that the text can begin with, for help and completions.
+    /// The words with which the text can begin, for help and completions.
     words: fn() -> Vec<String>,
 }
 
@@ -124,12 +124,12 @@ impl TextOrHelp {
     }
 }
 
-/// Text, unless `help` answers it (`CODEC:help`).
+/// Parses text, unless `help` answers it (`CODEC:help`).
 pub fn text_or_help(help: fn(&str) -> Option<Result<String, String>>) -> TextOrHelp {
     TextOrHelp { help, words: Vec::new }
 }
 
-/// The answer to `--codec help`.
+/// Returns the answer to `--codec help`.
 pub fn codecs_help<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     format!("Codecs: {}\nCODEC:help explains one, such as zstd:help.\n", names.join(", "))
@@ -161,14 +161,14 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Value<T> {
         (self.parse)(value).map_err(|what| invalid(argument, &what))
     }
 
-    /// The range, hidden from completions and from clap's own help: [`range_of`] reads it.
+    /// Returns the range, hidden from completions and from clap's own help; [`range_of`] reads it.
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let range = self.range.as_ref()?;
         Some(Box::new(std::iter::once(PossibleValue::new(range.clone()).hide(true))))
     }
 }
 
-/// The range or choices of an option, for the help.
+/// Returns the range or the choices of an option, for the help.
 pub fn range_of(argument: &Arg) -> Option<String> {
     if argument.is_hide_possible_values_set() {
         return None;

@@ -1,4 +1,4 @@
-//! Options of dm-verity trees, which `pack` and `verity` have under different names.
+//! Options of dm-verity trees, which have different names in `pack` and `verity`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use packline_verity::{Salt, Uuid};
 
 use crate::ui::failure::Failure;
 
-/// What a command line says about a tree.
+/// The options of a tree on a command line.
 pub struct Given<'g> {
     pub place: VerityPlace,
     pub salt: Option<&'g Salt>,

@@ -1,4 +1,4 @@
-//! Options of commands that make one file of others: the machine, the scheduler, and what is printed.
+//! Options of commands that write one file from others: resources, scheduling and reports.
 
 use std::path::Path;
 
@@ -22,7 +22,8 @@ pub struct WorkOptions {
 }
 
 impl WorkOptions {
-    /// Starts the clock. `inputs`, with their names in the usage, are read at any offset; a trace must be none of them, nor of `others`.
+    /// Starts the clock. `inputs`, with their names in the usage, are read at any offset. The trace must not be one of the inputs or of
+    /// `others`.
     ///
     /// # Errors
     /// [`Failure::Usage`] if an input is standard input.
@@ -41,7 +42,7 @@ impl WorkOptions {
         self.scheduling.start(self.reporting.stats, Some(force), &files, io)
     }
 
-    /// Prints what was done, and writes the trace.
+    /// Prints the summary, and writes the trace.
     pub fn report(
         &self,
         (object, text): (Value, String),
@@ -54,7 +55,7 @@ impl WorkOptions {
         options.write_trace_or_warn(invocation, io);
     }
 
-    /// Prints what was done with one of several files.
+    /// Prints the summary of one of several files.
     pub fn print(&self, (object, text): (Value, String), bytes: u64, options: &RunOptions, io: &mut Io) {
         let Reporting { json, quiet, .. } = self.reporting;
         options.report((json, quiet), object, text, bytes, io);

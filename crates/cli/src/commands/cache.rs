@@ -1,4 +1,4 @@
-//! `packline cache`: looks after a cache of compressed blocks.
+//! `packline cache` manages a cache of compressed blocks.
 
 use std::path::Path;
 

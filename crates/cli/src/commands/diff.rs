@@ -1,4 +1,4 @@
-//! `packline diff`: what differs between two trees, in images or directories.
+//! `packline diff` shows the differences between two trees, in images or directories.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -90,7 +90,7 @@ impl Command for Diff {
     }
 }
 
-/// Exit status of a comparison, as of diff(1): 0 if the trees are equal, 1 if they differ, 2 if that could not be found out.
+/// Returns the exit status of a comparison, as in diff(1): 0 if the trees are equal, 1 if they differ, 2 if they could not be compared.
 pub fn ended(equal: Result<bool, Failure>) -> Result<(), Failure> {
     match equal {
         Ok(true) => Ok(()),
@@ -99,7 +99,7 @@ pub fn ended(equal: Result<bool, Failure>) -> Result<(), Failure> {
     }
 }
 
-/// The superblocks of two images; `None` if one side is a directory.
+/// Returns the superblocks of two images; `None` if one side is a directory.
 pub fn superblocks(request: &DiffRequest) -> Option<(Superblock, Superblock)> {
     match (&request.old, &request.new) {
         (DiffPlace::Image(old), DiffPlace::Image(new)) => {
@@ -110,7 +110,7 @@ pub fn superblocks(request: &DiffRequest) -> Option<(Superblock, Superblock)> {
 }
 
 impl Diff {
-    /// Whether the trees are equal.
+    /// Compares the trees and returns whether they are equal.
     fn compare(&self, invocation: &Invocation, io: &mut Io) -> Result<bool, Failure> {
         let options = self.scheduling.start(self.stats.stats, None, &[&self.old, &self.new], io)?;
         let mut request = self.request(io)?;
@@ -136,7 +136,7 @@ impl Diff {
         Ok(equal)
     }
 
-    /// Prints the fields that differ; true if none does.
+    /// Prints the fields that differ, and returns whether all are equal.
     fn compare_superblocks(
         &self,
         (old, new): (Superblock, Superblock),
@@ -185,21 +185,19 @@ impl Diff {
     }
 }
 
-/// Prints differences as long as there is a reader: the exit status has a meaning without one.
+/// Prints differences as long as there is a reader. The exit status matters even without a reader.
 pub struct Printer<'o> {
-    /// Standard output.
     pub out: &'o mut dyn Write,
-    /// Its reader is gone.
+    /// Whether the reader is gone.
     pub gone: bool,
 }
 
 impl Printer<'_> {
-    /// Prints a line.
     pub fn line(&mut self, line: &str) -> io::Result<()> {
         if self.gone { Ok(()) } else { writeln!(self.out, "{line}").or_else(|cause| self.unless_gone(cause)) }
     }
 
-    /// Writes what was gathered.
+    /// Flushes standard output.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.gone { Ok(()) } else { self.out.flush().or_else(|cause| self.unless_gone(cause)) }
     }
@@ -218,7 +216,7 @@ fn tree(path: &Path, offset: Option<u64>, long: &str, io: &mut Io) -> Result<Dif
     }
 }
 
-/// One line, without its end.
+/// Returns one line, without its end.
 fn text(difference: &Difference) -> String {
     let path = escaped_path(&difference.path);
     match &difference.what {
@@ -273,7 +271,7 @@ fn object(difference: &Difference) -> Value {
     object.into()
 }
 
-/// The name of a difference in JSON, with the old and the new value.
+/// Returns the name of a difference in JSON, with the old and the new value.
 fn members(what: &What) -> (&'static str, Value, Value) {
     let device = |device: &packline_tree::Device| json!([device.major, device.minor]);
     match what {
@@ -294,10 +292,9 @@ fn members(what: &What) -> (&'static str, Value, Value) {
     }
 }
 
-/// A field of a superblock.
 type Field = fn(&Superblock) -> u64;
 
-/// Fields of the superblocks that differ, by name.
+/// Returns the fields of the superblocks that differ, by name.
 fn superblock_fields(old: &Superblock, new: &Superblock) -> Vec<(&'static str, u64, u64)> {
     let fields: [(&str, Field); 15] = [
         ("inodes", |block| block.inodes.into()),

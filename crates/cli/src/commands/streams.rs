@@ -1,4 +1,4 @@
-//! How the commands for compressed files treat each of their files: name, open, run, report, remove.
+//! Processes each file of a command for compressed files: name, open, run, report, remove.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,43 +13,42 @@ use crate::ui::io::Io;
 use crate::ui::observer::{ReadSource, remove_source, watched_and_synced};
 use crate::ui::place::Place;
 
-/// The operation on files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Compress,
     Decompress,
-    /// Decompress to nowhere.
+    /// Decompress without writing.
     Test,
-    /// Print what is in the files.
+    /// Describe the files.
     Describe,
 }
 
 impl Mode {
-    /// Whether it has outputs.
+    /// Returns whether the mode has outputs.
     pub fn writes(self) -> bool {
         matches!(self, Mode::Compress | Mode::Decompress)
     }
 }
 
-/// What differs between the commands.
+/// The differences between the commands.
 #[derive(Debug, Clone)]
 pub struct Style {
     pub mode: Mode,
-    /// The end of the names of compressed files.
+    /// The suffix of the names of compressed files.
     pub suffix: String,
     /// The output that an option names; `-` is standard output.
     pub output: Option<PathBuf>,
-    /// The directory of outputs that no option names; `None` for the directory of each file.
+    /// The directory of outputs without an explicit name; `None` for the directory of each file.
     pub directory: Option<PathBuf>,
     /// The options that name an output, for messages.
     pub output_options: &'static str,
-    /// The hint for an output that would go to a terminal; `None` where a terminal is accepted.
+    /// The hint for an output that would go to a terminal; `None` if a terminal is allowed.
     pub instead_of_terminal: Option<&'static str>,
     /// Replace existing files.
     pub force: bool,
-    /// Compress a file whose name has the suffix already.
+    /// Compress even files whose names have the suffix.
     pub compresses_again: bool,
-    /// Say nothing about a file that is skipped for its suffix.
+    /// Skip files with the suffix without a message.
     pub skips_silently: bool,
     /// Draw a progress bar if there is a terminal.
     pub bar: bool,
@@ -57,7 +56,7 @@ pub struct Style {
     pub remove: bool,
 }
 
-/// A file whose turn has come.
+/// The file that is processed.
 pub struct StreamFile<'f> {
     pub place: &'f Place,
     /// `None` for standard output, and in a mode without outputs.
@@ -65,8 +64,7 @@ pub struct StreamFile<'f> {
     pub started: Started,
 }
 
-/// Treats one file: `open` makes the request, `run` is the work, and `report` returns why the file is not removed after all, if there is a
-/// reason.
+/// Processes one file: `open` builds the request, `run` does the work, and `report` may return a reason to keep the file.
 ///
 /// # Errors
 /// A step fails, a name lacks the suffix, or a file that was to be removed changed while it was read.
@@ -105,19 +103,19 @@ pub fn run<Request, Done>(
 }
 
 impl Style {
-    /// Whether a name ends in the suffix, and is more than that.
+    /// Returns whether a name ends in the suffix, and is longer than the suffix.
     pub fn has_suffix(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().as_bytes();
         name.len() > self.suffix.len() && name.ends_with(self.suffix.as_bytes())
     }
 
-    /// Whether a file is not compressed because it has the suffix already.
+    /// Returns whether a file is skipped because its name has the suffix.
     fn is_skipped(&self, path: &Path) -> bool {
         let compresses = self.mode == Mode::Compress && !self.compresses_again && self.output.is_none();
         compresses && self.has_suffix(path)
     }
 
-    /// The output of a file; `None` for standard output, and in a mode without outputs.
+    /// Returns the output of a file; `None` for standard output, and in a mode without outputs.
     ///
     /// # Errors
     /// [`Failure::Failed`] if the name of a file to decompress does not end in the suffix.
@@ -147,8 +145,8 @@ impl Style {
         Ok(self.directory.as_ref().map_or_else(|| path.with_file_name(name), |directory| directory.join(name)))
     }
 
-    /// Refuses an output that is one of the inputs, which may not have been read by then. Without `--force` no file is replaced: an output
-    /// that exists is an error of its file alone.
+    /// Rejects an output that is one of the inputs, because the input may not have been read yet. Without `--force` no file is replaced,
+    /// and an existing output is an error of its own file.
     pub fn refuse_inputs(&self, places: &[Place]) -> Result<(), Failure> {
         let replaces = self.force || self.output.is_some();
         if !self.mode.writes() || !replaces {
@@ -156,13 +154,13 @@ impl Style {
         }
         let is_read = |place: &&Place| matches!(place, Place::File(path) if !self.is_skipped(path));
         let read = places.iter().filter(is_read);
-        // A file without an output is refused when its turn comes.
+        // A file without a valid output name is rejected later, when it is processed.
         let outputs = read.clone().filter_map(|place| self.output_of(place).ok().flatten());
         let inputs: Vec<PathBuf> = read.map(|place| place.display_path().to_path_buf()).collect();
         Ok(packline_runtime::all_must_differ(&inputs, outputs)?)
     }
 
-    /// Where the output of a file goes.
+    /// Opens the output of a file.
     ///
     /// # Errors
     /// Standard output is a terminal, or the file itself.

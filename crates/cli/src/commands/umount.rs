@@ -1,4 +1,4 @@
-//! `packline umount`: ends a mount of packline's.
+//! `packline umount` ends mounts of packline.
 
 use std::path::PathBuf;
 

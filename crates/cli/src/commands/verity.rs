@@ -1,4 +1,4 @@
-//! `packline verity`: the dm-verity tree of an image that exists.
+//! `packline verity` writes the dm-verity tree of an existing image.
 
 use std::path::PathBuf;
 

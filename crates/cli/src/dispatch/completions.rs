@@ -1,4 +1,4 @@
-//! `packline completions`: completions for shells, from the same arguments as the parser.
+//! `packline completions` prints completions for shells, derived from the parser's arguments.
 
 use clap_complete::{Shell, generate};
 
@@ -53,8 +53,8 @@ impl Command for Completions {
     }
 }
 
-/// The script for bash offers a command's options where an operand is typed. Without that, bash offers files, which is what most commands
-/// take; commands and operands of few words stay.
+/// Makes the bash script offer a command's options where an operand is typed. Otherwise bash offers files, which is right for most
+/// commands. Commands, and operands with few words, stay.
 fn with_files(script: &str, parser: &clap::Command) -> String {
     let mut command = parser;
     let mut after_options = false;
@@ -75,7 +75,7 @@ fn with_files(script: &str, parser: &clap::Command) -> String {
     lines
 }
 
-/// The script for zsh offers no options after the first of several operands of one name. One colon less, and it does.
+/// Makes the zsh script offer options after the first of several operands with one name, by removing one colon.
 fn with_options(script: &str) -> String {
     script
         .lines()
@@ -83,7 +83,7 @@ fn with_options(script: &str) -> String {
         .collect()
 }
 
-/// What the script for fish lacks: operands of few words.
+/// Returns what the fish script lacks: operands with few words.
 fn operand_words(parser: &clap::Command) -> String {
     let mut lines = String::new();
     for command in parser.get_subcommands() {

@@ -1,4 +1,4 @@
-//! `packline links`: symbolic links under the names of the programs that packline replaces.
+//! `packline links` creates symbolic links with the names of the programs that packline replaces.
 
 use std::io;
 use std::os::unix::fs::symlink;
@@ -59,7 +59,7 @@ impl Command for Links {
 }
 
 impl Links {
-    /// Refuses before the first link is made, so that no part of them is.
+    /// Rejects existing names before the first link is created, so that either all links are created or none.
     fn refuse_others(&self, target: &Path) -> Result<(), Failure> {
         for link in names().map(|name| self.directory.join(name)) {
             match link.read_link() {
@@ -76,7 +76,7 @@ fn names() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().filter(|command| command.compat.is_drop_in()).map(|command| command.name)
 }
 
-/// The link gets its name by a rename, so that the name is never without a program.
+/// Creates a link under a temporary name and renames it, so that the name always leads to a program.
 fn place(target: &Path, link: &Path) -> io::Result<()> {
     let beside = temporary_name(link);
     symlink(target, &beside)?;

@@ -1,4 +1,4 @@
-//! How a command is found and run. The commands that are about all commands are here too, because they need the list of them.
+//! Finds a command and runs it. Commands about all commands are here too, because they need the list of commands.
 
 mod completions;
 mod links;
@@ -23,7 +23,7 @@ use crate::ui::io::Io;
 use crate::ui::usage::{self, Called};
 use table::{find, parser_of_all, unknown_command};
 
-/// Runs the command that `arguments` (the program's name first) ask for and returns the exit status.
+/// Runs the command that `arguments` (the program's name first) request, and returns the exit status.
 pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
     let (called_as, rest) = match arguments.split_first() {
         Some((name, rest)) => (Path::new(name).file_name().unwrap_or_default().to_owned(), rest),
@@ -37,7 +37,7 @@ pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
     }
 }
 
-/// `packline NAME ARGUMENTS...`, or the options that stand before any name.
+/// Runs `packline NAME ARGUMENTS...`, or handles the options before any name.
 fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
     let Some((name, rest)) = arguments.split_first() else { return run_bare(arguments, io) };
     match (name.to_str(), rest) {
@@ -58,7 +58,7 @@ fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
     }
 }
 
-/// `--version --verbose`: the containers, and what may make a difference to the bytes of an output.
+/// Prints `--version --verbose`: the containers, and the libraries that may change the bytes of an output.
 fn print_versions(io: &mut Io) -> u8 {
     let libraries: Vec<String> = LIBRARIES.iter().map(|(name, version)| format!("{name} {version}")).collect();
     let text = format!(
@@ -73,7 +73,7 @@ fn print_versions(io: &mut Io) -> u8 {
     }
 }
 
-/// Without a command: `--help`, `--version`, or wrong usage.
+/// Handles a command line without a command: `--help`, `--version`, or wrong usage.
 fn run_bare(arguments: &[OsString], io: &mut Io) -> u8 {
     let called = Called { by: "packline", name: "packline".to_string(), longs: Vec::new(), one_hyphen: false };
     match parser_of_all().term_width(io.host.columns).try_get_matches_from(with_name("packline", arguments)) {
@@ -82,21 +82,21 @@ fn run_bare(arguments: &[OsString], io: &mut Io) -> u8 {
     }
 }
 
-/// The arguments that clap parses: the program's name first.
+/// Returns the arguments that clap parses: the program's name first.
 pub fn with_name(name: &str, arguments: &[OsString]) -> Vec<OsString> {
     std::iter::once(OsString::from(name)).chain(arguments.iter().cloned()).collect()
 }
 
-/// Parses and runs; each message starts with `called`.
+/// Parses and runs a command; each message starts with `called`.
 fn run_command(command: &'static Entry, called: &'static str, words: &[OsString], io: &mut Io) -> u8 {
     io.called = called;
     let usage_status = command.compat.usage_status();
-    // Alone it asks for help, of `list` too.
+    // A lone -h requests help, also for `list`.
     let words = if words == ["-h"] { &[OsString::from("--help")] } else { words };
     let mut parser = bare_parser_of(command);
     let arguments = match command.compat {
         Compat::SquashfsTools => {
-            // Only then are the numbers of values known.
+            // The numbers of values are known only after this.
             parser.build();
             let arguments = with_two_hyphens(&parser, words);
             match partial_help::asked(command, &arguments, &io.host) {
@@ -110,7 +110,7 @@ fn run_command(command: &'static Entry, called: &'static str, words: &[OsString]
         _ => without_digits(command.digits, &parser, words),
     };
     let typed = with_name(command.name, &arguments);
-    // Help, and errors that quote it, come from the whole parser.
+    // The complete parser gives the help, and errors that quote it.
     let columns = match command.compat {
         Compat::SquashfsTools => help_options::columns(&typed, &io.host),
         _ => io.host.columns,
@@ -143,7 +143,7 @@ fn run_parsed(command: &Entry, invocation: &Invocation, io: &mut Io) -> Result<(
     (command.run)(invocation, io).map_err(|failure| invocation.advise(failure))
 }
 
-/// Refuses `--json` where standard output is closed, before any work whose result could not be reported.
+/// Rejects `--json` if standard output is closed, before any work whose result could not be reported.
 fn json_has_a_reader(io: &Io) -> Result<(), Failure> {
     if io.streams.stdout_closed {
         return Err(Failure::failed(format!("{STDOUT} is closed (--json needs it)")));
@@ -151,7 +151,7 @@ fn json_has_a_reader(io: &Io) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints an error of clap; help and version, which clap treats as errors too, go to standard output with status 0.
+/// Prints an error of clap. Help and version, which clap treats as errors too, go to standard output with status 0.
 fn answer(error: clap::Error, called: &Called<'_>, usage_status: u8, io: &mut Io) -> u8 {
     let error = usage::escaped(error);
     match error.kind() {
@@ -180,7 +180,7 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
             io.eprint_lines(&format!("{called}: {}", indented(&message.to_string())));
             1
         }
-        // The reader wants no more; ripgrep exits with 0 too.
+        // The reader is gone; ripgrep exits with 0 too.
         Failure::BrokenPipe => 0,
         Failure::Exit(status, failure) => match report(failure, called, usage_status, io) {
             0 => 0,
@@ -190,7 +190,7 @@ fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 
     }
 }
 
-/// Indents all lines but the first, which quote another program, so that none is mistaken for a message of ours.
+/// Indents all lines except the first. They quote another program, and must not look like messages of packline.
 fn indented(message: &str) -> String {
     message.replace('\n', "\n  ")
 }

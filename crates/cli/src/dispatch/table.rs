@@ -1,4 +1,4 @@
-//! The list of commands, and how one is found by its name.
+//! The list of commands, and the search for a command by name.
 
 use std::ffi::OsStr;
 
@@ -77,7 +77,7 @@ pub fn find(name: &OsStr) -> Option<&'static Entry> {
     COMMANDS.iter().find(|command| is(command.name) || command.aliases.iter().any(|alias| is(alias)))
 }
 
-/// The parser of the whole binary, with every command below it.
+/// Returns the parser of the complete program, with every command as a subcommand.
 pub fn parser_of_all() -> Command {
     let command = Command::new("packline")
         .about("Packs directories, tar files and streams into compressed images")
@@ -89,12 +89,12 @@ pub fn parser_of_all() -> Command {
     with_help_and_version(command)
 }
 
-/// The name of a command; completions know all of them.
+/// Parses the name of a command; completions know all names.
 pub fn command_name() -> TextOrHelp {
     text_or_help(|_| None).words(|| COMMANDS.iter().map(|command| command.name.to_string()).collect())
 }
 
-/// The error for a command that does not exist. It lists our own commands; a misspelled drop-in is recognised too.
+/// Returns the error for an unknown command. It lists packline's own commands, and also recognises a misspelled drop-in.
 pub fn unknown_command(name: &OsStr) -> Failure {
     let known: Vec<&str> = COMMANDS.iter().flat_map(|command| [&[command.name], command.aliases].concat()).collect();
     let own = COMMANDS.iter().filter(|command| !command.compat.is_drop_in());

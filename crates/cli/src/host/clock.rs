@@ -1,17 +1,17 @@
-//! The one file that reads the clock.
+//! Reads the clock; no other file does.
 #![allow(clippy::disallowed_methods, reason = "this is the file that may")]
 
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Now, seconds since 1970; 0 before, and the last second that SquashFS can hold after 2106.
+/// Returns the present time in seconds since 1970, within the 32 bits that SquashFS stores (until 2106).
 pub fn now() -> u32 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u32::try_from(since.as_secs()).unwrap_or(u32::MAX)
 }
 
-/// Wall time, by a monotonic clock.
+/// A stopwatch of a monotonic clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch(Instant);
 
@@ -20,18 +20,18 @@ impl Stopwatch {
         Stopwatch(Instant::now())
     }
 
-    /// Nanoseconds since it was started.
+    /// Returns the nanoseconds since the start.
     pub fn nanoseconds(&self) -> u64 {
         u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
-/// Wall time by a monotonic clock, since an arbitrary start.
+/// Returns the time of a monotonic clock, since an arbitrary start.
 pub fn wall_time() -> Duration {
     time_of(ClockId::Monotonic)
 }
 
-/// Processor time that the calling thread has used so far.
+/// Returns the processor time that the calling thread has used.
 pub fn thread_time() -> Duration {
     time_of(ClockId::ThreadCPUTime)
 }

@@ -1,4 +1,4 @@
-//! Which of the standard streams were closed when the process started.
+//! Tells which of the standard streams were closed when the process started.
 //!
 //! Before `main` the Rust runtime opens /dev/null for each of the descriptors 0 to 2 that is closed, which later cannot be
 //! distinguished from a /dev/null that the caller chose. Functions in `.init_array` run before the runtime, with glibc and with musl.
@@ -28,12 +28,10 @@ fn is_closed(descriptor: BorrowedFd<'_>) -> bool {
     fcntl_getfd(descriptor) == Err(Errno::BADF)
 }
 
-/// Whether standard input was closed.
 pub fn stdin() -> bool {
     STDIN.load(Ordering::Relaxed)
 }
 
-/// Whether standard output was closed.
 pub fn stdout() -> bool {
     STDOUT.load(Ordering::Relaxed)
 }

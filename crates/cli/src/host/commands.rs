@@ -1,4 +1,4 @@
-//! Commands of the machine that tests of actions run.
+//! Runs the commands of the machine that tests of actions need.
 
 use std::ffi::OsStr;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What `file -b` prints of a file.
+/// Returns the output of `file -b` for a file.
 ///
 /// # Errors
 /// The program does not exist, or fails.
@@ -15,7 +15,7 @@ pub fn describe(place: &Path) -> io::Result<Vec<u8>> {
     if ran.status.success() { Ok(ran.stdout) } else { Err(io::Error::other(ran.status.to_string())) }
 }
 
-/// Whether a command of the shell succeeds, with variables in its environment. What it prints is dropped.
+/// Returns whether a shell command succeeds, with variables in its environment. Its output is dropped.
 pub fn succeeds(command: &[u8], variables: [(&str, &OsStr); 3]) -> io::Result<bool> {
     let mut shell = Command::new("/bin/sh");
     let shell = shell.arg("-c").arg(OsStr::from_bytes(command)).envs(variables);

@@ -1,8 +1,8 @@
-//! Dates as date(1) reads them: there is no other description of what it accepts.
+//! Reads dates with date(1), because the formats that date(1) accepts are described nowhere.
 
 use std::process::{Command, Stdio};
 
-/// Seconds since 1970 of a date; `None` if date(1) does not read it, or it is not a time of 32 bits.
+/// Returns a date in seconds since 1970; `None` if date(1) cannot read it, or if it does not fit into 32 bits.
 pub fn seconds(text: &str) -> Option<u32> {
     let option = format!("--date={text}");
     let ran = Command::new("date").args([&option, "+%s"]).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;

@@ -1,4 +1,4 @@
-//! What definitions of a pseudo file take from the machine: names of owners, dates, and what commands print.
+//! Gives definitions of a pseudo file what they need from the machine: names of owners, dates, and the output of commands.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,12 +13,11 @@ use packline_runtime::unnamed_temp_file;
 use super::names::Names;
 use super::{Host, date};
 
-/// The machine, as definitions may use it.
 pub struct DefinitionHost {
     names: Names,
-    /// Directory of the files that commands print to.
+    /// The directory of the files that commands write their output to.
     scratch: PathBuf,
-    /// Whether commands are run.
+    /// Whether commands may run.
     commands: bool,
 }
 
@@ -47,7 +46,7 @@ impl PseudoHost for DefinitionHost {
 
     fn run(&mut self, command: &[u8]) -> io::Result<File> {
         let file = unnamed_temp_file(&self.scratch)?;
-        // Its standard input could be the definitions themselves.
+        // The command gets no standard input, because it could be the definitions themselves.
         let mut shell = Command::new("/bin/sh");
         let shell = shell.arg("-c").arg(OsStr::from_bytes(command)).stdin(Stdio::null()).stdout(file.try_clone()?);
         let status = shell.status()?;

@@ -1,4 +1,4 @@
-//! Descriptors that the caller has open for this process and names by their numbers.
+//! Descriptors that the caller opened for this process and names by number.
 #![allow(unsafe_code, reason = "a number becomes a descriptor only so")]
 
 use std::io;
@@ -6,7 +6,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::io::fcntl_dupfd_cloexec;
 
-/// A copy of a descriptor that this process was started with. The original stays open.
+/// Returns a copy of a descriptor that this process was started with. The original stays open.
 ///
 /// # Errors
 /// The descriptor is not open.

@@ -1,4 +1,4 @@
-//! The one file that reads the environment.
+//! Reads the environment; no other file does.
 #![allow(clippy::disallowed_methods, reason = "this is the file that may")]
 
 use std::ffi::OsString;
@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use crate::host::fake_root::{FakeRoot, Variables};
 
-/// `SOURCE_DATE_EPOCH`: the time that reproducible builds ask for, as text. Invalid UTF-8 is converted lossily, so that it
-/// is refused later and not ignored.
+/// Returns `SOURCE_DATE_EPOCH`, the time that reproducible builds set, as text. Invalid UTF-8 is converted lossily, so that it is
+/// rejected later and not ignored.
 pub fn source_date_epoch() -> Option<String> {
     std::env::var_os("SOURCE_DATE_EPOCH").map(|value| value.to_string_lossy().into_owned())
 }
 
-/// Directory for temporary files: `TMPDIR`, else `/var/tmp`, which is rarely in memory.
+/// Returns the directory for temporary files: `TMPDIR`, or `/var/tmp`, which is rarely in memory.
 pub fn scratch() -> PathBuf {
     directory_in("TMPDIR").unwrap_or_else(|| PathBuf::from("/var/tmp"))
 }
@@ -36,12 +36,12 @@ pub fn home() -> Option<PathBuf> {
     directory_in("HOME")
 }
 
-/// Whether `lrzip.conf` is not to be read: `LRZIP=NOCONFIG`.
+/// Returns whether `lrzip.conf` is ignored: `LRZIP=NOCONFIG`.
 pub fn no_lrzip_conf() -> bool {
     std::env::var_os("LRZIP").is_some_and(|value| value == "NOCONFIG")
 }
 
-/// fakeroot or pseudo, where this process runs under it.
+/// Returns fakeroot or pseudo, if this process runs under one of them.
 pub fn fake_root() -> Option<FakeRoot> {
     let value = |name| std::env::var_os(name).map(OsString::into_vec);
     FakeRoot::of(&Variables {
@@ -52,9 +52,9 @@ pub fn fake_root() -> Option<FakeRoot> {
     })
 }
 
-/// The file of this program, for a process that starts itself again.
+/// Returns the file of this program, for a process that starts itself again.
 pub fn program() -> Option<PathBuf> {
-    // Replaced while it runs, the program is still found by what the kernel has open.
+    // The kernel still has the program open, even if its file is replaced while it runs.
     let kernels = PathBuf::from("/proc/self/exe");
     std::env::current_exe().ok().filter(|path| path.is_file()).or_else(|| kernels.exists().then_some(kernels))
 }

@@ -1,20 +1,21 @@
-//! Tells whether fakeroot or pseudo replaces functions of libc for this process, and rejects what a static build cannot do then.
+//! Tells whether fakeroot or pseudo replaces functions of libc for this process, and rejects commands that a static build cannot run
+//! then.
 //!
-//! Both show owners, permissions and devices that only they know. A statically linked program calls the kernel directly, so
-//! it would store the real ones without a word.
+//! Both show owners, permissions and devices that only they know. A statically linked program calls the kernel directly, so it would
+//! silently store the real ones.
 
 /// Commands that read or set owners, permissions or devices of files.
 const COMMANDS: [&str; 8] =
     ["pack", "unpack", "mksquashfs", "unsquashfs", "gensquashfs", "rdsquashfs", "lrztar", "lrzuntar"];
 
-/// A program that pretends that its children run as root.
+/// A program that makes its children believe that they run as root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FakeRoot {
     Fakeroot,
     Pseudo,
 }
 
-/// The variables that these programs set for their children, where set.
+/// The variables that these programs set for their children.
 #[derive(Debug, Default)]
 pub struct Variables {
     pub fakeroot_key: Option<Vec<u8>>,
@@ -24,7 +25,7 @@ pub struct Variables {
 }
 
 impl FakeRoot {
-    /// The program that is active, by the environment.
+    /// Returns the active program, found in the environment.
     pub fn of(variables: &Variables) -> Option<FakeRoot> {
         let preloads = |library: &[u8]| {
             let preloaded = variables.ld_preload.as_deref().unwrap_or_default();
@@ -34,7 +35,7 @@ impl FakeRoot {
             return Some(FakeRoot::Fakeroot);
         }
         let found = filled(variables.pseudo_prefix.as_deref()) || preloads(b"libpseudo");
-        // bitbake sets the prefix for every task, and disables pseudo for most.
+        // bitbake sets the prefix for every task, and disables pseudo for most tasks.
         let disabled = variables.pseudo_disabled.as_deref().is_some_and(is_on);
         (found && !disabled).then_some(FakeRoot::Pseudo)
     }
@@ -46,7 +47,7 @@ impl FakeRoot {
         }
     }
 
-    /// The command that runs a program without it.
+    /// Returns the command that runs a program without this one.
     fn without(self) -> &'static str {
         match self {
             FakeRoot::Fakeroot => "env -u FAKEROOTKEY -u LD_PRELOAD",
@@ -59,12 +60,12 @@ fn filled(value: Option<&[u8]>) -> bool {
     value.is_some_and(|value| !value.is_empty())
 }
 
-/// Whether pseudo takes a value for yes: everything that does not begin like 0, false or no.
+/// Returns whether pseudo reads a value as yes: everything that does not begin like 0, false or no.
 fn is_on(value: &[u8]) -> bool {
     !matches!(value.first(), Some(b'0' | b'f' | b'F' | b'n' | b'N'))
 }
 
-/// Why a command cannot run, if it cannot. `is_static`: whether this program is statically linked.
+/// Returns why a command cannot run, if it cannot. `is_static` is whether this program is statically linked.
 pub fn refusal(command: &str, is_static: bool, active: Option<FakeRoot>) -> Option<String> {
     let active = active.filter(|_| is_static && COMMANDS.contains(&command))?;
     Some(format!(

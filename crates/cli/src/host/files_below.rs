@@ -1,4 +1,4 @@
-//! Regular files in a directory and below, for commands that take directories.
+//! Lists the regular files in a directory and below it, for commands that accept directories.
 
 use std::fmt;
 use std::fs;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 
-/// Returns the regular files below a directory in the order of their paths. Links are not followed. A directory is read when its first file
-/// is asked for; one that cannot be read is an error, after which the others follow.
+/// Returns the regular files below a directory in the order of their paths. Links are not followed. A directory is read when its first
+/// file is requested. A directory that cannot be read is an error, and the next files follow.
 pub fn files_below(top: &Path) -> FilesBelow {
     FilesBelow { waiting: vec![(top.to_path_buf(), true)] }
 }
 
 pub struct FilesBelow {
-    /// Paths that are still to come, each with whether it is a directory; the next one is the last.
+    /// The remaining paths, each with whether it is a directory; the last one is next.
     waiting: Vec<(PathBuf, bool)>,
 }
 
@@ -48,7 +48,7 @@ impl Iterator for FilesBelow {
 }
 
 impl FilesBelow {
-    /// Adds what is in a directory, as far as it can be read.
+    /// Adds the entries of a directory, as far as they can be read.
     fn enter(&mut self, directory: &Path) -> io::Result<()> {
         let mut found = Vec::new();
         let read = fs::read_dir(directory).and_then(|entries| {

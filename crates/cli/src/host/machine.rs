@@ -1,21 +1,22 @@
-//! The one file that reads processors, memory limits and memory use.
+//! Reads processors, memory limits and memory use; no other file does.
 #![allow(clippy::disallowed_methods, reason = "this is the file that may count processors")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Processors this process may use: those of its affinity mask, no more than its cgroup's quota. At least 1.
+/// Returns the number of processors this process may use: those of its affinity mask, but not more than its cgroup's quota, and at least
+/// 1.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Processors, their kind, kernel and memory, in a line for people.
+/// Returns the processors, their model, the kernel and the memory, on one line.
 pub fn description() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     describe(processors(), &read("/proc/cpuinfo"), &read("/proc/sys/kernel/osrelease"), &read("/proc/meminfo"))
 }
 
-/// Unknown parts are left out, such as a processor without a name in `/proc/cpuinfo`.
+/// Leaves out unknown parts, such as the name of a processor that `/proc/cpuinfo` does not have.
 fn describe(processors: usize, cpuinfo: &str, release: &str, meminfo: &str) -> String {
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     let model = model.map_or("processors", |(_, name)| name.trim());
@@ -24,7 +25,7 @@ fn describe(processors: usize, cpuinfo: &str, release: &str, meminfo: &str) -> S
     format!("{processors} x {model}, Linux {}{memory}", release.trim())
 }
 
-/// The most resident memory this process has had so far, bytes (`VmHWM` of `/proc/self/status`).
+/// Returns the peak resident memory of this process so far, in bytes (`VmHWM` of `/proc/self/status`).
 pub fn peak_memory() -> Option<u64> {
     peak_in(&fs::read_to_string("/proc/self/status").ok()?)
 }
@@ -33,14 +34,14 @@ fn peak_in(status: &str) -> Option<u64> {
     kibibytes_of("VmHWM:", status)
 }
 
-/// The bytes that a line of a file below `/proc` gives in kilobytes.
+/// Returns the bytes in a line of a `/proc` file that gives kilobytes.
 fn kibibytes_of(key: &str, text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
 
-/// Memory of the machine, bytes (`MemTotal` of `/proc/meminfo`).
+/// Returns the memory of the machine in bytes (`MemTotal` of `/proc/meminfo`).
 pub fn memory() -> Option<u64> {
     total_in(&fs::read_to_string("/proc/meminfo").ok()?)
 }
@@ -49,7 +50,7 @@ fn total_in(meminfo: &str) -> Option<u64> {
     kibibytes_of("MemTotal:", meminfo)
 }
 
-/// Memory that this process's cgroup allows, bytes: the smallest limit on the way to the root, version 2 or 1.
+/// Returns the memory that this process's cgroup allows, in bytes: the smallest limit on the way to the root, in version 2 or 1.
 pub fn memory_limit() -> Option<u64> {
     limit_under(Path::new("/sys/fs/cgroup"), &fs::read_to_string("/proc/self/cgroup").ok()?)
 }
@@ -59,7 +60,7 @@ fn limit_under(root: &Path, memberships: &str) -> Option<u64> {
     files.flat_map(|(top, group, file)| limits_above(&top, &group, file)).min()
 }
 
-/// A line of `/proc/self/cgroup` as (mount point, group, name of the file with the limit).
+/// Splits a line of `/proc/self/cgroup` into mount point, group, and name of the file with the limit.
 fn controller_of(root: &Path, line: &str) -> Option<(PathBuf, PathBuf, &'static str)> {
     let mut fields = line.splitn(3, ':');
     let _ = fields.next()?;
@@ -75,13 +76,13 @@ fn controller_of(root: &Path, line: &str) -> Option<(PathBuf, PathBuf, &'static 
     }
 }
 
-/// Limits of a group and of all groups above it. In a container the group's own path may not be visible; its limit is
-/// then at the top of the mount.
+/// Returns the limits of a group and of all groups above it. In a container the group's own path may be invisible; its limit is then at
+/// the top of the mount.
 fn limits_above(top: &Path, group: &Path, file: &str) -> Vec<u64> {
     group.ancestors().filter_map(|ancestor| limit_in(&top.join(ancestor).join(file))).collect()
 }
 
-/// `max`, or a number near 2^63, is no limit.
+/// Returns a limit; `max`, or a number near 2^63, means no limit.
 fn limit_in(path: &Path) -> Option<u64> {
     let bytes: u64 = fs::read_to_string(path).ok()?.trim().parse().ok()?;
     (bytes < 1 << 60).then_some(bytes)

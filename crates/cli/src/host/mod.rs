@@ -1,4 +1,5 @@
-//! The process and its machine: clock, environment, processors, memory, names of users, time zone, descriptors, standard streams and signals, each read in one file.
+//! The process and its machine: clock, environment, processors, memory, users, time zone, descriptors, standard streams and signals. One
+//! file reads each of them.
 
 pub mod clock;
 pub mod closed_streams;
@@ -30,49 +31,47 @@ use fake_root::FakeRoot;
 use names::Names;
 use signals::ShutdownHook;
 
-/// Returns an answer to a prompt, without echo; `None` without a terminal or an answer.
+/// Asks a question and returns the answer, without echo; `None` without a terminal or an answer.
 pub type AskHidden = fn(&str, &ShutdownHook) -> Option<Zeroizing<Vec<u8>>>;
 
 /// The machine and the environment, read once by `main`.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// Processors this process may use: scheduling affinity and cgroup quota counted.
+    /// The number of processors this process may use, by scheduling affinity and cgroup quota.
     pub processors: usize,
-    /// Their cores, caches and packages.
+    /// The cores, caches and packages of the processors.
     pub topology: Topology,
-    /// Memory this process may use, bytes, where a cgroup limits it.
+    /// The memory limit of the cgroup in bytes, if there is one.
     pub memory_limit: Option<u64>,
-    /// Memory of the machine, bytes, where that is known.
+    /// The memory of the machine in bytes, if known.
     pub machine_memory: Option<u64>,
     /// `SOURCE_DATE_EPOCH`, as text.
     pub source_date_epoch: Option<String>,
-    /// Directory for temporary files.
     pub scratch: PathBuf,
-    /// `PACKLINE_CACHE`: where the cache of compressed blocks is.
+    /// `PACKLINE_CACHE`: the place of the cache of compressed blocks.
     pub cache: Option<OsString>,
-    /// Directory of the user's settings.
+    /// The directory with the user's settings.
     pub home: Option<PathBuf>,
-    /// `lrzip.conf` is ignored.
+    /// Whether `lrzip.conf` is ignored.
     pub no_lrzip_conf: bool,
     /// Whether this program is statically linked.
     pub is_static: bool,
     /// fakeroot or pseudo, if this process runs under it.
     pub fake_root: Option<FakeRoot>,
-    /// Now, seconds since 1970.
+    /// The present time in seconds since 1970.
     pub now: u32,
-    /// Returns the seconds that local time is ahead of UTC at a time, seconds since 1970.
+    /// Returns how many seconds local time is ahead of UTC at a time in seconds since 1970.
     pub utc_offset: fn(i64) -> i64,
-    /// Columns of the terminal, for help.
+    /// The columns of the terminal, for the help.
     pub columns: usize,
-    /// Returns the names of users and groups.
     pub names: fn() -> Names,
     /// The file of this program, to start it again.
     pub program: Option<PathBuf>,
-    /// Returns the time by a monotonic clock, since an arbitrary start.
+    /// Returns the time of a monotonic clock, since an arbitrary start.
     pub wall_time: fn() -> Duration,
-    /// Returns the peak resident memory of this process so far, bytes.
+    /// Returns the peak resident memory of this process so far, in bytes.
     pub peak_memory: fn() -> Option<u64>,
-    /// Asks on the terminal for what must not be seen.
+    /// Asks on the terminal for a secret.
     pub ask_hidden: AskHidden,
 }
 
@@ -102,13 +101,13 @@ impl Host {
         }
     }
 
-    /// A third of the memory available to this process, lrzip's default.
+    /// Returns a third of the memory available to this process, lrzip's default.
     pub fn third_of_memory(&self) -> Option<u64> {
         let all = self.memory_limit.into_iter().chain(self.machine_memory).min();
         all.map(|bytes| bytes / 3)
     }
 
-    /// Resources of a command without options for them.
+    /// Returns the resources of a command without options for them.
     pub fn resources(&self) -> Resources {
         let mut resources = Resources::new(self.processors).memory_limit(self.memory_limit);
         resources.scratch = Some(self.scratch.clone());

@@ -1,23 +1,23 @@
-//! The one file that reads the names of users and groups: /etc/passwd and /etc/group, which a static program can read anywhere, and no
-//! directory service.
+//! Reads the names of users and groups from /etc/passwd and /etc/group; no other file does. A static program can read both files
+//! anywhere, but not a directory service.
 
 use std::collections::BTreeMap;
 
-/// Names of users and groups of this system, by number.
+/// The names of users and groups of this system, by number.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     users: BTreeMap<u32, Vec<u8>>,
     groups: BTreeMap<u32, Vec<u8>>,
 }
 
-/// Those of this system; none from a file that cannot be read.
+/// Returns the names of this system. A file that cannot be read gives no names.
 pub fn names() -> Names {
     let read = |path| std::fs::read(path).unwrap_or_default();
     Names::parse(&read("/etc/passwd"), &read("/etc/group"))
 }
 
 impl Names {
-    /// From the content of the two files.
+    /// Parses the contents of the two files.
     pub fn parse(passwd: &[u8], group: &[u8]) -> Names {
         Names { users: by_number(passwd), groups: by_number(group) }
     }
@@ -26,12 +26,10 @@ impl Names {
         self.users.get(&number).map(Vec::as_slice)
     }
 
-    /// The number of a user.
     pub fn user_number(&self, name: &[u8]) -> Option<u32> {
         number_of(&self.users, name)
     }
 
-    /// The number of a group.
     pub fn group_number(&self, name: &[u8]) -> Option<u32> {
         number_of(&self.groups, name)
     }
@@ -45,7 +43,7 @@ fn number_of(names: &BTreeMap<u32, Vec<u8>>, name: &[u8]) -> Option<u32> {
     names.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
 }
 
-/// Lines `NAME:PASSWORD:NUMBER:...`. Of several names of a number the first counts, as for getpwuid(3).
+/// Parses lines `NAME:PASSWORD:NUMBER:...`. If a number has several names, the first one counts, as with getpwuid(3).
 fn by_number(text: &[u8]) -> BTreeMap<u32, Vec<u8>> {
     let mut names = BTreeMap::new();
     for line in text.split(|&byte| byte == b'\n') {

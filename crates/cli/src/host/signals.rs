@@ -1,4 +1,4 @@
-//! Signals that stop the process: temporary files are removed, and the exit status names the signal.
+//! Handles signals that stop the process: it removes temporary files, and exits with a status that names the signal.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use signal_hook::iterator::Signals;
 type FirstAct = Box<dyn FnOnce() + Send>;
 type LastAct = Box<dyn FnOnce() -> u8 + Send>;
 
-/// Actions of a command before the process ends because of a signal.
+/// Actions of a command to run before a signal ends the process.
 #[derive(Clone, Default)]
 pub struct ShutdownHook(Arc<Mutex<Acts>>);
 
@@ -24,13 +24,14 @@ struct Acts {
 }
 
 impl ShutdownHook {
-    /// Sets the action after temporary files are removed, replacing an earlier one. It returns the exit status, because some commands
-    /// usually end by a signal.
+    /// Sets the action that runs after temporary files are removed, and replaces an earlier action. It returns the exit status, because
+    /// a signal is the usual end of some commands.
     pub fn set(&self, last: impl FnOnce() -> u8 + Send + 'static) {
         self.acts().last = Some(Box::new(last));
     }
 
-    /// Sets the action before temporary files are removed, replacing an earlier one: it stops the processes that still write them.
+    /// Sets the action that runs before temporary files are removed, and replaces an earlier action. It stops the processes that still
+    /// write the files.
     pub fn set_first(&self, first: impl FnOnce() + Send + 'static) {
         self.acts().first = Some(Box::new(first));
     }
@@ -40,11 +41,11 @@ impl ShutdownHook {
     }
 }
 
-/// How long a process that is about to end by itself is let do so: a number of steps.
+/// The number of steps that a process gets to end by itself.
 const GRACE: (u32, Duration) = (100, Duration::from_millis(10));
 
-/// Waits for the end of a process whose output has got its name, for a second at most: a status that names the signal would say that there is
-/// none. The process ends meanwhile, or begins another output.
+/// Waits for at most a second for the end of a process whose output has its name: an exit status that names the signal would say that
+/// there is no output. The process ends meanwhile, or begins another output.
 fn let_end(temporaries: &Temporaries) {
     let (steps, step) = GRACE;
     for _ in 0..steps {
@@ -55,10 +56,10 @@ fn let_end(temporaries: &Temporaries) {
     }
 }
 
-/// Starts the thread that waits for SIGINT, SIGTERM and SIGHUP. On the first, unless the process ends by itself at once, it removes every
-/// temporary file and ends the process with status 128 + signal, or runs the last action of `shutdown` and ends with its status. A hangup that the
-/// parent chose to ignore (`nohup`) stays ignored. From here on a file that exceeds the limit of the process
-/// (`ulimit -f`) is a write error instead of a fatal signal.
+/// Starts the thread that waits for SIGINT, SIGTERM and SIGHUP. On the first signal, unless the process ends by itself at once, the
+/// thread removes every temporary file. It then ends the process with status 128 + signal, or runs the last action of `shutdown` and
+/// ends with its status. SIGHUP stays ignored if the parent ignored it (`nohup`). From now on, a file that exceeds the process's limit
+/// (`ulimit -f`) causes a write error instead of a fatal signal.
 pub fn watch(temporaries: Temporaries, shutdown: ShutdownHook) -> std::io::Result<()> {
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let mut wanted = vec![SIGINT, SIGTERM];
@@ -80,7 +81,7 @@ pub fn watch(temporaries: Temporaries, shutdown: ShutdownHook) -> std::io::Resul
     Ok(())
 }
 
-/// Whether SIGHUP (signal 1, the lowest bit) is in the mask of ignored signals.
+/// Returns whether SIGHUP (signal 1, the lowest bit) is in the mask of ignored signals.
 fn hangup_is_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,4 +1,4 @@
-//! The standard streams as the process got them: what they are, and how they are read and written.
+//! The standard streams that the process got: their kinds, and how they are read and written.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, LineWriter, Read, Write, stderr, stdin, stdout};
@@ -12,22 +12,22 @@ use crate::host::closed_streams;
 pub const STDOUT: &str = "standard output";
 /// The name of standard input in messages.
 pub const STDIN: &str = "standard input";
-/// Columns of a terminal where the width is not known.
+/// The columns of a terminal whose width is not known.
 const COLUMNS: usize = 80;
-/// Size of the output buffer without a terminal, bytes.
+/// The size of the output buffer without a terminal, in bytes.
 const BUFFER: usize = 64 << 10;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Streams {
-    /// Standard input was closed when the process started.
+    /// Whether standard input was closed when the process started.
     pub stdin_closed: bool,
-    /// Standard output was closed when the process started.
+    /// Whether standard output was closed when the process started.
     pub stdout_closed: bool,
-    /// The file that standard input reads, if it is one.
+    /// The file that standard input reads, if it reads a file.
     pub stdin_file: Option<FileIdentity>,
-    /// A path that opens that file, if it is read from its start.
+    /// A path that opens the file, if standard input is at its start.
     pub stdin_path: Option<&'static str>,
-    /// The file that standard output writes, if it is one.
+    /// The file that standard output writes, if it writes a file.
     pub stdout_file: Option<FileIdentity>,
 }
 
@@ -51,14 +51,14 @@ fn stdin_path() -> Option<&'static str> {
     (at_start && same).then_some(PATH)
 }
 
-/// Columns of the terminal that shows what is printed.
+/// Returns the columns of the terminal that shows the output.
 pub fn columns() -> usize {
     let of = |descriptor: BorrowedFd<'_>| rustix::termios::tcgetwinsize(descriptor).ok().filter(|size| size.ws_col > 0);
     of(stdout().as_fd()).or_else(|| of(stderr().as_fd())).map_or(COLUMNS, |size| usize::from(size.ws_col))
 }
 
-/// Standard input, unless it was closed: without the lock and the small buffer of the standard library, which cost time for a tar of
-/// gigabytes.
+/// Returns standard input, unless it was closed. It bypasses the lock and the small buffer of the standard library, which cost time for
+/// a tar of gigabytes.
 pub fn input() -> Option<Box<dyn Read + Send>> {
     if closed_streams::stdin() {
         return None;
@@ -69,8 +69,8 @@ pub fn input() -> Option<Box<dyn Read + Send>> {
     })
 }
 
-/// Line-buffered on a terminal, block-buffered elsewhere. Not `std::io::stdout`, which ignores errors of a descriptor that is not open
-/// for writing.
+/// Returns standard output, line-buffered on a terminal and otherwise block-buffered. `std::io::stdout` is not used, because it ignores
+/// errors of a descriptor that is not open for writing.
 pub fn output() -> Box<dyn Write> {
     if closed_streams::stdout() {
         return Box::new(Closed);
@@ -82,7 +82,7 @@ pub fn output() -> Box<dyn Write> {
     }
 }
 
-/// A stream that was closed when the process started. Only writing to it fails.
+/// A stream that was closed when the process started. Writing to it fails, and flushing succeeds.
 pub struct Closed;
 
 impl Write for Closed {

@@ -1,4 +1,4 @@
-//! The terminal of the process, asked for what must not be seen, whatever the standard streams are.
+//! Asks for secrets on the terminal of the process, whatever the standard streams are.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -10,10 +10,10 @@ use zeroize::Zeroizing;
 
 use super::signals::ShutdownHook;
 
-/// Longest answer, bytes.
+/// The longest answer in bytes.
 const LONGEST: usize = 4096;
 
-/// Asks, and reads a line without echo. `None` without a terminal, and for an answer that is empty or too long.
+/// Asks a question and reads a line without echo. Returns `None` without a terminal, and for an answer that is empty or too long.
 pub fn ask_hidden(prompt: &str, shutdown: &ShutdownHook) -> Option<Zeroizing<Vec<u8>>> {
     let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
     write!(terminal, "{prompt}: ").ok()?;
@@ -28,7 +28,7 @@ pub fn ask_hidden(prompt: &str, shutdown: &ShutdownHook) -> Option<Zeroizing<Vec
 }
 
 fn line(terminal: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
-    // Never moved by growing, which would leave copies.
+    // The buffer never grows, because moving it would leave copies of the secret.
     let mut line = Zeroizing::new(Vec::with_capacity(LONGEST));
     let mut byte = Zeroizing::new([0]);
     while terminal.read(&mut byte[..])? == 1 && byte[0] != b'\n' {
@@ -40,7 +40,7 @@ fn line(terminal: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(line)
 }
 
-/// A terminal as it was before its echo was turned off.
+/// The settings of a terminal before its echo was turned off.
 #[derive(Clone)]
 struct Hidden {
     terminal: Arc<OwnedFd>,

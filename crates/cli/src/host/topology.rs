@@ -1,12 +1,12 @@
-//! CPU locations from sysfs: which CPUs share a core, a last-level cache, a package.
+//! Reads CPU locations from sysfs: which CPUs share a core, a last-level cache, a package.
 
 use std::fs;
 use std::path::Path;
 
 use packline_engine::{CpuLocation, Topology};
 
-/// Locations of the CPUs that this process may use, in the order of their numbers. Without information from the system, all
-/// have the same location.
+/// Returns the locations of the CPUs that this process may use, in the order of their numbers. Without information from the system, all
+/// CPUs have the same location.
 pub fn topology() -> Topology {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     topology_below(Path::new("/sys/devices/system/cpu"), &status)
@@ -19,7 +19,7 @@ fn topology_below(root: &Path, status: &str) -> Topology {
     Topology::new(sites.unwrap_or_default())
 }
 
-/// A location is named by its first CPU; `None` without information from the system.
+/// Returns the location of a CPU, named by the first CPU there; `None` without information from the system.
 fn location(processor: &Path) -> Option<CpuLocation> {
     let first = |name: &str| numbers(&fs::read_to_string(processor.join(name)).ok()?).next();
     let core = first("topology/core_cpus_list").or_else(|| first("topology/thread_siblings_list"))?;
@@ -27,7 +27,7 @@ fn location(processor: &Path) -> Option<CpuLocation> {
     Some(CpuLocation { core, cache: last_cache(&processor.join("cache")).unwrap_or(package), package })
 }
 
-/// The first processor that shares the cache of the highest level.
+/// Returns the first processor that shares the cache of the highest level.
 fn last_cache(caches: &Path) -> Option<usize> {
     let read = |path: &Path, name: &str| fs::read_to_string(path.join(name)).ok();
     let indices = fs::read_dir(caches).ok()?.flatten().map(|entry| entry.path());
@@ -38,7 +38,7 @@ fn last_cache(caches: &Path) -> Option<usize> {
     levels.max_by_key(|&(level, _)| level).map(|(_, first)| first)
 }
 
-/// The numbers of a list such as `0-3,8`. Invalid parts are skipped.
+/// Parses a list of numbers such as `0-3,8`. Invalid parts are skipped.
 fn numbers(list: &str) -> impl Iterator<Item = usize> + '_ {
     list.trim().split(',').filter_map(range).flatten()
 }
@@ -54,7 +54,7 @@ mod tests {
     use packline_engine::QueueDomain;
     use packline_testkit::Sandbox;
 
-    /// Two packages of a cache each; a core has the processors n and n + 2.
+    /// Two packages with one cache each; a core has the processors n and n + 2.
     fn machine() -> Sandbox {
         let root = Sandbox::new("");
         for number in 0..4 {

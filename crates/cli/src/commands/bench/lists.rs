@@ -8,12 +8,12 @@ use packline_squashfs::BlockSize;
 
 use crate::ui::size::parse_size;
 
-/// Bound on the length of a list: a mistaken range must not fill the memory.
+/// The longest list; a mistaken range must not fill the memory.
 const MAX_LENGTH: usize = 4096;
 const MAX_JOBS: i64 = 1024;
 
-/// Codecs, separated by commas. Parameters are too: a part that begins with the name of a codec begins the next codec, any other
-/// continues the one before, since no parameter has the name of a codec.
+/// Parses codecs and their parameters, all separated by commas. A part that begins with the name of a codec begins the next codec; any
+/// other part continues the previous one, because no parameter has the name of a codec.
 pub fn codecs(text: &str) -> Result<Vec<Spec>, String> {
     let mut whole: Vec<String> = Vec::new();
     for part in text.split(',') {
@@ -29,25 +29,25 @@ pub fn codecs(text: &str) -> Result<Vec<Spec>, String> {
     whole.iter().map(|codec| Spec::parse(codec).map_err(|error| error.to_string())).collect()
 }
 
-/// Levels: numbers, and ranges `FIRST-LAST` of numbers from 0 on.
+/// Parses levels: numbers, and ranges `FIRST-LAST` of numbers from 0 on.
 pub fn levels(text: &str) -> Result<Vec<i64>, String> {
     numbers(text, i64::from(i32::MIN), i64::from(i32::MAX))
 }
 
-/// Numbers of jobs, rising.
+/// Parses numbers of jobs and sorts them.
 pub fn jobs(text: &str) -> Result<Vec<usize>, String> {
     let mut jobs: Vec<usize> = numbers(text, 1, MAX_JOBS)?.into_iter().map(|jobs| jobs as usize).collect();
     jobs.sort_unstable();
     Ok(jobs)
 }
 
-/// 1, 2, 4 and so on, and the number of processors.
+/// Returns 1, 2, 4 and so on, and the number of processors.
 pub fn usual_jobs(processors: usize) -> Vec<usize> {
     let doubling = std::iter::successors(Some(1usize), |jobs| jobs.checked_mul(2));
     doubling.take_while(|&jobs| jobs < processors).chain([processors.max(1)]).collect()
 }
 
-/// Block sizes: powers of two from 4K to 1M.
+/// Parses block sizes: powers of two from 4K to 1M.
 pub fn block_sizes(text: &str) -> Result<Vec<u64>, String> {
     let mut sizes = Vec::new();
     for part in text.split(',') {
@@ -59,9 +59,9 @@ pub fn block_sizes(text: &str) -> Result<Vec<u64>, String> {
     Ok(sizes)
 }
 
-/// Which tail ends share fragment blocks: `always`, `small` or `never`.
+/// Parses which tail ends share fragment blocks: `always`, `small` or `never`.
 pub fn fragments(text: &str) -> Result<Vec<Tails>, String> {
-    // The words of `--tails`, the former name of the option.
+    // `--tails`, the former name of the option, had other words.
     let text = text.replace("no-tail-packing", "small").replace("no-fragments", "never").replace("fragments", "always");
     words(&text, &[Tails::Fragments, Tails::NoTailPacking, Tails::NoFragments], |tails| match tails {
         Tails::NoFragments => "never",
@@ -70,7 +70,7 @@ pub fn fragments(text: &str) -> Result<Vec<Tails>, String> {
     })
 }
 
-/// What an image is unpacked to: `directory` or `tar`.
+/// Parses what an image is unpacked to: `directory` or `tar`.
 pub fn tasks(text: &str) -> Result<Vec<Task>, String> {
     words(text, &[Task::Unpack, Task::Tar], |task| if task == Task::Tar { "tar" } else { "directory" })
 }
@@ -100,7 +100,7 @@ fn numbers(text: &str, least: i64, most: i64) -> Result<Vec<i64>, String> {
     Ok(numbers)
 }
 
-/// A number, or two with a dash between them.
+/// Parses a number, or two numbers with a dash between them.
 fn range(part: &str) -> Result<(i64, i64), String> {
     let number = |text: &str| {
         let parsed = text.parse::<i64>();
@@ -113,7 +113,6 @@ fn range(part: &str) -> Result<(i64, i64), String> {
     }
 }
 
-/// Adds an item unless it is in the list.
 pub fn put<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if !list.contains(&item) {
         list.push(item);

@@ -1,4 +1,4 @@
-//! `packline bench`: measures packing, unpacking, codecs and storage beside other programs.
+//! `packline bench` measures packing, unpacking, codecs and storage, and compares with other programs.
 
 mod lists;
 mod outputs;
@@ -44,7 +44,7 @@ pub struct Bench {
     report: ReportArgs,
 }
 
-/// Codecs, block sizes, jobs and other choices of the cases.
+/// The codecs, block sizes, jobs and other choices of the cases.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "What is measured")]
 struct Choice {
@@ -80,7 +80,7 @@ struct Choice {
     limit: Option<u64>,
 }
 
-/// How it is measured.
+/// How the cases are measured.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Runs")]
 struct RunArgs {
@@ -107,7 +107,7 @@ struct RunArgs {
     bytes: Option<u64>,
 }
 
-/// Where the report goes.
+/// The outputs of the report.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Report")]
 struct ReportArgs {

@@ -1,4 +1,4 @@
-//! Where a report is written: standard output, and files that appear under their names when they are complete.
+//! Writes a report to standard output, and to files that appear under their names when they are complete.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,6 @@ use crate::ui::io::Io;
 
 type Written = fn(&Report) -> String;
 
-/// The outputs of a benchmark.
 pub struct Outputs {
     files: Vec<(PathBuf, Written)>,
     json: bool,
@@ -21,7 +20,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// The outputs that the options name.
+    /// Returns the outputs that the options name.
     ///
     /// # Errors
     /// Two reports go to the same file.
@@ -65,7 +64,7 @@ impl Outputs {
     }
 }
 
-/// A path with its directory in canonical form.
+/// Returns a path with its directory in canonical form.
 fn named(path: &Path) -> PathBuf {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());

@@ -1,4 +1,4 @@
-//! Progress of a benchmark: a bar on a terminal, a line for each case elsewhere.
+//! Shows the progress of a benchmark: a bar on a terminal, and otherwise one line per case.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ impl Progress for Shown<'_> {
         }
     }
 
-    /// A bar shows as much.
+    /// Prints nothing where a bar shows the progress.
     fn message(&mut self, text: &str) {
         if self.bar.is_none() && !self.quiet {
             self.io.eprint_lines(text);

@@ -27,21 +27,21 @@ pub enum What {
 }
 
 impl What {
-    /// All, in the order of the help.
+    /// All benchmarks, in the order of the help.
     pub const ALL: [What; 5] = [What::Pack, What::Unpack, What::Codec, What::Storage, What::Report];
 
-    /// Its word on a command line.
+    /// Returns the word on the command line.
     pub fn name(self) -> &'static str {
         ["pack", "unpack", "codec", "storage", "report"][self as usize]
     }
 }
 
-/// The default codecs of `bench pack`: the fastest, and the two that are used most.
+/// The default codecs of `bench pack`: the fastest codec, and the two most popular ones.
 const FEW_CODECS: &str = "lz4,zstd:level=3,gzip";
-/// The same where levels are given.
+/// The default codecs if levels are given.
 const FEW_WITH_LEVELS: &str = "lz4,zstd,gzip";
 
-/// Options of some benchmarks only.
+/// The options that only some benchmarks have.
 const ONLY: &[(&str, &[What])] = &[
     ("full", &[What::Pack]),
     ("codec", &[What::Pack, What::Codec]),
@@ -63,7 +63,7 @@ const ONLY: &[(&str, &[What])] = &[
     ("no-progress", &[What::Pack, What::Unpack, What::Codec, What::Storage]),
 ];
 
-/// Bytes of a synthetic input by default.
+/// The default size of a synthetic input in bytes.
 const SYNTHETIC_BYTES: u64 = 64 << 20;
 
 /// Reads the arguments.
@@ -137,7 +137,7 @@ fn comparison(bench: &Bench, io: &Io, runs: Runs, known: &[ProgramKind]) -> Resu
     })
 }
 
-/// The source: a path, or `synthetic:NAME[:SIZE]`.
+/// Parses the source: a path, or `synthetic:NAME[:SIZE]`.
 fn source(input: &Path) -> Result<PackSource, Failure> {
     let Some(name) = input.as_os_str().as_bytes().strip_prefix(b"synthetic:") else {
         return Ok(PackSource::Path(input.to_path_buf()));
@@ -152,12 +152,12 @@ fn source(input: &Path) -> Result<PackSource, Failure> {
     Ok(PackSource::Synthetic(Synthetic { name: input.to_string_lossy().into_owned(), filling, bytes }))
 }
 
-/// The number of processors; in full 1, 2, 4 and so on too.
+/// Returns the number of processors; in full also 1, 2, 4 and so on.
 fn usual_jobs(processors: usize, in_full: bool) -> Vec<usize> {
     if in_full { lists::usual_jobs(processors) } else { vec![processors.max(1)] }
 }
 
-/// Only reports are merged.
+/// Rejects more than one input, except for reports, which are merged.
 fn refuse_further_inputs(bench: &Bench) -> Result<(), Failure> {
     match &bench.inputs[..] {
         [_, second, ..] if bench.what != What::Report => {
@@ -169,7 +169,7 @@ fn refuse_further_inputs(bench: &Bench) -> Result<(), Failure> {
     }
 }
 
-/// Refuses options that have no effect.
+/// Rejects options that have no effect.
 fn refuse_misplaced(bench: &Bench, invocation: &Invocation) -> Result<(), Failure> {
     for (long, places) in ONLY {
         if invocation.has(long) && !places.contains(&bench.what) {
@@ -184,7 +184,7 @@ fn refuse_misplaced(bench: &Bench, invocation: &Invocation) -> Result<(), Failur
     Ok(())
 }
 
-/// The codecs at the levels that were given, and notes on levels that they do not have.
+/// Returns the codecs at the given levels, and notes on levels that a codec does not have.
 fn codecs(bench: &Bench) -> Result<(Vec<Spec>, Vec<String>), Failure> {
     let choice = &bench.choice;
     let usual = match (in_full(bench), &choice.levels) {

@@ -1,4 +1,4 @@
-//! `packline cat`: contents of files of an image or a tar, or of a .lrz or .pln file, to standard output.
+//! `packline cat` prints files of an image or a tar, or the content of a .lrz or .pln file.
 
 mod pln;
 

@@ -1,4 +1,4 @@
-//! `packline cat` of a .pln file: its content, or a range of it.
+//! `packline cat` of a .pln file prints its content, or a range of it.
 
 use std::ffi::OsStr;
 
@@ -13,7 +13,6 @@ use crate::ui::io::Io;
 use crate::ui::observer::watched;
 use crate::ui::size::parse_size;
 
-/// Prints.
 pub fn run(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> Result<(), Failure> {
     if cat.place.offset.is_given() {
         return Err(wrong("offset", "has no effect on a .pln file (expected --range)"));

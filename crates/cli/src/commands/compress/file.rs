@@ -1,4 +1,4 @@
-//! One file: compressed, decompressed or tested.
+//! Compresses, decompresses or tests one file.
 
 use std::io;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         };
         let mut request = PlnUnpackRequest::new(file.place.source(file.output, io)?, target);
         request.keep_broken = settings.keep_broken;
-        // Nothing is removed whose content is not known to be in its output.
+        // A file is removed only if its output is known to have its content.
         request.check = settings.style.remove && file.output.is_some();
         request.repair = !tests;
         request.identities = settings.identities.clone();

@@ -1,4 +1,4 @@
-//! `--list`: the tables of .pln files, a line each.
+//! `--list` prints the tables of .pln files, one line each.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::ui::io::Io;
 use crate::ui::place::Place;
 use crate::ui::size::{count, percent, show_bytes};
 
-/// Of a build without encryption; others ask for a key first.
+/// The message of a build without encryption; other builds ask for a key first.
 const NO_KEY: &str = "an encrypted file, and no key for it";
 
-/// Lists files. If one cannot be read, its error is printed and the others are listed.
+/// Lists files. If a file cannot be read, its error is printed and the others are listed.
 ///
 /// # Errors
 /// [`Failure::AlreadyReported`] if a file could not be read.
@@ -70,7 +70,7 @@ fn row([records, physical, logical]: [u64; 3], check: &str, name: &str) -> Strin
     format!("{records:>7}  {compressed:>10}  {plain:>12}  {ratio:>6}  {check:<6}  {name}\n")
 }
 
-/// What `info` prints, with the name in front.
+/// Returns the object of `info`, with the name of the file first.
 fn object(path: &Path, info: &Info) -> Value {
     let mut object = Map::new();
     put_json(&mut object, "file", path.as_os_str().as_bytes());

@@ -1,4 +1,4 @@
-//! `packline compress` and `decompress`: .pln files and whatever they are made of, with options as zstd(1) has them.
+//! `packline compress` and `decompress` convert files of any kind to .pln files and back, with options like those of zstd(1).
 
 pub(crate) mod file;
 mod list;
@@ -45,7 +45,7 @@ pub struct Decompress {
     shared: Shared,
 }
 
-/// What both commands take.
+/// The arguments of both commands.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Shared {
     /// The files to read; - or no file reads standard input and writes standard output
@@ -244,7 +244,7 @@ impl Shared {
             cache.finish();
         }
         let done = done.and(if all_read { Ok(()) } else { Err(Failure::AlreadyReported(1)) });
-        // Of several files some may have been done.
+        // If there are several files, some may have succeeded.
         if done.is_err() && places.len() <= 1 {
             return done;
         }
@@ -258,7 +258,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// The files, with `--recursive` those in directories, and whether all directories could be read.
+    /// Returns the files, with `--recursive` also those in directories, and whether all directories could be read.
     fn places(&self, settings: &Settings, io: &mut Io) -> (Vec<Place>, bool) {
         let mut places = Vec::new();
         let mut skipped = 0;
@@ -272,7 +272,7 @@ impl Shared {
             } else if self.recursive && path.is_dir() {
                 for found in files_below(&path) {
                     match found {
-                        // --force replaces outputs, and does not compress the files of an earlier run again.
+                        // --force replaces outputs, but does not compress the files of an earlier run again.
                         Ok(file) if style.has_suffix(&file) == compresses => skipped += 1,
                         Ok(file) => places.push(Place::File(file)),
                         Err(unreadable) => {
@@ -296,7 +296,7 @@ impl Shared {
     }
 }
 
-/// One after the other; if one fails, its error is printed and the others are done.
+/// Processes the files one after the other. If one fails, its error is printed and the others are processed.
 fn each(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Failure> {
     let mut failed = false;
     for place in places {

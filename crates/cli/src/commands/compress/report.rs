@@ -21,7 +21,7 @@ use crate::ui::size::{count, show_bytes, show_ratio, show_size};
 pub struct Compressed<'a> {
     pub options: &'a WriteOptions,
     pub written: &'a Written,
-    /// How its records were found in the cache, if there is one.
+    /// The use of the cache, if there is one.
     pub cached: Option<&'a Counts>,
 }
 
@@ -117,7 +117,7 @@ fn name(file: &StreamFile<'_>) -> String {
     file.output.map_or(String::new(), |output| format!(", {}", output.escaped()))
 }
 
-/// No summary when writing to standard output (the next program in the pipe reports), unless -v or --stats asks for it.
+/// Prints the summary. If the output goes to standard output, the next program in the pipe reports, so only -v or --stats print it.
 fn print_summary(settings: &Settings, file: &StreamFile<'_>, text: &str, io: &mut Io) {
     let stream = file.output.is_none() && settings.style.mode != Mode::Test;
     if !settings.quiet && (!stream || settings.verbose || settings.stats) {
@@ -125,7 +125,7 @@ fn print_summary(settings: &Settings, file: &StreamFile<'_>, text: &str, io: &mu
     }
 }
 
-/// Prints an object with the names in front.
+/// Prints an object with the names of the files first.
 fn print(file: &StreamFile<'_>, figures: Value, io: &mut Io) -> Result<(), Failure> {
     let mut object = Map::new();
     put_json(&mut object, "file", file.place.display_path().as_os_str().as_bytes());

@@ -1,4 +1,4 @@
-//! What the command line asks for.
+//! Checks the options and turns them into settings.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,21 +22,20 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::place::Place;
 
-/// The checked options.
 pub struct Settings {
     pub style: Style,
-    /// Only where files are compressed.
+    /// Set if files are compressed.
     pub options: Option<WriteOptions>,
     pub resources: Resources,
-    /// Of all files; only where they are compressed.
+    /// The cache of all files; set if files are compressed.
     pub cache: Option<Arc<BlockCache>>,
     /// Recovery data of each output.
     pub recovery: Option<Redundancy>,
-    /// For whom files are encrypted; only where they are compressed.
+    /// The recipients of encrypted files; set if files are compressed.
     pub recipients: Option<Arc<Recipients>>,
-    /// What opens encrypted files.
+    /// The keys that open encrypted files.
     pub identities: Option<Arc<Identities>>,
-    /// Output goes to standard output, by `--stdout`.
+    /// Whether `--stdout` sends the output to standard output.
     pub stdout: bool,
     pub keep_broken: bool,
     pub quiet: bool,
@@ -46,14 +45,14 @@ pub struct Settings {
     pub run_options: RunOptions,
 }
 
-/// Options of compression.
+/// The options that only compression has.
 const OF_COMPRESSION: [&str; 9] =
     ["level", "fast", "ultra", "codec", "record-size", "recovery", "cache", "cache-size", "no-cache"];
-/// Options of the output.
+/// The options of the output.
 const OF_OUTPUT: [&str; 5] = ["stdout", "output", "force", "rm", "keep-broken"];
-/// Options that mean something with `--list`.
+/// The options that have an effect with `--list`.
 const OF_LIST: [&str; 4] = ["list", "recursive", "json", "decompress"];
-/// For those who know `-c` from zstd(1) and gzip(1).
+/// A hint for users who know `-c` from zstd(1) and gzip(1).
 const STDOUT_HINT: &str = "-c is the codec; --stdout writes to standard output";
 
 impl Settings {
@@ -89,7 +88,7 @@ impl Settings {
             Some(compression) => compression.recipients.recipients(&shared.keys, io)?,
             None => None,
         };
-        // A cache keeps what it gets as it is.
+        // A cache would store the records unencrypted.
         let cached = compression.filter(|_| recipients.is_none());
         let cache = cached.map(|compression| compression.cache.open(resources.workers > 0, io)).transpose()?;
         let identities = if mode == Mode::Compress { None } else { shared.keys.identities(io)? };
@@ -111,7 +110,7 @@ impl Settings {
         })
     }
 
-    /// Whether these files can be done so.
+    /// Checks that the options allow these files.
     pub fn check(&self, places: &[Place]) -> Result<(), Failure> {
         let style = &self.style;
         let goes_to_stdout = |place: &&Place| style.mode.writes() && matches!(style.output_of(place), Ok(None));
@@ -156,7 +155,7 @@ impl Settings {
 
 fn style(shared: &Shared, mode: Mode) -> Style {
     let output = &shared.output;
-    // Content that is asked for in so many words is what a terminal shows.
+    // A user who types --stdout wants to see the content, even on a terminal.
     let shows_content = mode != Mode::Compress && output.stdout;
     let stdout = output.stdout.then(|| PathBuf::from("-"));
     Style {
@@ -174,7 +173,7 @@ fn style(shared: &Shared, mode: Mode) -> Style {
     }
 }
 
-/// zstd(1) widens its window so; here every record is compressed by itself.
+/// In zstd(1), --long widens the window; here every record is compressed on its own.
 fn refuse_long(compression: Option<&Compression>) -> Result<(), Failure> {
     let Some(value) = compression.and_then(|compression| compression.long.as_ref()) else { return Ok(()) };
     let typed = if value.is_empty() { String::new() } else { format!("={}", value.escaped()) };
@@ -184,7 +183,7 @@ fn refuse_long(compression: Option<&Compression>) -> Result<(), Failure> {
     )))
 }
 
-/// Refuses options that would change nothing.
+/// Rejects options that have no effect.
 fn refuse_idle(invocation: &Invocation, wanted: Mode, mode: Mode) -> Result<(), Failure> {
     let given = |longs: &[&'static str]| longs.iter().copied().find(|long| invocation.has(long));
     if mode == Mode::Describe {
@@ -235,7 +234,7 @@ fn write_options(compression: &Compression) -> Result<WriteOptions, Failure> {
     Ok(WriteOptions { record_size, codings })
 }
 
-/// `--codec`, or zstd with `--level` or `--fast`.
+/// Returns the codings of `--codec`, or zstd with `--level` or `--fast`.
 fn codings(compression: &Compression) -> Result<Vec<Coding>, Failure> {
     let level = compression.fast.map_or(compression.level.unwrap_or(DEFAULT_LEVEL).into(), |fast| -i64::from(fast));
     let usual = [format!("slack+zstd:level={level}")];
@@ -248,7 +247,7 @@ fn codings(compression: &Compression) -> Result<Vec<Coding>, Failure> {
     })
 }
 
-/// The level where none is asked for, as zstd(1) has it.
+/// The default level, as in zstd(1).
 const DEFAULT_LEVEL: u32 = 3;
 
 fn resources(shared: &Shared, host: &Host) -> Resources {

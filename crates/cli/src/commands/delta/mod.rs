@@ -1,4 +1,4 @@
-//! `packline delta` and `packline patch`: a file as a delta to another one, and back.
+//! `packline delta` stores a file as a delta to another file, and `packline patch` rebuilds it.
 
 mod report;
 
@@ -58,7 +58,7 @@ pub struct Patch {
     shared: Shared,
 }
 
-/// What both commands take.
+/// The options of both commands.
 #[derive(Debug, clap::Args)]
 struct Shared {
     /// Replace an existing file

@@ -1,4 +1,4 @@
-//! Summaries of deltas that were made or applied.
+//! Summaries of deltas that were written or applied.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::ui::escape::{Escape, hex, put_json};
 use crate::ui::size::{count, show_bytes, show_ratio};
 
-/// An object and a text about a delta; the names are those of OLD, NEW and the delta.
+/// Returns an object and text about a written delta; the names are those of OLD, NEW and the delta.
 pub fn made(made: &Made, [old, new, delta]: [&PathBuf; 3]) -> (Value, String) {
     let Made { head, size, literals, blocks, codec, .. } = made;
     let codec = codec.as_ref().map(ToString::to_string);
@@ -44,7 +44,7 @@ pub fn made(made: &Made, [old, new, delta]: [&PathBuf; 3]) -> (Value, String) {
     (object, text)
 }
 
-/// The same of a delta that was applied; the names are those of OLD, the delta and NEW.
+/// Returns an object and text about an applied delta; the names are those of OLD, the delta and NEW.
 pub fn patched(patched: &Patched, [old, delta, new]: [&PathBuf; 3]) -> (Value, String) {
     let Patched { head, encoded, kept, .. } = patched;
     let object = object(
@@ -66,7 +66,7 @@ fn file(file: &FileSum) -> Value {
     json!({ "bytes": file.size, "plain_bytes": file.plain, "blake3": hex(&file.hash) })
 }
 
-/// Figures with the names of files in front.
+/// Returns figures with the names of the files first.
 fn object(names: [(&str, &PathBuf); 3], figures: Value) -> Value {
     let mut object = Map::new();
     for (key, path) in names {

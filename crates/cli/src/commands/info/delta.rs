@@ -1,4 +1,4 @@
-//! `packline info` of a delta: the files that it is for.
+//! `packline info` of a delta shows the files that it is for.
 
 use std::path::Path;
 
@@ -10,7 +10,6 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::size::show_bytes;
 
-/// Shows it.
 pub fn run(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
     let head = packline::requests::delta_info(path)?;
     let text = if json { format!("{}\n", object(&head)) } else { text(&head) };

@@ -1,4 +1,4 @@
-//! `packline info` and `lrzip -i` of a .lrz file, in lrzip's words, or as JSON.
+//! `packline info` and `lrzip -i` of a .lrz file: lrzip's text, or JSON.
 
 use std::path::Path;
 
@@ -16,23 +16,23 @@ use crate::ui::password::wants_password;
 #[derive(Debug, Default)]
 struct Sums {
     chunks: u64,
-    /// Bytes of both streams, and of their blocks.
+    /// The bytes of both streams, and of their blocks.
     plain: u64,
     stored: u64,
-    /// The back end of the first block that is compressed.
+    /// The back end of the first compressed block.
     back_end: Option<BackEnd>,
 }
 
-/// Amount and format of the output.
+/// The amount and the format of the output.
 #[derive(Debug, Clone, Copy)]
 pub struct Detail {
-    /// As JSON.
+    /// Print JSON.
     pub json: bool,
-    /// 0 for the file, 1 for its chunks and blocks, 2 for where they are.
+    /// 0 shows the file, 1 also its chunks and blocks, 2 also their offsets.
     pub verbosity: u8,
 }
 
-/// Opens a file. One that needs a password is [`Failure::AlreadyReported`] with 0.
+/// Opens a file. Returns [`Failure::AlreadyReported`] with 0 if the file needs a password.
 pub fn without_password(path: &Path) -> Result<OpenedLrz, Failure> {
     match packline::requests::lrz_open(path, None) {
         Err(error) if wants_password(&error) => Err(Failure::AlreadyReported(0)),
@@ -40,7 +40,7 @@ pub fn without_password(path: &Path) -> Result<OpenedLrz, Failure> {
     }
 }
 
-/// Shows a file. Of one that is encrypted, without a password, there is only that to say.
+/// Shows a file. If it is encrypted and there is no password, only that is shown.
 pub fn show(detail: Detail, path: &Path, opened: Result<OpenedLrz, Failure>, io: &mut Io) -> Result<(), Failure> {
     let opened = match opened {
         Err(Failure::AlreadyReported(0)) => return encrypted(detail, path, io),

@@ -1,4 +1,4 @@
-//! `packline info`: codec, sizes, tables and numbers of entries of an image.
+//! `packline info` shows codec, sizes, tables and entry counts of an image.
 
 mod delta;
 pub(crate) mod lrz;
@@ -78,7 +78,7 @@ impl Command for Info {
     }
 }
 
-/// Refuses options that the container has not.
+/// Rejects options that the container does not have.
 fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(), Failure> {
     let mut honoured = vec!["json"];
     match container {
@@ -111,7 +111,7 @@ fn flag_names(info: &ImageInfo) -> Vec<&'static str> {
     flags::NAMES.iter().filter(|(bit, _)| info.superblock.flags & bit != 0).map(|(_, name)| *name).collect()
 }
 
-/// Bytes of the image for 100 bytes of content; `None` if there is no content.
+/// Returns the size of the image in percent of its content; `None` without content.
 fn ratio(info: &ImageInfo, counts: &TreeCounts) -> Option<f64> {
     let content = counts.content_bytes as f64;
     (counts.content_bytes > 0).then(|| info.superblock.bytes_used as f64 * 100.0 / content)

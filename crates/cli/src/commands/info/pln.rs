@@ -1,4 +1,4 @@
-//! `packline info` of a .pln file: the summary of its tables.
+//! `packline info` of a .pln file shows a summary of its tables.
 
 use packline::Input;
 use packline::requests::{Encryption, PlnInfo};
@@ -13,7 +13,6 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::size::{both, count, percent, show_bytes};
 
-/// Shows it.
 pub fn run(input: Input, keys: &OpeningKeys, json: bool, io: &mut Io) -> Result<(), Failure> {
     let recovery = match &input {
         Input::File(path) if path.is_file() => packline::requests::recovery_behind(path)?,
@@ -41,7 +40,7 @@ pub fn run(input: Input, keys: &OpeningKeys, json: bool, io: &mut Io) -> Result<
     io.print(&(encrypted.unwrap_or_default() + &text.unwrap_or_default() + &recovery_text(recovery.as_ref())))
 }
 
-/// A line about recovery data, if there is any.
+/// Returns a line about recovery data, if there is any.
 fn recovery_text(recovery: Option<&Summary>) -> String {
     let Some(Summary { shape, bytes }) = recovery else { return String::new() };
     let shards = shape.as_ref().map_or("the first packet is damaged".to_string(), shape_text);
@@ -65,7 +64,7 @@ fn encryption_text(encryption: &Encryption, opened: bool) -> String {
     out
 }
 
-/// Keys and passphrases, counted.
+/// Returns the numbers of keys and passphrases.
 fn made_for(encryption: &Encryption) -> String {
     let keys = encryption.keys.iter().map(|(kind, number)| count(*number, &format!("{kind} key")));
     let passphrases = Some(encryption.passphrases).filter(|&number| number > 0);
@@ -105,7 +104,7 @@ fn text(info: &Info) -> String {
     out
 }
 
-/// As a coding is written, without the parameters, which decompression does not need.
+/// Returns the name of a coding without parameters, which decompression does not need.
 fn name(kind: &Kind) -> String {
     match (kind.slack, kind.codec.name()) {
         (false, codec) => codec.to_string(),

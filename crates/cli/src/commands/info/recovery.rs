@@ -1,4 +1,4 @@
-//! `packline info` of recovery data in a file of its own.
+//! `packline info` of recovery data in a separate file.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,13 +13,12 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::size::{both, show_bytes};
 
-/// Whether a file begins with a packet of recovery data.
+/// Returns whether a file begins with a packet of recovery data.
 pub fn is_recovery(path: &Path) -> bool {
     let mut magic = [0; MAGIC.len()];
     path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == MAGIC
 }
 
-/// Shows it.
 pub fn run(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
     let set = packline::requests::recovery_info(path, &io.host.resources())?;
     let text = if json { format!("{}\n", object(&set)) } else { text(&set) };

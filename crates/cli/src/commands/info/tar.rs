@@ -1,4 +1,4 @@
-//! `packline info` of a tar: its compression, and the numbers of its entries.
+//! `packline info` of a tar shows its compression and its entry counts.
 
 use packline::requests::Archive;
 use packline::requests::ContentKind;
@@ -12,7 +12,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::report;
 
-/// Counts the entries as the tar has them, those that a later one replaces included.
+/// Counts all entries of the tar, including those that a later entry replaces.
 pub fn run(archive: &mut Archive, json: bool, io: &mut Io) -> Result<(), Failure> {
     let mut counts = TreeCounts::default();
     let mut size = 0;

@@ -1,4 +1,4 @@
-//! What `packline info` says of a dm-verity tree behind an image.
+//! Describes the dm-verity tree after an image, for `packline info`.
 
 use std::path::Path;
 
@@ -10,10 +10,9 @@ use crate::ui::escape::hex;
 use crate::ui::hash_tree;
 use crate::ui::size::show_bytes;
 
-/// The tree behind the image in a file, as JSON and as lines; nothing where there is none.
+/// Returns the tree after the image in a file, as JSON and as lines; `None` if there is no tree.
 pub fn tree_of(path: &Path) -> Option<(Value, String)> {
-    // A pipe cannot be opened again, and a device does not end where its image does. A tree that cannot be read does not keep the image from
-    // being shown.
+    // A pipe cannot be opened again, and a device does not end with its image. The image is shown even if the tree cannot be read.
     if !path.is_file() {
         return None;
     }

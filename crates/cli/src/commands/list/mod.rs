@@ -1,4 +1,4 @@
-//! `packline list`: names in an image, alone, with their attributes, or as JSON.
+//! `packline list` prints the names in an image: alone, with their attributes, or as JSON.
 
 mod tar;
 
@@ -56,7 +56,7 @@ pub struct List {
     keys: OpeningKeys,
 }
 
-/// How an entry is shown.
+/// The format of an entry.
 #[derive(Debug)]
 enum Form {
     Short,
@@ -65,16 +65,16 @@ enum Form {
     Raw,
 }
 
-/// What `--long` shows.
+/// The columns of `--long`.
 #[derive(Debug)]
 struct Columns {
-    /// Sizes for people.
+    /// Whether sizes are rounded for people.
     human: bool,
-    /// Names of owners; `None` for numbers.
+    /// The names of owners; `None` for numbers.
     names: Option<Names>,
 }
 
-/// Columns of owner and size together.
+/// The width of owner and size together.
 const OWNER_AND_SIZE: usize = 24;
 
 impl Command for List {
@@ -149,7 +149,7 @@ fn list_image(image: &OpenedImage, form: &Form, selection: &Selection, io: &mut 
     ended(io.stdout.flush().map_err(Failure::printing), sound)
 }
 
-/// Whether every pattern matched something; reports those that did not.
+/// Reports patterns that matched nothing, and returns whether there are none.
 pub(crate) fn all_found(selection: &Selection, place: &Path, io: &mut Io) -> bool {
     let place = place.escaped();
     if let Some(warning) = selection.unmatched_exclude(&place) {
@@ -159,7 +159,7 @@ pub(crate) fn all_found(selection: &Selection, place: &Path, io: &mut Io) -> boo
     unmatched.is_none_or(|error| complain(io, &error.to_string()))
 }
 
-/// How a listing ends. That its reader is gone does not make it sound.
+/// Returns how a listing ends. A reader that is gone does not make a damaged image intact.
 pub(crate) fn ended(printed: Result<(), Failure>, sound: bool) -> Result<(), Failure> {
     match printed {
         Ok(()) | Err(Failure::BrokenPipe) if !sound => Err(Failure::AlreadyReported(1)),
@@ -167,7 +167,7 @@ pub(crate) fn ended(printed: Result<(), Failure>, sound: bool) -> Result<(), Fai
     }
 }
 
-/// Prints what is wrong; the rest is listed all the same.
+/// Prints a fault; the remaining entries are still listed.
 fn complain(io: &mut Io, what: &str) -> bool {
     io.complain(what);
     false
@@ -201,7 +201,7 @@ fn long(path: &[u8], inode: &Inode, columns: &Columns) -> String {
 }
 
 impl Columns {
-    /// A line up to the path; an owner or group without a name is shown as a number.
+    /// Returns a line up to the path. An owner or a group without a name is shown as a number.
     fn row(&self, mode: &str, meta: Meta, (user, group): (&[u8], &[u8]), extent: &str, path: &[u8]) -> String {
         let shown = |name: &[u8], number: u32| {
             if self.names.is_some() && !name.is_empty() { escaped(name) } else { number.to_string() }
@@ -217,7 +217,7 @@ impl Columns {
     }
 }
 
-/// Size, or device number.
+/// Returns the size, or the device number.
 fn extent(node: &Node, columns: &Columns) -> String {
     match node {
         Node::BlockDevice(device) | Node::CharDevice(device) => format!("{},{}", device.major, device.minor),
@@ -225,7 +225,7 @@ fn extent(node: &Node, columns: &Columns) -> String {
     }
 }
 
-/// Bytes, as `stat` reports them on the mounted image.
+/// Returns the size in bytes that `stat` reports on the mounted image.
 pub fn size(node: &Node) -> u64 {
     match node {
         Node::File(file) => file.size,

@@ -16,7 +16,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::mode::{mode_string, type_name};
 
-/// Lists the entries that are selected, in the order of the tar; one that comes twice is listed twice.
+/// Lists the selected entries in the order of the tar. An entry that appears twice is listed twice.
 ///
 /// # Errors
 /// A pattern matches nothing; the error names the first.
@@ -63,7 +63,7 @@ fn long(entry: &Entry, names: (&[u8], &[u8]), columns: &Columns) -> String {
     line
 }
 
-/// As for an image; a hard link, which is of no type of its own, begins with `h`.
+/// Returns the mode, as for an image. A hard link has no type of its own and begins with `h`.
 fn mode(entry: &Entry) -> String {
     match node_type(&entry.kind) {
         Some(kind) => mode_string(kind, entry.meta.mode),
@@ -71,7 +71,7 @@ fn mode(entry: &Entry) -> String {
     }
 }
 
-/// The type of what an entry makes; none of a hard link.
+/// Returns the type of the file that an entry creates; `None` for a hard link.
 fn node_type(kind: &Kind) -> Option<NodeType> {
     Some(match kind {
         Kind::File { .. } => NodeType::File,
@@ -85,7 +85,7 @@ fn node_type(kind: &Kind) -> Option<NodeType> {
     })
 }
 
-/// Size, or device number.
+/// Returns the size, or the device number.
 fn extent(kind: &Kind, columns: &Columns) -> String {
     match kind {
         Kind::BlockDevice(device) | Kind::CharDevice(device) => format!("{},{}", device.major, device.minor),

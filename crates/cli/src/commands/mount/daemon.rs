@@ -1,4 +1,4 @@
-//! The background process: this program started again, in a session of its own, which announces when it is ready.
+//! Starts the background process: this program in a new session, which announces when the image can be used.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
@@ -8,13 +8,13 @@ use std::process::{Child, Command, Stdio};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Output of `--announce`.
+/// The output of `--announce`.
 const READY: &str = "mounted\n";
-/// Bytes of a background process's complaint that are passed on.
+/// The most bytes of a background process's messages that are shown.
 const SHOWN: u64 = 64 << 10;
 
-/// Starts this program, called by a name and with these arguments, in the background, and waits until the image can be used. If it fails,
-/// its messages are passed on. It is to [`announce`] that it is ready.
+/// Starts this program in the background, with a program name and arguments, and waits until the image can be used. If it fails, its
+/// messages are printed. The process must call [`announce`] when it is ready.
 pub fn start(called: &str, arguments: &[&[OsString]], io: &mut Io) -> Result<(), Failure> {
     let program = io.host.program.clone().ok_or_else(|| Failure::failed("cannot find the path of this program"))?;
     let mut command = Command::new(program);
@@ -34,7 +34,7 @@ fn is_ready(child: &mut Child) -> bool {
 fn complaint(child: &mut Child, io: &mut Io) -> Failure {
     let mut messages = Vec::new();
     if let Some(stderr) = child.stderr.take() {
-        // What could not be read of it could not be shown either.
+        // Messages that cannot be read cannot be shown.
         let _: std::io::Result<usize> = stderr.take(SHOWN).read_to_end(&mut messages);
     }
     let status = child.wait().ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
@@ -45,8 +45,8 @@ fn complaint(child: &mut Child, io: &mut Io) -> Failure {
     Failure::AlreadyReported(status.filter(|&status| status != 0).unwrap_or(1))
 }
 
-/// Announces that the image can be used, and leaves what the process was started in: its terminal's session, and a working directory that
-/// could then not be unmounted. Leaving may fail, and nothing is lost then.
+/// Announces that the image can be used. Then leaves the session of the terminal, and the working directory, which could not be
+/// unmounted otherwise. Leaving may fail without harm.
 pub fn announce(called: &str, io: &mut Io) -> Result<(), Failure> {
     io.print(READY)?;
     let _: rustix::io::Result<rustix::process::Pid> = rustix::process::setsid();

@@ -1,4 +1,4 @@
-//! `packline mount`: an image appears as a directory, in the background or in the foreground.
+//! `packline mount` mounts an image as a directory, in the background or in the foreground.
 
 pub mod daemon;
 pub mod words;

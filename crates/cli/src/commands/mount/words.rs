@@ -1,4 +1,4 @@
-//! The words of `mount -o`: those of mount(8), of FUSE, and of /etc/fstab.
+//! The words of `mount -o`: the words of mount(8), of FUSE, and of /etc/fstab.
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use packline_image::{MountFlag, MountRequest};
 
 use crate::ui::size::parse_size;
 
-/// Words that do something, for help and messages.
+/// The words with an effect, for help and messages.
 const WITH_EFFECT: &str = "ro, suid, nosuid, dev, nodev, exec, noexec, user, users, owner, group, allow_other, allow_root, \
                            auto_unmount, uid=N, gid=N, offset=BYTES, subdir=PATH, timeout=SECONDS, fsname=NAME";
-/// Words that change nothing: a mount is read-only, has no times of access, and permissions always count; the rest is for who reads
-/// /etc/fstab.
+/// The words without effect: a mount is read-only, has no access times, and always checks permissions. Other words are only for readers
+/// of /etc/fstab.
 const WITHOUT_EFFECT: [&str; 21] = [
     "defaults",
     "default_permissions",
@@ -36,10 +36,10 @@ const WITHOUT_EFFECT: [&str; 21] = [
     "_netdev",
     "nouser",
 ];
-/// Those with a value, or of which only the beginning is fixed.
+/// The beginnings of further words without effect.
 const WITHOUT_EFFECT_SO_FAR: [&str; 4] = ["subtype=", "comment=", "x-", "X-"];
 
-/// What the help says.
+/// Returns the text for the help.
 pub fn help() -> String {
     format!(
         "Words: {WITH_EFFECT}. user and users include noexec. uid and gid replace the owner and the group of every entry, by \
@@ -52,7 +52,7 @@ pub fn help() -> String {
     )
 }
 
-/// Applies a word. One that cannot be applied here is refused.
+/// Applies a word, or rejects it.
 pub fn apply(word: &str, request: &mut MountRequest, image: &mut ImagePlace) -> Result<(), String> {
     if let Some((name, value)) = word.split_once('=') {
         let number = || value.parse().map_err(|_| format!("{name}={value}: not a number (expected 0 to 4294967295)"));

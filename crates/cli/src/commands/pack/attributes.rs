@@ -33,20 +33,20 @@ pub struct Attributes {
     xattrs_exclude: Vec<OsString>,
 }
 
-/// What the options change of an entry.
+/// The changes to each entry.
 struct Edits {
     rootless: bool,
     owners: OwnerMap,
-    /// Owners that are the same for everything.
+    /// The owner and the group of all entries, if the options set them.
     fixed: (Option<u32>, Option<u32>),
-    /// All, if there is none.
+    /// The attributes to keep; all if there are no patterns.
     include: Vec<Glob>,
     exclude: Vec<Glob>,
     contexts: Option<FileContexts>,
 }
 
 impl Attributes {
-    /// The change of each entry, if there is one; `fixed` are owners that count for more.
+    /// Returns the change of each entry, if there is one; `fixed` are owners that override the change.
     ///
     /// # Errors
     /// [`Failure::Usage`] for an argument that is not a rule; [`Failure::Failed`] for a file that cannot be read or is malformed.
@@ -74,12 +74,12 @@ impl Attributes {
     }
 }
 
-/// Patterns of whole names.
+/// Parses patterns of complete names.
 fn globs(patterns: &[OsString]) -> Vec<Glob> {
     patterns.iter().map(|pattern| Glob::new(pattern.as_encoded_bytes(), Slash::Plain)).collect()
 }
 
-/// Adds the rules of a file, one a line; empty lines and those that begin with `#` are comments.
+/// Adds the rules in a file, one per line; empty lines and lines that begin with `#` are comments.
 fn read_rules(map: &mut OwnerMap, path: &OsStr, io: &mut Io) -> Result<(), Failure> {
     if path == "-" {
         return Err(wrong(

@@ -1,4 +1,4 @@
-//! `packline pack` to a .lrz file: options without effect, and the summary.
+//! `packline pack` to a .lrz file: the options without effect, and the summary.
 
 use packline::Container;
 use packline_lrz::Written;
@@ -9,7 +9,7 @@ use crate::args::{Invocation, wrong};
 use crate::ui::failure::Failure;
 use crate::ui::size::{count, show_bytes, show_ratio};
 
-/// Options that mean something for a .lrz file; those of images alone are refused.
+/// The options with an effect on a .lrz file; options for images are rejected.
 const HONOURED: &[&str] = &[
     "codec",
     "exclude",
@@ -31,7 +31,7 @@ const HONOURED: &[&str] = &[
     "json",
 ];
 
-/// Why a .lrz file has no cache: measured with a tar of 170 MB of which 20 files of 5000 changed, no block of the two files was alike.
+/// Why a .lrz file has no cache: in two versions of a tar of 170 MB that differ in 20 of 5000 files, no block was alike.
 const NO_CACHE: &str = "any change moves all later blocks of a .lrz file, so that none of them is found again \
      (expected a SquashFS image or a .pln file)";
 
@@ -39,7 +39,7 @@ const NO_CACHE: &str = "any change moves all later blocks of a .lrz file, so tha
 const NO_ORDER: &str =
     "a .lrz file stores a tar in its own order, and finds repeats at any distance (expected a SquashFS image)";
 
-/// Refuses options without effect on a .lrz file; `json_and_stream`: whether both would go to standard output.
+/// Rejects options without effect on a .lrz file. `json_and_stream` is whether both would go to standard output.
 pub fn refuse_options(invocation: &Invocation, json_and_stream: bool) -> Result<(), Failure> {
     if let Some(long) = invocation.given_beside(&[HONOURED, &NAMES].concat()) {
         let why = match long {

@@ -1,4 +1,4 @@
-//! `packline pack --manifest`: entries that a file defines, in the language of mksquashfs's pseudo files, or all of a tree, as mtree(5).
+//! `packline pack --manifest` reads entries in the language of mksquashfs's pseudo files, or a complete tree as mtree(5).
 
 use std::fs::File;
 use std::io::{Cursor, Read, Seek};
@@ -12,7 +12,7 @@ use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// As much of a manifest decides its format, in bytes: comments before the first entry are shorter.
+/// The bytes at the start that decide the format; comments before the first entry are shorter.
 const HEAD: u64 = 64 << 10;
 
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,6 @@ pub struct Manifest {
     run_commands: bool,
 }
 
-/// What a manifest holds.
 pub enum Definitions {
     Pseudo(PseudoFile),
     Mtree(Mtree),
@@ -38,12 +37,12 @@ impl Manifest {
         self.manifest.is_some()
     }
 
-    /// Whether it is read from standard input.
+    /// Returns whether the manifest is read from standard input.
     pub fn is_stdin(&self) -> bool {
         self.manifest.as_ref().is_some_and(|path| path.as_os_str() == "-")
     }
 
-    /// The definitions, if there are any; `time` is that of entries without one.
+    /// Reads the definitions, if there are any; `time` is the time of entries without one.
     ///
     /// # Errors
     /// [`Failure::Failed`] if the file cannot be read, or a definition is malformed.
@@ -88,7 +87,6 @@ impl Manifest {
     }
 }
 
-/// The first bytes of a manifest.
 fn head(input: &mut impl Read) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::new();
     input.take(HEAD).read_to_end(&mut head)?;

@@ -1,4 +1,4 @@
-//! `packline pack`: directories, tars, images or standard input become an image.
+//! `packline pack` packs directories, tars, images or standard input into an image.
 
 mod attributes;
 mod base;
@@ -228,17 +228,15 @@ impl Command for Pack {
 }
 
 impl Pack {
-    /// The last of the paths.
     fn image(&self) -> &Path {
         self.paths.last().map_or(Path::new(""), PathBuf::as_path)
     }
 
-    /// The paths before the last.
     fn sources(&self) -> &[PathBuf] {
         self.paths.split_last().map_or(&[], |(_, sources)| sources)
     }
 
-    /// The pack that the arguments ask for.
+    /// Returns the request that the arguments describe.
     pub(crate) fn request(&self, invocation: &Invocation, io: &mut Io) -> Result<PackRequest, Failure> {
         let container = self.container()?;
         let mut changes = self.entries.changes()?;
@@ -275,7 +273,7 @@ impl Pack {
         Ok(request)
     }
 
-    /// The container with its codec and block size.
+    /// Returns the container with its codec and block size.
     fn container_options(&self, container: Container, invocation: &Invocation) -> Result<PackContainer, Failure> {
         let codec = invocation.has("codec").then_some(&*self.compression.codec);
         let block_size = (container == Container::SquashFs).then_some(self.compression.block_size);
@@ -290,7 +288,7 @@ impl Pack {
         Ok(options)
     }
 
-    /// Fills in what the options alone say of an image.
+    /// Sets the fields of an image that depend only on options.
     fn fill_image(&self, image: &mut ImageRequest, invocation: &Invocation) -> Result<(), Failure> {
         image.tar = self.entries.tar();
         image.offset = self.layout.offset;
@@ -311,7 +309,7 @@ impl Pack {
         }
     }
 
-    /// The container: `--format`, or by the name's ending.
+    /// Returns the container: `--format`, or the container for the ending of the name.
     fn container(&self) -> Result<Container, Failure> {
         let named =
             || if self.is_system_image() { Ok(Container::SquashFs) } else { Container::for_tree_at(self.image()) };
@@ -319,12 +317,12 @@ impl Pack {
         self.output.format.map_or_else(named, Ok).map_err(explained)
     }
 
-    /// Whether it is an image as systemd names those with a hash tree.
+    /// Returns whether the name is that of a system image with a hash tree, as systemd names them.
     fn is_system_image(&self) -> bool {
         self.verity.is_given() && self.image().extension().is_some_and(|ending| ending == "raw")
     }
 
-    /// `--time`, or `SOURCE_DATE_EPOCH`.
+    /// Returns `--time`, or `SOURCE_DATE_EPOCH`.
     fn time(&self, io: &Io) -> Result<Option<u32>, Failure> {
         let epoch = io.host.source_date_epoch.as_deref().filter(|text| !text.is_empty());
         match (self.layout.time, epoch) {
@@ -338,7 +336,7 @@ impl Pack {
         }
     }
 
-    /// The source, and the entries that are excluded from a tar.
+    /// Returns the source, and the entries that are excluded from a tar.
     fn source(
         &self,
         invocation: &Invocation,
@@ -369,7 +367,7 @@ impl Pack {
         opener.open(sources, io)
     }
 
-    /// The definitions as a source without another.
+    /// Returns the definitions as the only source.
     fn manifest_alone(
         &self,
         invocation: &Invocation,
@@ -395,7 +393,7 @@ impl Pack {
         Ok((source, self.entries.excludes(io)?))
     }
 
-    /// Definitions that are added to a source.
+    /// Returns the definitions that are added to a source.
     fn additions(&self, definitions: Definitions) -> Result<PseudoFile, Failure> {
         match definitions {
             Definitions::Pseudo(pseudo) => Ok(pseudo),
@@ -407,7 +405,7 @@ impl Pack {
     }
 }
 
-/// Options that definitions cannot honour are not ignored.
+/// Rejects options without effect on definitions.
 fn refuse_for_definitions(invocation: &Invocation) -> Result<(), Failure> {
     let longs = [sources::OF_DIRECTORIES, sources::OF_LAYERS].concat();
     match longs.iter().find(|long| invocation.has(long)) {

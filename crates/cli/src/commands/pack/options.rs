@@ -1,4 +1,4 @@
-//! Options of `packline pack`: compression, layout of the image, and what becomes of entries.
+//! Options of `packline pack`: compression, layout of the image, and selection of entries.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -125,12 +125,11 @@ pub struct Entries {
     mtime: Option<i64>,
 }
 
-/// The codecs of images.
 pub fn codecs() -> Vec<String> {
     CODECS.iter().map(ToString::to_string).collect()
 }
 
-/// The answer to `--codec help` and `--codec CODEC:help`.
+/// Returns the answer to `--codec help` and `--codec CODEC:help`.
 pub fn codec_help_asked(codec: &str) -> Option<Result<String, String>> {
     if codec == "help" {
         return Some(Ok(codecs_help(CODECS.iter().copied())));
@@ -150,7 +149,7 @@ fn time(text: &str) -> Result<Time, String> {
     if text == "now" { Ok(Time::Now) } else { text.parse().map(Time::Seconds).map_err(|_| expected()) }
 }
 
-/// The expected value of an option in seconds, for messages.
+/// Returns the expected value of an option in seconds, for messages.
 pub fn seconds_expected() -> String {
     format!("a number of seconds from 0 to {}", u32::MAX)
 }
@@ -188,7 +187,7 @@ fn layout(text: &str) -> Result<packline_squashfs::Layout, String> {
 }
 
 impl Layout {
-    /// Sets everything of an image, created at a time, but the codec and the block size.
+    /// Sets all options of an image created at a time, except the codec and the block size.
     pub fn apply(&self, compression: &Compression, created: u32, image: &mut Options) {
         image.stored = compression.no_compress.unwrap_or_default();
         image.fragments = if self.no_fragments { Fragments::Never } else { self.fragments };
@@ -203,7 +202,7 @@ impl Layout {
 }
 
 impl Entries {
-    /// Changes of entries.
+    /// Returns the changes of entries.
     ///
     /// # Errors
     /// [`Failure::Usage`] for a new root that is not below the old one.
@@ -219,7 +218,7 @@ impl Entries {
         })
     }
 
-    /// The patterns of entries that are left out.
+    /// Returns the patterns of excluded entries.
     ///
     /// # Errors
     /// [`Failure::Usage`] for `--null` without a list, and for an invalid pattern.
@@ -230,7 +229,7 @@ impl Entries {
         self.exclude.patterns(Ending::of(self.null), io)
     }
 
-    /// The entries of the directory `root` that are named in a file, if not all are packed.
+    /// Returns the entries of the directory `root` that a file names, or `None` if all are packed.
     ///
     /// # Errors
     /// [`Failure::Failed`] if the file cannot be read, or if a name does not exist in the directory.
@@ -240,18 +239,17 @@ impl Entries {
         Names::existing(root, &list.name, list.items()).map(Some).map_err(Failure::failed)
     }
 
-    /// How a tar is read.
     pub fn tar(&self) -> TarOptions {
         TarOptions { lenient: self.lenient, ignore_zeros: self.ignore_zeros, ..TarOptions::default() }
     }
 
-    /// The option that takes names or patterns from standard input.
+    /// Returns the option that reads names or patterns from standard input.
     pub fn stdin_option(&self) -> Option<&'static str> {
         let names = self.files_from.as_ref().is_some_and(|path| path.as_os_str() == "-");
         if names { Some("files-from") } else { self.exclude.takes_stdin().then_some("exclude-from") }
     }
 
-    /// How a directory is read, apart from its names, its patterns and its threads.
+    /// Returns how a directory is read, apart from its names, patterns and threads.
     pub fn directory_options(&self, layout: &Layout) -> DirectoryOptions {
         let mut options = DirectoryOptions::default();
         options.xattrs = !layout.no_xattrs;

@@ -1,4 +1,4 @@
-//! `packline pack --order`: the order in which contents are stored.
+//! `packline pack --order` chooses the order in which contents are stored.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -22,7 +22,7 @@ pub struct OrderOptions {
 }
 
 impl OrderOptions {
-    /// The order, if it is another than that of the source; without the option that of similarity if `similar`.
+    /// Returns the order, if it differs from the order of the source. Without the option, `similar` chooses similarity.
     ///
     /// # Errors
     /// [`Failure::Usage`] for an invalid order, and with `--continue`; [`Failure::Failed`] for a list that cannot be read.

@@ -1,4 +1,4 @@
-//! Options of the dm-verity tree of an image.
+//! Options of `packline pack` for the dm-verity tree of an image.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::args::value::{one_of, text};
 use crate::args::verity::Given;
 use crate::ui::failure::Failure;
 
-/// `--verity` and what belongs to it.
+/// `--verity` and its further options.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "dm-verity")]
 pub struct PackVerity {
@@ -34,12 +34,11 @@ pub struct PackVerity {
 }
 
 impl PackVerity {
-    /// Whether a tree is asked for.
     pub fn is_given(&self) -> bool {
         self.verity.is_some()
     }
 
-    /// The tree that is asked for.
+    /// Returns the options of the tree, if there is to be one.
     pub fn options(&self) -> Result<Option<VerityOptions>, Failure> {
         let Some(place) = self.verity else { return Ok(None) };
         let given = Given {

@@ -1,4 +1,4 @@
-//! `packline protect` and `packline repair`: recovery data of files, made and used.
+//! `packline protect` writes recovery data of files, and `packline repair` uses it.
 
 pub(crate) mod report;
 
@@ -135,7 +135,7 @@ impl Command for Protect {
 }
 
 impl Protect {
-    /// The files, with those in directories, and whether all directories could be read.
+    /// Returns the files, including those in directories, and whether all directories could be read.
     fn expanded(&self, io: &mut Io) -> (Vec<PathBuf>, bool) {
         let mut files = Vec::new();
         let mut all_read = true;
@@ -178,7 +178,7 @@ impl Protect {
         }
         let target = match self.output {
             Some(_) => target::image(output, self.force, io)?,
-            // No one has named a pipe that is there.
+            // The default name never refers to an existing pipe.
             None => Output::File { path: output.to_path_buf(), force: self.force },
         };
         let mut request = ProtectRequest::new(file, target, self.redundancy);
@@ -191,22 +191,22 @@ impl Protect {
         Ok(Done::Written)
     }
 
-    /// How the file compares with recovery data that is there already, if it is to stay.
+    /// Compares the file with existing recovery data, unless it is to be replaced.
     fn existing(&self, file: &Path, output: &Path, options: &RunOptions, io: &mut Io) -> Option<RecoveryState> {
         if self.force || target::is_stream(output) || !output.is_file() {
             return None;
         }
         let resources = options.apply(self.work.machine.resources(&io.host));
         let bar = self.work.reporting.bar();
-        // Other files, and errors, are those of writing it.
+        // Writing the recovery data reports other files and errors.
         watched(io, bar, |observer| packline::requests::examine(file, Some(output), &resources, observer)).ok()
     }
 }
 
-/// What became of a file.
+/// The result for a file.
 enum Done {
     Written,
-    /// Its recovery data was there already. With the object and the text that say so.
+    /// The recovery data already existed; with the object and the text that say so.
     Unchanged((Value, String)),
 }
 
@@ -259,7 +259,7 @@ fn is_block_device(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| about.file_type().is_block_device())
 }
 
-/// The recovery data beside a file, if there is any.
+/// Returns the recovery data next to a file, if it exists.
 pub(crate) fn sidecar_beside(path: &Path) -> Option<PathBuf> {
     Some(sidecar_of(path)).filter(|sidecar| sidecar.is_file())
 }

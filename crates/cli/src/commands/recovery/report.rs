@@ -1,4 +1,4 @@
-//! Summaries of recovery data, and of files that were compared with it.
+//! Summaries of recovery data, and of comparisons of files with it.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::ui::escape::{Escape, hex, put_json};
 use crate::ui::size::{count, show_bytes, show_ratio};
 
-/// An object and a text about recovery data that was made.
+/// Returns an object and text about new recovery data.
 pub fn made(made: &Protected, file: &Path, output: &Path) -> (Value, String) {
     let mut object = names(&[("file", file), ("recovery", output)]);
     object.insert("recovery_bytes".into(), made.bytes.into());
@@ -28,7 +28,7 @@ pub fn made(made: &Protected, file: &Path, output: &Path) -> (Value, String) {
     (object.into(), text)
 }
 
-/// An object and a text about a file whose recovery data was there already.
+/// Returns an object and text about a file that already had recovery data.
 pub fn unchanged(found: &RecoveryState, file: &Path, output: &Path) -> (Value, String) {
     let mut object = names(&[("file", file), ("recovery", output)]);
     object.insert("unchanged".into(), true.into());
@@ -37,7 +37,7 @@ pub fn unchanged(found: &RecoveryState, file: &Path, output: &Path) -> (Value, S
     (object.into(), format!("{}: unchanged since {} was written", file.escaped(), output.escaped()))
 }
 
-/// Why a file is not protected again as it is: then its recovery data could not repair it any more.
+/// Returns why a damaged file is not protected again: new recovery data could no longer repair it.
 pub fn damaged_before_protection(file: &Path, output: &Path) -> String {
     let file = file.escaped();
     let output = output.escaped();
@@ -45,7 +45,7 @@ pub fn damaged_before_protection(file: &Path, output: &Path) -> String {
     format!("{file}: is damaged: it differs from the protected file and is not newer than {output} ({way_out})")
 }
 
-/// How many shards there are, and how many can be lost.
+/// Returns the number of shards, and how many of them can be lost.
 pub fn shape_text(shape: &Shape) -> String {
     let shards = shape.shards() as u64;
     let recovery = shape.recovery() as u64;
@@ -53,7 +53,7 @@ pub fn shape_text(shape: &Shape) -> String {
     format!("{} of {size}, any {recovery} of which can be lost and repaired", count(shards, "shard"))
 }
 
-/// The same as members of an object.
+/// Returns the numbers of shards as members of an object.
 pub fn shape_members(shape: &Shape) -> Map<String, Value> {
     let mut members = Map::new();
     members.insert("protected_bytes".into(), shape.length().into());
@@ -63,7 +63,7 @@ pub fn shape_members(shape: &Shape) -> Map<String, Value> {
     members
 }
 
-/// An object and a text about a file that was repaired, if it had to be.
+/// Returns an object and text about a file after repair, or about an intact file.
 pub fn repaired(found: &RecoveryState, file: &Path, output: &Path, recovery: Option<&Path>) -> (Value, String) {
     let mut object = names(&[("file", file), ("output", output)]);
     object.extend(state_members(found));
@@ -79,7 +79,7 @@ pub fn repaired(found: &RecoveryState, file: &Path, output: &Path, recovery: Opt
     (object.into(), text + &of_recovery(found, recovery.unwrap_or(file), made_again))
 }
 
-/// An object and a text about a file that was compared with its recovery data.
+/// Returns an object and text about a file that was compared with its recovery data.
 pub fn state(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> (Value, String) {
     let mut object = state_members(found);
     if let Some(recovery) = recovery {
@@ -93,7 +93,7 @@ pub fn state(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> (Va
     (object.into(), text + &of_recovery(found, recovery.unwrap_or(file), false))
 }
 
-/// The verdict about a file that is not whole, with the way out.
+/// Returns the verdict about a damaged file, with a hint.
 fn verdict(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> String {
     let can_be_repaired = found.examined.can_be_repaired();
     if let Some(recovery) = recovery.filter(|_| found.changed_later) {
@@ -110,7 +110,7 @@ fn verdict(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> Strin
     format!("damaged; {advice}")
 }
 
-/// What to do with a file that was changed after its recovery data was written.
+/// Returns what a user can do about a file that was changed after its recovery data was written.
 pub fn way_out(file: &Path, recovery: &Path) -> String {
     let option =
         if recovery == sidecar_of(file) { String::new() } else { format!("--recovery {} ", recovery.escaped()) };
@@ -126,7 +126,7 @@ fn way_to_protect(file: &Path, recovery: &Path) -> String {
     format!("packline protect -f {option}{}", file.escaped())
 }
 
-/// What has become of the shards.
+/// Returns the numbers of lost, moved and repairable shards.
 fn damage(found: &RecoveryState) -> String {
     let examined = &found.examined;
     let mut text = format!(
@@ -144,7 +144,7 @@ fn damage(found: &RecoveryState) -> String {
     text
 }
 
-/// A line about recovery data that is damaged itself.
+/// Returns a line about damaged recovery data.
 fn of_recovery(found: &RecoveryState, recovery: &Path, made_again: bool) -> String {
     if found.recovery_is_whole {
         return String::new();

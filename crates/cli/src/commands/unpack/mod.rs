@@ -1,4 +1,4 @@
-//! `packline unpack`: an image becomes a directory again, or a tar.
+//! `packline unpack` unpacks an image to a directory or a tar.
 
 mod report;
 pub mod tar;
@@ -157,7 +157,7 @@ impl Command for Unpack {
         let place = self.place.place(io)?;
         let is_lrz = place.content_kind() == Some(ContentKind::Lrz);
         if self.dest.is_none() && !is_lrz {
-            // A fault of IMAGE is reported before a missing DEST.
+            // A fault of IMAGE is more important than a missing DEST.
             place.open(packline_image::metadata_cache(None)).map_err(explain)?;
         }
         let destination = self.destination()?;
@@ -198,15 +198,15 @@ impl Command for Unpack {
     }
 }
 
-/// Options that mean something for a .lrz file.
+/// The options with an effect on a .lrz file.
 const OF_LRZ: [&str; 7] = ["to", "force", "quiet", "no-progress", "json", "jobs", "mem"];
-/// Those that do if it becomes a directory.
+/// The options with an effect on a .lrz file that is unpacked to a directory.
 const OF_LRZ_TO_DIRECTORY: [&str; 6] = ["owner", "no-owner", "no-xattrs", "no-times", "no-devices", "sync"];
-/// Options of directories only.
+/// The options of directories.
 const OF_DIRECTORIES: [&str; 6] = ["owner", "no-owner", "no-times", "no-devices", "dedupe", "sync"];
 
 impl Unpack {
-    /// DEST, or the image's name without its ending, in the current directory, if nothing is there.
+    /// Returns DEST, or the image's name without its ending, in the current directory, if that does not exist.
     pub(crate) fn destination(&self) -> Result<PathBuf, Failure> {
         if let Some(dest) = &self.dest {
             return Ok(dest.clone());
@@ -222,7 +222,7 @@ impl Unpack {
         }
     }
 
-    /// Whether the destination is a tar: by `--to`, or else by its name, unless it is or must be a directory.
+    /// Returns whether the destination is a tar: by `--to`, or otherwise by its name, unless it is or must be a directory.
     fn to_tar(&self, destination: &Path) -> Result<bool, Failure> {
         match self.output.to {
             Some(to) => Ok(to == To::Tar),
@@ -231,7 +231,7 @@ impl Unpack {
         }
     }
 
-    /// Refuses options without effect.
+    /// Rejects options without effect.
     fn refuse_options(&self, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
         match (to_tar, OF_DIRECTORIES.iter().find(|long| invocation.has(long))) {
             (true, Some(long)) => Err(wrong(long, "works only when DEST is a directory (DEST is a tar)")),
@@ -242,7 +242,7 @@ impl Unpack {
         }
     }
 
-    /// Refuses options without effect on a .lrz file.
+    /// Rejects options without effect on a .lrz file.
     fn refuse_options_for_lrz(&self, destination: &Path, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
         let of_directories: &[&str] = if to_tar { &[] } else { &OF_LRZ_TO_DIRECTORY };
         if let Some(long) = invocation.given_beside(&[&OF_LRZ[..], of_directories, &NAMES].concat()) {
@@ -275,7 +275,7 @@ impl Unpack {
     }
 }
 
-/// A name without the ending of its format; none if it has no such ending, or is nothing else. A tar's ending goes too.
+/// Returns a name without the ending of its format, including .tar; `None` without such an ending, and if nothing would remain.
 fn without_ending(name: &Path) -> Option<PathBuf> {
     FileKind::of_path(name)?;
     let stem = PathBuf::from(name.file_stem()?);
@@ -284,7 +284,7 @@ fn without_ending(name: &Path) -> Option<PathBuf> {
 }
 
 impl Entries {
-    /// The directory of the image that is unpacked, canonical; empty for the root.
+    /// Returns the directory of the image that is unpacked, in canonical form; empty for the root.
     fn subdirectory(&self) -> Result<Vec<u8>, Failure> {
         let Some(raw) = &self.subdir else { return Ok(Vec::new()) };
         packline_tree::path::canonical(raw.as_encoded_bytes())
@@ -293,7 +293,7 @@ impl Entries {
 }
 
 impl Attributes {
-    /// Which attributes are set.
+    /// Returns which attributes are restored.
     fn kept(&self) -> RestoreAttributes {
         let owners = !self.no_owner && (self.owner || is_root());
         RestoreAttributes {
@@ -307,14 +307,14 @@ impl Attributes {
     }
 }
 
-/// Adds the way out to an error about what only root may do, and what else can be unpacked to one about the container.
+/// Adds a hint: to an error about what only root may do, an option; to an error about the container, what can be unpacked.
 fn explain(error: Error) -> Failure {
     if let Error::Container { path, found, .. } = &error {
         return found.instead_of(path, "a SquashFS image or a .lrz file").into();
     }
     let Error::Output { cause, .. } = &error else { return error.into() };
     let source = cause.get_ref();
-    // Root in a user namespace may not make devices either, and can set only the owners that the namespace maps.
+    // Even root in a user namespace cannot create devices, and can set only the owners that the namespace maps.
     if source.is_some_and(|source| source.is::<DeviceRefused>()) {
         let way = "creating devices needs root outside a user namespace; --no-devices leaves them out";
         return Failure::failed(format!("{error} ({way})"));

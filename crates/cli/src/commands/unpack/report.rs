@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::ui::report;
 use crate::ui::size::{count, show_bytes};
 
-/// The summary as JSON and for people, bytes of content, and whether entries failed, which have been reported. `peak`: peak memory, bytes.
+/// Returns the summary as JSON and as text, the bytes of content, and whether entries failed (they are already reported). `peak` is the
+/// peak memory in bytes.
 pub fn of(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, u64, bool) {
     match summary {
         UnpackSummary::Directory(summary) => {

@@ -1,4 +1,4 @@
-//! `packline unpack` to a tar: which destinations are tars, and how one is compressed.
+//! `packline unpack` to a tar: which destinations are tars, and how they are compressed.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::args::wrong;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-/// Whether a destination's name is that of a tar, rather than of a directory.
+/// Returns whether a destination's name is that of a tar rather than of a directory.
 ///
 /// # Errors
 /// [`Failure::Usage`] for the name of a format that packline cannot write.
@@ -36,7 +36,7 @@ fn not_written(path: &Path, kind: FileKind, way_out: &str) -> Failure {
     ))
 }
 
-/// `--compress`, or what the name ends in.
+/// Returns `--compress`, or the compression for the ending of the name.
 pub fn compression(asked: Option<&str>, destination: &Path) -> Result<Option<StreamSpec>, Failure> {
     match asked {
         Some("none") => Ok(None),

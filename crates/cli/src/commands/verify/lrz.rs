@@ -1,4 +1,4 @@
-//! `packline verify` of a .lrz file: everything is decompressed, every sum checked.
+//! `packline verify` of a .lrz file decompresses everything and checks every checksum.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::ui::io::Io;
 use crate::ui::observer::watched;
 use crate::ui::size::show_bytes;
 
-/// Verifies. Reading ends at the first fault, since nothing after it can be interpreted.
+/// Verifies the file. Reading ends at the first fault, because nothing after it can be interpreted.
 ///
 /// # Errors
 /// [`Failure::AlreadyReported`] for a fault, which has been printed.
@@ -44,7 +44,7 @@ pub fn run(verify: &Verify, opened: &OpenedLrz, options: &RunOptions, io: &mut I
     }
 }
 
-/// The fault in the content of the file, if that is the error.
+/// Returns the fault in the content of the file, if that is the error.
 fn corruption(error: &Error) -> Option<&LrzError> {
     let Error::Stream { cause, .. } = error else { return None };
     match &**cause {

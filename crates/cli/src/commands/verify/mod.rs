@@ -1,4 +1,4 @@
-//! `packline verify`: checks images and other archives and reports each fault with its offset.
+//! `packline verify` checks images and other archives, and reports each fault with its offset.
 
 mod lrz;
 mod pln;
@@ -96,7 +96,7 @@ impl Command for Verify {
         for path in &self.images {
             options.restart(&io.host);
             match self.verify(path, &options, invocation, io).map_err(|failure| invocation.advise(failure)) {
-                // Whatever is printed, the exit status is about all files.
+                // The exit status is about all files, whatever is printed.
                 Ok(()) | Err(Failure::BrokenPipe) => {}
                 Err(Failure::Failed(what)) if self.images.len() > 1 => {
                     io.eprint_lines(&format!("packline: {what}"));
@@ -115,7 +115,7 @@ impl Verify {
     fn verify(&self, path: &Path, options: &RunOptions, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         if let Some(sidecar) = self.recovery.clone().or_else(|| sidecar_beside(path)) {
             let compared = recovery::run(self, path, path, Some(&sidecar), options, io);
-            // A file of a known container is checked by its own rules too.
+            // A file of a known container is also checked by the rules of the container.
             let failed = matches!(&compared, Err(failure) if !matches!(failure, Failure::BrokenPipe));
             if failed || ContentKind::of_file(path).is_none() {
                 return compared;
@@ -136,7 +136,7 @@ impl Verify {
         match archive {
             Archive::SquashFs(image) => {
                 self.verify_image(&image, &resources, options, io)?;
-                // A device does not end where its image does.
+                // A device does not end with its image.
                 if path.is_file() {
                     packline::requests::refuse_incomplete_tree(&path)?;
                 }
@@ -169,7 +169,7 @@ impl Verify {
         outcome(totals.faults, printed)
     }
 
-    /// An object about a file, with its name.
+    /// Adds the name of a file to an object about it.
     fn named(&self, path: &Path, mut object: Value) -> Value {
         if let Some(members) = object.as_object_mut() {
             put_json(members, "file", path.as_os_str().as_encoded_bytes());
@@ -177,7 +177,7 @@ impl Verify {
         object
     }
 
-    /// Prints totals of so many bytes of content, as JSON or for people, with the counters.
+    /// Prints totals of `bytes` of content, as JSON or as text, with the counters.
     fn report(
         &self,
         path: &Path,
@@ -185,24 +185,24 @@ impl Verify {
         options: &RunOptions,
         io: &mut Io,
     ) -> Result<(), Failure> {
-        // The first line has the name.
+        // The first line already has the name.
         let name = if self.images.len() > 1 { format!("\n{}: ", path.escaped()) } else { "\n".to_string() };
         let summary = options.summary(self.json, self.named(path, object), text.replace('\n', &name), bytes);
         if self.json || !self.quiet { io.print_as(self.json, &format!("{summary}\n")) } else { Ok(()) }
     }
 }
 
-/// Prints findings as they come.
+/// Prints findings when they are found.
 struct Printer<'p> {
     io: &'p mut Io,
     image: &'p OpenedImage,
     bar: Option<Bar>,
     verify: &'p Verify,
-    /// Printing failed: nothing more is printed.
+    /// The failure of printing, after which nothing is printed.
     failed: Option<Failure>,
 }
 
-/// The exit status follows from the faults, even if the reader of the findings went away.
+/// Returns the exit status for the number of faults, even if the reader of the findings is gone.
 pub(crate) fn outcome(faults: u64, printed: Result<(), Failure>) -> Result<(), Failure> {
     match printed {
         Ok(()) | Err(Failure::BrokenPipe) if faults > 0 => Err(Failure::AlreadyReported(1)),
@@ -276,7 +276,7 @@ fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
     )
 }
 
-/// What of the data has no checksum.
+/// Returns text about the data without checksum.
 fn unchecked_text(totals: &Verified) -> String {
     let all = totals.blocks + totals.fragments;
     match totals.unchecked {

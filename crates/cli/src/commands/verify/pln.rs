@@ -1,4 +1,4 @@
-//! `packline verify` of a .pln file: every byte is read, every sum checked.
+//! `packline verify` of a .pln file reads every byte and checks every checksum.
 
 use std::path::Path;
 
@@ -15,8 +15,6 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::size::{count, show_bytes};
 
-/// Verifies.
-///
 /// # Errors
 /// [`Failure::AlreadyReported`] for faults, which have been printed.
 pub fn run(
@@ -48,7 +46,7 @@ pub fn run(
     let printed = printed.and_then(|()| verify.report(path, totals, options, io));
     let outcome = outcome(verified.findings, printed);
     let Some(file) = file else { return outcome };
-    // Damage may have taken the end of the file, which tells of recovery data.
+    // The end of the file, which points to recovery data, may be damaged.
     let compared = match packline::requests::recovery_behind(&file)? {
         Some(_) => recovery::run(verify, path, &file, None, options, io),
         None if verified.findings > 0 => {
@@ -60,19 +58,18 @@ pub fn run(
     outcome.and(compared)
 }
 
-/// Whether there is recovery data behind a file, by which an encrypted one can be compared too.
+/// Returns whether recovery data follows a file. Even an encrypted file can be compared with it.
 fn has_recovery(path: &Path) -> bool {
     packline::requests::recovery_behind(path).is_ok_and(|found| found.is_some())
 }
 
-/// Damage to what is around an encrypted file.
+/// Returns damage to the encryption layer of a file.
 #[cfg(feature = "encryption")]
 fn sealed(error: &Error) -> Option<&packline_encryption::Error> {
     let Error::Input(cause) = error else { return None };
     cause.get_ref()?.downcast_ref()
 }
 
-/// There is none.
 #[cfg(not(feature = "encryption"))]
 fn sealed(_: &Error) -> Option<&Error> {
     None

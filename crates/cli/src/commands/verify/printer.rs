@@ -1,4 +1,4 @@
-//! Prints findings about a file as they come, and shows how far the work is.
+//! Prints findings about a file when they are found, and shows the progress.
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -12,13 +12,13 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::progress::Bar;
 
-/// Prints what is found, unless printing has failed.
+/// Prints findings until printing fails.
 pub struct Printer<'p> {
     io: RefCell<&'p mut Io>,
     bar: Option<Bar>,
     path: &'p Path,
     verify: &'p Verify,
-    /// Printing failed: nothing more is printed.
+    /// The failure of printing, after which nothing is printed.
     failed: Cell<Option<Failure>>,
 }
 
@@ -44,7 +44,7 @@ impl<'p> Printer<'p> {
         self.failed.set(self.aside(print).err());
     }
 
-    /// Removes the bar; whether all was printed.
+    /// Removes the bar, and returns whether everything was printed.
     pub fn end(self) -> Result<(), Failure> {
         if let Some(bar) = self.bar {
             bar.clear();

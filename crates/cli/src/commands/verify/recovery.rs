@@ -1,4 +1,4 @@
-//! `packline verify` of a file with recovery data: every byte is compared with its hash.
+//! `packline verify` of a file with recovery data compares every byte with its hash.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::watched;
 
-/// Compares a file, which is called `shown`, with its recovery data, which is in the file if `recovery` is `None`.
+/// Compares a file, shown as `shown`, with its recovery data; `None` means that the recovery data is in the file.
 ///
 /// # Errors
 /// [`Failure::AlreadyReported`] if the file or its recovery data is damaged.

@@ -1,4 +1,4 @@
-//! `packline verify` of a tar: it is read to its end. Only headers have checksums, and contents what the compression adds.
+//! `packline verify` of a tar reads it to its end. Only headers have checksums; contents have only those of the compression.
 
 use std::io::ErrorKind;
 
@@ -15,10 +15,10 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::size::{count, show_bytes};
 
-/// Bytes of content that are read at once.
+/// The bytes of content that are read at once.
 const PIECE: usize = 64 << 10;
 
-/// Verifies. Reading ends at the first fault, since nothing after it can be interpreted.
+/// Verifies the tar. Reading ends at the first fault, because nothing after it can be interpreted.
 ///
 /// # Errors
 /// [`Failure::AlreadyReported`] for a fault, which has been printed.
@@ -65,7 +65,7 @@ pub fn run(verify: &Verify, archive: &mut Archive, options: &RunOptions, io: &mu
     }
 }
 
-/// Whether the tar is at fault, or what it is compressed with, rather than the system.
+/// Returns whether the tar or its compression is at fault, rather than the system.
 fn is_fault(error: &TreeError) -> bool {
     match error {
         TreeError::Io { cause, .. } => matches!(cause.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof),

@@ -1,4 +1,4 @@
-//! `packline verify --roothash`: an image of any format against its dm-verity tree.
+//! `packline verify --roothash` checks an image of any format against its dm-verity tree.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::ui::hash_tree;
 use crate::ui::io::Io;
 use crate::ui::size::{count, show_bytes};
 
-/// `--roothash` and where the tree is.
+/// `--roothash` and the place of the tree.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "dm-verity")]
 pub struct VerityArgs {
@@ -34,11 +34,11 @@ pub struct VerityArgs {
     hash_offset: Option<u64>,
 }
 
-/// Options that count for such a check.
+/// The options that have an effect on this check.
 const HONOURED: [&str; 7] = ["roothash", "hash-tree", "hash-offset", "json", "quiet", "jobs", "mem"];
 
 impl VerityArgs {
-    /// The check of an image that is asked for.
+    /// Returns the requested check of an image.
     ///
     /// # Errors
     /// [`Failure::Usage`] for options without effect, for several images, and for standard input.
@@ -63,8 +63,6 @@ impl VerityArgs {
     }
 }
 
-/// Checks.
-///
 /// # Errors
 /// [`Failure::AlreadyReported`] for faults, which have been printed.
 pub fn run(

@@ -1,4 +1,4 @@
-//! `lrzip.conf`: defaults of the options.
+//! Reads `lrzip.conf`: defaults of the options.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt as _;
@@ -11,14 +11,13 @@ use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-/// A configuration file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Conf {
     pub window: Option<u64>,
     pub level: Option<u32>,
     pub unlimited: bool,
     pub method: Option<BackEnd>,
-    /// The cheap test for incompressible blocks is left out.
+    /// Whether the quick test for incompressible blocks is skipped.
     pub no_test: bool,
     pub check: bool,
     pub hash: bool,
@@ -48,7 +47,7 @@ impl Conf {
         for place in places.into_iter().flatten() {
             match open_regular(&place).and_then(std::io::read_to_string) {
                 Ok(text) => return Conf::parse(&place, &text),
-                // lrzip too ignores a file that it may not read, such as one in the home directory of root after `setpriv` or `su`.
+                // lrzip also ignores a file that it may not read, such as one in the home directory of root after `setpriv` or `su`.
                 Err(cause) if is_absent(cause.kind()) => {}
                 Err(_) if is_character_device(&place) => return Ok(Conf::default()),
                 Err(cause) => return Err(Failure::failed(format!("{}: cannot read: {cause}", place.escaped()))),
@@ -91,7 +90,7 @@ impl Conf {
             "KEEPBROKEN" => self.keep_broken = yes(value)?,
             "TMPDIR" => self.scratch = Some(PathBuf::from(value)),
             "ENCRYPT" => self.encrypt = yes(value)?,
-            // These lose files, so they must be written as they are.
+            // These parameters delete files, so only their exact values count.
             "DELETEFILES" => self.delete = name == "DELETEFILES" && value == "YES",
             "REPLACEFILE" => self.replace = name == "REPLACEFILE" && value == "YES",
             _ => return Err(format!("unknown parameter '{name}'")),

@@ -1,4 +1,4 @@
-//! One file: compressed, decompressed, tested or described.
+//! Compresses, decompresses, tests or describes one file.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failur
     }
 }
 
-/// Prints lines unless the command is silent, to standard output unless the output goes there. A reader that is gone is not a failure.
+/// Prints lines unless the command is silent: to standard output, unless the output goes there. A reader that is gone is not a failure.
 fn print(settings: &Settings, file: &StreamFile<'_>, text: &str, io: &mut Io) {
     if settings.silent {
         return;
@@ -69,7 +69,7 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
     streams::run(&settings.style, place, io, open, packline::requests::lrz_pack, report)
 }
 
-/// A password for a new file; the terminal is asked twice.
+/// Returns the password for a new file; the terminal is asked twice.
 fn password_to_write(settings: &Settings, place: &Place, io: &mut Io) -> Result<Option<Vec<u8>>, Failure> {
     match &settings.secret {
         Secret::None => Ok(None),
@@ -83,7 +83,6 @@ fn no_way_to_ask() -> Failure {
     Failure::failed("standard input cannot provide both the content and a password (expected --encrypt=PASSWORD)")
 }
 
-/// Summary of a file that was compressed.
 fn compressed(settings: &Settings, place: &Place, written: &Written) -> String {
     let ratio = written.plain as f64 / written.stored.max(1) as f64;
     let mut text = format!("{} - Compression Ratio: {ratio:.3}.", place.display_path().escaped());
@@ -123,7 +122,7 @@ fn compressed(settings: &Settings, place: &Place, written: &Written) -> String {
 
 struct Unpacking {
     opened: OpenedLrz,
-    /// `None` to test the file.
+    /// `None` tests the file.
     target: Option<Output>,
     temporaries: Temporaries,
 }
@@ -139,7 +138,7 @@ fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Fai
         Ok(Unpacking { opened, target, temporaries: io.temporaries.clone() })
     };
     let run = |Unpacking { opened, target, temporaries }: Unpacking, observer: &mut dyn Observer| {
-        // Nothing is removed whose content is not known to be in its output.
+        // A file is removed only if its output is known to have its content.
         let removes = settings.style.remove && matches!(target, Some(Output::File { .. }));
         let mut request = LrzUnpackRequest::new(&opened, target);
         request.check = (settings.check && request.target.is_some()) || removes;
@@ -169,7 +168,7 @@ fn decompressed(settings: &Settings, unpacked: &Unpacked) -> String {
     lines.join("\n")
 }
 
-/// Opens a file; an encrypted one with the password that was given, or is asked for.
+/// Opens a file. The password of an encrypted file is given or asked for.
 fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) -> Result<OpenedLrz, Failure> {
     let given = match &settings.secret {
         Secret::Given(password) => Some(password.as_slice()),
@@ -192,7 +191,7 @@ fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) 
     }
 }
 
-/// Opens a file; an encrypted one with the password that was given, or else is asked for.
+/// Opens a file. The password of an encrypted file is given or asked for.
 pub fn open_asking(path: &Path, secret: &Secret, io: &mut Io) -> Result<OpenedLrz, Failure> {
     let given = match secret {
         Secret::Given(password) => Some(password.as_slice()),

@@ -1,4 +1,4 @@
-//! `lrzip`, `lrunzip` and `lrzcat`: .lrz files both ways, with the options and exit codes of lrzip 0.651.
+//! `lrzip`, `lrunzip` and `lrzcat` convert .lrz files both ways, with the options and exit codes of lrzip 0.651.
 
 mod conf;
 mod file;
@@ -126,7 +126,7 @@ fn details() -> String {
 }
 
 impl FileOptions {
-    /// Processes the files; `preset` is what is done unless an option says otherwise.
+    /// Processes the files; `preset` is the mode unless an option selects another.
     fn run(self, preset: Mode, to_stdout: bool, io: &mut Io) -> Result<(), Failure> {
         let (mut settings, files) = self.settings(preset, io)?;
         if to_stdout {
@@ -183,7 +183,7 @@ fn one(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
     Err(Failure::failed(format!("{}: {what}", path.escaped())))
 }
 
-/// Each file below a directory, by name. Links are ignored; so is a file without the suffix, to decompress.
+/// Processes each file below a directory, by name. Links are ignored, and so are files without the suffix when decompressing.
 fn below(settings: &Settings, top: &Path, io: &mut Io) -> Result<(), Failure> {
     if top.is_symlink() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Options that all five commands share.
+//! The options that all five commands share.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use packline_lrz::BackEnd;
 
 use crate::args::value::{number, text};
 
-/// Options of lrzip and lrztar, before they are joined with `lrzip.conf`.
+/// The options of lrzip and lrztar, before they are combined with `lrzip.conf`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Decompress instead of compressing

@@ -1,4 +1,4 @@
-//! The command line and `lrzip.conf`, joined.
+//! Combines the command line with `lrzip.conf`.
 
 use packline::Resources;
 use packline_lrz::{BackEnd, WindowSize, WriteOptions};
@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::ui::failure::Failure;
 use crate::ui::password::{Secret, check};
 
-/// Unit of the sizes on the command line and in `lrzip.conf`, bytes.
+/// The unit of sizes on the command line and in `lrzip.conf`, in bytes.
 const UNIT: u64 = 100 << 20;
 
 #[derive(Debug, Clone)]
@@ -27,12 +27,12 @@ pub struct Settings {
     pub json: bool,
     /// 0 to 2.
     pub verbosity: u8,
-    /// Nothing but errors.
+    /// Print only errors.
     pub silent: bool,
 }
 
 impl Settings {
-    /// Joins the options that all commands share with `lrzip.conf`. Sets the process's priority.
+    /// Combines the options that all commands share with `lrzip.conf`. Sets the process's priority.
     ///
     /// # Errors
     /// The password is too long, or the process may not have the priority.
@@ -67,7 +67,7 @@ impl Settings {
         })
     }
 
-    /// Refuses options that cannot be used with this number of files.
+    /// Rejects options that cannot be used with this number of files.
     pub fn check_files(&self, files: usize) -> Result<(), Failure> {
         let outfile = self.style.output.as_ref();
         let stdout = outfile.is_some_and(|outfile| outfile.as_os_str() == "-");
@@ -108,7 +108,7 @@ fn secret(password: Option<&[u8]>, conf: &Conf) -> Result<Secret, Failure> {
     }
 }
 
-/// Workers and memory: by default all CPUs and a third of the memory.
+/// Returns workers and memory: by default all CPUs and a third of the memory.
 fn resources(tuning: &TuningOptions, conf: &Conf, host: &Host) -> Resources {
     let mut resources = Resources::new(tuning.threads.unwrap_or(host.processors));
     resources.memory = tuning.maxram.map(|size| size.saturating_mul(UNIT)).or_else(|| host.third_of_memory());

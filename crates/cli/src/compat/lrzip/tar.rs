@@ -1,4 +1,4 @@
-//! `lrztar` and `lrzuntar`: a directory as a tar in a .lrz file and back, in one pass, without a shell or a tar program.
+//! `lrztar` and `lrzuntar` pack a directory as a tar in a .lrz file and unpack it, in one pass, without a shell or a tar program.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -118,7 +118,7 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prefix of the names in the tar: the path of the directory as it was given, without leading `/` and `..`.
+/// Returns the prefix of the names in the tar: the path of the directory as typed, without leading `/` and `..`.
 fn prefix(path: &Path) -> Vec<u8> {
     let name = canonical(path.as_os_str().as_bytes());
     let name = name.unwrap_or_else(|_| path.file_name().unwrap_or_default().as_bytes().to_vec());
@@ -175,7 +175,7 @@ fn unpack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Name of the directory that a file is likely to contain: its own up to `.tar`.
+/// Returns the name of the directory that a file is likely to contain: the file's own name up to `.tar`.
 fn name_of(path: &Path) -> &OsStr {
     let name = path.file_name().unwrap_or_default().as_bytes();
     let end = name.windows(5).rposition(|part| part == b".tar.").unwrap_or(name.len());

@@ -1,8 +1,8 @@
-//! Times of options: seconds since 1970, or any text that date(1) reads.
+//! Parses times of options: seconds since 1970, or any text that date(1) reads.
 
 use crate::host::date;
 
-/// The time that a text says, seconds since 1970.
+/// Returns a time in seconds since 1970.
 ///
 /// # Errors
 /// date(1) cannot read the text, or the time does not fit into 32 bits.

@@ -5,10 +5,10 @@ use regex::bytes::Regex;
 
 use super::posix_regex;
 
-/// The language that pathnames on the command line are written in.
+/// The language of pathnames on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// Names as they are.
+    /// Literal names.
     Exact,
     /// fnmatch(3) with the patterns of ksh: a leading period is matched by a period only.
     Wildcards,
@@ -17,7 +17,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// By `-no-wildcards` and `-regex`.
+    /// Returns the language for `-no-wildcards` and `-regex`.
     pub fn of(exact: bool, regex: bool) -> Language {
         match (exact, regex) {
             (true, _) => Language::Exact,
@@ -27,7 +27,6 @@ impl Language {
     }
 }
 
-/// A compiled pattern.
 #[derive(Debug, Clone)]
 pub enum NamePattern {
     Exact(Vec<u8>),
@@ -44,7 +43,6 @@ impl NamePattern {
         })
     }
 
-    /// Whether it matches a name.
     pub fn matches(&self, name: &[u8]) -> bool {
         match self {
             NamePattern::Exact(text) => text == name,

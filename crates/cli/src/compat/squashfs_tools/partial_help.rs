@@ -1,4 +1,4 @@
-//! What the programs of squashfs-tools print of their help, and the default limit on memory.
+//! Prints parts of the help, as the programs of squashfs-tools do, and the default memory limit.
 
 use std::ffi::OsString;
 
@@ -15,8 +15,8 @@ use crate::ui::failure::Failure;
 const ALL_SECTIONS: &str = "list";
 const MISCELLANEOUS: &str = "Options";
 
-/// What these options among the arguments print, if there is one; then nothing else is done. `arguments` have two hyphens, and each value
-/// is joined to its option.
+/// Returns the text that a help option among the arguments requests, if there is one; then the command does nothing else. `arguments`
+/// have two hyphens, and each value is joined to its option.
 ///
 /// # Errors
 /// [`Failure::Usage`] for an expression that is malformed or matches nothing, and for an unknown compressor.
@@ -72,7 +72,7 @@ fn sections_matching(entry: &Entry, expression: &str, columns: usize) -> Result<
     })
 }
 
-/// The section of an option as it is typed.
+/// Returns the section of an option, given as typed.
 fn section(argument: &Arg) -> String {
     argument.get_help_heading().unwrap_or(MISCELLANEOUS).to_lowercase()
 }
@@ -82,8 +82,8 @@ fn compile(option: &str, expression: &str) -> Result<regex::bytes::Regex, Failur
         .map_err(|fault| Failure::usage(format!("-{option}: '{}': {fault}", expression.as_bytes().escaped())))
 }
 
-/// The help of some options with the headings of their sections; `None` if there are none. Those that only `-help-advanced` lists are
-/// shown too.
+/// Returns the help of some options with the headings of their sections; `None` if there are none. Options that only `-help-advanced`
+/// lists are included.
 fn help_of(entry: &Entry, chosen: impl Fn(&Arg) -> bool, columns: usize) -> Option<String> {
     let mut found = false;
     let parser = parser_of(entry).mut_args(|argument| {

@@ -1,4 +1,4 @@
-//! `sqfscat`: prints files of an image, with the options, output and exit codes of squashfs-tools 4.7.5.
+//! `sqfscat` prints files of an image, with the options, output and exit codes of squashfs-tools 4.7.5.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

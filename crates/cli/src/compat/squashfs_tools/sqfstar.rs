@@ -1,4 +1,4 @@
-//! `sqfstar`: a tar on standard input becomes an image, with the options and defaults of squashfs-tools 4.7.5.
+//! `sqfstar` packs a tar from standard input into an image, with the options and defaults of squashfs-tools 4.7.5.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
-//! The summary of mksquashfs and sqfstar, in the words of squashfs-tools: scripts search it.
+//! Writes the summary of mksquashfs and sqfstar in the words of squashfs-tools, because scripts search it.
 
 use packline::requests::ImageSummary;
 
-/// Statistics of an image, as text. The uncompressed size counts tables as they are stored.
+/// Returns the statistics of an image. The uncompressed size counts tables by their stored size.
 pub fn statistics(summary: &ImageSummary) -> String {
     let image = &summary.image;
     let counts = &image.counts;

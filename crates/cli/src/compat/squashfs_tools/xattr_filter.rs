@@ -1,13 +1,13 @@
-//! Which extended attributes are kept, by their names.
+//! Filters extended attributes by name.
 
 use regex::bytes::Regex;
 
-/// Expressions over full names, such as `user.comment`.
+/// Expressions for complete names, such as `user.comment`.
 #[derive(Debug, Clone, Default)]
 pub struct XattrFilter {
-    /// Names that are kept; all if there is none.
+    /// The names that are kept; all if there is no expression.
     pub include: Option<Regex>,
-    /// Names that are not kept, even if they are included.
+    /// The names that are dropped, even if they are included.
     pub exclude: Option<Regex>,
 }
 

@@ -1,5 +1,5 @@
-//! `squashfuse` and `squashfuse_ll`: an image as a directory, with the options and exit codes of squashfuse 0.6.1 and of the library that it
-//! uses, libfuse 3.
+//! `squashfuse` and `squashfuse_ll` mount an image as a directory, with the options and exit codes of squashfuse 0.6.1 and of libfuse 3,
+//! the library that it uses.
 
 mod notify;
 mod settings;
@@ -67,24 +67,24 @@ struct Options {
     announce: bool,
 }
 
-/// What the two programs differ in.
+/// The differences between the two programs.
 #[derive(Debug)]
 struct Program {
     name: &'static str,
-    /// Exit status if there is no such mount point.
+    /// The exit status if the mount point does not exist.
     no_point: u8,
-    /// Exit status if the mount is refused.
+    /// The exit status if the mount fails.
     refused: u8,
-    /// Whether 0 for an owner or group is that of each entry.
+    /// Whether an owner or group of 0 means each entry's own.
     zero_is_own: bool,
 }
 
 static SQUASHFUSE: Program = Program { name: "squashfuse", no_point: 1, refused: 4, zero_is_own: false };
 static SQUASHFUSE_LL: Program = Program { name: "squashfuse_ll", no_point: 254, refused: 1, zero_is_own: true };
 
-/// Exit status for an image that cannot be opened.
+/// The exit status for an image that cannot be opened.
 const NO_IMAGE: u8 = 255;
-/// Exit status of wrong usage.
+/// The exit status of wrong usage.
 const USAGE: u8 = 254;
 
 const DIFFERENCES: &[&str] = &[
@@ -136,12 +136,12 @@ impl Command for SquashfuseLl {
 impl Options {
     fn run(self, program: &'static Program, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let words: Vec<String> = self.options.iter().flat_map(|list| words::split(list)).collect();
-        // It is to hear of words that are refused too.
+        // The pipe must also receive the failure of a rejected word.
         let pipe = words.iter().rev().find_map(|word| word.strip_prefix("notify_pipe=")).map(NotifyPipe::new);
         let started = self.start(program, &words, invocation, io);
         match (&started, pipe) {
             (Ok(Some(_)), Some(pipe)) => pipe.ready(program.name, io),
-            // The process that started this one in the background sees the failure, and writes.
+            // The foreground process sees the failure, and writes to the pipe.
             (Err(_), Some(pipe)) if !self.announce => pipe.failed(program.name, io),
             _ => {}
         }
@@ -151,7 +151,7 @@ impl Options {
         }
     }
 
-    /// Mounts; none if a background process has done so.
+    /// Mounts the image. Returns `None` if a background process mounted it.
     fn start(
         &self,
         program: &'static Program,
@@ -174,7 +174,7 @@ impl Options {
 }
 
 impl Program {
-    /// The failure to mount on a directory, with the status of the program that is replaced.
+    /// Returns the failure to mount on a directory, with the exit status of the replaced program.
     fn refuse(&self, error: Error, point: &Path) -> Failure {
         let is_missing = || fs::metadata(point).is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound);
         let status = match &error {

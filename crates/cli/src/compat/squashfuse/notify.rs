@@ -1,7 +1,7 @@
 //! The named pipe of `-o notify_pipe=`, on which a caller waits for the mount: one byte says whether the image can be used.
 //!
-//! Success is written by a thread of its own, because a named pipe opens only once it has a reader, and the mount is not to wait for that.
-//! A failure waits: with the process the byte would be gone.
+//! A separate thread writes success, because a named pipe opens only when it has a reader, and the mount does not wait for one. A
+//! failure is written before the process ends, because the byte would be lost with the process.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -15,9 +15,9 @@ use crate::ui::io::Io;
 const READY: &[u8] = b"s";
 const FAILED: &[u8] = b"f";
 
-/// A named pipe with a reader sooner or later.
+/// A named pipe that a reader opens sooner or later.
 pub struct NotifyPipe {
-    /// Absolute, as a background process leaves its directory.
+    /// An absolute path, because a background process leaves its working directory.
     path: PathBuf,
 }
 
@@ -26,10 +26,10 @@ impl NotifyPipe {
         NotifyPipe { path: std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path)) }
     }
 
-    /// The image can be used. Whatever is wrong with the pipe, it stays mounted.
+    /// Reports that the image can be used. The image stays mounted, whatever is wrong with the pipe.
     pub fn ready(self, called: &str, io: &mut Io) {
         let outcome = self.check().and_then(|()| {
-            // After the check only its reader can be at fault, who is gone then.
+            // After the check a write can fail only because the reader is gone.
             let write = move || drop(self.write(READY));
             thread::Builder::new().name("notify".to_string()).spawn(write).map_err(|cause| cause.to_string())
         });
@@ -38,7 +38,7 @@ impl NotifyPipe {
         }
     }
 
-    /// The image is not mounted.
+    /// Reports that the image is not mounted.
     pub fn failed(self, called: &str, io: &mut Io) {
         let written = self.check().and_then(|()| self.write(FAILED).map_err(|cause| self.refused(&cause.to_string())));
         if let Err(what) = written {

@@ -1,4 +1,4 @@
-//! A command line as the mount that is asked for.
+//! Turns a command line into the requested mount.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,6 @@ use crate::host::descriptors;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-/// A mount as the command line requests it.
 pub struct Settings {
     pub image: ImagePlace,
     pub request: MountRequest,
@@ -50,7 +49,7 @@ impl Settings {
     }
 }
 
-/// The open `/dev/fuse` that a mount point names.
+/// Returns the open `/dev/fuse` that a mount point names.
 fn device(point: &Path, program: &Program) -> Result<Option<Arc<OwnedFd>>, Failure> {
     let number = point.to_str().and_then(|text| text.strip_prefix("/dev/fd/"));
     let Some(number) = number.and_then(|number| number.parse().ok()) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! The words of `-o`: those of squashfuse, and those of libfuse 3.
+//! The words of `-o`: the words of squashfuse and of libfuse 3.
 
 use super::Program;
 use super::settings::Settings;
@@ -8,15 +8,15 @@ use crate::commands::mount;
 #[derive(Debug, Clone, Copy)]
 pub struct Word {
     pub name: &'static str,
-    /// Its value as the help shows it; empty for a word without one.
+    /// The value shown in the help; empty for a word without a value.
     pub value: &'static str,
-    /// As the help of an option.
+    /// The help text.
     pub help: &'static str,
 }
 
-/// How the help of a word begins that changes nothing, before the reason.
+/// The start of the help of a word without effect, before the reason.
 const WITHOUT_EFFECT: &str = "Accepted without effect: ";
-/// How the help of a word begins that is refused, before the way out.
+/// The start of the help of a rejected word, before the alternative.
 const REFUSED: &str = "Not supported yet";
 
 const OWNER: &str = "Show this as the owner of every entry; for squashfuse_ll 0 is each entry's own";
@@ -30,7 +30,6 @@ const THREADS: &str = "Accepted without effect: the threads share the device, an
 const LABELS: &str = "Not supported yet (expected labels in the image, which are shown)";
 const BLOCK_DEVICE: &str = "Not supported yet (expected the image alone: it may be on a block device without it)";
 
-/// All words.
 pub static WORDS: &[Word] = &[
     with("offset", "BYTES", "Byte at which the image starts in the file [default: 0]"),
     with("subdir", "PATH", "Mount this directory of the image"),
@@ -103,7 +102,7 @@ const fn with(name: &'static str, value: &'static str, help: &'static str) -> Wo
     Word { name, value, help }
 }
 
-/// What the help says.
+/// Returns the text for the help.
 pub fn help() -> String {
     let paragraph = |words: &[Word]| {
         let names: Vec<String> = words.iter().map(shown).collect();
@@ -124,12 +123,12 @@ fn shown(word: &Word) -> String {
     }
 }
 
-/// Whether only the beginning of a word is fixed.
+/// Returns whether only the beginning of a word is fixed.
 fn is_beginning(name: &str) -> bool {
     name.ends_with('-')
 }
 
-/// The words of a list. A backslash makes the character after it part of a word.
+/// Splits a list into words. A backslash makes the next character part of a word.
 pub fn split(list: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut letters = list.chars();
@@ -150,7 +149,7 @@ pub fn split(list: &str) -> Vec<String> {
     words
 }
 
-/// Applies a word. One that cannot be applied is refused.
+/// Applies a word, or rejects it.
 pub(super) fn apply(word: &str, program: &Program, settings: &mut Settings) -> Result<(), String> {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     let known = known(word, name)?;
@@ -172,7 +171,7 @@ pub(super) fn apply(word: &str, program: &Program, settings: &mut Settings) -> R
         "debug" => settings.debug = true,
         "default_permissions" => request.check_permissions = true,
         "subtype" => request.subtype = value.as_bytes().to_vec(),
-        // The pipe is found before any word is applied.
+        // The pipe is handled before any word is applied.
         "notify_pipe" => {}
         "uid" | "gid" if program.zero_is_own && value == "0" => {}
         "max_threads" => {

@@ -1,4 +1,4 @@
-//! `gensquashfs`: a directory or a pack file becomes an image, with the options, file formats, defaults and exit codes of
+//! `gensquashfs` packs a directory or a pack file into an image, with the options, file formats, defaults and exit codes of
 //! squashfs-tools-ng 1.3.
 
 use std::cell::RefCell;
@@ -20,7 +20,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_pack};
 
-/// Threads that read files ahead.
+/// The threads that read files ahead.
 const READERS: usize = 4;
 
 /// Turn a directory or a list of files into a SquashFS image (drop-in for squashfs-tools-ng)
@@ -67,7 +67,7 @@ struct SourceOptions {
     all_root: bool,
 }
 
-/// How a directory is read: without a pack file only.
+/// How a directory is read, if there is no pack file.
 #[derive(Debug, clap::Args)]
 struct ScanOptions {
     /// Keep the times of the directory's entries instead of setting the default on everything
@@ -134,18 +134,18 @@ impl Command for GenSquashFs {
     }
 }
 
-/// The source, and what follows from its options.
+/// The source, and the settings that depend on its options.
 struct Input {
     source: Source,
     hints: Option<Hints>,
-    /// Time of everything, unless the source gives the time of each entry.
+    /// The time of everything, unless the source gives the time of each entry.
     mtime: Option<i64>,
-    /// Attributes of the root, unless those of the source are kept.
+    /// The attributes of the root, unless those of the source are kept.
     root: Option<Meta>,
 }
 
 impl GenSquashFs {
-    /// The pack that the arguments ask for, and the attributes that it sets on entries.
+    /// Returns the requested pack, and the attributes that it sets on entries.
     fn request(
         &self,
         invocation: &Invocation,
@@ -191,7 +191,7 @@ impl GenSquashFs {
         }
     }
 
-    /// Everything in a directory. Without a sort file it is packed while it is read, so that no list of it is needed.
+    /// Returns everything in a directory. Without a sort file the directory is packed while it is read, so no list is needed.
     fn scanned(&self, path: &Path, defaults: Meta, sort: Option<SortFile>, io: &mut Io) -> Result<Input, Failure> {
         let options = self.directory.options();
         let (source, hints) = match sort {
@@ -217,7 +217,7 @@ impl ScanOptions {
 }
 
 impl SourceOptions {
-    /// Owner and group of everything: of `--all-root` and `--set-uid` or `--set-gid`, the last one counts.
+    /// Returns the owner and the group of everything: the last of `--all-root`, `--set-uid` and `--set-gid` counts.
     fn owners(&self, invocation: &Invocation) -> (Option<u32>, Option<u32>) {
         let owner = |long: &str, id: Option<u32>| match self.all_root {
             true if invocation.position("all-root") > invocation.position(long) => Some(0),
@@ -227,7 +227,7 @@ impl SourceOptions {
         (owner("set-uid", self.set_uid), owner("set-gid", self.set_gid))
     }
 
-    /// Refuses an output that is one of the inputs.
+    /// Rejects an output that is one of the inputs.
     fn refuse_output(&self, output: &Path) -> Result<(), Failure> {
         let inputs = [&self.pack_file, &self.sort_file, &self.xattr_file, &self.selinux];
         Ok(inputs.into_iter().flatten().try_for_each(|input| packline_runtime::must_differ(input, output))?)

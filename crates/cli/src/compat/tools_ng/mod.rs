@@ -1,7 +1,7 @@
-//! Options, defaults and output that the drop-ins of squashfs-tools-ng 1.3 share.
+//! Options, defaults and output shared by the drop-ins of squashfs-tools-ng 1.3.
 //!
-//! Options and defaults follow tar2sqfs(1) and gensquashfs(1) of that release. Where it takes nonsense for 0 (`-d uid=x`),
-//! we refuse it.
+//! Options and defaults follow tar2sqfs(1) and gensquashfs(1) of that release. packline rejects invalid numbers (`-d uid=x`), which that
+//! release reads as 0.
 
 pub mod gensquashfs;
 pub mod options;
@@ -14,7 +14,7 @@ use packline::requests::ImageSummary;
 
 use crate::ui::size::show_bytes;
 
-/// Statistics of an image, as text.
+/// Returns the statistics of an image.
 pub fn statistics(summary: &ImageSummary) -> String {
     let image = &summary.image;
     let counts = &image.counts;

@@ -1,4 +1,4 @@
-//! Options that tar2sqfs and gensquashfs share, with the defaults of squashfs-tools-ng 1.3.
+//! The options that tar2sqfs and gensquashfs share, with the defaults of squashfs-tools-ng 1.3.
 
 use std::path::Path;
 
@@ -17,9 +17,9 @@ use crate::ui::io::Io;
 use crate::ui::size::parse_number;
 use crate::ui::target;
 
-/// Compressors by the names that squashfs-tools-ng knows; the first is the default.
+/// The compressors by their names in squashfs-tools-ng; the first is the default.
 const COMPRESSORS: [&str; 6] = ["xz", "zstd", "gzip", "lz4", "lzo", "lzma"];
-/// Worker threads at most.
+/// The maximum number of worker threads.
 const JOBS_MOST: i64 = 1024;
 
 /// Options of compression and of the image's layout.
@@ -73,7 +73,7 @@ pub struct OutputOptions {
 }
 
 impl OutputOptions {
-    /// A pack of `source` into an image at `path`.
+    /// Returns the request to pack `source` into an image at `path`.
     pub fn request(
         &self,
         source: Source,
@@ -90,7 +90,7 @@ impl OutputOptions {
     }
 }
 
-/// Help that follows the options.
+/// Returns the help after the options.
 pub fn details() -> String {
     format!(
         "Compressors: {} (default: {}).\nA value of --defaults that is empty or not a number is an error (1.3.1 takes it for 0).\n\
@@ -107,14 +107,14 @@ fn jobs(jobs: i64) -> Result<usize, String> {
     }
 }
 
-/// `-X help`: the options of every compressor.
+/// Returns the text of `-X help`: the options of every compressor.
 fn help(text: &str) -> Option<Result<String, String>> {
     let all = || COMPRESSORS.into_iter().map(Spec::help).collect::<Result<Vec<_>, _>>();
     (text == "help").then(|| all().map(|texts| texts.join("\n")).map_err(|error| error.to_string()))
 }
 
 impl ImageOptions {
-    /// The image that the options describe. Directories count links as squashfs-tools-ng has them: 2 and all children.
+    /// Returns the options of the image. Directories count links as in squashfs-tools-ng: 2 and all children.
     pub fn image(&self, defaults: Meta) -> Result<Options, Failure> {
         let codec = Spec::parse_with_name(self.compressor, self.comp_extra.as_deref().unwrap_or(""));
         let mut image = Options::new(codec.map_err(|error| wrong("comp-extra", error))?);
@@ -129,7 +129,7 @@ impl ImageOptions {
         Ok(image)
     }
 
-    /// Workers and memory. A backlog becomes a limit in bytes on content in flight.
+    /// Returns workers and memory. A backlog becomes a limit in bytes on content in flight.
     pub fn resources(&self, host: &Host) -> Resources {
         let backlog = self.queue_backlog.filter(|backlog| *backlog >= 1);
         let mut resources = host.resources();
@@ -138,7 +138,7 @@ impl ImageOptions {
         resources
     }
 
-    /// Attributes of what the source does not describe.
+    /// Returns the attributes of entries that the source does not describe.
     ///
     /// # Errors
     /// [`Failure::Usage`] for an unknown key, and for a value that is not a number or out of range.
@@ -167,7 +167,7 @@ fn set_default(meta: &mut Meta, item: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// `SOURCE_DATE_EPOCH`, or 0 with a warning if it is not a number of 32 bits.
+/// Returns `SOURCE_DATE_EPOCH`, or 0 with a warning if it is not a 32-bit number.
 fn source_date_epoch(io: &mut Io) -> u32 {
     match io.host.source_date_epoch.clone() {
         Some(text) if !text.is_empty() => text.parse().unwrap_or_else(|_| {

@@ -1,4 +1,4 @@
-//! `sqfs2tar`: an image becomes a tar on standard output, with the options and exit codes of squashfs-tools-ng 1.3.
+//! `sqfs2tar` writes an image as a tar to standard output, with the options and exit codes of squashfs-tools-ng 1.3.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

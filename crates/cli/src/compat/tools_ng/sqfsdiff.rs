@@ -1,4 +1,4 @@
-//! `sqfsdiff`: compares two images, with the options, output and exit codes of squashfs-tools-ng 1.3.
+//! `sqfsdiff` compares two images, with the options, output and exit codes of squashfs-tools-ng 1.3.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ pub struct SqfsDiff {
     extract: Option<PathBuf>,
 }
 
-/// Names of the superblock flags in squashfs-tools-ng.
+/// The names of the superblock flags in squashfs-tools-ng.
 const FLAGS: &[(u16, &str)] = &[
     (flags::STORED_INODES, "uncompressed inodes"),
     (flags::STORED_DATA, "uncompressed data"),
@@ -60,7 +60,7 @@ const FLAGS: &[(u16, &str)] = &[
     (flags::STORED_IDS, "uncompressed ids"),
 ];
 
-/// Compressors by their numbers.
+/// The compressors by their numbers.
 const COMPRESSORS: &[&str] = &["unknown", "gzip", "lzma", "lzo", "xz", "lz4", "zstd"];
 
 impl Command for SqfsDiff {
@@ -82,7 +82,7 @@ impl Command for SqfsDiff {
 }
 
 impl SqfsDiff {
-    /// Whether the images are equal.
+    /// Compares the images and returns whether they are equal.
     fn compare(self, io: &mut Io) -> Result<bool, Failure> {
         let request = self.request(io)?;
         let superblocks = self.superblocks;
@@ -125,7 +125,7 @@ impl SqfsDiff {
     }
 }
 
-/// The line that is printed of a difference; `None` for one that was not asked for.
+/// Returns the line for a difference; `None` if the options exclude it.
 fn line(difference: &Difference) -> Option<String> {
     let path = escaped(&difference.path);
     Some(match &difference.what {
@@ -145,10 +145,9 @@ fn line(difference: &Difference) -> Option<String> {
     })
 }
 
-/// A field of a superblock.
 type Field = fn(&Superblock) -> u64;
 
-/// Lines about the fields that differ between two superblocks; none if they are equal.
+/// Returns lines about the superblock fields that differ.
 fn superblock_lines(old: &Superblock, new: &Superblock) -> Vec<String> {
     if old == new {
         return Vec::new();

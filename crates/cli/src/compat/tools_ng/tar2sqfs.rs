@@ -1,4 +1,4 @@
-//! `tar2sqfs`: a tar on standard input becomes an image, with the options, defaults and exit codes of squashfs-tools-ng 1.3.
+//! `tar2sqfs` packs a tar from standard input into an image, with the options, defaults and exit codes of squashfs-tools-ng 1.3.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -104,7 +104,7 @@ impl Tar2Sqfs {
         })
     }
 
-    /// Patterns, in the form of the paths that they are compared with.
+    /// Returns the patterns, in the form of the paths that they match.
     fn excluded(&self) -> Result<Vec<Glob>, Failure> {
         let compile = |raw: &OsString| match canonical(raw.as_encoded_bytes()) {
             Ok(pattern) => Ok(Glob::new(&pattern, Slash::Plain)),

@@ -1,4 +1,4 @@
-//! `packline man`: manual pages, from the same arguments as the parser.
+//! `packline man` prints manual pages, derived from the parser's arguments.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ fn write(directory: &Path, command: Option<&Entry>) -> Result<(), Failure> {
     std::fs::write(&path, page(command)).map_err(failed)
 }
 
-/// Our own commands have pages called `packline-NAME`, drop-ins have theirs under their own name.
+/// Returns the name of a page: `packline-NAME` for packline's own commands, and the plain name for drop-ins.
 fn name_of(command: &Entry) -> String {
     if command.compat.is_drop_in() { command.name.to_string() } else { format!("packline-{}", command.name) }
 }

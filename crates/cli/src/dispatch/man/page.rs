@@ -1,4 +1,4 @@
-//! A manual page, in roff.
+//! Writes a manual page in roff.
 
 use clap::{Arg, Command};
 use roff::{Inline, Roff, bold, italic, roman};
@@ -10,11 +10,11 @@ use crate::dispatch::table::{COMMANDS, parser_of_all};
 use crate::ui::exit_status;
 use crate::ui::wrap::wrap;
 
-/// When the pages were changed last.
+/// The date of the last change of the pages.
 const DATE: &str = "2026-11-23";
-/// Lines of the source are shorter than 80 bytes with the escapes that roff adds.
+/// The width of lines in the source: below 80 bytes with the escapes that roff adds.
 const COLUMNS: usize = 66;
-/// Commands whose pages refer to one another.
+/// Groups of commands whose pages refer to one another.
 const GROUPS: [&[&str]; 4] = [
     &["pack", "unpack", "list", "cat", "info", "verify", "diff"],
     &["mount", "umount"],
@@ -22,7 +22,7 @@ const GROUPS: [&[&str]; 4] = [
     &["links", "man", "completions"],
 ];
 
-/// The page of a command, or of the program.
+/// Returns the page of a command, or of the program.
 pub fn page(command: Option<&Entry>) -> String {
     let mut parser = command.map_or_else(parser_of_all, parser_of);
     parser.build();
@@ -63,7 +63,7 @@ fn about(parser: &Command) -> String {
     parser.get_about().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Title, name, synopsis and description.
+/// Writes title, name, synopsis and description.
 fn head(roff: &mut Roff, mut parser: Command, name: &str, command: Option<&Entry>) {
     let about = about(&parser);
     let usage = parser.render_usage().to_string();
@@ -79,7 +79,7 @@ fn head(roff: &mut Roff, mut parser: Command, name: &str, command: Option<&Entry
     }
 }
 
-/// The options under their headings; those without one first.
+/// Writes the options under their headings; options without a heading come first.
 fn options(roff: &mut Roff, parser: &Command) {
     roff.control("SH", ["OPTIONS"]);
     let mut headings = vec![None];
@@ -100,7 +100,7 @@ fn options(roff: &mut Roff, parser: &Command) {
     }
 }
 
-/// All names of an option with its value, or the name of an operand.
+/// Returns all names of an option with its value, or the name of an operand.
 fn term(argument: &Arg) -> Vec<Inline> {
     let shown = argument.to_string();
     if argument.is_positional() {
@@ -119,7 +119,7 @@ fn term(argument: &Arg) -> Vec<Inline> {
     parts
 }
 
-/// A section of terms and their meanings; none at all without a term.
+/// Writes a section of terms and their meanings; without terms it writes nothing.
 fn list<'t>(roff: &mut Roff, section: &str, rows: impl Iterator<Item = (&'t str, &'t str)>) {
     let mut rows = rows.peekable();
     if rows.peek().is_some() {
@@ -131,7 +131,7 @@ fn list<'t>(roff: &mut Roff, section: &str, rows: impl Iterator<Item = (&'t str,
     }
 }
 
-/// The variables that a command reads; all of them for the program.
+/// Returns the variables that a command reads; for the program, all variables.
 fn environment(command: Option<&Entry>, parser: &Command) -> impl Iterator<Item = (&'static str, &'static str)> {
     let is = |names: &[&str]| command.is_none_or(|command| names.contains(&command.name));
     let has = |option| parser.get_arguments().any(|argument| argument.get_long() == Some(option));
@@ -165,7 +165,7 @@ fn see_also(command: Option<&Entry>) -> String {
     ["packline(1)".to_string()].into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
 
-/// A paragraph in short lines.
+/// Writes a paragraph in short lines.
 fn text(roff: &mut Roff, paragraph: &str) {
     for line in wrap(paragraph, COLUMNS).lines() {
         roff.text([roman(line)]);

@@ -1,4 +1,4 @@
-//! Directories and plain files that are put side by side, each under the last name of its path.
+//! Puts directories and plain files side by side, each under the last name of its path.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ use packline_tree::{Bytes, DirectoryOptions, Names, Patterns, Symlinks};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-/// One source of the command line.
+/// A source on the command line.
 pub struct Operand<'a> {
     pub path: &'a Path,
     pub kind: OperandKind,
@@ -23,20 +23,19 @@ pub struct Operand<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum OperandKind {
     Directory,
-    /// A plain file, or a symbolic link, which is stored as a link.
+    /// A plain file, or a symbolic link that is stored as a link.
     File,
-    /// A plain file that a symbolic link may lead to.
+    /// A plain file; a symbolic link to it is followed.
     FollowedFile,
     /// A tar, an image, or a stream: its entries are merged with those of the other sources.
     Layer,
 }
 
-/// Directories and files by their names in the root of the image.
 pub struct SideBySide<'a> {
     operands: Vec<Operand<'a>>,
 }
 
-/// Why an option is refused.
+/// Returns why an option is rejected.
 pub fn refusal(long: &str) -> &'static str {
     match long {
         "files-from" => "works only with one SOURCE, a directory",
@@ -46,7 +45,7 @@ pub fn refusal(long: &str) -> &'static str {
 }
 
 impl<'a> SideBySide<'a> {
-    /// Checks that each source has a name of its own, and that none is the output `image`.
+    /// Checks that all sources have different names, and that none of them is the output `image`.
     ///
     /// # Errors
     /// [`Failure::Usage`] for two sources with one name; [`Failure::Failed`] for a source without a name, and for the output.
@@ -74,7 +73,7 @@ impl<'a> SideBySide<'a> {
         Ok(SideBySide { operands })
     }
 
-    /// The source: directories one after the other, and the files of each directory together, in the order of the command line.
+    /// Returns the source: directories one after the other, and the files of each directory together, in the order of the command line.
     ///
     /// # Errors
     /// [`Failure::Failed`] if a source no longer exists.
@@ -116,12 +115,11 @@ fn named(parent: &Path, names: &[Bytes]) -> Result<Names, Failure> {
     Names::existing(parent, "sources", (1..).zip(names.iter().map(Vec::as_slice))).map_err(Failure::failed)
 }
 
-/// Returns whether a path leads to a symbolic link, not to what the link leads to.
+/// Returns whether a path is a symbolic link, whatever the link leads to.
 pub fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
 
-/// The directory that a file is in.
 fn parent(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_path_buf()

@@ -1,5 +1,5 @@
-//! The sources of `packline pack`: each operand is opened by what it is. Several directories and plain files are put side by side; with
-//! `--overlay`, or with a tar, an image or an OCI image among them, sources are layers, each over those before it.
+//! The sources of `packline pack`; the kind of an operand decides how it is opened. Several directories and plain files are put side by
+//! side. With `--overlay`, or with a tar, an image or an OCI image among them, sources are layers, each over those before it.
 
 mod beside;
 
@@ -23,7 +23,7 @@ use crate::ui::io::Io;
 use crate::ui::target;
 use beside::{Operand, OperandKind, SideBySide, is_link};
 
-/// Options that only one kind of source can honour.
+/// The options that apply to one kind of source only.
 pub const OF_DIRECTORIES: &[&str] =
     &["continue", "files-from", "one-file-system", "dereference", "no-hard-links", "readers"];
 pub const OF_LAYERS: &[&str] = &["whiteouts", "remove", "platform", "overlay"];
@@ -52,7 +52,7 @@ fn platform(text: &str) -> Result<Platform, String> {
     Platform::parse(text).ok_or_else(|| format!("'{text}' is not a platform (expected OS/ARCH or OS/ARCH/VARIANT)"))
 }
 
-/// What opens sources.
+/// Opens sources.
 pub struct Opener<'a> {
     pub layers: &'a Layers,
     pub layout: &'a Layout,
@@ -64,7 +64,6 @@ pub struct Opener<'a> {
     pub invocation: &'a Invocation,
 }
 
-/// The kinds of sources that there are.
 #[derive(Default)]
 struct Kinds {
     words: Vec<&'static str>,
@@ -74,7 +73,7 @@ struct Kinds {
 }
 
 impl Opener<'_> {
-    /// The source, and the entries that are excluded from what is no directory.
+    /// Returns the source, and the entries that are excluded from sources other than directories.
     ///
     /// # Errors
     /// [`Failure::Usage`] for an option that no source can honour; [`Failure::Failed`] for a source that cannot be opened.
@@ -144,7 +143,7 @@ impl Opener<'_> {
         Source::at(path, self.resources).map_err(Failure::failed)
     }
 
-    /// How directories are read, but for their names and patterns.
+    /// Returns how directories are read, apart from their names and patterns.
     fn directory_options(&self) -> DirectoryOptions {
         let mut options = self.entries.directory_options(self.layout);
         options.readers = self.readers.unwrap_or(if self.resources.workers == 0 { 0 } else { 4 });
@@ -177,8 +176,8 @@ impl Opener<'_> {
         Ok(operands)
     }
 
-    /// Returns what an operand is. A symbolic link that is put beside other sources is stored as a link, as tar and mksquashfs do, unless
-    /// the link leads to a layer.
+    /// Returns the kind of an operand. Among several sources, a symbolic link is stored as a link, as in tar and mksquashfs, unless it
+    /// leads to a layer.
     fn operand_kind(&self, path: &Path, among_others: bool) -> Result<OperandKind, Failure> {
         if OciPlace::parse(path.as_os_str()).is_some() || path.as_os_str() == "-" {
             return Ok(OperandKind::Layer);
@@ -216,7 +215,7 @@ impl Opener<'_> {
         if target::is_stdout(self.image) { io.refuse_input(path) } else { Ok(()) }
     }
 
-    /// Refuses options that no source can honour, or not all of several.
+    /// Rejects options that apply to none of the sources, or not to all of them.
     fn refuse(&self, kinds: &Kinds, count: usize, stacked: bool) -> Result<(), Failure> {
         let only = |long: &str, only: &str| {
             let sources = kinds.words.join(", ");

@@ -1,4 +1,4 @@
-//! `-action` and the like: changes of entries that an expression is true for.
+//! `-action` and related options change the entries for which an expression is true.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -61,7 +61,7 @@ enum Given<'g> {
 }
 
 impl ActionOptions {
-    /// The actions in the order of the command line.
+    /// Returns the actions in the order of the command line.
     ///
     /// # Errors
     /// A file cannot be read, or an action is malformed.
@@ -127,7 +127,7 @@ fn malformed(long: &str, text: &OsStr, fault: &ActionFault) -> Failure {
     Failure::failed(format!("-{long} '{}': {fault}", text.escaped()))
 }
 
-/// The actions of a file, each with the number of its first line.
+/// Returns the actions in a file, each with the number of its first line.
 fn lines(list: &TextList) -> Vec<(u64, Vec<u8>)> {
     let mut lines: Vec<(u64, Vec<u8>)> = Vec::new();
     // The number of the line that continues the last one.
@@ -151,7 +151,7 @@ fn lines(list: &TextList) -> Vec<(u64, Vec<u8>)> {
     lines
 }
 
-/// Applies the actions to what is packed, and prints what they log.
+/// Applies the actions to the entries, and prints the logs of the actions.
 ///
 /// # Errors
 /// A file cannot be examined, or a command of a test cannot be run.

@@ -1,5 +1,5 @@
-//! Appending: what an existing image has comes before the sources, in a new image that replaces it. Its options count, not those of the
-//! command line, and sources get other names where theirs are taken.
+//! Appends to an image: the entries of the existing image come before the sources, in a new image that replaces it. The options of the
+//! image count, not those of the command line. Sources whose names are taken get other names.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -19,19 +19,19 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
 const OTHER: &str = "expected another name, or -root-becomes NAME to put what is there into a directory";
-/// The other way, for errors.
+/// The alternative, for errors.
 const INSTEAD: &str = "expected -noappend to replace it, or another name";
 
-/// An image that is appended to.
 #[derive(Clone)]
 pub struct Appending {
     image: OpenedImage,
-    /// The name that its root gets; empty for none.
+    /// The directory that holds the content of the image; empty for the root.
     directory: Bytes,
 }
 
 impl Appending {
-    /// The image at `path`, if there is a file. `root_becomes`: the name of a directory for all that it has. `memory`: bytes allowed.
+    /// Opens the image at `path`, if the file exists. `root_becomes` is the name of a directory for its content. `memory` is the limit
+    /// in bytes.
     ///
     /// # Errors
     /// The file is a block device, is not an image, or cannot be read; or the name is invalid.
@@ -58,7 +58,7 @@ impl Appending {
         Ok(Some(Appending { image, directory }))
     }
 
-    /// Whether the image takes a name in the root.
+    /// Returns whether the root of the image has a name.
     pub fn takes(&self, name: &[u8]) -> Result<bool, Failure> {
         if !self.directory.is_empty() {
             return Ok(self.directory == name);
@@ -68,7 +68,7 @@ impl Appending {
         Ok(found.map_err(|cause| self.image.fault(cause))?.is_some())
     }
 
-    /// Refuses names, of definitions or of whole paths, that the image takes.
+    /// Rejects names, of definitions or of complete paths, that the root of the image has.
     ///
     /// # Errors
     /// [`Failure::Failed`] if the root has the name, or cannot be read.
@@ -83,7 +83,7 @@ impl Appending {
         Ok(())
     }
 
-    /// Sets the options that the image decides.
+    /// Sets the options that the image determines.
     pub fn apply(&self, options: &mut Options) {
         let superblock = self.image.image.superblock();
         let is = |flag| superblock.flags & flag != 0;
@@ -108,12 +108,12 @@ impl Appending {
         options.xattrs = !is(flags::NO_XATTRS);
     }
 
-    /// What mksquashfs prints of it, before and after the line about processors.
+    /// Prints what mksquashfs prints about the image, before and after the line about processors.
     pub fn announce(&self, processors: &str, io: &mut Io) {
         io.remark(&format!("{}{processors}{}", self.found(), self.appends()));
     }
 
-    /// The image as what is packed before the sources; `id_offset` is added to its owners, as to all.
+    /// Returns the image as the entries that are packed before the sources; `id_offset` is added to its owners, as to all owners.
     pub fn into_request(self, id_offset: u32) -> AppendTo {
         let edit = (id_offset > 0).then(|| Edits { id_offset, ..Edits::default() }.into_edit());
         AppendTo { image: self.image, directory: self.directory, edit }
@@ -177,7 +177,7 @@ impl Appending {
     }
 }
 
-/// The value of `-root-becomes`.
+/// Parses the value of `-root-becomes`.
 fn root_name(name: &OsString) -> Result<Bytes, Failure> {
     match name.as_bytes() {
         bytes @ (b"" | b"." | b"..") => Err(wrong_name(bytes)),

@@ -1,4 +1,4 @@
-//! What the options change of an entry: owner, permissions, times, extended attributes.
+//! Changes of entries by options: owner, permissions, times, extended attributes.
 
 use packline::requests::EntryEdit;
 use packline_manifests::ModeChange;
@@ -7,18 +7,18 @@ use packline_tree::{Entry, Error, Kind, Meta, Xattr};
 use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
 use crate::host::Host;
 
-/// What becomes of the times of entries.
+/// The rule for the times of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeRule {
     #[default]
     Keep,
-    /// All become this one.
+    /// All times become this time.
     Set(i64),
-    /// Later ones become this one.
+    /// Later times become this time.
     AtMost(i64),
 }
 
-/// Attributes of a root that no source describes.
+/// Returns the attributes of a root that no source describes.
 pub fn own_root(host: &Host) -> Meta {
     let uid = rustix::process::getuid().as_raw();
     let gid = rustix::process::getgid().as_raw();
@@ -27,10 +27,10 @@ pub fn own_root(host: &Host) -> Meta {
 
 #[derive(Debug, Clone, Default)]
 pub struct Edits {
-    /// Owner and group of everything.
+    /// The owner and the group of everything.
     pub uid: Option<u32>,
     pub gid: Option<u32>,
-    /// Added to all of them.
+    /// The number that is added to all owners and groups.
     pub id_offset: u32,
     pub file_mode: Option<ModeChange>,
     pub directory_mode: Option<ModeChange>,
@@ -39,7 +39,7 @@ pub struct Edits {
     pub xattrs: XattrEdit,
 }
 
-/// Attributes of the root.
+/// The attributes of the root.
 #[derive(Debug, Clone, Default)]
 pub struct RootEdit {
     pub mode: Option<ModeChange>,
@@ -55,13 +55,13 @@ pub struct XattrEdit {
 }
 
 impl Edits {
-    /// As a change of each entry.
+    /// Returns the change of each entry.
     pub fn into_edit(self) -> EntryEdit {
         EntryEdit::new(move |entry| self.apply(entry))
     }
 
-    /// Takes the owners and modes of everything out of the changes, for those of the source alone. They count for more than what the
-    /// root has for itself.
+    /// Moves the owners and modes of everything out of the changes, so that they apply to the source alone. They override the root's own
+    /// values.
     pub fn take_forced(&mut self) -> Edits {
         let forced = Edits {
             uid: self.uid.take(),
@@ -89,7 +89,7 @@ impl Edits {
         Ok(())
     }
 
-    /// The changed attributes; `None` if an owner is out of range.
+    /// Returns the changed attributes; `None` if an owner is out of range.
     pub fn meta(&self, mut meta: Meta, directory: bool, root: bool) -> Option<Meta> {
         if root {
             let RootEdit { mode, uid, gid, mtime } = &self.root;
@@ -119,7 +119,7 @@ impl XattrEdit {
             return;
         }
         entry.xattrs.retain(|xattr| self.filter.keeps(&xattr.name));
-        // As Linux, which has attributes of users on files and directories alone.
+        // Linux stores attributes of users on files and directories only.
         let user = matches!(entry.kind, Kind::File { .. } | Kind::Dir);
         for xattr in self.add.iter().filter(|xattr| user || !xattr.name.starts_with(b"user.")) {
             entry.xattrs.retain(|known| known.name != xattr.name);

@@ -1,4 +1,4 @@
-//! Exclusions: `-e` and `-ef`, by inode, or with `-wildcards` and `-regex` by the names of a path.
+//! Exclusions: `-e` and `-ef`, by inode; with `-wildcards` and `-regex`, by the names of a path.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -17,29 +17,28 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Everything that is left out.
 #[derive(Debug, Clone, Default)]
 pub struct Excludes {
-    /// Device and inode numbers.
+    /// The device and inode numbers.
     pub inodes: BTreeSet<(u64, u64)>,
-    /// How many names the path of an entry has at most.
+    /// The largest number of names in a path.
     pub max_depth: Option<usize>,
     patterns: Arc<Patterns>,
 }
 
 #[derive(Debug, Default)]
 struct Patterns {
-    /// From the root.
+    /// The patterns that begin at the root.
     anchored: Vec<Pattern>,
-    /// From any directory.
+    /// The patterns that begin at any directory.
     sticky: Vec<Pattern>,
 }
 
-/// A pattern for each name of a path.
+/// One pattern for each name of a path.
 type Pattern = Vec<NamePattern>;
 
 impl Excludes {
-    /// `items` are the words of `-e` and the lines of the files of `-ef`.
+    /// Parses `items`: the words of `-e` and the lines of the files of `-ef`.
     pub fn new(
         items: &[OsString],
         language: Language,
@@ -59,7 +58,7 @@ impl Excludes {
         Ok(excludes)
     }
 
-    /// A path of this machine, or one below each of the sources. One that leads to nothing below a source is passed over.
+    /// Adds a path of this machine, or a path below each of the sources. A path that does not exist below a source is ignored.
     fn add_path(&mut self, path: &Path, sources: &[PathBuf], symlinks: Symlinks, io: &mut Io) {
         let bytes = path.as_os_str().as_bytes();
         let direct = [&b"/"[..], b"./", b"../"].iter().any(|start| bytes.starts_with(start));
@@ -76,12 +75,12 @@ impl Excludes {
         }
     }
 
-    /// Nothing but what is too deep.
+    /// Returns only the exclusion of entries that are too deep.
     pub fn depth_alone(&self) -> Excludes {
         Excludes { max_depth: self.max_depth, ..Excludes::default() }
     }
 
-    /// The rule for the paths of a directory whose root is at `prefix` in the image.
+    /// Returns the rule for the paths of a directory whose root is at `prefix` in the image.
     pub fn filter(&self, prefix: &[u8]) -> Option<PathFilter> {
         let patterns = self.patterns.clone();
         let max_depth = self.max_depth;
@@ -132,7 +131,7 @@ impl Patterns {
     }
 }
 
-/// The lines of an exclude file: without leading blanks, comments and the backslash that a line may begin with.
+/// Returns the lines of an exclude file, without leading blanks, without comments, and without the backslash that may begin a line.
 pub fn lines_of(file: &Path) -> Result<Vec<OsString>, Failure> {
     let refused = |cause| Failure::failed(format!("{}: cannot read: {cause}", file.escaped()));
     let text = fs::read(file).map_err(refused)?;

@@ -1,4 +1,4 @@
-//! Options of mksquashfs that are accepted and change nothing here, and those that are refused.
+//! Options of mksquashfs without effect here, and options that are rejected.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
@@ -6,7 +6,7 @@ use crate::args::Invocation;
 use crate::args::value::{Value, number, text};
 use crate::ui::failure::Failure;
 
-/// Options without effect, and why they have none.
+/// The options without effect, and the reasons.
 const IDLE: [(&str, Option<Kind>, &str); 14] = [
     ("throttle", Some(Kind::Number(0, 99)), READING),
     ("limit", Some(Kind::Number(1, 100)), READING),
@@ -33,7 +33,7 @@ enum Kind {
     Text,
 }
 
-/// Options that are refused: their names, how many values they have, and what to do instead.
+/// The rejected options: their names, the number of their values, and an alternative.
 const REFUSED: [(&[&str], usize, &str); 2] = [
     (&["zip"], 0, "a tar of the archive: bsdtar -cf - @FILE.zip | mksquashfs - IMAGE -tar"),
     (
@@ -43,10 +43,10 @@ const REFUSED: [(&[&str], usize, &str); 2] = [
     ),
 ];
 
-/// Those of both lists that sqfstar has too.
+/// The options of both lists that sqfstar has too.
 const OF_SQFSTAR: [&str; 6] = ["throttle", "limit", "overcommit", "reproducible", "not-reproducible", "numeric-owner"];
 
-/// Both lists as arguments, or what sqfstar has of them.
+/// Both lists as arguments, or the part that sqfstar has.
 #[derive(Debug)]
 pub struct Idle<const SQFSTAR: bool>;
 
@@ -83,7 +83,7 @@ impl<const SQFSTAR: bool> FromArgMatches for Idle<SQFSTAR> {
 }
 
 impl<const SQFSTAR: bool> Idle<SQFSTAR> {
-    /// Fails if an option was given that is not supported.
+    /// Returns an error if a rejected option is given.
     pub fn refuse(&self, invocation: &Invocation) -> Result<(), Failure> {
         match REFUSED.iter().find(|(names, ..)| invocation.has(names[0])) {
             Some((names, _, instead)) => {

@@ -1,4 +1,4 @@
-//! `mksquashfs`: sources become an image, with the options and defaults of squashfs-tools 4.7.
+//! `mksquashfs` packs sources into an image, with the options and defaults of squashfs-tools 4.7.
 
 mod actions;
 mod appending;
@@ -185,7 +185,7 @@ impl Command for MkSquashFs {
 }
 
 impl MkSquashFs {
-    /// The image that is there and is appended to.
+    /// Returns the existing image that is appended to.
     fn appending(&self, image: &Path, io: &Io) -> Result<Option<Appending>, Failure> {
         if is_stream(image) {
             return Ok(None);
@@ -244,7 +244,7 @@ impl MkSquashFs {
         }
     }
 
-    /// `-cpiostyle`; `none`: the only source is standard input.
+    /// Returns the source of `-cpiostyle`. `none` is whether standard input is the only source.
     fn listed(&self, none: bool, excludes: Excludes, io: &mut Io) -> Result<Input, Failure> {
         if !none {
             return Err(Failure::usage("-cpiostyle: paths come from standard input (expected - as the only source)"));
@@ -291,7 +291,7 @@ impl MkSquashFs {
     }
 }
 
-/// `-no-strip`: sources under all names of their paths.
+/// Returns the sources of `-no-strip`, with all names of their paths.
 fn named_sources(paths: &[PathBuf]) -> Result<NamedEntries, Failure> {
     NamedEntries::whole("sources", (1..).zip(paths.iter().map(|path| path.as_os_str().as_bytes())))
 }

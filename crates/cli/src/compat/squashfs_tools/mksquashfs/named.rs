@@ -1,4 +1,4 @@
-//! Entries by their paths, which keep all their names in the image: `-cpiostyle` and `-no-strip`.
+//! Entries that keep their complete paths in the image: `-cpiostyle` and `-no-strip`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -9,17 +9,16 @@ use packline_tree::Names;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-/// Entries of a directory.
 #[derive(Debug)]
 pub struct NamedEntries {
     /// The root, the working directory, or one above it.
     pub directory: PathBuf,
-    /// Paths below it.
+    /// The paths below the directory.
     pub names: Names,
 }
 
 impl NamedEntries {
-    /// Entries without what is below them, by lines of a list called `input`. What has no name of its own (`.`) is passed over.
+    /// Returns entries without their contents, from the lines of a list called `input`. A path without a name (`.`) is ignored.
     ///
     /// # Errors
     /// [`Failure::Failed`] for a path that leads to nothing, and for paths that start from several directories.
@@ -28,7 +27,7 @@ impl NamedEntries {
         Ok(NamedEntries { directory, names: names.alone() })
     }
 
-    /// Entries with all that is below them.
+    /// Returns entries with everything below them.
     ///
     /// # Errors
     /// [`Failure::Failed`] for a path that leads to nothing, for paths that start from several directories, and for a path without a name.
@@ -72,7 +71,7 @@ fn collect<'n>(
     Ok(NamedEntries { directory, names })
 }
 
-/// The directory that a path starts from, and its names from there.
+/// Splits a path into the directory that it starts from, and the names below it.
 fn split(path: &[u8]) -> (PathBuf, &[u8]) {
     let mut start = PathBuf::from(if path.starts_with(b"/") { "/" } else { "." });
     let mut rest = path;

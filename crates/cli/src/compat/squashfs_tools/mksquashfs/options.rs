@@ -1,4 +1,4 @@
-//! Options that mksquashfs and sqfstar share.
+//! The options that mksquashfs and sqfstar share.
 
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ pub struct Compression {
     x: CompressorOptions,
 }
 
-/// The options that `-comp` decides about.
+/// The options that depend on `-comp`.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Options of compressors")]
 struct CompressorOptions {
@@ -269,7 +269,7 @@ fn expression(text: &str) -> Result<regex::bytes::Regex, String> {
 }
 
 impl Compression {
-    /// The image with this compression.
+    /// Returns the options of an image with this compression.
     pub fn image(&self) -> Result<Options, Failure> {
         // `-help-comp` ends the command while it is parsed.
         debug_assert!(self.help_comp.is_none());
@@ -281,7 +281,7 @@ impl Compression {
         image.block_size = self.b;
         let all = self.no_compression;
         image.stored.inodes = all || self.no_i;
-        // It is stored with the inodes anyway, and then has no flag of its own.
+        // The id table is stored with the inodes anyway, and then has no flag of its own.
         image.stored.ids = self.no_id && !image.stored.inodes;
         image.stored.data = all || self.no_d;
         image.stored.fragments = all || self.no_f;
@@ -291,7 +291,6 @@ impl Compression {
 }
 
 impl CompressorOptions {
-    /// The parameters of the codec.
     fn list(&self) -> String {
         let values = [
             ("compression-level", &self.compression_level),
@@ -314,7 +313,7 @@ impl CompressorOptions {
 }
 
 impl Layout {
-    /// `of_tar`: with the defaults for a tar, for which all tail ends are packed.
+    /// Sets the options. `of_tar` chooses the defaults for a tar, for which all tail ends are packed.
     pub fn apply(&self, image: &mut Options, exportable: bool, of_tar: bool) {
         image.exportable = !self.no_exports && (exportable || self.exports);
         image.sparse = !self.no_sparse;
@@ -330,7 +329,7 @@ impl Layout {
     }
 }
 
-/// The times that follow from the options and the environment.
+/// The times given by the options and the environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     mkfs: Time,
@@ -359,18 +358,18 @@ impl Times {
             let expected = "neither -mkfs-time nor -inode-time with a time beside it";
             return Err(Failure::usage(format!("SOURCE_DATE_EPOCH is set (expected {expected})")));
         }
-        // As mksquashfs, for which the variable goes before 'inode' as the time of the image.
+        // As in mksquashfs, the variable overrides 'inode' as the time of the image.
         Ok(Clock { mkfs: Time::Seconds(at_most), inode, root: self.root_time, at_most: Some(at_most) })
     }
 }
 
 impl Clock {
-    /// Whether the latest time of all entries is needed.
+    /// Returns whether the latest time of all entries is needed.
     pub fn needs_latest(&self) -> bool {
         [Some(self.mkfs), self.inode, self.root].contains(&Some(Time::Inode))
     }
 
-    /// Creation time of the image; `latest`: of all entries.
+    /// Returns the creation time of the image; `latest` is the latest time of all entries.
     pub fn created(&self, latest: u32, host: &Host) -> u32 {
         self.mkfs.seconds(host).unwrap_or(self.clamped(latest))
     }
@@ -379,7 +378,7 @@ impl Clock {
         time.min(self.at_most.unwrap_or(u32::MAX))
     }
 
-    /// Sets the times of entries, and that of the root.
+    /// Sets the times of the entries and of the root.
     pub fn apply(&self, latest: u32, host: &Host, edits: &mut Edits) {
         let latest = self.clamped(latest);
         let seconds = |time: Time| i64::from(time.seconds(host).unwrap_or(latest));
@@ -423,7 +422,7 @@ impl Owners {
     }
 }
 
-/// Wrong usage of an option, by its name.
+/// Returns the failure for wrong usage of an option.
 fn wrong(long: &str, what: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("-{long}: {what}"))
 }
@@ -453,7 +452,7 @@ impl Xattrs {
 }
 
 impl TarOptions {
-    /// Attributes of what the tar only implies, and what they make of the root.
+    /// Returns the attributes of directories that the tar only implies, and their effect on the root.
     pub fn defaults(&self, edits: &mut Edits, invocation: &Invocation, io: &Io) -> Result<Meta, Failure> {
         let TarOptions { default_mode, default_uid, default_gid, .. } = self;
         let names = (io.host.names)();
@@ -471,7 +470,6 @@ impl TarOptions {
 }
 
 impl Running {
-    /// Workers and memory.
     pub fn resources(&self, host: &Host) -> packline::Resources {
         let mut resources = host.resources();
         resources.workers = self.processors.unwrap_or(host.processors);

@@ -1,4 +1,4 @@
-//! What mksquashfs and sqfstar share: the groups of their options, and the request that these make.
+//! The groups of options that mksquashfs and sqfstar share, and the request that they describe.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -57,33 +57,33 @@ pub struct Packing {
 pub enum Input {
     /// The tar on standard input.
     Tar(Excludes),
-    /// Definitions alone.
+    /// Definitions without a source.
     Definitions,
-    /// Files and directories, how they are read but for what [`Packing`] says of it.
+    /// Files and directories, and how they are read, apart from the fields of [`Packing`].
     Paths(Paths, Box<Reading>),
 }
 
 /// Files and directories of this machine.
 pub enum Paths {
-    /// By the last names of their paths.
+    /// Packed under the last names of their paths.
     Stripped(Vec<PathBuf>),
-    /// By all names of their paths.
+    /// Packed under all names of their paths.
     Whole(NamedEntries),
 }
 
-/// Where to, and what differs between the programs.
+/// The output, and the differences between the programs.
 pub struct Target {
     pub image: PathBuf,
     pub replaces: bool,
     /// Whether the image is exportable without an option.
     pub exportable: bool,
-    /// For where data lies in the image.
+    /// The file for the offsets of data in the image.
     pub log: Option<PathBuf>,
-    /// The image that is there and is appended to.
+    /// The existing image that is appended to.
     pub appending: Option<Appending>,
 }
 
-/// What the words and the lines of the files leave out of the sources, whose symbolic links are followed or not.
+/// Returns the exclusions of the words and of the lines of files. The sources' symbolic links are followed or not.
 ///
 /// # Errors
 /// A file cannot be read, or a pattern is malformed.
@@ -103,7 +103,7 @@ pub fn excludes(
 }
 
 impl Packing {
-    /// Packs, after the first lines that squashfs-tools print.
+    /// Prints the first lines of squashfs-tools, then packs.
     pub fn run(mut self, input: Input, target: Target, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         self.running.quiet |= self.streaming.stream;
         let style = self.running.style();
@@ -129,7 +129,7 @@ impl Packing {
         invocation: &Invocation,
         io: &mut Io,
     ) -> Result<(PackRequest, ShownPath), Failure> {
-        // First, because this prints something.
+        // This is first because it prints something.
         let replaces = target.replaces || target.appending.is_some();
         let output = self.streaming.output(&target.image, replaces, io)?;
         let is_tar = matches!(input, Input::Tar(_));
@@ -176,7 +176,7 @@ impl Packing {
         Ok((request, shown))
     }
 
-    /// What decides the bytes of the image, but for its time.
+    /// Returns the options that determine the bytes of the image, except its time.
     fn image_options(&self, target: &Target, is_tar: bool) -> Result<Options, Failure> {
         let mut options = self.compression.image()?;
         self.layout.apply(&mut options, target.exportable, is_tar);
@@ -199,7 +199,7 @@ impl Packing {
         let mut edits = self.owners.edits(&self.xattrs, invocation, io)?;
         let id_offset = edits.id_offset;
         if let Some(pseudo) = &mut pseudo {
-            // Attributes of definitions are added, whatever the source may keep.
+            // Attributes of definitions are added even if the source's attributes are filtered.
             let filter = std::mem::take(&mut edits.xattrs.filter);
             pseudo.keep_xattrs(move |name| filter.keeps(name));
         }
@@ -246,7 +246,7 @@ impl Packing {
     }
 }
 
-/// What changes the entries of the source and adds entries.
+/// The changes of the source's entries, and the added entries.
 struct Rules {
     edits: Edits,
     pseudo: Option<PseudoFile>,
@@ -255,25 +255,25 @@ struct Rules {
 }
 
 impl Rules {
-    /// The attributes of a directory that the source does not describe, which passes no other change.
+    /// Returns the attributes of a directory that the source does not describe and that no other change reaches.
     fn changed(&self, meta: Meta, is_root: bool) -> Result<Meta, Failure> {
         let out_of_range = || Failure::failed("-uid-gid-offset: the own user is out of range with it");
         self.edits.meta(meta, true, is_root).ok_or_else(out_of_range)
     }
 }
 
-/// The source of an image, of which nothing was read yet.
+/// The source of an image before anything is read.
 struct OpenInput {
     source: Source,
-    /// Attributes of implied directories.
+    /// The attributes of implied directories.
     defaults: Meta,
-    /// Entries that are left out of a tar.
+    /// The entries that are left out of a tar.
     filter: Option<PathFilter>,
-    /// How the paths are read, if they are listed first.
+    /// How the paths are read if they are listed first.
     listed: Option<Box<Reading>>,
 }
 
-/// Paths on this machine, as they follow from those of the sources; of a tar and the like those in the image, from `/`.
+/// Returns how paths are shown: on this machine, relative to the sources; for a tar and other streams, in the image from `/`.
 fn shown_path(source: &Source) -> ShownPath {
     let joined = |place: &Path, rest: &[u8]| place.join(OsStr::from_bytes(rest)).into_os_string().into_vec();
     match source {
@@ -300,7 +300,7 @@ fn shown_path(source: &Source) -> ShownPath {
     }
 }
 
-/// Definitions as a source without another.
+/// Returns definitions as the only source.
 fn definitions(pseudo: Option<PseudoFile>) -> Result<Source, Failure> {
     let missing = || {
         let expected = "expected -tar, with a tar on standard input, or -p or -pf, with all that the image has";
@@ -310,7 +310,7 @@ fn definitions(pseudo: Option<PseudoFile>) -> Result<Source, Failure> {
     Ok(Source::entries("definitions", source))
 }
 
-/// `-pseudo-override`: what is forced changes the source alone.
+/// Handles `-pseudo-override`: forced attributes then change the source alone.
 fn spare_definitions(edits: &mut Edits, pseudo: Option<&mut PseudoFile>) {
     let forced = edits.take_forced();
     if let Some(pseudo) = pseudo {
@@ -318,7 +318,7 @@ fn spare_definitions(edits: &mut Edits, pseudo: Option<&mut PseudoFile>) {
     }
 }
 
-/// The first lines of mksquashfs.
+/// Returns the first lines of mksquashfs.
 fn announce(image: &Path, workers: usize, (block_size, appending): (BlockSize, Option<&Appending>), io: &mut Io) {
     let plural = if workers == 1 { "" } else { "s" };
     let processors = format!("Parallel mksquashfs: Using {workers} processor{plural}\n");

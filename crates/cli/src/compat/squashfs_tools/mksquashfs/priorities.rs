@@ -1,4 +1,4 @@
-//! Sort files: the order in which the contents of files are packed. A line has a path and a priority.
+//! Sort files give the order in which the contents of files are packed. A line has a path and a priority.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -17,12 +17,12 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Priorities by device and inode number; those of directories count for all below them.
+/// The priorities by device and inode number. The priority of a directory applies to everything below it.
 #[derive(Debug, Default)]
 pub struct Priorities(BTreeMap<(u64, u64), i32>);
 
 impl Priorities {
-    /// Reads a sort file. A path that leads to nothing is reported and passed over, as squashfs-tools do.
+    /// Reads a sort file. A path that does not exist is reported and ignored, as in squashfs-tools.
     ///
     /// # Errors
     /// [`Failure::Failed`] if the file cannot be read, a line is malformed, or a path is in several sources.
@@ -65,7 +65,7 @@ impl Priorities {
         Ok(priorities)
     }
 
-    /// Everything in a source, files in the order of their priorities.
+    /// Lists everything in a source, files in the order of their priorities.
     ///
     /// # Errors
     /// [`Failure::Failed`] if an entry cannot be listed or examined, or the source is not a directory.
@@ -88,7 +88,7 @@ impl Priorities {
     }
 }
 
-/// The path of a line, in which a backslash keeps the next byte from being a blank, and the priority after it.
+/// Returns the path of a line and the priority after it. A backslash in the path makes the next byte literal, even a blank.
 fn parse(line: &[u8]) -> Result<(OsString, i32), String> {
     let mut path = Vec::new();
     let mut at = 0;
@@ -112,16 +112,16 @@ fn is_blank(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0b
 }
 
-/// What paths are relative to that do not begin with `/`, `./` or `../`.
+/// The base of paths that do not begin with `/`, `./` or `../`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// Each of the sources.
     Sources,
-    /// The working directory, as for mkisofs.
+    /// The working directory, as in mkisofs.
     Working,
 }
 
-/// Finds what the paths of a sort file lead to. The first path decides on the style.
+/// Finds the files that the paths of a sort file lead to. The first path decides the style.
 struct Finder<'a> {
     sources: &'a [PathBuf],
     symlinks: Symlinks,
@@ -129,11 +129,11 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Device and inode numbers of what a path leads to: on this machine, or below each of the sources.
+    /// Returns the device and inode numbers of the files that a path leads to: on this machine, or below each of the sources.
     fn places(&mut self, path: &Path) -> Result<Vec<(u64, u64)>, String> {
         let bytes = path.as_os_str().as_bytes();
         let direct = [&b"/"[..], b"./", b"../"].iter().any(|start| bytes.starts_with(start));
-        // `DIR/*` is all below DIR.
+        // `DIR/*` is everything below DIR.
         let all = bytes.strip_suffix(b"/*").filter(|path| !path.is_empty()).unwrap_or(bytes);
         let path = Path::new(OsStr::from_bytes(all)).to_path_buf();
         if direct || self.style == Some(Style::Working) {

@@ -1,4 +1,4 @@
-//! `-p`, `-pf` and `-pd`: definitions of entries, which are added to the sources or make an image of their own.
+//! `-p`, `-pf` and `-pd` define entries, which are added to the sources or form an image of their own.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -30,7 +30,7 @@ pub struct Pseudo {
 }
 
 impl Pseudo {
-    /// Whether owners and modes of definitions are kept as they are.
+    /// Returns whether definitions keep their own owners and modes.
     pub fn overrides(&self) -> bool {
         self.pseudo_override
     }
@@ -39,7 +39,7 @@ impl Pseudo {
         self.pf.iter().any(|path| is_stdin(path))
     }
 
-    /// The definitions in the order of the command line, if there are any.
+    /// Returns the definitions in the order of the command line, if there are any.
     ///
     /// # Errors
     /// [`Failure::Failed`] if a file cannot be read, or a definition is malformed.

@@ -1,4 +1,5 @@
-//! Sources on the command line: one directory becomes the root; several, or anything else, are put below a new root by their names.
+//! Sources on the command line. One directory becomes the root. Several directories, and other files, are put below a new root under
+//! their names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -23,7 +24,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Threads that read small files ahead.
+/// The threads that read small files ahead.
 pub const READERS: usize = 4;
 
 /// How sources are read.
@@ -34,15 +35,15 @@ pub struct Reading {
     pub symlinks: Symlinks,
     pub errors: ReadErrors,
     pub excludes: Excludes,
-    /// The image that is appended to: the sources take none of its names.
+    /// The image that is appended to; the sources get none of its names.
     pub appending: Option<Appending>,
-    /// A single directory is put below a new root too.
+    /// Whether even a single directory is put below a new root.
     pub keep_as_directory: bool,
-    /// Attributes of a new root.
+    /// The attributes of a new root.
     pub root: Meta,
-    /// Of files that are packed in another order than that of their names.
+    /// The priorities of files that are not packed in the order of their names.
     pub priorities: Option<Priorities>,
-    /// Changes of what is read.
+    /// The changes of the entries that are read.
     pub actions: Actions,
 }
 
@@ -73,7 +74,7 @@ impl Reading {
         Ok(Source::Directories { parts, root: self.root })
     }
 
-    /// A directory that becomes the root.
+    /// Returns a directory that becomes the root.
     fn whole(&self, path: &Path, io: &mut Io) -> Result<Source, Failure> {
         if self.appending.is_none() {
             return Ok(Source::Directory { path: path.to_path_buf(), options: self.options(b"") });
@@ -87,7 +88,7 @@ impl Reading {
         Ok(Source::Directories { parts: vec![whole], root: self.root })
     }
 
-    /// New names of the entries of a directory whose names the image takes that is appended to. Those that it does not take stay.
+    /// Returns new names of a directory's entries whose names exist in the image that is appended to. Other names stay.
     fn renames(&self, path: &Path, io: &mut Io) -> Result<BTreeMap<Bytes, Bytes>, Failure> {
         let refused = |cause| Failure::failed(format!("{}: cannot list: {cause}", path.escaped()));
         let mut taken = BTreeSet::new();
@@ -106,7 +107,7 @@ impl Reading {
         Ok(renames)
     }
 
-    /// The name, or with a number after it if it is taken, by the image that is appended to or otherwise.
+    /// Returns the name, or the name with a number if it is taken, in the image that is appended to or otherwise.
     fn unused(&self, name: &Bytes, taken: impl Fn(&[u8]) -> bool, io: &mut Io) -> Result<Bytes, Failure> {
         let mut free = name.clone();
         let mut number = 0;
@@ -120,12 +121,12 @@ impl Reading {
         Ok(free)
     }
 
-    /// Whether all entries are listed before the first is packed.
+    /// Returns whether all entries are listed before the first is packed.
     pub fn needs_list(&self) -> bool {
         self.priorities.is_some() || !self.actions.is_empty()
     }
 
-    /// The source with its files in their order and its entries changed, how some of them are stored, and the latest time of all.
+    /// Returns the source with its files in order and its entries changed, how some of them are stored, and the latest time of all.
     ///
     /// # Errors
     /// [`Failure::Failed`] if an entry cannot be listed or examined, or a command of an action cannot be run.
@@ -149,7 +150,7 @@ impl Reading {
         Ok((source, hints, latest))
     }
 
-    /// Entries under all names of their paths. The root is the directory that these are relative to.
+    /// Returns entries with all names of their paths. The root is the directory that the paths are relative to.
     ///
     /// # Errors
     /// [`Failure::Failed`] if the name exists in the image that is appended to.
@@ -162,7 +163,7 @@ impl Reading {
         Ok(Source::Directory { path: named.directory, options })
     }
 
-    /// One entry of a directory.
+    /// Returns one entry of a directory.
     fn single(&self, path: &Path, name: Bytes, to: Bytes) -> Result<Part, Failure> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut options = self.options(b"");
@@ -171,7 +172,7 @@ impl Reading {
         Ok(part(parent, options, name, to))
     }
 
-    /// Whether a source on the command line is not left out itself.
+    /// Returns whether a source on the command line is not excluded itself.
     fn keeps(&self, part: &Part) -> bool {
         let place = part.directory.join(OsStr::from_bytes(&part.from));
         let id = examine(&place, self.symlinks).ok().map(|found| (found.dev(), found.ino()));
@@ -179,7 +180,8 @@ impl Reading {
             && !self.excludes.filter(b"").is_some_and(|filter| filter.leaves_out(&part.to))
     }
 
-    /// For a directory at `prefix` in the image in which an action follows links: what is below them is not left out, but for the image.
+    /// Returns the rule for a directory at `prefix` in the image in which an action follows links: nothing below the links is excluded
+    /// except the output.
     fn followed(&self, prefix: &[u8], output: &Path) -> DirectoryOptions {
         let mut options = self.options(prefix);
         options.filter = self.excludes.depth_alone().filter(prefix);
@@ -188,7 +190,7 @@ impl Reading {
         options
     }
 
-    /// For a directory whose root is at `prefix` in the image.
+    /// Returns the options for a directory whose root is at `prefix` in the image.
     fn options(&self, prefix: &[u8]) -> DirectoryOptions {
         let mut options = DirectoryOptions::new(READERS);
         options.hard_links = self.hard_links;
@@ -202,12 +204,12 @@ impl Reading {
     }
 }
 
-/// The attributes of a file: of a symbolic link or of what it leads to.
+/// Returns the attributes of a file: of a symbolic link, or of the file that the link leads to.
 pub fn examine(path: &Path, symlinks: Symlinks) -> io::Result<fs::Metadata> {
     if symlinks == Symlinks::Kept { fs::symlink_metadata(path) } else { fs::metadata(path) }
 }
 
-/// The latest modification time of all entries of a source.
+/// Returns the latest modification time of all entries of a source.
 ///
 /// # Errors
 /// [`Failure::Failed`] if the source cannot be read, or can be read only once.

@@ -1,4 +1,4 @@
-//! `-stream` and `-fix`.
+//! The options `-stream` and `-fix`.
 
 use std::path::{Path, PathBuf};
 
@@ -24,12 +24,12 @@ pub struct Streaming {
 }
 
 impl Streaming {
-    /// Repairs the image that `-fix` names; `false` without that option.
+    /// Repairs the image that `-fix` names. Returns `false` without the option.
     pub fn fix(&self) -> Result<bool, Failure> {
         self.fix.as_deref().map_or(Ok(false), |image| Ok(restore_superblock(image).map(|_| true)?))
     }
 
-    /// Where the image goes.
+    /// Opens the output of the image.
     ///
     /// # Errors
     /// [`Failure::Usage`] for a file with `-stream`.

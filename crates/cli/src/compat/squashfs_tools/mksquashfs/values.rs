@@ -1,4 +1,4 @@
-//! Values of options: sizes, times, owners, attributes, as mksquashfs writes them.
+//! Parses values of options as mksquashfs writes them: sizes, times, owners, attributes.
 
 use packline_codec::Spec;
 use packline_manifests::attribute_value;
@@ -10,10 +10,10 @@ use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::size::parse_size;
 
-/// Compressors of mksquashfs; the first is the default.
+/// The compressors of mksquashfs; the first is the default.
 pub const COMPRESSORS: [&str; 6] = ["gzip", "lzo", "lz4", "xz", "zstd", "lzma"];
 
-/// The options of a compressor, or of all.
+/// Returns the options of a compressor, or of all.
 pub fn compressor_help(name: &str) -> Result<String, String> {
     let one = |name| Spec::help(name).map_err(|error| error.to_string());
     match name {
@@ -24,7 +24,7 @@ pub fn compressor_help(name: &str) -> Result<String, String> {
     }
 }
 
-/// A number of bytes: also with `Kbytes` and the like.
+/// Parses a number of bytes, also with `Kbytes` and similar units.
 pub fn size(text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
     let short = text.strip_suffix("bytes").filter(|rest| rest.ends_with(|last: char| last.is_ascii_alphabetic()));
     let size = parse_size(short.unwrap_or(text).as_ref())?;
@@ -32,8 +32,6 @@ pub fn size(text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, Str
     if range.contains(&size) { Ok(size) } else { Err(expected()) }
 }
 
-/// A block size.
-///
 /// # Errors
 /// The size is not a power of two in [`BlockSize::RANGE`].
 pub fn block_size(text: &str) -> Result<BlockSize, String> {
@@ -41,10 +39,9 @@ pub fn block_size(text: &str) -> Result<BlockSize, String> {
     BlockSize::new(bytes).map_err(|_| format!("{bytes} is not a power of two"))
 }
 
-/// A time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Time {
-    /// The latest of all entries.
+    /// The latest time of all entries.
     Inode,
     Now,
     Seconds(u32),
@@ -61,7 +58,7 @@ impl Time {
         }
     }
 
-    /// Seconds since 1970, unless it depends on the entries.
+    /// Returns the seconds since 1970; `None` if the time depends on the entries.
     pub fn seconds(self, host: &Host) -> Option<u32> {
         match self {
             Time::Inode => None,
@@ -87,7 +84,7 @@ impl Owner {
     }
 }
 
-/// An attribute, `NAME=VALUE`.
+/// Parses an attribute `NAME=VALUE`.
 pub fn xattr(text: &str) -> Result<Xattr, String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("'{text}' has no value (expected NAME=VALUE)"))?;
     if !["user.", "trusted.", "security."].iter().any(|prefix| name.starts_with(prefix)) {

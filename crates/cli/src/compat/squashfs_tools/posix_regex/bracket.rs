@@ -1,6 +1,6 @@
-//! Bracket expressions, as sets of bytes: in the C locale each character is one.
+//! Translates bracket expressions to sets of bytes; in the C locale each character is a byte.
 
-/// A class of POSIX by its name.
+/// The test of a POSIX character class.
 type IsMember = fn(&u8) -> bool;
 
 const CLASSES: [(&str, IsMember); 12] = [
@@ -20,22 +20,22 @@ const CLASSES: [(&str, IsMember); 12] = [
 
 const UNCLOSED: &str = "'[' is not closed (expected ']')";
 
-/// A step within brackets.
+/// An element within brackets.
 #[derive(Clone, Copy)]
 enum Element<'e> {
-    /// A byte, or `[.x.]`, or `[=x=]`, which no range begins with.
+    /// A byte, or `[.x.]`, or `[=x=]`; a range cannot begin with the last.
     Byte {
         byte: u8,
         in_ranges: bool,
     },
     Class(&'e str),
-    /// A minus that may be that of a range.
+    /// A minus, which may be that of a range.
     Minus,
-    /// The end.
+    /// The closing bracket.
     Close,
 }
 
-/// A bracket expression, after its `[`, as the crate writes it; and what follows it.
+/// Translates a bracket expression, given after its `[`, to the syntax of the crate. Also returns the rest.
 pub(super) fn translate(inside: &[u8]) -> Result<(String, &[u8]), String> {
     let (is_negated, mut rest) = match inside.strip_prefix(b"^") {
         Some(after) => (true, after),
@@ -62,14 +62,14 @@ pub(super) fn translate(inside: &[u8]) -> Result<(String, &[u8]), String> {
     Ok((written(&members, is_negated), rest))
 }
 
-/// Adds a byte, or the range that begins with it; returns what follows that.
+/// Adds a byte, or the range that begins with it. Returns the rest.
 fn add<'e>(members: &mut [bool; 256], start: u8, rest: &'e [u8]) -> Result<&'e [u8], String> {
     let (Element::Minus, after) = element(rest)? else {
         members[usize::from(start)] = true;
         return Ok(rest);
     };
     let (end, after) = match element(after)? {
-        // The minus is the last element.
+        // The minus is the last element, and so a literal.
         (Element::Close, _) => {
             members[usize::from(start)] = true;
             members[usize::from(b'-')] = true;
@@ -95,7 +95,7 @@ fn add_class(members: &mut [bool; 256], name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The next element, and what follows it.
+/// Returns the next element and the rest.
 fn element(rest: &[u8]) -> Result<(Element<'_>, &[u8]), String> {
     match rest {
         [] => Err(UNCLOSED.to_string()),

@@ -1,9 +1,10 @@
-//! POSIX extended regular expressions as the GNU library compiles them (`regcomp` with `REG_EXTENDED`), translated for the `regex` crate.
+//! Translates POSIX extended regular expressions, as the GNU library compiles them (`regcomp` with `REG_EXTENDED`), for the `regex`
+//! crate.
 //!
-//! Every atom that is repeated becomes a group of its own, since a second operator repeats what the first has made: `a+?` may be absent, and is not
-//! lazy. What the library refuses is refused. So are back references, which do not exist here. A letter or digit after a backslash that has no
-//! meaning is that letter or digit, as in the library. Of several matches the crate does not find the longest, which makes no difference to
-//! whether there is one.
+//! Every repeated atom becomes a group, because a second operator repeats the result of the first: `a+?` may be absent, and is not lazy.
+//! Expressions that the library rejects are errors, and so are back references, which the crate does not have. As in the library, a
+//! letter or digit after a backslash without a meaning is that letter or digit. The crate does not find the longest match, which makes
+//! no difference to whether there is a match.
 
 mod bracket;
 #[cfg(test)]
@@ -11,13 +12,13 @@ mod tests;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// What the documents say of expressions.
+/// The description of the differences, for the documents.
 pub const DIFFERENCE: &str = r"A back reference in a regular expression (`\1`) is an error.";
 
 /// The largest count of a repetition.
 const COUNT_MOST: u32 = 0x7fff;
 
-/// Compiles an expression; it is searched for anywhere in a text.
+/// Compiles an expression that may match anywhere in a text.
 ///
 /// # Errors
 /// The syntax error, or a back reference.
@@ -30,7 +31,7 @@ pub fn compile(expression: &[u8]) -> Result<Regex, String> {
     })
 }
 
-/// How often an atom is repeated.
+/// The count of a repetition.
 struct Count {
     least: u32,
     /// `None` for any number.
@@ -40,9 +41,9 @@ struct Count {
 #[derive(Default)]
 struct Translator {
     out: String,
-    /// Where the last atom begins in the output; `None` where nothing can be repeated.
+    /// The start of the last atom in the output; `None` if nothing can be repeated.
     atom: Option<usize>,
-    /// Where the groups begin that are open.
+    /// The starts of the open groups.
     groups: Vec<usize>,
 }
 
@@ -71,7 +72,7 @@ impl Translator {
         if self.groups.is_empty() { Ok(self.out) } else { Err("'(' is not closed (expected ')')".to_string()) }
     }
 
-    /// A byte that does not depend on what follows.
+    /// Translates a byte that does not depend on the following bytes.
     fn plain(&mut self, byte: u8) -> Result<(), String> {
         match byte {
             b'*' => self.repeat(&Count { least: 0, most: None })?,
@@ -97,7 +98,7 @@ impl Translator {
         Ok(())
     }
 
-    /// What follows a backslash; returns what follows that.
+    /// Translates the byte after a backslash. Returns the rest.
     fn escape<'e>(&mut self, after: &'e [u8]) -> Result<&'e [u8], String> {
         let (&escaped, after) = after.split_first().ok_or("it ends in a backslash")?;
         match escaped {
@@ -120,7 +121,7 @@ impl Translator {
         self.out.push_str(text);
     }
 
-    /// An anchor: a repetition cannot follow, and does not reach what comes before.
+    /// Adds an anchor. A repetition cannot follow it, and does not reach what comes before it.
     fn anchor(&mut self, text: &str) {
         self.atom = None;
         self.out.push_str(text);
@@ -148,7 +149,7 @@ impl Translator {
     }
 }
 
-/// The count of a repetition, after its `{`, and what follows it. `{,n}` is `{0,n}`.
+/// Parses the count of a repetition, after its `{`. Also returns the rest. `{,n}` is `{0,n}`.
 fn count(inside: &[u8]) -> Result<(Count, &[u8]), String> {
     let end = inside.iter().position(|&byte| byte == b'}').ok_or("'{' is not closed (expected '}')")?;
     let wrong =

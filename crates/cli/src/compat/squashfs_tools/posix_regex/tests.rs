@@ -1,4 +1,4 @@
-//! Expressions match as in POSIX, and as the GNU library has it: bash's `=~` calls its `regcomp` and `regexec`.
+//! Expressions match as in POSIX and in the GNU library: bash's `=~` calls its `regcomp` and `regexec`.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -78,7 +78,7 @@ fn malformed_expressions_are_refused() {
     }
 }
 
-/// Pieces of expressions; the more frequent ones come several times.
+/// Parts of expressions; frequent parts appear several times.
 const PIECES: [&str; 60] = [
     "a",
     "a",
@@ -148,7 +148,7 @@ fn expression(random: &mut Random) -> String {
     (0..1 + random.below(7)).map(|_| PIECES[random.below(PIECES.len() as u64) as usize]).collect()
 }
 
-/// What bash says of each expression and each text: a match, none, or a malformed expression.
+/// Returns the answer of bash for each expression and each text: a match, no match, or a malformed expression.
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 fn of_the_library(expressions: &[String]) -> Vec<String> {
     let script = r#"while IFS= read -r regex; do

@@ -1,4 +1,4 @@
-//! `-cat` and sqfscat: contents of files to standard output.
+//! `-cat` and sqfscat print contents of files to standard output.
 
 use std::ffi::OsString;
 
@@ -14,7 +14,7 @@ use crate::ui::escape::escaped;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Prints the regular files that the pathnames lead to, through symbolic links. Other entries are reported.
+/// Prints the regular files that the pathnames lead to, through symbolic links. Reports other entries.
 ///
 /// # Errors
 /// Exit status 2 if a fault was reported.

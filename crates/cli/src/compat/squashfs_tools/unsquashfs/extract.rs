@@ -1,4 +1,4 @@
-//! Extraction to a directory.
+//! Extracts an image to a directory.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::Unsquashfs;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Maximum number of files with several names whose blocks are counted once.
+/// The maximum number of files with several names whose blocks are counted only once.
 const SHARED_MOST: usize = 4 << 20;
 
 impl Unsquashfs {
@@ -31,7 +31,7 @@ impl Unsquashfs {
         }
         if self.listing.shows_names() {
             match self.print(image, &selection, self.listing.linfo, io) {
-                // The reader wants no more names; the tree is wanted all the same.
+                // The reader of the names is gone, but the tree is still extracted.
                 Err(Failure::BrokenPipe) => io.excuse(Err(Failure::BrokenPipe)),
                 printed => printed?,
             }
@@ -59,14 +59,14 @@ impl Unsquashfs {
     }
 }
 
-/// The lines before an extraction.
+/// Returns the lines before an extraction.
 fn planned(image: &OpenedImage, selection: &Selection, workers: usize) -> Result<String, Failure> {
     let block_size = u64::from(image.image.superblock().block_size);
     let mut inodes = 0u64;
     let mut blocks = 0u64;
     let mut shared = BTreeSet::new();
     for visit in SelectedWalk::new(&image.volume, selection) {
-        // The extraction reports an error of it.
+        // The extraction itself reports this error.
         let Ok(visit) = visit else { continue };
         inodes += u64::from(!matches!(visit.inode.node, Node::Directory(_)));
         let Node::File(file) = &visit.inode.node else { continue };
@@ -79,7 +79,7 @@ fn planned(image: &OpenedImage, selection: &Selection, workers: usize) -> Result
     Ok(format!("Parallel unsquashfs: Using {workers} {processors}\n{inodes} inodes ({blocks} blocks) to write\n\n"))
 }
 
-/// The lines after it.
+/// Returns the lines after an extraction.
 fn created(counts: &UnpackCounts) -> String {
     let lines = [
         (counts.files, "file", "files"),
@@ -95,7 +95,7 @@ fn created(counts: &UnpackCounts) -> String {
     format!("\n{}", lines.into_iter().map(line).collect::<String>())
 }
 
-/// An error in the words that callers look for: `failed to create block device PATH, because CAUSE`.
+/// Returns an error in the words that callers search for: `failed to create block device PATH, because CAUSE`.
 fn in_words(error: &Error) -> Option<String> {
     let Error::Output { path, action, cause } = error else { return None };
     let action = action.strip_prefix("cannot ")?;
@@ -109,7 +109,7 @@ fn explained(error: Error) -> Failure {
 /// Prints errors that do not stop the extraction, warnings, and the percentage.
 struct Messages<'m> {
     io: &'m mut Io,
-    /// The percentage printed last, if any is.
+    /// The percentage printed last, if any.
     percentage: Option<u64>,
 }
 
@@ -117,7 +117,7 @@ impl Messages<'_> {
     fn print_percentage(&mut self, percent: u64) {
         if self.percentage.is_some_and(|last| last != percent) {
             self.percentage = Some(percent);
-            // That it cannot be printed is not a failure of the extraction.
+            // A failure to print does not fail the extraction.
             let _: Result<(), Failure> = self.io.print(&format!("{percent}\n"));
         }
     }

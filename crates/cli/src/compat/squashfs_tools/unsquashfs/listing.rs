@@ -1,4 +1,4 @@
-//! Listings: names alone, or as `ls -l` has them.
+//! Lists entries: names alone, or like `ls -l`.
 
 use std::path::Path;
 
@@ -15,28 +15,28 @@ use crate::ui::io::Io;
 use crate::ui::mode::mode_string;
 use crate::ui::time::Moment;
 
-/// Width of owner, group and size together.
+/// The width of owner, group and size together.
 const COLUMNS: usize = 25;
-/// Width of a device number.
+/// The width of a device number.
 const DEVICE_COLUMNS: usize = 7;
 
-/// How entries are listed.
+/// The format of a listing.
 pub struct Form<'f> {
-    /// Owner and size too.
+    /// The columns of a long listing, if requested.
     pub long: Option<Long>,
-    /// Without the directories that have entries.
+    /// Whether directories with entries are left out.
     pub concise: bool,
-    /// What stands for the root.
+    /// The path that is shown for the root.
     pub root: &'f Path,
 }
 
-/// Columns of a long listing.
+/// The columns of a long listing.
 pub struct Long {
-    /// Names of owners; without them, numbers.
+    /// The names of owners; `None` for numbers.
     pub names: Option<Names>,
-    /// Seconds too.
+    /// Whether times have seconds.
     pub full_precision: bool,
-    /// Seconds that local time is ahead of UTC at a time.
+    /// Returns how many seconds local time is ahead of UTC at a time.
     pub utc_offset: fn(i64) -> i64,
 }
 

@@ -1,4 +1,4 @@
-//! `unsquashfs`: extracts an image or lists what is in it, with the options, output and exit codes of squashfs-tools 4.7.5.
+//! `unsquashfs` extracts an image or lists its entries, with the options, output and exit codes of squashfs-tools 4.7.5.
 
 mod cat;
 mod extract;
@@ -37,7 +37,7 @@ use selection::Chosen;
 pub use cat::cat;
 pub use stat::compressor_name;
 
-/// More threads than this are not started.
+/// The maximum number of threads.
 const WORKERS_MOST: usize = 1024;
 
 /// Extract a SquashFS image, or list what is in it (drop-in for squashfs-tools)
@@ -157,7 +157,7 @@ struct Listing {
     percentage: bool,
 }
 
-/// What extracted entries get.
+/// The attributes of extracted entries.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Attributes")]
 struct Attributes {
@@ -193,7 +193,7 @@ struct Attributes {
     xattrs_include: Option<OsString>,
 }
 
-/// Processors, memory, and the image's place.
+/// Processors, memory, and the offset of the image.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Resources")]
 pub struct Machine {
@@ -220,7 +220,7 @@ pub struct Machine {
     offset: u64,
 }
 
-/// Which errors end the program.
+/// The errors that end the program.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Errors")]
 pub struct Errors {
@@ -311,7 +311,7 @@ impl Unsquashfs {
         Ok(chosen.selection())
     }
 
-    /// Reports parts of a pathname that lead nowhere: a failure with `-match`.
+    /// Reports parts of a pathname that do not exist; with `-match` they are a failure.
     fn missing(&self, faults: Vec<String>, path: &OsString, io: &mut Io) -> Result<(), Failure> {
         let none = faults.is_empty();
         faults.iter().for_each(|fault| io.eprintln(&format!("unsquashfs: {fault}")));
@@ -334,7 +334,8 @@ impl Unsquashfs {
     }
 }
 
-/// The pathnames in files: blanks before one do not count, lines that begin with `#` are comments, and a backslash takes what follows as it is.
+/// Reads the pathnames in files. Leading blanks are ignored, lines that begin with `#` are comments, and a backslash at the start makes
+/// the line literal.
 fn names_in(files: &[PathBuf], io: &mut Io) -> Result<Vec<OsString>, Failure> {
     let mut names = Vec::new();
     for file in files {
@@ -350,7 +351,7 @@ fn names_in(files: &[PathBuf], io: &mut Io) -> Result<Vec<OsString>, Failure> {
     Ok(names)
 }
 
-/// A pathname of the command line.
+/// Checks a pathname of the command line.
 fn pathname(path: &OsString) -> Result<&[u8], Failure> {
     if path.is_empty() {
         Err(Failure::usage("a file on the command line has no name (expected a pathname)"))
@@ -366,13 +367,13 @@ impl Filter {
 }
 
 impl Listing {
-    /// Whether entries are listed rather than extracted, and if so, whether as `ls -l` has them.
+    /// Returns whether entries are listed rather than extracted, and if so, whether the listing is like `ls -l`.
     fn lists(&self) -> Option<bool> {
         let long = self.lls || self.llnumeric || self.llc || self.linfo;
         (self.ls || self.lc || self.lls || self.llnumeric || self.llc).then_some(long)
     }
 
-    /// Whether the names of what is extracted are printed.
+    /// Returns whether the names of extracted entries are printed.
     fn shows_names(&self) -> bool {
         self.info || self.linfo
     }
@@ -399,14 +400,14 @@ impl Machine {
     }
 }
 
-/// 1 to 75, with or without a percent sign.
+/// Parses a percentage from 1 to 75, with or without a percent sign.
 fn percent(text: &str) -> Result<u64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).parse().ok().filter(|percent| (1..=75).contains(percent));
     number.ok_or_else(|| format!("'{text}' is not a percentage (expected 1 to 75)"))
 }
 
 impl Errors {
-    /// The end after errors that were reported and did not stop the program.
+    /// Returns exit status 2 after errors that were reported and did not stop the program, unless it is not wanted.
     pub fn ended(&self, failed: bool) -> Result<(), Failure> {
         if failed && !self.no_exit_code { Err(Failure::AlreadyReported(2)) } else { Ok(()) }
     }

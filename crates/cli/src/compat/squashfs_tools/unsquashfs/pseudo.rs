@@ -1,4 +1,4 @@
-//! `-pf`: the image as a pseudo file.
+//! `-pf` writes the image as a pseudo file.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Writes the selected entries, and warns of extended attributes that a pseudo file cannot define. See [`write_to`].
+/// Writes the selected entries, and warns about extended attributes that a pseudo file cannot define. See [`write_to`].
 pub fn write(
     image: &OpenedImage,
     selection: &Selection,
@@ -37,8 +37,8 @@ pub fn write(
     Ok(())
 }
 
-/// Writes the selected entries to a file, or to standard output if it is called `-`. A file that exists is replaced; a pipe or a
-/// character device is written to.
+/// Writes the selected entries to a file, or to standard output if `path` is `-`. An existing file is replaced; a pipe or a character
+/// device is written to.
 ///
 /// # Errors
 /// The image cannot be read, or the file cannot be written; the file is then removed.
@@ -65,7 +65,6 @@ fn write_to(
     Ok(empty)
 }
 
-/// A file as a stream.
 struct Appending(WriteBehind);
 
 impl Write for Appending {

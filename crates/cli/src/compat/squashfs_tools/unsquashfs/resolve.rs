@@ -1,4 +1,4 @@
-//! Pathnames of the command line: resolved in the image, through wildcards and symbolic links, to exact paths.
+//! Resolves pathnames of the command line in the image, through wildcards and symbolic links, to exact paths.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::compat::squashfs_tools::name_pattern::{Language, NamePattern};
 use crate::ui::escape::escaped;
 use crate::ui::failure::Failure;
 
-/// Maximum number of symbolic links on one path, as squashfs-tools has it.
+/// The maximum number of symbolic links on one path, as in squashfs-tools.
 const LINKS_MOST: usize = 256;
 
 /// Resolves pathnames in one image.
@@ -22,19 +22,19 @@ pub struct Resolver<'r> {
 
 /// An entry that a pathname leads to.
 pub struct Found {
-    /// Canonical path; empty for the root.
+    /// The canonical path; empty for the root.
     pub path: Vec<u8>,
     pub kind: NodeType,
-    /// Symbolic links on the way, and directories that `..` left, these with `/.` at the end.
+    /// The symbolic links on the way, and the directories that `..` left, the latter with `/.` at the end.
     pub via: Vec<Vec<u8>>,
 }
 
-/// What a pathname leads to, and each part of it that leads nowhere, as a message.
+/// The entries that a pathname leads to, and messages about the parts that do not exist.
 #[derive(Default)]
 pub struct Resolved {
     pub found: Vec<Found>,
     pub faults: Vec<String>,
-    /// Whether `..` led out of the image: to the directory in which everything is.
+    /// Whether `..` left the image.
     pub leaves_image: bool,
 }
 
@@ -45,13 +45,13 @@ enum Component {
     Name { pattern: NamePattern, text: Vec<u8> },
 }
 
-/// A directory that was reached, and the number of components that led to it.
+/// A directory on the way, and the number of components that led to it.
 #[derive(Clone)]
 struct Position {
     path: Vec<u8>,
     /// The root, the directories on the way, and this one.
     inodes: Vec<InodeRef>,
-    /// As typed, with matches instead of patterns, for messages.
+    /// The pathname as typed, with matches instead of patterns, for messages.
     typed: Vec<u8>,
     via: Vec<Vec<u8>>,
     done: usize,
@@ -91,7 +91,7 @@ impl Resolver<'_> {
         names.map(component).collect()
     }
 
-    /// Resolves the next component; returns the directories that were reached.
+    /// Resolves the next component. Returns the directories that match.
     fn step(
         &self,
         mut position: Position,
@@ -135,7 +135,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Goes to an entry that matches; returns it if it is a directory to go on from.
+    /// Visits an entry that matches. Returns it if it is a directory with further components to resolve.
     fn enter(
         &self,
         position: &Position,
@@ -178,8 +178,8 @@ impl Resolver<'_> {
         Ok(None)
     }
 
-    /// Follows the target of a symbolic link; returns the type of what it leads to, `None` if it leads nowhere in the image. An absolute
-    /// target is one on the machine, and leads nowhere.
+    /// Follows the target of a symbolic link. Returns the type of the entry there, or `None` if the target is not in the image. An
+    /// absolute target refers to the machine, and so is not in the image.
     fn follow(&self, position: &mut Position, target: &[u8]) -> Result<Option<NodeType>, ReadError> {
         let split = |target: &[u8]| -> Vec<Vec<u8>> {
             let names = target.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
@@ -230,7 +230,7 @@ impl Position {
         self.inodes.push(inode);
     }
 
-    /// Goes to the directory above; false at the root.
+    /// Moves to the parent directory. Returns false at the root.
     fn leave(&mut self) -> bool {
         if self.inodes.len() < 2 {
             return false;

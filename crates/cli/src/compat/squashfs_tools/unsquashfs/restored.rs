@@ -1,4 +1,4 @@
-//! Changes of attributes on the way to the destination.
+//! Changes attributes on the way to the destination.
 
 use packline_image::AttributeRules;
 use packline_squashfs::read::NodeType;
@@ -12,7 +12,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use packline_manifests::ModeChange;
 
-/// Owner, group, time and permissions of everything, and which extended attributes are set.
+/// The owner, group, time and permissions of everything, and the filter of extended attributes.
 #[derive(Debug)]
 pub struct Restored {
     uid: Option<u32>,

@@ -1,4 +1,4 @@
-//! Which entries are listed or extracted: pathnames to take and to leave out, and the depth.
+//! Selects the entries that are listed or extracted: by pathnames to include and exclude, and by depth.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,18 @@ use crate::compat::squashfs_tools::name_pattern::{Language, NamePattern};
 use crate::ui::escape::escaped;
 use crate::ui::failure::Failure;
 
-/// Start of a pathname to leave out wherever it is.
+/// The start of a pathname that is excluded at any depth.
 const ANYWHERE: &[u8] = b"... ";
 
-/// Entries to take and to leave out, resolved in the image.
+/// The included and excluded entries, resolved in the image.
 #[derive(Debug, Default)]
 pub struct Chosen {
-    /// Taken, with all below them; `None` for everything.
+    /// The included entries, with everything below them; `None` for everything.
     extracts: Option<BTreeSet<Vec<u8>>>,
     takes_all: bool,
     excludes: BTreeSet<Vec<u8>>,
     excludes_all: bool,
-    /// Left out wherever the last components of a path match.
+    /// The patterns that exclude an entry if they match the last components of its path.
     anywhere: Vec<Vec<NamePattern>>,
     max_depth: Option<usize>,
 }
@@ -31,11 +31,11 @@ impl Chosen {
         Chosen { max_depth, ..Chosen::default() }
     }
 
-    /// Takes what a pathname leads to. One that leads nowhere takes nothing; its messages are returned.
+    /// Includes the entries that a pathname leads to. A pathname that leads nowhere includes nothing; its messages are returned.
     pub fn extract(&mut self, pathname: &[u8], resolver: &Resolver<'_>) -> Result<Vec<String>, Failure> {
         let resolved = resolver.resolve(pathname)?;
         let extracts = self.extracts.get_or_insert_default();
-        // As the peer: whatever follows such a `..` does not count.
+        // As in unsquashfs, whatever follows such a `..` is ignored.
         self.takes_all |= resolved.leaves_image;
         for found in resolved.found {
             self.takes_all |= found.path.is_empty();
@@ -45,7 +45,7 @@ impl Chosen {
         Ok(resolved.faults)
     }
 
-    /// Leaves out what a pathname leads to.
+    /// Excludes the entries that a pathname leads to.
     ///
     /// # Errors
     /// The image cannot be read, or a pattern after `... ` is malformed.
@@ -62,7 +62,7 @@ impl Chosen {
         Ok(resolved.faults)
     }
 
-    /// As a selection of a walk.
+    /// Returns the selection for a walk.
     pub fn selection(self) -> Selection {
         if self.is_all() {
             return Selection::all();
@@ -80,7 +80,7 @@ impl Chosen {
         self.max_depth.is_none_or(|most| depth <= most) && self.takes(path) && !self.leaves_out(path)
     }
 
-    /// Whether a path is taken, or leads to one that is.
+    /// Returns whether a path is included, or leads to an included path.
     fn takes(&self, path: &[u8]) -> bool {
         let Some(extracts) = self.extracts.as_ref().filter(|_| !self.takes_all) else { return true };
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');

@@ -1,4 +1,4 @@
-//! `-stat`: the superblock, in the words of squashfs-tools.
+//! `-stat` prints the superblock in the words of squashfs-tools.
 
 use packline_codec::{Bcj, Choice, LzoAlgorithm, Strategy};
 use packline_image::OpenedImage;
@@ -12,11 +12,11 @@ use crate::ui::time::Moment;
 /// The name of the table of sets of extended attributes.
 const XATTR_SETS: &str = "xattr table";
 
-/// lz4's flag for high compression, and that for a level after it.
+/// lz4's flag for high compression, and the flag for a level after it.
 const LZ4_HC: u32 = 1;
 const LZ4_LEVEL: u32 = 2;
 
-/// Prints what `-stat` prints; `utc_offset` is for the time of creation.
+/// Prints the superblock; `utc_offset` gives the local creation time.
 pub fn print(image: &OpenedImage, utc_offset: fn(i64) -> i64, io: &mut Io) -> Result<(), Failure> {
     let superblock = image.image.superblock();
     let stored = image.image.compressor_options().map_err(|cause| image.fault(cause))?;
@@ -80,7 +80,7 @@ fn text(superblock: &Superblock, name: &str, created: &str, options: &str, xattr
     out
 }
 
-/// The name of a number of the superblock.
+/// Returns the name of a compressor's number in the superblock.
 pub fn compressor_name(id: u16) -> &'static str {
     match id {
         2 => "lzma",
@@ -92,7 +92,7 @@ pub fn compressor_name(id: u16) -> &'static str {
     }
 }
 
-/// Lines about the compressor's options; none for options of another length than those of the compressor.
+/// Returns lines about the compressor's options; none if the options have a wrong length.
 fn options_text(compressor: u16, bytes: &[u8]) -> String {
     let half = |at: usize| bytes.get(at..at + 2).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
     let word = |at: usize| u32::from(half(at)) | u32::from(half(at + 2)) << 16;
@@ -141,7 +141,7 @@ fn gzip_strategy(strategy: Strategy) -> &'static str {
     }
 }
 
-/// The names of the choices whose bits are set, if any is.
+/// Returns the names of the choices whose bits are set, if any.
 fn chosen<T: Choice>(bits: u32, name: fn(T) -> &'static str) -> Option<String> {
     let set = T::ALL.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 != 0);
     let names: Vec<&str> = set.map(|(_, choice)| name(*choice)).collect();

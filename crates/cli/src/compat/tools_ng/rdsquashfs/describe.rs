@@ -1,4 +1,4 @@
-//! `rdsquashfs --describe`: an image as a pack file, which gensquashfs reads.
+//! `rdsquashfs --describe` prints an image as a pack file, which gensquashfs reads.
 
 use packline::Selection;
 use packline_image::{Omit, OpenedImage, SelectedWalk};
@@ -9,7 +9,7 @@ use crate::ui::escape::{Escape, escaped};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Prints a line for each entry but the root. `prefix`, if there is one, is written before the locations of regular files.
+/// Prints a line for each entry except the root. `prefix`, if any, is written before the locations of regular files.
 ///
 /// # Errors
 /// [`Failure::Failed`] for a name that cannot be written on one line.
@@ -46,12 +46,12 @@ fn line(visit: &Visit, prefix: Option<&[u8]>) -> Result<Vec<u8>, &'static str> {
     Ok([word.as_bytes(), b" ", &quoted(&visit.path), attributes.as_bytes(), &rest].concat())
 }
 
-/// One more word of a line.
+/// Returns one more word of a line.
 fn word(text: &[u8]) -> Vec<u8> {
     [b" ", quoted(text).as_slice()].concat()
 }
 
-/// A path, in quotes if it has blanks or quotes.
+/// Returns a path, in quotes if it contains blanks or quotes.
 fn quoted(path: &[u8]) -> Vec<u8> {
     if !path.iter().any(|byte| matches!(byte, b' ' | b'\t' | b'"' | 0x0b..=0x0d)) {
         return path.to_vec();

@@ -1,4 +1,4 @@
-//! `rdsquashfs`: looks into an image or unpacks it, with the options, output and exit codes of squashfs-tools-ng 1.3.
+//! `rdsquashfs` shows the content of an image or unpacks it, with the options, output and exit codes of squashfs-tools-ng 1.3.
 
 mod describe;
 mod show;
@@ -197,7 +197,7 @@ impl UnpackOptions {
     }
 }
 
-/// A path in the image; the root may be written as nothing.
+/// Returns a path in the image; an empty path is the root.
 fn image_path(raw: &OsString) -> Result<Vec<u8>, Failure> {
     match canonical(raw.as_bytes()) {
         Err(PathFault::Empty) => Ok(Vec::new()),
@@ -206,7 +206,7 @@ fn image_path(raw: &OsString) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Unlike `packline cat`, links are not followed.
+/// Prints a file. Unlike `packline cat`, it does not follow links.
 fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
     let inode = show::find(image, &path)?;
     if !matches!(inode.node, Node::File(_)) {
@@ -221,7 +221,7 @@ fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
     Ok(packline_image::cat(image, &[path], &resources, &mut io.stdout, STDOUT)?)
 }
 
-/// The directory of a path, and a pattern that matches nothing but its last name.
+/// Returns the directory of a path, and a pattern that matches only its last name.
 fn parted(path: &[u8]) -> Result<(Vec<u8>, Patterns), Failure> {
     let at = path.iter().rposition(|byte| *byte == b'/');
     let (directory, name) = at.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
@@ -232,7 +232,7 @@ fn parted(path: &[u8]) -> Result<(Vec<u8>, Patterns), Failure> {
     Ok((directory.to_vec(), patterns))
 }
 
-/// Prints names as they are unpacked.
+/// Prints names when they are unpacked.
 struct Names<'a> {
     io: &'a mut Io,
     quiet: bool,
@@ -243,7 +243,7 @@ impl Observer for Names<'_> {
         if !self.quiet && !entry.path.is_empty() {
             let verb = if entry.kind == EntryKind::File { "unpacking" } else { "creating" };
             let line = format!("{verb} {}\n", escaped(entry.path));
-            // A name that cannot be printed is not a failure.
+            // A failure to print a name is ignored.
             let _: std::io::Result<()> = self.io.stdout.write_all(line.as_bytes());
         }
     }

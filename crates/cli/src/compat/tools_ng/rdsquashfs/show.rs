@@ -1,4 +1,4 @@
-//! Output of `rdsquashfs` for single entries: listings, inodes, extended attributes.
+//! Shows single entries for `rdsquashfs`: listings, inodes, extended attributes.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use crate::ui::io::Io;
 use crate::ui::mode::mode_string;
 use crate::ui::time::Moment;
 
-/// The entry at a path; links are not followed.
+/// Returns the entry at a path; links are not followed.
 pub fn find(image: &OpenedImage, path: &[u8]) -> Result<Inode, Failure> {
     let found = image.image.resolve(path).map_err(|cause| image.fault_at(path, cause))?;
     let missing = || {
@@ -26,7 +26,6 @@ pub fn find(image: &OpenedImage, path: &[u8]) -> Result<Inode, Failure> {
     found.ok_or_else(|| Failure::failed(missing()))
 }
 
-/// One line of a listing.
 struct Row {
     mode: String,
     uid: u32,
@@ -49,7 +48,7 @@ pub fn list(image: &OpenedImage, path: &[u8], omit: Omit, io: &mut Io) -> Result
         let empty = directory && omit.empty_directories && is_empty(image, inode.at, path, omit)?;
         Ok(!empty && !omit.omits(inode.node_type()))
     };
-    // Columns are as wide as the widest entry: the directory is gone through twice rather than kept.
+    // Columns are as wide as the widest entry. The directory is read twice rather than kept in memory.
     let mut widths = [0; 3];
     for entry in image.image.entries(&inode).map_err(fault)? {
         let entry = entry.map_err(fault)?;
@@ -73,7 +72,7 @@ pub fn list(image: &OpenedImage, path: &[u8], omit: Omit, io: &mut Io) -> Result
     io.stdout.flush().map_err(Failure::printing)
 }
 
-/// Whether nothing is below a directory that is not left out.
+/// Returns whether a directory has no entries except excluded ones.
 fn is_empty(image: &OpenedImage, at: InodeRef, path: &[u8], omit: Omit) -> Result<bool, Failure> {
     let selection = Selection { omit, ..Selection::all() };
     match SelectedWalk::below(&image.volume, at, &selection).next() {
@@ -106,7 +105,7 @@ fn size(node: &Node) -> String {
     }
 }
 
-/// A size in the largest unit that leaves more than one of it, halves rounded up. 1,024 of a unit are not yet one of the next.
+/// Returns a size in the largest unit that leaves more than 1, with halves rounded up. 1,024 of a unit are not yet 1 of the next.
 fn rounded(mut size: u64) -> String {
     let mut unit = None;
     let mut rest = 0;
@@ -122,7 +121,7 @@ fn rounded(mut size: u64) -> String {
     }
 }
 
-/// Decimal digits as the program counts them for its columns: 10 has one.
+/// Returns the number of decimal digits as the program counts them for its columns: 10 has one.
 fn digits(mut number: u32) -> usize {
     let mut count = 1;
     while number > 10 {
@@ -132,7 +131,7 @@ fn digits(mut number: u32) -> usize {
     count
 }
 
-/// Prints the extended attributes of an entry, one a line.
+/// Prints the extended attributes of an entry, one per line.
 pub fn xattrs(image: &OpenedImage, path: &[u8], io: &mut Io) -> Result<(), Failure> {
     let inode = find(image, path)?;
     for xattr in image.image.xattrs(&inode).map_err(|cause| image.fault_at(path, cause))? {
@@ -156,13 +155,13 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold("0x".to_string(), |text, byte| text + &format!("{byte:02X}"))
 }
 
-/// UTF-8 without control characters other than those from bell to carriage return.
+/// Returns whether the bytes are UTF-8 without control characters other than those from bell to carriage return.
 fn printable(bytes: &[u8]) -> bool {
     let tame = |byte: &u8| !matches!(byte, 0..=6 | 14..=31 | 127);
     bytes.iter().all(tame) && std::str::from_utf8(bytes).is_ok()
 }
 
-/// Prints all that an inode says.
+/// Prints all fields of an inode.
 pub fn stat(image: &OpenedImage, path: &[u8], io: &mut Io) -> Result<(), Failure> {
     let inode = find(image, path)?;
     let fault = |cause| Failure::from(image.fault_at(path, cause));

@@ -17,13 +17,13 @@ pub(crate) const FILE_KEY: usize = 32;
 /// Contexts of BLAKE3's key derivation.
 const PAYLOAD: &str = "packline encrypted 1: payload key";
 const CHECK: &str = "packline encrypted 1: key check";
-/// The bit of a chunk's header for the last chunk.
+/// The bit of a chunk's header that marks the last chunk.
 const LAST: u32 = 1 << 31;
 
-/// The random key of a file, which the wraps hold. Wiped when it is dropped.
+/// The random key of a file, which the wraps hold. It is wiped when it is dropped.
 pub(crate) struct FileKey(Zeroizing<[u8; FILE_KEY]>);
 
-/// The key of the chunks. Wiped when it is dropped.
+/// The key of the chunks. It is wiped when it is dropped.
 pub(crate) struct PayloadKey(Aes256Gcm);
 
 impl fmt::Debug for FileKey {
@@ -57,7 +57,7 @@ impl FileKey {
         &self.0[..]
     }
 
-    /// A key derived from the file key and the head.
+    /// Derives a key from the file key and the head.
     fn derive(&self, context: &str, bound: &[u8]) -> Zeroizing<[u8; 32]> {
         let mut hasher = blake3::Hasher::new_derive_key(context);
         hasher.update(self.bytes()).update(bound);
@@ -68,17 +68,17 @@ impl FileKey {
         derived
     }
 
-    /// The key of the chunks behind the head `bound`.
+    /// The key of the chunks after the head `bound`.
     pub(crate) fn payload(&self, bound: &[u8]) -> PayloadKey {
         PayloadKey(Aes256Gcm::new((&*self.derive(PAYLOAD, bound)).into()))
     }
 
-    /// The hash that commits a head to this key: AES-GCM alone would let one file open to two contents by two keys.
+    /// The hash that commits a head to this key. AES-GCM alone would let one file open to two contents with two keys.
     pub(crate) fn check(&self, bound: &[u8]) -> [u8; KEY_CHECK] {
         *self.derive(CHECK, bound)
     }
 
-    /// Whether `check` is that of this key and the head, in constant time.
+    /// Whether `check` belongs to this key and the head. Compares in constant time.
     pub(crate) fn is_checked_by(&self, bound: &[u8], check: [u8; KEY_CHECK]) -> bool {
         // BLAKE3's hashes compare in constant time.
         blake3::Hash::from(self.check(bound)) == blake3::Hash::from(check)
@@ -90,17 +90,19 @@ pub(crate) fn header(length: usize, last: bool) -> [u8; HEADER] {
     (length as u32 | if last { LAST } else { 0 }).to_le_bytes()
 }
 
-/// Length and whether it is the last, of the header of a chunk; `None` if no chunk of this size and number can have it.
+/// Returns the length of a chunk and whether it is the last, from its header. `None` if no chunk of this size and number can have that
+/// header.
 pub(crate) fn parse_header(bytes: [u8; HEADER], number: u64, size: ChunkSize) -> Option<(usize, bool)> {
     let word = u32::from_le_bytes(bytes);
     let length = (word & !LAST) as usize;
     let last = word & LAST != 0;
-    // All but the last are full; the last is empty only if it is the only one.
+    // All chunks except the last are full. The last chunk is empty only if it is the only one.
     let least = if !last { size.bytes() } else { usize::from(number > 0) };
     (least..=size.bytes()).contains(&length).then_some((length, last))
 }
 
-/// Of a chunk: its number, so that none passes for another, and whether it is the last, so that none is dropped or added.
+/// The nonce of a chunk holds its number, so that no chunk passes for another, and whether it is the last, so that none is dropped or
+/// added.
 fn nonce(number: u64, last: bool) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[..8].copy_from_slice(&number.to_le_bytes());
@@ -109,10 +111,10 @@ fn nonce(number: u64, last: bool) -> [u8; 12] {
 }
 
 impl PayloadKey {
-    /// Seals a chunk in place: the content stands between room for the header and room for the tag.
+    /// Seals a chunk in place. The content is between the space for the header and the space for the tag.
     ///
     /// # Errors
-    /// [`Error::Work`].
+    /// [`Error::Work`] for a bug in this program.
     pub(crate) fn seal(&self, number: u64, last: bool, chunk: &mut [u8]) -> Result<(), Error> {
         let length = chunk.len() - HEADER - TAG;
         chunk[..HEADER].copy_from_slice(&header(length, last));
@@ -123,7 +125,8 @@ impl PayloadKey {
         Ok(())
     }
 
-    /// Opens a sealed chunk in place, and says where its content is; `None` if it is not authentic: then it is as it was.
+    /// Opens a sealed chunk in place and returns the range of its content. `None` if the chunk is not authentic; its bytes are then
+    /// unchanged.
     pub(crate) fn open(&self, number: u64, last: bool, chunk: &mut [u8]) -> Option<Range<usize>> {
         let end = chunk.len().checked_sub(TAG).filter(|&end| end >= HEADER)?;
         let (sealed, tag) = chunk.split_at_mut(end);

@@ -18,7 +18,7 @@ pub enum Part {
     Chunk(u64),
     /// Sealed chunks, from the first to the last.
     Chunks(u64, u64),
-    /// The padding behind the content.
+    /// The padding after the content.
     Padding,
 }
 
@@ -34,13 +34,13 @@ impl fmt::Display for Part {
     }
 }
 
-/// Why something cannot be sealed or opened. No variant holds a key or a passphrase.
+/// Why a file cannot be sealed or opened. No variant holds a key or a passphrase.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A part of the file is invalid: damaged, or not what was written.
+    /// A part of the file is invalid: damaged, or replaced.
     #[error("{part}, {fault:#}")]
     Corrupt {
-        /// Which part.
+        /// The invalid part.
         part: Part,
         /// The fault, with the part's offset in the file.
         fault: FormatFault,
@@ -50,21 +50,21 @@ pub enum Error {
     /// No key was given.
     #[error("encrypted for {0}, and no key was given")]
     NoKey(MadeFor),
-    /// None of the given keys is one of the file's.
+    /// None of the given keys opens the file.
     #[error("encrypted for {0}, and none of the given keys opens it")]
     WrongKey(MadeFor),
-    /// A person was asked for the passphrase of the file, and no answer was right.
+    /// The user was asked for the passphrase of the file, and no answer was right.
     #[error("wrong passphrase")]
     WrongPassphrase,
-    /// A person was asked for the passphrase of a key, and no answer was right.
-    #[error("wrong passphrase of {0}")]
+    /// The user was asked for the passphrase of a key, and no answer was right.
+    #[error("wrong passphrase for {0}")]
     WrongPassphraseOf(String),
-    /// A passphrase of the file costs more than is allowed.
-    #[error("a passphrase that takes scrypt with 2^{found} (expected up to 2^{most})")]
+    /// A passphrase of the file needs more work than is allowed.
+    #[error("a passphrase with the scrypt work factor 2^{found} (expected at most 2^{most})")]
     WorkFactor {
         /// Binary logarithm of the work factor.
         found: u8,
-        /// Its limit.
+        /// Binary logarithm of the highest allowed work factor.
         most: u8,
     },
     /// A key or a list of keys is malformed or of an unsupported kind.
@@ -72,7 +72,7 @@ pub enum Error {
     Key {
         /// The fault, without the key.
         what: String,
-        /// The kinds that are accepted.
+        /// Description of the accepted kinds.
         expected: String,
     },
     /// The input could not be read.
@@ -83,8 +83,8 @@ pub enum Error {
     Output(#[source] io::Error),
     #[error(transparent)]
     Memory(#[from] MemoryFault),
-    /// The system has no randomness.
-    #[error("no random bytes for a key: {0}")]
+    /// The system returned no random bytes.
+    #[error("cannot get random bytes for a key: {0}")]
     Randomness(String),
     /// Cancelled, or a bug in this program.
     #[error(transparent)]
@@ -105,7 +105,7 @@ impl Error {
         matches!(self, Error::Corrupt { .. })
     }
 
-    /// As an error of a reader or a writer; [`Error::taken_from`] has it back.
+    /// Converts the error for a reader or a writer. [`Error::from_io`] reverses it.
     pub fn into_io(self) -> io::Error {
         match self {
             Error::Input(cause) | Error::Output(cause) => cause,
@@ -114,11 +114,11 @@ impl Error {
         }
     }
 
-    /// The error of this crate in an error of a reader or a writer.
+    /// Takes the error of this crate out of an error of a reader or a writer.
     ///
     /// # Errors
-    /// `cause`, if there is none in it.
-    pub fn taken_from(cause: io::Error) -> Result<Error, io::Error> {
+    /// Returns `cause` if it does not contain an error of this crate.
+    pub fn from_io(cause: io::Error) -> Result<Error, io::Error> {
         if !cause.get_ref().is_some_and(|inner| inner.is::<Error>()) {
             return Err(cause);
         }

@@ -1,8 +1,8 @@
-//! Sealed streams: any bytes, encrypted so that they can be read at any offset; docs/format/encrypted.md describes the format.
+//! Sealed streams: any bytes, encrypted so that they can be read at any offset. docs/format/encrypted.md describes the format.
 //!
-//! The content is cut into chunks of one size, each sealed by AES-256-GCM with its number and whether it is the last. The key is
-//! derived from a random file key and the whole head, which holds the file key wrapped for recipients and passphrases, each wrap a
-//! file of age(1). Knows nothing of what is sealed.
+//! The content is divided into chunks of one size. AES-256-GCM seals each chunk with its number and whether it is the last. The key is
+//! derived from a random file key and the complete head. The head holds the file key wrapped for recipients and passphrases; each wrap is
+//! an age(1) file. The crate knows nothing about the content.
 
 mod cipher;
 mod error;

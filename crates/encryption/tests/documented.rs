@@ -1,4 +1,4 @@
-//! The second reader, in Python, that was written from docs/format/encrypted.md alone.
+//! The second reader, in Python, written only from docs/format/encrypted.md.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::Command;
@@ -6,9 +6,9 @@ use std::process::Command;
 use packline_encryption::{ChunkSize, Resources, Sealing, SealingSink, Sink};
 use packline_testkit::tools;
 
-/// A small file with a key that is given; the wraps are not read.
+/// A small file with a given key; the wraps are not read.
 fn sealed(content: &[u8], padded: bool) -> Vec<u8> {
-    let key = *b"thirty-two bytes that are no key";
+    let key = *b"thirty-two bytes but not a key!!";
     let chunk = ChunkSize::from_log(12).unwrap();
     let sealing = Sealing::for_tests(key, &[b"w".to_vec()], chunk, padded);
     let mut file = Vec::new();
@@ -19,14 +19,14 @@ fn sealed(content: &[u8], padded: bool) -> Vec<u8> {
 }
 
 #[test]
-fn python_reads_what_the_document_says() {
+fn python_reader_reads_documented_files() {
     if !tools::need(&["python3"]) {
         return;
     }
     let place = tempfile::tempdir().unwrap();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/documented.py");
     let key = place.path().join("key");
-    std::fs::write(&key, b"thirty-two bytes that are no key").unwrap();
+    std::fs::write(&key, b"thirty-two bytes but not a key!!").unwrap();
     let read = |file: &[u8]| {
         let path = place.path().join("file");
         std::fs::write(&path, file).unwrap();

@@ -383,7 +383,7 @@ fn refused(path: &Path, cause: packline_encryption::Error) -> Error {
 /// `cause`, if there is none in it.
 #[cfg(feature = "encryption")]
 pub(crate) fn error_in(path: &Path, cause: io::Error) -> Result<Error, io::Error> {
-    packline_encryption::Error::taken_from(cause).map(|cause| refused(path, cause))
+    packline_encryption::Error::from_io(cause).map(|cause| refused(path, cause))
 }
 
 /// There is none.

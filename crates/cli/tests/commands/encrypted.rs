@@ -162,7 +162,7 @@ fn keys_with_a_passphrase_are_asked_for_it() {
     assert!(given.status == 0 && given.stdout == content, "{}", given.stderr);
     let none = detached(&sandbox, &words);
     assert!(
-        none.status == 1 && none.stderr.contains("there is no passphrase of the identity file armored (expected"),
+        none.status == 1 && none.stderr.contains("no passphrase for the identity file armored (expected"),
         "{none:?}"
     );
 
@@ -175,7 +175,7 @@ fn keys_with_a_passphrase_are_asked_for_it() {
     assert!(sandbox.good(&[&words[..], &["some-words"]].concat()).stdout == content);
     let wrong = detached(&sandbox, &[&words[..], &["words"]].concat());
     assert!(
-        wrong.status == 1 && wrong.stderr.contains("none of the given ones is the passphrase of the ssh key id ("),
+        wrong.status == 1 && wrong.stderr.contains("none of the given passphrases is right for the ssh key id ("),
         "{wrong:?}"
     );
 }

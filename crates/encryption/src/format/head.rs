@@ -8,10 +8,10 @@ use packline_runtime::Unsupported;
 use super::{ChunkSize, MadeFor, Stanza, stanzas};
 use crate::{Error, Part};
 
-/// The first 8 bytes of sealed files of every version: as those of .pln files, with an E for encrypted.
+/// The first 8 bytes of sealed files of every version: the magic of .pln files, with an E for encrypted.
 pub const MAGIC: [u8; 8] = [0x8B, b'P', b'L', b'E', 0x0D, 0x0A, 0x1A, 0x0A];
 const VERSION: u8 = 1;
-/// The flag of a content with padding.
+/// The flag for padded content.
 const PADDED: u8 = 1;
 /// Bytes before the wraps.
 const FIXED: usize = 32;
@@ -19,20 +19,20 @@ const FIXED: usize = 32;
 pub(crate) const KEY_CHECK: usize = 32;
 /// Bytes of the length before a wrap.
 const LENGTH: usize = 4;
-/// Most wraps, and most bytes of all of them.
+/// Maximum number of wraps, and maximum bytes of all wraps.
 const WRAPS: usize = 64;
 const WRAPS_BYTES: usize = 1 << 20;
 /// Bytes of the fixed part that its check covers.
 const CHECKED: usize = 24;
 
-/// A head whose checks have been verified, but for the one that needs the key.
+/// A head whose checks passed, except the one that needs the key.
 pub(crate) struct Head {
     pub(crate) chunk: ChunkSize,
     /// Whether the content has padding.
     pub(crate) padded: bool,
     /// The fixed part and the wraps: what the payload key depends on.
     pub(crate) bound: Vec<u8>,
-    /// Where wraps are in `bound`, without their lengths.
+    /// Ranges of the wraps in `bound`, without their lengths.
     wraps: Vec<Range<usize>>,
     pub(crate) key_check: [u8; KEY_CHECK],
 }
@@ -77,7 +77,7 @@ impl Head {
         bound.resize(FIXED + bytes, 0);
         fill(input, &mut bound[FIXED..], FIXED)?;
         if sum(&bound[FIXED..]) != bound[16..CHECKED] {
-            return Err(wrong("the sum of its wrapped keys differs", "the sum that it names"));
+            return Err(wrong("the sum of its wrapped keys differs", "the stored sum"));
         }
         let wraps = ranges(&bound, count)?;
         let mut key_check = [0; KEY_CHECK];
@@ -98,17 +98,16 @@ impl Head {
     /// The stanzas of each wrap.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for a wrap that is no age file.
+    /// [`Error::Corrupt`] if a wrap is not an age file.
     pub(crate) fn stanzas(&self) -> Result<Vec<Vec<Stanza>>, Error> {
         let of_wrap = |(number, (offset, wrap)): (usize, (u64, &[u8]))| {
-            let malformed =
-                || Error::corrupt(Part::Wrap(number), offset, "it is malformed", "a file of age, version 1");
+            let malformed = || Error::corrupt(Part::Wrap(number), offset, "it is malformed", "an age file, version 1");
             stanzas(wrap).ok_or_else(malformed)
         };
         self.wraps().enumerate().map(of_wrap).collect()
     }
 
-    /// For whom it was made.
+    /// The recipients of the file.
     ///
     /// # Errors
     /// As [`Head::stanzas`].
@@ -119,7 +118,7 @@ impl Head {
     }
 }
 
-/// Chunk size, number of wraps, and their bytes.
+/// Returns the chunk size, the number of wraps, and their bytes.
 fn fixed(bytes: &[u8]) -> Result<(ChunkSize, usize, usize), Error> {
     if bytes[..8] != MAGIC {
         return Err(wrong("its magic differs", "8b 50 4c 45 0d 0a 1a 0a"));
@@ -145,7 +144,7 @@ fn fixed(bytes: &[u8]) -> Result<(ChunkSize, usize, usize), Error> {
     Ok((chunk, count, length))
 }
 
-/// Where the wraps are, without their lengths.
+/// The ranges of the wraps, without their lengths.
 fn ranges(bound: &[u8], count: usize) -> Result<Vec<Range<usize>>, Error> {
     let mut found = Vec::with_capacity(count);
     let mut at = FIXED;
@@ -171,7 +170,7 @@ fn sum(bytes: &[u8]) -> [u8; 8] {
 fn fill(input: &mut dyn Read, into: &mut [u8], offset: usize) -> Result<(), Error> {
     input.read_exact(into).map_err(|cause| match cause.kind() {
         std::io::ErrorKind::UnexpectedEof => {
-            wrong("the file ends in it", format!("{} bytes and chunks behind them", offset + into.len()))
+            wrong("the file ends in it", format!("{} bytes, then chunks", offset + into.len()))
         }
         _ => Error::Input(cause),
     })

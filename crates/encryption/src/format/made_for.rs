@@ -1,4 +1,4 @@
-//! For whom a file was encrypted, as far as its head tells.
+//! The recipients of a file, as far as its head names them.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use super::Stanza;
 /// The recipients of a file by kind. It names no key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MadeFor {
-    /// Kinds of keys (`X25519`, `ssh-ed25519`, `ssh-rsa` or another of age), with their numbers.
+    /// Kinds of keys (`X25519`, `ssh-ed25519`, `ssh-rsa` or another kind of age), with their numbers.
     pub keys: Vec<(String, u64)>,
-    /// How many passphrases open it.
+    /// Number of passphrases that open the file.
     pub passphrases: u64,
 }
 
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_counted() {
+    fn counts_recipients_by_kind() {
         let stanza = |tag: &str| Stanza { tag: tag.into(), arguments: Vec::new() };
         let mut made_for = MadeFor::default();
         assert_eq!(made_for.to_string(), "no one");

@@ -7,7 +7,7 @@ pub(crate) mod padding;
 mod stanzas;
 
 pub use chunk_size::ChunkSize;
-pub(crate) use chunk_size::{HEADER, LEAST, TAG};
+pub(crate) use chunk_size::{CHUNK_OVERHEAD, HEADER, TAG};
 pub use head::MAGIC;
 pub(crate) use head::{Head, KEY_CHECK};
 pub use made_for::MadeFor;

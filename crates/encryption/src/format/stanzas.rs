@@ -1,19 +1,19 @@
-//! The recipients of a wrapped key, which the head of an age file names in lines of text. No key is needed to read them.
+//! The recipients of a wrapped key, which the head of an age file names in lines of text. They are readable without a key.
 
-/// For whom a wrap was made.
+/// A recipient of a wrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stanza {
-    /// Its kind: `X25519`, `ssh-ed25519`, `ssh-rsa`, `scrypt` or another.
+    /// The recipient's kind: `X25519`, `ssh-ed25519`, `ssh-rsa`, `scrypt` or another.
     pub(crate) tag: String,
-    /// Words after it.
+    /// The words after the kind.
     pub(crate) arguments: Vec<String>,
 }
 
 const VERSION: &[u8] = b"age-encryption.org/v1";
-/// Enough for all that a wrap of the longest size can hold.
-const MOST: usize = 4096;
+/// Maximum number of stanzas, enough for a wrap of the maximum size.
+const MAX_STANZAS: usize = 4096;
 
-/// The stanzas of an age file; `None` if it is malformed or has too many.
+/// Returns the stanzas of an age file. `None` if it is malformed or has too many.
 pub(crate) fn stanzas(file: &[u8]) -> Option<Vec<Stanza>> {
     let mut lines = file.split(|&byte| byte == b'\n');
     if lines.next() != Some(VERSION) {
@@ -26,7 +26,7 @@ pub(crate) fn stanzas(file: &[u8]) -> Option<Vec<Stanza>> {
         }
         let Some(words) = line.strip_prefix(b"-> ") else { continue };
         found.push(stanza(words)?);
-        if found.len() > MOST {
+        if found.len() > MAX_STANZAS {
             return None;
         }
     }
@@ -41,12 +41,12 @@ fn stanza(words: &[u8]) -> Option<Stanza> {
 }
 
 impl Stanza {
-    /// Whether it is of no recipient: age adds such stanzas, so that readers stay able to skip unknown ones.
+    /// Whether the stanza has no recipient. age adds such stanzas, so that readers keep skipping unknown ones.
     pub(crate) fn is_grease(&self) -> bool {
         self.tag.ends_with("-grease")
     }
 
-    /// Whether it is of a passphrase.
+    /// Whether the stanza belongs to a passphrase.
     pub(crate) fn is_passphrase(&self) -> bool {
         self.tag == "scrypt"
     }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recipients_are_named_without_a_key() {
+    fn names_recipients_without_a_key() {
         let file =
             b"age-encryption.org/v1\n-> X25519 abc\nbody\n-> scrypt salt 18\nbody\n-> x-grease a\n\n--- mac\nrest";
         let found = stanzas(file).unwrap();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_head_of_age_is_refused() {
+    fn rejects_malformed_age_heads() {
         let cases: [&[u8]; 6] = [
             b"",
             b"age-encryption.org/v2\n-> X25519 a\n---",

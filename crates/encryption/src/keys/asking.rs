@@ -1,26 +1,26 @@
-//! Asking a person for a passphrase, again if it is wrong.
+//! Asks the user for a passphrase, again if it is wrong.
 
 use age::secrecy::SecretString;
 
 use super::Identities;
 use crate::Error;
 
-/// How often a person is asked.
+/// Maximum number of prompts.
 const ATTEMPTS: u32 = 3;
 
-/// What came of asking.
+/// The result of asking.
 pub(super) enum Asked<T> {
     Opened(T),
     /// No answer was right.
     Wrong,
-    /// There was no one to ask.
+    /// There was nobody to ask.
     NoAnswer,
 }
 
-/// Asks for a passphrase until `open` returns what it opens. `of` is added to the prompt, such as ` of the ssh key x`.
+/// Asks for a passphrase until `open` accepts it. `of` is added to the prompt, such as ` of the ssh key x`.
 ///
 /// # Errors
-/// Those of `open`.
+/// Returns the errors of `open`.
 pub(super) fn ask_for<T>(
     identities: &Identities,
     of: &str,

@@ -12,7 +12,7 @@ use crate::Error;
 pub(super) const EXPECTED: &str =
     "an identity file of age (AGE-SECRET-KEY-...), or an OpenSSH private key of ed25519 or RSA";
 
-/// Asks a person for a passphrase; the argument says for what. `None` if there is no one to ask.
+/// Asks the user for a passphrase; the argument names what it opens. `None` if there is nobody to ask.
 pub type Ask = Arc<dyn Fn(&str) -> Option<SecretString> + Send + Sync>;
 
 /// A key that is ready for use.
@@ -35,21 +35,22 @@ impl fmt::Debug for Identities {
 }
 
 impl Identities {
-    /// Whether no key and no passphrase was given.
+    /// Whether there is no key and no passphrase.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty() && self.locked.is_empty() && self.passphrases.is_empty()
     }
 
-    /// Asks for what is missing: the passphrase of a file where nothing else was given, and those of keys that have one.
+    /// Sets the function that asks for missing passphrases: the passphrase of a file if no key and no passphrase was given, and those of
+    /// encrypted keys.
     pub fn set_ask(&mut self, ask: Ask) {
         self.ask = Some(ask);
     }
 
-    /// Adds the keys of an identity file of age, or a private key of ssh. One with a passphrase is opened when it is needed, by one of the
-    /// passphrases given or asked for. `name` is what later prompts and errors call the file.
+    /// Adds the keys of an age identity file, or a private ssh key. A key with a passphrase is opened when it is needed, with one of the
+    /// given passphrases or with an answer. Later prompts and errors call the file `name`.
     ///
     /// # Errors
-    /// [`Error::Key`] for what is neither; the message has nothing of the file, nor its name.
+    /// [`Error::Key`] if the file is neither. The message contains neither the file's content nor its name.
     pub fn add_file(&mut self, file: &[u8], name: &str) -> Result<(), Error> {
         if Locked::is_of_age(file) {
             self.locked.push(Locked::of_age(file, name)?);
@@ -69,11 +70,11 @@ impl Identities {
         match identity.map_err(|_| Error::key("a private key that is malformed", EXPECTED))? {
             ssh::Identity::Encrypted(key) => self.locked.push(Locked::of_ssh(key, name)),
             ssh::Identity::Unsupported(EncryptedPem | EncryptedSsh(_)) => {
-                let what = "a private key with a passphrase in a form that is not supported";
+                let what = "a private key with a passphrase in an unsupported format";
                 return Err(Error::key(what, "the usual form of OpenSSH, which ssh-keygen -p -f FILE writes"));
             }
             ssh::Identity::Unsupported(_) => {
-                return Err(Error::key("a private key of a kind that is not supported", EXPECTED));
+                return Err(Error::key("a private key of an unsupported kind", EXPECTED));
             }
             plain => self.keys.push(Box::new(plain)),
         }
@@ -86,7 +87,7 @@ impl Identities {
     }
 }
 
-/// The keys in the text of an identity file; `None` if there are none.
+/// The keys in the text of an identity file. `None` if there are none.
 pub(super) fn keys_in(text: &[u8]) -> Option<Vec<Key>> {
     let identities = age::IdentityFile::from_buffer(text).ok()?.into_identities().ok()?;
     (!identities.is_empty()).then_some(identities)

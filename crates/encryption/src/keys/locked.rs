@@ -1,4 +1,4 @@
-//! Files with keys that have a passphrase: identity files of age, and private keys of ssh.
+//! Key files with a passphrase: age identity files and private ssh keys.
 
 use std::io::Read;
 use std::sync::OnceLock;
@@ -15,31 +15,31 @@ use super::unwrap::{scrypt_identity, work_factor};
 use crate::Error;
 use crate::format::stanzas;
 
-/// Keys that a passphrase opens, once they are needed.
+/// Keys that a passphrase opens. They are opened when they are needed.
 pub(super) struct Locked {
-    /// What prompts and errors call the file.
+    /// The name of the file in prompts and errors.
     name: String,
     file: File,
     keys: OnceLock<Vec<Key>>,
 }
 
 enum File {
-    /// A file of age, in its binary form, with the binary logarithm of its work factor.
+    /// An age file in binary form, with the binary logarithm of its work factor.
     Age(Vec<u8>, u8),
     Ssh(Box<ssh::EncryptedKey>),
 }
 
 impl Locked {
-    /// Whether a file is one that age has encrypted.
+    /// Whether a file was encrypted by age.
     pub(super) fn is_of_age(file: &[u8]) -> bool {
         let text = file.trim_ascii_start();
         text.starts_with(b"age-encryption.org/") || text.starts_with(b"-----BEGIN AGE ENCRYPTED FILE")
     }
 
-    /// An identity file that age has encrypted, armored or not.
+    /// An identity file that age encrypted, armored or not.
     ///
     /// # Errors
-    /// [`Error::Key`] for one that is malformed, or encrypted for keys.
+    /// [`Error::Key`] if the file is malformed or encrypted for keys.
     pub(super) fn of_age(file: &[u8], name: &str) -> Result<Locked, Error> {
         let mut bytes = Vec::new();
         let read = ArmoredReader::new(file.trim_ascii_start()).read_to_end(&mut bytes).ok();
@@ -59,10 +59,11 @@ impl Locked {
         Locked { name: format!("the ssh key {name}"), file: File::Ssh(Box::new(key)), keys: OnceLock::new() }
     }
 
-    /// The keys, by one of the passphrases that were given, or one that is asked for.
+    /// Returns the keys, opened with one of the given passphrases or with an answer.
     ///
     /// # Errors
-    /// [`Error::Key`] and [`Error::WrongPassphraseOf`] without the right passphrase; [`Error::WorkFactor`] and [`Error::Memory`] if it costs too much.
+    /// [`Error::Key`] and [`Error::WrongPassphraseOf`] without the right passphrase; [`Error::WorkFactor`] and [`Error::Memory`] if it
+    /// costs too much.
     pub(super) fn keys(&self, identities: &Identities, limit: Option<u64>) -> Result<&[Key], Error> {
         if let Some(keys) = self.keys.get() {
             return Ok(keys);
@@ -83,20 +84,20 @@ impl Locked {
 
     fn asked(&self, identities: &Identities, limit: Option<u64>) -> Result<Vec<Key>, Error> {
         let name = &self.name;
-        let wrong = |what: &str| {
+        let no_answer = |what: &str| {
             let expected = "a terminal to ask for it, --passphrase-file FILE, or a file without a passphrase";
-            Error::key(format!("{what} passphrase of {name}"), expected)
+            Error::key(format!("{what} for {name}"), expected)
         };
         let mut open = |passphrase: &SecretString| self.open(passphrase, limit);
         match ask_for(identities, &format!(" of {name}"), &mut open)? {
             Asked::Opened(keys) => Ok(keys),
             Asked::Wrong => Err(Error::WrongPassphraseOf(name.clone())),
-            Asked::NoAnswer if identities.passphrases.is_empty() => Err(wrong("there is no")),
-            Asked::NoAnswer => Err(wrong("none of the given ones is the")),
+            Asked::NoAnswer if identities.passphrases.is_empty() => Err(no_answer("no passphrase")),
+            Asked::NoAnswer => Err(no_answer("none of the given passphrases is right")),
         }
     }
 
-    /// `None` if it is not the passphrase.
+    /// Returns the keys, or `None` if the passphrase is wrong.
     fn open(&self, passphrase: &SecretString, limit: Option<u64>) -> Result<Option<Vec<Key>>, Error> {
         match &self.file {
             File::Age(bytes, work) => self.opened(bytes, &scrypt_identity(passphrase, *work, limit)?),
@@ -108,7 +109,7 @@ impl Locked {
         }
     }
 
-    /// The keys in a file of age.
+    /// The keys in an age file.
     fn opened(&self, bytes: &[u8], identity: &age::scrypt::Identity) -> Result<Option<Vec<Key>>, Error> {
         let damaged =
             |cause: &dyn std::fmt::Display| Error::key(format!("{}: {cause}", self.name), "it as age wrote it");
@@ -120,7 +121,7 @@ impl Locked {
             }
             Err(cause) => return Err(damaged(&cause)),
         };
-        // It does not grow: an old place would not be wiped.
+        // The buffer does not grow, because the memory that it leaves would not be wiped.
         let mut text = Zeroizing::new(Vec::with_capacity(bytes.len() + 1));
         reader.take(bytes.len() as u64).read_to_end(&mut text).map_err(|cause| damaged(&cause))?;
         let keys = keys_in(&text).ok_or_else(|| Error::key(format!("no identity in {}", self.name), EXPECTED))?;

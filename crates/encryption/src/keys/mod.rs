@@ -1,4 +1,4 @@
-//! Keys: recipients, for whom a file is sealed, and identities, which open it. The file key is wrapped by age, each wrap a file of age(1).
+//! Keys: recipients, for whom a file is sealed, and identities, which open it. age wraps the file key; each wrap is an age(1) file.
 
 mod asking;
 mod identities;
@@ -11,12 +11,12 @@ use locked::Locked;
 pub use recipients::Recipients;
 pub(crate) use unwrap::unwrap;
 
-/// Binary logarithm of scrypt's work factor that is written, as age(1) has it: about a second, and 256 MiB.
+/// Binary logarithm of scrypt's work factor when writing, as in age(1): about a second, and 256 MiB.
 const WORK: u8 = 18;
-/// The largest that is read: 1 GiB.
-const WORK_MOST: u8 = 20;
+/// Largest accepted binary logarithm of the work factor: 1 GiB.
+const MAX_WORK: u8 = 20;
 
-/// Bytes that scrypt takes for a work factor.
+/// Memory of scrypt for a work factor, bytes.
 fn scrypt_memory(log: u8) -> u64 {
     1024 << log.min(50)
 }

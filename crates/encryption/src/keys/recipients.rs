@@ -1,4 +1,4 @@
-//! For whom a file is sealed.
+//! The recipients of a file.
 
 use std::fmt;
 use std::io::Write;
@@ -13,13 +13,13 @@ use crate::cipher::FileKey;
 
 const EXPECTED: &str = "age1..., ssh-ed25519 ... or ssh-rsa ...";
 
-/// Keys and passphrases for which a file is sealed: each of them opens it.
+/// Keys and passphrases, each of which opens the sealed file.
 #[derive(Default)]
 pub struct Recipients {
     keys: Vec<Box<dyn age::Recipient + Send + Sync>>,
     passphrases: Vec<SecretString>,
     pub(crate) padded: bool,
-    /// Binary logarithm of scrypt's work factor; `None` for the usual one.
+    /// Binary logarithm of scrypt's work factor; `None` for the default.
     work: Option<u8>,
 }
 
@@ -30,15 +30,15 @@ impl fmt::Debug for Recipients {
 }
 
 impl Recipients {
-    /// Whether there are none.
+    /// Whether there are no recipients.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty() && self.passphrases.is_empty()
     }
 
-    /// Adds a public key: of age (`age1...`), or of ssh (`ssh-ed25519 ...`, `ssh-rsa ...`).
+    /// Adds a public key of age (`age1...`) or ssh (`ssh-ed25519 ...`, `ssh-rsa ...`).
     ///
     /// # Errors
-    /// [`Error::Key`] for another, or one that is malformed.
+    /// [`Error::Key`] if the key is of another kind or malformed.
     pub fn add_key(&mut self, key: &str) -> Result<(), Error> {
         use age::ssh::ParseRecipientKeyError as Ssh;
         let key = key.trim();
@@ -59,10 +59,10 @@ impl Recipients {
         Ok(())
     }
 
-    /// Adds the public keys of a list, one a line. Empty lines and those that begin with `#` are skipped.
+    /// Adds the public keys of a list, one per line. Empty lines and lines that begin with `#` are skipped.
     ///
     /// # Errors
-    /// [`Error::Key`], with the number of the line; for a list without keys.
+    /// [`Error::Key`] with the number of the line, or for a list without keys.
     pub fn add_list(&mut self, list: &str) -> Result<(), Error> {
         let before = self.keys.len();
         for (number, line) in (1..).zip(list.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
@@ -82,18 +82,18 @@ impl Recipients {
         self.passphrases.push(passphrase);
     }
 
-    /// Pads what is sealed for them, so that the size of a file tells little of that of its content: at most 12 % more.
+    /// Pads the content, so that the size of the file reveals little about the size of its content. Adds at most 12 %.
     pub fn set_padded(&mut self) {
         self.padded = true;
     }
 
-    /// Makes passphrases cheap, for tests: 2^`log` instead of the usual work.
+    /// Makes passphrases cheap, for tests: the work is 2^`log` instead of the default.
     #[doc(hidden)]
     pub fn set_test_work(&mut self, log: u8) {
         self.work = Some(log);
     }
 
-    /// The file key, wrapped: once for all keys, and once for each passphrase, since age has no file for both.
+    /// Wraps the file key: once for all keys, and once for each passphrase, because an age file cannot have both.
     ///
     /// # Errors
     /// [`Error::Key`] without recipients; [`Error::Memory`] if scrypt does not fit into the limit.
@@ -120,7 +120,7 @@ impl Recipients {
     }
 }
 
-/// Refuses scrypt that does not fit into a limit on memory.
+/// Checks that scrypt fits into a memory limit.
 pub(super) fn check_memory(work: u8, limit: Option<u64>) -> Result<(), Error> {
     let needed = BASE + scrypt_memory(work);
     match limit.filter(|&allowed| allowed < needed) {

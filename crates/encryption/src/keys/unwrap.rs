@@ -1,4 +1,4 @@
-//! The file key from the wraps of a head.
+//! Gets the file key from the wraps of a head.
 
 use std::io::Read;
 
@@ -9,12 +9,12 @@ use zeroize::Zeroizing;
 use super::asking::{Asked, ask_for};
 use super::identities::Key;
 use super::recipients::check_memory;
-use super::{Identities, WORK_MOST};
+use super::{Identities, MAX_WORK};
 use crate::cipher::{FILE_KEY, FileKey};
 use crate::format::{Head, Stanza};
 use crate::{Error, Part};
 
-/// A wrapped key with its place in the head.
+/// A wrapped key and its offset in the head.
 struct Wrap<'a> {
     number: usize,
     offset: u64,
@@ -22,11 +22,11 @@ struct Wrap<'a> {
     stanzas: Vec<Stanza>,
 }
 
-/// The key of a file by the first identity that is one of its recipients.
+/// Returns the file key, opened with the first identity that is a recipient of the file.
 ///
 /// # Errors
-/// [`Error::NoKey`], [`Error::WrongKey`] and [`Error::WrongPassphrase`]; [`Error::Corrupt`] for a wrap that is malformed; [`Error::WorkFactor`] and [`Error::Memory`] for
-/// a passphrase that costs too much.
+/// [`Error::NoKey`], [`Error::WrongKey`] and [`Error::WrongPassphrase`]; [`Error::Corrupt`] if a wrap is malformed; [`Error::WorkFactor`]
+/// and [`Error::Memory`] for a passphrase that costs too much.
 pub(crate) fn unwrap(head: &Head, identities: &Identities, limit: Option<u64>) -> Result<FileKey, Error> {
     let wraps = head.wraps().enumerate().zip(head.stanzas()?);
     let wraps: Vec<Wrap<'_>> =
@@ -36,7 +36,7 @@ pub(crate) fn unwrap(head: &Head, identities: &Identities, limit: Option<u64>) -
     if let Some(found) = by_keys(&keyed, &identities.keys)? {
         return Ok(found);
     }
-    // Their passphrases are asked for only if they may help.
+    // The passphrases of these keys are asked for only if the keys may help.
     for file in identities.locked.iter().filter(|_| !keyed.is_empty()) {
         if let Some(found) = by_keys(&keyed, file.keys(identities, limit)?)? {
             return Ok(found);
@@ -59,7 +59,7 @@ pub(crate) fn unwrap(head: &Head, identities: &Identities, limit: Option<u64>) -
     }
 }
 
-/// The key of a file by a passphrase that opens a wrap.
+/// Returns the file key, if a passphrase opens a wrap.
 fn by_passphrase(wraps: &[&Wrap<'_>], passphrase: &SecretString, limit: Option<u64>) -> Result<Option<FileKey>, Error> {
     for wrap in wraps {
         if let Some(found) = wrap.open_by(passphrase, limit)? {
@@ -69,7 +69,7 @@ fn by_passphrase(wraps: &[&Wrap<'_>], passphrase: &SecretString, limit: Option<u
     Ok(None)
 }
 
-/// The key of a file by the first key that opens a wrap.
+/// Returns the file key, if one of the keys opens a wrap.
 fn by_keys(wraps: &[&Wrap<'_>], keys: &[Key]) -> Result<Option<FileKey>, Error> {
     for wrap in wraps {
         for key in keys {
@@ -81,28 +81,28 @@ fn by_keys(wraps: &[&Wrap<'_>], keys: &[Key]) -> Result<Option<FileKey>, Error> 
     Ok(None)
 }
 
-/// Binary logarithm of the work factor of a passphrase, if there is one.
+/// Binary logarithm of the work factor of a passphrase; `None` without a passphrase.
 pub(super) fn work_factor(stanzas: &[Stanza]) -> Option<u8> {
     stanzas.iter().find_map(Stanza::work_factor)
 }
 
-/// What a passphrase opens, if it does not cost too much.
+/// The identity of a passphrase, if its work factor is allowed.
 pub(super) fn scrypt_identity(
     passphrase: &SecretString,
     work: u8,
     limit: Option<u64>,
 ) -> Result<age::scrypt::Identity, Error> {
-    if work > WORK_MOST {
-        return Err(Error::WorkFactor { found: work, most: WORK_MOST });
+    if work > MAX_WORK {
+        return Err(Error::WorkFactor { found: work, most: MAX_WORK });
     }
     check_memory(work, limit)?;
     let mut identity = age::scrypt::Identity::new(passphrase.clone());
-    identity.set_max_work_factor(WORK_MOST);
+    identity.set_max_work_factor(MAX_WORK);
     Ok(identity)
 }
 
 impl Wrap<'_> {
-    /// The key; `None` if it was not wrapped for this one.
+    /// Returns the file key, or `None` if it was not wrapped for this identity.
     fn open(&self, identity: &dyn age::Identity) -> Result<Option<FileKey>, Error> {
         let opened = age::Decryptor::new_buffered(self.bytes);
         let reader = match opened.and_then(|wrap| wrap.decrypt(std::iter::once(identity))) {

@@ -12,11 +12,11 @@ use packline_runtime::{Resources, of_fault};
 use super::opened::{cut, extended, forged, impossible, offset};
 use super::{Damage, OpenedHead};
 use crate::cipher::{PayloadKey, parse_header};
-use crate::format::{HEADER, LEAST, TAG};
+use crate::format::{CHUNK_OVERHEAD, HEADER, TAG};
 use crate::memory::{self, batch, chunks};
 use crate::{ChunkSize, Error};
 
-/// Reads what is sealed in a file. Each byte is authentic before it is returned; an error comes after the bytes before it.
+/// Reads the sealed content of a file. Each byte is authentic before it is returned; an error follows the bytes before it.
 pub(super) struct ChunkStream<R> {
     file: R,
     map: OrderedMap<OpenTask>,
@@ -26,15 +26,15 @@ pub(super) struct ChunkStream<R> {
     next: u64,
     /// Batches whose content was opened.
     ready: Ready,
-    /// Nothing more is read: the end, or an error.
+    /// Whether reading ended, with the last chunk or an error.
     ended: bool,
-    /// Returned after the content that is ready.
+    /// The error that is returned after the content that is ready.
     failed: Option<Error>,
-    /// An error was returned: what comes after it is not.
+    /// Whether an error was returned. Nothing is returned after it.
     over: bool,
     spare: Vec<Vec<u8>>,
     may_follow: Option<[u8; 8]>,
-    /// Where damage is noted, behind which it reads on.
+    /// Notes damage, after which reading continues.
     damage: Option<Arc<Damage>>,
 }
 
@@ -48,7 +48,7 @@ impl<R> fmt::Debug for ChunkStream<R> {
 struct Batch {
     first: u64,
     bytes: Vec<u8>,
-    /// Whether its last chunk is the last of the file.
+    /// Whether the batch's last chunk is the last of the file.
     last: bool,
     permit: Permit,
 }
@@ -56,9 +56,9 @@ struct Batch {
 /// An opened batch, as far as it is authentic.
 struct Opened {
     bytes: Vec<u8>,
-    /// Content that is not returned yet.
+    /// Ranges of content that were not returned yet.
     content: VecDeque<Range<usize>>,
-    /// Numbers of chunks that are not authentic; of those before which reading goes on the content is zeros.
+    /// Numbers of chunks that are not authentic. If reading continues after them, their content is zeros.
     damaged: Vec<u64>,
     _permit: Permit,
 }
@@ -133,7 +133,7 @@ impl<R: Read + Send> ChunkStream<R> {
         Ok(ChunkStream { file, map, chunk, start, next, ready, ended, failed, over: false, spare, may_follow, damage })
     }
 
-    /// Reads batches until one that was opened is ready, or the end.
+    /// Reads batches until an opened one is ready, or until the end.
     fn advance(&mut self) -> Result<(), Error> {
         if self.ended {
             return self.map.drain(&mut self.ready).map_err(of_fault);
@@ -156,7 +156,8 @@ impl<R: Read + Send> ChunkStream<R> {
         self.map.submit(Batch { first, bytes, last, permit }, &mut self.ready).map_err(of_fault)
     }
 
-    /// The next chunks as they are sealed, and whether the last is that of the file; with an error those before it.
+    /// Reads the next chunks in sealed form. Returns them, and whether the last of them is the last of the file. An error comes with the
+    /// chunks before it.
     fn batch(&mut self) -> Result<(Vec<u8>, bool), (Vec<u8>, Error)> {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
@@ -170,7 +171,7 @@ impl<R: Read + Send> ChunkStream<R> {
         Ok((bytes, false))
     }
 
-    /// Appends the next chunk as it is sealed; whether it is the last. With an error nothing is appended.
+    /// Appends the next chunk in sealed form. Returns whether it is the last. After an error nothing was appended.
     fn sealed(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Error> {
         let number = self.next;
         let at = offset(self.start, self.next, self.chunk);
@@ -181,14 +182,15 @@ impl<R: Read + Send> ChunkStream<R> {
         let mut header = [0; HEADER];
         self.file.read_exact(&mut header).map_err(cut_off)?;
         let parsed = parse_header(header, number, self.chunk);
-        // One that is read over is as long as most are.
+        // A damaged chunk that is skipped is taken to be full, as most are.
         let parsed = parsed.or_else(|| self.damage.as_ref().map(|_| (self.chunk.bytes(), false)));
         let (length, last) = parsed.ok_or_else(|| impossible(number, at))?;
         let before = bytes.len();
         bytes.extend_from_slice(&header);
         bytes.resize(before + HEADER + length + TAG, 0);
         let read = self.file.read_exact(&mut bytes[before + HEADER..]).map_err(cut_off);
-        let read = read.and_then(|()| if last { self.end(number, at + length as u64 + LEAST) } else { Ok(()) });
+        let read =
+            read.and_then(|()| if last { self.end(number, at + length as u64 + CHUNK_OVERHEAD) } else { Ok(()) });
         if let Err(error) = read {
             bytes.truncate(before);
             return Err(error);
@@ -197,7 +199,7 @@ impl<R: Read + Send> ChunkStream<R> {
         Ok(last)
     }
 
-    /// Nothing else may follow the last chunk.
+    /// Checks that nothing else follows the last chunk.
     fn end(&mut self, number: u64, at: u64) -> Result<(), Error> {
         let mut behind = Vec::new();
         self.file.by_ref().take(8).read_to_end(&mut behind).map_err(Error::Input)?;
@@ -208,7 +210,7 @@ impl<R: Read + Send> ChunkStream<R> {
         }
     }
 
-    /// Copies content of the first batch that is ready; `None` if there is none.
+    /// Copies content of the first ready batch. Returns `None` if no batch is ready.
     fn take(&mut self, into: &mut [u8]) -> Option<usize> {
         let opened = self.ready.0.front_mut()?;
         let range = opened.content.front_mut()?;
@@ -221,7 +223,7 @@ impl<R: Read + Send> ChunkStream<R> {
         Some(length)
     }
 
-    /// Drops batches that were returned; their error is the stream's.
+    /// Drops batches that were returned. Returns an error for their damaged chunks, unless damage is noted.
     fn retire(&mut self) -> Result<(), Error> {
         while self.ready.0.front().is_some_and(|opened| opened.content.is_empty()) {
             let Some(opened) = self.ready.0.pop_front() else { break };
@@ -237,7 +239,7 @@ impl<R: Read + Send> ChunkStream<R> {
         Ok(())
     }
 
-    /// The end of a file that is not whole: an error, unless it is noted.
+    /// Ends a file that is incomplete: returns the error, unless damage is noted.
     fn end_in(&self, error: Error) -> Result<usize, Error> {
         match &self.damage {
             Some(damage) if error.is_of_file() => damage.note_other(error),
@@ -251,7 +253,7 @@ impl<R: Read + Send> ChunkStream<R> {
             self.retire()?;
             match self.take(into) {
                 Some(0) => {
-                    // The only chunk of an empty content.
+                    // This is the only chunk of an empty content.
                     if let Some(opened) = self.ready.0.front_mut() {
                         opened.content.pop_front();
                     }
@@ -275,7 +277,7 @@ impl<R: Read + Send> Read for ChunkStream<R> {
             return Ok(0);
         }
         if self.over {
-            return Err(io::Error::other("it was read after an error"));
+            return Err(io::Error::other("read after an error"));
         }
         let read = self.read_some(into);
         self.over = read.is_err();

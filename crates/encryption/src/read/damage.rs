@@ -1,4 +1,4 @@
-//! Damage to the chunks of a file that is read on behind it.
+//! Damage to the chunks of a file that is read beyond it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,31 +6,31 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::opened::forged;
 use crate::{Error, Part};
 
-/// Most ranges that are kept.
-const MOST: usize = 1000;
+/// Maximum number of ranges that are kept.
+const MAX_RANGES: usize = 1000;
 
-/// All damage that was found in a file whose damaged chunks are read as zeros.
+/// All damage found in a file whose damaged chunks are read as zeros.
 #[derive(Debug, Default)]
 pub struct Damage {
     seen: AtomicBool,
-    found: Mutex<Found>,
+    notes: Mutex<Notes>,
 }
 
 #[derive(Debug, Default)]
-struct Found {
-    /// Up to [`MOST`] and one, which has all that come after those.
-    ranges: Vec<Chunks>,
+struct Notes {
+    /// Up to [`MAX_RANGES`] ranges, and one that covers all later damage.
+    ranges: Vec<ChunkRange>,
     others: Vec<Error>,
 }
 
-/// Damaged chunks.
+/// A range of damaged chunks.
 #[derive(Debug)]
-struct Chunks {
+struct ChunkRange {
     first: u64,
     last: u64,
-    /// How many of them are damaged.
+    /// How many chunks in the range are damaged.
     count: u64,
-    /// Byte of the file at which they begin.
+    /// Offset of the first chunk in the file.
     offset: u64,
 }
 
@@ -44,37 +44,38 @@ impl Damage {
         self.seen.store(true, Ordering::Relaxed);
     }
 
-    fn found(&self) -> MutexGuard<'_, Found> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A damaged chunk that begins at byte `offset`. They are noted in the order of the file.
+    /// Notes a damaged chunk that begins at byte `offset`. Chunks must be noted in the order of the file.
     pub(super) fn note(&self, number: u64, offset: u64) {
         self.see();
-        let ranges = &mut self.found().ranges;
-        let is_full = ranges.len() > MOST;
+        let ranges = &mut self.notes().ranges;
+        let is_full = ranges.len() > MAX_RANGES;
         match ranges.last_mut().filter(|range| is_full || range.last + 1 == number) {
             Some(range) => (range.last, range.count) = (number, range.count + 1),
-            None => ranges.push(Chunks { first: number, last: number, count: 1, offset }),
+            None => ranges.push(ChunkRange { first: number, last: number, count: 1, offset }),
         }
     }
 
-    /// Damage of another kind, after which nothing is read.
+    /// Notes damage of another kind, after which nothing is read.
     pub(super) fn note_other(&self, error: Error) {
         self.see();
-        self.found().others.push(error);
+        self.notes().others.push(error);
     }
 
-    /// All that was noted, in the order of the file: neighbouring chunks as one range, and the last of very many ranges as one.
+    /// Returns all noted damage in the order of the file. Neighbouring chunks are one range, and ranges after the first 1,000 are one
+    /// range.
     pub fn take(&self) -> Vec<Error> {
-        let Found { ranges, others } = std::mem::take(&mut *self.found());
-        ranges.iter().map(Chunks::error).chain(others).collect()
+        let Notes { ranges, others } = std::mem::take(&mut *self.notes());
+        ranges.iter().map(ChunkRange::error).chain(others).collect()
     }
 }
 
-impl Chunks {
+impl ChunkRange {
     fn error(&self) -> Error {
-        let Chunks { first, last, count, offset } = *self;
+        let ChunkRange { first, last, count, offset } = *self;
         if first == last {
             return forged(first, offset);
         }
@@ -83,8 +84,8 @@ impl Chunks {
         } else {
             format!("{count} of them do not open")
         };
-        let what = format!("{which}: they are damaged or of another place or file");
-        Error::corrupt(Part::Chunks(first, last), offset, what, "the chunks that were written here, unchanged")
+        let what = format!("{which}: damaged, moved, or from another file");
+        Error::corrupt(Part::Chunks(first, last), offset, what, "the unchanged chunks")
     }
 }
 
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_one_range_and_the_list_is_bounded() {
+    fn joins_neighbours_and_bounds_the_list() {
         let damage = Damage::default();
         for number in [3, 4, 5, 9] {
             damage.note(number, number * 100);
@@ -104,9 +105,9 @@ mod tests {
         assert!(found.len() == 2 && found[1].starts_with("encrypted chunk 9, at byte 900: it does not open"));
         (0..5000).for_each(|number| damage.note(number * 2, 0));
         let found = texts(&damage);
-        assert_eq!(found.len(), MOST + 1);
+        assert_eq!(found.len(), MAX_RANGES + 1);
         assert!(
-            found[MOST].starts_with("encrypted chunks 2000 to 9998, at byte 0: 4000 of them do not open"),
+            found[MAX_RANGES].starts_with("encrypted chunks 2000 to 9998, at byte 0: 4000 of them do not open"),
             "{found:?}"
         );
     }

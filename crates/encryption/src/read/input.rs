@@ -1,4 +1,4 @@
-//! The content of a sealed file at any offset. Only the chunks that are touched are opened.
+//! The content of a sealed file at any offset. Only chunks that are touched are opened.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,12 +13,12 @@ use super::opened::{cut, extended, forged, impossible, malformed_padding, offset
 use crate::Error;
 use crate::cipher::parse_header;
 use crate::format::padding::{self, content_of};
-use crate::format::{HEADER, LEAST};
+use crate::format::{CHUNK_OVERHEAD, HEADER};
 
-/// Bytes of content that are kept of chunks of which a read took a part: the next read often takes the rest.
+/// Bytes of content that are kept from partly read chunks, because the next read often takes the rest.
 pub(crate) const RECENT: usize = 1 << 20;
 
-/// The content of a sealed file. Several threads may read it at once, each opens what it reads.
+/// The content of a sealed file. Several threads may read it at once; each opens the chunks that it reads.
 pub struct PlainInput {
     head: OpenedHead,
     file: Arc<dyn Input>,
@@ -41,23 +41,23 @@ impl fmt::Debug for PlainInput {
 impl PlainInput {
     pub(super) fn new(mut head: OpenedHead, file: Arc<dyn Input>) -> Result<PlainInput, Error> {
         let stride = head.chunk.stride() as u64;
-        let sealed = file.size().checked_sub(head.start).and_then(|sealed| sealed.checked_sub(LEAST));
+        let sealed = file.size().checked_sub(head.start).and_then(|sealed| sealed.checked_sub(CHUNK_OVERHEAD));
         let sealed = sealed.ok_or_else(|| cut(0, head.start))?;
-        // A rest that is too short for a chunk of its own belongs to the one before.
+        // A rest that is too short for a chunk belongs to the previous one.
         let last = sealed / stride;
-        let rest = sealed % stride + LEAST;
+        let rest = sealed % stride + CHUNK_OVERHEAD;
         let at = offset(head.start, last, head.chunk);
         let mut header = [0; HEADER];
         file.read_at(at, &mut header).map_err(Error::Input)?;
         let (length, is_last) = parse_header(header, last, head.chunk).ok_or_else(|| impossible(last, at))?;
-        match (length as u64 + LEAST).cmp(&rest) {
+        match (length as u64 + CHUNK_OVERHEAD).cmp(&rest) {
             _ if !is_last => return Err(cut(last + 1, at + stride.min(rest))),
             std::cmp::Ordering::Greater => return Err(cut(last, at)),
-            std::cmp::Ordering::Less => return Err(extended(last, at + length as u64 + LEAST)),
+            std::cmp::Ordering::Less => return Err(extended(last, at + length as u64 + CHUNK_OVERHEAD)),
             std::cmp::Ordering::Equal => {}
         }
         let size = last * head.chunk.bytes() as u64 + length as u64;
-        // Without the end of the file there is no size.
+        // Damage is not noted here: without the end of the file its size is unknown.
         let damage = head.damage.take();
         let recent = Mutex::default();
         let opened = AtomicU64::new(0);
@@ -70,7 +70,7 @@ impl PlainInput {
         Ok(input)
     }
 
-    /// Bytes of content of a file with padding, by the length at its end.
+    /// Bytes of content of a padded file, by the length at its end.
     fn without_padding(&self) -> Result<u64, Error> {
         let mut length = [0; padding::LENGTH];
         let malformed = || malformed_padding(self.head.start);
@@ -82,7 +82,7 @@ impl PlainInput {
     /// Checks the padding, which no read of the content touches.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Input`].
+    /// [`Error::Corrupt`] if the padding is malformed or damaged; [`Error::Input`].
     pub fn check_padding(&self) -> Result<(), Error> {
         let end = if self.head.padded { self.sealed - padding::LENGTH as u64 } else { self.size };
         let mut at = self.size;
@@ -98,10 +98,10 @@ impl PlainInput {
         Ok(())
     }
 
-    /// Once all of the content was read: notes each damaged chunk of the file, and padding that is malformed, where the head notes damage.
+    /// Notes each damaged chunk of the file and malformed padding, if the head notes damage. Call it after all of the content was read.
     ///
     /// # Errors
-    /// [`Error::Input`].
+    /// [`Error::Input`] if the file cannot be read.
     pub fn note_damage(&self) -> Result<(), Error> {
         let Some(damage) = &self.head.damage else { return Ok(()) };
         match self.check_padding() {
@@ -110,7 +110,7 @@ impl PlainInput {
         }
         let mut sealed = Vec::new();
         for number in (0..=self.last).take_while(|_| damage.is_seen()) {
-            sealed.resize(self.length(number) + LEAST as usize, 0);
+            sealed.resize(self.length(number) + CHUNK_OVERHEAD as usize, 0);
             match self.open(number, &mut sealed) {
                 Err(error) if error.is_of_file() => {
                     damage.note(number, offset(self.head.start, number, self.head.chunk));
@@ -121,7 +121,7 @@ impl PlainInput {
         Ok(())
     }
 
-    /// How many chunks have been opened, for tests and statistics.
+    /// Number of chunks opened so far, for tests and statistics.
     pub fn chunks_opened(&self) -> u64 {
         self.opened.load(Ordering::Relaxed)
     }
@@ -132,12 +132,12 @@ impl PlainInput {
         bytes.min(self.sealed - number * bytes) as usize
     }
 
-    /// Reads and opens a chunk into `into`, which gets it as it is sealed; the content is behind the header then.
+    /// Reads and opens a chunk into `into`, which is as long as the sealed chunk. The content is then after the header.
     fn open(&self, number: u64, into: &mut [u8]) -> Result<(), Error> {
         let at = offset(self.head.start, number, self.head.chunk);
         self.file.read_at(at, into).map_err(Error::Input)?;
         self.opened.fetch_add(1, Ordering::Relaxed);
-        // The header is authenticated too; but a valid one of another length cannot be what was written here.
+        // The header is authenticated too, but a valid one with another length cannot be the one written here.
         let header = into.first_chunk().copied().and_then(|header| parse_header(header, number, self.head.chunk));
         let is_last = number == self.last;
         if header != Some((self.length(number), is_last)) {
@@ -146,13 +146,13 @@ impl PlainInput {
         self.head.key.open(number, is_last, into).map(drop).ok_or_else(|| forged(number, at))
     }
 
-    /// The content of a chunk, from those that were read last, or opened.
+    /// The content of a chunk, from the recent chunks or opened.
     fn chunk(&self, number: u64) -> Result<Arc<[u8]>, Error> {
         let lock = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, found)) = lock().iter().find(|(known, _)| *known == number) {
             return Ok(found.clone());
         }
-        let mut sealed = vec![0; self.length(number) + LEAST as usize];
+        let mut sealed = vec![0; self.length(number) + CHUNK_OVERHEAD as usize];
         self.open(number, &mut sealed)?;
         let content: Arc<[u8]> = sealed[HEADER..HEADER + self.length(number)].into();
         let mut recent = lock();
@@ -184,13 +184,13 @@ impl PlainInput {
         Ok(())
     }
 
-    /// Reads a part of a chunk; `whole` is room for one.
+    /// Reads a part of a chunk. `whole` is a buffer for one sealed chunk.
     fn part(&self, number: u64, within: usize, into: &mut [u8], whole: &mut Vec<u8>) -> Result<(), Error> {
         if into.len() < self.head.chunk.bytes() {
             into.copy_from_slice(&self.chunk(number)?[within..within + into.len()]);
             return Ok(());
         }
-        whole.resize(into.len() + LEAST as usize, 0);
+        whole.resize(into.len() + CHUNK_OVERHEAD as usize, 0);
         self.open(number, whole)?;
         into.copy_from_slice(&whole[HEADER..HEADER + into.len()]);
         Ok(())

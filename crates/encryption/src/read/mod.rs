@@ -1,4 +1,4 @@
-//! Opening of sealed files: at any offset, or from front to back.
+//! Opening of sealed files: at any offset, or from start to end.
 
 mod chunk_stream;
 mod damage;
@@ -25,15 +25,15 @@ use crate::{ChunkSize, Error, Identities, MadeFor, Part};
 pub struct SealedHead(Head);
 
 impl SealedHead {
-    /// Reads the head from the start of a file. Nothing behind it is read.
+    /// Reads the head from the start of a file, and nothing after it.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Unsupported`], [`Error::Input`].
+    /// [`Error::Corrupt`] if the head is malformed; [`Error::Unsupported`] for an unknown version or flag; [`Error::Input`].
     pub fn read(input: &mut dyn Read) -> Result<SealedHead, Error> {
         Head::read(input).map(SealedHead)
     }
 
-    /// As [`SealedHead::read`], of an input.
+    /// As [`SealedHead::read`], from an input.
     ///
     /// # Errors
     /// As [`SealedHead::read`].
@@ -41,20 +41,20 @@ impl SealedHead {
         SealedHead::read(&mut InputStream::new(&**input, 0))
     }
 
-    /// For whom the file was encrypted.
+    /// The recipients of the file.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for a wrap that is malformed.
+    /// [`Error::Corrupt`] if a wrap is malformed.
     pub fn made_for(&self) -> Result<MadeFor, Error> {
         self.0.made_for()
     }
 
-    /// Bytes of content of a chunk.
+    /// Bytes of content per chunk.
     pub fn chunk_size(&self) -> ChunkSize {
         self.0.chunk
     }
 
-    /// Whether the size of its content is hidden by padding.
+    /// Whether padding hides the size of the content.
     pub fn is_padded(&self) -> bool {
         self.0.padded
     }
@@ -64,16 +64,16 @@ impl SealedHead {
         self.0.length()
     }
 
-    /// Opens the head by the first identity that is one of its recipients. `limit` is that of the process's memory.
+    /// Opens the head with the first identity that is one of its recipients. `limit` is the memory limit of the process.
     ///
     /// # Errors
-    /// [`Error::NoKey`], [`Error::WrongKey`] and [`Error::WrongPassphrase`]; [`Error::Corrupt`] if the head is not that which the key was wrapped in;
+    /// [`Error::NoKey`], [`Error::WrongKey`] and [`Error::WrongPassphrase`]; [`Error::Corrupt`] if the key was wrapped in another head;
     /// [`Error::WorkFactor`] and [`Error::Memory`] for passphrases.
     pub fn open(self, identities: &Identities, limit: Option<u64>) -> Result<OpenedHead, Error> {
         let key = unwrap(&self.0, identities, limit)?;
         if !key.is_checked_by(&self.0.bound, self.0.key_check) {
-            let what = "it is not the one that this key was made for";
-            return Err(Error::corrupt(Part::Head, 0, what, "the head as it was written"));
+            let what = "it does not belong to this key";
+            return Err(Error::corrupt(Part::Head, 0, what, "the unchanged head"));
         }
         let chunk = self.0.chunk;
         let start = self.0.length();

@@ -10,15 +10,15 @@ use super::{Damage, PlainInput, PlainStream};
 use crate::cipher::PayloadKey;
 use crate::{ChunkSize, Error, Part};
 
-/// The key of a file's chunks, and where they begin.
+/// The key of a file's chunks, and the offset of the first chunk.
 #[derive(Clone)]
 pub struct OpenedHead {
     pub(super) key: Arc<PayloadKey>,
     pub(super) chunk: ChunkSize,
-    /// Byte of the file at which the first chunk begins.
+    /// Offset of the first chunk in the file.
     pub(super) start: u64,
     pub(super) padded: bool,
-    /// Where damaged chunks are noted, which are read as zeros then.
+    /// Notes damaged chunks, which are then read as zeros.
     pub(super) damage: Option<Arc<Damage>>,
 }
 
@@ -33,23 +33,23 @@ impl OpenedHead {
         OpenedHead { key, chunk, start, padded, damage: None }
     }
 
-    /// Damaged chunks are read as zeros and noted: those of a stream when they are read, others by [`PlainInput::note_damage`].
+    /// Reads damaged chunks as zeros and notes them. A stream notes them when they are read, [`PlainInput::note_damage`] notes the others.
     #[must_use]
     pub fn noting(mut self, damage: &Arc<Damage>) -> OpenedHead {
         self.damage = Some(Arc::clone(damage));
         self
     }
 
-    /// The content of the file that the head is of, at any offset. The last chunk is opened at once: so the size is authentic.
+    /// The content of the head's file, at any offset. The last chunk is opened at once, so that the size is authentic.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if the file is not whole, [`Error::Input`].
+    /// [`Error::Corrupt`] if the file is incomplete; [`Error::Input`].
     pub fn input(self, file: Arc<dyn Input>) -> Result<PlainInput, Error> {
         PlainInput::new(self, file)
     }
 
-    /// The content from front to back, of a file that is read up to the first chunk. What begins with `may_follow` may stand behind the last
-    /// chunk: it is read over.
+    /// The content from start to end. `file` was read up to the first chunk. Data that begins with `may_follow` may be after the last
+    /// chunk, and is skipped.
     ///
     /// # Errors
     /// [`Error::Work`] if threads cannot be started.
@@ -63,33 +63,33 @@ impl OpenedHead {
     }
 }
 
-/// Where a chunk begins in the file.
+/// Offset of a chunk in the file.
 pub(super) fn offset(start: u64, number: u64, chunk: ChunkSize) -> u64 {
     start + number * chunk.stride() as u64
 }
 
-/// A chunk that is not authentic.
+/// The error for a chunk that is not authentic.
 pub(super) fn forged(number: u64, offset: u64) -> Error {
-    let expected = "the chunk that was written here, unchanged";
-    Error::corrupt(Part::Chunk(number), offset, "it does not open: it is damaged or of another place or file", expected)
+    let expected = "the unchanged chunk";
+    Error::corrupt(Part::Chunk(number), offset, "it does not open: damaged, moved, or from another file", expected)
 }
 
-/// A header that no chunk of this place can have.
+/// The error for a header that no chunk at this place can have.
 pub(super) fn impossible(number: u64, offset: u64) -> Error {
     Error::corrupt(Part::Chunk(number), offset, "its header is malformed", "a length and whether it is the last")
 }
 
-/// Padding that is authentic, and yet none.
+/// The error for padding that is authentic but malformed.
 pub(super) fn malformed_padding(start: u64) -> Error {
-    Error::corrupt(Part::Padding, start, "it is malformed", "zeros, and the length of what is before them")
+    Error::corrupt(Part::Padding, start, "it is malformed", "zeros, then the length of the content")
 }
 
-/// The file ends before its last chunk does.
+/// The error for a file that ends before its last chunk does.
 pub(super) fn cut(number: u64, offset: u64) -> Error {
-    Error::corrupt(Part::Chunk(number), offset, "the file is cut off in it or before it", "the last chunk, whole")
+    Error::corrupt(Part::Chunk(number), offset, "the file is cut off before its end", "the complete last chunk")
 }
 
-/// Bytes behind the last chunk.
+/// The error for bytes after the last chunk.
 pub(super) fn extended(number: u64, offset: u64) -> Error {
     Error::corrupt(Part::Chunk(number), offset, "bytes follow the last chunk", "the end of the file")
 }

@@ -1,4 +1,4 @@
-//! The content of a sealed file from front to back, without its padding.
+//! The content of a sealed file from start to end, without its padding.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -12,43 +12,44 @@ use super::{Damage, OpenedHead};
 use crate::Error;
 use crate::format::padding::{LENGTH, content_of};
 
-/// Bytes read at a time of a padded content.
+/// Bytes of a padded content that are read at a time.
 const STEP: usize = 4096;
 
-/// Reads the content of a sealed file. Each byte is authentic before it is returned; an error comes after the content before it. Of a
-/// padded one zeros are held back, as a number, until something else or the end follows: then the length tells which are content.
+/// Reads the content of a sealed file. Each byte is authentic before it is returned; an error follows the content before it. In a padded
+/// content, zeros are counted and held back until another byte or the end follows. At the end, the length says how many of them are
+/// content.
 pub struct PlainStream<R> {
     chunks: ChunkStream<R>,
-    padding: Option<Held>,
-    /// Byte of the file at which chunks begin, for errors.
+    padding: Option<HeldBack>,
+    /// Offset of the first chunk in the file, for errors.
     start: u64,
     damage: Option<Arc<Damage>>,
 }
 
-/// The end of what was read, which may be padding.
+/// The end of the bytes read so far, which may be padding.
 #[derive(Default)]
-struct Held {
-    /// Zeros that are content.
-    given: u64,
-    /// Other content, from byte `at` on.
+struct HeldBack {
+    /// Number of held zeros that are content.
+    content_zeros: u64,
+    /// Other content, not yet returned from byte `at` on.
     bytes: Vec<u8>,
     at: usize,
-    /// Bytes that were content so far, with those that are not returned yet.
+    /// Bytes of content so far, including those that were not returned yet.
     content: u64,
-    /// Zeros behind them, content or padding.
+    /// Number of zeros after the content, which are content or padding.
     zeros: u64,
-    /// Bytes behind those, up to [`LENGTH`], which may be the length of the content.
+    /// Up to [`LENGTH`] bytes after the zeros, which may be the length of the content.
     last: Vec<u8>,
     ended: bool,
 }
 
-impl Held {
-    /// Returns content that is known to be content.
+impl HeldBack {
+    /// Copies bytes that are known to be content.
     fn take(&mut self, into: &mut [u8]) -> usize {
-        if self.given > 0 {
-            let length = self.given.min(into.len() as u64) as usize;
+        if self.content_zeros > 0 {
+            let length = self.content_zeros.min(into.len() as u64) as usize;
             into[..length].fill(0);
-            self.given -= length as u64;
+            self.content_zeros -= length as u64;
             return length;
         }
         let rest = &self.bytes[self.at..];
@@ -58,7 +59,7 @@ impl Held {
         length
     }
 
-    /// Adds what was read, once all content before it was taken.
+    /// Adds bytes that were read. All earlier content must have been taken.
     fn add(&mut self, read: &[u8]) {
         self.bytes.clear();
         self.bytes.append(&mut self.last);
@@ -68,21 +69,21 @@ impl Held {
         let zeros = (self.bytes.len() - end) as u64;
         self.bytes.truncate(end);
         self.at = 0;
-        self.given = 0;
+        self.content_zeros = 0;
         if end == 0 {
             self.zeros += zeros;
             return;
         }
         self.content += self.zeros + end as u64;
-        self.given = self.zeros;
+        self.content_zeros = self.zeros;
         self.zeros = zeros;
     }
 
-    /// The end: the zeros that are content are known. `None` if the length is not one that can be.
+    /// Ends the content: the length says how many zeros are content. `None` if the length is impossible.
     fn end(&mut self) -> Option<()> {
         let length = self.last.as_slice().try_into().ok()?;
         let size = content_of(self.content + self.zeros + LENGTH as u64, length)?;
-        self.given = size.checked_sub(self.content)?;
+        self.content_zeros = size.checked_sub(self.content)?;
         self.ended = true;
         Some(())
     }
@@ -101,7 +102,7 @@ impl<R: Read + Send> PlainStream<R> {
         resources: &Resources,
         may_follow: Option<[u8; 8]>,
     ) -> Result<PlainStream<R>, Error> {
-        let padding = head.padded.then(Held::default);
+        let padding = head.padded.then(HeldBack::default);
         let start = head.start;
         let damage = head.damage.clone();
         Ok(PlainStream { chunks: ChunkStream::new(head, file, resources, may_follow)?, padding, start, damage })
@@ -123,7 +124,7 @@ impl<R: Read + Send> Read for PlainStream<R> {
             } else if held.end().is_none() {
                 let error = malformed_padding(self.start);
                 let Some(damage) = &self.damage else { return Err(error.into_io()) };
-                // Damage was noted as that.
+                // After damage the padding was noted already.
                 if !damage.is_seen() {
                     damage.note_other(error);
                 }

@@ -1,11 +1,11 @@
-//! Whatever is changed is refused before a byte of the changed chunk is given out.
+//! Every change is rejected before a byte of the changed chunk is returned.
 
 use super::support::{SMALL, at_offsets, chunk, content, head_of, pair, sealed, streamed};
 use crate::{Error, Identities, Part, Recipients};
 
 const SIZE: usize = 4096;
 
-/// Refused both ways; of what is read onwards only whole chunks before the change are given out.
+/// Checks that both ways of reading reject the file, and that the stream returns only complete chunks before the change.
 fn assert_refused(file: &[u8], identities: &Identities, content: &[u8], before: usize, what: &str) {
     let error = at_offsets(file, identities).expect_err(what);
     assert!(error.is_of_file() || matches!(error, Error::Unsupported { .. }), "{what}: {error:?}");
@@ -17,7 +17,7 @@ fn assert_refused(file: &[u8], identities: &Identities, content: &[u8], before: 
 }
 
 #[test]
-fn each_flipped_bit_of_a_small_file_is_refused() {
+fn rejects_every_flipped_bit_of_a_small_file() {
     let pair = pair();
     let content = content(300);
     let identities = pair.identities();
@@ -48,7 +48,7 @@ impl Parts {
     }
 }
 
-/// A file of six chunks, five of them whole.
+/// A file of six chunks, five of them full.
 fn six(recipients: &Recipients, identities: &Identities) -> (Vec<u8>, Vec<u8>) {
     let content = content(5 * SIZE + 100);
     let file = sealed(recipients, &content, SMALL);
@@ -57,7 +57,7 @@ fn six(recipients: &Recipients, identities: &Identities) -> (Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-fn chunks_in_another_order_or_number_are_refused() {
+fn rejects_reordered_and_missing_chunks() {
     let pair = pair();
     let identities = pair.identities();
     let (content, file) = six(&pair.recipients(), &identities);
@@ -73,7 +73,7 @@ fn chunks_in_another_order_or_number_are_refused() {
         for place in 0..=6 {
             let mut parts = Parts::of(&file);
             parts.chunks.insert(place, parts.chunks[one].clone());
-            // A chunk before its own copy is in its place.
+            // The chunk before its own copy is in its place.
             let before = if place == one || place == one + 1 { one + 1 } else { place };
             let what = format!("{one} repeated as {place}");
             assert_refused(&parts.file(), &identities, &content, (before * SIZE).min(content.len()), &what);
@@ -82,13 +82,13 @@ fn chunks_in_another_order_or_number_are_refused() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_or_extended_is_refused() {
+fn rejects_cut_and_extended_files() {
     let pair = pair();
     let identities = pair.identities();
     let (content, file) = six(&pair.recipients(), &identities);
     let start = head_of(&file).length() as usize;
     for length in 0..file.len() {
-        // All of the head, and the edges of chunks.
+        // The complete head, and the edges of chunks.
         let within = length.saturating_sub(start) % chunk(SMALL).stride();
         if length > start && (30..chunk(SMALL).stride() - 30).contains(&within) {
             continue;
@@ -106,7 +106,7 @@ fn a_file_that_is_cut_off_or_extended_is_refused() {
 }
 
 #[test]
-fn the_head_of_another_file_is_refused() {
+fn rejects_the_head_of_another_file() {
     let pair = pair();
     let identities = pair.identities();
     let (content, file) = six(&pair.recipients(), &identities);
@@ -116,7 +116,7 @@ fn the_head_of_another_file_is_refused() {
     let mut parts = Parts::of(&file);
     parts.chunks[3] = Parts::of(&other).chunks[3].clone();
     assert_refused(&parts.file(), &identities, &content, 3 * SIZE, "a chunk of another file");
-    // The wrapped key of one file in the head of another: a valid head by its sums.
+    // The wrapped key of one file in the head of another, which is a valid head by its sums.
     let wraps = |file: &[u8]| head_of(file).wraps().map(|(_, wrap)| wrap.to_vec()).collect::<Vec<_>>();
     let wraps = [wraps(&file), wraps(&other)].concat();
     let mut head = crate::format::Head::bound(chunk(SMALL), false, &wraps).unwrap();
@@ -128,7 +128,7 @@ fn the_head_of_another_file_is_refused() {
 }
 
 #[test]
-fn an_error_is_not_followed_by_content() {
+fn no_content_follows_an_error() {
     use std::io::Read;
     let pair = pair();
     let (content, mut file) = six(&pair.recipients(), &pair.identities());

@@ -1,10 +1,10 @@
-//! Heads that were made to mislead a reader: an error for each, in bounded time and memory, and never a panic.
+//! Heads made to mislead a reader: each causes an error, in bounded time and memory, and never a panic.
 
 use super::support::{SMALL, at_offsets, chunk, content, head_of, pair, sealed, streamed};
 use crate::format::Head;
 use crate::{Error, Identities};
 
-/// A head with any fixed part and wraps, its sum and check put right.
+/// A head with any fixed part and wraps, whose sum and check are correct.
 fn head(fields: &[(usize, &[u8])], wraps: &[u8]) -> Vec<u8> {
     let mut bytes = Head::bound(chunk(SMALL), false, &[b"w".to_vec()]).unwrap()[..32].to_vec();
     bytes[12..16].copy_from_slice(&(wraps.len() as u32).to_le_bytes());
@@ -60,9 +60,9 @@ fn each_of_the_zoo_is_refused() {
     }
 }
 
-/// Random edits of whole files, with the head's sums put right: only what was sealed is given out.
+/// Random edits of complete files, with correct sums in the head: only sealed content is returned.
 #[test]
-fn edits_of_a_file_give_out_nothing_else() {
+fn edited_files_return_only_sealed_content() {
     let pair = pair();
     let content = content(3 * 4096 + 500);
     let identities = pair.identities();

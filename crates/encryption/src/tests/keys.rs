@@ -1,4 +1,4 @@
-//! Keys: several of each kind, wrong ones, and those of other programs.
+//! Keys: several of each kind, wrong ones, and keys of other programs.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +15,7 @@ fn with_passphrases(recipients: &mut Recipients, passphrases: &[&str]) {
 }
 
 #[test]
-fn each_of_several_keys_and_passphrases_opens() {
+fn every_key_and_passphrase_opens_the_file() {
     let pairs = [pair(), pair(), pair()];
     let mut recipients = Recipients::default();
     pairs[..2].iter().for_each(|pair| recipients.add_key(&pair.public).unwrap());
@@ -36,7 +36,7 @@ fn each_of_several_keys_and_passphrases_opens() {
 }
 
 #[test]
-fn a_wrong_key_and_no_key_are_different_errors() {
+fn wrong_key_and_no_key_are_different_errors() {
     let mut recipients = pair().recipients();
     with_passphrases(&mut recipients, &["right"]);
     let file = sealed(&recipients, b"content", SMALL);
@@ -50,7 +50,7 @@ fn a_wrong_key_and_no_key_are_different_errors() {
 }
 
 #[test]
-fn a_passphrase_is_asked_for_only_if_nothing_was_given() {
+fn asks_for_a_passphrase_only_without_keys() {
     let pair = pair();
     let mut recipients = pair.recipients();
     with_passphrases(&mut recipients, &["right", "other"]);
@@ -73,7 +73,7 @@ fn a_passphrase_is_asked_for_only_if_nothing_was_given() {
         assert_eq!((opened.is_ok(), asked.load(std::sync::atomic::Ordering::SeqCst)), (opens, times), "{answer:?}");
         assert!(opens || matches!(opened, Err(Error::WrongPassphrase | Error::NoKey(_))));
     }
-    // The second answer opens it.
+    // The second answer is right.
     let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
     let prompts = asked.clone();
     let mut identities = Identities::default();
@@ -92,7 +92,7 @@ fn a_passphrase_is_asked_for_only_if_nothing_was_given() {
 }
 
 #[test]
-fn what_is_no_key_is_refused_without_being_shown() {
+fn rejects_invalid_keys_without_showing_them() {
     let mut recipients = Recipients::default();
     let secret = pair().secret;
     let weak = "ssh-dss AAAAB3NzaC1kc3MAAACBAP";
@@ -120,7 +120,7 @@ fn what_is_no_key_is_refused_without_being_shown() {
 }
 
 #[test]
-fn nothing_secret_is_shown() {
+fn debug_output_shows_no_secrets() {
     let pair = pair();
     let mut recipients = pair.recipients();
     with_passphrases(&mut recipients, &["hidden"]);
@@ -137,7 +137,7 @@ fn nothing_secret_is_shown() {
 }
 
 #[test]
-fn a_passphrase_that_costs_too_much_is_refused_before_the_work() {
+fn rejects_expensive_passphrases_before_the_work() {
     let mut recipients = Recipients::default();
     with_passphrases(&mut recipients, &["x"]);
     let file = sealed(&recipients, b"content", SMALL);
@@ -162,13 +162,13 @@ fn a_passphrase_that_costs_too_much_is_refused_before_the_work() {
     assert!(matches!(limited, Err(Error::Memory { .. })));
 }
 
-/// The wrapped key of age's file, by the program.
+/// The wrapped key as the age program writes it.
 fn age(arguments: &[&str], directory: &Path) -> Vec<u8> {
     tools::run(Command::new("age").args(arguments).current_dir(directory)).unwrap().stdout
 }
 
 #[test]
-fn age_opens_our_wrap_and_we_open_its() {
+fn age_opens_our_wraps_and_we_open_its() {
     if !tools::need(&["age", "age-keygen"]) {
         return;
     }
@@ -196,14 +196,14 @@ fn age_opens_our_wrap_and_we_open_its() {
     assert!(at_offsets(&file, &identities).unwrap() == content);
 }
 
-/// Keys with a passphrase open a file once they have it, given or asked for.
+/// Checks that keys with a passphrase open a file once they have it, given or asked for.
 fn assert_passphrase_opens(file: &[u8], content: &[u8], identities: &mut Identities, name: &str, secret: &'static str) {
     let refused = |identities: &Identities| at_offsets(file, identities).unwrap_err().to_string();
-    assert!(refused(identities).starts_with(&format!("there is no passphrase of {name} (expected")));
+    assert!(refused(identities).starts_with(&format!("no passphrase for {name} (expected")));
     identities.add_passphrase(passphrase("wrong"));
-    assert!(refused(identities).starts_with(&format!("none of the given ones is the passphrase of {name} (")));
+    assert!(refused(identities).starts_with(&format!("none of the given passphrases is right for {name} (")));
     identities.set_ask(Arc::new(|_| Some(passphrase("wrong too"))));
-    assert_eq!(refused(identities), format!("wrong passphrase of {name}"));
+    assert_eq!(refused(identities), format!("wrong passphrase for {name}"));
     let asked = format!("Passphrase of {name}");
     identities.set_ask(Arc::new(move |prompt| Some(passphrase(if prompt == asked { secret } else { "x" }))));
     assert!(at_offsets(file, identities).unwrap() == content);
@@ -211,7 +211,7 @@ fn assert_passphrase_opens(file: &[u8], content: &[u8], identities: &mut Identit
     assert!(at_offsets(file, identities).unwrap() == content);
 }
 
-/// An identity file as `age -p` encrypts it, but for the work.
+/// An identity file as `age -p` encrypts it, with less work.
 fn locked(text: &[u8], secret: &str, armored: bool) -> Vec<u8> {
     use std::io::Write;
     let mut recipient = age::scrypt::Recipient::new(passphrase(secret));
@@ -224,7 +224,7 @@ fn locked(text: &[u8], secret: &str, armored: bool) -> Vec<u8> {
 }
 
 #[test]
-fn an_identity_file_with_a_passphrase_opens_with_it() {
+fn opens_identity_files_with_a_passphrase() {
     let pair = pair();
     let content = content(5000);
     let file = sealed(&pair.recipients(), &content, SMALL);
@@ -271,7 +271,7 @@ fn an_identity_file_with_a_passphrase_opens_with_it() {
 }
 
 #[test]
-fn a_passphrase_of_a_key_is_not_asked_for_where_no_key_helps() {
+fn does_not_ask_for_key_passphrases_that_cannot_help() {
     let mut recipients = Recipients::default();
     with_passphrases(&mut recipients, &["right"]);
     let file = sealed(&recipients, b"content", SMALL);
@@ -282,7 +282,7 @@ fn a_passphrase_of_a_key_is_not_asked_for_where_no_key_helps() {
 }
 
 #[test]
-fn keys_of_ssh_open() {
+fn ssh_keys_open_files() {
     if !tools::need(&["ssh-keygen", "age"]) {
         return;
     }

@@ -1,4 +1,4 @@
-//! Tests of sealing and opening as a whole.
+//! Tests of sealing and opening together.
 
 mod forgery;
 mod hostile;

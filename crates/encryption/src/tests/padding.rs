@@ -1,4 +1,4 @@
-//! Padding: the lengths that files have, what is read of them, and padding that is not what was written.
+//! Padding: the lengths of files, what is read of them, and padding that differs from what was written.
 
 use packline_runtime::Input;
 
@@ -19,7 +19,7 @@ fn length_within(file: &[u8], log: u8) -> u64 {
     body - 20 * body.div_ceil(chunk(log).stride() as u64)
 }
 
-/// Whether only the highest bits of a length vary, as few as its logarithm has binary digits.
+/// Whether only the highest bits of a length vary: as few as its logarithm has binary digits.
 fn is_of_the_set(length: u64) -> bool {
     let log = 63 - length.leading_zeros();
     let zeros = length.trailing_zeros();
@@ -27,11 +27,11 @@ fn is_of_the_set(length: u64) -> bool {
 }
 
 #[test]
-fn lengths_tell_only_their_highest_bits_and_the_content_comes_back() {
+fn padded_lengths_reveal_only_their_highest_bits() {
     let pair = pair();
     let recipients = padded(pair.recipients());
     let identities = pair.identities();
-    // Ends in zeros, and nothing else, are content too.
+    // Contents that end in zeros, or consist of zeros.
     for (end, log) in [(0, SMALL), (5000, SMALL), (usize::MAX, 16)] {
         for length in SIZES {
             let mut content = content(length);
@@ -55,7 +55,7 @@ fn lengths_tell_only_their_highest_bits_and_the_content_comes_back() {
 }
 
 #[test]
-fn with_a_given_key_the_bytes_are_the_same_for_any_workers() {
+fn bytes_do_not_depend_on_workers() {
     let seal = |workers| {
         sealed_by(Sealing::for_tests([7; 32], &[b"w".to_vec()], chunk(14), true).unwrap(), &content(1_000_000), workers)
     };
@@ -66,10 +66,10 @@ fn with_a_given_key_the_bytes_are_the_same_for_any_workers() {
 }
 
 #[test]
-fn each_bit_of_the_padding_counts() {
+fn rejects_every_changed_bit_of_the_padding() {
     let pair = pair();
     let identities = pair.identities();
-    // A chunk and a half of padding.
+    // One and a half chunks of padding.
     let length = 262_146;
     let file = sealed(&padded(pair.recipients()), &content(length), SMALL);
     let start = head_of(&file).length() as usize;
@@ -91,9 +91,9 @@ fn each_bit_of_the_padding_counts() {
     }
 }
 
-/// What its maker has sealed, and yet no padding.
+/// The maker sealed it, but it is not valid padding.
 #[test]
-fn padding_that_is_malformed_is_refused_both_ways() {
+fn both_readers_reject_malformed_padding() {
     let pair = pair();
     let length = |number: u64| number.to_le_bytes().to_vec();
     let zoo: Vec<(&str, Vec<u8>)> = vec![
@@ -120,7 +120,7 @@ fn padding_that_is_malformed_is_refused_both_ways() {
     assert!(at_offsets(&file, &pair.identities()).unwrap() == content(5000));
 }
 
-/// All that is noted of a file that is read on behind damage, and its content, read at offsets or onwards.
+/// Returns everything noted for a file that is read beyond damage, and its content, read at offsets or as a stream.
 fn noted(file: &[u8], identities: &Identities, stream: bool) -> (Vec<u8>, Vec<String>) {
     use std::io::Read;
     let damage = std::sync::Arc::new(Damage::default());
@@ -139,7 +139,7 @@ fn noted(file: &[u8], identities: &Identities, stream: bool) -> (Vec<u8>, Vec<St
 }
 
 #[test]
-fn every_damaged_range_is_noted_and_the_rest_is_read() {
+fn notes_every_damaged_range_and_reads_the_rest() {
     let pair = pair();
     let identities = pair.identities();
     let expected = content(40 * 4096 + 5);
@@ -152,7 +152,7 @@ fn every_damaged_range_is_noted_and_the_rest_is_read() {
         for number in [2, 3, 4, 17] {
             file[start + number * 4116 + 100] ^= 1;
         }
-        // A header too, which the next chunk is found without.
+        // A header is damaged too; the next chunk is found without it.
         file[start + 30 * 4116] ^= 0xFF;
         let mut zeroed = expected.clone();
         for number in [2, 3, 4, 17, 30] {
@@ -179,7 +179,7 @@ fn every_damaged_range_is_noted_and_the_rest_is_read() {
 }
 
 #[test]
-fn a_long_padding_takes_no_memory() {
+fn long_padding_takes_no_memory() {
     let pair = pair();
     let sealing = Sealing::new(&padded(pair.recipients()), chunk(SMALL), None).unwrap().with_given_padding();
     let file = sealed_by(sealing, &[&[0; 8 << 20][..], &3u64.to_le_bytes()].concat(), 0);

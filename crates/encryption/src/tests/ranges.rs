@@ -4,7 +4,7 @@ use super::support::{SMALL, content, input, pair, sealed};
 use packline_runtime::Input;
 
 #[test]
-fn a_range_opens_the_chunks_that_it_touches() {
+fn range_opens_only_touched_chunks() {
     let pair = pair();
     let content = content(100 * 4096 + 17);
     let file = sealed(&pair.recipients(), &content, SMALL);
@@ -33,7 +33,7 @@ fn neighbouring_reads_share_a_chunk() {
 }
 
 #[test]
-fn nothing_is_beyond_the_end() {
+fn rejects_reads_beyond_the_end() {
     let pair = pair();
     for length in [0, 1, 4096, 5000] {
         let input = input(&sealed(&pair.recipients(), &content(length), SMALL), &pair.identities()).unwrap();

@@ -1,4 +1,4 @@
-//! The content that is sealed comes back, for any size, workers and chunks.
+//! Sealed content is restored, for any size, number of workers and chunk size.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::{Sealing, memory};
 use packline_runtime::Resources;
 
 #[test]
-fn sizes_at_all_edges_of_chunks_come_back() {
+fn round_trips_sizes_at_chunk_edges() {
     let pair = pair();
     let recipients = pair.recipients();
     let identities = pair.identities();
@@ -30,7 +30,7 @@ fn sizes_at_all_edges_of_chunks_come_back() {
 }
 
 #[test]
-fn with_a_given_key_the_bytes_are_the_same_for_any_workers() {
+fn bytes_do_not_depend_on_workers() {
     let content = content(3_000_000);
     let wraps = [b"a wrap".to_vec(), b"another".to_vec()];
     let seal = |workers| sealed_by(Sealing::for_tests([7; 32], &wraps, chunk(14), false).unwrap(), &content, workers);
@@ -42,19 +42,19 @@ fn with_a_given_key_the_bytes_are_the_same_for_any_workers() {
 }
 
 #[test]
-fn two_files_of_one_content_have_nothing_in_common() {
+fn two_files_of_one_content_share_no_bytes() {
     let pair = pair();
     let content = content(100_000);
     let [one, two] = [(); 2].map(|()| sealed(&pair.recipients(), &content, 12));
     let bodies = one.iter().rev().zip(two.iter().rev()).take(90_000);
     let same = bodies.filter(|(one, two)| one == two).count();
-    // Of random bytes 1 of 256; headers of chunks are the same.
+    // One of 256 random bytes is equal by chance; the headers of chunks are equal.
     assert!(same < 90_000 / 256 + 23 * 4 + 200, "{same}");
     assert!(!one.windows(16).any(|window| window == &content[5000..5016]));
 }
 
 #[test]
-fn the_share_of_memory_is_bounded() {
+fn memory_share_is_bounded() {
     let share = |workers, limit| memory(&Resources::new(workers).memory_limit(limit), crate::ChunkSize::USUAL);
     assert!(share(2, Some(20 << 20)) < 2 << 20);
     assert!(share(64, Some(1 << 30)) < 1 << 26);
@@ -64,7 +64,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn any_content_comes_back(content in proptest::collection::vec(any::<u8>(), 0..40_000), workers in 0usize..4) {
+    fn round_trips_any_content(content in proptest::collection::vec(any::<u8>(), 0..40_000), workers in 0usize..4) {
         let pair = pair();
         let file = sealed_by(Sealing::new(&pair.recipients(), chunk(12), None).unwrap(), &content, workers);
         prop_assert!(at_offsets(&file, &pair.identities()).unwrap() == content);

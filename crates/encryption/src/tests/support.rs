@@ -9,14 +9,14 @@ use packline_runtime::{Input, Resources, Sink};
 use crate::format::Head;
 use crate::{ChunkSize, Error, Identities, PlainInput, Recipients, SealedHead, Sealing, SealingSink};
 
-/// Chunks that make small files of many.
+/// A chunk size that gives small files many chunks.
 pub(super) const SMALL: u8 = 12;
 
 pub(super) fn chunk(log: u8) -> ChunkSize {
     ChunkSize::from_log(log).unwrap()
 }
 
-/// A key of age, and what it opens.
+/// A key pair of age.
 pub(super) struct Pair {
     pub(super) public: String,
     pub(super) secret: String,
@@ -50,7 +50,7 @@ pub(super) fn content(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at * 7 + at / 251) as u8).collect()
 }
 
-/// Seals, in pieces of different sizes.
+/// Seals the content, appended in parts of different sizes.
 pub(super) fn sealed_by(sealing: Sealing, content: &[u8], workers: usize) -> Vec<u8> {
     let mut file = Vec::new();
     let mut sink = SealingSink::new(sealing, &mut file, &Resources::new(workers)).unwrap();
@@ -81,21 +81,21 @@ pub(super) fn input(file: &[u8], identities: &Identities) -> Result<PlainInput, 
     SealedHead::of(&file)?.open(identities, None)?.input(file)
 }
 
-/// The content, read at offsets; the error of opening or reading it.
+/// Reads the content at offsets. Returns the error of opening or reading.
 pub(super) fn at_offsets(file: &[u8], identities: &Identities) -> Result<Vec<u8>, Error> {
     let input = input(file, identities)?;
     let mut content = vec![0; input.size() as usize];
-    input.read_at(0, &mut content).map_err(|cause| Error::taken_from(cause).unwrap())?;
+    input.read_at(0, &mut content).map_err(|cause| Error::from_io(cause).unwrap())?;
     Ok(content)
 }
 
-/// The content given out of a file that is read from front to back, and the error after it.
+/// Returns the content that a stream returns, and the error after it.
 pub(super) fn streamed(file: &[u8], identities: &Identities, workers: usize) -> (Vec<u8>, Option<Error>) {
     let mut file = file;
     let mut content = Vec::new();
     let read = SealedHead::read(&mut file)
         .and_then(|head| head.open(identities, None))
         .and_then(|head| head.stream(file, &Resources::new(workers), None))
-        .and_then(|mut stream| stream.read_to_end(&mut content).map_err(|cause| Error::taken_from(cause).unwrap()));
+        .and_then(|mut stream| stream.read_to_end(&mut content).map_err(|cause| Error::from_io(cause).unwrap()));
     (content, read.err())
 }

@@ -1,4 +1,4 @@
-//! The workers' task: seal the chunks of a batch, in place.
+//! The workers' task: sealing the chunks of a batch in place.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::format::{HEADER, TAG};
 use crate::memory::chunks;
 use crate::{ChunkSize, Error};
 
-/// Chunks that are sealed as one job. Each has room for its header and its tag.
+/// Chunks that are sealed as one job. Each has space for its header and its tag.
 pub(crate) struct Batch {
-    /// The number of its first chunk.
+    /// Number of the first chunk.
     pub(crate) first: u64,
-    /// Of `chunks` whole chunks, until it is sealed; then what is written.
+    /// Space for `chunks` full chunks until it is sealed; then the bytes to write.
     pub(crate) bytes: Vec<u8>,
     /// Bytes of content.
     pub(crate) filled: usize,
-    /// Whether its last chunk is the last of the file.
+    /// Whether the batch's last chunk is the last of the file.
     pub(crate) last: bool,
     pub(crate) _permit: Permit,
 }
@@ -28,7 +28,7 @@ impl Batch {
         chunks(chunk) * chunk.bytes()
     }
 
-    /// Copies what fits of `content` into it; how many bytes.
+    /// Copies as much of `content` as fits. Returns the number of bytes.
     pub(crate) fn fill(&mut self, content: &[u8], chunk: ChunkSize) -> usize {
         let mut taken = 0;
         while taken < content.len() && self.filled < Batch::capacity(chunk) {
@@ -58,7 +58,7 @@ impl Task for SealTask {
     fn tool(&self) {}
 
     fn run(&self, (): &mut (), mut batch: Batch) -> Result<Batch, Error> {
-        // One chunk at least: an empty content has one too.
+        // At least one chunk, because an empty content has one too.
         let chunks = batch.filled.div_ceil(self.chunk.bytes()).max(1);
         batch.bytes.truncate(batch.filled + chunks * (HEADER + TAG));
         let strides = batch.bytes.chunks_mut(self.chunk.stride());

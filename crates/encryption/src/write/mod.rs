@@ -1,4 +1,4 @@
-//! Sealing of a stream that is written from front to back.
+//! Sealing of a stream that is written from start to end.
 
 mod batch;
 mod sink;
@@ -12,7 +12,7 @@ use crate::cipher::{FileKey, PayloadKey};
 use crate::format::Head;
 use crate::{ChunkSize, Error, OpenedHead, Recipients};
 
-/// A head, and the key for the chunks behind it. It seals one content: with two, chunks of both would share nonces.
+/// A head, and the key of the chunks after it. It seals one content; with two, chunks of both would share nonces.
 pub struct Sealing {
     head: Vec<u8>,
     key: Arc<PayloadKey>,
@@ -27,27 +27,27 @@ impl std::fmt::Debug for Sealing {
 }
 
 impl Sealing {
-    /// A new random key, wrapped for the recipients. `limit` is that of the process's memory.
+    /// A new random key, wrapped for the recipients. `limit` is the memory limit of the process.
     ///
     /// # Errors
-    /// [`Error::Key`] without recipients or with too many; [`Error::Memory`] for passphrases; [`Error::Randomness`].
+    /// [`Error::Key`] if there are no recipients or too many; [`Error::Memory`] for passphrases; [`Error::Randomness`].
     pub fn new(recipients: &Recipients, chunk: ChunkSize, limit: Option<u64>) -> Result<Sealing, Error> {
         let key = FileKey::random()?;
         let wraps = recipients.wrap(&key, limit)?;
         Sealing::with(&key, &wraps, chunk, recipients.padded)
     }
 
-    /// A key and wraps that are given, for tests of determinism. The key must seal nothing else.
+    /// A given key and wraps, for tests of determinism. The key must seal nothing else.
     ///
     /// # Errors
-    /// [`Error::Key`].
+    /// [`Error::Key`] if there are too many wraps.
     #[doc(hidden)]
     pub fn for_tests(key: [u8; 32], wraps: &[Vec<u8>], chunk: ChunkSize, padded: bool) -> Result<Sealing, Error> {
         let key = FileKey::from_bytes(&key).ok_or_else(|| Error::key("no key", "32 bytes"))?;
         Sealing::with(&key, wraps, chunk, padded)
     }
 
-    /// Bytes that are sealed have their padding already, for tests of one that is malformed.
+    /// The sealed bytes already have their padding, for tests of malformed padding.
     #[doc(hidden)]
     #[must_use]
     pub fn with_given_padding(mut self) -> Sealing {
@@ -55,7 +55,7 @@ impl Sealing {
         self
     }
 
-    /// The head as a reader has it that has a key of the file: to read back what is written.
+    /// The head as the reader of a recipient opens it, for reading back what was written.
     pub fn opened(&self) -> OpenedHead {
         OpenedHead::new(Arc::clone(&self.key), self.chunk, self.head.len() as u64, self.pads)
     }

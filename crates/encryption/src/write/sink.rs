@@ -1,4 +1,4 @@
-//! A sink that seals what is appended to it, on workers, and passes it on in order.
+//! A sink that seals the appended bytes on workers and passes them on in order.
 
 use std::io;
 
@@ -10,15 +10,15 @@ use crate::format::padding;
 use crate::memory::{self, batch, chunks};
 use crate::{ChunkSize, Error};
 
-/// Seals a content that is appended from front to back. What it passes on is a function of the content and the [`Sealing`]: neither
-/// workers nor memory change it. The file is whole after [`SealingSink::finish`].
+/// Seals a content that is appended from start to end. The sealed bytes depend only on the content and the [`Sealing`], not on the workers
+/// or the memory. The file is complete after [`SealingSink::finish`].
 pub struct SealingSink<'a> {
     map: OrderedMap<SealTask>,
     writer: Writer<'a>,
     chunk: ChunkSize,
-    /// The one being filled, once there is content.
+    /// The batch being filled; `None` before the first byte of content.
     batch: Option<Batch>,
-    /// The number of the next batch's first chunk.
+    /// Number of the next batch's first chunk.
     next: u64,
     /// Bytes of content so far.
     content: u64,
@@ -29,7 +29,7 @@ pub struct SealingSink<'a> {
 struct Writer<'a> {
     sink: &'a mut dyn Sink,
     written: u64,
-    /// Buffers that were written.
+    /// Buffers of written batches, for reuse.
     spare: Vec<Vec<u8>>,
 }
 
@@ -62,10 +62,10 @@ impl<'a> SealingSink<'a> {
         Ok(SealingSink { map, writer, chunk, batch: None, next: 0, content: 0, pads })
     }
 
-    /// Seals what is left, with the last chunk. Returns the bytes of the whole file.
+    /// Seals the rest, with the last chunk. Returns the bytes of the complete file.
     ///
     /// # Errors
-    /// [`Error::Output`], [`Error::Work`].
+    /// [`Error::Output`] if the sink fails; [`Error::Work`].
     pub fn finish(mut self) -> Result<u64, Error> {
         if self.pads {
             self.pad()?;
@@ -103,7 +103,7 @@ impl<'a> SealingSink<'a> {
     fn append_all(&mut self, mut content: &[u8]) -> Result<(), Error> {
         while !content.is_empty() {
             let mut batch = match self.batch.take() {
-                // More follows, so this one is not the last.
+                // More content follows, so this batch is not the last.
                 Some(full) if full.filled == Batch::capacity(self.chunk) => {
                     self.submit(full)?;
                     self.begin()?

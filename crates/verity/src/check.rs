@@ -1,82 +1,82 @@
 //! Checks an image against its tree, and the tree against the root hash.
 //!
-//! The image is read once, and each block of the tree when the first block of data below it comes: it is compared with its hash in the level
-//! above, which was compared before. One block a level is in memory. Of what is below a wrong block nothing is known.
+//! The image is read once. Each block of the tree is read with the first block of data below it, and is compared with its hash in the level
+//! above, which was compared before. One block per level is in memory. Nothing is known about the data below a wrong block.
 
 use std::sync::Arc;
 
 use packline_runtime::{Input, Observer, Resources};
 
+use crate::digest::{DIGEST, Digest, Salted};
 use crate::hashing::hash_input;
 use crate::layout::{BLOCK, BLOCK_BYTES, FANOUT, Layout, blocks_before_tree};
-use crate::salted::{DIGEST, Digest, Salted};
 use crate::superblock::SIZE;
 use crate::{Error, Superblock, refuse_incomplete};
 
-/// Where a tree is.
+/// The location of a tree.
 #[derive(Clone)]
-pub struct TreePlace {
+pub struct TreeLocation {
     /// The file with the tree.
     pub input: Arc<dyn Input>,
-    /// Where its superblock begins, bytes.
+    /// Offset of the superblock, bytes.
     pub at: u64,
 }
 
-/// A fault.
+/// A fault found by [`check`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// The top of the tree has another hash than the root hash: either may be wrong, and nothing below is known.
+    /// The hash of the top block differs from the root hash. Either may be wrong, and nothing below is known.
     Root {
-        /// Byte of the tree's file at which the block begins; `None` if the tree has no blocks, and the image one.
+        /// Offset of the block in the tree's file; `None` if the image is one block, whose tree has no blocks.
         offset: Option<u64>,
-        /// The hash that it has.
+        /// The hash of the top block.
         found: Digest,
     },
-    /// A block of the tree has another hash than the level above says; nothing is known of what is below.
+    /// The hash of a tree block differs from the one in the level above. Nothing is known about the data below it.
     Tree {
-        /// Byte of the tree's file at which the block begins.
+        /// Offset of the block in the tree's file.
         offset: u64,
     },
-    /// Blocks of the image have other hashes than the tree says.
+    /// The hashes of image blocks differ from those in the tree.
     Blocks {
-        /// Number of the first, from 0.
+        /// Number of the first block, from 0.
         first: u64,
-        /// Number of the last.
+        /// Number of the last block.
         last: u64,
     },
-    /// Bytes behind the superblock in its block are not zero.
+    /// Bytes after the superblock in its block are not zero.
     Padding {
-        /// Byte of the tree's file at which the first is.
+        /// Offset of the first such byte in the tree's file.
         offset: u64,
     },
 }
 
-/// What was checked.
+/// The result of [`check`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
-    /// What the superblock says.
+pub struct CheckResult {
+    /// The superblock of the tree.
     pub superblock: Superblock,
-    /// Bytes of the image that the tree is about.
+    /// Bytes of the image that the tree covers.
     pub bytes: u64,
-    /// Blocks of the image with other hashes than the tree says.
+    /// Number of image blocks whose hash differs from the tree.
     pub wrong_blocks: u64,
-    /// Blocks of the tree with other hashes than those above say, and faults of the superblock's block.
+    /// Number of tree blocks whose hash differs from the level above, and of faults in the superblock's block.
     pub wrong_tree: u64,
-    /// Blocks of the image that are below a wrong block of the tree.
+    /// Number of image blocks below a wrong block of the tree.
     pub unknown_blocks: u64,
 }
 
-impl Checked {
+impl CheckResult {
     /// The number of faults.
     pub fn faults(&self) -> u64 {
         self.wrong_blocks + self.wrong_tree
     }
 }
 
-/// Finds the tree behind the image in a file: its superblock lies where the file's size says that it must.
+/// Finds the tree after the image in a file. The size of the file determines where its superblock is.
 ///
 /// # Errors
-/// Those of reading, a superblock there that makes no sense, and a part of a tree ([`refuse_incomplete`]).
+/// Errors of reading, an invalid superblock, and an incomplete tree ([`refuse_incomplete`]).
 pub fn find_appended(input: &dyn Input) -> Result<Option<(u64, Superblock)>, Error> {
     refuse_incomplete(input)?;
     let Some(blocks) = blocks_before_tree(input.size()) else { return Ok(None) };
@@ -91,51 +91,51 @@ pub fn find_appended(input: &dyn Input) -> Result<Option<(u64, Superblock)>, Err
         Ok(Some((at, superblock)))
     } else {
         Err(Error::Superblock {
-            what: format!("the superblock at byte {at} is about {} blocks", superblock.data_blocks),
+            what: format!("the superblock at byte {at} covers {} blocks", superblock.data_blocks),
             expected: format!("the {blocks} blocks before it"),
         })
     }
 }
 
-/// The root hash that a tree has: of its top block, or of the image if that is one block. It proves nothing until it is compared with one
-/// that is trusted.
+/// Returns the root hash of a tree: the hash of its top block, or of the image if that is one block. The hash proves nothing until it is
+/// compared with a trusted one.
 ///
 /// # Errors
-/// Those of reading.
-pub fn root_hash(image: &dyn Input, place: &TreePlace) -> Result<Digest, Error> {
-    let tree = OpenTree::new(place)?;
+/// The image or the tree cannot be read.
+pub fn root_hash(image: &dyn Input, location: &TreeLocation) -> Result<Digest, Error> {
+    let tree = OpenTree::new(location)?;
     let mut block = [0; BLOCK];
     if tree.layout.levels.is_empty() {
         image.read_at(0, &mut block).map_err(Error::Image)?
     } else {
-        place.input.read_at(tree.start, &mut block).map_err(Error::Tree)?
+        location.input.read_at(tree.start, &mut block).map_err(Error::Tree)?
     }
     Ok(tree.salted.digest(&block))
 }
 
-/// Reads all of an image that its tree is about, and all of the tree, and reports what differs, in the order of the image.
+/// Reads the complete part of an image that its tree covers, and the complete tree. Reports differences in the order of the image.
 ///
 /// # Errors
-/// Those of reading; [`Error::Superblock`] for a tree that is none or is longer than its file, and for an image that is shorter than the
-/// tree says. Work and memory are bounded by the sizes of the files.
+/// Errors of reading; [`Error::Superblock`] if the tree is invalid or longer than its file, or if the image is shorter than the tree says.
+/// The sizes of the files bound work and memory.
 pub fn check(
     image: &Arc<dyn Input>,
-    place: &TreePlace,
+    location: &TreeLocation,
     root: &Digest,
     resources: &Resources,
     observer: &mut dyn Observer,
     found: &mut dyn FnMut(Finding),
-) -> Result<Checked, Error> {
-    let tree = OpenTree::new(place)?;
+) -> Result<CheckResult, Error> {
+    let tree = OpenTree::new(location)?;
     let superblock = tree.superblock.clone();
     let blocks = superblock.data_blocks;
     let bytes = superblock.data_blocks * BLOCK_BYTES;
-    let available = if Arc::ptr_eq(image, &place.input) { place.at } else { image.size() };
+    let available = if Arc::ptr_eq(image, &location.input) { location.at } else { image.size() };
     if available < bytes {
-        let what = format!("the hash tree is about {blocks} blocks, and the image has {available} bytes");
-        return Err(Error::Superblock { what, expected: format!("{bytes} bytes at least") });
+        let what = format!("the hash tree covers {blocks} blocks, but the image has {available} bytes");
+        return Err(Error::Superblock { what, expected: format!("at least {bytes} bytes") });
     }
-    let checked = Checked { superblock, bytes, wrong_blocks: 0, wrong_tree: 0, unknown_blocks: 0 };
+    let checked = CheckResult { superblock, bytes, wrong_blocks: 0, wrong_tree: 0, unknown_blocks: 0 };
     let loaded = tree.layout.levels.iter().map(|_| Loaded::default()).collect();
     let salted = tree.salted.clone();
     let next = 0;
@@ -146,35 +146,35 @@ pub fn check(
     Ok(checker.checked)
 }
 
-/// A tree with its superblock read.
+/// A tree whose superblock was read.
 struct OpenTree<'p> {
-    place: &'p TreePlace,
+    location: &'p TreeLocation,
     superblock: Superblock,
     layout: Layout,
     salted: Salted,
-    /// Where its top block is.
+    /// Offset of the top block.
     start: u64,
 }
 
 impl OpenTree<'_> {
-    fn new(place: &TreePlace) -> Result<OpenTree<'_>, Error> {
+    fn new(location: &TreeLocation) -> Result<OpenTree<'_>, Error> {
         let mut bytes = [0; SIZE];
-        let size = place.input.size();
-        if place.at.checked_add(SIZE as u64).is_none_or(|end| end > size) {
+        let size = location.input.size();
+        if location.at.checked_add(SIZE as u64).is_none_or(|end| end > size) {
             let what = format!("the hash tree is cut off at byte {size}");
-            return Err(Error::Superblock { what, expected: format!("a superblock at byte {}", place.at) });
+            return Err(Error::Superblock { what, expected: format!("a superblock at byte {}", location.at) });
         }
-        place.input.read_at(place.at, &mut bytes).map_err(Error::Tree)?;
+        location.input.read_at(location.at, &mut bytes).map_err(Error::Tree)?;
         let superblock = Superblock::decode(&bytes)?;
         let layout = Layout::of(superblock.data_blocks)?;
-        let start = (place.at + SIZE as u64).next_multiple_of(BLOCK_BYTES);
+        let start = (location.at + SIZE as u64).next_multiple_of(BLOCK_BYTES);
         let end = start.saturating_add(layout.bytes());
         if !layout.levels.is_empty() && end > size {
             let what = format!("the hash tree is cut off at byte {size}");
             return Err(Error::Superblock { what, expected: format!("{end} bytes") });
         }
         let salted = Salted::new(&superblock.salt);
-        Ok(OpenTree { place, superblock, layout, salted, start })
+        Ok(OpenTree { location, superblock, layout, salted, start })
     }
 }
 
@@ -182,7 +182,7 @@ impl OpenTree<'_> {
 #[derive(Default)]
 struct Loaded {
     index: Option<u64>,
-    /// Whether its hash is that of the level above.
+    /// Whether the block's hash equals the one in the level above.
     right: bool,
     block: Vec<u8>,
 }
@@ -191,20 +191,20 @@ struct Checker<'c> {
     tree: OpenTree<'c>,
     root: Digest,
     loaded: Vec<Loaded>,
-    /// The next block of data.
+    /// Number of the next block of data.
     next: u64,
-    /// Wrong blocks that are not reported yet.
+    /// Range of wrong blocks that were not reported yet.
     run: Option<(u64, u64)>,
-    checked: Checked,
+    checked: CheckResult,
     found: &'c mut dyn FnMut(Finding),
 }
 
 impl Checker<'_> {
     fn padding(&mut self) -> Result<(), Error> {
-        let place = self.tree.place;
-        let from = place.at + SIZE as u64;
-        let mut bytes = vec![0; self.tree.start.min(place.input.size()).saturating_sub(from) as usize];
-        place.input.read_at(from, &mut bytes).map_err(Error::Tree)?;
+        let location = self.tree.location;
+        let from = location.at + SIZE as u64;
+        let mut bytes = vec![0; self.tree.start.min(location.input.size()).saturating_sub(from) as usize];
+        location.input.read_at(from, &mut bytes).map_err(Error::Tree)?;
         if let Some(at) = bytes.iter().position(|byte| *byte != 0) {
             self.checked.wrong_tree += 1;
             (self.found)(Finding::Padding { offset: from + at as u64 });
@@ -227,22 +227,22 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The hash that a block must have, of data for level 0, else of the level below; `None` if that is not known.
+    /// The expected hash of a block: a block of data for level 0, otherwise a block of the level below. `None` if it is unknown.
     fn expected(&mut self, level: usize, index: u64) -> Result<Option<Digest>, Error> {
         if level == self.loaded.len() {
             return Ok(Some(self.root));
         }
         let holder = index / FANOUT;
-        let place = (index % FANOUT) as usize * DIGEST;
+        let location = (index % FANOUT) as usize * DIGEST;
         if self.loaded[level].index != Some(holder) {
             self.load(level, holder)?;
         }
         let loaded = &self.loaded[level];
-        let digest = loaded.block.get(place..).and_then(<[u8]>::first_chunk);
+        let digest = loaded.block.get(location..).and_then(<[u8]>::first_chunk);
         Ok(digest.copied().filter(|_| loaded.right))
     }
 
-    /// Reads a block of the tree. Levels are few, whatever a superblock says.
+    /// Reads a block of the tree. There are few levels, whatever a superblock says.
     fn load(&mut self, level: usize, index: u64) -> Result<(), Error> {
         let expected = self.expected(level + 1, index)?;
         let offset = self.tree.start + self.tree.layout.levels[level].start + index * BLOCK_BYTES;
@@ -252,7 +252,7 @@ impl Checker<'_> {
         loaded.right = false;
         let Some(expected) = expected else { return Ok(()) };
         loaded.block.resize(BLOCK, 0);
-        self.tree.place.input.read_at(offset, &mut loaded.block).map_err(Error::Tree)?;
+        self.tree.location.input.read_at(offset, &mut loaded.block).map_err(Error::Tree)?;
         let digest = self.tree.salted.digest(&loaded.block);
         loaded.right = digest == expected;
         match loaded.right {

@@ -5,7 +5,7 @@ use std::io;
 use packline_engine::Fault;
 use packline_runtime::{MemoryFault, WorkFault, of_fault};
 
-/// Why a tree could not be made, checked or signed.
+/// Why a tree could not be built, checked or signed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The image cannot be read.
@@ -17,29 +17,29 @@ pub enum Error {
     /// The output cannot be written.
     #[error("cannot write: {0}")]
     Output(#[source] io::Error),
-    /// The file of the leaves cannot be written or read.
-    #[error("a temporary file of hashes: {0}")]
+    /// The temporary file of the hashes cannot be written or read.
+    #[error("temporary file of hashes: {0}")]
     Scratch(#[source] io::Error),
-    /// No tree is possible for so many bytes.
+    /// A tree is impossible for this number of bytes.
     #[error("{bytes} bytes cannot have a hash tree (expected a multiple of 4096, at least one block)")]
     Size {
         /// Length of the image.
         bytes: u64,
     },
-    /// There is no superblock, or one that makes no sense.
+    /// The superblock is missing or invalid.
     #[error("{what} (expected {expected})")]
     Superblock {
         /// The fault.
         what: String,
-        /// What should be there.
+        /// What was expected.
         expected: String,
     },
-    /// A certificate is unusable, or not that of the key.
+    /// A certificate is unusable, or does not belong to the key.
     #[error("{what} (expected {expected})")]
     Certificate {
         /// The fault.
         what: String,
-        /// The kind that is needed.
+        /// The accepted kinds.
         expected: &'static str,
     },
     /// A key is unusable.
@@ -47,7 +47,7 @@ pub enum Error {
     Key {
         /// The fault.
         what: String,
-        /// The kind that is needed.
+        /// The accepted kinds.
         expected: &'static str,
     },
     /// The memory limit is too low.

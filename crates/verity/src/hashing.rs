@@ -1,4 +1,4 @@
-//! Blocks of data are hashed on the workers, a piece of many blocks at a time.
+//! Hashes blocks of data on the workers, a batch of many blocks at a time.
 
 use std::sync::Arc;
 
@@ -7,37 +7,37 @@ use packline_runtime::memory::Demand;
 use packline_runtime::{Input, Observer, Progress, Resources};
 
 use crate::Error;
+use crate::digest::{DIGEST, Digest, Salted};
 use crate::layout::{BLOCK, BLOCK_BYTES};
-use crate::salted::{DIGEST, Digest, Salted};
 
-/// Bytes of a piece: small enough for a core's cache, large enough that a job's overhead is nothing.
-pub(crate) const PIECE: usize = 256 << 10;
-/// Pieces in flight while an image is written: a piece takes less time than most images take to write one.
-const PASSING: usize = 8;
-/// Bytes that a piece in flight takes that is read by the worker: its hashes, the job.
-const IN_FLIGHT: usize = 2 * PIECE / BLOCK * DIGEST;
-/// Pieces in flight for each worker that reads them.
+/// Bytes of a batch: small enough for a core's cache, large enough that the overhead of a job does not matter.
+pub(crate) const BATCH: usize = 256 << 10;
+/// Number of batches in flight while an image is written. Hashing a batch takes less time than writing it in most images.
+const WRITE_BATCHES: usize = 8;
+/// Memory of a batch in flight that the worker reads itself: its hashes and the job.
+const IN_FLIGHT: usize = 2 * BATCH / BLOCK * DIGEST;
+/// Number of batches in flight for each worker that reads them.
 const AHEAD: usize = 8;
 
-/// Bytes that hashing takes whatever the number of workers: an open block of each level, and buffers.
-const BESIDES: u64 = 64 * BLOCK_BYTES;
+/// Memory of hashing for any number of workers, bytes: an open block of each level, and buffers.
+const FIXED: u64 = 64 * BLOCK_BYTES;
 
-/// Where the blocks of a piece are.
+/// Where the blocks of a batch are.
 pub(crate) enum Content {
     Bytes(Vec<u8>),
     At { input: Arc<dyn Input>, offset: u64, length: usize },
 }
 
-/// So many blocks, with the memory that they take.
-pub(crate) struct Piece {
+/// Blocks to hash together, with the permit for their memory.
+pub(crate) struct Batch {
     pub(crate) content: Content,
     pub(crate) permit: Permit,
 }
 
-/// The hashes of a piece.
+/// The hashes of a batch.
 pub(crate) struct Hashed {
     pub(crate) digests: Vec<Digest>,
-    /// The bytes of a piece that came with them, to be used again.
+    /// The buffer that came with the batch, for reuse.
     pub(crate) buffer: Vec<u8>,
     _permit: Permit,
 }
@@ -51,7 +51,7 @@ impl HashTask {
 }
 
 impl Task for HashTask {
-    type In = Piece;
+    type In = Batch;
     type Out = Hashed;
     type Error = Error;
     type Tool = Vec<u8>;
@@ -60,7 +60,7 @@ impl Task for HashTask {
         Vec::new()
     }
 
-    fn run(&self, tool: &mut Vec<u8>, Piece { content, permit }: Piece) -> Result<Hashed, Error> {
+    fn run(&self, tool: &mut Vec<u8>, Batch { content, permit }: Batch) -> Result<Hashed, Error> {
         match content {
             Content::Bytes(buffer) => Ok(Hashed { digests: self.digests(&buffer), buffer, _permit: permit }),
             Content::At { input, offset, length } => {
@@ -71,31 +71,31 @@ impl Task for HashTask {
         }
     }
 
-    fn bytes_in(&self, piece: &Piece) -> u64 {
-        match &piece.content {
+    fn bytes_in(&self, batch: &Batch) -> u64 {
+        match &batch.content {
             Content::Bytes(bytes) => bytes.len() as u64,
             Content::At { length, .. } => *length as u64,
         }
     }
 }
 
-/// The memory to hash a file.
+/// Memory for hashing a file.
 pub fn hashing_demand() -> Demand {
     let window = (AHEAD * IN_FLIGHT) as u64;
-    Demand { fixed: BESIDES, per_worker: PIECE as u64, window, window_per_worker: window }
+    Demand { fixed: FIXED, per_worker: BATCH as u64, window, window_per_worker: window }
 }
 
-/// The memory to hash an image while it is written.
+/// Memory for hashing an image while it is written.
 pub fn pass_demand() -> Demand {
-    Demand::fixed(pass_window() as u64 + BESIDES)
+    Demand::fixed(pass_window() as u64 + FIXED)
 }
 
-/// Bytes in flight beside the writing of an image.
+/// Bytes in flight while an image is written.
 pub(crate) fn pass_window() -> usize {
-    PASSING * PIECE
+    WRITE_BATCHES * BATCH
 }
 
-/// Hashes so many blocks of an input, and gives their hashes to `consume` in order.
+/// Hashes `blocks` blocks of an input and passes their hashes to `consume` in order.
 pub(crate) fn hash_input(
     input: &Arc<dyn Input>,
     blocks: u64,
@@ -117,10 +117,10 @@ pub(crate) fn hash_input(
     };
     let mut offset = 0;
     while offset < end {
-        let length = (end - offset).min(PIECE as u64) as usize;
+        let length = (end - offset).min(BATCH as u64) as usize;
         let permit = map.reserve(IN_FLIGHT, &mut consumer)?;
         let content = Content::At { input: input.clone(), offset, length };
-        map.submit(Piece { content, permit }, &mut consumer)?;
+        map.submit(Batch { content, permit }, &mut consumer)?;
         offset += length as u64;
     }
     Ok(map.drain(&mut consumer)?)

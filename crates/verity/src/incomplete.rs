@@ -1,6 +1,6 @@
-//! The mark of a tree that is being appended to an image: it is where the superblock will be, until all else is written.
+//! The mark of a tree that is being appended to an image. It is at the place of the superblock until everything else is written.
 //!
-//! It is written before the file grows further, so that a run which is killed leaves a file whose length tells where the mark is.
+//! The mark is written before the file grows further. If a run is killed, the length of the file tells where the mark is.
 
 use packline_runtime::Input;
 
@@ -8,10 +8,10 @@ use crate::Error;
 use crate::layout::{BLOCK, BLOCK_BYTES, blocks_before_tree};
 
 const MAGIC: &[u8; 32] = b"packline: incomplete hash tree\n\0";
-/// Bytes of the mark; the rest of its block is zero, as that of a superblock. A medium writes a sector whole or not at all.
+/// Bytes of the mark. The rest of its block is zero, as after a superblock. Storage writes a sector completely or not at all.
 const SIZE: usize = MAGIC.len() + 8;
 
-/// The block that is written behind an image of so many bytes first.
+/// The block that is written first after an image of `image` bytes.
 pub fn incomplete_mark(image: u64) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     block[..MAGIC.len()].copy_from_slice(MAGIC);
@@ -19,13 +19,13 @@ pub fn incomplete_mark(image: u64) -> [u8; BLOCK] {
     block
 }
 
-/// Where the image of a file ends behind which there is a part of a tree: its writing was stopped.
+/// Returns the end of the image if an incomplete tree follows it.
 ///
 /// # Errors
-/// Those of reading.
+/// The input cannot be read.
 pub fn find_incomplete(input: &dyn Input) -> Result<Option<u64>, Error> {
     let size = input.size();
-    // The file has all of its length, or only the mark.
+    // The file has its full length, or ends after the mark.
     let grown = blocks_before_tree(size).map(|blocks| blocks * BLOCK_BYTES);
     let marked = size.checked_sub(BLOCK_BYTES);
     for at in [grown, marked].into_iter().flatten() {
@@ -38,14 +38,15 @@ pub fn find_incomplete(input: &dyn Input) -> Result<Option<u64>, Error> {
     Ok(None)
 }
 
-/// Refuses a file with a part of a tree behind its image.
+/// Rejects a file with an incomplete tree after its image.
 ///
 /// # Errors
-/// Those of reading, and [`Error::Superblock`].
+/// The input cannot be read; [`Error::Superblock`] if there is an incomplete tree.
 pub fn refuse_incomplete(input: &dyn Input) -> Result<(), Error> {
     let Some(at) = find_incomplete(input)? else { return Ok(()) };
-    let what = format!("has an incomplete hash tree from byte {at} on, whose writing was stopped");
-    let expected = "a whole one, or an image that ends there; appending a hash tree removes it".to_string();
+    let what = format!("has an incomplete hash tree from byte {at} on, left by a run that was stopped");
+    let expected =
+        "a complete tree, or an image that ends there; appending a hash tree removes the incomplete one".to_string();
     Err(Error::Superblock { what, expected })
 }
 
@@ -55,7 +56,7 @@ mod tests {
     use crate::tree_size;
 
     #[test]
-    fn a_part_of_a_tree_is_found_by_the_length_of_the_file() {
+    fn finds_incomplete_trees_by_the_file_size() {
         for blocks in [1, 2, 128, 129, 300] {
             let size = blocks * BLOCK_BYTES;
             let mut bytes = vec![7; size as usize];

@@ -1,16 +1,16 @@
-//! The hashes of the data, in a temporary file until the number of blocks is known: only then the places of all levels are.
+//! The hashes of the data. They are in a temporary file until the number of blocks is known, which determines the locations of all levels.
 
 use std::fs::File;
 use std::sync::Arc;
 
 use packline_runtime::{Input, Observer, Resources, Sink as _, WriteBehind};
 
+use crate::digest::{DIGEST, Digest, Salted};
 use crate::hashing::hash_input;
 use crate::layout::{BLOCK, whole_blocks};
-use crate::salted::{DIGEST, Digest, Salted};
 use crate::{Error, Salt};
 
-/// The hashes of blocks of data, and the salt that they were made with.
+/// The hashes of data blocks, and their salt.
 #[derive(Debug)]
 pub struct Leaves {
     spool: WriteBehind,
@@ -19,7 +19,7 @@ pub struct Leaves {
 }
 
 impl Leaves {
-    /// None yet; they will be in an empty file.
+    /// No hashes yet; they will be in the empty file `spool`.
     pub(crate) fn new(spool: File) -> Leaves {
         Leaves { spool: WriteBehind::new(spool, None, Arc::default()), count: 0, salt: Vec::new() }
     }
@@ -28,7 +28,7 @@ impl Leaves {
         self.salt = salt;
     }
 
-    /// What went before each block.
+    /// The bytes that precede each block in its hash.
     pub fn salt(&self) -> &[u8] {
         &self.salt
     }
@@ -49,7 +49,7 @@ impl Leaves {
         self.spool.write_at(block * DIGEST as u64, digest).map(drop).map_err(Error::Scratch)
     }
 
-    /// The hashes from `first` on, as many as there are up to `buffer`'s length; returns their bytes.
+    /// Reads the hashes from `first` on, as many as there are and as fit into `buffer`. Returns the number of bytes.
     pub(crate) fn read(&mut self, first: u64, buffer: &mut [u8]) -> Result<usize, Error> {
         let left = (self.count - first).saturating_mul(DIGEST as u64).min(buffer.len() as u64) as usize;
         self.spool.read_at(first * DIGEST as u64, &mut buffer[..left]).map_err(Error::Scratch)?;
@@ -60,8 +60,8 @@ impl Leaves {
 /// Hashes all blocks of an image on the workers. `spool` is an empty file for the hashes.
 ///
 /// # Errors
-/// [`Error::Size`] for an image that is not whole blocks; those of reading it and of the temporary file; [`Error::Memory`].
-pub fn leaves_of(
+/// [`Error::Size`] if the image is not a multiple of the block size; errors of the image and of the temporary file; [`Error::Memory`].
+pub fn hash_leaves(
     image: &Arc<dyn Input>,
     salt: &Salt,
     spool: File,

@@ -8,19 +8,19 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{BLOCK, Digest};
 
-/// Bytes of a salt at most: the field of the superblock.
-pub(crate) const MOST_SALT: usize = 256;
-/// Before the bytes that a salt is derived from.
+/// Maximum bytes of a salt, the length of its field in the superblock.
+pub(crate) const MAX_SALT: usize = 256;
+/// Hashed before the bytes from which a salt is derived.
 const SALT_LABEL: &[u8] = b"packline dm-verity salt 1";
 
-/// What goes before each block in its hash.
+/// The bytes that precede each block in its hash.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Salt {
-    /// SHA-256 of a label and the second half of the image's first block: it is known before the first block is hashed, whoever writes the
-    /// image, and there is no superblock in it, which writers complete at the end.
+    /// SHA-256 of a label and the second half of the image's first block. Those bytes are known before the first block is hashed, for every
+    /// writer. They do not contain the superblock of the image, which writers complete at the end.
     #[default]
     Derived,
-    /// These bytes, 256 at most; none for no salt.
+    /// These bytes, at most 256. An empty list means no salt.
     Given(Vec<u8>),
 }
 
@@ -44,21 +44,20 @@ impl FromStr for Salt {
         let bytes =
             if text == "-" { Some(Vec::new()) } else { from_hex(text.as_bytes()).filter(|bytes| !bytes.is_empty()) };
         match bytes {
-            Some(bytes) if bytes.len() <= MOST_SALT => Ok(Salt::Given(bytes)),
-            _ => Err(format!(
-                "'{text}' is not a salt (expected 2 to {} hexadecimal digits, or - for none)",
-                2 * MOST_SALT
-            )),
+            Some(bytes) if bytes.len() <= MAX_SALT => Ok(Salt::Given(bytes)),
+            _ => {
+                Err(format!("invalid salt '{text}' (expected 2 to {} hexadecimal digits, or - for none)", 2 * MAX_SALT))
+            }
         }
     }
 }
 
-/// The identity of a tree, which no hash depends on.
+/// The identity of a tree. No hash depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Uuid(pub [u8; 16]);
 
 impl Uuid {
-    /// Derived from the root hash: its first 16 bytes, marked as version 8.
+    /// The UUID derived from the root hash: its first 16 bytes, marked as version 8.
     pub(crate) fn derived(root_hash: &Digest) -> Uuid {
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&root_hash[..16]);
@@ -76,7 +75,7 @@ impl FromStr for Uuid {
         let bytes = from_hex(text.replace('-', "").as_bytes()).filter(|_| groups == [8, 4, 4, 4, 12]);
         let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
         bytes.map(Uuid).ok_or_else(|| {
-            format!("'{text}' is not a UUID (expected hexadecimal digits as 01234567-89ab-cdef-0123-456789abcdef)")
+            format!("invalid UUID '{text}' (expected hexadecimal digits such as 01234567-89ab-cdef-0123-456789abcdef)")
         })
     }
 }
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn salts_and_uuids_are_read() {
+    fn parses_salts_and_uuids() {
         assert_eq!("aAbb".parse(), Ok(Salt::Given(vec![0xaa, 0xbb])));
         assert_eq!("-".parse(), Ok(Salt::Given(Vec::new())));
         assert!("ab".repeat(256).parse::<Salt>().is_ok());
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_derived_salt_depends_on_the_second_half_of_the_first_block() {
+    fn derived_salt_depends_on_the_second_half_of_the_first_block() {
         let (mut block, derive) = (vec![0; BLOCK], |block: &[u8]| Salt::Derived.bytes(block));
         let before = derive(&block);
         block[BLOCK / 2 - 1] = 1;

@@ -1,8 +1,8 @@
 //! Signatures of root hashes: detached PKCS#7 over the hexadecimal text, as the kernel and systemd check them.
 //!
-//! The same bytes as those of `openssl smime -sign -nocerts -noattr -binary -outform der`: RSA by PKCS#1 v1.5 with SHA-256, which has one
-//! signature for each text and key. The arithmetic is blinded, since its time may depend on the key. ECDSA has many signatures for a text
-//! and a key, and this one: its nonce is that of RFC 6979, section 3.2, by HMAC of SHA-256 on P-256 and of SHA-384 on P-384.
+//! The bytes are those of `openssl smime -sign -nocerts -noattr -binary -outform der`. RSA by PKCS#1 v1.5 with SHA-256 has one signature
+//! for each text and key. The arithmetic is blinded, because its time may depend on the key. ECDSA has many signatures for a text and a
+//! key. Ours has the nonce of RFC 6979, section 3.2, by HMAC of SHA-256 on P-256 and of SHA-384 on P-384.
 
 use cms::cert::IssuerAndSerialNumber;
 use cms::content_info::{CmsVersion, ContentInfo};
@@ -31,7 +31,8 @@ const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1
 const ECDSA_WITH_SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.2");
 const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
 const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
-/// Names of keys that are refused; P-521 because `ecdsa` refuses a digest of less than half of the curve's bits, as SHA-256 is.
+/// Names of rejected keys. P-521 is rejected because `ecdsa` does not accept a digest of less than half of the curve's bits, such as
+/// SHA-256.
 const REFUSED: [(&str, &str); 7] = [
     ("1.3.132.0.35", "P-521"),
     ("1.3.132.0.33", "P-224"),
@@ -39,9 +40,9 @@ const REFUSED: [(&str, &str); 7] = [
     ("1.3.101.112", "Ed25519"),
     ("1.3.101.113", "Ed448"),
     ("1.2.840.113549.1.1.10", "RSASSA-PSS"),
-    ("1.2.840.10045.2.1", "a curve without a name"),
+    ("1.2.840.10045.2.1", "unnamed curve"),
 ];
-/// What stands before a SHA-256 in a signature of RSA: the DER of a `DigestInfo`.
+/// The DER of a `DigestInfo`, which precedes a SHA-256 in an RSA signature.
 const DIGEST_INFO: [u8; 19] =
     [0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x20];
 
@@ -69,7 +70,7 @@ enum Key {
 }
 
 impl Key {
-    /// Whether a public key (DER of a `SubjectPublicKeyInfo`) is that of this one.
+    /// Whether a public key (DER of a `SubjectPublicKeyInfo`) belongs to this key.
     fn has_public(&self, public: &[u8]) -> bool {
         match self {
             Key::Rsa(key) => RsaPublicKey::from_public_key_der(public).is_ok_and(|other| other == key.to_public_key()),
@@ -103,26 +104,26 @@ impl Key {
 }
 
 impl Signer {
-    /// A key (PKCS#8, PKCS#1 or SEC 1, not encrypted) and its certificate, both PEM.
+    /// Parses a key (PKCS#8, PKCS#1 or SEC 1, not encrypted) and its certificate, both in PEM.
     ///
     /// # Errors
-    /// [`Error::Key`] and [`Error::Certificate`] for anything else than a key of RSA, P-256 or P-384 and its certificate.
+    /// [`Error::Key`] if the key is not an RSA, P-256 or P-384 key; [`Error::Certificate`] if the certificate does not belong to it.
     pub fn from_pem(key: &str, certificate: &str) -> Result<Signer, Error> {
         let certificate = first_certificate(certificate)?;
         let key = private_key(key)?;
         match certificate.tbs_certificate.subject_public_key_info.to_der() {
             Ok(public) if key.has_public(&public) => Ok(Signer { key, certificate }),
             _ => Err(Error::Certificate {
-                what: "the certificate is of another key".to_string(),
-                expected: "that of the key that signs",
+                what: "the certificate belongs to another key".to_string(),
+                expected: "the certificate of the signing key",
             }),
         }
     }
 
-    /// The signature of a root hash, DER.
+    /// Returns the signature of a root hash in DER.
     ///
     /// # Errors
-    /// [`Error::Key`] if an RSA key is too short, or the machine has no random numbers.
+    /// [`Error::Key`] if an RSA key is too short, or the system returns no random bytes.
     pub fn sign(&self, root_hash: &Digest) -> Result<Vec<u8>, Error> {
         let signature = self.key.sign(&Sha256::digest(hex(root_hash)))?;
         self.signed_data(signature).map_err(|cause| Error::internal(format!("DER: {cause}")))
@@ -160,14 +161,14 @@ impl Signer {
     }
 }
 
-/// The first certificate of a PEM file, which may have text before it and others after it.
+/// The first certificate of a PEM file. Text may precede it, and other certificates may follow it.
 fn first_certificate(text: &str) -> Result<Certificate, Error> {
     let wrong = |what: String| Error::Certificate { what, expected: "an X.509 certificate in PEM" };
-    let part = block(text, "CERTIFICATE-----").ok_or_else(|| wrong("there is no certificate in it".to_string()))?;
+    let part = block(text, "CERTIFICATE-----").ok_or_else(|| wrong("no certificate found".to_string()))?;
     Certificate::from_pem(wrapped(part)).map_err(|cause| wrong(format!("the certificate cannot be read: {cause}")))
 }
 
-/// The first block of a PEM file whose first line ends with `mark`: `EC PARAMETERS` may be before a key.
+/// The first block of a PEM file whose first line ends with `mark`. `EC PARAMETERS` may precede a key.
 fn block<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     let mut blocks = text.match_indices("-----BEGIN ").map(|(at, _)| &text[at..]);
     let block = blocks.find(|block| block.lines().next().is_some_and(|line| line.trim_end().ends_with(mark)))?;
@@ -175,12 +176,12 @@ fn block<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     Some(&block[..end + block[end..].find(mark)? + mark.len()])
 }
 
-/// A block of a PEM file with lines of 64 characters: RFC 7468 has programs write no others, and read any.
+/// Wraps a block of a PEM file to lines of 64 characters. RFC 7468 tells programs to write no other lines, and to read any.
 fn wrapped(block: &str) -> Zeroizing<String> {
     let mut lines = block.lines().map(str::trim);
     let first = lines.next().unwrap_or_default();
     let mut rest = lines.filter(|line| !line.is_empty());
-    // Large enough, so that no copy of a key stays behind where it grew.
+    // The buffer is large enough, so that no copy of a key is left behind by growing.
     let mut body = Zeroizing::new(String::with_capacity(block.len()));
     let last = rest.try_fold((), |(), line| {
         if line.starts_with("-----END ") {
@@ -205,8 +206,8 @@ fn wrapped(block: &str) -> Zeroizing<String> {
 }
 
 fn private_key(text: &str) -> Result<Key, Error> {
-    const EXPECTED: &str = "a key of RSA, P-256 or P-384 in PEM that is not encrypted; 'openssl pkey' decrypts one";
-    let text = block(text, "PRIVATE KEY-----").ok_or_else(|| wrong("there is no private key in it", EXPECTED))?;
+    const EXPECTED: &str = "an unencrypted RSA, P-256 or P-384 key in PEM; 'openssl pkey' decrypts a key";
+    let text = block(text, "PRIVATE KEY-----").ok_or_else(|| wrong("no private key found", EXPECTED))?;
     if text.contains("ENCRYPTED") {
         return Err(wrong("the key is encrypted", EXPECTED));
     }
@@ -214,7 +215,7 @@ fn private_key(text: &str) -> Result<Key, Error> {
     let wrapped = wrapped(text);
     let (label, document) = SecretDocument::from_pem(&wrapped).map_err(|cause| unreadable(&cause))?;
     let curve;
-    // Keys of the older formats as PKCS#8 would have them.
+    // Keys of the older formats are converted to PKCS#8.
     let info = match label {
         "RSA PRIVATE KEY" => PrivateKeyInfo::new(pkcs1::ALGORITHM_ID, document.as_bytes()),
         "EC PRIVATE KEY" => {
@@ -234,7 +235,7 @@ fn private_key(text: &str) -> Result<Key, Error> {
         other => {
             let other = other.to_string();
             let name = REFUSED.iter().find(|(number, _)| *number == other).map_or(&*other, |(_, name)| name);
-            return Err(wrong(format!("the key is one of {name}"), EXPECTED));
+            return Err(wrong(format!("the key is of an unsupported kind: {name}"), EXPECTED));
         }
     };
     key.map_err(|cause| unreadable(&cause))

@@ -1,6 +1,6 @@
-//! A sink that hashes what is written to it, on the workers, while the next bytes are made.
+//! A sink that hashes the written bytes on the workers, while the next bytes are produced.
 //!
-//! Writers go forward, and come back to the superblock: blocks that are written again after they were hashed are read back at the end.
+//! Writers go forward and return to the superblock. Blocks that are written again after they were hashed are read back at the end.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -9,30 +9,30 @@ use std::io;
 use packline_engine::{Class, Config, OrderedMap};
 use packline_runtime::{Sink, TaskError, WorkFault, zeros};
 
-use crate::hashing::{Content, HashTask, Hashed, PIECE, Piece, pass_window};
+use crate::digest::Salted;
+use crate::hashing::{BATCH, Batch, Content, HashTask, Hashed, pass_window};
 use crate::layout::{BLOCK, BLOCK_BYTES};
-use crate::salted::Salted;
 use crate::{Error, Leaves, Salt};
 
-/// Passes an image on to another sink, and has the hashes of its blocks at the end.
+/// Passes an image on to another sink, and returns the hashes of its blocks at the end.
 pub struct HashingSink<S> {
     inner: S,
     salt: Salt,
     config: Config,
-    /// Made with the salt, when the first piece is complete.
+    /// Created with the salt, when the first batch is complete.
     map: Option<OrderedMap<HashTask>>,
     results: Results,
     /// The last bytes, which are not being hashed yet.
-    piece: Vec<u8>,
-    /// Where they begin: all before is hashed, or being hashed.
+    batch: Vec<u8>,
+    /// Offset of these bytes. All bytes before it were hashed or are being hashed.
     hashed: u64,
     /// End of the last append.
     appended: u64,
-    /// Blocks written again after that.
+    /// Blocks that were written again after they were hashed.
     again: BTreeSet<u64>,
 }
 
-/// What the hashes of pieces become.
+/// Collects the hashes of batches.
 struct Results {
     leaves: Leaves,
     spare: Vec<Vec<u8>>,
@@ -47,25 +47,26 @@ impl Results {
 }
 
 impl<S: Sink> HashingSink<S> {
-    /// Around an empty sink that reads back. `spool` is an empty file for the hashes; `config` has the workers, and its budget is ignored.
+    /// Passes the image to `inner`, which is empty and must support reading back. `spool` is an empty file for the hashes. `config` has the
+    /// workers; its budget is ignored.
     pub fn new(inner: S, salt: Salt, spool: File, config: Config) -> HashingSink<S> {
         let results = Results { leaves: Leaves::new(spool), spare: Vec::new() };
         let config = Config { budget: pass_window(), ..config };
-        let piece = Vec::with_capacity(PIECE);
+        let batch = Vec::with_capacity(BATCH);
         let again = BTreeSet::new();
-        HashingSink { inner, salt, config, map: None, results, piece, hashed: 0, appended: 0, again }
+        HashingSink { inner, salt, config, map: None, results, batch, hashed: 0, appended: 0, again }
     }
 
-    /// Waits for the hashes of all blocks, and returns them.
+    /// Waits for the hashes of all blocks and returns them.
     ///
     /// # Errors
-    /// [`Error::Size`] if the bytes written are not whole blocks; those of reading back and of the temporary file.
+    /// [`Error::Size`] if the written bytes are not a multiple of the block size; errors of reading back and of the temporary file.
     pub fn finish(mut self) -> Result<Leaves, Error> {
-        let bytes = self.hashed + self.piece.len() as u64;
+        let bytes = self.hashed + self.batch.len() as u64;
         if bytes == 0 || !bytes.is_multiple_of(BLOCK_BYTES) {
             return Err(Error::Size { bytes });
         }
-        if !self.piece.is_empty() {
+        if !self.batch.is_empty() {
             self.submit()?;
         }
         let mut map = self.map.take().ok_or_else(|| Error::internal("nothing was hashed".into()))?;
@@ -85,7 +86,7 @@ impl<S: Sink> HashingSink<S> {
         Ok(())
     }
 
-    /// Has the piece hashed.
+    /// Submits the batch.
     fn submit(&mut self) -> Result<(), Error> {
         let mut map = match self.map.take() {
             Some(map) => map,
@@ -93,49 +94,49 @@ impl<S: Sink> HashingSink<S> {
         };
         let results = &mut self.results;
         let mut consumer = |hashed: Hashed| results.take(hashed);
-        let permit = map.reserve(PIECE, &mut consumer)?;
-        let bytes = std::mem::take(&mut self.piece);
+        let permit = map.reserve(BATCH, &mut consumer)?;
+        let bytes = std::mem::take(&mut self.batch);
         self.hashed += bytes.len() as u64;
-        // What the image is written for waits for it sooner or later, and it is little beside a block's compression.
-        map.submit_as(Class::Now, Piece { content: Content::Bytes(bytes), permit }, &mut consumer)?;
-        self.piece = self.results.spare.pop().unwrap_or_default();
-        self.piece.clear();
-        self.piece.reserve_exact(PIECE);
+        // The writer of the image waits for the hashes sooner or later, and they take little time next to the compression of a block.
+        map.submit_as(Class::Now, Batch { content: Content::Bytes(bytes), permit }, &mut consumer)?;
+        self.batch = self.results.spare.pop().unwrap_or_default();
+        self.batch.clear();
+        self.batch.reserve_exact(BATCH);
         self.map = Some(map);
         Ok(())
     }
 
     fn begin(&mut self) -> Result<OrderedMap<HashTask>, Error> {
-        let salt = self.salt.bytes(&self.piece[..self.piece.len().min(BLOCK)]);
+        let salt = self.salt.bytes(&self.batch[..self.batch.len().min(BLOCK)]);
         let salted = Salted::new(&salt);
         self.results.leaves.set_salt(salt);
         Ok(OrderedMap::new(HashTask(salted), self.config.clone()).map_err(WorkFault::workers)?)
     }
 
-    /// Takes what was written at the end.
+    /// Adds bytes that were appended.
     fn add(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() {
-            let (now, later) = bytes.split_at(bytes.len().min(PIECE - self.piece.len()));
-            self.piece.extend_from_slice(now);
+            let (now, later) = bytes.split_at(bytes.len().min(BATCH - self.batch.len()));
+            self.batch.extend_from_slice(now);
             bytes = later;
-            if self.piece.len() == PIECE {
+            if self.batch.len() == BATCH {
                 self.submit()?;
             }
         }
         Ok(())
     }
 
-    /// Takes what was written at an offset.
+    /// Adds bytes that were written at an offset.
     fn written(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        let end = self.hashed + self.piece.len() as u64;
-        zeros(offset.saturating_sub(end)).try_for_each(|piece| self.add(piece))?;
+        let end = self.hashed + self.batch.len() as u64;
+        zeros(offset.saturating_sub(end)).try_for_each(|batch| self.add(batch))?;
         let over = (end.saturating_sub(offset)).min(bytes.len() as u64) as usize;
         let (again, new) = bytes.split_at(over);
         self.write_again(offset, again);
         self.add(new)
     }
 
-    /// Bytes over what was there: in the piece, or of blocks that are hashed already.
+    /// Replaces earlier bytes, in the batch or in blocks that were already hashed.
     fn write_again(&mut self, offset: u64, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
@@ -146,7 +147,7 @@ impl<S: Sink> HashingSink<S> {
         }
         let at = (offset + before as u64).saturating_sub(self.hashed) as usize;
         let bytes = &bytes[before..];
-        self.piece[at..at + bytes.len()].copy_from_slice(bytes);
+        self.batch[at..at + bytes.len()].copy_from_slice(bytes);
     }
 }
 

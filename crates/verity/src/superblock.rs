@@ -2,23 +2,23 @@
 
 use crate::Error;
 use crate::layout::{BLOCK, BLOCK_BYTES, Layout};
-use crate::options::{MOST_SALT, Uuid};
+use crate::options::{MAX_SALT, Uuid};
 
-/// Bytes of a superblock; the rest of its block is zero.
+/// Bytes of a superblock. The rest of its block is zero.
 pub(crate) const SIZE: usize = 512;
 const SIGNATURE: &[u8; 8] = b"verity\0\0";
 const ALGORITHM: &[u8] = b"sha256";
-/// Where the salt's field begins.
+/// Offset of the salt's field.
 const SALT: usize = 88;
 
-/// What a superblock says.
+/// The fields of a superblock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Superblock {
     /// Identity of the tree. No hash depends on it.
     pub uuid: Uuid,
-    /// Blocks of data that the tree covers.
+    /// Number of data blocks that the tree covers.
     pub data_blocks: u64,
-    /// What goes before each block in its hash.
+    /// The bytes that precede each block in its hash.
     pub salt: Vec<u8>,
 }
 
@@ -45,10 +45,10 @@ impl Superblock {
     }
 
     /// # Errors
-    /// [`Error::Superblock`] for anything that this version of trees does not have; bytes without a meaning must be zero.
+    /// [`Error::Superblock`] if this version of trees does not allow a field. Bytes without a meaning must be zero.
     pub fn decode(bytes: &[u8]) -> Result<Superblock, Error> {
         let Some(bytes) = bytes.first_chunk::<SIZE>().filter(|bytes| Superblock::is_signed(&bytes[..])) else {
-            return Err(wrong("there is no superblock of dm-verity", "one that begins with 'verity'"));
+            return Err(wrong("no dm-verity superblock", "a block that begins with 'verity'"));
         };
         let word = |at: usize| number(&bytes[at..at + 4]);
         expect("version", word(8), 1)?;
@@ -63,12 +63,12 @@ impl Superblock {
         let data_blocks = number(&bytes[72..80]);
         let salt_size = number(&bytes[80..82]) as usize;
         Layout::of(data_blocks)?;
-        if salt_size > MOST_SALT {
-            return Err(wrong(format!("the superblock's salt has {salt_size} bytes"), "256 at most"));
+        if salt_size > MAX_SALT {
+            return Err(wrong(format!("the superblock's salt has {salt_size} bytes"), "at most 256"));
         }
         let (salt, rest) = bytes[SALT..].split_at(salt_size);
         if bytes[82..SALT].iter().chain(rest).any(|byte| *byte != 0) {
-            return Err(wrong("the superblock has bytes without a meaning that are not zero", "zeros"));
+            return Err(wrong("the superblock's unused bytes are not zero", "zeros"));
         }
         let mut uuid = [0; 16];
         uuid.copy_from_slice(&bytes[16..32]);
@@ -92,7 +92,7 @@ fn wrong(what: impl Into<String>, expected: &str) -> Error {
     Error::Superblock { what: what.into(), expected: expected.to_string() }
 }
 
-/// Text in a field of fixed length, without the zeros at its end.
+/// The text in a field of fixed length, without the zeros at its end.
 fn field_text(field: &[u8]) -> &[u8] {
     &field[..field.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)]
 }
@@ -106,15 +106,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
-        let longest = Superblock { salt: vec![9; MOST_SALT], ..superblock() };
+    fn superblocks_round_trip() {
+        let longest = Superblock { salt: vec![9; MAX_SALT], ..superblock() };
         for superblock in [superblock(), longest, Superblock { salt: Vec::new(), ..superblock() }] {
             assert_eq!(Superblock::decode(&superblock.encode()).unwrap(), superblock);
         }
     }
 
     #[test]
-    fn each_changed_bit_makes_it_another_one_or_none() {
+    fn changed_bits_change_or_invalidate_the_superblock() {
         for bit in 0..SIZE * 8 {
             let mut bytes = superblock().encode();
             bytes[bit / 8] ^= 1 << (bit % 8);

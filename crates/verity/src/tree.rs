@@ -1,26 +1,27 @@
-//! Writes a tree: all levels in one pass over the hashes of the data, with one open block a level.
+//! Writes a tree: all levels in one pass over the hashes of the data, with one open block per level.
 
 use packline_runtime::Sink;
 
+use crate::digest::{DIGEST, Digest, Salted};
 use crate::layout::{BLOCK, BLOCK_BYTES, FANOUT, Layout};
-use crate::salted::{DIGEST, Digest, Salted};
 use crate::{Error, Leaves, Superblock, Uuid};
 
 /// A tree that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
-    /// What proves the data.
+    /// The hash that proves the data.
     pub root_hash: Digest,
-    /// Its superblock.
+    /// The superblock of the tree.
     pub superblock: Superblock,
-    /// Bytes of the tree, the superblock's block included.
+    /// Bytes of the tree, including the superblock's block.
     pub bytes: u64,
 }
 
-/// Writes the tree of these blocks to `out` at byte `at`, a multiple of 4096. The superblock comes last, so that one that is cut short is
-/// not taken for a tree. Without a UUID it is derived from the root hash.
+/// Writes the tree of `leaves` to `out` at offset `at`, a multiple of 4096. The superblock is written last, so that an incomplete tree is
+/// not mistaken for a complete one. Without a UUID, the UUID is derived from the root hash.
 ///
 /// # Errors
+/// [`Error::Output`] and [`Error::Scratch`]; [`Error::Size`] if there are no blocks.
 /// [`Error::Output`], [`Error::Scratch`]; [`Error::Size`] without any block.
 pub fn write_tree(leaves: &mut Leaves, uuid: Option<Uuid>, out: &mut dyn Sink, at: u64) -> Result<Tree, Error> {
     if leaves.count() == 0 {
@@ -48,10 +49,10 @@ pub fn write_tree(leaves: &mut Leaves, uuid: Option<Uuid>, out: &mut dyn Sink, a
     Ok(Tree { root_hash, superblock, bytes })
 }
 
-/// A level whose last block is not complete.
+/// A level whose last block is incomplete.
 #[derive(Default)]
 struct Open {
-    /// Where its next block goes.
+    /// Offset of the next block.
     start: u64,
     block: Vec<u8>,
 }
@@ -64,7 +65,7 @@ struct LevelWriter<'o> {
 }
 
 impl LevelWriter<'_> {
-    /// Adds a hash to a level; above the top there is the root hash.
+    /// Adds a hash to a level. The hash above the top level is the root hash.
     fn push(&mut self, level: usize, digest: &Digest) -> Result<(), Error> {
         let Some(open) = self.levels.get_mut(level) else {
             self.root = *digest;
@@ -74,7 +75,7 @@ impl LevelWriter<'_> {
         if open.block.len() == BLOCK { self.close(level) } else { Ok(()) }
     }
 
-    /// Writes the open block of a level, zeros at its end.
+    /// Writes the open block of a level, with zeros at its end.
     fn close(&mut self, level: usize) -> Result<(), Error> {
         let open = &mut self.levels[level];
         open.block.resize(BLOCK, 0);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use packline_fuzz::no_bug;
 use packline_runtime::{Input, Resources, Unobserved};
-use packline_verity::{BLOCK, Finding, TreePlace, check, find_appended, root_hash};
+use packline_verity::{BLOCK, Finding, TreeLocation, check, find_appended, root_hash};
 
 /// Bytes of the image of which the rest is a tree.
 const IMAGE: usize = 3 * BLOCK;
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     let behind: Arc<dyn Input> = Arc::new([&[0u8; IMAGE][..], bytes].concat());
     let own: Arc<dyn Input> = Arc::new(bytes.to_vec());
     for (image, place) in
-        [(&image, TreePlace { input: own, at: 0 }), (&behind, TreePlace { input: behind.clone(), at: IMAGE as u64 })]
+        [(&image, TreeLocation { input: own, at: 0 }), (&behind, TreeLocation { input: behind.clone(), at: IMAGE as u64 })]
     {
         // With its own root hash the whole of a tree is read, as far as it holds together.
         let Some(root) = no_bug(root_hash(image.as_ref(), &place)) else { continue };

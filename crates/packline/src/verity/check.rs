@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use packline_runtime::{FileInput, Input, open_regular};
 use packline_verity::{
-    Checked, Digest, Finding, Superblock, TreePlace, check, find_appended, refuse_incomplete, root_hash,
+    CheckResult, Digest, Finding, Superblock, TreeLocation, check, find_appended, refuse_incomplete, root_hash,
 };
 
 use super::fault;
@@ -43,7 +43,7 @@ pub fn verity_check(
     request: &VerityCheck,
     observer: &mut dyn Observer,
     found: &mut dyn FnMut(Finding),
-) -> Result<Checked, Error> {
+) -> Result<CheckResult, Error> {
     let image = open_input(&request.image)?;
     let (path, place) = place(request, &image)?;
     let checked = check(&image, &place, &request.root_hash, &request.resources, observer, found);
@@ -54,12 +54,12 @@ pub fn verity_check(
 }
 
 /// Where the tree is, with the name of its file.
-fn place(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf, TreePlace), Error> {
+fn place(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf, TreeLocation), Error> {
     let own = |path: &Path| {
         let at = request.offset.unwrap_or(0);
-        Ok((path.to_path_buf(), TreePlace { input: open_input(path)?, at }))
+        Ok((path.to_path_buf(), TreeLocation { input: open_input(path)?, at }))
     };
-    let behind = |at| Ok((request.image.clone(), TreePlace { input: image.clone(), at }));
+    let behind = |at| Ok((request.image.clone(), TreeLocation { input: image.clone(), at }));
     if let Some(path) = &request.tree {
         return own(path);
     }
@@ -73,7 +73,7 @@ fn place(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf, Tree
     if sidecar.exists() {
         let opened = open_regular(&sidecar).and_then(FileInput::new);
         let input = opened.map_err(|cause| Error::Source { path: sidecar.clone(), action: "cannot open", cause })?;
-        Ok((sidecar, TreePlace { input: Arc::new(input), at: 0 }))
+        Ok((sidecar, TreeLocation { input: Arc::new(input), at: 0 }))
     } else {
         Err(super::refused(&request.image, "has no hash tree behind it, and no file .verity beside it", "a hash tree"))
     }
@@ -98,7 +98,7 @@ pub fn appended_tree(path: &Path) -> Result<Option<AppendedTree>, Error> {
     let input = open_input(path)?;
     let found = find_appended(input.as_ref()).map_err(|cause| fault(path, cause))?;
     let Some((at, superblock)) = found else { return Ok(None) };
-    let place = TreePlace { input: input.clone(), at };
+    let place = TreeLocation { input: input.clone(), at };
     let root_hash = root_hash(input.as_ref(), &place).map_err(|cause| fault(path, cause))?;
     Ok(Some(AppendedTree { at, superblock, root_hash }))
 }

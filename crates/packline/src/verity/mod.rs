@@ -14,7 +14,7 @@ use packline_image::metadata_cache;
 use packline_runtime::hex;
 use packline_runtime::{MemoryFault, unnamed_temp_file, warn_of_stale};
 use packline_squashfs::read::CheckScope;
-use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, leaves_of, refuse_incomplete};
+use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, hash_leaves, refuse_incomplete};
 
 use appended::{Appended, without_tree};
 pub use check::{AppendedTree, VerityCheck, appended_tree, refuse_incomplete_tree, verity_check};
@@ -125,7 +125,7 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
     let signed = sidecars::unreplaced_signature(&image, &options);
     let mut sidecars = Sidecars::open(&image, &options, force, &temporaries)?;
     let spool = scratch_file(&image, &resources)?;
-    let leaves = leaves_of(&input, &options.salt, spool, &resources, observer);
+    let leaves = hash_leaves(&input, &options.salt, spool, &resources, observer);
     let mut leaves = leaves.map_err(|cause| fault(&image, cause))?;
     if input.changed().map_err(|cause| fault(&image, packline_verity::Error::Image(cause)))? {
         return Err(refused(&image, "changed while it was read", "an image that nothing writes to"));

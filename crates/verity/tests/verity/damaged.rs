@@ -1,22 +1,22 @@
-//! Each flipped bit is found, and what is wrong is named.
+//! Every flipped bit is found and reported at the right place.
 
 use std::sync::Arc;
 
 use packline_runtime::Input;
-use packline_verity::{BLOCK, Digest, Finding, Salt, TreePlace, find_appended, root_hash};
+use packline_verity::{BLOCK, Digest, Finding, Salt, TreeLocation, find_appended, root_hash};
 
 use crate::support::{appended, check, check_at, image, tree};
 
-/// The UUID in a superblock, which no hash depends on.
+/// The UUID in a superblock. No hash depends on it.
 const UUID: std::ops::Range<usize> = 16..32;
 
 #[test]
-fn each_flipped_byte_of_image_and_tree_is_found() {
+fn finds_every_flipped_byte_of_image_and_tree() {
     for blocks in [1, 2, 130] {
         let content = image(blocks);
         let (made, bytes) = appended(&content, &Salt::Derived);
         for at in (0..bytes.len()).filter(|at| !UUID.contains(&at.wrapping_sub(content.len()))) {
-            // Every byte of the superblock's block and of the ends of blocks, some of the rest.
+            // Every byte of the superblock's block and of the ends of blocks, and some of the other bytes.
             let near = at >= content.len() && at < content.len() + BLOCK || (at + 8) % BLOCK < 16;
             if !near && at % 1009 != 0 {
                 continue;
@@ -24,7 +24,7 @@ fn each_flipped_byte_of_image_and_tree_is_found() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << (at % 8);
             let image: Arc<dyn Input> = Arc::new(damaged);
-            let place = TreePlace { input: image.clone(), at: content.len() as u64 };
+            let place = TreeLocation { input: image.clone(), at: content.len() as u64 };
             let found = check_at(&image, &place, &made.root_hash);
             assert!(
                 found.is_err() || found.is_ok_and(|(checked, _)| checked.faults() > 0),
@@ -35,7 +35,7 @@ fn each_flipped_byte_of_image_and_tree_is_found() {
 }
 
 #[test]
-fn wrong_blocks_are_named_and_neighbours_are_one_finding() {
+fn joins_neighbouring_wrong_blocks_into_one_finding() {
     let content = image(300);
     let (made, bytes) = tree(&content, &Salt::Derived, None);
     let mut damaged = content.clone();
@@ -49,10 +49,10 @@ fn wrong_blocks_are_named_and_neighbours_are_one_finding() {
 }
 
 #[test]
-fn below_a_wrong_block_of_the_tree_nothing_is_reported() {
+fn reports_nothing_below_a_wrong_tree_block() {
     let content = image(300);
     let (made, mut bytes) = tree(&content, &Salt::Derived, None);
-    // Behind superblock and top: the second block of the level of the data, which is about blocks 128 to 255.
+    // After the superblock and the top block: the second block of the lowest level, which covers blocks 128 to 255.
     bytes[3 * BLOCK + 5] ^= 1;
     let (checked, findings) = check(&content, &bytes, &made.root_hash).unwrap();
     assert_eq!((checked.wrong_blocks, checked.wrong_tree, checked.unknown_blocks), (0, 1, 128));
@@ -60,7 +60,7 @@ fn below_a_wrong_block_of_the_tree_nothing_is_reported() {
 }
 
 #[test]
-fn another_root_hash_is_a_finding_with_the_one_that_the_tree_has() {
+fn reports_the_root_hash_of_the_tree_if_it_differs() {
     for blocks in [1, 2, 300] {
         let content = image(blocks);
         let (made, bytes) = tree(&content, &Salt::Derived, None);
@@ -73,13 +73,13 @@ fn another_root_hash_is_a_finding_with_the_one_that_the_tree_has() {
 }
 
 #[test]
-fn a_tree_behind_its_image_is_found_by_the_size_of_the_file() {
+fn finds_appended_trees_by_the_file_size() {
     for blocks in [1, 2, 128, 129] {
         let content = image(blocks);
         let (made, bytes) = appended(&content, &Salt::Derived);
         let (at, superblock) = find_appended(&bytes).unwrap().unwrap();
         assert_eq!((at, &superblock), (content.len() as u64, &made.superblock));
-        let place = TreePlace { input: Arc::new(bytes.clone()), at };
+        let place = TreeLocation { input: Arc::new(bytes.clone()), at };
         assert_eq!(root_hash(&bytes, &place).unwrap(), made.root_hash);
         assert_eq!(find_appended(&content).unwrap(), None);
     }

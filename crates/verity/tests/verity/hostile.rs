@@ -1,14 +1,14 @@
-//! Superblocks and trees made to mislead: an error, and no more work than the files are long.
+//! Superblocks and trees made to mislead: an error, and no more work than the length of the files.
 
 use std::sync::Arc;
 
 use packline_runtime::Input;
 use packline_testkit::Random;
-use packline_verity::{BLOCK, Salt, TreePlace, find_appended, root_hash};
+use packline_verity::{BLOCK, Salt, TreeLocation, find_appended, root_hash};
 
 use crate::support::{check, check_at, image, tree};
 
-/// A change of a superblock, at an offset, and a part of the error.
+/// A change of a superblock: its offset, its bytes, and a part of the error.
 const ZOO: [(&str, usize, &[u8], &str); 14] = [
     ("no signature", 0, b"VERITY", "no superblock"),
     ("another version", 8, &[2], "version is 2 (expected 1)"),
@@ -27,7 +27,7 @@ const ZOO: [(&str, usize, &[u8], &str); 14] = [
 ];
 
 #[test]
-fn each_specimen_is_a_clean_error() {
+fn rejects_every_hostile_superblock() {
     let content = image(300);
     let (made, bytes) = tree(&content, &Salt::Given(vec![1, 2, 3]), None);
     for (name, at, change, expected) in ZOO {
@@ -35,20 +35,20 @@ fn each_specimen_is_a_clean_error() {
         hostile[at..at + change.len()].copy_from_slice(change);
         let error = check(&content, &hostile, &made.root_hash).unwrap_err().to_string();
         assert!(error.contains(expected), "{name}: {error}");
-        let place = TreePlace { input: Arc::new(hostile), at: 0 };
+        let place = TreeLocation { input: Arc::new(hostile), at: 0 };
         assert!(root_hash(&content, &place).is_err(), "{name}");
     }
 }
 
 #[test]
-fn a_tree_that_ends_early_or_begins_behind_its_file_is_an_error() {
+fn rejects_trees_outside_their_file() {
     let content = image(300);
     let (made, bytes) = tree(&content, &Salt::Derived, None);
     for length in [0, 1, 511, 512, BLOCK, bytes.len() - 1] {
         assert!(check(&content, &bytes[..length], &made.root_hash).is_err(), "{length}");
     }
     for at in [1, bytes.len() as u64, u64::MAX] {
-        let place = TreePlace { input: Arc::new(bytes.clone()), at };
+        let place = TreeLocation { input: Arc::new(bytes.clone()), at };
         let image: Arc<dyn Input> = Arc::new(content.clone());
         assert!(check_at(&image, &place, &made.root_hash).is_err(), "{at}");
     }
@@ -57,17 +57,17 @@ fn a_tree_that_ends_early_or_begins_behind_its_file_is_an_error() {
 }
 
 #[test]
-fn a_tree_that_contains_itself_is_an_error() {
-    // The image is its own tree: its superblock says that it is about blocks that begin before it.
+fn rejects_trees_that_contain_themselves() {
+    // The image is its own tree: its superblock says that it covers blocks that begin before it.
     let (made, bytes) = tree(&image(2), &Salt::Derived, None);
     let image: Arc<dyn Input> = Arc::new(bytes);
-    let place = TreePlace { input: image.clone(), at: 0 };
+    let place = TreeLocation { input: image.clone(), at: 0 };
     let error = check_at(&image, &place, &made.root_hash).unwrap_err().to_string();
     assert!(error.contains("the image has 0 bytes"), "{error}");
 }
 
 #[test]
-fn noise_is_no_tree() {
+fn rejects_noise() {
     for seed in 0..200 {
         let mut random = Random::new(seed);
         let mut bytes = random.noise(3 * BLOCK);

@@ -1,4 +1,4 @@
-//! Trees beside veritysetup, damaged trees, trees of images that are being written, signatures beside openssl.
+//! Trees compared with veritysetup, damaged trees, trees of images that are being written, and signatures compared with openssl.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a test may
 

@@ -1,4 +1,4 @@
-//! Beside veritysetup: equal trees, and each accepts what the other wrote.
+//! Comparison with veritysetup: equal trees, and each program accepts the trees of the other.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn root_of(report: &str) -> String {
 }
 
 #[test]
-fn trees_have_the_bytes_of_veritysetup() {
+fn trees_equal_those_of_veritysetup() {
     if !tools::need(&["veritysetup"]) {
         return;
     }
@@ -78,7 +78,7 @@ fn veritysetup_accepts_separate_and_appended_trees() {
 }
 
 #[test]
-fn a_tree_of_veritysetup_with_a_salt_of_its_own_is_accepted() {
+fn accepts_trees_of_veritysetup_with_a_random_salt() {
     if !tools::need(&["veritysetup"]) {
         return;
     }

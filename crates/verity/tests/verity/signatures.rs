@@ -1,4 +1,4 @@
-//! Signatures beside openssl, with keys that it makes.
+//! Signatures compared with openssl, with keys that openssl generates.
 
 use std::fs;
 use std::path::Path;
@@ -14,8 +14,8 @@ use x509_cert::der::{Decode as _, Encode as _};
 
 const ROOT: [u8; 32] = [0xa5; 32];
 
-/// The keys of RFC 6979, A.2.5 and A.2.6, and the numbers of their signatures of [`ROOT`], which another implementation made that gives the
-/// signatures of A.2.5: by HMAC of SHA-256, and of SHA-384.
+/// The keys of RFC 6979, A.2.5 and A.2.6, and the numbers of their signatures of [`ROOT`]. Another implementation computed the numbers, by
+/// HMAC of SHA-256 and of SHA-384; it computes the signatures of A.2.5 correctly.
 const EC_KEYS: [(&str, [&str; 2]); 2] = [
     (
         "-----BEGIN PRIVATE KEY-----
@@ -57,7 +57,7 @@ fn signer(place: &Path, key: &str, certificate: &str) -> Result<Signer, Error> {
 }
 
 #[test]
-fn openssl_makes_and_accepts_the_same_signature() {
+fn openssl_writes_and_accepts_the_same_signature() {
     if !tools::need(&["openssl"]) {
         return;
     }
@@ -92,7 +92,7 @@ fn openssl_accepts(place: &Path, signature: &[u8]) {
 }
 
 #[test]
-fn signatures_of_elliptic_curves_are_those_of_rfc_6979_in_what_openssl_writes() {
+fn ecdsa_signatures_follow_rfc_6979_in_the_form_of_openssl() {
     if !tools::need(&["openssl"]) {
         return;
     }
@@ -104,7 +104,7 @@ fn signatures_of_elliptic_curves_are_those_of_rfc_6979_in_what_openssl_writes() 
         openssl(place, "req -x509 -new -key key -out cert -days 3650 -subj /O=Example/CN=images");
         let signature = signer(place, "key", "cert").unwrap().sign(&ROOT).unwrap();
         openssl_accepts(place, &signature);
-        let ([ours, value], [peer, _]) = (taken_apart(&signature), taken_apart(&signed_by_openssl(place)));
+        let ([ours, value], [peer, _]) = (split_signature(&signature), split_signature(&signed_by_openssl(place)));
         assert!(ours == peer);
         assert!(numbers.iter().all(|number| hex(&value).contains(number)), "{}", hex(&value));
         openssl(place, "ec -in key -out old");
@@ -114,13 +114,13 @@ fn signatures_of_elliptic_curves_are_those_of_rfc_6979_in_what_openssl_writes() 
         fs::write(place.join("both"), [parameters, &read(place, "old")].concat()).unwrap();
         for kind in ["old", "compressed", "both"] {
             let again = signer(place, kind, "cert").unwrap().sign(&ROOT).unwrap();
-            assert!(taken_apart(&again)[1] == value, "{kind}");
+            assert!(split_signature(&again)[1] == value, "{kind}");
         }
     }
 }
 
-/// All of a signed text but the value of its signature, and that.
-fn taken_apart(bytes: &[u8]) -> [Vec<u8>; 2] {
+/// Splits a signed text into the value of its signature and everything else.
+fn split_signature(bytes: &[u8]) -> [Vec<u8>; 2] {
     let mut signed: SignedData = ContentInfo::from_der(bytes).unwrap().content.decode_as().unwrap();
     let mut signer = signed.signer_infos.0.as_slice()[0].clone();
     let value = signer.signature.into_bytes();
@@ -130,7 +130,7 @@ fn taken_apart(bytes: &[u8]) -> [Vec<u8>; 2] {
 }
 
 #[test]
-fn keys_that_cannot_sign_are_refused_with_the_reason() {
+fn rejects_unusable_keys_with_the_reason() {
     if !tools::need(&["openssl"]) {
         return;
     }
@@ -154,21 +154,21 @@ fn keys_that_cannot_sign_are_refused_with_the_reason() {
     openssl(place, "pkcs8 -topk8 -in key -out locked -passout pass:x");
     fs::write(place.join("cut"), &EC_KEYS[0].0[..100]).unwrap();
     for (key, certificate, expected) in [
-        ("other", "cert", "the certificate is of another key"),
-        ("ec", "cert", "the certificate is of another key"),
-        ("ec384", "cert", "the certificate is of another key"),
-        ("k1", "cert", "the key is one of secp256k1"),
-        ("k1-pkcs8", "cert", "the key is one of secp256k1"),
-        ("ec521", "cert", "the key is one of P-521"),
-        ("brainpool", "cert", "the key is one of 1.3.36.3.3.2.8.1.1.7"),
-        ("explicit", "cert", "the key is one of a curve without a name"),
-        ("ed25519", "cert", "the key is one of Ed25519"),
-        ("pss", "cert", "the key is one of RSASSA-PSS"),
+        ("other", "cert", "the certificate belongs to another key"),
+        ("ec", "cert", "the certificate belongs to another key"),
+        ("ec384", "cert", "the certificate belongs to another key"),
+        ("k1", "cert", "the key is of an unsupported kind: secp256k1"),
+        ("k1-pkcs8", "cert", "the key is of an unsupported kind: secp256k1"),
+        ("ec521", "cert", "the key is of an unsupported kind: P-521"),
+        ("brainpool", "cert", "the key is of an unsupported kind: 1.3.36.3.3.2.8.1.1.7"),
+        ("explicit", "cert", "the key is of an unsupported kind: unnamed curve"),
+        ("ed25519", "cert", "the key is of an unsupported kind: Ed25519"),
+        ("pss", "cert", "the key is of an unsupported kind: RSASSA-PSS"),
         ("locked", "cert", "the key is encrypted"),
         ("ec-locked", "cert", "the key is encrypted"),
-        ("cut", "cert", "there is no private key in it"),
-        ("cert", "cert", "there is no private key in it"),
-        ("key", "key", "there is no certificate in it"),
+        ("cut", "cert", "no private key found"),
+        ("cert", "cert", "no private key found"),
+        ("key", "key", "no certificate found"),
     ] {
         let error = signer(place, key, certificate).unwrap_err().to_string();
         assert!(error.contains(expected) && error.contains("(expected "), "{key}: {error}");

@@ -1,4 +1,4 @@
-//! Images that are hashed while they are written have the tree of the finished image.
+//! An image that is hashed while it is written has the same tree as the finished image.
 
 use packline_engine::Config;
 use packline_runtime::Sink;
@@ -7,7 +7,7 @@ use packline_verity::{BLOCK, Error, HashingSink, Salt, write_tree};
 
 use crate::support::{image, leaves, tree};
 
-/// Writes as SquashFS does: forward from behind the superblock, which comes last, with some blocks written again.
+/// Writes as SquashFS does: forward, beginning after the superblock, which comes last, with some blocks written again.
 fn write(content: &[u8], sink: &mut dyn Sink, seed: u64) {
     let mut random = Random::new(seed);
     let mut at = 96;
@@ -16,7 +16,7 @@ fn write(content: &[u8], sink: &mut dyn Sink, seed: u64) {
         assert!(sink.write_at(at as u64, &content[at..at + length]).unwrap());
         at += length;
         if random.below(4) == 0 {
-            // First other bytes, then those of the image again, at any place.
+            // First other bytes, then those of the image again, at any offset.
             let start = random.below(at as u64 - 96) as usize + 96;
             let end = (start + random.below(9000) as usize).min(at);
             sink.write_at(start as u64, &vec![7; end - start]).unwrap();
@@ -27,7 +27,7 @@ fn write(content: &[u8], sink: &mut dyn Sink, seed: u64) {
 }
 
 #[test]
-fn the_tree_of_an_image_that_passes_is_that_of_the_image() {
+fn tree_while_writing_equals_the_tree_of_the_image() {
     for blocks in [1, 2, 63, 64, 65, 700] {
         let content = image(blocks);
         let (made, bytes) = tree(&content, &Salt::Derived, None);
@@ -47,7 +47,7 @@ fn the_tree_of_an_image_that_passes_is_that_of_the_image() {
 }
 
 #[test]
-fn appended_bytes_count_too_and_a_part_of_a_block_is_refused() {
+fn hashes_appended_bytes_and_rejects_incomplete_blocks() {
     let content = image(3);
     let sink = || HashingSink::new(Vec::new(), Salt::Derived, tempfile::tempfile().unwrap(), Config::default());
     let mut whole = sink();
@@ -63,7 +63,7 @@ fn appended_bytes_count_too_and_a_part_of_a_block_is_refused() {
 }
 
 #[test]
-fn workers_change_no_hash() {
+fn hashes_do_not_depend_on_workers() {
     let content = image(1000);
     let trees = [0, 1, 2, 5].map(|workers| {
         let mut bytes = Vec::new();

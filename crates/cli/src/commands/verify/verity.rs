@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use packline::Resources;
 use packline::requests::{VerityCheck, verity_check};
-use packline_verity::{BLOCK, Checked, Digest, Finding, parse_root_hash};
+use packline_verity::{BLOCK, CheckResult, Digest, Finding, parse_root_hash};
 use serde_json::{Value, json};
 
 use super::printer::Printer;
@@ -120,7 +120,7 @@ fn object(finding: &Finding) -> Value {
     }
 }
 
-fn totals_text(path: &Path, checked: &Checked) -> String {
+fn totals_text(path: &Path, checked: &CheckResult) -> String {
     let verdict = if checked.faults() == 0 { "sound".to_string() } else { count(checked.faults(), "fault") };
     let unknown = match checked.unknown_blocks {
         0 => String::new(),
@@ -131,7 +131,7 @@ fn totals_text(path: &Path, checked: &Checked) -> String {
     format!("{}: {verdict}\n{blocks} ({bytes}) compared with the hash tree{unknown}", path.escaped())
 }
 
-fn totals_object(checked: &Checked) -> Value {
+fn totals_object(checked: &CheckResult) -> Value {
     let mut object = hash_tree::superblock(&checked.superblock);
     let members = [
         ("faults", checked.faults()),

@@ -7,7 +7,7 @@ use crate::{NodeId, NodeType, ReadError};
 /// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirEntry {
-    /// Its name: 1 to 255 bytes, no slash, no NUL, neither `.` nor `..`; greater than the name before it.
+    /// 1 to 255 bytes, no slash, no NUL, neither `.` nor `..`; greater than the name before it.
     pub name: Vec<u8>,
     pub inode: NodeId,
     /// The inode's number in the entry.
@@ -16,7 +16,7 @@ pub struct DirEntry {
     pub kind: NodeType,
 }
 
-/// Fields of an entry besides its name.
+/// Fields of an entry except its name.
 #[derive(Debug, Clone, Copy)]
 pub struct Listed {
     pub inode: NodeId,
@@ -24,19 +24,19 @@ pub struct Listed {
     pub kind: NodeType,
 }
 
-/// The entries of one directory as the container reads them, in the order of their names. Ends after the first error.
+/// The entries of one directory as the container reads them, in the order of their names. The listing ends after the first error.
 pub trait Entries: fmt::Debug + Send {
-    /// The next entry, whose name is then [`Entries::name`].
+    /// Returns the next entry. [`Entries::name`] is then its name.
     fn step(&mut self) -> Option<Result<Listed, ReadError>>;
 
-    /// The name of the last entry read.
+    /// Returns the name of the last entry read.
     fn name(&self) -> &[u8];
 
-    /// Gives back memory that only the next entry needs.
+    /// Frees memory that only the next entry needs.
     fn release(&mut self) {}
 }
 
-/// The entries of one directory, in the order of their names. Ends after the first error.
+/// The entries of one directory, in the order of their names. The iterator ends after the first error.
 #[derive(Debug)]
 pub struct Listing(pub Box<dyn Entries>);
 

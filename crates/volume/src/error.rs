@@ -26,17 +26,15 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// The image breaks a rule at `offset`.
     pub fn corrupt(offset: u64, what: impl Into<String>, expected: impl Into<String>) -> ReadError {
         FormatFault::new(offset, what, expected).into()
     }
 
-    /// The image uses something that is not supported.
     pub fn unsupported(what: impl Into<String>, expected: impl Into<String>) -> ReadError {
         Unsupported::new(what, expected).into()
     }
 
-    /// The system refused to read at `offset`.
+    /// A system call failed to read at `offset`.
     pub fn input(offset: u64, cause: std::io::Error) -> ReadError {
         ReadError::Input { offset, cause: Arc::new(cause) }
     }

@@ -1,16 +1,15 @@
-//! What a read-only file system image is, whatever its container: a tree of nodes ([`Inode`]), directory entries, extended attributes, and
-//! contents.
+//! A read-only file system image, whatever its container: a tree of nodes ([`Inode`]), directory entries, extended attributes, and contents.
 //!
 //! A container implements [`Volume`]. The content of a file is a sequence of pieces ([`Piece`]): holes, and ranges of units. A [`Unit`] is
-//! whatever is decoded at once. Some units have content of one file, others (shared ones) of many.
+//! whatever is decoded at once. An own unit has content of one file; a shared unit has content of many files.
 //!
-//! What works for every container is here, once: [`Walk`] visits a tree without recursion, each directory once; [`Reading`] decodes ahead
-//! on workers and returns contents in the order of the requests; [`Files`] serves any offset from any thread, for mounts.
+//! The crate has what works for every container. [`Walk`] visits a tree without recursion, each directory once. [`Reading`] decodes ahead on
+//! workers and returns contents in the order of the requests. [`Files`] serves any offset to any thread, for mounts.
 //!
-//! [`Reading`] decodes a shared unit at its first use and keeps it until its last, which a first pass determines ([`SharedUses`]). If not
-//! all fit into memory, the unit needed last is evicted: written, decoded, to an unnamed temporary file ([`Scratch`]), from which later
-//! files read their bytes. That file is bounded by 64 times the size of the image (or 64 MiB). Where it cannot be made, written or read,
-//! the unit is decoded again.
+//! [`Reading`] decodes a shared unit at its first use and keeps it until its last use, which a first pass determines ([`SharedUses`]). If the
+//! units do not fit into memory, the unit needed last is evicted: its decoded bytes go to an unnamed temporary file ([`Scratch`]), from which
+//! later files read. The file is bounded by 64 times the size of the image (or 64 MiB). If the file cannot be created, written or read, the unit
+//! is decoded again.
 
 mod entries;
 mod error;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use packline_tree::{Device, Meta};
 
-/// Identifies a node in its volume: two names with the same id are one file. Numbers of inodes may repeat in a hostile image.
+/// Identifies a node in its volume: two names with the same id are one file. Inode numbers may repeat in a hostile image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u64);
 
@@ -34,7 +34,7 @@ impl fmt::Display for NodeType {
     }
 }
 
-/// A position that only the container understands.
+/// A position in a volume that only the container understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place(pub [u64; 5]);
 
@@ -43,15 +43,15 @@ pub struct Inode {
     pub at: NodeId,
     /// Permissions (12 bits), owner, group, time.
     pub meta: Meta,
-    /// Nanoseconds of the time after its whole seconds, below 1,000,000,000.
+    /// Nanoseconds after the whole seconds of the time, below 1,000,000,000.
     pub nanoseconds: u32,
-    /// Number as `stat` shows it.
+    /// Number that `stat` shows.
     pub number: u64,
     /// Number of names in the inode.
     pub links: u32,
-    /// Identifies its set of extended attributes: nodes with the same id have the same set. `None` if it has none.
+    /// Identifies the set of extended attributes: nodes with the same id have the same set. `None` without attributes.
     pub xattr: Option<u64>,
-    /// Whether it has the larger of two forms that the container gives its inodes.
+    /// Whether the inode has the larger of the container's two forms of inodes.
     pub extended: bool,
     /// Type and type-specific data.
     pub node: Node,
@@ -70,28 +70,27 @@ pub enum Node {
     Socket,
 }
 
-/// A directory's listing, which is read on demand.
+/// A directory, whose listing is read on demand.
 #[derive(Debug, Clone)]
 pub struct Directory {
-    /// Size as `stat` shows it, bytes.
+    /// Size that `stat` shows, bytes.
     pub size: u64,
     /// Number of the parent's inode, if the directory says it.
     pub parent: Option<u64>,
     pub place: Place,
 }
 
-/// A regular file's content, whose pieces are read on demand.
+/// A regular file, whose pieces are read on demand.
 #[derive(Debug, Clone)]
 pub struct FileData {
     /// Size in bytes, holes included.
     pub size: u64,
-    /// Bytes in holes, by the inode (informational).
+    /// Bytes in holes, as the inode says (informational).
     pub sparse: u64,
     pub place: Place,
 }
 
 impl Inode {
-    /// Its basic type.
     pub fn node_type(&self) -> NodeType {
         match self.node {
             Node::Directory(_) => NodeType::Directory,

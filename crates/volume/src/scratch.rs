@@ -1,8 +1,8 @@
 //! An unnamed temporary file for decoded shared units that exceed the memory.
 //!
-//! An evicted block that later files need is written once, decoded; each of those files reads its own bytes from here. The file is created
-//! with the first block, and holds no more blocks than are still needed: a slot is reused after the last file of its block. It only saves
-//! time, so failures of the file are not errors: the block is decoded again.
+//! The decoded bytes of an evicted block that later files need are written once, and each of those files reads its own bytes from here. The file
+//! is created with the first block, and holds no more blocks than are still needed: a slot is reused after the last file of its block. The file
+//! only saves time, so its failures are not errors: the block is decoded again.
 
 use std::fs::File;
 use std::io;
@@ -15,18 +15,18 @@ use packline_runtime::unnamed_temp_file;
 
 use crate::Facts;
 
-/// Limit of the file relative to the image: larger content compresses so well that decoding it again is cheap, and no small image can fill
-/// a disk.
+/// Limit of the file relative to the image. Larger content compresses so well that decoding it again is cheap, and a small image cannot fill a
+/// disk.
 const IMAGES_MOST: u64 = 64;
 /// Minimum limit of the file, bytes.
 const BYTES_LEAST: u64 = 64 << 20;
 
-/// The file, and its free slots. All slots have the size of one block. Any thread may write to it and read from it.
+/// The file and its free slots. All slots have the size of one block. Any thread may write to the file and read from it.
 #[derive(Debug)]
 pub struct Scratch {
     block: usize,
     directory: Option<PathBuf>,
-    /// Created with the first block; `None` if that failed.
+    /// Created with the first block; `None` if the creation failed.
     file: OnceLock<Option<File>>,
     /// Whether all writes so far succeeded.
     sound: AtomicBool,
@@ -41,7 +41,7 @@ pub struct Scratch {
 struct Places {
     /// Slots used so far.
     used: u32,
-    /// Those that are free again.
+    /// Slots that are free again.
     free: Vec<u32>,
 }
 
@@ -56,7 +56,7 @@ impl Places {
     }
 }
 
-/// A block in the file. Its slot is freed when this is dropped.
+/// A block in the file. Dropping it frees its slot.
 #[derive(Debug)]
 pub struct SpilledBlock {
     scratch: Arc<Scratch>,
@@ -65,7 +65,7 @@ pub struct SpilledBlock {
 }
 
 impl Scratch {
-    /// A file in `directory` for units of this volume, not yet made; without a directory nothing is ever spilled.
+    /// Spills units of a volume to a file in `directory`, which is created later. Without a directory nothing is ever spilled.
     pub fn new(directory: Option<PathBuf>, facts: &Facts) -> Arc<Scratch> {
         Scratch::sized(directory, facts.largest_unit as usize, facts.bytes)
     }
@@ -95,7 +95,7 @@ impl Scratch {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Spills a block, of the image's block size at most; `None` if that cannot be.
+    /// Spills a block of at most the image's block size; returns `None` if the block cannot be spilled.
     pub fn put(self: &Arc<Scratch>, bytes: &[u8]) -> Option<SpilledBlock> {
         if !self.is_sound() || bytes.len() > self.block {
             return None;
@@ -133,7 +133,7 @@ impl Scratch {
 }
 
 impl SpilledBlock {
-    /// Bytes of the block.
+    /// Returns the number of bytes in the block.
     pub fn length(&self) -> usize {
         self.length as usize
     }
@@ -141,7 +141,7 @@ impl SpilledBlock {
     /// Reads from byte `start` of the block on.
     ///
     /// # Errors
-    /// Those of the file, also if it is too short.
+    /// Errors of reading the file, also if it is too short.
     pub fn read(&self, start: usize, out: &mut [u8]) -> io::Result<()> {
         let file = self.scratch.file().ok_or(io::ErrorKind::NotFound)?;
         file.read_exact_at(out, self.offset() + start as u64)
@@ -173,7 +173,7 @@ impl Scratch {
         self.sound.store(false, Ordering::Relaxed);
     }
 
-    /// Bytes of the file.
+    /// Returns the size of the file, bytes.
     pub fn bytes(&self) -> u64 {
         self.file.get().map_or(0, |file| file.as_ref().map_or(0, |file| file.metadata().unwrap().len()))
     }

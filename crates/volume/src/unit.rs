@@ -10,11 +10,11 @@ pub const PLAIN: u16 = 0;
 pub struct Unit {
     /// Offset of its stored bytes, bytes from the start of the image.
     pub offset: u64,
-    /// Bytes stored; at least one.
+    /// Number of stored bytes; at least one.
     pub stored: u32,
-    /// Bytes of its content; of a shared unit, a bound of them.
+    /// Number of content bytes; for a shared unit, an upper bound.
     pub length: u32,
-    /// How it is stored: [`PLAIN`], or a number of the container's own.
+    /// How the unit is stored: [`PLAIN`], or a number of the container's own.
     pub form: u16,
 }
 
@@ -25,10 +25,10 @@ impl Unit {
     }
 }
 
-/// A place in a shared unit.
+/// A position in a shared unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SharedPlace {
-    /// Key of the unit among the shared ones of its volume, for [`Volume::shared_unit`](crate::Volume::shared_unit).
+    /// Key of the unit among the shared units of its volume, for [`Volume::shared_unit`](crate::Volume::shared_unit).
     pub unit: u32,
     /// Offset in the unit's content, bytes.
     pub offset: u32,
@@ -39,14 +39,14 @@ pub struct SharedPlace {
 pub enum Piece {
     /// Zeros that are not stored.
     Hole { length: u64 },
-    /// Bytes of a unit that has content of this file only, from `start` of its content on.
+    /// Bytes of a unit that has content of this file only, from byte `start` of the unit's content on.
     Own { unit: Unit, start: u32, length: u32 },
     /// Bytes of a unit that other files use too.
     Shared { place: SharedPlace, length: u32 },
 }
 
 impl Piece {
-    /// Bytes of the file; at least one.
+    /// Returns the number of bytes of the file; at least one.
     pub fn length(&self) -> u64 {
         match *self {
             Piece::Hole { length } => length,
@@ -55,7 +55,7 @@ impl Piece {
     }
 }
 
-/// Content whose place cannot be read.
+/// Content whose position cannot be read.
 #[derive(Debug, Clone)]
 pub struct Missing {
     /// Bytes of content that are missing.
@@ -63,15 +63,15 @@ pub struct Missing {
     pub error: ReadError,
 }
 
-/// The pieces of one file, in order and without gaps: their lengths sum up to the size of the file, what is missing included.
+/// The pieces of one file, in order and without gaps. The lengths of pieces and missing content add up to the size of the file.
 pub trait Pieces: Send {
-    /// The next piece; `None` at the end of the file. After missing content the next piece follows.
+    /// Returns the next piece; `None` at the end of the file. After missing content the next piece follows.
     fn next_piece(&mut self) -> Option<Result<Piece, Missing>>;
 
-    /// Offset in the file of the next piece, bytes.
+    /// Returns the offset in the file of the next piece, bytes.
     fn offset(&self) -> u64;
 
-    /// The same pieces, from the next one on.
+    /// Returns the same pieces, from the next one on.
     fn boxed_clone(&self) -> Box<dyn Pieces>;
 }
 
@@ -88,7 +88,7 @@ pub trait UnitDecoder: Send {
     /// Decodes a unit to the start of `out`; returns its length, which is at most that of `out`.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if it is malformed or longer than `out`, [`ReadError::Input`].
+    /// [`ReadError::Corrupt`] if the unit is malformed or longer than `out`, [`ReadError::Input`].
     fn decode(&mut self, unit: Unit, out: &mut [u8]) -> Result<usize, ReadError>;
 
     /// Reads stored bytes of adjacent units together, for [`UnitDecoder::decode_loaded`].
@@ -97,25 +97,25 @@ pub trait UnitDecoder: Send {
     /// [`ReadError::Input`].
     fn load(&mut self, offset: u64, length: usize) -> Result<(), ReadError>;
 
-    /// The stored bytes of a unit at index `at` of the loaded bytes; fewer if they were not loaded.
+    /// Returns the stored bytes of a unit at index `at` of the loaded bytes; fewer if they were not loaded.
     fn loaded(&self, at: usize, unit: Unit) -> &[u8];
 
-    /// As [`UnitDecoder::decode`], of the unit at index `at` of the loaded bytes.
+    /// Decodes the unit at index `at` of the loaded bytes, as [`UnitDecoder::decode`] does.
     ///
     /// # Errors
-    /// As [`UnitDecoder::decode`].
+    /// Errors of [`UnitDecoder::decode`].
     fn decode_loaded(&mut self, unit: Unit, at: usize, out: &mut [u8]) -> Result<usize, ReadError>;
 
     /// Reads a part of a plain unit, from byte `start` of it on.
     ///
     /// # Errors
-    /// [`ReadError::Input`]; [`ReadError::Work`] if it is not plain or has no such part.
+    /// [`ReadError::Input`]; [`ReadError::Work`] if the unit is not plain or has no such part.
     fn plain_part(&mut self, unit: Unit, start: usize, out: &mut [u8]) -> Result<(), ReadError>;
 
     /// Decodes a unit of exactly [`Unit::length`] bytes into `out`, whose content it replaces.
     ///
     /// # Errors
-    /// As [`UnitDecoder::decode`]; [`ReadError::Corrupt`] if it has another length.
+    /// Errors of [`UnitDecoder::decode`]; [`ReadError::Corrupt`] if the unit has another length.
     fn own(&mut self, unit: Unit, out: &mut Vec<u8>) -> Result<(), ReadError> {
         out.resize(unit.length as usize, 0);
         let length = self.decode(unit, out)?;
@@ -125,7 +125,7 @@ pub trait UnitDecoder: Send {
     /// Decodes a unit of at most [`Unit::length`] bytes into `out`, whose content it replaces.
     ///
     /// # Errors
-    /// As [`UnitDecoder::decode`].
+    /// Errors of [`UnitDecoder::decode`].
     fn shared(&mut self, unit: Unit, out: &mut Vec<u8>) -> Result<(), ReadError> {
         out.resize(unit.length as usize, 0);
         let length = self.decode(unit, out)?;
@@ -137,7 +137,7 @@ pub trait UnitDecoder: Send {
 /// Checks that a unit has the length that its file needs.
 ///
 /// # Errors
-/// [`ReadError::Corrupt`].
+/// [`ReadError::Corrupt`] if the length differs.
 pub fn check_length(unit: Unit, found: usize, expected: usize) -> Result<(), ReadError> {
     if found == expected {
         return Ok(());

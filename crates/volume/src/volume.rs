@@ -13,7 +13,7 @@ use crate::{
 /// An open volume, shared by everything that reads it.
 pub type SharedVolume = Arc<dyn Volume>;
 
-/// What can be shared as a volume.
+/// Can be shared as a volume.
 pub trait ToVolume {
     fn to_volume(&self) -> SharedVolume;
 }
@@ -29,11 +29,11 @@ impl ToVolume for SharedVolume {
 pub struct Facts {
     /// The codec and its parameters.
     pub codec: String,
-    /// Bytes that contents are best read in: the size of most units.
+    /// Size of most units, in which contents are best read, bytes.
     pub block_size: u32,
     /// Bytes of the largest unit's content.
     pub largest_unit: u32,
-    /// Bytes that one decoder takes, besides a stored unit.
+    /// Memory of one decoder, without a stored unit, bytes.
     pub decoder: u64,
     /// Size of the image, bytes.
     pub bytes: u64,
@@ -45,44 +45,44 @@ pub struct Facts {
     pub origin: u64,
 }
 
-/// Where the content of a file lies, as its inode says: enough to sort files by it, and to group those in one shared unit.
+/// The position of a file's content, as its inode says. It suffices to sort files by position, and to group files in one shared unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentPlace {
-    /// Offset of its first own unit in the image, if it has own units or holes.
+    /// Offset in the image of the first own unit, if the file has own units or holes.
     pub start: Option<u64>,
-    /// Number of its own units, and of holes of their size.
+    /// Number of own units and of holes of the same size.
     pub blocks: u64,
-    /// Start of its last piece, if that is in a shared unit.
+    /// Start of the last piece, if it is in a shared unit.
     pub tail: Option<SharedPlace>,
 }
 
 /// Which bytes of the data area are compared with its checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckScope {
-    /// All of them: at the end, those that were not read are read.
+    /// All bytes. Bytes that the caller has not read are read at the end.
     Everything,
-    /// All of them, if the caller has read all of them; otherwise nothing is compared.
+    /// All bytes, if the caller has read all of them; otherwise nothing is compared.
     IfAllWasRead,
 }
 
 impl CheckScope {
-    /// Returns the scope for a selection of files; `everything` says whether it has all of them.
+    /// Returns the scope for a selection of files; `everything` says whether it has all files of the image.
     pub fn of_selection(everything: bool) -> CheckScope {
         if everything { CheckScope::Everything } else { CheckScope::IfAllWasRead }
     }
 }
 
-/// Reads inodes one after the other, faster than [`Volume::inode`] if they are neighbours.
+/// Reads inodes in sequence, faster than [`Volume::inode`] if they are neighbours.
 pub trait InodeReader: fmt::Debug + Send {
     /// Reads an inode.
     ///
     /// # Errors
-    /// As [`Volume::inode`].
+    /// Errors of [`Volume::inode`].
     fn inode(&mut self, at: NodeId) -> Result<Inode, ReadError>;
 }
 
-/// A read-only file system image. It may be hostile: no allocation, recursion or loop is bounded only by a number in it. All of it may be
-/// used from any thread.
+/// A read-only file system image, which may be hostile: no allocation, recursion or loop is bounded only by a number in it. Any thread may use
+/// the volume.
 pub trait Volume: fmt::Debug + Send + Sync {
     fn facts(&self) -> &Facts;
 
@@ -91,36 +91,36 @@ pub trait Volume: fmt::Debug + Send + Sync {
     /// Reads an inode.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if it breaks a rule or there is none at this place, [`ReadError::Input`].
+    /// [`ReadError::Corrupt`] if the inode breaks a rule or does not exist, [`ReadError::Input`].
     fn inode(&self, at: NodeId) -> Result<Inode, ReadError>;
 
     fn inodes(&self) -> Box<dyn InodeReader>;
 
-    /// Offset of an inode in the image, bytes, for messages.
+    /// Returns the offset of an inode in the image, bytes, for messages.
     fn offset_of(&self, at: NodeId) -> u64;
 
-    /// The inode with a number; `None` if the volume has no table of numbers.
+    /// Returns the inode with a number; `None` if the volume has no table of numbers.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if there is no inode of this number, [`ReadError::Input`].
+    /// [`ReadError::Corrupt`] if no inode has this number, [`ReadError::Input`].
     fn numbered(&self, number: u64) -> Result<Option<NodeId>, ReadError>;
 
     /// Whether the volume has a table of numbers.
     fn has_numbers(&self) -> bool;
 
-    /// The entries of a directory.
+    /// Returns the entries of a directory.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if `directory` is not a directory. Faults of the listing are returned with its entries.
     fn entries(&self, directory: &Inode) -> Result<Listing, ReadError>;
 
-    /// The entry of a directory by name.
+    /// Returns the entry of a directory by name.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if `directory` is not a directory, or its listing breaks a rule before the name; [`ReadError::Input`].
     fn lookup(&self, directory: &Inode, name: &[u8]) -> Result<Option<DirEntry>, ReadError>;
 
-    /// The extended attributes of an inode, in the order of the image, full names.
+    /// Returns the extended attributes of an inode, with full names, in the order of the image.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if the set breaks a rule or takes more than 16 MiB, [`ReadError::Input`].
@@ -128,19 +128,19 @@ pub trait Volume: fmt::Debug + Send + Sync {
 
     fn content_place(&self, file: &FileData) -> ContentPlace;
 
-    /// The pieces of a file, from the one with byte `from` on, or from an earlier one.
+    /// Returns the pieces of a file, from the one with byte `from` on, or from an earlier one.
     fn pieces(&self, file: &FileData, from: u64) -> Box<dyn Pieces>;
 
-    /// A shared unit by its key.
+    /// Returns a shared unit by its key.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`] if there is none with this key, or it is not within the image; [`ReadError::Input`].
+    /// [`ReadError::Corrupt`] if no shared unit has this key, or it is not within the image; [`ReadError::Input`].
     fn shared_unit(&self, key: u32) -> Result<Unit, ReadError>;
 
-    /// The fault of a shared unit of `found` bytes that ends before a piece of `length` bytes.
+    /// Returns the fault of a shared unit of `found` bytes that ends before a piece of `length` bytes.
     fn shared_fault(&self, unit: Unit, place: SharedPlace, length: usize, found: usize) -> ReadError;
 
-    /// A decoder, for one thread.
+    /// Returns a decoder, for one thread.
     ///
     /// # Errors
     /// [`ReadError::Unsupported`] for lack of memory.
@@ -152,20 +152,20 @@ pub trait Volume: fmt::Debug + Send + Sync {
     /// [`ReadError::Input`].
     fn stored(&self, offset: u64, out: &mut [u8]) -> Result<(), ReadError>;
 
-    /// The same volume, for [`Volume::compare_data`] after its contents have been read.
+    /// Returns the same volume, for [`Volume::compare_data`] after its contents have been read.
     fn checked(&self, scope: CheckScope) -> SharedVolume;
 
-    /// Compares the data with a checksum that the image has of all of it, which finds damage that no decoder notices. Without one, or if
-    /// this is not a volume of [`Volume::checked`], nothing is compared.
+    /// Compares the data with the image's checksum of all data, which finds damage that no decoder notices. Compares nothing without a checksum,
+    /// or if this is not a volume of [`Volume::checked`].
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if the data has another checksum, [`ReadError::Input`], [`ReadError::Work`].
     fn compare_data(&self, cancel: &CancelToken) -> Result<(), ReadError>;
 
-    /// The inode of a directory entry.
+    /// Returns the inode of a directory entry.
     ///
     /// # Errors
-    /// As [`Volume::inode`]; [`ReadError::Corrupt`] if the inode's type differs from the entry's.
+    /// Errors of [`Volume::inode`]; [`ReadError::Corrupt`] if the inode's type differs from the entry's.
     fn entry_inode(&self, entry: &DirEntry) -> Result<Inode, ReadError> {
         let found = self.inode(entry.inode)?;
         if found.node_type() == entry.kind {
@@ -174,10 +174,10 @@ pub trait Volume: fmt::Debug + Send + Sync {
         Err(type_fault(self.offset_of(found.at), found.number, found.node_type(), entry.kind))
     }
 
-    /// The inode at a canonical path (the empty path is the root); symbolic links are not followed. `None` if it does not exist.
+    /// Returns the inode at a canonical path (the empty path is the root); symbolic links are not followed. `None` if it does not exist.
     ///
     /// # Errors
-    /// As [`Volume::lookup`] and [`Volume::inode`].
+    /// Errors of [`Volume::lookup`] and [`Volume::inode`].
     fn resolve(&self, path: &[u8]) -> Result<Option<Inode>, ReadError> {
         let mut inode = self.inode(self.root())?;
         for name in path.split(|byte| *byte == b'/').filter(|_| !path.is_empty()) {

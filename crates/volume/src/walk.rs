@@ -7,8 +7,8 @@ use crate::{
     Inode, InodeReader, Listed, Listing, NodeId, NodeType, ReadError, SharedVolume, ToVolume, spread, type_fault,
 };
 
-/// Maximum number of directories of a walk: 57 MB of references when their table last grows. Tens of millions of directories fit into a few
-/// megabytes, compressed, and would exhaust memory.
+/// Maximum number of directories of a walk: 57 MB of references when their table last grows. A compressed image of a few megabytes can have tens
+/// of millions of directories, which would exhaust memory.
 pub const MOST_DIRECTORIES: usize = (4 << 20) / 8 * 7;
 
 /// An entry of the tree.
@@ -19,10 +19,10 @@ pub struct Visit {
     pub inode: Inode,
 }
 
-/// Walks depth first without recursion. A directory that is found twice (a loop, a second name) is an error and is not entered. After an
-/// error the walk continues with the next entry; but it ends after [`MOST_DIRECTORIES`].
+/// Walks depth first without recursion. A directory that is found twice (a loop, a second name) is an error and is not entered. After an error
+/// the walk continues with the next entry, but it ends after [`MOST_DIRECTORIES`].
 ///
-/// Holds a reference of 8 bytes for each directory found so far (12 to 20 MB for a million), and some 200 bytes for each level.
+/// Holds a reference of 8 bytes for each directory so far (12 to 20 MB for a million), and about 200 bytes for each level.
 #[derive(Debug)]
 pub struct Walk {
     volume: SharedVolume,
@@ -48,7 +48,7 @@ struct Level {
 type Fault = (Vec<u8>, ReadError);
 
 impl Walk {
-    /// A walk that starts with the inode at `from`, with the path `path`, and continues below it.
+    /// Starts with the inode at `from`, with the path `path`, and continues below it.
     pub fn new(volume: &impl ToVolume, from: NodeId, path: Vec<u8>) -> Walk {
         let volume = volume.to_volume();
         Walk {
@@ -76,7 +76,7 @@ impl Walk {
         Ok(())
     }
 
-    /// The next entry of the innermost directory that has one.
+    /// Returns the next entry of the innermost directory that has one.
     fn entry(&mut self) -> Option<Result<Listed, Fault>> {
         loop {
             let level = self.levels.last_mut()?;
@@ -107,7 +107,7 @@ impl Walk {
         Ok(inode)
     }
 
-    /// Records a directory, to be entered next.
+    /// Records a directory, which is entered next.
     fn note(&mut self, inode: &Inode) -> Result<(), ReadError> {
         if self.path.len() > MAX_PATH {
             let what = format!("path of {} bytes", self.path.len());
@@ -147,7 +147,7 @@ impl Walk {
 }
 
 impl Iterator for Walk {
-    /// An error is returned with its path.
+    /// An error comes with the path of its entry.
     type Item = Result<Visit, (Vec<u8>, ReadError)>;
 
     fn next(&mut self) -> Option<Self::Item> {

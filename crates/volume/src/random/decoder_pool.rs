@@ -9,7 +9,7 @@ use packline_runtime::{Spares, TaskError};
 use super::cache::Wanted;
 use crate::{ReadError, SharedVolume, UnitDecoder, check_length};
 
-/// Locks. A panic elsewhere leaves what these locks guard in a consistent state.
+/// Locks. The guarded state is consistent even if a thread panicked.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -29,7 +29,7 @@ impl Decoded {
         }
     }
 
-    /// Bytes of memory it takes.
+    /// Memory, bytes.
     pub(super) fn cost(&self) -> usize {
         match self {
             Decoded::Large(buffer, _) => buffer.len(),
@@ -48,7 +48,7 @@ pub(super) struct DecoderPool {
 }
 
 impl DecoderPool {
-    /// Makes one decoder, to report an error early; others are made on demand.
+    /// Creates one decoder, to report an error early. Other decoders are created on demand.
     pub(super) fn new(volume: &SharedVolume, buffers: Arc<Slabs>) -> Result<DecoderPool, ReadError> {
         let decoders = Spares::default();
         decoders.give(volume.decoder()?);

@@ -1,12 +1,12 @@
-//! Access to a file's pieces by offset: positions in them are recorded, a bounded number for a file of any length.
+//! Access to a file's pieces by offset: records a bounded number of positions in the pieces, however long the file is.
 
 use packline_runtime::TaskError;
 
 use crate::{FileData, Missing, Piece, Pieces, ReadError, SharedVolume};
 
-/// Maximum number of marks; when it is reached, every other one is dropped.
+/// Maximum number of marks. When it is reached, every other mark is dropped.
 const MARKS: usize = 32;
-/// Pieces between two marks at first. Reading the places of that many takes less time than decoding a unit.
+/// Pieces between two marks at first. Reading the positions of 256 pieces takes less time than decoding a unit.
 const FIRST_STEP: u64 = 256;
 
 /// Recorded positions in a file's pieces.
@@ -14,13 +14,13 @@ pub(super) struct PieceIndex {
     /// The pieces from the start, from `step` pieces after it, from 2 * `step`, ..., each with the offset of its next piece.
     marks: Vec<(u64, Box<dyn Pieces>)>,
     step: u64,
-    /// The pieces after the one that was found last.
+    /// The pieces after the last result.
     here: Option<Here>,
-    /// What was found last, and its offset.
+    /// The last result and its offset.
     last: Option<(u64, Piece)>,
 }
 
-/// A place in a file's pieces.
+/// A position in a file's pieces.
 struct Here {
     pieces: Box<dyn Pieces>,
     /// Number of its next piece; `None` if the pieces do not come from the start.
@@ -32,7 +32,7 @@ impl PieceIndex {
         PieceIndex { marks: vec![(0, start)], step: FIRST_STEP, here: None, last: None }
     }
 
-    /// The piece with byte `offset`, which must be less than the size of the file, and its own offset.
+    /// Returns the piece with byte `offset`, which must be less than the size of the file, and the offset of the piece.
     pub(super) fn find(
         &mut self,
         offset: u64,
@@ -62,7 +62,7 @@ impl PieceIndex {
         }
     }
 
-    /// The nearest known place at or before an offset.
+    /// Returns the nearest known position at or before an offset.
     fn nearest(&mut self, offset: u64, volume: &SharedVolume, file: &FileData) -> Here {
         let after = self.marks.partition_point(|(start, _)| *start <= offset);
         let (marked, pieces) = &self.marks[after.max(1) - 1];
@@ -72,7 +72,7 @@ impl PieceIndex {
         {
             return here;
         }
-        // The container may know a nearer one.
+        // The container may know a nearer position.
         let direct = volume.pieces(file, offset);
         if direct.offset() > least {
             return Here { pieces: direct, number: None };

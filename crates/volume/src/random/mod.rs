@@ -1,8 +1,7 @@
-//! Contents read at any offset, by many threads: decoded blocks are kept in a bounded cache, and blocks are decoded ahead of sequential
-//! readers.
+//! Contents read at any offset by many threads. Decoded blocks stay in a bounded cache, and workers decode blocks ahead of sequential readers.
 //!
-//! Memory: the cache's bytes cover all decoded blocks, those in flight too. In addition each thread that decodes has a decoder and a
-//! stored block, and each thread that reads may hold one block that was evicted.
+//! Memory: the cache's bytes cover all decoded blocks, also those in flight. In addition, each thread that decodes has a decoder and a stored
+//! block, and each thread that reads may hold one evicted block.
 
 mod ahead;
 mod cache;
@@ -22,17 +21,17 @@ use decoder_pool::{Decoded, DecoderPool};
 use open::Located;
 pub use open::OpenFile;
 
-/// Maximum number of free buffers; their memory is a part of the cache's, at most a quarter of it.
+/// Maximum number of free buffers. Their memory is a part of the cache's, at most a quarter.
 const SPARE: usize = 8;
 
-/// Limits of random access. None of them changes what is read.
+/// Limits of random access. They do not change the result.
 #[derive(Debug, Clone, Copy)]
 pub struct RandomSettings {
-    /// Threads that decode ahead of sequential readers, and help with reads of many blocks; 0 for none.
+    /// Threads that decode ahead of sequential readers, and help with reads of many blocks; 0 for no threads.
     pub workers: usize,
-    /// Bytes of decoded blocks that are kept, at most; two blocks are kept in any case.
+    /// Maximum bytes of decoded blocks in the cache, which holds at least two blocks.
     pub cache: usize,
-    /// Bytes decoded ahead of all sequential readers together, at most; no more than half of the cache counts.
+    /// Maximum bytes decoded ahead of all sequential readers together; at most half of the cache is used.
     pub ahead: usize,
 }
 
@@ -55,7 +54,7 @@ impl Files {
     /// Access to the files of a volume.
     ///
     /// # Errors
-    /// [`ReadError::Unsupported`] if there is no decoder.
+    /// [`ReadError::Unsupported`] without a decoder.
     pub fn new(volume: &impl ToVolume, settings: RandomSettings) -> Result<Files, ReadError> {
         let volume = &volume.to_volume();
         let largest = volume.facts().largest_unit as usize;
@@ -68,13 +67,13 @@ impl Files {
         Ok(Files { volume: SharedVolume::clone(volume), core, ahead, busy: AtomicUsize::new(0) })
     }
 
-    /// Turns read-ahead on or off; it is on at first. Turn it off when callers already issue one request per CPU: decoding on
-    /// the requesting thread keeps the block in that core's cache.
+    /// Turns read-ahead on or off; it is on at first. Turn it off if callers already issue one request per CPU: decoding on the requesting thread
+    /// keeps the block in that core's cache.
     pub fn serve_ahead(&self, ahead: bool) {
         self.ahead.set_follows(ahead);
     }
 
-    /// A file to read from. Opening reads nothing.
+    /// Opens a file, without reading anything.
     pub fn open(&self, file: &FileData) -> OpenFile {
         OpenFile::new(&self.volume, file)
     }
@@ -82,7 +81,7 @@ impl Files {
     /// Reads `length` bytes at `offset`, fewer at the end of the file, into `out`, which is cleared first.
     ///
     /// # Errors
-    /// Those of the blocks concerned. Nothing else is affected by them.
+    /// Errors of the blocks in the range. They affect nothing else.
     pub fn read(&self, file: &OpenFile, offset: u64, length: usize, out: &mut Vec<u8>) -> Result<(), ReadError> {
         let mut other = Vec::new();
         let found = self.read_with(file, offset, length, &mut other, |bytes| {
@@ -92,11 +91,11 @@ impl Files {
         found.inspect_err(|_| out.clear())
     }
 
-    /// The same without a copy where possible: `take` gets the bytes, from the cache if they are in one block, otherwise gathered in
-    /// `scratch`.
+    /// Reads as [`Files::read`] does, without a copy where possible. `take` gets the bytes: from the cache if they are in one block, otherwise
+    /// collected in `scratch`.
     ///
     /// # Errors
-    /// As [`Files::read`]; `take` is then not called.
+    /// Errors of [`Files::read`]; `take` is then not called.
     pub fn read_with<R>(
         &self,
         file: &OpenFile,
@@ -143,7 +142,7 @@ impl Files {
         Ok(())
     }
 
-    /// The bytes of a piece in its block. Releases a block that a sequential reader has read to its end: it will not be asked for again.
+    /// Returns the bytes of a piece in its block. Releases a block that a sequential reader has read to its end and will not ask for again.
     fn bytes_of<'b>(&self, block: &'b Decoded, piece: &Located, file: &OpenFile) -> Result<&'b [u8], ReadError> {
         if let Some(wanted) = piece.wanted
             && wanted.exact

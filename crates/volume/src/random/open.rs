@@ -1,4 +1,4 @@
-//! A file being read: maps its offsets to units, and records the pattern of requests.
+//! A file being read: finds the units of its offsets, and records the pattern of requests.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,25 +10,25 @@ use super::decoder_pool::lock;
 use super::index::PieceIndex;
 use crate::{FileData, Piece, ReadError, SharedVolume};
 
-/// An open file. May be read by several threads.
+/// An open file, which several threads may read.
 pub struct OpenFile {
     volume: SharedVolume,
     file: FileData,
     block_size: u64,
     index: Mutex<PieceIndex>,
     pub(super) pattern: Mutex<Pattern>,
-    /// A sequential reader has passed the blocks before this one.
+    /// Number of the first block that the sequential reader has not passed.
     pub(super) through: Arc<AtomicU64>,
 }
 
 /// A part of a file within one unit, or a hole.
 #[derive(Debug)]
 pub(super) struct Located {
-    /// Index of its block in the file.
+    /// Index of the block in the file.
     pub(super) block: u64,
     /// The unit that contains it; `None` in a hole.
     pub(super) wanted: Option<Wanted>,
-    /// Its range in the unit.
+    /// Range in the unit.
     pub(super) range: Range<usize>,
 }
 
@@ -37,7 +37,7 @@ impl Located {
         self.range.len()
     }
 
-    /// The fault of a unit too short for this part.
+    /// Returns the fault of a unit that is too short for this part.
     pub(super) fn outside(&self, found: usize) -> ReadError {
         let offset = self.wanted.map_or(0, |wanted| wanted.unit.offset);
         let expected = format!("at least {} bytes, which a file's content needs", self.range.end);
@@ -57,7 +57,6 @@ impl OpenFile {
         }
     }
 
-    /// Size, bytes.
     pub fn size(&self) -> u64 {
         self.file.size
     }
@@ -66,12 +65,11 @@ impl OpenFile {
         self.block_size
     }
 
-    /// Index of the block that contains a byte; a shorter end counts as a block.
+    /// Returns the index of the block that contains a byte; a shorter end counts as a block.
     pub(super) fn block_of(&self, offset: u64) -> u64 {
         offset / self.block_size
     }
 
-    /// Number of blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.file.size.div_ceil(self.block_size)
     }
@@ -80,17 +78,17 @@ impl OpenFile {
         lock(&self.pattern).is_sequential()
     }
 
-    /// Records that a sequential reader has all of a block.
+    /// Records that a sequential reader has read a block completely.
     pub(super) fn pass(&self, block: u64) {
         self.through.store(block + 1, Ordering::Relaxed);
     }
 
-    /// The unit to decode for the start of a block of the file; `None` for a hole.
+    /// Returns the unit to decode for the start of a block of the file; `None` for a hole.
     pub(super) fn wanted(&self, block: u64) -> Result<Option<Wanted>, ReadError> {
         Ok(self.locate(block * self.block_size, 1)?.wanted)
     }
 
-    /// The first part of `length` bytes at `offset`, which lie within the file.
+    /// Returns the first part of `length` bytes at `offset`, which are within the file.
     pub(super) fn locate(&self, offset: u64, length: usize) -> Result<Located, ReadError> {
         let (start, piece) = lock(&self.index).find(offset, &self.volume, &self.file)?;
         let within = offset - start;

@@ -30,9 +30,9 @@ use crate::{FileData, ReadError, SharedVolume, ToVolume};
 pub struct ReadSettings {
     /// Memory of shared units cached for later files, bytes.
     pub shared: usize,
-    /// Directory of an unnamed temporary file for decoded shared units that are needed again and exceed the memory. It never holds more than
-    /// the units that are decoded and still needed, nor more than 64 MiB or 64 times the image's size. Without a directory, or if the file
-    /// fails, such a unit is decoded again.
+    /// Directory of an unnamed temporary file for decoded shared units that are needed again and exceed the memory. The file holds only units
+    /// that are still needed, and never more than 64 MiB or 64 times the image's size. Without a directory, or if the file fails, such a unit is
+    /// decoded again.
     pub scratch: Option<PathBuf>,
     /// Workers, cancellation and scheduling; the budget limits decoded bytes in flight.
     pub engine: Config,
@@ -40,27 +40,27 @@ pub struct ReadSettings {
     pub watch: Option<Arc<dyn DecodedBlocks>>,
 }
 
-/// One file to read, or an entry (a directory, a link) that only keeps its place in the order.
+/// One file to read, or an entry without content (a directory, a link) that only keeps its place in the order.
 #[derive(Debug, Clone)]
 pub struct Request<T> {
     /// Returned with [`Event::Begin`].
     pub tag: T,
-    /// The content wanted.
+    /// The content to read.
     pub file: Option<FileData>,
-    /// Memory of the tag's data (a path, attributes), bytes, which counts in the window while the tag waits.
+    /// Memory of the tag's data (a path, attributes), bytes. It counts in the window while the tag waits.
     pub weight: usize,
 }
 
 /// Results of the requests, in their order.
 #[derive(Debug)]
 pub enum Event<T> {
-    /// A request begins; its content follows until the next `Begin`, in order, [`FileData::size`] bytes in all.
+    /// A request begins. Its content follows in order until the next `Begin`, [`FileData::size`] bytes in all.
     Begin(T),
     /// Bytes of content.
     Data(Chunk),
     /// This number of zeros that are not stored.
     Hole(u64),
-    /// Content that could not be read. The following content is read all the same.
+    /// Content that could not be read. The content after it is still read.
     Failed {
         /// Bytes of content that are missing.
         length: u64,
@@ -68,7 +68,7 @@ pub enum Event<T> {
     },
 }
 
-/// Decoded bytes. Holds its share of the memory budget until it is dropped: keeping many makes the reading exceed its window.
+/// Decoded bytes. A chunk holds its share of the memory budget until it is dropped: keeping many chunks makes the reading exceed its window.
 #[derive(Debug, Clone)]
 pub struct Chunk {
     decoded: Arc<Decoded>,
@@ -98,7 +98,7 @@ pub struct Reading<'r, T> {
     map: OrderedMap<DecodeTask>,
     promises: Promises,
     cancel: CancelToken,
-    /// Whether workers start planned jobs before they are needed.
+    /// Whether workers start planned jobs before their results are needed.
     ahead: bool,
     stats: Option<StatsSink>,
 }
@@ -124,9 +124,8 @@ impl Consumer<DecodeTask> for Promises {
     }
 }
 
-/// State of the next step.
 enum Front {
-    /// There is none.
+    /// No step is planned.
     Nothing,
     /// It waits for an incomplete run.
     Open,
@@ -161,10 +160,10 @@ impl<'r, T> Reading<'r, T> {
         })
     }
 
-    /// The next event; `None` after the last.
+    /// Returns the next event; `None` after the last one.
     ///
     /// # Errors
-    /// An error of `requests`, in its place, after which reading may continue; [`ReadError::Work`]. Content that cannot be decoded is
+    /// An error of `requests` in its place in the order, after which reading may continue; [`ReadError::Work`]. Content that cannot be decoded is
     /// [`Event::Failed`], not an error.
     pub fn next_event(&mut self) -> Result<Option<Event<T>>, ReadError> {
         loop {
@@ -199,7 +198,7 @@ impl<'r, T> Reading<'r, T> {
         Ok(())
     }
 
-    /// Adds units to the run that is waited for, or submits it.
+    /// Adds units to the run that the next step waits for, or submits the run.
     fn fill_run(&mut self) -> Result<(), ReadError> {
         if !self.plan.is_ended() && self.plan.has_space() {
             return self.plan_one();
@@ -234,7 +233,7 @@ impl<'r, T> Reading<'r, T> {
         }
     }
 
-    /// Takes the next step, or a part of it; `None` if it is lost.
+    /// Returns the next step, or a part of it; `None` if it is lost.
     fn take(&mut self) -> Option<Result<Event<T>, ReadError>> {
         let event = match self.plan.steps.front_mut()? {
             Step::Units { run, pieces } => {
@@ -257,18 +256,18 @@ impl<'r, T> Reading<'r, T> {
         })
     }
 
-    /// Number of workers: fewer than requested if the system starts no more.
+    /// Returns the number of workers: fewer than requested if the system does not start all of them.
     pub fn workers(&self) -> usize {
         self.map.workers()
     }
 
-    /// Shared units decoded and spilled so far.
+    /// Returns the numbers of shared units decoded and spilled so far.
     pub fn shared_counts(&self) -> SharedCounts {
         SharedCounts { decoded: self.plan.decoded, spilled: self.plan.scratch.written() }
     }
 }
 
-/// The pieces of a run up to the first that failed, or that does not follow in the buffer; or the one that failed.
+/// Returns the pieces of a run up to the first one that failed or is elsewhere in the buffer. If the first piece failed, returns its failure.
 fn units_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
     let all = &product.pieces[pieces.clone()];
     let mut end = all[0].range.start;
@@ -289,7 +288,7 @@ fn units_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
 
 fn map(volume: &SharedVolume, settings: &ReadSettings) -> Result<OrderedMap<DecodeTask>, ReadError> {
     let task = DecodeTask { volume: SharedVolume::clone(volume), watch: settings.watch.clone() };
-    // Memory is reserved from the plan's own budget before a job is created; the map need not count it again.
+    // The plan reserves memory from its own budget before it creates a job, so the map need not count the memory again.
     let map = OrderedMap::new(task, Config { budget: usize::MAX, ..settings.engine.clone() });
     Ok(map.map_err(WorkFault::workers)?)
 }

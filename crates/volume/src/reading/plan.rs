@@ -21,7 +21,7 @@ const RUN_BYTES: usize = 256 << 10;
 const RUN_UNITS: usize = 256;
 /// Maximum number of holes joined in one step.
 const HOLES_AT_ONCE: usize = 4096;
-/// Memory of a job besides the bytes it decodes.
+/// Memory of a job without the bytes that it decodes.
 const JOB_OVERHEAD: usize = 512;
 /// Memory of a step, with its tag.
 const STEP_BYTES: usize = 512;
@@ -30,11 +30,11 @@ const STEPS_LEAST: usize = 64;
 
 pub(super) type Requests<'r, T> = Box<dyn Iterator<Item = Result<Request<T>, ReadError>> + 'r>;
 
-/// One result to return.
+/// A step leads to one event, or to several.
 pub(super) enum Step<T> {
     Begin {
         tag: T,
-        /// For the tag's data.
+        /// Covers the data of the tag.
         _permit: Permit,
     },
     Hole(u64),
@@ -149,7 +149,7 @@ impl<'r, T> Plan<'r, T> {
         self.spare.merge(self.budget.take(missing));
     }
 
-    /// Plans the next unit, holes, missing content or request; returns a job if that completed one.
+    /// Plans the next unit, holes, missing content or request. Returns a job if one is complete.
     pub(super) fn advance(&mut self) -> Option<Order> {
         let Some(mut present) = self.present.take() else {
             self.begin_next();
@@ -238,7 +238,7 @@ impl<'r, T> Plan<'r, T> {
             Some(unit) => Ok(unit),
             None => self.volume.shared_unit(place.unit),
         };
-        // A use of a unit that the image does not have counts too, as it did in the first pass.
+        // A use of a unit that the image does not have counts, too, as it did in the first pass.
         let taken = self.cache.take(place.unit, unit.as_ref().ok().copied());
         for dropped in taken.dropped {
             self.drop_unit(dropped);
@@ -273,7 +273,7 @@ impl<'r, T> Plan<'r, T> {
         (Job { units, permit, pool: Arc::clone(&self.shared) }, slot)
     }
 
-    /// A job that decodes the shared unit of the first step again: it was spilled and cannot be read back.
+    /// Returns a job that decodes the shared unit of the first step again, because the unit was spilled and cannot be read back.
     pub(super) fn decode_again(&mut self) -> Option<Order> {
         let Some(Step::Tail(tail)) = self.steps.front() else { return None };
         let slot = Rc::clone(&tail.slot);

@@ -1,4 +1,4 @@
-//! Cache of shared units for later files; its decisions depend on the order of the files alone.
+//! Caches shared units for later files. Its decisions depend on the order of the files alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -10,13 +10,13 @@ use crate::{Scratch, Unit};
 
 /// Bytes of memory of a spilled block, rounded up.
 const SPILLED_BYTES: usize = 160;
-/// Bytes that spilled blocks may take in any case.
+/// Minimum limit of the bytes of spilled blocks.
 const MIN_SPILLED_BYTES: usize = 64 << 10;
 
-/// Keeps the blocks that are needed soonest (Belady's rule), and spills evicted blocks that are needed again. Decided when a use
-/// is planned, so independent of when a block is decoded.
+/// Keeps the blocks that are needed soonest (Belady's rule), and spills evicted blocks that are needed again. The decision is taken when a use is
+/// planned, so it does not depend on the time of decoding.
 pub(super) struct SharedCache {
-    /// Most bytes of cached blocks and of the records of spilled ones; one block is cached in any case.
+    /// Maximum bytes of cached blocks and of the records of spilled blocks; at least one block is cached.
     limit: usize,
     block_size: usize,
     uses: NextUses,
@@ -31,21 +31,21 @@ pub(super) struct SharedCache {
 /// Result of planning a use of a shared unit.
 pub(super) struct Use {
     pub(super) slot: Rc<Slot>,
-    /// Whether it has to be decoded.
+    /// Whether the unit has to be decoded.
     pub(super) missing: bool,
-    /// Evicted blocks; this one may be among them.
+    /// Evicted blocks, possibly including the unit itself.
     pub(super) dropped: Vec<Dropped>,
 }
 
 /// An evicted block.
 pub(super) struct Dropped {
     pub(super) slot: Rc<Slot>,
-    /// Whether it is needed again, and spilled.
+    /// Whether the block is needed again, and spilled.
     pub(super) spilled: bool,
 }
 
 impl SharedCache {
-    /// An empty cache. `limit`: bytes of blocks to keep.
+    /// `limit`: bytes of blocks to keep.
     pub(super) fn new(limit: usize, block_size: usize, uses: SharedUses, scratch: Arc<Scratch>) -> SharedCache {
         let blocks = BTreeMap::new();
         let order = BTreeSet::new();
@@ -53,7 +53,7 @@ impl SharedCache {
         SharedCache { limit, block_size, uses: uses.into_next(), blocks, order, spilled, scratch }
     }
 
-    /// The unit with this key, if its block is cached or spilled.
+    /// Returns the unit with this key, if its block is cached or spilled.
     pub(super) fn unit(&self, key: u32) -> Option<Unit> {
         let slot = self.blocks.get(&key).map(|(_, slot)| slot).or_else(|| self.spilled.get(&key))?;
         slot.unit()
@@ -78,7 +78,7 @@ impl SharedCache {
         Use { slot, missing, dropped }
     }
 
-    /// The block, if it was spilled and can be read back.
+    /// Returns the block, if it was spilled and can be read back.
     fn take_spilled(&mut self, key: u32, next: Option<Distance>) -> Option<Rc<Slot>> {
         let slot = Rc::clone(self.spilled.get(&key)?);
         let lost = slot.stage() == Stage::Lost;
@@ -99,7 +99,7 @@ impl SharedCache {
         dropped
     }
 
-    /// Most blocks that can be cached.
+    /// Returns the maximum number of cached blocks.
     fn capacity(&self) -> usize {
         (self.limit.saturating_sub(self.spilled.len() * SPILLED_BYTES) / self.block_size).max(1)
     }
@@ -121,7 +121,7 @@ impl SharedCache {
         fits && distance.is_known() && (slot.is_plain() || self.scratch.has_space())
     }
 
-    /// `slot` is no longer spilled.
+    /// Removes a block that is no longer spilled.
     pub(super) fn forget(&mut self, key: u32, slot: &Rc<Slot>) {
         if self.spilled.get(&key).is_some_and(|spilled| Rc::ptr_eq(spilled, slot)) {
             self.spilled.remove(&key);
@@ -155,7 +155,7 @@ mod tests {
         order.iter().filter(|&&key| cache.take(key, None).missing).count()
     }
 
-    /// The same with a spill file.
+    /// Counts decodings of a cache with a spill file.
     fn decoded_with_scratch(limit: usize, uses: SharedUses, order: &[u32]) -> usize {
         let scratch = Scratch::sized(Some("/nowhere".into()), 1000, 1 << 20);
         let mut cache = SharedCache::new(limit * 1000, 1000, uses, scratch);
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(decoded_with_scratch(1, uses(&order), &order), 3);
         // It is unknown whether an evicted block is needed again.
         assert_eq!(decoded_with_scratch(1, SharedUses::new(), &order), 6);
-        // Records of spilled blocks take memory from the cached ones, and at most half.
+        // Records of spilled blocks take memory from the cached blocks, at most half.
         let order: Vec<u32> = (0..2000).chain(0..2000).collect();
         let most = MIN_SPILLED_BYTES / SPILLED_BYTES;
         assert_eq!(decoded_with_scratch(1, uses(&order), &order), 4000 - most - 1);
@@ -213,7 +213,7 @@ mod tests {
         assert!((2..=6).contains(&decoded(4, uses(&[1, 2, 1]), &order)));
     }
 
-    /// The minimum number of decodings, by trying everything.
+    /// Returns the minimum number of decodings, found by trying everything.
     fn least(order: &[u32], limit: usize, held: &BTreeSet<u32>) -> usize {
         let Some((first, rest)) = order.split_first() else { return 0 };
         let cost = usize::from(!held.contains(first));

@@ -1,4 +1,4 @@
-//! Destination of a job's result: steps of the plan refer to it before it is available.
+//! Destination of a job's result. Steps of the plan refer to it before the result is available.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::{ReadError, Scratch, SpilledBlock, Unit, Volume};
 #[derive(Debug)]
 pub(super) struct Decoded {
     bytes: Bytes,
-    /// Their share of the window; `None` while they count as cached.
+    /// The bytes' share of the window; `None` while the bytes count as cached.
     permit: Mutex<Option<Permit>>,
 }
 
@@ -51,7 +51,7 @@ impl Decoded {
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) range: Range<usize>,
-    /// The error, if it failed.
+    /// The error, if decoding failed.
     pub(super) error: Option<ReadError>,
 }
 
@@ -69,9 +69,9 @@ pub(super) struct Slot {
     state: RefCell<State>,
     /// Whether its memory counts as that of a cached block.
     kept: Cell<bool>,
-    /// Spill file that the product goes to when it is ready; none if it stays in memory.
+    /// Spill file for the result when it is ready; `None` if the result stays in memory.
     spill_to: RefCell<Option<Arc<Scratch>>>,
-    /// The shared unit it is of.
+    /// The shared unit.
     unit: Option<Unit>,
 }
 
@@ -102,12 +102,12 @@ impl State {
 pub(super) enum Stage {
     Promised,
     Filled,
-    /// Must be decoded again.
+    /// The unit must be decoded again.
     Lost,
 }
 
 impl Slot {
-    /// A slot for a shared unit, if the image has it.
+    /// A slot for a shared unit, if the image has the unit.
     pub(super) fn of_shared(unit: Option<Unit>) -> Slot {
         Slot { unit, ..Slot::default() }
     }
@@ -120,12 +120,12 @@ impl Slot {
         }
     }
 
-    /// The result, if it is available.
+    /// Returns the result, if it is available.
     pub(super) fn product(&self) -> Option<Ref<'_, Product>> {
         Ref::filter_map(self.state.borrow(), State::product).ok()
     }
 
-    /// Stores the result; an existing one is kept.
+    /// Stores the result, unless there is one already.
     pub(super) fn fill(&self, product: Product) {
         if self.stage() != Stage::Promised {
             return;
@@ -145,7 +145,7 @@ impl Slot {
         self.kept.set(kept);
     }
 
-    /// Removes it from the cache: if a step still needs it, its memory counts in the window from now on.
+    /// Removes the block from the cache. If a step still needs the block, its memory counts in the window from now on.
     pub(super) fn let_go(self: Rc<Slot>, budget: &Budget, bytes: usize) {
         if !self.kept.replace(false) {
             return;
@@ -160,12 +160,12 @@ impl Slot {
         self.unit
     }
 
-    /// Whether spilling it needs no space.
+    /// Whether spilling the block needs no space.
     pub(super) fn is_plain(&self) -> bool {
         self.unit.is_some_and(Unit::is_plain)
     }
 
-    /// Spills it, now or when the result arrives; it uses no more memory except for bytes that others hold.
+    /// Spills the block, now or when the result arrives. Afterwards it uses no memory except for bytes that others hold.
     pub(super) fn stow(&self, scratch: &Arc<Scratch>, budget: &Budget, bytes: usize) {
         self.kept.set(false);
         let Some(put) = self.product().map(|product| {
@@ -191,15 +191,15 @@ impl Slot {
         scratch.put(&product.decoded.bytes()[piece.range.clone()]).map_or(State::Lost, State::SpilledBlock)
     }
 
-    /// Marks it to be decoded again.
+    /// Marks the unit to be decoded again.
     pub(super) fn promise_again(&self) {
         *self.state.borrow_mut() = State::Promised;
     }
 
-    /// Size of its unit, bytes.
+    /// Returns the size of the unit, bytes.
     ///
     /// # Errors
-    /// Why it has none.
+    /// The error of decoding the unit.
     pub(super) fn length(&self) -> Result<usize, ReadError> {
         match &*self.state.borrow() {
             State::Here(product) => match &product.pieces[0] {
@@ -213,7 +213,8 @@ impl Slot {
         }
     }
 
-    /// Bytes that contain `range` of the unit, and the range in them. `None` if they cannot be read back: then it is lost.
+    /// Returns bytes that contain `range` of the unit, and the range in these bytes. Returns `None` if they cannot be read back; the unit is then
+    /// lost.
     pub(super) fn bytes(
         &self,
         range: Range<usize>,
@@ -231,7 +232,7 @@ impl Slot {
         Some((own, 0..range.len()))
     }
 
-    /// Reads a spilled block; empty if that fails.
+    /// Reads a spilled block; returns no bytes if the read fails.
     fn fetch(&self, range: Range<usize>, volume: &dyn Volume) -> Vec<u8> {
         let mut bytes = vec![0; range.len()];
         let read = match &*self.state.borrow() {

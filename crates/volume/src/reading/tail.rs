@@ -13,12 +13,12 @@ pub(super) struct Tail {
     pub(super) slot: Rc<Slot>,
     pub(super) place: SharedPlace,
     pub(super) unit: Unit,
-    /// Bytes.
+    /// Number of bytes.
     pub(super) length: usize,
 }
 
 impl Tail {
-    /// Its event, from its decoded unit, which must be long enough; `None` if the unit was spilled and cannot be read back.
+    /// Returns the event, from the decoded unit, which must be long enough. Returns `None` if the unit was spilled and cannot be read back.
     pub(super) fn event<T>(&self, volume: &dyn Volume, budget: &Budget) -> Option<Event<T>> {
         let failed = |error| Some(Event::Failed { length: self.length as u64, error });
         let whole = match self.slot.length() {

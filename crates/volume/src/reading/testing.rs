@@ -1,4 +1,4 @@
-//! What tests of containers see of a reading.
+//! Internals of a reading for tests of containers.
 
 use std::sync::Arc;
 

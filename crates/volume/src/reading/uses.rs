@@ -9,9 +9,9 @@ const NOTED_MOST: usize = 16 << 20;
 /// No further use.
 const NONE: u32 = u32::MAX;
 
-/// The uses of shared units, recorded in a first pass over the same files in the same order, so that units are cached exactly as long
-/// as needed and none is decoded twice while memory suffices. Takes 4 bytes for each file that ends in a shared unit, and records the first 16
-/// million. If other files are read then, only time is lost.
+/// The uses of shared units, recorded in a first pass over the same files in the same order. Units are then cached exactly as long as needed, and
+/// none is decoded twice while memory suffices. Takes 4 bytes for each file that ends in a shared unit, and records the first 16 million. Reading
+/// other files than recorded only costs time.
 #[derive(Debug, Default)]
 pub struct SharedUses {
     /// The unit of each use, in order.
@@ -19,7 +19,7 @@ pub struct SharedUses {
 }
 
 impl SharedUses {
-    /// No uses. Without any, recently used units are cached.
+    /// Records nothing yet. Without recorded uses, recently used units are cached.
     pub fn new() -> SharedUses {
         SharedUses::default()
     }
@@ -33,7 +33,7 @@ impl SharedUses {
         }
     }
 
-    /// For each use the index of the next one of the same unit.
+    /// Finds for each use the index of the next use of the same unit.
     pub(super) fn into_next(mut self) -> NextUses {
         let mut last = BTreeMap::new();
         for number in (0..self.units.len()).rev() {
@@ -64,14 +64,14 @@ pub(super) struct NextUses {
 }
 
 impl NextUses {
-    /// Advances to the next use, and returns the distance to the use after it of the same unit; `None` if there is none.
+    /// Advances to the next use, and returns the distance to the following use of the same unit; `None` if there is none.
     pub(super) fn advance(&mut self) -> Option<Distance> {
         let number = self.used;
         self.used += 1;
         match self.next.get(number as usize) {
             Some(&NONE) => None,
             Some(&next) => Some(Distance(u64::from(next))),
-            // Unknown: farther than all known ones, and the farther the longer ago it was used.
+            // Unknown: farther than all known uses, and farther for a unit that was used longer ago.
             None => Some(Distance(u64::MAX - number)),
         }
     }

@@ -16,7 +16,7 @@ pub(super) struct Wanted {
     pub(super) unit: Unit,
     /// Destination of its bytes.
     pub(super) range: Range<usize>,
-    /// What the file has of an own unit, which must then fill the range; `None` for a shared one, which may be shorter.
+    /// The part of an own unit that the file needs; the unit must then fill the range. `None` for a shared unit, which may be shorter.
     pub(super) part: Option<Range<usize>>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Job {
     pub(super) pool: Arc<Buffers>,
 }
 
-/// Receives units when they have been decoded, on any thread and in any order; one that several files share more than once.
+/// Receives decoded units, on any thread and in any order. A unit that several files share may come more than once.
 pub trait DecodedBlocks: Debug + Send + Sync {
     /// `stored`: the stored bytes of the unit, which decoded to `content`.
     fn decoded(&self, unit: Unit, stored: &[u8], content: &[u8]);
@@ -80,7 +80,7 @@ fn adjoin(one: &Wanted, other: &Wanted) -> bool {
     one.unit.offset + u64::from(one.unit.stored) == other.unit.offset
 }
 
-/// Decodes adjacent units with one read. If that fails each is read separately, so that a fault does not affect its neighbours.
+/// Decodes adjacent units with one read. If the read fails, each unit is read separately, so that a fault does not affect its neighbours.
 fn decode_group(
     decoder: &mut dyn UnitDecoder,
     group: &[Wanted],
@@ -107,7 +107,7 @@ fn decode_group(
     }
 }
 
-/// What a job has for the file of a unit: a part of it, or all of a shared one.
+/// Returns the result for one unit: a part of it, or all of a shared unit.
 fn piece(wanted: &Wanted, length: &Result<usize, ReadError>) -> Piece {
     let Range { start, end } = wanted.range;
     let range = match (&wanted.part, length) {

@@ -1,4 +1,4 @@
-//! Decoding ahead: sequential readers are detected, and workers decode the blocks that come next.
+//! Decoding ahead: detects sequential readers, whose next blocks are decoded on workers.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -11,9 +11,9 @@ use super::cache::Wanted;
 use super::decoder_pool::lock;
 use super::{Core, OpenFile};
 
-/// Requests of one reader may overtake each other by this many bytes, or twice their length, and are still in order.
+/// Requests of one reader count as in order if they overtake each other by at most this many bytes, or twice their length.
 const SLACK: u64 = 128 << 10;
-/// Requests in order after which a reader counts as sequential.
+/// Number of requests in order after which a reader counts as sequential.
 const SEQUENTIAL_FROM: u32 = 2;
 
 /// The pattern of the requests for one file.
@@ -21,11 +21,11 @@ const SEQUENTIAL_FROM: u32 = 2;
 pub(super) struct Pattern {
     /// End of the furthest request.
     end: u64,
-    /// Requests in order, up to the present one.
+    /// Requests in order, up to the current one.
     streak: u32,
-    /// The block up to which workers have been asked.
+    /// First block that workers have not been asked for.
     asked: u64,
-    /// Counts this reader among the sequential ones.
+    /// Counts this reader among the sequential readers.
     among: Option<Share>,
 }
 
@@ -56,7 +56,7 @@ impl Pattern {
         self.asked
     }
 
-    /// Notes a request. Whether it continues the sequence.
+    /// Records a request. Returns whether it continues the sequence.
     fn note(&mut self, offset: u64, length: u64) -> bool {
         let slack = SLACK.max(2 * length);
         let end = offset + length;
@@ -70,8 +70,8 @@ impl Pattern {
         continues
     }
 
-    /// The blocks to decode now, at most `most` ahead of the reader: the longer the streak, the more. They are not returned again. Several
-    /// blocks at once, when half of those asked for are used up: waking a worker for each block would cost more.
+    /// Returns the blocks to decode now, at most `most` ahead of the reader: the longer the streak, the more. No block is returned twice. Several
+    /// blocks are returned at once, when half of the blocks asked for are used up: waking a worker for each block would cost more.
     fn due(&mut self, most: u64, block_size: u64, blocks: u64) -> Range<u64> {
         let next = self.end.div_ceil(block_size);
         let window = most.min(1 << self.streak.min(32));
@@ -85,15 +85,15 @@ impl Pattern {
     }
 }
 
-/// A block to decode before its reader comes to it.
+/// A block to decode before its reader asks for it.
 struct Job {
     wanted: Wanted,
     block: u64,
-    /// The file's reader has passed the blocks before this one.
+    /// First block that the file's reader has not passed.
     through: Arc<AtomicU64>,
     /// [`Class::Now`] for a block that a request waits for.
     class: Class,
-    /// How many jobs were submitted before.
+    /// Number of jobs that were submitted before.
     number: u64,
 }
 
@@ -103,7 +103,7 @@ impl Job {
         self.block < self.through.load(Ordering::Relaxed)
     }
 
-    /// Whether more than `most` jobs were submitted since: the oldest job is needed least.
+    /// Whether more than `most` jobs were submitted later: the oldest job is needed least.
     fn is_surplus(&self, submitted: u64, most: u64) -> bool {
         self.class != Class::Now && submitted - self.number > most
     }
@@ -128,29 +128,29 @@ impl Task for DecodeAhead {
         if !job.is_surplus(self.submitted.load(Ordering::Relaxed), self.most)
             && let Some(in_flight) = self.core.cache.ask_ahead(job.wanted, || job.is_passed())
         {
-            // The outcome is in the cache, an error too.
+            // The cache has the outcome, even an error.
             let _ = self.core.decode(job.wanted, in_flight);
         }
         Ok(())
     }
 }
 
-/// The workers. Dropping it ends them.
+/// The workers, which end when this is dropped.
 pub(super) struct Ahead {
     /// `None` without workers.
     map: Option<Mutex<OrderedMap<DecodeAhead>>>,
     core: Arc<Core>,
-    /// Blocks ahead of all readers together.
+    /// Maximum number of blocks ahead of all readers together.
     most: usize,
     submitted: Arc<AtomicU64>,
-    /// Sequential readers.
+    /// Number of sequential readers.
     readers: Arc<AtomicUsize>,
-    /// Whether blocks are decoded ahead of them.
+    /// Whether blocks are decoded ahead of sequential readers.
     follows: AtomicBool,
 }
 
 impl Ahead {
-    /// Starts `workers` threads, or as many as the system allows: without one, each reader decodes for itself.
+    /// Starts `workers` threads, or as many as the system allows. Without a thread, each reader decodes for itself.
     pub(super) fn start(core: &Arc<Core>, workers: usize, most: usize) -> Ahead {
         let submitted = Arc::<AtomicU64>::default();
         let task = DecodeAhead { core: Arc::clone(core), most: most.max(1) as u64, submitted: Arc::clone(&submitted) };
@@ -161,13 +161,13 @@ impl Ahead {
         Ahead { map, core: Arc::clone(core), most, submitted, readers, follows }
     }
 
-    /// Makes workers decode the further blocks of one request, before blocks that no request waits for.
+    /// Lets workers decode the further blocks of one request, before blocks that no request waits for.
     pub(super) fn help(&self, file: &OpenFile, blocks: Range<u64>) {
         let most = self.most.max(1) as u64;
         self.ask(file, blocks.start..blocks.end.min(blocks.start + most), Class::Now);
     }
 
-    /// Whether blocks are decoded ahead of sequential readers from now on.
+    /// Sets whether blocks are decoded ahead of sequential readers.
     pub(super) fn set_follows(&self, follows: bool) {
         self.follows.store(follows, Ordering::Relaxed);
     }
@@ -176,7 +176,7 @@ impl Ahead {
         self.map.is_some() && self.most > 0 && self.follows.load(Ordering::Relaxed)
     }
 
-    /// Notes a request, and submits the blocks that follow it if it is one of a sequence.
+    /// Records a request, and submits the blocks that follow it if it continues a sequence.
     pub(super) fn follow(&self, file: &OpenFile, offset: u64, length: usize) {
         let mut pattern = lock(&file.pattern);
         if !pattern.note(offset, length as u64) {
@@ -200,7 +200,7 @@ impl Ahead {
             if let Some(wanted) = wanted {
                 let number = self.submitted.fetch_add(1, Ordering::Relaxed);
                 let job = Job { wanted, block, through: Arc::clone(&file.through), class, number };
-                // It fails once a job has panicked: from then on each reader decodes for itself.
+                // Submitting fails after a job has panicked. From then on each reader decodes for itself.
                 let _ = lock(map).submit_as(class, job, &mut |()| Ok(()));
             }
         }

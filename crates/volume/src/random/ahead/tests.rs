@@ -1,10 +1,10 @@
-//! Which requests are a sequence, and which blocks are decoded ahead then.
+//! Tests which requests form a sequence, and which blocks are then decoded ahead.
 
 use super::*;
 
 const BLOCK: u64 = 128 << 10;
 
-/// The blocks due after these requests of 64 KiB, of a file of 100 blocks with room for 16 ahead.
+/// Returns the blocks due after these requests of 64 KiB, for a file of 100 blocks with at most 16 blocks ahead.
 fn due(offsets: &[u64]) -> Range<u64> {
     let mut pattern = Pattern::default();
     let mut last = 0..0;
@@ -22,7 +22,7 @@ fn a_sequence_is_followed_further_the_longer_it_is() {
     assert_eq!(due(&offsets[..2]), 1..5);
     assert_eq!(due(&offsets[..3]), 5..10);
     assert_eq!(due(&offsets[..4]), 10..18);
-    // Again when half of that is used up.
+    // More blocks are due when half of them are used up.
     assert_eq!(due(&offsets[..5]), 18..18);
     assert_eq!(due(&offsets[..18]), 18..18);
     assert_eq!(due(&offsets[..19]), 18..26);
@@ -41,7 +41,7 @@ fn leaps_are_no_sequence() {
     let mega = |offset: u64| offset << 20;
     assert_eq!(due(&[0, mega(5), mega(2), mega(9), mega(4)]), 0..0);
     assert_eq!(due(&[mega(3), mega(3) + 4096, mega(1)]), 0..0);
-    // A sequence elsewhere in the file begins anew.
+    // A sequence at another position of the file starts again.
     assert_eq!(due(&[0, 64 << 10, 128 << 10, mega(4), mega(4) + (64 << 10)]), 0..0);
     assert_eq!(due(&[0, 64 << 10, 128 << 10, mega(4), mega(4) + (64 << 10), mega(4) + (128 << 10)]), 34..38);
 }
@@ -77,7 +77,7 @@ fn what_is_needed_most_is_decoded() {
     let surplus: Vec<u64> = jobs.iter().filter(|job| job.is_surplus(8, 4)).map(|job| job.number).collect();
     assert_eq!(surplus, [0, 1, 2, 3]);
     assert!(!job(0, Class::Now).is_surplus(100, 4), "a request waits for it");
-    // The reader was faster with all but one of them.
+    // The reader was faster with all blocks except one.
     through.store(7, Ordering::Relaxed);
     assert!(jobs.iter().map(Job::is_passed).eq([true, true, true, true, true, true, true, false]));
 }

@@ -1,8 +1,8 @@
-//! Decoded blocks, by their position in the image: each is decoded once for any number of readers, and their bytes are bounded.
+//! Decoded blocks, by their position in the image. Each block is decoded once for any number of readers, and the bytes are bounded.
 //!
-//! The least recently used block is evicted first. Those that a sequential reader has released are evicted soon even if there is room: their
-//! buffers, which the processor's caches still hold, are then used for the blocks to come instead of ever new ones. One lock
-//! guards all; it is held for a look-up, never while a block is decoded.
+//! The least recently used block is evicted first. A block that a sequential reader has released is evicted soon, even if there is space. Later
+//! blocks then reuse its buffer, which is still in the processor's caches. One lock guards everything. It is held for a look-up, never while a
+//! block is decoded.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -15,18 +15,18 @@ use super::Core;
 use super::decoder_pool::{Decoded, lock};
 use crate::{ReadError, Unit, spread};
 
-/// Bytes that a cached error counts as.
+/// Bytes charged for a cached error.
 const FAULT: usize = 512;
-/// Released blocks that are kept, because requests may overtake each other.
+/// Number of released blocks that are kept, because requests may overtake each other.
 const RELEASED: usize = 8;
 /// No neighbour.
 const NONE: u32 = u32::MAX;
 
-/// A unit as it is asked for. Units of an image may overlap, so the position alone does not identify one.
+/// A unit that a caller asks for. Units of an image may overlap, so the position alone does not identify a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub(super) unit: Unit,
-    /// Whether it has exactly the length that is stated: an own unit.
+    /// Whether the unit must have exactly the stated length: an own unit.
     pub(super) exact: bool,
 }
 
@@ -85,14 +85,14 @@ struct Slot {
     older: u32,
 }
 
-/// The slots, in a list from the most to the least recently used. Blocks in flight are not on it.
+/// The slots, in a list from the most to the least recently used. Blocks in flight are not in the list.
 struct State {
     table: HashTable<u32>,
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
     newest: u32,
     oldest: u32,
-    /// Released by their readers, in that order.
+    /// Blocks released by their readers, in order.
     released: VecDeque<Wanted>,
     used: usize,
 }
@@ -104,7 +104,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// A cache of at most `capacity` bytes, at least two blocks.
+    /// Caches at most `capacity` bytes, and at least two blocks.
     pub(super) fn new(capacity: usize, block_size: usize) -> Cache {
         let table = HashTable::new();
         let slots = Vec::new();
@@ -134,8 +134,8 @@ impl Cache {
         }
     }
 
-    /// Reserves a block if it is neither cached nor in flight, if the blocks in flight leave space for it, and if it is not `passed`,
-    /// which is called while no thread can release the block.
+    /// Reserves a block if it is neither cached nor in flight, if the blocks in flight leave space for it, and if `passed` returns false.
+    /// `passed` is called while no thread can release the block.
     pub(super) fn ask_ahead(&self, wanted: Wanted, passed: impl FnOnce() -> bool) -> Option<Arc<InFlight>> {
         let mut state = lock(&self.state);
         if state.find(wanted).is_some() || passed() || !state.make_space(self.capacity, self.block_size) {
@@ -150,15 +150,14 @@ impl Cache {
     }
 
     fn reserve(&self, state: &mut State, wanted: Wanted) -> Arc<InFlight> {
-        // A reader is served even if blocks in flight take all the space: there is at most one a thread.
+        // A reader is served even if blocks in flight take all the space: each thread has at most one.
         state.make_space(self.capacity, self.block_size);
         let in_flight = Arc::new(InFlight::default());
         state.insert(wanted, Held::Coming(Arc::clone(&in_flight)), self.block_size);
         in_flight
     }
 
-    /// Stores the result of a reserved block, and wakes the threads that wait for it. Errors that may be temporary (of the device) are
-    /// not cached.
+    /// Stores the result of a reserved block, and wakes the threads that wait for it. Errors of the device may be temporary and are not cached.
     pub(super) fn deliver(&self, wanted: Wanted, in_flight: &InFlight, outcome: &Outcome) {
         let mut state = lock(&self.state);
         if let Some(at) = state.find(wanted) {
@@ -170,13 +169,13 @@ impl Cache {
                 Err(_) => drop(state.remove(at)),
             }
         }
-        // A decoded block may be larger than what was reserved.
+        // A decoded block may be larger than the reserved space.
         state.make_space(self.capacity, 0);
         drop(state);
         in_flight.complete(outcome);
     }
 
-    /// Evicts a block soon. A thread that still reads it keeps it until done.
+    /// Evicts a block soon. A thread that still reads the block keeps it until it is done.
     pub(super) fn release(&self, wanted: Wanted) {
         let mut state = lock(&self.state);
         if state.released.contains(&wanted) {
@@ -186,7 +185,7 @@ impl Cache {
         let gone = if state.released.len() > RELEASED { state.released.pop_front() } else { None };
         let freed = gone.and_then(|gone| state.evict(gone));
         drop(state);
-        // A buffer, or its memory, is given back outside the lock.
+        // The buffer is freed outside the lock.
         drop(freed);
     }
 }
@@ -241,7 +240,7 @@ impl State {
         self.remove(at)
     }
 
-    /// Removes a slot that is on no list.
+    /// Removes a slot that is in no list.
     fn remove(&mut self, at: u32) -> Option<Held> {
         let slot = self.slots.get_mut(at as usize).and_then(Option::take)?;
         self.used -= slot.cost;
@@ -252,7 +251,7 @@ impl State {
         Some(slot.held)
     }
 
-    /// Evicts blocks until `more` bytes fit. False if all that is left is in flight.
+    /// Evicts blocks until `more` bytes fit. Returns false if all remaining blocks are in flight.
     fn make_space(&mut self, capacity: usize, more: usize) -> bool {
         while self.used + more > capacity {
             let oldest = self.oldest;
@@ -302,7 +301,7 @@ impl State {
 }
 
 impl Core {
-    /// A block from the cache, from the thread that is decoding it, or decoded here.
+    /// Returns a block from the cache, or from the thread that is decoding it, or decodes it here.
     pub(super) fn block(&self, wanted: Wanted) -> Outcome {
         match self.cache.ask(wanted) {
             Found::Here(outcome) => outcome,

@@ -1,4 +1,4 @@
-//! The cache alone: its bound, its order, and what happens when many want the same.
+//! Tests the cache alone: its bound, its order, and many threads that want the same block.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -17,7 +17,7 @@ fn corrupt() -> ReadError {
     ReadError::Corrupt(FormatFault { offset: 3, what: "wrong".into(), expected: "right".into() })
 }
 
-/// Asks for a block and delivers it at once if it is not there. Whether it was.
+/// Asks for a block, and delivers it at once if it is absent. Returns whether the block was cached.
 fn touch(cache: &Cache, number: u64) -> bool {
     match cache.ask(wanted(number)) {
         Found::Here(outcome) => {
@@ -112,7 +112,7 @@ fn nothing_is_decoded_ahead_where_all_space_is_in_flight() {
     assert!(cache.ask_ahead(wanted(0), || true).is_none(), "what its reader has passed is not decoded either");
     let flights: Vec<_> = (0..2).map(|number| cache.ask_ahead(wanted(number), || false).unwrap()).collect();
     assert!(cache.ask_ahead(wanted(0), || false).is_none() && cache.ask_ahead(wanted(2), || false).is_none());
-    // A reader is served all the same, and the bound holds again afterwards.
+    // A reader is served anyway, and the bound holds again afterwards.
     assert!(!touch(&cache, 3));
     for (number, in_flight) in flights.iter().enumerate() {
         let decoded = Decoded::Small(vec![number as u8; BLOCK]);

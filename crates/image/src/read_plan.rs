@@ -121,7 +121,7 @@ impl ReadPlan {
     /// Settings of a [`Reading`](packline_volume::Reading); a requested window is an upper bound.
     pub(crate) fn settings(&self, resources: &Resources) -> ReadSettings {
         let engine = self.config(resources);
-        ReadSettings { shared: self.fragments, scratch: resources.scratch.clone(), engine, watch: None }
+        ReadSettings { shared: self.fragments, scratch: resources.scratch.clone(), engine, listener: None }
     }
 
     /// The configuration of a pipeline that reads; a requested window is an upper bound.

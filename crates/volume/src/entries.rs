@@ -18,7 +18,7 @@ pub struct DirEntry {
 
 /// Fields of an entry except its name.
 #[derive(Debug, Clone, Copy)]
-pub struct Listed {
+pub struct EntryFields {
     pub inode: NodeId,
     pub number: u64,
     pub kind: NodeType,
@@ -27,7 +27,7 @@ pub struct Listed {
 /// The entries of one directory as the container reads them, in the order of their names. The listing ends after the first error.
 pub trait Entries: fmt::Debug + Send {
     /// Returns the next entry. [`Entries::name`] is then its name.
-    fn step(&mut self) -> Option<Result<Listed, ReadError>>;
+    fn step(&mut self) -> Option<Result<EntryFields, ReadError>>;
 
     /// Returns the name of the last entry read.
     fn name(&self) -> &[u8];
@@ -45,7 +45,7 @@ impl Iterator for Listing {
 
     fn next(&mut self) -> Option<Self::Item> {
         let listed = self.0.step()?;
-        Some(listed.map(|Listed { inode, number, kind }| DirEntry {
+        Some(listed.map(|EntryFields { inode, number, kind }| DirEntry {
             name: self.0.name().to_vec(),
             inode,
             number,

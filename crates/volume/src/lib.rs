@@ -21,11 +21,11 @@ mod unit;
 mod volume;
 mod walk;
 
-pub use entries::{DirEntry, Entries, Listed, Listing};
+pub use entries::{DirEntry, Entries, EntryFields, Listing};
 pub use error::ReadError;
-pub use node::{Directory, FileData, Inode, Node, NodeId, NodeType, Place};
+pub use node::{Directory, FileData, Inode, Node, NodeId, NodeType, OpaquePosition};
 pub use random::{Files, OpenFile, RandomSettings};
-pub use reading::{Chunk, DecodedBlocks, Event, ReadSettings, Reading, Request, SharedCounts, SharedUses};
+pub use reading::{BlockListener, Chunk, Event, ReadSettings, Reading, Request, SharedCounts, SharedUses};
 pub use scratch::{Scratch, SpilledBlock};
 pub use unit::{Missing, PLAIN, Piece, Pieces, SharedPlace, Unit, UnitDecoder, check_length};
 pub use volume::{CheckScope, ContentPlace, Facts, InodeReader, SharedVolume, ToVolume, Volume, type_fault};

@@ -36,7 +36,7 @@ impl fmt::Display for NodeType {
 
 /// A position in a volume that only the container understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place(pub [u64; 5]);
+pub struct OpaquePosition(pub [u64; 5]);
 
 #[derive(Debug, Clone)]
 pub struct Inode {
@@ -77,7 +77,7 @@ pub struct Directory {
     pub size: u64,
     /// Number of the parent's inode, if the directory says it.
     pub parent: Option<u64>,
-    pub place: Place,
+    pub place: OpaquePosition,
 }
 
 /// A regular file, whose pieces are read on demand.
@@ -87,7 +87,7 @@ pub struct FileData {
     pub size: u64,
     /// Bytes in holes, as the inode says (informational).
     pub sparse: u64,
-    pub place: Place,
+    pub place: OpaquePosition,
 }
 
 impl Inode {

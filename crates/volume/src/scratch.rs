@@ -32,20 +32,20 @@ pub struct Scratch {
     sound: AtomicBool,
     /// Maximum number of slots.
     most: u32,
-    places: Mutex<Places>,
+    slots: Mutex<Slots>,
     /// Blocks written so far.
     written: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Places {
+struct Slots {
     /// Slots used so far.
     used: u32,
     /// Slots that are free again.
     free: Vec<u32>,
 }
 
-impl Places {
+impl Slots {
     fn has_space(&self, most: u32) -> bool {
         self.used < most || !self.free.is_empty()
     }
@@ -80,14 +80,14 @@ impl Scratch {
             directory,
             file: OnceLock::new(),
             most,
-            places: Mutex::default(),
+            slots: Mutex::default(),
             written: AtomicU64::new(0),
         })
     }
 
     /// Whether one more block can be spilled, as far as is known.
     pub fn has_space(&self) -> bool {
-        self.is_sound() && self.places().has_space(self.most)
+        self.is_sound() && self.slots().has_space(self.most)
     }
 
     /// Blocks written so far.
@@ -100,7 +100,7 @@ impl Scratch {
         if !self.is_sound() || bytes.len() > self.block {
             return None;
         }
-        let place = self.places().take(self.most)?;
+        let place = self.slots().take(self.most)?;
         let spilled = SpilledBlock { scratch: Arc::clone(self), place, length: bytes.len() as u32 };
         let written = self.file()?.write_all_at(bytes, spilled.offset());
         if written.is_err() {
@@ -116,8 +116,8 @@ impl Scratch {
     }
 
     /// The slots are consistent even if a thread panicked.
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn file(&self) -> Option<&File> {
@@ -154,7 +154,7 @@ impl SpilledBlock {
 
 impl Drop for SpilledBlock {
     fn drop(&mut self) {
-        self.scratch.places().free.push(self.place);
+        self.scratch.slots().free.push(self.place);
     }
 }
 

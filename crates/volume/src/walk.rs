@@ -4,7 +4,7 @@ use hashbrown::HashTable;
 use packline_tree::path::MAX_PATH;
 
 use crate::{
-    Inode, InodeReader, Listed, Listing, NodeId, NodeType, ReadError, SharedVolume, ToVolume, spread, type_fault,
+    EntryFields, Inode, InodeReader, Listing, NodeId, NodeType, ReadError, SharedVolume, ToVolume, spread, type_fault,
 };
 
 /// Maximum number of directories of a walk: 57 MB of references when their table last grows. A compressed image of a few megabytes can have tens
@@ -77,7 +77,7 @@ impl Walk {
     }
 
     /// Returns the next entry of the innermost directory that has one.
-    fn entry(&mut self) -> Option<Result<Listed, Fault>> {
+    fn entry(&mut self) -> Option<Result<EntryFields, Fault>> {
         loop {
             let level = self.levels.last_mut()?;
             self.path.truncate(level.length);
@@ -95,7 +95,7 @@ impl Walk {
         }
     }
 
-    fn visit(&mut self, listed: &Listed) -> Result<Inode, ReadError> {
+    fn visit(&mut self, listed: &EntryFields) -> Result<Inode, ReadError> {
         let inode = self.inodes.inode(listed.inode)?;
         let kind = inode.node_type();
         if kind != listed.kind {

@@ -15,7 +15,7 @@ use packline_runtime::escape::Escape;
 use packline_runtime::{FormatFault, TaskError, Unsupported};
 use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, KeepRule, Source};
 use packline_volume::{
-    DecodedBlocks, FileData, NodeId, ReadError, ReadSettings, Reading, Request, SharedUses, SharedVolume,
+    BlockListener, FileData, NodeId, ReadError, ReadSettings, Reading, Request, SharedUses, SharedVolume,
 };
 
 use crate::links::link_bytes;
@@ -97,8 +97,8 @@ impl ImageSource {
 
     /// Reports each block that is decoded.
     #[must_use]
-    pub fn reporting_to(mut self, watch: Arc<dyn DecodedBlocks>) -> ImageSource {
-        self.settings.iter_mut().for_each(|settings| settings.watch = Some(Arc::clone(&watch)));
+    pub fn reporting_to(mut self, listener: Arc<dyn BlockListener>) -> ImageSource {
+        self.settings.iter_mut().for_each(|settings| settings.listener = Some(Arc::clone(&listener)));
         self
     }
 

@@ -9,7 +9,7 @@ use packline_image::{OpenedImage, ReadDemand, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
 use packline_runtime::{Observer, OutputFile, must_differ};
-use packline_squashfs::read::{CheckScope, DecodedBlocks};
+use packline_squashfs::read::{BlockListener, CheckScope};
 use packline_squashfs::{Base, BaseCounts, BaseError, BaseSettings, Options};
 
 use crate::sources::{AppendedImage, PlannedSource};
@@ -126,7 +126,7 @@ impl Bases {
         &mut self,
         source: &OpenedImage,
         opening: BaseOpening<'_>,
-    ) -> Result<Arc<dyn DecodedBlocks>, BaseError> {
+    ) -> Result<Arc<dyn BlockListener>, BaseError> {
         let BaseOpening { options, resources, spare } = opening;
         let engine = resources.config(0, 0);
         let settings = BaseSettings { any: false, memory: self.left(resources, spare), engine };

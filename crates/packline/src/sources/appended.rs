@@ -4,7 +4,7 @@ use packline_archives::tar::TarOptions;
 use packline_tree::{Bytes, Entry, Error, Extent, Kind, Source, keep_all};
 
 use super::image::ImagePlan;
-use super::{OpenSource, Opening, PlannedSource, Share, Watch};
+use super::{Listener, OpenSource, Opening, PlannedSource, Share};
 use crate::{DEFAULT_META, EntryEdit, OpenedImage};
 use packline_runtime::memory::Demand;
 
@@ -30,7 +30,7 @@ pub(crate) struct AppendedImage {
 impl AppendedImage {
     pub(crate) fn new(append_to: AppendTo) -> AppendedImage {
         let AppendTo { image, directory, edit } = append_to;
-        AppendedImage { image: ImagePlan { image, watch: None }, directory, edit }
+        AppendedImage { image: ImagePlan { image, listener: None }, directory, edit }
     }
 }
 
@@ -47,7 +47,7 @@ impl PlannedSource for AppendedImage {
         true
     }
 
-    fn each_image(&mut self, work: &mut dyn FnMut(&mut OpenedImage, &mut Watch)) {
+    fn each_image(&mut self, work: &mut dyn FnMut(&mut OpenedImage, &mut Listener)) {
         self.image.each_image(work);
     }
 

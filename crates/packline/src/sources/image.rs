@@ -3,13 +3,13 @@
 use packline_image::{ImageSource, SourceDemand, SourcePlan};
 use packline_runtime::escape::Escape;
 
-use super::{OpenSource, Opening, PLAIN, PlannedSource, Share, Watch};
+use super::{Listener, OpenSource, Opening, PLAIN, PlannedSource, Share};
 use crate::{Error, OpenedImage};
 use packline_runtime::memory::Demand;
 
 pub(super) struct ImagePlan {
     pub(super) image: OpenedImage,
-    pub(super) watch: Watch,
+    pub(super) listener: Listener,
 }
 
 impl ImagePlan {
@@ -32,16 +32,16 @@ impl PlannedSource for ImagePlan {
         true
     }
 
-    fn each_image(&mut self, work: &mut dyn FnMut(&mut OpenedImage, &mut Watch)) {
-        work(&mut self.image, &mut self.watch);
+    fn each_image(&mut self, work: &mut dyn FnMut(&mut OpenedImage, &mut Listener)) {
+        work(&mut self.image, &mut self.listener);
     }
 
     fn open(self: Box<Self>, share: &Share, opening: &Opening<'_>) -> Result<OpenSource, Error> {
         let plan = self.granted(share);
         let name = self.image.display_path.escaped();
         let mut source = ImageSource::new(self.image, &plan, opening.resources, opening.rule.clone());
-        if let Some(watch) = self.watch {
-            source = source.reporting_to(watch);
+        if let Some(listener) = self.listener {
+            source = source.reporting_to(listener);
         }
         Ok(OpenSource::new(name, Box::new(source)))
     }

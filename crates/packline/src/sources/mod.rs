@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use packline_archives::tar::TarOptions;
 use packline_archives::{ContentOrder, Layer};
-use packline_squashfs::read::DecodedBlocks;
+use packline_squashfs::read::BlockListener;
 use packline_tree::{DirectoryOptions, KeepRule, Meta, Replaced, keep_all};
 
 pub use appended::AppendTo;
@@ -57,7 +57,7 @@ use tar::TarPlan;
 const PLAIN: u64 = 1 << 20;
 
 /// What the decoded blocks of an image are reported to.
-pub(crate) type Watch = Option<Arc<dyn DecodedBlocks>>;
+pub(crate) type Listener = Option<Arc<dyn BlockListener>>;
 
 /// A source that was examined: its kind and the memory that it needs are known, and at most its first bytes were read.
 pub(crate) trait PlannedSource {
@@ -82,7 +82,7 @@ pub(crate) trait PlannedSource {
     }
 
     /// Calls `work` for each image that is read, with what the image reports its decoded blocks to.
-    fn each_image(&mut self, _work: &mut dyn FnMut(&mut OpenedImage, &mut Watch)) {}
+    fn each_image(&mut self, _work: &mut dyn FnMut(&mut OpenedImage, &mut Listener)) {}
 
     /// Calls `work` for each directory that is read.
     fn each_directory(&mut self, _work: &mut dyn FnMut(&Path, &mut DirectoryOptions)) {}
@@ -185,7 +185,7 @@ pub(crate) fn examine(source: Source) -> Result<Box<dyn PlannedSource>, Error> {
         Source::Directories { parts, root } => Box::new(DirectoriesPlan { parts, root }),
         Source::TarFile { path } => Box::new(TarPlan::of_file(path)?),
         Source::TarStream { name, stream } => Box::new(TarPlan::of_stream(name, stream)?),
-        Source::Image(image) => Box::new(ImagePlan { image, watch: None }),
+        Source::Image(image) => Box::new(ImagePlan { image, listener: None }),
         Source::Stack(stack) => Box::new(StackPlan::new(stack)?),
         #[cfg(feature = "oci")]
         Source::Oci(image) => Box::new(StackPlan::new(Stack::of([Source::Oci(image)]))?),

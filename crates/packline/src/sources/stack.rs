@@ -14,7 +14,7 @@ use packline_tree::{DirectoryOptions, Keep, KeepRule, Patterns, ReadErrors};
 use super::store::{StoreShare, StoredTar, UnreadContent, UnreadTar, store};
 use super::tar::{DECOMPRESSOR_LEAST, LAYER, TarPlan};
 use super::{
-    DirectoriesPlan, OpenSource, Opening, PlannedSource, Share, Source, Stack, TreeMemory, Watch, examine, joined,
+    DirectoriesPlan, Listener, OpenSource, Opening, PlannedSource, Share, Source, Stack, TreeMemory, examine, joined,
 };
 use crate::{DEFAULT_META, Error, OpenedImage};
 use packline_runtime::memory::Demand;
@@ -171,7 +171,7 @@ impl PlannedSource for StackPlan {
         self.in_place().any(PlannedSource::shares_workers)
     }
 
-    fn each_image(&mut self, work: &mut dyn FnMut(&mut OpenedImage, &mut Watch)) {
+    fn each_image(&mut self, work: &mut dyn FnMut(&mut OpenedImage, &mut Listener)) {
         for layer in &mut self.layers {
             if let LayerPlan::InPlace(source) = layer {
                 source.each_image(work);

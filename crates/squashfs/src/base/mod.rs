@@ -35,7 +35,7 @@ use self::places::Places;
 use self::scan::{Scanned, scan};
 use crate::format::superblock::flags;
 use crate::read::data_check::data_checksum;
-use crate::read::{BlockPlace, DecodedBlocks, Image};
+use crate::read::{BlockListener, BlockPlace, Image};
 use crate::{Options, Superblock};
 
 /// How a base image is opened.
@@ -122,7 +122,7 @@ impl Base {
         Ok(Base { damaged, ..base })
     }
 
-    /// A base of an image that is a source of a new image with `options`. The base receives the blocks as a [`DecodedBlocks`]. Blocks are reused
+    /// A base of an image that is a source of a new image with `options`. The base receives the blocks as a [`BlockListener`]. Blocks are reused
     /// only if the same encoder wrote them. The data area is read once for its checksum, and not decoded.
     ///
     /// # Errors
@@ -210,7 +210,7 @@ impl KnownBlocks for Base {
     }
 }
 
-impl DecodedBlocks for Base {
+impl BlockListener for Base {
     fn decoded(&self, unit: Unit, stored: &[u8], content: &[u8]) {
         let place = BlockPlace::of(unit);
         if self.is_asked_for(place, stored) {

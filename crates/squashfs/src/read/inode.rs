@@ -2,7 +2,7 @@
 
 use packline_tree::{Device, Meta};
 use packline_volume as volume;
-use packline_volume::{NodeType, Place};
+use packline_volume::{NodeType, OpaquePosition};
 
 use super::metadata::MetaPlace;
 use crate::TailPlace;
@@ -11,7 +11,7 @@ use crate::TailPlace;
 /// the same reference. The reference, not the number, identifies an inode.
 pub use packline_volume::NodeId as InodeRef;
 
-/// Marks a file without a tail end, in a [`Place`].
+/// Marks a file without a tail end, in a [`OpaquePosition`].
 const NO_TAIL: u64 = u64::MAX;
 
 /// Returns the type of a number in inodes and directory entries: 1 to 7.
@@ -100,7 +100,7 @@ impl Inode {
 impl FileData {
     /// Unpacks the position in an opaque place.
     pub fn of(file: &volume::FileData) -> FileData {
-        let Place([start, blocks, tail, block, offset]) = file.place;
+        let OpaquePosition([start, blocks, tail, block, offset]) = file.place;
         let tail = (tail != NO_TAIL).then_some(TailPlace { fragment: (tail >> 32) as u32, offset: tail as u32 });
         let words = MetaPlace { block, offset: offset as u16 };
         FileData { size: file.size, sparse: file.sparse, start, blocks, tail, words }
@@ -110,7 +110,7 @@ impl FileData {
 impl DirData {
     /// Unpacks the position in an opaque place.
     pub fn of(directory: &volume::Directory) -> DirData {
-        let Place([lengths, listing, offsets, index, parent]) = directory.place;
+        let OpaquePosition([lengths, listing, offsets, index, parent]) = directory.place;
         DirData {
             length: lengths as u32,
             parent: parent as u32,
@@ -125,7 +125,11 @@ impl From<FileData> for volume::FileData {
     fn from(file: FileData) -> volume::FileData {
         let FileData { size, sparse, start, blocks, tail, words } = file;
         let tail = tail.map_or(NO_TAIL, |tail| u64::from(tail.fragment) << 32 | u64::from(tail.offset));
-        volume::FileData { size, sparse, place: Place([start, blocks, tail, words.block, words.offset.into()]) }
+        volume::FileData {
+            size,
+            sparse,
+            place: OpaquePosition([start, blocks, tail, words.block, words.offset.into()]),
+        }
     }
 }
 
@@ -138,7 +142,7 @@ impl From<DirData> for volume::Directory {
             // The size that the kernel shows: the listing, and three bytes for `.` and `..`.
             size: u64::from(length) + 3,
             parent: Some(parent.into()),
-            place: Place([lengths, listing.block, offsets, index.block, parent.into()]),
+            place: OpaquePosition([lengths, listing.block, offsets, index.block, parent.into()]),
         }
     }
 }

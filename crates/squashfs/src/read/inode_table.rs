@@ -7,7 +7,7 @@ use super::metadata::{Cursor, MetaPlace};
 use super::{Image, Inode, InodeRef, Node, ReadError};
 
 /// Inodes between two checks for cancellation.
-const LOOK: u64 = 1 << 12;
+const CANCEL_INTERVAL: u64 = 1 << 12;
 
 /// Calls `visit` with each inode of the table and the offset of its metadata block.
 ///
@@ -26,11 +26,11 @@ pub(crate) fn each_inode(
     while place.block < area.end {
         let reference = (place.block - area.start) << 16 | u64::from(place.offset);
         let inode = image.inode_with(&mut cursor, InodeRef(reference))?;
-        pass_lists(&inode, &mut cursor)?;
+        skip_lists(&inode, &mut cursor)?;
         visit(&inode, place.block);
         place = cursor.place();
         number += 1;
-        if number.is_multiple_of(LOOK) {
+        if number.is_multiple_of(CANCEL_INTERVAL) {
             unless_cancelled(cancel)?;
         }
     }
@@ -38,7 +38,7 @@ pub(crate) fn each_inode(
 }
 
 /// Skips the lists after an inode: size words, or a directory's index.
-fn pass_lists(inode: &Inode, cursor: &mut Cursor) -> Result<(), ReadError> {
+fn skip_lists(inode: &Inode, cursor: &mut Cursor) -> Result<(), ReadError> {
     match &inode.node {
         Node::File(file) => cursor.skip(file.blocks * 4),
         Node::Directory(directory) => {

@@ -31,5 +31,5 @@ pub use image::{Image, Opening, Origin};
 pub use inode::{DirData, FileData, Inode, InodeRef, Node};
 pub use inspect::{DirIndex, IndexEntry, ListingPlace, RawInode, TablePlace};
 pub use packline_runtime::{FileInput, Input};
-pub use packline_volume::{CheckScope, DecodedBlocks, DirEntry, NodeType, ReadError, ReadSettings};
+pub use packline_volume::{BlockListener, CheckScope, DirEntry, NodeType, ReadError, ReadSettings};
 pub use stored_blocks::{StoredBlock, StoredKind};

@@ -63,7 +63,7 @@ fn fragment_of(file: &FileData) -> u32 {
 }
 
 fn settings(workers: usize, window: usize, fragments: usize) -> ReadSettings {
-    ReadSettings { shared: fragments, scratch: None, engine: Config::new(workers, window), watch: None }
+    ReadSettings { shared: fragments, scratch: None, engine: Config::new(workers, window), listener: None }
 }
 
 /// The content that was read of a file: its bytes, and the spans that failed.

@@ -63,10 +63,10 @@ pub(super) fn check(
     Ok(())
 }
 
-type Found = Result<(Vec<u8>, FileData), (Vec<u8>, ReadError)>;
+type WalkedFile = Result<(Vec<u8>, FileData), (Vec<u8>, ReadError)>;
 
 /// Returns the regular files of the tree, each under its first name.
-fn files<'f>(image: &'f Image, inodes: &'f Inodes) -> impl Iterator<Item = Found> + 'f {
+fn files<'f>(image: &'f Image, inodes: &'f Inodes) -> impl Iterator<Item = WalkedFile> + 'f {
     let mut seen = vec![0u64; inodes.records.len() / 64 + 1];
     Walk::new(image, image.root(), Vec::new()).filter_map(move |visit| {
         let visit = match visit {

@@ -62,7 +62,7 @@ impl Inodes {
         let mut count = 0;
         let mut tails = 0;
         let mut sets = 0;
-        let outcome = each(image, settings, |inode, _| {
+        let outcome = for_each_inode(image, settings, |inode, _| {
             count += 1;
             if let Node::File(file) = &inode.node {
                 tails = tails.max(file.tail.map_or(0, |tail| tail.fragment as usize + 1));
@@ -81,7 +81,7 @@ impl Inodes {
         let mut inodes = Inodes { records: vec![EMPTY; most], uses, names_missing: false };
         // The first pass reported the fault.
         let mut failed = Ok(());
-        let again = each(image, settings, |inode, offset| {
+        let again = for_each_inode(image, settings, |inode, offset| {
             inodes.note(inode, offset, report);
             if failed.is_ok() {
                 failed = fields::check(image, inode, offset, report);
@@ -142,7 +142,7 @@ impl Uses {
 }
 
 /// Calls `visit` with each inode of the table and the offset of its metadata block.
-fn each(image: &Image, settings: &VerifySettings, visit: impl FnMut(&Inode, u64)) -> Result<(), ReadError> {
+fn for_each_inode(image: &Image, settings: &VerifySettings, visit: impl FnMut(&Inode, u64)) -> Result<(), ReadError> {
     each_inode(image, &settings.reading.engine.cancel, visit)
 }
 

@@ -26,7 +26,8 @@ fn open(bytes: &[u8]) -> Result<Image, ReadError> {
 }
 
 fn settings(workers: usize) -> VerifySettings {
-    let reading = ReadSettings { shared: 1 << 20, scratch: None, engine: Config::new(workers, 1 << 20), watch: None };
+    let reading =
+        ReadSettings { shared: 1 << 20, scratch: None, engine: Config::new(workers, 1 << 20), listener: None };
     VerifySettings { reading, records: 1 << 20 }
 }
 

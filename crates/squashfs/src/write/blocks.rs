@@ -16,7 +16,7 @@ use crate::write::digest::Digest;
 
 /// Position of a stored block, known when it is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct BlockLocation {
     /// Absolute offset in the image.
     pub(crate) start: u64,
     /// Size on disk, with the stored bit.
@@ -84,7 +84,7 @@ impl Blocks {
     }
 
     /// Whether the block at `number` has this content and continues the run of the block before it.
-    pub(crate) fn goes_on(&self, number: u32, digest: &Digest) -> bool {
+    pub(crate) fn continues_run(&self, number: u32, digest: &Digest) -> bool {
         !self.starts_run(number) && self.digest(number).as_ref() == Some(digest)
     }
 
@@ -101,7 +101,7 @@ impl Blocks {
     }
 
     /// Records the position of the next block in the order of commits.
-    pub(crate) fn committed(&mut self, number: u32, place: Place) -> Result<(), Error> {
+    pub(crate) fn committed(&mut self, number: u32, place: BlockLocation) -> Result<(), Error> {
         if number as usize != self.starts.len() {
             return Err(Error::internal(format!("block {number} was committed after {} blocks", self.starts.len())));
         }
@@ -111,9 +111,9 @@ impl Blocks {
     }
 
     /// Returns the position of a committed block.
-    pub(crate) fn place(&self, number: u32) -> Option<Place> {
+    pub(crate) fn place(&self, number: u32) -> Option<BlockLocation> {
         let start = *self.starts.get(number as usize)?;
-        Some(Place { start, size_word: *self.size_words.get(number as usize)? })
+        Some(BlockLocation { start, size_word: *self.size_words.get(number as usize)? })
     }
 
     pub(crate) fn memory(&self) -> usize {
@@ -180,9 +180,9 @@ mod tests {
         let mut blocks = Blocks::default();
         run(&mut blocks, &[1, 2]);
         run(&mut blocks, &[3]);
-        assert!(blocks.goes_on(1, &digest(2)));
-        assert!(!blocks.goes_on(2, &digest(3)));
-        assert!(!blocks.goes_on(3, &digest(3)));
+        assert!(blocks.continues_run(1, &digest(2)));
+        assert!(!blocks.continues_run(2, &digest(3)));
+        assert!(!blocks.continues_run(3, &digest(3)));
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
     fn commits_come_in_order() {
         let mut blocks = Blocks::default();
         run(&mut blocks, &[1, 2]);
-        let place = Place { start: 96, size_word: 10 };
+        let place = BlockLocation { start: 96, size_word: 10 };
         assert!(blocks.committed(1, place).is_err());
         blocks.committed(0, place).unwrap();
         assert_eq!(blocks.place(0), Some(place));

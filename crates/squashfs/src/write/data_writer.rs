@@ -6,7 +6,7 @@ use packline_runtime::{TaskError, zeros};
 use crate::Sink;
 use crate::format::layout::FragmentBlock;
 use crate::format::record::Record;
-use crate::write::blocks::Place;
+use crate::write::blocks::BlockLocation;
 use crate::write::decision::Decisions;
 use crate::write::digest::hash;
 use crate::write::spacing::{Part as Spaced, Spacing};
@@ -66,7 +66,7 @@ impl<'s> DataWriter<'s> {
         }
         let start = self.append(bytes)?;
         self.written.add(part(start, bytes, stored, hashes));
-        self.decisions.blocks.committed(ordinal, Place { start, size_word: size_word(bytes.len(), stored) })
+        self.decisions.blocks.committed(ordinal, BlockLocation { start, size_word: size_word(bytes.len(), stored) })
     }
 
     fn write_packed(&mut self, raw: &[u8], product: &[u8], blocks: &[PackedBlock]) -> Result<(), Error> {

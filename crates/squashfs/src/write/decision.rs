@@ -11,7 +11,7 @@ use crate::write::digest::Digest;
 use crate::write::fragments::{Fragments, NewTail};
 use crate::write::recent_tails::Anchor;
 use crate::write::run_matcher::{RunMatcher, Step};
-use crate::write::slab::{Item, Piece};
+use crate::write::slab::{Item, PieceKind};
 use crate::write::work::{BlockRef, CompressTask, Hashed, Packed, PieceHash};
 use crate::{BlockSize, Error, Options};
 
@@ -130,13 +130,13 @@ impl Decisions {
     ) -> Result<(), Error> {
         self.begin(item);
         match (item.piece, hash) {
-            (Piece::Holes(count), _) => self.holes(item.file, count)?,
+            (PieceKind::Holes(count), _) => self.holes(item.file, count)?,
             (piece, PieceHash::Zero) => {
                 drop(batch.take_memory(reserved(piece, item.range.len())));
                 self.holes(item.file, 1)?;
             }
-            (Piece::Block, PieceHash::Content(digest)) => self.block(item, digest, batch)?,
-            (Piece::Tail, PieceHash::Content(digest)) => self.tail(item, (digest, anchors), batch)?,
+            (PieceKind::Block, PieceHash::Content(digest)) => self.block(item, digest, batch)?,
+            (PieceKind::Tail, PieceHash::Content(digest)) => self.tail(item, (digest, anchors), batch)?,
         }
         if item.last {
             self.finish(item.file);
@@ -176,11 +176,11 @@ impl Decisions {
         self.sizes.push(TO_BE_STORED);
         let file = &mut self.files[item.file as usize];
         file.blocks = file.blocks.checked_add(1).ok_or_else(|| too_large(file.size))?;
-        self.take(step, item, digest, batch);
+        self.apply(step, item, digest, batch);
         Ok(())
     }
 
-    fn take(&mut self, step: Step, item: &Item, content: Option<Digest>, batch: &mut Batch<'_>) {
+    fn apply(&mut self, step: Step, item: &Item, content: Option<Digest>, batch: &mut Batch<'_>) {
         match step {
             Step::Matched => {
                 self.saved.duplicate_blocks += 1;
@@ -208,7 +208,7 @@ impl Decisions {
         (digest, anchors): (Option<Digest>, Box<[Anchor]>),
         batch: &mut Batch<'_>,
     ) -> Result<(), Error> {
-        let permit = batch.take_memory(reserved(Piece::Tail, item.range.len()));
+        let permit = batch.take_memory(reserved(PieceKind::Tail, item.range.len()));
         let tail = NewTail { content: batch.content(item.range.clone()), digest, anchors };
         let shared = if item.rules.deduplicate { self.fragments.find(&tail)? } else { None };
         let place = match shared {
@@ -219,7 +219,7 @@ impl Decisions {
             None => {
                 let (place, closed) = self.fragments.place(tail, permit, item.rules)?;
                 if let Some(full) = closed {
-                    full.hand_on(self.stored_fragments, batch.in_order());
+                    full.submit(self.stored_fragments, batch.in_order());
                 }
                 if let Some(current) = &mut self.current {
                     current.new_tail = true;
@@ -247,17 +247,17 @@ impl Decisions {
     /// Submits the open fragment blocks, after the last file.
     pub(crate) fn close(&mut self, next: &mut Outbox<CompressTask>) {
         for rest in self.fragments.close_all() {
-            rest.hand_on(self.stored_fragments, next);
+            rest.submit(self.stored_fragments, next);
         }
     }
 }
 
 /// Memory reserved for the result of a piece of `length` bytes.
-pub(crate) fn reserved(piece: Piece, length: usize) -> usize {
+pub(crate) fn reserved(piece: PieceKind, length: usize) -> usize {
     match piece {
-        Piece::Block => length,
-        Piece::Tail => 2 * length,
-        Piece::Holes(_) => 0,
+        PieceKind::Block => length,
+        PieceKind::Tail => 2 * length,
+        PieceKind::Holes(_) => 0,
     }
 }
 

@@ -8,7 +8,7 @@ use packline_tree::{Extent, Source};
 
 use crate::write::data_writer::DataWriter;
 use crate::write::decision::reserved;
-use crate::write::slab::{Item, Piece, Rules, Slab};
+use crate::write::slab::{Item, PieceKind, Rules, Slab};
 use crate::write::work::BlockPipeline;
 use crate::{BlockSize, Error, Fragments, Options};
 
@@ -119,7 +119,7 @@ impl Feeder {
         at.hole -= bytes;
         let Some(slab) = &mut self.open else { return Err(no_slab()) };
         let range = slab.filled..slab.filled;
-        slab.items.push(at.item(Piece::Holes(bytes.div_ceil(block)), range));
+        slab.items.push(at.item(PieceKind::Holes(bytes.div_ceil(block)), range));
         Ok(true)
     }
 
@@ -193,7 +193,7 @@ impl Feeder {
                 break;
             }
             let is_tail = length < block && length <= self.longest_tail;
-            let piece = if is_tail && at.cut.packs_tail(self.block_size) { Piece::Tail } else { Piece::Block };
+            let piece = if is_tail && at.cut.packs_tail(self.block_size) { PieceKind::Tail } else { PieceKind::Block };
             at.left -= length as u64;
             at.loose -= length;
             let range = slab.filled..slab.filled + length;
@@ -216,7 +216,7 @@ impl FileCut {
 }
 
 impl Cursor {
-    fn item(&self, piece: Piece, range: std::ops::Range<usize>) -> Item {
+    fn item(&self, piece: PieceKind, range: std::ops::Range<usize>) -> Item {
         Item { file: self.cut.file, piece, range, rules: self.cut.rules, last: self.left == 0 }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct FragmentBuffer {
 
 impl FragmentBuffer {
     /// Submits the block: to be compressed, or to be stored.
-    pub(crate) fn hand_on(self, stored: bool, next: &mut Outbox<CompressTask>) {
+    pub(crate) fn submit(self, stored: bool, next: &mut Outbox<CompressTask>) {
         let FragmentBuffer { index, raw, length, parts, permit } = self;
         if stored {
             next.pass(Packed::Fragment { index, bytes: raw, length, stored, hashes: None });

@@ -7,7 +7,7 @@ use crate::format::directory::{InodePlaces, Listings, table_offset};
 use crate::format::inode::{self, Common, ListingPlace, NO_XATTR, Type};
 use crate::options::DirectoryLinks;
 use crate::write::ids::Ids;
-use crate::write::metadata::{Closed, Metadata, Place, StreamId, offset_of};
+use crate::write::metadata::{Closed, Destination, Metadata, StreamId, offset_of};
 use crate::write::metadata_area::Source;
 use crate::write::numbering::{display_path, is_directory};
 use crate::{Error, FileLayout};
@@ -30,8 +30,8 @@ pub(crate) struct InodeTables {
 
 /// Writes the inode table from the end of the data area on, and builds the directory table.
 pub(crate) fn write_inodes(out: &mut Metadata<'_>, source: &Source<'_>) -> Result<InodeTables, Error> {
-    let inodes = out.open(Place::Sink(source.data.end), source.options.stores_inodes());
-    let directories = out.open(Place::Held(Vec::new()), source.options.stored.inodes);
+    let inodes = out.open(Destination::Sink(source.data.end), source.options.stores_inodes());
+    let directories = out.open(Destination::Held(Vec::new()), source.options.stored.inodes);
     let listings = Listings::new(source.tree, source.numbering, directories, inodes);
     let places = Vec::with_capacity(source.numbering.count() as usize);
     let scratch = Vec::new();

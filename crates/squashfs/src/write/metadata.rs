@@ -31,7 +31,7 @@ pub(crate) struct StreamId(usize);
 
 /// Destination of the finished blocks of a stream.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum Destination {
     /// In the sink, the first block at this offset.
     Sink(u64),
     /// In memory until the stream is closed.
@@ -82,7 +82,7 @@ pub(crate) fn offset_of(position: Position) -> u16 {
 }
 
 struct Stream {
-    place: Place,
+    destination: Destination,
     stored: bool,
     raw: Vec<u8>,
     submitted: usize,
@@ -126,10 +126,10 @@ impl<'a> Metadata<'a> {
     }
 
     /// Opens a stream; with `stored` its blocks are not compressed.
-    pub(crate) fn open(&mut self, place: Place, stored: bool) -> StreamId {
+    pub(crate) fn open(&mut self, destination: Destination, stored: bool) -> StreamId {
         let raw = Vec::with_capacity(METADATA_BLOCK_SIZE);
         let parts = Written::new(self.written.records());
-        self.streams.push(Stream { place, stored, raw, submitted: 0, starts: vec![0], parts });
+        self.streams.push(Stream { destination, stored, raw, submitted: 0, starts: vec![0], parts });
         StreamId(self.streams.len() - 1)
     }
 
@@ -171,9 +171,9 @@ impl<'a> Metadata<'a> {
             self.settle_one()?;
         }
         let stream = &mut self.streams[id.0];
-        let held = match &mut stream.place {
-            Place::Sink(_) => Vec::new(),
-            Place::Held(blocks) => std::mem::take(blocks),
+        let held = match &mut stream.destination {
+            Destination::Sink(_) => Vec::new(),
+            Destination::Held(blocks) => std::mem::take(blocks),
         };
         Ok(Closed { starts: std::mem::take(&mut stream.starts), held, parts: std::mem::take(&mut stream.parts) })
     }
@@ -218,12 +218,12 @@ impl<'a> Metadata<'a> {
         let form = Form::Metadata;
         let hashes = Hashes { stored, content };
         let part = Part { start, length: block.len() as u32, form, hashes };
-        match &mut stream.place {
-            Place::Sink(base) => {
+        match &mut stream.destination {
+            Destination::Sink(base) => {
                 write(self.sink, *base + start, &block)?;
                 self.written.add(Part { start: *base + start, ..part });
             }
-            Place::Held(blocks) => {
+            Destination::Held(blocks) => {
                 blocks.extend_from_slice(&block);
                 stream.parts.add(part);
             }
@@ -275,7 +275,7 @@ pub(crate) mod tests {
         let mut compressor = Storing::default();
         let mut sink = Vec::new();
         let mut out = Metadata::new(&mut compressor, &mut sink);
-        let table = out.open(Place::Sink(10), false);
+        let table = out.open(Destination::Sink(10), false);
         out.put(table, &[1; 8000]).unwrap();
         out.put(table, &[2; 8384]).unwrap();
         assert_eq!(out.position(table), 16_384);
@@ -295,8 +295,8 @@ pub(crate) mod tests {
         let mut compressor = Storing::default();
         let mut sink = Vec::new();
         let mut out = Metadata::new(&mut compressor, &mut sink);
-        let one = out.open(Place::Sink(0), false);
-        let two = out.open(Place::Held(Vec::new()), false);
+        let one = out.open(Destination::Sink(0), false);
+        let two = out.open(Destination::Held(Vec::new()), false);
         for _ in 0..600 {
             out.put(one, &[1; 8192]).unwrap();
             out.put(two, &[2; 4096]).unwrap();
@@ -313,7 +313,7 @@ pub(crate) mod tests {
         let mut compressor = Storing::default();
         let mut sink = Vec::new();
         let mut out = Metadata::new(&mut compressor, &mut sink);
-        let table = out.open(Place::Sink(0), false);
+        let table = out.open(Destination::Sink(0), false);
         assert_eq!(out.start_of(table, 0).unwrap(), 0);
         let closed = out.close(table).unwrap();
         assert_eq!((closed.length(), closed.blocks().len()), (0, 0));

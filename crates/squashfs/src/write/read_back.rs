@@ -149,7 +149,7 @@ impl Sequencer<HashTask, CompressTask> for Checking {
 }
 
 /// Adds the name of the part at the offset to an error of reading back.
-pub(crate) fn named(error: Error, tree: &Tree, data: &DataLayout, end: &ImageEnd) -> Error {
+pub(crate) fn name_part(error: Error, tree: &Tree, data: &DataLayout, end: &ImageEnd) -> Error {
     match error {
         Error::ReadBack { offset, what, is } if what.is_empty() => {
             Error::ReadBack { offset, what: name_at(offset, tree, data, end), is }

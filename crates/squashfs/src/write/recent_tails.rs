@@ -44,7 +44,7 @@ struct Tail {
 
 /// An anchor of a tail end; tail ends are numbered in the order in which they were kept.
 #[derive(Debug)]
-struct Spot {
+struct AnchorRef {
     anchor: Anchor,
     tail: u32,
 }
@@ -59,7 +59,7 @@ pub(crate) struct RecentTails {
     /// Number of the first tail end.
     first: u32,
     /// The last spot of each hash.
-    spots: HashTable<Spot>,
+    spots: HashTable<AnchorRef>,
 }
 
 /// Returns the anchors of a tail end. Called on workers.
@@ -131,7 +131,7 @@ impl RecentTails {
         }
         let number = self.first + self.tails.len() as u32;
         for &anchor in &anchors {
-            let spot = Spot { anchor, tail: number };
+            let spot = AnchorRef { anchor, tail: number };
             match self.entry(anchor) {
                 Entry::Occupied(mut old) => *old.get_mut() = spot,
                 Entry::Vacant(none) => drop(none.insert(spot)),
@@ -172,7 +172,7 @@ impl RecentTails {
         self.first += 1;
     }
 
-    fn entry(&mut self, anchor: Anchor) -> Entry<'_, Spot> {
+    fn entry(&mut self, anchor: Anchor) -> Entry<'_, AnchorRef> {
         self.spots.entry(anchor.bits(), |spot| spot.anchor.hash == anchor.hash, |spot| spot.anchor.bits())
     }
 }

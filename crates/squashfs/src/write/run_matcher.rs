@@ -100,7 +100,7 @@ impl RunMatcher {
 
     /// Returns a run that contains the file so far and this block.
     fn find(&self, blocks: &Blocks, chain: &Digest, digest: &Digest) -> Option<u32> {
-        let longer = || blocks.goes_on(self.run + self.count, digest).then_some(self.run);
+        let longer = || blocks.continues_run(self.run + self.count, digest).then_some(self.run);
         let anywhere = || if self.count == 0 { blocks.with_content(digest) } else { longer() };
         blocks.run_with_prefix(chain).or_else(anywhere)
     }

@@ -10,7 +10,7 @@ use packline_runtime::Buffer;
 
 /// Kind of a piece of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum PieceKind {
     /// A data block, or a tail end that goes into a block of its own.
     Block,
     /// A tail end for a fragment block.
@@ -24,7 +24,7 @@ pub(crate) enum Piece {
 pub(crate) struct Item {
     /// The number of the file, in the order in which files were added.
     pub(crate) file: u32,
-    pub(crate) piece: Piece,
+    pub(crate) piece: PieceKind,
     /// Range of its bytes in the slab.
     pub(crate) range: Range<usize>,
     /// How it may be stored.

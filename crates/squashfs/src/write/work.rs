@@ -12,7 +12,7 @@ use crate::format::layout::STORED_BLOCK;
 use crate::format::wire::encode_metadata;
 use crate::write::digest::{Digest, hash, is_zero};
 use crate::write::recent_tails::{Anchor, anchors};
-use crate::write::slab::{Item, Piece, Slab};
+use crate::write::slab::{Item, PieceKind, Slab};
 use crate::write::written::{Chunk, Hashes};
 use crate::{BlockSize, Error, Options, Start};
 
@@ -319,8 +319,8 @@ pub(crate) fn size_word(size: usize, stored: bool) -> u32 {
 /// `all`: whether pieces that are not compared with others are hashed, too.
 fn hash_pieces(slab: &Slab, all: bool) -> Vec<PieceHash> {
     let hash = |item: &Item| match item.piece {
-        Piece::Holes(_) => PieceHash::Zero,
-        Piece::Block | Piece::Tail => {
+        PieceKind::Holes(_) => PieceHash::Zero,
+        PieceKind::Block | PieceKind::Tail => {
             let content = &slab.buffer.bytes()[item.range.clone()];
             if item.rules.sparse && is_zero(content) {
                 PieceHash::Zero
@@ -334,7 +334,7 @@ fn hash_pieces(slab: &Slab, all: bool) -> Vec<PieceHash> {
 }
 
 fn anchors_of(slab: &Slab, item: &Item) -> Box<[Anchor]> {
-    if item.piece == Piece::Tail && item.rules.deduplicate {
+    if item.piece == PieceKind::Tail && item.rules.deduplicate {
         anchors(&slab.buffer.bytes()[item.range.clone()])
     } else {
         Box::default()

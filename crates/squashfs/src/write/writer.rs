@@ -16,7 +16,7 @@ use crate::write::feeder::{Feeder, FileCut, slab_memory};
 use crate::write::metadata::Metadata;
 use crate::write::metadata_area::write_tables;
 use crate::write::pipeline_compressor::PipelineCompressor;
-use crate::write::read_back::{ReadBack, Unfinished, named};
+use crate::write::read_back::{ReadBack, Unfinished, name_part};
 use crate::write::slab::Rules;
 use crate::write::stored_data;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask};
@@ -213,7 +213,7 @@ impl<'s> Writer<'s> {
         let block_size = options.block_size;
         let mut image = Unfinished { sink, pipeline: &mut pipeline, block_size, window };
         let read_back = image.finish(written, &superblock, &mut |done, total| observer.verifying(done, total));
-        let read_back = read_back.map_err(|error| named(error, &tree, &layout, &end))?;
+        let read_back = read_back.map_err(|error| name_part(error, &tree, &layout, &end))?;
         if observer.lists_data() {
             stored_data::report(&tree, &layout, observer);
         }

@@ -107,7 +107,8 @@ fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Vec
     let requests = files
         .iter()
         .map(|(path, file)| Ok(Request { tag: path.clone(), file: Some(file.clone()), weight: path.len() }));
-    let settings = ReadSettings { shared: 2 << 20, scratch: None, engine: Config::new(workers, 4 << 20), watch: None };
+    let settings =
+        ReadSettings { shared: 2 << 20, scratch: None, engine: Config::new(workers, 4 << 20), listener: None };
     let mut reading = Reading::new(image, Box::new(requests), uses, &settings).unwrap();
     let mut faults = Vec::new();
     let mut path = Vec::new();

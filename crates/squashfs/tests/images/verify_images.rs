@@ -22,7 +22,7 @@ impl Examiner for Notes {
 fn is_sound(path: &Path) {
     let input = Arc::new(FileInput::new(File::open(path).unwrap()).unwrap());
     let image = Image::open(input, Opening { origin: Origin::At(0), metadata_cache: 1 << 20 }).unwrap();
-    let reading = ReadSettings { shared: 4 << 20, scratch: None, engine: Config::new(2, 4 << 20), watch: None };
+    let reading = ReadSettings { shared: 4 << 20, scratch: None, engine: Config::new(2, 4 << 20), listener: None };
     let mut notes = Notes::default();
     let totals = verify(&image, &VerifySettings { reading, records: 1 << 20 }, &mut notes).unwrap();
     let faults: Vec<&Finding> = notes.0.iter().filter(|finding| finding.severity == Severity::Fault).collect();

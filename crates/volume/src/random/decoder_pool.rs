@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use packline_codec::{SlabBuffer, Slabs};
 use packline_runtime::{Spares, TaskError};
 
-use super::cache::Wanted;
+use super::cache::UnitKey;
 use crate::{ReadError, SharedVolume, UnitDecoder, check_length};
 
 /// Locks. The guarded state is consistent even if a thread panicked.
@@ -55,7 +55,7 @@ impl DecoderPool {
         Ok(DecoderPool { volume: SharedVolume::clone(volume), decoders, buffers, decoded: AtomicU64::new(0) })
     }
 
-    pub(super) fn decode(&self, wanted: Wanted) -> Result<Decoded, ReadError> {
+    pub(super) fn decode(&self, wanted: UnitKey) -> Result<Decoded, ReadError> {
         self.decoded.fetch_add(1, Ordering::Relaxed);
         let mut decoder = self.decoders.take().map_or_else(|| self.volume.decoder(), Ok)?;
         let outcome = self.make(decoder.as_mut(), wanted);
@@ -63,7 +63,7 @@ impl DecoderPool {
         outcome
     }
 
-    fn make(&self, decoder: &mut dyn UnitDecoder, wanted: Wanted) -> Result<Decoded, ReadError> {
+    fn make(&self, decoder: &mut dyn UnitDecoder, wanted: UnitKey) -> Result<Decoded, ReadError> {
         let buffer = self.buffers.take();
         let mut buffer = buffer.map_err(|cause| ReadError::internal(format!("no memory for a block: {cause}")))?;
         let most = wanted.unit.length as usize;

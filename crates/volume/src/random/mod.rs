@@ -149,7 +149,7 @@ impl Files {
             && wanted.unit.length as usize == piece.range.end
             && file.is_sequential()
         {
-            file.pass(piece.block);
+            file.mark_passed(piece.block);
             self.core.cache.release(wanted);
         }
         block.bytes().get(piece.range.clone()).ok_or_else(|| piece.outside(block.bytes().len()))

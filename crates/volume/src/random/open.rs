@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::ahead::Pattern;
-use super::cache::Wanted;
+use super::cache::UnitKey;
 use super::decoder_pool::lock;
 use super::index::PieceIndex;
 use crate::{FileData, Piece, ReadError, SharedVolume};
@@ -27,7 +27,7 @@ pub(super) struct Located {
     /// Index of the block in the file.
     pub(super) block: u64,
     /// The unit that contains it; `None` in a hole.
-    pub(super) wanted: Option<Wanted>,
+    pub(super) wanted: Option<UnitKey>,
     /// Range in the unit.
     pub(super) range: Range<usize>,
 }
@@ -79,12 +79,12 @@ impl OpenFile {
     }
 
     /// Records that a sequential reader has read a block completely.
-    pub(super) fn pass(&self, block: u64) {
+    pub(super) fn mark_passed(&self, block: u64) {
         self.through.store(block + 1, Ordering::Relaxed);
     }
 
     /// Returns the unit to decode for the start of a block of the file; `None` for a hole.
-    pub(super) fn wanted(&self, block: u64) -> Result<Option<Wanted>, ReadError> {
+    pub(super) fn wanted(&self, block: u64) -> Result<Option<UnitKey>, ReadError> {
         Ok(self.locate(block * self.block_size, 1)?.wanted)
     }
 
@@ -95,9 +95,9 @@ impl OpenFile {
         let length = (length as u64).min(piece.length() - within) as usize;
         let (wanted, first) = match piece {
             Piece::Hole { .. } => (None, 0),
-            Piece::Own { unit, start, .. } => (Some(Wanted { unit, exact: true }), start),
+            Piece::Own { unit, start, .. } => (Some(UnitKey { unit, exact: true }), start),
             Piece::Shared { place, .. } => {
-                (Some(Wanted { unit: self.volume.shared_unit(place.unit)?, exact: false }), place.offset)
+                (Some(UnitKey { unit: self.volume.shared_unit(place.unit)?, exact: false }), place.offset)
             }
         };
         let begin = if wanted.is_some() { first as usize + within as usize } else { 0 };

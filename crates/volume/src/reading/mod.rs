@@ -18,11 +18,11 @@ use std::sync::Arc;
 use packline_engine::{CancelToken, Config, Consumer, OrderedMap, StatsSink};
 use packline_runtime::{WorkFault, of_fault, unless_cancelled};
 
-use self::plan::{Order, Plan, Step};
+use self::plan::{Plan, PlannedJob, Step};
 use self::slot::{Decoded, Product, Slot, Stage};
 pub use self::uses::SharedUses;
+pub use self::work::BlockListener;
 use self::work::DecodeTask;
-pub use self::work::DecodedBlocks;
 use crate::{FileData, ReadError, SharedVolume, ToVolume};
 
 /// Resources for reading; they do not affect the result.
@@ -37,7 +37,7 @@ pub struct ReadSettings {
     /// Workers, cancellation and scheduling; the budget limits decoded bytes in flight.
     pub engine: Config,
     /// Receives each unit that is decoded.
-    pub watch: Option<Arc<dyn DecodedBlocks>>,
+    pub listener: Option<Arc<dyn BlockListener>>,
 }
 
 /// One file to read, or an entry without content (a directory, a link) that only keeps its place in the order.
@@ -124,7 +124,7 @@ impl Consumer<DecodeTask> for Promises {
     }
 }
 
-enum Front {
+enum FrontStep {
     /// No step is planned.
     Nothing,
     /// It waits for an incomplete run.
@@ -170,19 +170,19 @@ impl<'r, T> Reading<'r, T> {
             unless_cancelled(&self.cancel)?;
             self.plan_ahead()?;
             match self.front() {
-                Front::Ready => {
+                FrontStep::Ready => {
                     if let Some(event) = self.take() {
                         return event.map(Some);
                     }
                 }
-                Front::Lost => {
+                FrontStep::Lost => {
                     let order = self.plan.decode_again();
                     self.feed(order)?;
                 }
-                Front::Waiting => self.map.advance(&mut self.promises).map_err(of_fault)?,
-                Front::Open => self.fill_run()?,
-                Front::Nothing if self.plan.is_ended() => return Ok(None),
-                Front::Nothing => {
+                FrontStep::Waiting => self.map.advance(&mut self.promises).map_err(of_fault)?,
+                FrontStep::Open => self.fill_run()?,
+                FrontStep::Nothing if self.plan.is_ended() => return Ok(None),
+                FrontStep::Nothing => {
                     self.plan.force_space();
                     self.plan_one()?;
                 }
@@ -212,24 +212,24 @@ impl<'r, T> Reading<'r, T> {
         self.feed(order)
     }
 
-    fn feed(&mut self, order: Option<Order>) -> Result<(), ReadError> {
+    fn feed(&mut self, order: Option<PlannedJob>) -> Result<(), ReadError> {
         let Some((job, slot)) = order else { return Ok(()) };
         self.promises.0.push_back(slot);
         self.map.submit(job, &mut self.promises).map_err(of_fault)
     }
 
-    fn front(&self) -> Front {
+    fn front(&self) -> FrontStep {
         let slot = match self.plan.steps.front() {
-            None => return Front::Nothing,
+            None => return FrontStep::Nothing,
             Some(Step::Units { run, .. }) => run,
             Some(Step::Tail(tail)) => &tail.slot,
-            Some(_) => return Front::Ready,
+            Some(_) => return FrontStep::Ready,
         };
         match slot.stage() {
-            Stage::Filled => Front::Ready,
-            Stage::Lost => Front::Lost,
-            Stage::Promised if self.plan.is_open(slot) => Front::Open,
-            Stage::Promised => Front::Waiting,
+            Stage::Filled => FrontStep::Ready,
+            Stage::Lost => FrontStep::Lost,
+            Stage::Promised if self.plan.is_open(slot) => FrontStep::Open,
+            Stage::Promised => FrontStep::Waiting,
         }
     }
 
@@ -271,7 +271,7 @@ impl<'r, T> Reading<'r, T> {
 fn units_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
     let all = &product.pieces[pieces.clone()];
     let mut end = all[0].range.start;
-    let follows = |piece: &&slot::Piece| {
+    let follows = |piece: &&slot::DecodedPart| {
         let follows = piece.error.is_none() && piece.range.start == end;
         end = piece.range.end;
         follows
@@ -287,7 +287,7 @@ fn units_event<T>(product: &Product, pieces: &mut Range<usize>) -> Event<T> {
 }
 
 fn map(volume: &SharedVolume, settings: &ReadSettings) -> Result<OrderedMap<DecodeTask>, ReadError> {
-    let task = DecodeTask { volume: SharedVolume::clone(volume), watch: settings.watch.clone() };
+    let task = DecodeTask { volume: SharedVolume::clone(volume), listener: settings.listener.clone() };
     // The plan reserves memory from its own budget before it creates a job, so the map need not count the memory again.
     let map = OrderedMap::new(task, Config { budget: usize::MAX, ..settings.engine.clone() });
     Ok(map.map_err(WorkFault::workers)?)

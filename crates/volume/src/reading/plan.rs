@@ -8,10 +8,10 @@ use std::sync::Arc;
 use packline_engine::{Budget, Permit};
 use packline_runtime::Buffers;
 
-use super::shared_cache::{Dropped, SharedCache};
+use super::shared_cache::{Evicted, SharedCache};
 use super::slot::Slot;
 use super::tail::Tail;
-use super::work::{Job, Wanted};
+use super::work::{Job, JobUnit};
 use super::{ReadSettings, Request, SharedUses};
 use crate::{Missing, Piece, Pieces, ReadError, Scratch, SharedPlace, SharedVolume, Unit};
 
@@ -54,12 +54,12 @@ pub(super) enum Step<T> {
 }
 
 /// A job and the destination of its result.
-pub(super) type Order = (Job, Rc<Slot>);
+pub(super) type PlannedJob = (Job, Rc<Slot>);
 
 /// Units collected for one job.
 struct Run {
     slot: Rc<Slot>,
-    units: Vec<Wanted>,
+    units: Vec<JobUnit>,
     bytes: usize,
     stored: usize,
     permit: Permit,
@@ -150,7 +150,7 @@ impl<'r, T> Plan<'r, T> {
     }
 
     /// Plans the next unit, holes, missing content or request. Returns a job if one is complete.
-    pub(super) fn advance(&mut self) -> Option<Order> {
+    pub(super) fn advance(&mut self) -> Option<PlannedJob> {
         let Some(mut present) = self.present.take() else {
             self.begin_next();
             return None;
@@ -202,7 +202,7 @@ impl<'r, T> Plan<'r, T> {
     }
 
     /// Adds a part of an own unit to the run, or starts the next one.
-    fn own(&mut self, unit: Unit, part: Range<usize>) -> Option<Order> {
+    fn own(&mut self, unit: Unit, part: Range<usize>) -> Option<PlannedJob> {
         let length = unit.length as usize;
         let full = self.run.as_ref().is_some_and(|run| !run.takes(length, unit.stored as usize, self.run_limit));
         let order = if full { self.close_run() } else { None };
@@ -210,7 +210,7 @@ impl<'r, T> Plan<'r, T> {
         let spare = &mut self.spare;
         let run = self.run.get_or_insert_with(|| Run::new(spare.split(bytes)));
         let range = run.bytes..run.bytes + length;
-        run.units.push(Wanted { unit, range, part: Some(part) });
+        run.units.push(JobUnit { unit, range, part: Some(part) });
         run.bytes += length;
         run.stored += unit.stored as usize;
         let slot = Rc::clone(&run.slot);
@@ -223,7 +223,7 @@ impl<'r, T> Plan<'r, T> {
     }
 
     /// Submits the current run.
-    pub(super) fn close_run(&mut self) -> Option<Order> {
+    pub(super) fn close_run(&mut self) -> Option<PlannedJob> {
         let run = self.run.take()?;
         Some((Job { units: run.units, permit: run.permit, pool: Arc::clone(&self.runs) }, run.slot))
     }
@@ -233,7 +233,7 @@ impl<'r, T> Plan<'r, T> {
         self.run.as_ref().is_some_and(|run| Rc::ptr_eq(&run.slot, slot))
     }
 
-    fn shared(&mut self, place: SharedPlace, length: usize) -> Option<Order> {
+    fn shared(&mut self, place: SharedPlace, length: usize) -> Option<PlannedJob> {
         let unit = match self.cache.unit(place.unit) {
             Some(unit) => Ok(unit),
             None => self.volume.shared_unit(place.unit),
@@ -256,25 +256,25 @@ impl<'r, T> Plan<'r, T> {
         }
     }
 
-    fn drop_unit(&self, dropped: Dropped) {
+    fn drop_unit(&self, dropped: Evicted) {
         let bytes = self.shared.buffer_size();
         if dropped.spilled {
-            dropped.slot.stow(&self.scratch, &self.budget, bytes)
+            dropped.slot.spill(&self.scratch, &self.budget, bytes)
         } else {
-            dropped.slot.let_go(&self.budget, bytes)
+            dropped.slot.uncache(&self.budget, bytes)
         }
     }
 
-    fn shared_job(&mut self, unit: Unit, slot: Rc<Slot>) -> Order {
+    fn shared_job(&mut self, unit: Unit, slot: Rc<Slot>) -> PlannedJob {
         self.decoded += 1;
         let range = 0..self.shared.buffer_size();
         let permit = self.spare.split(range.len() + JOB_OVERHEAD);
-        let units = vec![Wanted { unit, range, part: None }];
+        let units = vec![JobUnit { unit, range, part: None }];
         (Job { units, permit, pool: Arc::clone(&self.shared) }, slot)
     }
 
     /// Returns a job that decodes the shared unit of the first step again, because the unit was spilled and cannot be read back.
-    pub(super) fn decode_again(&mut self) -> Option<Order> {
+    pub(super) fn decode_again(&mut self) -> Option<PlannedJob> {
         let Some(Step::Tail(tail)) = self.steps.front() else { return None };
         let slot = Rc::clone(&tail.slot);
         let unit = tail.unit;

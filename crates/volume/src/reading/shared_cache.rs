@@ -29,16 +29,16 @@ pub(super) struct SharedCache {
 }
 
 /// Result of planning a use of a shared unit.
-pub(super) struct Use {
+pub(super) struct PlannedUse {
     pub(super) slot: Rc<Slot>,
     /// Whether the unit has to be decoded.
     pub(super) missing: bool,
     /// Evicted blocks, possibly including the unit itself.
-    pub(super) dropped: Vec<Dropped>,
+    pub(super) dropped: Vec<Evicted>,
 }
 
 /// An evicted block.
-pub(super) struct Dropped {
+pub(super) struct Evicted {
     pub(super) slot: Rc<Slot>,
     /// Whether the block is needed again, and spilled.
     pub(super) spilled: bool,
@@ -60,10 +60,10 @@ impl SharedCache {
     }
 
     /// Plans the next use, in the order of the files. `unit`: the unit, if the image has it.
-    pub(super) fn take(&mut self, key: u32, unit: Option<Unit>) -> Use {
+    pub(super) fn take(&mut self, key: u32, unit: Option<Unit>) -> PlannedUse {
         let next = self.uses.advance();
         if let Some(slot) = self.take_spilled(key, next) {
-            return Use { slot, missing: false, dropped: Vec::new() };
+            return PlannedUse { slot, missing: false, dropped: Vec::new() };
         }
         let found = self.blocks.remove(&key);
         if let Some((distance, _)) = &found {
@@ -73,9 +73,9 @@ impl SharedCache {
         let slot = found.map_or_else(|| Rc::new(Slot::of_shared(unit)), |(_, slot)| slot);
         let dropped = match next {
             Some(distance) => self.keep(key, distance, &slot),
-            None => vec![Dropped { slot: Rc::clone(&slot), spilled: false }],
+            None => vec![Evicted { slot: Rc::clone(&slot), spilled: false }],
         };
-        Use { slot, missing, dropped }
+        PlannedUse { slot, missing, dropped }
     }
 
     /// Returns the block, if it was spilled and can be read back.
@@ -88,7 +88,7 @@ impl SharedCache {
         (!lost).then_some(slot)
     }
 
-    fn keep(&mut self, key: u32, distance: Distance, slot: &Rc<Slot>) -> Vec<Dropped> {
+    fn keep(&mut self, key: u32, distance: Distance, slot: &Rc<Slot>) -> Vec<Evicted> {
         self.blocks.insert(key, (distance, Rc::clone(slot)));
         self.order.insert((distance, key));
         slot.set_kept(true);
@@ -104,14 +104,14 @@ impl SharedCache {
         (self.limit.saturating_sub(self.spilled.len() * SPILLED_BYTES) / self.block_size).max(1)
     }
 
-    fn drop_farthest(&mut self) -> Option<Dropped> {
+    fn drop_farthest(&mut self) -> Option<Evicted> {
         let (_, farthest) = self.order.pop_last()?;
         let (distance, slot) = self.blocks.remove(&farthest)?;
         let spilled = self.is_spilled(distance, &slot);
         if spilled {
             self.spilled.insert(farthest, Rc::clone(&slot));
         }
-        Some(Dropped { slot, spilled })
+        Some(Evicted { slot, spilled })
     }
 
     /// Whether an evicted block is spilled: only if it is known to be needed again.

@@ -49,7 +49,7 @@ impl Decoded {
 
 /// Result of decoding one unit.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct DecodedPart {
     pub(super) range: Range<usize>,
     /// The error, if decoding failed.
     pub(super) error: Option<ReadError>,
@@ -60,7 +60,7 @@ pub(super) struct Piece {
 pub(super) struct Product {
     pub(super) decoded: Arc<Decoded>,
     /// The parts of its units that files need, in the order of the job.
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<DecodedPart>,
 }
 
 /// Destination of the result of a job.
@@ -135,7 +135,7 @@ impl Slot {
         }
         let spill_to = self.spill_to.take();
         *self.state.borrow_mut() = match spill_to {
-            Some(scratch) => self.spill(&product, &scratch),
+            Some(scratch) => self.spilled_state(&product, &scratch),
             None => State::Here(product),
         };
     }
@@ -146,7 +146,7 @@ impl Slot {
     }
 
     /// Removes the block from the cache. If a step still needs the block, its memory counts in the window from now on.
-    pub(super) fn let_go(self: Rc<Slot>, budget: &Budget, bytes: usize) {
+    pub(super) fn uncache(self: Rc<Slot>, budget: &Budget, bytes: usize) {
         if !self.kept.replace(false) {
             return;
         }
@@ -166,13 +166,13 @@ impl Slot {
     }
 
     /// Spills the block, now or when the result arrives. Afterwards it uses no memory except for bytes that others hold.
-    pub(super) fn stow(&self, scratch: &Arc<Scratch>, budget: &Budget, bytes: usize) {
+    pub(super) fn spill(&self, scratch: &Arc<Scratch>, budget: &Budget, bytes: usize) {
         self.kept.set(false);
         let Some(put) = self.product().map(|product| {
             if Arc::strong_count(&product.decoded) > 1 {
                 product.decoded.set_permit(Some(budget.take(bytes)));
             }
-            self.spill(&product, scratch)
+            self.spilled_state(&product, scratch)
         }) else {
             *self.spill_to.borrow_mut() = Some(Arc::clone(scratch));
             return;
@@ -180,7 +180,7 @@ impl Slot {
         *self.state.borrow_mut() = put;
     }
 
-    fn spill(&self, product: &Product, scratch: &Arc<Scratch>) -> State {
+    fn spilled_state(&self, product: &Product, scratch: &Arc<Scratch>) -> State {
         let piece = &product.pieces[0];
         if let Some(error) = &piece.error {
             return State::Broken(Box::new(error.clone()));
@@ -203,8 +203,8 @@ impl Slot {
     pub(super) fn length(&self) -> Result<usize, ReadError> {
         match &*self.state.borrow() {
             State::Here(product) => match &product.pieces[0] {
-                Piece { error: Some(error), .. } => Err(error.clone()),
-                Piece { range, .. } => Ok(range.len()),
+                DecodedPart { error: Some(error), .. } => Err(error.clone()),
+                DecodedPart { range, .. } => Ok(range.len()),
             },
             State::SpilledBlock(spilled) => Ok(spilled.length()),
             State::Plain(unit) => Ok(unit.stored as usize),

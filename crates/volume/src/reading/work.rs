@@ -7,12 +7,12 @@ use std::sync::Arc;
 use packline_engine::{Permit, Task};
 use packline_runtime::Buffers;
 
-use super::slot::{Decoded, Piece, Product};
+use super::slot::{Decoded, DecodedPart, Product};
 use crate::{ReadError, SharedVolume, Unit, UnitDecoder, check_length};
 
 /// One unit of a job.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub(super) struct JobUnit {
     pub(super) unit: Unit,
     /// Destination of its bytes.
     pub(super) range: Range<usize>,
@@ -23,13 +23,13 @@ pub(super) struct Wanted {
 /// Units to decode into one buffer.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub(super) units: Vec<Wanted>,
+    pub(super) units: Vec<JobUnit>,
     pub(super) permit: Permit,
     pub(super) pool: Arc<Buffers>,
 }
 
 /// Receives decoded units, on any thread and in any order. A unit that several files share may come more than once.
-pub trait DecodedBlocks: Debug + Send + Sync {
+pub trait BlockListener: Debug + Send + Sync {
     /// `stored`: the stored bytes of the unit, which decoded to `content`.
     fn decoded(&self, unit: Unit, stored: &[u8], content: &[u8]);
 }
@@ -38,7 +38,7 @@ pub trait DecodedBlocks: Debug + Send + Sync {
 #[derive(Debug)]
 pub(super) struct DecodeTask {
     pub(super) volume: SharedVolume,
-    pub(super) watch: Option<Arc<dyn DecodedBlocks>>,
+    pub(super) listener: Option<Arc<dyn BlockListener>>,
 }
 
 impl Task for DecodeTask {
@@ -53,7 +53,7 @@ impl Task for DecodeTask {
 
     fn run(&self, tool: &mut Self::Tool, job: Job) -> Result<Product, ReadError> {
         let decoder = tool.as_mut().map_err(|error| error.clone())?;
-        Ok(decode(decoder.as_mut(), job, self.watch.as_deref()))
+        Ok(decode(decoder.as_mut(), job, self.listener.as_deref()))
     }
 
     fn bytes_in(&self, job: &Job) -> u64 {
@@ -65,28 +65,28 @@ impl Task for DecodeTask {
     }
 }
 
-fn decode(decoder: &mut dyn UnitDecoder, job: Job, watch: Option<&dyn DecodedBlocks>) -> Product {
+fn decode(decoder: &mut dyn UnitDecoder, job: Job, listener: Option<&dyn BlockListener>) -> Product {
     let mut buffer = job.pool.take(Permit::detached(0));
     let out = buffer.bytes_mut();
     let mut pieces = Vec::with_capacity(job.units.len());
     for group in job.units.chunk_by(adjoin) {
-        decode_group(decoder, group, out, watch, &mut pieces);
+        decode_group(decoder, group, out, listener, &mut pieces);
     }
     Product { decoded: Decoded::new(buffer, job.permit), pieces }
 }
 
 /// Whether two units are adjacent.
-fn adjoin(one: &Wanted, other: &Wanted) -> bool {
+fn adjoin(one: &JobUnit, other: &JobUnit) -> bool {
     one.unit.offset + u64::from(one.unit.stored) == other.unit.offset
 }
 
 /// Decodes adjacent units with one read. If the read fails, each unit is read separately, so that a fault does not affect its neighbours.
 fn decode_group(
     decoder: &mut dyn UnitDecoder,
-    group: &[Wanted],
+    group: &[JobUnit],
     out: &mut [u8],
-    watch: Option<&dyn DecodedBlocks>,
-    pieces: &mut Vec<Piece>,
+    listener: Option<&dyn BlockListener>,
+    pieces: &mut Vec<DecodedPart>,
 ) {
     let stored: usize = group.iter().map(|wanted| wanted.unit.stored as usize).sum();
     let together = group.len() > 1 && decoder.load(group[0].unit.offset, stored).is_ok();
@@ -95,12 +95,12 @@ fn decode_group(
         let target = &mut out[wanted.range.clone()];
         let length =
             if together { decoder.decode_loaded(wanted.unit, at, target) } else { decoder.decode(wanted.unit, target) };
-        let piece = piece(wanted, &length);
-        if let (Some(watch), None, Ok(decoded)) = (watch, &piece.error, length) {
+        let piece = decoded_part(wanted, &length);
+        if let (Some(listener), None, Ok(decoded)) = (listener, &piece.error, length) {
             let unit = wanted.unit;
             let content = &out[wanted.range.start..wanted.range.start + decoded];
             let loaded = decoder.loaded(if together { at } else { 0 }, unit);
-            watch.decoded(unit, if unit.is_plain() { content } else { loaded }, content);
+            listener.decoded(unit, if unit.is_plain() { content } else { loaded }, content);
         }
         pieces.push(piece);
         at += wanted.unit.stored as usize;
@@ -108,7 +108,7 @@ fn decode_group(
 }
 
 /// Returns the result for one unit: a part of it, or all of a shared unit.
-fn piece(wanted: &Wanted, length: &Result<usize, ReadError>) -> Piece {
+fn decoded_part(wanted: &JobUnit, length: &Result<usize, ReadError>) -> DecodedPart {
     let Range { start, end } = wanted.range;
     let range = match (&wanted.part, length) {
         (Some(part), _) => start + part.start..start + part.end,
@@ -120,5 +120,5 @@ fn piece(wanted: &Wanted, length: &Result<usize, ReadError>) -> Piece {
         Ok(length) if wanted.part.is_some() => check_length(wanted.unit, *length, end - start).err(),
         Ok(_) => None,
     };
-    Piece { range, error }
+    DecodedPart { range, error }
 }

@@ -9,7 +9,7 @@ fn source(input: impl Input + 'static, options: &Options, workers: usize) -> Res
     let image = opened(input)?;
     let base = Arc::new(Base::of_source(&image, options, &settings(false, 0))?);
     let engine = Config::new(workers, 1 << 20);
-    let reading = ReadSettings { engine, watch: Some(base.clone()), ..ReadSettings::default() };
+    let reading = ReadSettings { engine, listener: Some(base.clone()), ..ReadSettings::default() };
     let files = Walk::new(&image, image.root(), Vec::new()).map_while(Result::ok);
     let files = files.filter_map(|visit| match visit.inode.node {
         Node::File(file) => Some(Ok(Request { tag: (), file: Some(file), weight: 0 })),

@@ -25,7 +25,7 @@ pub(crate) const LZ4_LEGACY: u32 = 1;
 /// # Errors
 /// Errors of [`Spec::parse`], and [`CodecError::NotOfFormat`] for a codec that SquashFS does not support.
 pub fn parse_codec(text: &str) -> Result<Spec, CodecError> {
-    let spec = Spec::parse(text).map_err(ours)?;
+    let spec = Spec::parse(text).map_err(list_own_codecs)?;
     check_codec(&spec).map(|()| spec)
 }
 
@@ -38,7 +38,7 @@ pub fn codec_help(name: &str) -> Result<String, CodecError> {
 }
 
 /// Reduces the list of codecs in an error to those of SquashFS.
-fn ours(error: CodecError) -> CodecError {
+fn list_own_codecs(error: CodecError) -> CodecError {
     match error {
         CodecError::UnknownCodec { found, .. } => CodecError::UnknownCodec { found, known: CODECS.join(", ") },
         other => other,

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use packline_codec::METADATA_BLOCK_SIZE;
-use packline_volume::{DirEntry, Entries, Listed, NodeId, ReadError};
+use packline_volume::{DirEntry, Entries, EntryFields, NodeId, ReadError};
 
 use crate::read::inode::{DirData, node_type};
 use crate::read::metadata::{Area, Cursor, MetaPlace, Store};
@@ -49,7 +49,7 @@ impl Listing {
         Listing { cursor, left: directory.length, run: Run::default(), name: Vec::new() }
     }
 
-    fn entry(&mut self) -> Result<Listed, ReadError> {
+    fn entry(&mut self) -> Result<EntryFields, ReadError> {
         if self.run.entries == 0 {
             self.run = self.header()?;
         }
@@ -74,7 +74,7 @@ impl Listing {
         Ok(Run { entries: count + 1, block, base })
     }
 
-    fn listed(&self, place: MetaPlace, offset: u16, delta: u16, kind: u16) -> Result<Listed, ReadError> {
+    fn listed(&self, place: MetaPlace, offset: u16, delta: u16, kind: u16) -> Result<EntryFields, ReadError> {
         if usize::from(offset) >= METADATA_BLOCK_SIZE {
             return Err(fault(place, format!("directory entry with inode offset {offset}"), "less than 8192"));
         }
@@ -82,7 +82,7 @@ impl Listing {
         let kind = found.ok_or_else(|| fault(place, format!("directory entry of type {kind}"), "1 to 7"))?;
         let inode = NodeId(u64::from(self.run.block) << 16 | u64::from(offset));
         let number = self.run.base.wrapping_add_signed(i32::from(delta.cast_signed())).into();
-        Ok(Listed { inode, number, kind })
+        Ok(EntryFields { inode, number, kind })
     }
 
     fn next_name(&mut self, place: MetaPlace, length: usize) -> Result<(), ReadError> {
@@ -113,8 +113,8 @@ impl Listing {
         Ok(())
     }
 
-    fn whole(&self, listed: Listed) -> DirEntry {
-        let Listed { inode, number, kind } = listed;
+    fn with_name(&self, listed: EntryFields) -> DirEntry {
+        let EntryFields { inode, number, kind } = listed;
         DirEntry { name: self.name.clone(), inode, number, kind }
     }
 
@@ -124,7 +124,7 @@ impl Listing {
             let listed = listed?;
             match self.name.as_slice().cmp(name) {
                 Ordering::Less => {}
-                Ordering::Equal => return Ok(Some(self.whole(listed))),
+                Ordering::Equal => return Ok(Some(self.with_name(listed))),
                 Ordering::Greater => break,
             }
         }
@@ -151,7 +151,7 @@ impl Listing {
 }
 
 impl Entries for Listing {
-    fn step(&mut self) -> Option<Result<Listed, ReadError>> {
+    fn step(&mut self) -> Option<Result<EntryFields, ReadError>> {
         if self.left == 0 && self.run.entries == 0 {
             return None;
         }
@@ -176,7 +176,7 @@ impl Iterator for Listing {
     type Item = Result<DirEntry, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step().map(|listed| listed.map(|listed| self.whole(listed)))
+        self.step().map(|listed| listed.map(|listed| self.with_name(listed)))
     }
 }
 

@@ -209,7 +209,7 @@ mod tests {
     use packline_tree::{Entry, Kind, Meta, Namespace};
 
     use super::*;
-    use crate::write::metadata::Place;
+    use crate::write::metadata::Destination;
     use crate::write::metadata::tests::Storing;
 
     /// A directory of files with these names, whose inodes are `step` bytes apart.
@@ -236,8 +236,8 @@ mod tests {
         let mut compressor = Storing::default();
         let mut sink = Vec::new();
         let mut out = Metadata::new(&mut compressor, &mut sink);
-        let table = out.open(Place::Held(Vec::new()), false);
-        let inodes = out.open(Place::Sink(0), false);
+        let table = out.open(Destination::Held(Vec::new()), false);
+        let inodes = out.open(Destination::Sink(0), false);
         let places: InodePlaces = (0..u64::from(numbering.count())).map(|n| n * step).collect();
         out.put(inodes, &vec![0; places.len() * step as usize]).unwrap();
         out.put(table, &vec![0; before]).unwrap();

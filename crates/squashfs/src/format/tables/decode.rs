@@ -53,7 +53,7 @@ pub(crate) struct Tables {
     pub(crate) xattrs: Option<XattrTables>,
 }
 
-struct Plan {
+struct ExpectedIndex {
     name: &'static str,
     /// Start of the index.
     index: u64,
@@ -71,15 +71,21 @@ impl Tables {
     pub(crate) fn read(store: &Store, superblock: &Superblock) -> Result<Tables, ReadError> {
         let xattrs = XattrTables::read(store, superblock)?;
         let next = xattrs.as_ref().map_or(superblock.bytes_used, |xattrs| xattrs.values.start);
-        let plan = Plan { next, ..Plan::strict("id table", superblock.id_table, u64::from(superblock.ids), 4) };
+        let plan = ExpectedIndex {
+            next,
+            ..ExpectedIndex::strict("id table", superblock.id_table, u64::from(superblock.ids), 4)
+        };
         let ids = plan.read(store)?;
         let inodes = u64::from(superblock.inodes);
-        let plan = Plan { next: ids.area.start, ..Plan::strict("export table", superblock.export_table, inodes, 8) };
+        let plan = ExpectedIndex {
+            next: ids.area.start,
+            ..ExpectedIndex::strict("export table", superblock.export_table, inodes, 8)
+        };
         let exports = (superblock.export_table != NO_TABLE).then(|| plan.read(store)).transpose()?;
         let next = exports.as_ref().map_or(ids.area.start, |exports| exports.area.start);
         let count = u64::from(superblock.fragments);
-        let plan = Plan::strict("fragment table", superblock.fragment_table, count, ENTRY_BYTES);
-        let plan = Plan { next, strict: false, ..plan };
+        let plan = ExpectedIndex::strict("fragment table", superblock.fragment_table, count, ENTRY_BYTES);
+        let plan = ExpectedIndex { next, strict: false, ..plan };
         let fragments = (count > 0).then(|| plan.read(store)).transpose()?;
         let end = fragments.as_ref().map_or(next, |fragments| fragments.area.start);
         let [inodes, directories] = trees(superblock, end)?;
@@ -114,7 +120,7 @@ impl XattrTables {
         let [values, sets] = [0, 8].map(|at| long(&header[at..at + 8]));
         let index = start + XATTR_HEADER;
         let count = sets & u64::from(u32::MAX);
-        let plan = Plan { next: end, ..Plan::strict("xattr table", index, count, ENTRY_BYTES) };
+        let plan = ExpectedIndex { next: end, ..ExpectedIndex::strict("xattr table", index, count, ENTRY_BYTES) };
         let sets = plan.read_before(store, start)?;
         let before = superblock.id_table;
         if values <= before || values >= sets.area.start {
@@ -126,9 +132,9 @@ impl XattrTables {
     }
 }
 
-impl Plan {
-    fn strict(name: &'static str, index: u64, count: u64, width: u64) -> Plan {
-        Plan { name, index, count, width, next: 0, strict: true }
+impl ExpectedIndex {
+    fn strict(name: &'static str, index: u64, count: u64, width: u64) -> ExpectedIndex {
+        ExpectedIndex { name, index, count, width, next: 0, strict: true }
     }
 
     fn read(&self, store: &Store) -> Result<Indexed, ReadError> {

@@ -6,7 +6,7 @@
 pub(crate) mod decode;
 
 use crate::format::wire::Put;
-use crate::write::metadata::{Closed, Metadata, Place, Position, StreamId};
+use crate::write::metadata::{Closed, Destination, Metadata, Position, StreamId};
 use crate::{Error, FragmentBlock};
 
 /// Position of a table, absolute offsets in the image.
@@ -60,7 +60,7 @@ fn write<'a>(
     stored: bool,
     fill: impl FnOnce(&mut Metadata<'a>, StreamId) -> Result<(), Error>,
 ) -> Result<TableEnd, Error> {
-    let table = out.open(Place::Sink(offset), stored);
+    let table = out.open(Destination::Sink(offset), stored);
     fill(out, table)?;
     let closed = out.close(table)?;
     let start = offset + closed.length();

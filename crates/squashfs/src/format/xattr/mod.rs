@@ -15,7 +15,7 @@ use crate::Error;
 use crate::format::inode::NO_XATTR;
 use crate::format::tables::TableEnd;
 use crate::format::wire::Put;
-use crate::write::metadata::{Closed, Metadata, Place, Position, StreamId, reference};
+use crate::write::metadata::{Closed, Destination, Metadata, Position, StreamId, reference};
 
 /// Name prefixes of the format, in the order of their numbers.
 pub(crate) const PREFIXES: [&[u8]; 3] = [b"user.", b"trusted.", b"security."];
@@ -84,7 +84,7 @@ impl XattrTable {
 
     /// Writes the key-value table and the set table from `offset` on, then the index that the superblock refers to.
     pub(crate) fn write(&self, out: &mut Metadata<'_>, offset: u64, stored: bool) -> Result<TableEnd, Error> {
-        let table = out.open(Place::Sink(offset), stored);
+        let table = out.open(Destination::Sink(offset), stored);
         let places = self.write_values(out, table)?;
         let closed = out.close(table)?;
         let sets_at = offset + closed.length();
@@ -147,7 +147,7 @@ impl XattrTable {
         values: &Closed,
         places: &[Position],
     ) -> Result<Closed, Error> {
-        let table = out.open(Place::Sink(offset), stored);
+        let table = out.open(Destination::Sink(offset), stored);
         for (set, place) in places.windows(2).enumerate() {
             let mut entry = Vec::with_capacity(16);
             entry.put_u64(values.reference(place[0]));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use packline_engine::{Class, Config, OrderedMap, Task};
 
-use super::cache::Wanted;
+use super::cache::UnitKey;
 use super::decoder_pool::lock;
 use super::{Core, OpenFile};
 
@@ -87,7 +87,7 @@ impl Pattern {
 
 /// A block to decode before its reader asks for it.
 struct Job {
-    wanted: Wanted,
+    wanted: UnitKey,
     block: u64,
     /// First block that the file's reader has not passed.
     through: Arc<AtomicU64>,

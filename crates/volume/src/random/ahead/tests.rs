@@ -70,7 +70,7 @@ fn what_is_needed_most_is_decoded() {
     let through = Arc::<AtomicU64>::default();
     let job = |number: u64, class| {
         let unit = crate::Unit { offset: number, stored: 1, length: 1, form: crate::PLAIN };
-        Job { wanted: Wanted { unit, exact: false }, block: number, through: Arc::clone(&through), class, number }
+        Job { wanted: UnitKey { unit, exact: false }, block: number, through: Arc::clone(&through), class, number }
     };
     let ahead = (0..6).map(|number| job(number, Class::Normal));
     let jobs: Vec<Job> = ahead.chain([job(6, Class::Now), job(7, Class::Now)]).collect();

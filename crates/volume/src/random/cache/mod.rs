@@ -24,13 +24,13 @@ const NONE: u32 = u32::MAX;
 
 /// A unit that a caller asks for. Units of an image may overlap, so the position alone does not identify a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct UnitKey {
     pub(super) unit: Unit,
     /// Whether the unit must have exactly the stated length: an own unit.
     pub(super) exact: bool,
 }
 
-impl Wanted {
+impl UnitKey {
     fn hash(&self) -> u64 {
         spread(self.unit.offset)
     }
@@ -68,7 +68,7 @@ enum Held {
 }
 
 /// The state of a block that was looked up.
-pub(super) enum Found {
+pub(super) enum CacheLookup {
     /// The block, or the error of decoding it.
     Here(Outcome),
     /// Another thread decodes it.
@@ -78,7 +78,7 @@ pub(super) enum Found {
 }
 
 struct Slot {
-    wanted: Wanted,
+    wanted: UnitKey,
     held: Held,
     cost: usize,
     newer: u32,
@@ -93,7 +93,7 @@ struct State {
     newest: u32,
     oldest: u32,
     /// Blocks released by their readers, in order.
-    released: VecDeque<Wanted>,
+    released: VecDeque<UnitKey>,
     used: usize,
 }
 
@@ -120,23 +120,23 @@ impl Cache {
     }
 
     /// Looks a block up, and reserves it for the caller if it is absent.
-    pub(super) fn ask(&self, wanted: Wanted) -> Found {
+    pub(super) fn ask(&self, wanted: UnitKey) -> CacheLookup {
         let mut state = lock(&self.state);
-        let Some(at) = state.find(wanted) else { return Found::Yours(self.reserve(&mut state, wanted)) };
+        let Some(at) = state.find(wanted) else { return CacheLookup::Yours(self.reserve(&mut state, wanted)) };
         match state.held(at) {
-            Some(Held::Coming(in_flight)) => Found::Coming(Arc::clone(in_flight)),
+            Some(Held::Coming(in_flight)) => CacheLookup::Coming(Arc::clone(in_flight)),
             Some(Held::Here(outcome)) => {
                 let outcome = outcome.clone();
                 state.touch(at);
-                Found::Here(outcome)
+                CacheLookup::Here(outcome)
             }
-            None => Found::Here(Err(ReadError::internal("an empty slot in the table".into()))),
+            None => CacheLookup::Here(Err(ReadError::internal("an empty slot in the table".into()))),
         }
     }
 
     /// Reserves a block if it is neither cached nor in flight, if the blocks in flight leave space for it, and if `passed` returns false.
     /// `passed` is called while no thread can release the block.
-    pub(super) fn ask_ahead(&self, wanted: Wanted, passed: impl FnOnce() -> bool) -> Option<Arc<InFlight>> {
+    pub(super) fn ask_ahead(&self, wanted: UnitKey, passed: impl FnOnce() -> bool) -> Option<Arc<InFlight>> {
         let mut state = lock(&self.state);
         if state.find(wanted).is_some() || passed() || !state.make_space(self.capacity, self.block_size) {
             return None;
@@ -145,11 +145,11 @@ impl Cache {
     }
 
     /// Whether a block is cached or in flight.
-    pub(super) fn knows(&self, wanted: Wanted) -> bool {
+    pub(super) fn knows(&self, wanted: UnitKey) -> bool {
         lock(&self.state).find(wanted).is_some()
     }
 
-    fn reserve(&self, state: &mut State, wanted: Wanted) -> Arc<InFlight> {
+    fn reserve(&self, state: &mut State, wanted: UnitKey) -> Arc<InFlight> {
         // A reader is served even if blocks in flight take all the space: each thread has at most one.
         state.make_space(self.capacity, self.block_size);
         let in_flight = Arc::new(InFlight::default());
@@ -158,7 +158,7 @@ impl Cache {
     }
 
     /// Stores the result of a reserved block, and wakes the threads that wait for it. Errors of the device may be temporary and are not cached.
-    pub(super) fn deliver(&self, wanted: Wanted, in_flight: &InFlight, outcome: &Outcome) {
+    pub(super) fn deliver(&self, wanted: UnitKey, in_flight: &InFlight, outcome: &Outcome) {
         let mut state = lock(&self.state);
         if let Some(at) = state.find(wanted) {
             match outcome {
@@ -176,7 +176,7 @@ impl Cache {
     }
 
     /// Evicts a block soon. A thread that still reads the block keeps it until it is done.
-    pub(super) fn release(&self, wanted: Wanted) {
+    pub(super) fn release(&self, wanted: UnitKey) {
         let mut state = lock(&self.state);
         if state.released.contains(&wanted) {
             return;
@@ -191,7 +191,7 @@ impl Cache {
 }
 
 impl State {
-    fn find(&self, wanted: Wanted) -> Option<u32> {
+    fn find(&self, wanted: UnitKey) -> Option<u32> {
         let same = |&at: &u32| self.slot(at).is_some_and(|slot| slot.wanted == wanted);
         self.table.find(wanted.hash(), same).copied()
     }
@@ -208,7 +208,7 @@ impl State {
         self.slot(at).map(|slot| &slot.held)
     }
 
-    fn insert(&mut self, wanted: Wanted, held: Held, cost: usize) {
+    fn insert(&mut self, wanted: UnitKey, held: Held, cost: usize) {
         let slot = Some(Slot { wanted, held, cost, newer: NONE, older: NONE });
         let at = self.free.pop().unwrap_or(self.slots.len() as u32);
         match self.slots.get_mut(at as usize) {
@@ -231,7 +231,7 @@ impl State {
     }
 
     /// Removes a block if it is cached and not in flight.
-    fn evict(&mut self, wanted: Wanted) -> Option<Held> {
+    fn evict(&mut self, wanted: UnitKey) -> Option<Held> {
         let at = self.find(wanted)?;
         if !matches!(self.held(at), Some(Held::Here(_))) {
             return None;
@@ -302,16 +302,16 @@ impl State {
 
 impl Core {
     /// Returns a block from the cache, or from the thread that is decoding it, or decodes it here.
-    pub(super) fn block(&self, wanted: Wanted) -> Outcome {
+    pub(super) fn block(&self, wanted: UnitKey) -> Outcome {
         match self.cache.ask(wanted) {
-            Found::Here(outcome) => outcome,
-            Found::Coming(in_flight) => in_flight.wait(),
-            Found::Yours(in_flight) => self.decode(wanted, in_flight),
+            CacheLookup::Here(outcome) => outcome,
+            CacheLookup::Coming(in_flight) => in_flight.wait(),
+            CacheLookup::Yours(in_flight) => self.decode(wanted, in_flight),
         }
     }
 
     /// Decodes a reserved block.
-    pub(super) fn decode(&self, wanted: Wanted, in_flight: Arc<InFlight>) -> Outcome {
+    pub(super) fn decode(&self, wanted: UnitKey, in_flight: Arc<InFlight>) -> Outcome {
         let mut duty = Duty { core: self, wanted, in_flight, outcome: None };
         let outcome = self.decoders.decode(wanted).map(Arc::new);
         duty.outcome = Some(outcome.clone());
@@ -322,7 +322,7 @@ impl Core {
 /// Delivers a block even if decoding it panics, so that no thread waits for ever.
 struct Duty<'c> {
     core: &'c Core,
-    wanted: Wanted,
+    wanted: UnitKey,
     in_flight: Arc<InFlight>,
     outcome: Option<Outcome>,
 }

@@ -9,8 +9,8 @@ use super::*;
 
 const BLOCK: usize = 1000;
 
-fn wanted(number: u64) -> Wanted {
-    Wanted { unit: Unit { offset: number * 7, stored: 5, length: BLOCK as u32, form: 1 }, exact: true }
+fn wanted(number: u64) -> UnitKey {
+    UnitKey { unit: Unit { offset: number * 7, stored: 5, length: BLOCK as u32, form: 1 }, exact: true }
 }
 
 fn corrupt() -> ReadError {
@@ -20,12 +20,12 @@ fn corrupt() -> ReadError {
 /// Asks for a block, and delivers it at once if it is absent. Returns whether the block was cached.
 fn touch(cache: &Cache, number: u64) -> bool {
     match cache.ask(wanted(number)) {
-        Found::Here(outcome) => {
+        CacheLookup::Here(outcome) => {
             assert_eq!(outcome.unwrap().bytes(), [number as u8; BLOCK]);
             true
         }
-        Found::Coming(_) => panic!("nobody is at it"),
-        Found::Yours(in_flight) => {
+        CacheLookup::Coming(_) => panic!("nobody is at it"),
+        CacheLookup::Yours(in_flight) => {
             let decoded = Decoded::Small(vec![number as u8; BLOCK]);
             cache.deliver(wanted(number), &in_flight, &Ok(Arc::new(decoded)));
             false
@@ -65,7 +65,7 @@ fn what_a_sequential_reader_is_through_with_goes_soon() {
 #[test]
 fn what_is_asked_for_again_while_it_parts_is_not_lost_on_its_way() {
     let cache = Cache::new(2 * BLOCK, BLOCK);
-    let Found::Yours(in_flight) = cache.ask(wanted(0)) else { panic!("never asked for") };
+    let CacheLookup::Yours(in_flight) = cache.ask(wanted(0)) else { panic!("never asked for") };
     (0..20).for_each(|number| cache.release(wanted(number)));
     cache.deliver(wanted(0), &in_flight, &Ok(Arc::new(Decoded::Small(vec![0; BLOCK]))));
     assert!(cache.knows(wanted(0)) && cache.used() == BLOCK);
@@ -75,7 +75,7 @@ fn what_is_asked_for_again_while_it_parts_is_not_lost_on_its_way() {
 fn small_blocks_count_for_what_they_take() {
     let cache = Cache::new(2 * BLOCK, BLOCK);
     for number in 0..100 {
-        let Found::Yours(in_flight) = cache.ask(wanted(number)) else { panic!("never asked for") };
+        let CacheLookup::Yours(in_flight) = cache.ask(wanted(number)) else { panic!("never asked for") };
         cache.deliver(wanted(number), &in_flight, &Ok(Arc::new(Decoded::Small(vec![0; 10]))));
     }
     assert_eq!(cache.used(), 1000);
@@ -85,10 +85,10 @@ fn small_blocks_count_for_what_they_take() {
 #[test]
 fn faults_of_the_image_are_remembered_and_those_of_the_device_are_not() {
     let cache = Cache::new(2 * BLOCK, BLOCK);
-    let Found::Yours(in_flight) = cache.ask(wanted(0)) else { panic!("never asked for") };
+    let CacheLookup::Yours(in_flight) = cache.ask(wanted(0)) else { panic!("never asked for") };
     cache.deliver(wanted(0), &in_flight, &Err(corrupt()));
-    assert!(matches!(cache.ask(wanted(0)), Found::Here(Err(ReadError::Corrupt(FormatFault { offset: 3, .. })))));
-    let Found::Yours(in_flight) = cache.ask(wanted(1)) else { panic!("never asked for") };
+    assert!(matches!(cache.ask(wanted(0)), CacheLookup::Here(Err(ReadError::Corrupt(FormatFault { offset: 3, .. })))));
+    let CacheLookup::Yours(in_flight) = cache.ask(wanted(1)) else { panic!("never asked for") };
     let cause = Arc::new(std::io::Error::other("unplugged"));
     cache.deliver(wanted(1), &in_flight, &Err(ReadError::Input { offset: 0, cause }));
     assert!(matches!(in_flight.wait(), Err(ReadError::Input { .. })));
@@ -101,9 +101,9 @@ fn blocks_at_one_place_that_are_asked_for_differently_are_different() {
     touch(&cache, 4);
     let whole = wanted(4);
     assert!(cache.knows(whole));
-    assert!(!cache.knows(Wanted { exact: false, ..whole }));
-    assert!(!cache.knows(Wanted { unit: Unit { length: 1, ..whole.unit }, ..whole }));
-    assert!(!cache.knows(Wanted { unit: Unit { stored: 6, ..whole.unit }, ..whole }));
+    assert!(!cache.knows(UnitKey { exact: false, ..whole }));
+    assert!(!cache.knows(UnitKey { unit: Unit { length: 1, ..whole.unit }, ..whole }));
+    assert!(!cache.knows(UnitKey { unit: Unit { stored: 6, ..whole.unit }, ..whole }));
 }
 
 #[test]
@@ -128,9 +128,9 @@ fn however_many_want_a_block_one_makes_it() {
     let want = || {
         for number in (0..64).map(|step| step % 4) {
             let outcome = match cache.ask(wanted(number)) {
-                Found::Here(outcome) => outcome,
-                Found::Coming(in_flight) => in_flight.wait(),
-                Found::Yours(in_flight) => {
+                CacheLookup::Here(outcome) => outcome,
+                CacheLookup::Coming(in_flight) => in_flight.wait(),
+                CacheLookup::Yours(in_flight) => {
                     made.fetch_add(1, Ordering::Relaxed);
                     thread::yield_now();
                     let outcome = Ok(Arc::new(Decoded::Small(vec![number as u8; BLOCK])));

@@ -5,13 +5,13 @@ use std::io;
 /// Why a search ended early; `E` is the error of the consumer of the matches.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError<E> {
-    /// The window could not be read: a fault of the medium, or the file was truncated during the search. The failure nearest to the window's
-    /// beginning, for any number of threads.
+    /// The window could not be read: the medium failed, or the file was truncated during the search. With any number of threads, this is the
+    /// failure at the lowest offset.
     #[error("{length} bytes at byte {at} of the window cannot be read")]
     Read {
-        /// Offset in the window, bytes.
+        /// Offset in the window in bytes.
         at: u64,
-        /// Bytes requested.
+        /// Number of bytes requested.
         length: usize,
         source: io::Error,
     },
@@ -27,21 +27,21 @@ pub enum FindError<E> {
     },
     /// The consumer of the matches returned this error.
     #[error("{0}")]
-    Taken(E),
+    Consumer(E),
 }
 
-/// Why a phase of the search ended early, except for an error of the consumer of the matches.
+/// Why a phase of the search ended early. Errors of the consumer of the matches are separate.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum PhaseError {
     Read { at: u64, length: usize, source: io::Error },
     Stopped,
 }
 
-impl<E> From<Broken> for FindError<E> {
-    fn from(broken: Broken) -> Self {
-        match broken {
-            Broken::Read { at, length, source } => Self::Read { at, length, source },
-            Broken::Stopped => Self::Cancelled,
+impl<E> From<PhaseError> for FindError<E> {
+    fn from(error: PhaseError) -> Self {
+        match error {
+            PhaseError::Read { at, length, source } => Self::Read { at, length, source },
+            PhaseError::Stopped => Self::Cancelled,
         }
     }
 }

@@ -3,38 +3,31 @@
 //!
 //! All phases are jobs on one pool of the engine (`workers.rs`):
 //!
-//! 1. `sampling.rs`: each segment of 4 MiB by itself. `gear.rs` rolls a hash over 32 bytes and keeps the places where it is low. The number
-//!    of samples of a segment, and of a shard in it, is limited, so that no content costs more than any other. Runs and periods
-//!    of up to 64 bytes are found separately (`runs.rs`) and have no samples.
-//! 2. `index.rs`: a sample is a word of fingerprint and position in one of 256 shards. A shard is sorted; each sample is then linked to the
-//!    last one before it with the same fingerprint, and the links, sorted by position, are the index. Nothing depends on the order
-//!    of arrival, because whole words are sorted. Links take the pages (`pages.rs`) that samples leave: one copy in memory.
-//! 3. `matching.rs`: each segment by itself again. Links are followed to a few candidates, the nearest first, and compared byte by byte
-//!    in both directions (`segment_reader.rs` reads in small blocks what is not in memory). A longer match replaces the short ones it covers.
-//! 4. `match_merger.rs`, on the caller's thread: matches that continue over the end of a segment are joined.
-//! 5. Where little is left over, `second_pass.rs` searches the gaps again by the same phases, with as many samples as in the first pass on
-//!    far fewer bytes: in many versions of one file, all new content is there, and repeats in short pieces.
+//! 1. `sampling/mod.rs` samples each segment of 4 MiB separately. `sampling/gear.rs` rolls a hash over 32 bytes and keeps the positions
+//!    where the hash is low. The number of samples of a segment, and of each shard in it, is limited, so that no content costs more than
+//!    any other. Runs and periods of up to 64 bytes are found separately (`sampling/runs.rs`) and have no samples.
+//! 2. `index/mod.rs`: a sample is a word of fingerprint and position, in one of 256 shards. A shard is sorted, and each sample is then
+//!    linked to the last sample before it with the same fingerprint. The links, sorted by position, are the index. No result depends on
+//!    the order of arrival, because complete words are sorted. Links reuse the pages (`index/pages.rs`) of samples, so memory holds one copy.
+//! 3. `matching/mod.rs` searches each segment separately again. It follows links to a few candidates, the nearest first, and compares bytes
+//!    in both directions (`matching/segment_reader.rs` reads other segments in small blocks). A longer match replaces the short ones it covers.
+//! 4. `matching/match_merger.rs`, on the caller's thread, joins matches that continue over the end of a segment.
+//! 5. If few bytes are uncovered, `second_pass.rs` searches the gaps again in the same phases, with as many samples as in the first pass but
+//!    on far fewer bytes. In many versions of one file, the gaps contain all new content, and repeats in short pieces.
 //!
-//! Samples chosen as minima of their neighbourhood (winnowing) reduced the rest by 0.6 % at the same density and made sampling
-//! slower; hashes below a threshold are used instead.
+//! Samples chosen as minima of their neighbourhood (winnowing) reduced the uncovered bytes by 0.6 % at the same density and made sampling
+//! slower, so hashes below a threshold are used.
 #![forbid(unsafe_code)]
 
-mod compare;
 mod error;
 mod find;
-mod gear;
 mod index;
-mod match_merger;
 mod matching;
 #[cfg(test)]
 mod noise;
-mod pages;
-mod runs;
 mod sampling;
 mod second_pass;
-mod segment_reader;
 mod settings;
-mod sorting;
 mod window;
 mod workers;
 
@@ -43,9 +36,9 @@ pub use find::find;
 pub use settings::{LEVELS, Settings, WINDOW_MOST};
 pub use window::Window;
 
-/// A repeat: `length` bytes at `at` are equal to those `distance` bytes before.
+/// A repeat: `length` bytes at `at` equal the bytes `distance` before them.
 ///
-/// All three in bytes; `1 <= distance <= at`. Where `distance < length` the repeat overlaps itself, as a run of one byte does at distance 1.
+/// All fields are in bytes, and `1 <= distance <= at`. If `distance < length`, the repeat overlaps itself, like a run of one byte at distance 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match {
     /// Offset of the repeat in the window.
@@ -56,7 +49,6 @@ pub struct Match {
 }
 
 impl Match {
-    /// The end of the repeat: the sum of its offset and its length.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.at + self.length

@@ -1,6 +1,6 @@
 //! Pseudo-random bytes for tests.
 
-/// `length` bytes, the same for the same seed.
+/// `length` bytes that depend only on the seed.
 pub(crate) fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed;
     let mut byte = || {

@@ -1,10 +1,10 @@
-//! Result of the first pass: the matches, and the gaps between them.
+//! The result of the first pass: the matches, and the gaps between them.
 
 use std::ops::Range;
 
 use crate::Match;
 
-/// Keeps matches as long as all of them fit; then passes them on, and all later ones.
+/// Keeps matches while all of them fit. After that it passes the kept and all later matches on.
 pub(crate) struct Keeper<'a, E> {
     capacity: usize,
     kept: Option<Vec<Match>>,
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn matches_are_kept_or_given_on_in_order() {
+    fn keeps_matches_or_passes_them_on_in_order() {
         for (capacity, kept) in [(3, Some(3)), (4, Some(3)), (2, None), (0, None)] {
             let mut given = Vec::new();
             let mut each = |found| {
@@ -95,13 +95,13 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_what_no_match_covers_and_long_enough() {
+    fn returns_uncovered_gaps_of_the_least_length() {
         let left = Uncovered::new(vec![at(100, 100), at(200, 50), at(281, 10), at(323, 77)], 500);
         let gaps = |range| left.within(&range, 32).collect::<Vec<_>>();
         assert_eq!(left.bytes(), 500 - 237);
         assert_eq!(gaps(0..500), [0..100, 291..323, 400..500], "31 bytes are too few, 32 are not");
         assert_eq!(gaps(0..68), vec![0..68]);
-        assert_eq!(gaps(69..150), [], "too short where it is cut off");
+        assert_eq!(gaps(69..150), [], "too short after clipping");
         assert_eq!(gaps(120..200), []);
         assert_eq!(gaps(250..460), [291..323, 400..460]);
         assert_eq!(Uncovered::new(Vec::new(), 40).within(&(0..40), 32).collect::<Vec<_>>(), vec![0..40]);

@@ -1,23 +1,23 @@
-//! The input of a search: a range of bytes of known length, in memory or readable at offsets.
+//! The input of a search: a sequence of bytes of known length, in memory or readable at offsets.
 
 use std::io;
 
 /// The bytes that are searched for repeats, all available before the search begins.
 ///
-/// Reading must give the same bytes each time, from any thread; otherwise the matches are undefined, though never out of bounds. For a file
-/// that others may write, compare its times at the end.
+/// Reads must return the same bytes each time, on any thread. If not, the matches are unspecified, though never out of bounds. For a file
+/// that other processes may write, compare its times at the end.
 pub trait Window: Send + Sync {
-    /// The length of the window in bytes.
+    /// Length in bytes.
     fn length(&self) -> u64;
 
-    /// Fills `into` with the bytes at offset `at`, all of them within the window.
+    /// Fills `into` with the bytes at offset `at`. All requested bytes are within the window.
     ///
     /// # Errors
     ///
-    /// The medium fails, or the window is shorter than its length.
+    /// The medium fails, or the window is shorter than its stated length.
     fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
 
-    /// The whole window, if it is in memory. The search is then faster, with the same result.
+    /// All bytes of the window, if they are in memory. The search is then faster, with the same result.
     fn bytes(&self) -> Option<&[u8]> {
         None
     }

@@ -1,4 +1,4 @@
-//! Runs numbered jobs on the engine's workers; a job's state is reused by the next one.
+//! Runs numbered jobs on the engine's workers. Each job reuses the state of a finished one.
 
 use std::cell::Cell;
 use std::io;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_engine::{Config, Fault, OrderedMap, Pool, Scheduling, Task};
 
-use crate::error::Broken;
+use crate::error::PhaseError;
 
 /// The workers of a search, and its cancellation.
 pub(crate) struct Workers<'a> {
@@ -17,31 +17,31 @@ pub(crate) struct Workers<'a> {
 }
 
 impl<'a> Workers<'a> {
-    /// Starts `workers` threads, or as many as the system allows; none for one worker, since the caller's thread is enough.
+    /// Starts `workers` threads, or as many as the system allows. For one worker it starts none, because the caller's thread is enough.
     pub(crate) fn new(workers: usize, stop: &'a dyn Fn() -> bool) -> io::Result<Self> {
         let workers = if workers > 1 { workers } else { 0 };
         Ok(Self { pool: Pool::new(workers, &Scheduling::default(), None)?, stop })
     }
 
-    /// Runs jobs 0 to `count`, each with a state made by `begin` for it or for an earlier job, and returns the states.
+    /// Runs `count` jobs, numbered from 0, each with a state that `begin` made for this or an earlier job. Returns the states.
     ///
     /// # Errors
-    /// That of the first job that fails, independent of timing.
+    /// The error of the lowest job that fails, independent of timing.
     pub(crate) fn each<S: Send + 'static>(
         &self,
         count: usize,
         begin: impl Fn() -> S + Send + Sync + 'static,
-        job: impl Fn(&mut S, usize) -> Result<(), Broken> + Send + Sync + 'static,
-    ) -> Result<Vec<S>, Broken> {
+        job: impl Fn(&mut S, usize) -> Result<(), PhaseError> + Send + Sync + 'static,
+    ) -> Result<Vec<S>, PhaseError> {
         self.ordered(count, begin, job, Ok)
     }
 
-    /// The same, with results passed to `take` on the caller's thread, in order. At most twice as many jobs as workers are in flight.
-    pub(crate) fn ordered<S: Send + 'static, R: Send + 'static, E: From<Broken>>(
+    /// Does the same and passes the results to `take` on the caller's thread, in order. At most twice as many jobs as workers are in flight.
+    pub(crate) fn ordered<S: Send + 'static, R: Send + 'static, E: From<PhaseError>>(
         &self,
         count: usize,
         begin: impl Fn() -> S + Send + Sync + 'static,
-        job: impl Fn(&mut S, usize) -> Result<R, Broken> + Send + Sync + 'static,
+        job: impl Fn(&mut S, usize) -> Result<R, PhaseError> + Send + Sync + 'static,
         mut take: impl FnMut(R) -> Result<(), E>,
     ) -> Result<Vec<S>, E> {
         let states = Arc::<States<S>>::default();
@@ -54,7 +54,7 @@ impl<'a> Workers<'a> {
             taken.set(taken.get() + 1);
             take(result).map_err(|error| {
                 refused = Some(error);
-                Broken::Stopped
+                PhaseError::Stopped
             })
         };
         let mut run = || {
@@ -63,7 +63,7 @@ impl<'a> Workers<'a> {
                     map.advance(&mut consumer)?;
                 }
                 if (self.stop)() {
-                    return Err(Fault::Work(Broken::Stopped));
+                    return Err(Fault::Work(PhaseError::Stopped));
                 }
                 map.submit(number, &mut consumer)?;
             }
@@ -73,34 +73,33 @@ impl<'a> Workers<'a> {
         match (ended, refused) {
             (Ok(()), _) => Ok(states.take()),
             (Err(_), Some(error)) => Err(error),
-            (Err(Fault::Work(broken)), None) => Err(broken.into()),
+            (Err(Fault::Work(error)), None) => Err(error.into()),
             (Err(Fault::Panic(message)), None) => resume_unwind(Box::new(message)),
-            (Err(Fault::Cancelled | Fault::Stopped), None) => Err(Broken::Stopped.into()),
+            (Err(Fault::Cancelled | Fault::Stopped), None) => Err(PhaseError::Stopped.into()),
         }
     }
 }
 
-/// A function as a task.
 struct Job<F, R>(F, PhantomData<fn() -> R>);
 
 impl<F, R> Task for Job<F, R>
 where
-    F: Fn(usize) -> Result<R, Broken> + Send + Sync + 'static,
+    F: Fn(usize) -> Result<R, PhaseError> + Send + Sync + 'static,
     R: Send + 'static,
 {
     type In = usize;
     type Out = R;
-    type Error = Broken;
+    type Error = PhaseError;
     type Tool = ();
 
     fn tool(&self) {}
 
-    fn run(&self, (): &mut (), number: usize) -> Result<R, Broken> {
+    fn run(&self, (): &mut (), number: usize) -> Result<R, PhaseError> {
         self.0(number)
     }
 }
 
-/// The states of finished jobs: as many as ran at a time. They are returned, unlike a worker's tool.
+/// The states of finished jobs, as many as ran at the same time. Unlike a worker's tool, they are returned.
 struct States<S>(Mutex<Vec<S>>);
 
 impl<S> Default for States<S> {
@@ -133,12 +132,12 @@ mod tests {
         Workers::new(count, &|| false).unwrap()
     }
 
-    fn broken(at: usize) -> Broken {
-        Broken::Read { at: at as u64, length: 0, source: io::ErrorKind::Other.into() }
+    fn error(at: usize) -> PhaseError {
+        PhaseError::Read { at: at as u64, length: 0, source: io::ErrorKind::Other.into() }
     }
 
     #[test]
-    fn each_job_runs_once_and_states_come_back() {
+    fn runs_each_job_once_and_returns_the_states() {
         for count in [0, 1, 2, 7] {
             let states = workers(count).each(100, Vec::new, |state, number| {
                 state.push(number);
@@ -151,11 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn the_failure_of_the_first_job_is_returned() {
+    fn returns_the_failure_of_the_lowest_job() {
         for count in [0, 1, 2, 7] {
-            let fail = |(): &mut (), number| if number >= 20 { Err(broken(number)) } else { Ok(()) };
+            let fail = |(): &mut (), number| if number >= 20 { Err(error(number)) } else { Ok(()) };
             assert!(
-                matches!(workers(count).each(100, || (), fail), Err(Broken::Read { at: 20, .. })),
+                matches!(workers(count).each(100, || (), fail), Err(PhaseError::Read { at: 20, .. })),
                 "{count} workers"
             );
             let mut taken = 0;
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn results_come_in_order_and_no_more_wait_than_allowed() {
+    fn results_come_in_order_with_a_bounded_number_in_flight() {
         for count in [0, 1, 2, 7] {
             let begun = Arc::new(AtomicUsize::new(0));
             let counted = Arc::clone(&begun);
@@ -191,21 +190,21 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_taker_ends_all() {
+    fn an_error_of_the_consumer_ends_all_jobs() {
         for count in [0, 2, 7] {
-            let take = |number| if number == 5 { Err(FindError::Taken("enough")) } else { Ok(()) };
+            let take = |number| if number == 5 { Err(FindError::Consumer("enough")) } else { Ok(()) };
             let end = workers(count).ordered(1_000_000_000, || (), |(), number| Ok(number), take);
-            assert!(matches!(end, Err(FindError::Taken("enough"))));
+            assert!(matches!(end, Err(FindError::Consumer("enough"))));
         }
     }
 
     #[test]
-    fn stopping_ends_all() {
+    fn stop_ends_all_jobs() {
         for count in [0, 2, 7] {
             let asked = AtomicUsize::new(0);
             let stop = || asked.fetch_add(1, Ordering::SeqCst) >= 10;
             let workers = Workers::new(count, &stop).unwrap();
-            assert!(matches!(workers.each(1_000_000_000, || (), |(), _| Ok(())), Err(Broken::Stopped)));
+            assert!(matches!(workers.each(1_000_000_000, || (), |(), _| Ok(())), Err(PhaseError::Stopped)));
             asked.store(0, Ordering::SeqCst);
             let end = workers.ordered(1_000_000_000, || (), |(), _| Ok(()), Ok::<_, FindError<()>>);
             assert!(matches!(end, Err(FindError::Cancelled)));

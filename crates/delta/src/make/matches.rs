@@ -88,7 +88,7 @@ impl Search<'_> {
 
     fn fault(&self, error: FindError<Error>, old: u64) -> Error {
         match error {
-            FindError::Taken(error) => error,
+            FindError::Consumer(error) => error,
             FindError::Cancelled => Error::cancelled(),
             FindError::Read { at, source, .. } => {
                 Error::Input { side: if at < old { Side::Old } else { Side::New }, cause: source }

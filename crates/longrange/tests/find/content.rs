@@ -1,10 +1,10 @@
-//! Content, windows, and the checks that hold for all that is found.
+//! Content, windows, and checks of all matches.
 
 use std::sync::Arc;
 
 use packline_longrange::{Match, Settings, Window, find};
 
-/// Bytes without repeats, the same for the same seed.
+/// Bytes without repeats, which depend only on the seed.
 pub fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d;
     let mut word = || {
@@ -18,7 +18,7 @@ pub fn noise(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Something like an archive: text of few words, noise, padding, and later versions of earlier files.
+/// Content like an archive's: text of few words, noise, padding, and later versions of earlier files.
 pub fn like_files(length: usize) -> Vec<u8> {
     let words: Vec<Vec<u8>> = (0..400).map(|n| noise(3 + n % 9, n as u64)).collect();
     let mut bytes = Vec::with_capacity(length + (1 << 20));
@@ -33,7 +33,7 @@ pub fn like_files(length: usize) -> Vec<u8> {
             _ => {
                 let start = seed % (bytes.len() + 1);
                 let copy = bytes[start..(start + size).min(bytes.len())].to_vec();
-                // A byte is changed here and there, and one left out.
+                // Some bytes are changed, and some are removed.
                 copy.chunks(5000).for_each(|part| bytes.extend(part.iter().skip(kind & 1).map(|byte| byte ^ 1)));
                 copy.chunks(7777).for_each(|part| bytes.extend(part.iter().skip(1)));
             }
@@ -44,7 +44,7 @@ pub fn like_files(length: usize) -> Vec<u8> {
     bytes
 }
 
-/// A window that is read at offsets instead of held in memory.
+/// A window that is not in memory but read at offsets.
 #[derive(Clone)]
 pub struct Offsets(pub Vec<u8>);
 
@@ -72,7 +72,7 @@ pub fn covered(matches: &[Match]) -> u64 {
     matches.iter().map(|found| found.length).sum()
 }
 
-/// Matches are in order, apart, joined, long enough, and equal to the bytes at their distance.
+/// Checks that matches are in order, do not overlap, are joined and long enough, and equal the bytes at their distance.
 pub fn check(bytes: &[u8], matches: &[Match], least: u64) {
     let mut last = Match { at: 0, length: 0, distance: 0 };
     for found in matches {

@@ -1,4 +1,4 @@
-//! Windows past 4 GiB, which no test could hold in memory: content is made as it is read.
+//! Windows of more than 4 GiB, too large for a test's memory: the content is generated when it is read.
 
 use crate::content::{found, noise};
 use packline_longrange::{Match, Settings, Window};
@@ -33,12 +33,12 @@ impl Window for Sea {
 }
 
 #[test]
-fn a_copy_five_gib_on_is_found() {
+fn finds_a_copy_after_five_gib() {
     let island = noise(300_000, 1);
     let here = 1_000_001;
     let there = 5 * GIB + 77_777;
     let size = island.len() as u64;
-    // The next byte differs, so that the match ends with the range.
+    // The next byte differs, so the match ends with the range.
     let first = [&island[..], &[1]].concat();
     let second = [&island[..], &[2]].concat();
     let sea = Sea { length: 5 * GIB + (1 << 20), islands: vec![(here, first), (there, second)] };

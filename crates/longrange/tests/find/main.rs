@@ -1,4 +1,4 @@
-//! Matches: right, the same for any number of workers and any kind of window, and all that should be found.
+//! Matches are correct, complete, and the same for any number of workers and any kind of window.
 
 mod content;
 mod far;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const MIB: usize = 1 << 20;
 
 #[test]
-fn the_same_for_any_workers_and_windows() {
+fn matches_do_not_depend_on_workers_or_windows() {
     let bytes = like_files(14 * MIB);
     for (level, least) in [(1, 32), (7, 32), (9, 64)] {
         let settings = Settings::new(level, bytes.len() as u64).with_least(least);
@@ -32,8 +32,8 @@ fn the_same_for_any_workers_and_windows() {
 }
 
 #[test]
-fn a_copy_is_one_match_wherever_it_stands() {
-    // Over the ends of segments, at distances that are no multiple of anything.
+fn a_copy_is_one_match_at_any_position() {
+    // The copies cross ends of segments, at odd distances.
     let original = noise(9 * MIB + 777, 1);
     let bytes = [&original[..], &noise(12_345, 2), &original[100..]].concat();
     let copy = Match {
@@ -47,7 +47,7 @@ fn a_copy_is_one_match_wherever_it_stands() {
 }
 
 #[test]
-fn noise_repeats_nothing() {
+fn noise_has_no_matches() {
     let bytes = noise(5 * MIB, 3);
     assert_eq!(found(&bytes, &Settings::new(9, bytes.len() as u64), 2), []);
 }
@@ -64,7 +64,7 @@ fn short_windows() {
     assert_eq!(found(&twice, &Settings::new(9, 400), 1), [Match { at: 200, length: 200, distance: 200 }]);
 }
 
-/// Versions of one file, each with the same short pieces put in at other places.
+/// Versions of one file, each with the same short pieces inserted at other positions.
 fn versions() -> Vec<u8> {
     let original = noise(700_000, 11);
     let mut bytes = original.clone();
@@ -78,12 +78,12 @@ fn versions() -> Vec<u8> {
 }
 
 #[test]
-fn what_is_little_is_searched_closely() {
+fn searches_few_uncovered_bytes_again() {
     let bytes = versions();
     let settings = Settings::new(7, bytes.len() as u64);
     let matches = found(&bytes, &settings, 1);
     check(&bytes, &matches, 32);
-    // The original, each piece once, and about one in thirty of the other copies, for which no sample was taken.
+    // Uncovered are the original, each piece once, and about one in thirty of the other copies, which have no sample.
     let fresh = 700_000 + 700 * 44;
     let left = bytes.len() as u64 - covered(&matches);
     assert!((fresh..fresh + 12 * 700 * 44 / 20).contains(&left), "{left} bytes are left over");
@@ -112,15 +112,15 @@ fn longer_periods_are_covered() {
         let matches = found(&bytes, &Settings::new(9, MIB as u64), 2);
         check(&bytes, &matches, 32);
         let missed = MIB as u64 - covered(&matches) - period as u64;
-        // Up to the first sample that occurs twice, as long as there was none.
+        // Bytes up to the first sample that occurs twice are uncovered.
         assert!(missed < 2000, "period {period}: {missed} bytes missed");
     }
 }
 
 #[test]
-fn content_made_to_hurt_costs_no_more_samples_than_any() {
+fn hostile_content_has_no_more_samples() {
     let thue_morse = |n: usize| if n.count_ones().is_multiple_of(2) { b'a' } else { b'b' };
-    // A pattern with a sample in it, again and again, at gaps too wide and uneven for a run.
+    // A pattern with a sample, repeated at distances too large and uneven for a run.
     let again =
         |n: usize| -> Vec<u8> { (0..n).flat_map(|n| [noise(40, 7), noise(30 + n % 50, n as u64)].concat()).collect() };
     let fibonacci = {
@@ -139,7 +139,7 @@ fn content_made_to_hurt_costs_no_more_samples_than_any() {
     }
 }
 
-/// Each sequence of `order` of the bytes a and b once: the order of a shift register made greedily ("prefer one").
+/// Each sequence of `order` bytes a and b once: the sequence of a shift register, built greedily ("prefer one").
 fn de_bruijn(order: u32) -> Vec<u8> {
     let mask = (1_usize << order) - 1;
     let mut seen = vec![false; 1 << order];
@@ -155,7 +155,7 @@ fn de_bruijn(order: u32) -> Vec<u8> {
 }
 
 #[test]
-fn what_the_window_says_is_passed_on() {
+fn returns_the_error_of_the_window() {
     struct Torn(usize);
     impl Window for Torn {
         fn length(&self) -> u64 {
@@ -178,12 +178,12 @@ fn what_the_window_says_is_passed_on() {
 }
 
 #[test]
-fn the_taker_and_the_stop_end_it() {
+fn the_consumer_and_stop_end_the_search() {
     let bytes = Arc::new(like_files(10 * MIB));
     let settings = Settings::new(7, bytes.len() as u64);
     for workers in [0, 2, 7] {
         let end = find(bytes.clone(), &settings, workers, &|| false, &mut |_| Err("full"));
-        assert!(matches!(end, Err(FindError::Taken("full"))));
+        assert!(matches!(end, Err(FindError::Consumer("full"))));
         for after in [0, 1, 3, 4, 6, 8] {
             let asked = AtomicUsize::new(0);
             let stop = || asked.fetch_add(1, Ordering::SeqCst) >= after;
@@ -194,7 +194,7 @@ fn the_taker_and_the_stop_end_it() {
 }
 
 #[test]
-fn too_long_a_window_is_refused_unread() {
+fn rejects_too_long_a_window_without_reading_it() {
     struct Endless;
     impl Window for Endless {
         fn length(&self) -> u64 {
@@ -208,7 +208,7 @@ fn too_long_a_window_is_refused_unread() {
     assert!(matches!(end, Err(FindError::TooLong { .. })));
 }
 
-/// Pieces of noise, of runs, and of what was there before.
+/// Pieces of noise, of runs, and of earlier content.
 fn pieces() -> impl Strategy<Value = Vec<u8>> {
     let piece = (0_u8..4, 1_usize..3000, any::<u64>());
     proptest::collection::vec(piece, 0..40).prop_map(|pieces| {
@@ -230,7 +230,7 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn matches_are_right_and_the_same_in_pieces(bytes in pieces(), level in 1_u32..=9, least in 32_u64..100) {
+    fn matches_are_correct_and_equal_at_offsets(bytes in pieces(), level in 1_u32..=9, least in 32_u64..100) {
         let settings = Settings::new(level, bytes.len() as u64).with_least(least);
         let matches = found(&bytes, &settings, 1);
         check(&bytes, &matches, least);

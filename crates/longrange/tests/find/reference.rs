@@ -10,7 +10,7 @@ fn settings(window: &[u8], reference: usize) -> Settings {
 }
 
 #[test]
-fn matches_are_behind_the_reference_with_what_is_in_it_for_any_workers_and_windows() {
+fn matches_repeat_only_the_reference() {
     let bytes = like_files(14 * MIB);
     for reference in [1, 3 * MIB, 4 * MIB, 9 * MIB + 5, bytes.len()] {
         let settings = settings(&bytes, reference);
@@ -29,8 +29,8 @@ fn matches_are_behind_the_reference_with_what_is_in_it_for_any_workers_and_windo
 }
 
 #[test]
-fn what_was_changed_in_place_continues_however_often_it_occurs() {
-    // Headers of which all but a number are the same, each before a content, as in a tar.
+fn a_match_continues_after_a_change_in_place() {
+    // As in a tar, headers that differ only in a number, each before a content.
     let record = |number: u64, time: u64| {
         [noise(700, 1), time.to_le_bytes().to_vec(), noise(800, 2), noise(500, number + 3)].concat()
     };
@@ -44,7 +44,7 @@ fn what_was_changed_in_place_continues_however_often_it_occurs() {
 }
 
 #[test]
-fn runs_are_no_matches() {
+fn runs_are_not_matches() {
     let old = noise(100_000, 3);
     let window = [&old[..], &[0; 100_000], &old[..50_000]].concat();
     let copy = Match { at: 200_000, length: 50_000, distance: 200_000 };

@@ -88,7 +88,7 @@ impl Search<'_> {
         find(Arc::new(view.clone()), settings, workers, stop, &mut each).map_err(|error| match error {
             FindError::Read { source, .. } => view.failed(source),
             FindError::Cancelled => Error::cancelled(),
-            FindError::Taken(error) => error,
+            FindError::Consumer(error) => error,
             FindError::TooLong { .. } => Error::internal(error.to_string()),
         })
     }

@@ -1,20 +1,24 @@
 //! Third phase: finds the matches of a segment, or of its uncovered parts, from the links of its samples and from its runs.
 
+pub(crate) mod compare;
+pub(crate) mod match_merger;
+pub(crate) mod segment_reader;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::Match;
-use crate::error::Broken;
+use crate::error::PhaseError;
 use crate::index::{Index, Link};
-use crate::runs::{self, PERIOD_MOST, Run};
+use crate::matching::segment_reader::{AROUND, SegmentReader};
+use crate::sampling::runs::{self, PERIOD_MOST, Run};
 use crate::second_pass::Uncovered;
-use crate::segment_reader::{AROUND, SegmentReader};
 use crate::settings::{SEGMENT, Settings};
 
 /// A match of at most this many bytes is replaced by a longer one that covers it.
 const SHORT: u64 = 1024;
 
-/// State of a worker.
+/// The state of a worker.
 pub(crate) struct Matcher {
     settings: Settings,
     index: Arc<Index>,
@@ -22,32 +26,31 @@ pub(crate) struct Matcher {
 }
 
 /// The matches of a segment so far.
-struct Found {
+struct SegmentMatches {
     /// Minimum start of matches.
     start: u64,
-    /// Maximum end of matches: in the next segment, so that none is cut at the end of this one.
+    /// Maximum end of matches. It is in the next segment, so that no match is cut at the end of this segment.
     reach: u64,
-    /// Everything before this is covered or has been searched.
+    /// All bytes before this position are covered or have been searched.
     covered: u64,
     matches: Vec<Match>,
 }
 
 impl Matcher {
-    /// A matcher for all segments of the window that `reader` reads.
     pub(crate) fn new(settings: &Settings, index: &Arc<Index>, reader: SegmentReader) -> Self {
         Self { settings: settings.clone(), index: Arc::clone(index), reader }
     }
 
-    /// The matches of segment `number`, in order and without overlaps; the last may end in the next segment.
-    pub(crate) fn matches(&mut self, number: usize) -> Result<Vec<Match>, Broken> {
+    /// The matches of segment `number`, in order and without overlaps. The last may end in the next segment.
+    pub(crate) fn matches(&mut self, number: usize) -> Result<Vec<Match>, PhaseError> {
         if (number as u64 + 1) * SEGMENT <= self.settings.reference() {
             return Ok(Vec::new());
         }
         let segment = self.reader.turn_to(number, self.settings.length())?;
         let reach = (segment.end + AROUND).min(self.settings.length());
         let start = segment.start.max(self.settings.reference());
-        let mut found = Found { start, reach, covered: start, matches: Vec::new() };
-        // A run repeats what is before it and not the reference.
+        let mut found = SegmentMatches { start, reach, covered: start, matches: Vec::new() };
+        // A run repeats the bytes before it, not the reference.
         let runs = if self.settings.reference() > 0 { Vec::new() } else { self.runs(&segment) };
         let mut runs = runs.into_iter().peekable();
         let index = Arc::clone(&self.index);
@@ -61,14 +64,14 @@ impl Matcher {
         Ok(found.matches)
     }
 
-    /// The matches in the uncovered parts of segment `number`, none longer than its part.
-    pub(crate) fn matches_left(&mut self, number: usize, left: &Uncovered) -> Result<Vec<Match>, Broken> {
+    /// The matches in the uncovered parts of segment `number`. Each match is within one part.
+    pub(crate) fn matches_left(&mut self, number: usize, left: &Uncovered) -> Result<Vec<Match>, PhaseError> {
         let segment = self.reader.turn_to(number, self.settings.length())?;
         let sample = self.settings.sample() as u64;
         let index = Arc::clone(&self.index);
         let mut matches = Vec::new();
         for gap in left.within(&segment, self.settings.least()) {
-            let mut found = Found { start: gap.start, reach: gap.end, covered: gap.start, matches };
+            let mut found = SegmentMatches { start: gap.start, reach: gap.end, covered: gap.start, matches };
             for link in index.from(gap.start).take_while(|link| link.at + sample <= gap.end) {
                 self.follow(link, &mut found)?;
             }
@@ -78,8 +81,8 @@ impl Matcher {
     }
 
     /// Adds the best match of a sample.
-    fn follow(&mut self, link: Link, found: &mut Found) -> Result<(), Broken> {
-        // A sample within the last match yields nothing new; one that crosses its end may.
+    fn follow(&mut self, link: Link, found: &mut SegmentMatches) -> Result<(), PhaseError> {
+        // A sample within the last match yields no new match; a sample that crosses its end may.
         if link.at + self.settings.sample() as u64 > found.covered
             && let Some(best) = self.best(link, found)?
         {
@@ -99,8 +102,8 @@ impl Matcher {
         runs::runs(bytes, (segment.start - start) as usize).into_iter().map(as_match).collect()
     }
 
-    /// The longest match of a sample with its predecessors, in the part not yet covered.
-    fn best(&mut self, link: Link, found: &Found) -> Result<Option<Match>, Broken> {
+    /// The longest match of a sample with its predecessors, in the uncovered part.
+    fn best(&mut self, link: Link, found: &SegmentMatches) -> Result<Option<Match>, PhaseError> {
         let mut best = self.continued(link.at, found)?;
         let mut earlier = Some(link.before);
         for _ in 0..self.settings.candidates() {
@@ -113,9 +116,9 @@ impl Matcher {
         Ok(best)
     }
 
-    /// The match around a sample at the distance of the last one, with a reference: what was changed in place continues there, however often
-    /// the sample occurs.
-    fn continued(&mut self, at: u64, found: &Found) -> Result<Option<Match>, Broken> {
+    /// The match around a sample at the distance of the last match, for windows with a reference. After a change in place, the content
+    /// continues at the same distance, however often the sample occurs.
+    fn continued(&mut self, at: u64, found: &SegmentMatches) -> Result<Option<Match>, PhaseError> {
         let before = found.matches.last().and_then(|last| at.checked_sub(last.distance));
         match before.filter(|before| *before < self.settings.reference()) {
             Some(before) => self.candidate(at, before, found),
@@ -123,12 +126,12 @@ impl Matcher {
         }
     }
 
-    /// The match around a sample and an earlier one.
-    fn candidate(&mut self, at: u64, before: u64, found: &Found) -> Result<Option<Match>, Broken> {
+    /// The match around a sample and an earlier sample.
+    fn candidate(&mut self, at: u64, before: u64, found: &SegmentMatches) -> Result<Option<Match>, PhaseError> {
         let reference = self.settings.reference();
         let reach = if reference > 0 { found.reach.min(at + reference.saturating_sub(before)) } else { found.reach };
         let ahead = self.reader.forward(before, at..reach)?;
-        // Different bytes with the same fingerprint.
+        // The bytes differ, though their fingerprints are equal.
         if ahead < self.settings.sample() as u64 {
             return Ok(None);
         }
@@ -137,8 +140,8 @@ impl Matcher {
         Ok((at + ahead > start).then(|| Match { at: start, length: at + ahead - start, distance: at - before }))
     }
 
-    /// Adds a match; replaces preceding short ones if it covers all of them.
-    fn settle(&mut self, mut best: Match, found: &mut Found) -> Result<(), Broken> {
+    /// Adds a match, and removes preceding short matches that it covers completely.
+    fn settle(&mut self, mut best: Match, found: &mut SegmentMatches) -> Result<(), PhaseError> {
         while let Some(last) = found.matches.last().copied() {
             let behind = best.at - last.at;
             if last.end() != best.at || last.length > SHORT || best.at - best.distance < behind {
@@ -156,7 +159,7 @@ impl Matcher {
     }
 }
 
-impl Found {
+impl SegmentMatches {
     /// Adds the uncovered part of a run.
     fn add_run(&mut self, run: Match, least: u64) {
         let at = run.at.max(self.covered).max(self.start);

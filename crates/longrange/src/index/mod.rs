@@ -1,15 +1,18 @@
-//! Second phase: shards of samples become links, each from a sample to the previous one with the same fingerprint.
+//! Second phase: turns shards of samples into links, each from a sample to the previous sample with the same fingerprint.
 //!
-//! Each shard is sorted by fingerprint and position, so that samples with the same fingerprint are adjacent; each but the first of them
-//! yields a link. Links are put into zones of the window by position and sorted. Samples without a predecessor use no memory any more,
-//! and the pages of one form of the index are reused by the other.
+//! Each shard is sorted by fingerprint and position, so that samples with the same fingerprint are adjacent. Each of them except the first
+//! yields a link. Links are put into zones of the window by position and sorted. Samples without a predecessor then use no memory, and the
+//! links reuse the pages of the samples.
+
+pub(crate) mod pages;
+pub(crate) mod sorting;
 
 use std::sync::{Arc, Mutex};
 
-use crate::error::Broken;
-use crate::pages::{self, PagePool, Pile, Piles};
+use crate::error::PhaseError;
+use crate::index::pages::{PagePool, Pile, Piles};
+use crate::index::sorting::Sorter;
 use crate::settings::Settings;
-use crate::sorting::Sorter;
 use crate::workers::Workers;
 
 /// A sample and the previous one with the same fingerprint.
@@ -31,7 +34,7 @@ struct Shape {
     position_bits: u32,
     zone_bits: u32,
     granule_bits: u32,
-    /// Samples from here on are linked to none from here on; 0 if all samples may be linked.
+    /// Samples from this position on are not linked to one another; 0 if all samples may be linked.
     reference: u64,
 }
 
@@ -49,7 +52,7 @@ impl Index {
         shards: Vec<Mutex<Pile>>,
         pool: &Arc<PagePool>,
         workers: &Workers,
-    ) -> Result<Self, Broken> {
+    ) -> Result<Self, PhaseError> {
         let shape = Shape {
             position_bits: settings.position_bits(),
             zone_bits: settings.zone_bits(),
@@ -63,7 +66,7 @@ impl Index {
             shards.len(),
             move || (Sorter::default(), Piles::new(count, &begin_pool)),
             move |(sorter, zones), number| {
-                pages::taken(&shards[number]).flatten(&mut sorter.words, &job_pool);
+                pages::take_pile(&shards[number]).flatten(&mut sorter.words, &job_pool);
                 sorter.sort(64);
                 shape.link(&sorter.words, zones);
                 Ok(())
@@ -75,7 +78,7 @@ impl Index {
             count,
             || (Sorter::default(), Vec::new()),
             move |(sorter, zones), number| {
-                pages::taken(&piles[number]).flatten(&mut sorter.words, &pool);
+                pages::take_pile(&piles[number]).flatten(&mut sorter.words, &pool);
                 sorter.sort(shape.position_bits + shape.zone_bits);
                 zones.push((number, Zone::new(shape, &sorter.words, &pool)));
                 Ok(())
@@ -108,7 +111,7 @@ impl Shape {
     /// Puts the links of a sorted shard into zones.
     fn link(self, samples: &[u64], zones: &mut Piles) {
         let Some((first, later)) = samples.split_first() else { return };
-        // The last sample that others may be linked to.
+        // The last sample that later samples may be linked to.
         let mut known = *first;
         for sample in later {
             if known >> self.position_bits == sample >> self.position_bits {
@@ -124,7 +127,7 @@ impl Shape {
         }
     }
 
-    /// Whether later samples may be linked to one at `at`.
+    /// Whether later samples may be linked to a sample at `at`.
     fn is_linkable(self, at: u64) -> bool {
         self.reference == 0 || at < self.reference
     }
@@ -137,7 +140,6 @@ impl Shape {
         Link { at: base + (word >> self.position_bits), before: word & self.mask() }
     }
 
-    /// Mask of the bits of a position.
     fn mask(self) -> u64 {
         (1 << self.position_bits) - 1
     }
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn every_link_of_many_is_found() {
+    fn finds_every_link_of_many() {
         let length = 64 << 20;
         let settings = Settings::new(9, length);
         let samples: Vec<(u64, u64)> = (0..50_000).map(|n| (n * 7919 % 1000, n * 1301)).collect();

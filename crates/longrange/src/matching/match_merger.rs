@@ -1,8 +1,8 @@
-//! Merges the matches of all segments into those of the window: adjacent ones are joined, overlaps removed.
+//! Merges the matches of all segments into the matches of the window: joins adjacent matches and removes overlaps.
 
 use crate::{FindError, Match};
 
-/// Passes matches on; holds back the last one until it cannot be extended.
+/// Passes matches on, but keeps the last one until it cannot be extended.
 pub(crate) struct MatchMerger<'a, E> {
     least: u64,
     pending: Option<Match>,
@@ -10,12 +10,12 @@ pub(crate) struct MatchMerger<'a, E> {
 }
 
 impl<'a, E> MatchMerger<'a, E> {
-    /// Passes its input to `each`, except matches that become shorter than `least` bytes by cutting overlaps.
+    /// Passes matches to `each`, except matches that are shorter than `least` bytes after their overlaps are cut.
     pub(crate) fn new(least: u64, each: &'a mut dyn FnMut(Match) -> Result<(), E>) -> Self {
         Self { least, pending: None, each }
     }
 
-    /// Adds the next match, which may begin within the last one but not before it.
+    /// Adds the next match, which may begin within the last match but not before it.
     pub(crate) fn add(&mut self, next: Match) -> Result<(), FindError<E>> {
         let Some(last) = &mut self.pending else {
             self.pending = Some(next);
@@ -33,11 +33,11 @@ impl<'a, E> MatchMerger<'a, E> {
         if rest.at > next.at && rest.length < self.least {
             return Ok(());
         }
-        self.pending.replace(rest).map_or(Ok(()), |done| (self.each)(done).map_err(FindError::Taken))
+        self.pending.replace(rest).map_or(Ok(()), |done| (self.each)(done).map_err(FindError::Consumer))
     }
 
     pub(crate) fn finish(self) -> Result<(), FindError<E>> {
-        self.pending.map_or(Ok(()), |done| (self.each)(done).map_err(FindError::Taken))
+        self.pending.map_or(Ok(()), |done| (self.each)(done).map_err(FindError::Consumer))
     }
 }
 
@@ -60,14 +60,14 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_one_distance_are_one() {
+    fn joins_neighbours_of_the_same_distance() {
         assert_eq!(merged(&[(100, 50, 9), (150, 50, 9), (200, 40, 9)]), [(100, 140, 9)]);
         assert_eq!(merged(&[(100, 50, 9), (151, 50, 9)]), [(100, 50, 9), (151, 50, 9)]);
         assert_eq!(merged(&[(100, 50, 9), (150, 50, 8)]), [(100, 50, 9), (150, 50, 8)]);
     }
 
     #[test]
-    fn what_reaches_over_an_end_is_joined_cut_or_left_out() {
+    fn joins_cuts_or_drops_overlapping_matches() {
         assert_eq!(merged(&[(100, 50, 9), (120, 50, 9)]), [(100, 70, 9)], "joined");
         assert_eq!(merged(&[(100, 50, 9), (120, 80, 8)]), [(100, 50, 9), (150, 50, 8)], "cut");
         assert_eq!(merged(&[(100, 50, 9), (120, 50, 8)]), [(100, 50, 9)], "too short when cut");
@@ -75,10 +75,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_of_the_taker_ends_it() {
+    fn returns_the_first_error_of_the_consumer() {
         let mut each = |_: Match| Err("full");
         let mut merger = MatchMerger::new(32, &mut each);
         assert!(merger.add(Match { at: 1, length: 40, distance: 1 }).is_ok());
-        assert!(matches!(merger.add(Match { at: 90, length: 40, distance: 1 }), Err(FindError::Taken("full"))));
+        assert!(matches!(merger.add(Match { at: 90, length: 40, distance: 1 }), Err(FindError::Consumer("full"))));
     }
 }

@@ -1,9 +1,9 @@
 //! Byte runs and short periods: ranges that repeat the bytes 1 to 64 bytes before.
 //!
 //! A rolling hash may choose all or no positions of such a range, so they are searched separately: at every [`GRID`]th byte, eight bytes are
-//! compared with those 1 to [`PERIOD_MOST`] bytes later. That finds every range of more than `GRID + 2 * PERIOD_MOST` bytes.
+//! compared with the eight bytes 1 to [`PERIOD_MOST`] later. This finds every range of more than `GRID + 2 * PERIOD_MOST` bytes.
 
-use crate::compare;
+use crate::matching::compare;
 use crate::settings::SEGMENT;
 
 /// The longest period in bytes.
@@ -18,13 +18,13 @@ const LOOK: usize = PERIOD_MOST + 8;
 /// The shortest range that becomes a match, in bytes.
 const RUN_LEAST: usize = 64;
 
-/// Upper bound of the memory for the runs of a segment, in a list that may have grown to twice its length, and as matches too.
+/// Upper bound of the memory for the runs of a segment: a list that may have grown to twice its length, and the runs as matches.
 pub(crate) const MEMORY: u64 = SEGMENT / GRID as u64 * 2 * 2 * size_of::<Run>() as u64;
 
 /// A range that repeats the bytes `period` bytes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Start of the bytes that equal those `period` bytes before.
+    /// Start of the bytes that equal the bytes `period` before them.
     pub(crate) start: usize,
     pub(crate) end: usize,
     /// 1 to 64 bytes.
@@ -62,7 +62,7 @@ fn run_at(bytes: &[u8], at: usize, floor: usize) -> Option<Run> {
 
 /// Whether the first eight bytes occur again 1 to [`PERIOD_MOST`] bytes later.
 ///
-/// All distances are compared in parallel, byte by byte and without branches, so that compilers vectorise it.
+/// All distances are compared in parallel, byte by byte and without branches, so that compilers vectorise the loop.
 fn repeats_soon(look: &[u8; LOOK]) -> bool {
     let mut same = [true; PERIOD_MOST];
     for byte in 0..8 {
@@ -84,7 +84,7 @@ mod tests {
     use crate::noise::noise;
 
     #[test]
-    fn each_period_is_found_whole_at_any_place() {
+    fn finds_each_period_completely_at_any_position() {
         for period in 1..=PERIOD_MOST {
             for before in [0, 1, 63, 100] {
                 let pattern = noise(period, 9);
@@ -104,18 +104,18 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_another_byte_follows_at_once() {
+    fn adjacent_runs_are_separate() {
         let bytes = [vec![1; 500], vec![2; 500]].concat();
         assert_eq!(runs(&bytes, 0), [Run { start: 1, end: 500, period: 1 }, Run { start: 501, end: 1000, period: 1 }]);
     }
 
     #[test]
-    fn what_stands_before_makes_a_run_from_the_first_byte() {
+    fn a_run_includes_bytes_before_the_search() {
         assert_eq!(runs(&[5; 400], 64), [Run { start: 1, end: 400, period: 1 }]);
     }
 
     #[test]
-    fn noise_and_stretches_too_short_make_none() {
+    fn finds_no_run_in_noise_and_short_ranges() {
         assert_eq!(runs(&noise(100_000, 9), 0), []);
         let bytes = [noise(50, 9), vec![3; 60], noise(50, 9)].concat();
         assert_eq!(runs(&bytes, 0), []);

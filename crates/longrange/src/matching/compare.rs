@@ -1,6 +1,6 @@
 //! Lengths of common prefixes and suffixes.
 
-/// Length of the common prefix of `a` and `b`, bytes.
+/// Length of the common prefix of `a` and `b` in bytes.
 pub(crate) fn forward(a: &[u8], b: &[u8]) -> usize {
     let most = a.len().min(b.len());
     let (words_a, rest_a) = a[..most].as_chunks::<8>();
@@ -13,7 +13,7 @@ pub(crate) fn forward(a: &[u8], b: &[u8]) -> usize {
     most - rest_a.len() + rest_a.iter().zip(rest_b).take_while(|(x, y)| x == y).count()
 }
 
-/// Length of the common suffix of `a` and `b`, bytes.
+/// Length of the common suffix of `a` and `b` in bytes.
 pub(crate) fn backward(a: &[u8], b: &[u8]) -> usize {
     let most = a.len().min(b.len());
     let (rest_a, words_a) = a[a.len() - most..].as_rchunks::<8>();
@@ -34,7 +34,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_byte_by_byte(same in proptest::collection::vec(any::<u8>(), 0..70), a in proptest::collection::vec(any::<u8>(), 0..20), b in proptest::collection::vec(any::<u8>(), 0..20)) {
+        fn equals_a_comparison_byte_by_byte(same in proptest::collection::vec(any::<u8>(), 0..70), a in proptest::collection::vec(any::<u8>(), 0..20), b in proptest::collection::vec(any::<u8>(), 0..20)) {
             let left = [&same[..], &a].concat();
             let right = [&same[..], &b].concat();
             let naive = left.iter().zip(&right).take_while(|(x, y)| x == y).count();

@@ -1,4 +1,4 @@
-//! Memory of the index: entries in pages that are reused, so that sorting needs no second copy of the index.
+//! Memory of the index: entries in reused pages, so that sorting needs no second copy of the index.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -50,7 +50,7 @@ impl Pile {
         self.pages.append(&mut other.pages);
     }
 
-    /// Moves the entries into `flat`, which is cleared before, and the pages into `pool`.
+    /// Moves the entries into `flat`, which is cleared first, and the pages into `pool`.
     pub(crate) fn flatten(self, flat: &mut Vec<u64>, pool: &PagePool) {
         flat.clear();
         flat.reserve_exact(self.pages.iter().map(Vec::len).sum());
@@ -58,7 +58,7 @@ impl Pile {
         pool.give(self.pages.into_iter());
     }
 
-    /// Puts `entries` into pages of `pool`, each full but the last, so that [`Pile::get`] finds them.
+    /// Puts `entries` into pages of `pool`. All pages except the last are full, so that [`Pile::get`] finds the entries.
     pub(crate) fn from_entries(entries: &[u64], pool: &PagePool) -> Self {
         let fill = |entries: &[u64]| {
             let mut page = pool.take();
@@ -91,7 +91,7 @@ impl Piles {
         }
     }
 
-    /// The piles of all workers merged by number, each to be taken by one job.
+    /// Merges the piles of all workers by number. One job takes each merged pile.
     pub(crate) fn merge(workers: Vec<Self>, count: usize) -> Vec<Mutex<Pile>> {
         let mut merged: Vec<Pile> = (0..count).map(|_| Pile::default()).collect();
         for worker in workers {
@@ -101,6 +101,6 @@ impl Piles {
     }
 }
 
-pub(crate) fn taken(place: &Mutex<Pile>) -> Pile {
-    std::mem::take(&mut *place.lock().unwrap_or_else(PoisonError::into_inner))
+pub(crate) fn take_pile(pile: &Mutex<Pile>) -> Pile {
+    std::mem::take(&mut *pile.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -1,22 +1,22 @@
-//! Sorts evenly distributed words: into buckets by their highest bits, then each bucket.
+//! Sorts evenly distributed words into buckets by their highest bits, then sorts each bucket.
 
 /// Approximate words in a bucket.
 const BUCKET: usize = 16;
 
-/// Maximum number of buckets: their ends fit the inner caches.
+/// Maximum number of buckets, whose ends must fit into the inner caches.
 const BUCKETS_MOST: usize = 1 << 13;
 
 /// Reused buffers for sorting.
 #[derive(Default)]
 pub(crate) struct Sorter {
-    /// The words to sort; sorted after [`Sorter::sort`].
+    /// The words to sort, which [`Sorter::sort`] sorts in place.
     pub(crate) words: Vec<u64>,
     other: Vec<u64>,
     ends: Vec<u32>,
 }
 
 impl Sorter {
-    /// Sorts the words, whose highest of `bits` bits are more evenly distributed than the others.
+    /// Sorts the words of `bits` bits, whose high bits are more evenly distributed than the low bits.
     pub(crate) fn sort(&mut self, bits: u32) {
         let buckets = (self.words.len() / BUCKET).clamp(1, BUCKETS_MOST).next_power_of_two();
         let shift = bits.saturating_sub(buckets.trailing_zeros()).min(63);
@@ -41,9 +41,9 @@ impl Sorter {
         let mut rest = self.words.as_mut_slice();
         let mut start = 0;
         for end in &self.ends {
-            let (bucket, behind) = rest.split_at_mut((*end - start) as usize);
+            let (bucket, after) = rest.split_at_mut((*end - start) as usize);
             bucket.sort_unstable();
-            rest = behind;
+            rest = after;
             start = *end;
         }
     }
@@ -56,7 +56,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sorted_whatever_the_spread(words in proptest::collection::vec(any::<u64>(), 0..3000), low in 0_u32..40, many in any::<bool>()) {
+        fn sorts_words_of_any_distribution(words in proptest::collection::vec(any::<u64>(), 0..3000), low in 0_u32..40, many in any::<bool>()) {
             // Few different words, or words of fewer bits.
             let words: Vec<u64> = words.iter().map(|word| if many { word >> low } else { (word % 5) << low }).collect();
             let mut sorter = Sorter { words: words.clone(), ..Sorter::default() };

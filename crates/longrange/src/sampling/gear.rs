@@ -1,17 +1,17 @@
-//! The rolling hash that chooses samples by content: gear, over 32 bytes.
+//! The rolling hash "gear" over 32 bytes, which chooses samples by content.
 //!
-//! `hash = 2 * hash + TABLE[byte]` in 32 bits: a byte's contribution is shifted out after 32 more, so the hash depends on the last 32
-//! bytes alone, at any position (the chunker of Xia et al., "Ddelta", 2014). A sample is taken where it is small.
+//! `hash = 2 * hash + TABLE[byte]` in 32 bits: a byte's contribution is shifted out after 32 more bytes, so the hash depends only on the
+//! last 32 bytes, at any position (the chunker of Xia et al., "Ddelta", 2014). A sample is a position where the hash is small.
 
-/// Bytes on which a hash, and a fingerprint, depends.
+/// Number of bytes that determine a hash and a fingerprint.
 pub(crate) const WINDOW: usize = 32;
 
-/// The same in a second pass, where short matches are wanted.
+/// The same in a second pass that searches for short matches.
 pub(crate) const SHORT_WINDOW: usize = 24;
 
 const TABLE: [u32; 256] = table();
 
-/// The higher halves of 256 words of the generator splitmix64.
+/// The high halves of 256 words of the generator splitmix64.
 const fn table() -> [u32; 256] {
     let mut words = [0; 256];
     let mut state = 0x7061_636b_6c69_6e65_u64;
@@ -30,13 +30,12 @@ fn step(hash: u32, byte: u8) -> u32 {
     (hash << 1).wrapping_add(TABLE[usize::from(byte)])
 }
 
-/// Calls `found` for each position in `bytes` at which `LENGTH` bytes begin, 32 at most, whose hash is below `threshold`, with the hash.
-///
-/// `found` returns the threshold for later positions.
+/// Calls `found` with each position in `bytes` where the hash of the next `LENGTH` bytes (at most 32) is below `threshold`, and with the
+/// hash. `found` returns the threshold for later positions.
 pub(crate) fn scan<const LENGTH: usize>(bytes: &[u8], mut threshold: u32, mut found: impl FnMut(usize, u32) -> u32) {
     let Some((head, rest)) = bytes.split_at_checked(LENGTH - 1) else { return };
     let mut state = head.iter().fold(0, |hash, &byte| step(hash, byte));
-    // The lowest bits are not affected by earlier bytes.
+    // Earlier bytes do not affect the lowest bits.
     let mut next = |byte| {
         state = step(state, byte);
         state << (WINDOW - LENGTH)
@@ -44,23 +43,23 @@ pub(crate) fn scan<const LENGTH: usize>(bytes: &[u8], mut threshold: u32, mut fo
     let (words, tail) = rest.as_chunks::<8>();
     let mut at = 0;
     for word in words {
-        for (place, &byte) in word.iter().enumerate() {
+        for (offset, &byte) in word.iter().enumerate() {
             let hash = next(byte);
             if hash < threshold {
-                threshold = found(at + place, hash);
+                threshold = found(at + offset, hash);
             }
         }
         at += word.len();
     }
-    for (place, &byte) in tail.iter().enumerate() {
+    for (offset, &byte) in tail.iter().enumerate() {
         let hash = next(byte);
         if hash < threshold {
-            threshold = found(at + place, hash);
+            threshold = found(at + offset, hash);
         }
     }
 }
 
-/// 64 well mixed bits of up to 32 bytes; shorter input is padded with zeros.
+/// 64 well mixed bits of up to 32 bytes. Shorter input is padded with zeros.
 pub(crate) fn fingerprint_of(bytes: &[u8]) -> u64 {
     let mut window = [0; WINDOW];
     let length = bytes.len().min(WINDOW);
@@ -87,40 +86,40 @@ mod tests {
     use super::*;
     use crate::noise::noise;
 
-    fn places<const LENGTH: usize>(bytes: &[u8], threshold: u32) -> Vec<usize> {
-        let mut places = Vec::new();
+    fn positions<const LENGTH: usize>(bytes: &[u8], threshold: u32) -> Vec<usize> {
+        let mut positions = Vec::new();
         scan::<LENGTH>(bytes, threshold, |at, _| {
-            places.push(at);
+            positions.push(at);
             threshold
         });
-        places
+        positions
     }
 
     fn chosen_by_its_own_bytes<const LENGTH: usize>() {
         let bytes = noise(10_000, 1);
-        let all = places::<LENGTH>(&bytes, 1 << 27);
+        let all = positions::<LENGTH>(&bytes, 1 << 27);
         assert!((200..450).contains(&all.len()), "one in 32, but {} of some 10,000", all.len());
         for at in 0..=bytes.len() - LENGTH {
-            let alone = places::<LENGTH>(&bytes[at..at + LENGTH], 1 << 27);
+            let alone = positions::<LENGTH>(&bytes[at..at + LENGTH], 1 << 27);
             assert_eq!(alone.len(), usize::from(all.binary_search(&at).is_ok()), "at {at}");
         }
     }
 
     #[test]
-    fn a_place_is_chosen_by_its_own_bytes_alone() {
+    fn a_position_is_chosen_by_its_own_bytes_alone() {
         chosen_by_its_own_bytes::<WINDOW>();
         chosen_by_its_own_bytes::<SHORT_WINDOW>();
     }
 
     #[test]
-    fn nothing_is_chosen_of_too_few_bytes() {
-        assert_eq!(places::<WINDOW>(&[0; WINDOW - 1], u32::MAX), []);
-        assert_eq!(places::<SHORT_WINDOW>(&[0; SHORT_WINDOW - 1], u32::MAX), []);
-        assert_eq!(places::<WINDOW>(&[], u32::MAX), []);
+    fn chooses_no_position_in_too_few_bytes() {
+        assert_eq!(positions::<WINDOW>(&[0; WINDOW - 1], u32::MAX), []);
+        assert_eq!(positions::<SHORT_WINDOW>(&[0; SHORT_WINDOW - 1], u32::MAX), []);
+        assert_eq!(positions::<WINDOW>(&[], u32::MAX), []);
     }
 
     #[test]
-    fn each_bit_tells_in_a_fingerprint() {
+    fn each_bit_changes_the_fingerprint() {
         assert_eq!(fingerprint_of(&[7; WINDOW + 1]), fingerprint(&[7; WINDOW]));
         assert_ne!(fingerprint_of(&[7; SHORT_WINDOW]), fingerprint_of(&[7; SHORT_WINDOW + 1]));
         let plain = [7; WINDOW];

@@ -1,22 +1,25 @@
-//! First phase: samples of each segment, chosen by content, put into shards by their fingerprints.
+//! First phase: samples each segment by content, and puts the samples into shards by their fingerprints.
+
+pub(crate) mod gear;
+pub(crate) mod runs;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::Broken;
-use crate::gear::{self, SHORT_WINDOW, WINDOW};
-use crate::pages::{PagePool, Piles};
-use crate::runs::{self, PERIOD_MOST, Run};
+use crate::error::PhaseError;
+use crate::index::pages::{PagePool, Piles};
+use crate::matching::segment_reader::SegmentReader;
+use crate::sampling::gear::{SHORT_WINDOW, WINDOW};
+use crate::sampling::runs::{PERIOD_MOST, Run};
 use crate::second_pass::Uncovered;
-use crate::segment_reader::SegmentReader;
 use crate::settings::{SHARDS, Settings, part_of};
 
-/// State of a worker.
+/// The state of a worker.
 pub(crate) struct Sampler {
     settings: Settings,
     reader: SegmentReader,
     shards: Piles,
-    /// Samples of the segment: hash and position in it.
+    /// Samples of the segment: the hash, and the position in the segment.
     chosen: Vec<(u32, u32)>,
 }
 
@@ -26,7 +29,7 @@ impl Sampler {
     }
 
     /// Takes the samples of segment `number`.
-    pub(crate) fn sample(&mut self, number: usize) -> Result<(), Broken> {
+    pub(crate) fn sample(&mut self, number: usize) -> Result<(), PhaseError> {
         let segment = self.reader.turn_to(number, self.settings.length())?;
         let start = segment.start.saturating_sub(PERIOD_MOST as u64);
         let bytes = self.reader.near(start..segment.end + WINDOW as u64 - 1);
@@ -35,12 +38,12 @@ impl Sampler {
         let runs = runs::runs(bytes, from);
         let pieces = apart_from(&runs, from, bytes.len());
         choose(&self.settings, most, bytes, pieces, &mut self.chosen);
-        share(&self.settings, most, bytes, start, &self.chosen, &mut self.shards);
+        distribute(&self.settings, most, bytes, start, &self.chosen, &mut self.shards);
         Ok(())
     }
 
     /// Takes the samples of the uncovered parts of segment `number`.
-    pub(crate) fn sample_left(&mut self, number: usize, left: &Uncovered) -> Result<(), Broken> {
+    pub(crate) fn sample_left(&mut self, number: usize, left: &Uncovered) -> Result<(), PhaseError> {
         let segment = self.reader.turn_to(number, self.settings.length())?;
         let start = segment.start;
         let bytes = self.reader.near(segment.clone());
@@ -48,7 +51,7 @@ impl Sampler {
         let most = self.settings.segment_samples_most(gaps().map(|gap| gap.end - gap.start).sum());
         let pieces = gaps().map(|gap| (gap.start - start) as usize..(gap.end - start) as usize);
         choose(&self.settings, most, bytes, pieces, &mut self.chosen);
-        share(&self.settings, most, bytes, start, &self.chosen, &mut self.shards);
+        distribute(&self.settings, most, bytes, start, &self.chosen, &mut self.shards);
         Ok(())
     }
 
@@ -57,9 +60,9 @@ impl Sampler {
     }
 }
 
-/// Chooses the samples of some pieces of `bytes`: positions whose hash is below a threshold.
+/// Chooses samples in `pieces` of `bytes`: positions whose hash is below a threshold.
 ///
-/// If there are more than `most`, those of the lowest hashes stay: still a choice by content, like sparser sampling.
+/// If there are more than `most` samples, the ones with the lowest hashes remain, which is still a choice by content, like sparser sampling.
 fn choose(
     settings: &Settings,
     most: usize,
@@ -97,15 +100,15 @@ fn thin(chosen: &mut Vec<(u32, u32)>, most: usize) -> u32 {
     highest
 }
 
-/// The pieces of `from..end` in which samples may begin and end: they overlap runs, but no sample is within one.
+/// The parts of `from..end` in which samples may begin and end. The parts overlap runs, but no sample is within a run.
 fn apart_from(runs: &[Run], from: usize, end: usize) -> impl Iterator<Item = Range<usize>> {
     let starts = std::iter::once(from).chain(runs.iter().map(move |run| (run.end - (WINDOW - 1)).max(from)));
     let ends = runs.iter().map(|run| run.start - run.period + WINDOW - 1).chain(std::iter::once(end));
     starts.zip(ends).map(|(start, end)| start..end.max(start))
 }
 
-/// Puts the samples into shards: position and as many bits of the fingerprint as fit in a word.
-fn share(settings: &Settings, most: usize, bytes: &[u8], start: u64, chosen: &[(u32, u32)], shards: &mut Piles) {
+/// Puts the samples into shards, each as a word of its position and as many bits of the fingerprint as fit.
+fn distribute(settings: &Settings, most: usize, bytes: &[u8], start: u64, chosen: &[(u32, u32)], shards: &mut Piles) {
     let most = part_of(most) as u32;
     let bits = settings.position_bits();
     let mut counts = [0; SHARDS];
@@ -123,8 +126,8 @@ fn share(settings: &Settings, most: usize, bytes: &[u8], start: u64, chosen: &[(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::pages::{self, Piles};
     use crate::noise::noise;
-    use crate::pages::{self, Piles};
 
     fn most(settings: &Settings) -> usize {
         settings.segment_samples_most(settings.length())
@@ -138,7 +141,7 @@ mod tests {
         chosen
     }
 
-    /// Content of period 65, one byte more than a run may have, with many more samples than usual.
+    /// Content with a period of 65 bytes, one more than a run may have, with many more samples than usual.
     fn crowded(settings: &Settings) -> Vec<u8> {
         let mut patterns = (1..).map(|seed| noise(65, seed).into_iter().cycle().take(1 << 20).collect::<Vec<u8>>());
         let samples = |bytes: &Vec<u8>| {
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_samples_are_thinned_to_those_of_the_lowest_hashes() {
+    fn keeps_the_lowest_hashes_of_too_many_samples() {
         let settings = Settings::new(1, 1 << 20);
         let bytes = crowded(&settings);
         let few = chosen(&settings, &bytes);
@@ -166,7 +169,11 @@ mod tests {
             all_lower += usize::from(lower(hash));
             settings.threshold()
         });
-        assert_eq!(few.iter().filter(|(hash, _)| lower(*hash)).count(), all_lower, "none of a lower hash is left out");
+        assert_eq!(
+            few.iter().filter(|(hash, _)| lower(*hash)).count(),
+            all_lower,
+            "no sample with a lower hash is missing"
+        );
     }
 
     #[test]
@@ -176,18 +183,18 @@ mod tests {
         let pool = Arc::<PagePool>::default();
         let few = chosen(&settings, &bytes);
         let mut shards = Piles::new(SHARDS, &pool);
-        share(&settings, most(&settings), &bytes, 0, &few, &mut shards);
+        distribute(&settings, most(&settings), &bytes, 0, &few, &mut shards);
         let mut flat = Vec::new();
         let mut sizes: Vec<usize> = Vec::new();
         for pile in Piles::merge(vec![shards], SHARDS) {
-            pages::taken(&pile).flatten(&mut flat, &pool);
+            pages::take_pile(&pile).flatten(&mut flat, &pool);
             sizes.push(flat.len());
         }
         assert_eq!(sizes.iter().max(), Some(&part_of(most(&settings))));
     }
 
     #[test]
-    fn no_sample_lies_within_a_run_and_none_is_lost_beside_it() {
+    fn skips_samples_within_a_run_only() {
         let settings = Settings::new(9, 1 << 20);
         let before = noise(5000, 1);
         let after = noise(5000, 2);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use packline_delta::{DeltaOptions, Head, Made, Patched, Side};
 use packline_runtime::{FileAttributes, Input, MemoryFault, OutputFile};
 
+use crate::container::opened_file::OpenedFile;
 use crate::container::stored;
-use crate::input::{attributes_of, open_input};
 use crate::pack::open_output;
 use crate::{Error, Observer, Output, Resources, Temporaries, must_differ};
 
@@ -74,9 +74,11 @@ impl PatchRequest {
 /// [`Error`], with the name of the file.
 pub fn delta(request: DeltaRequest, observer: &mut dyn Observer) -> Result<Made, Error> {
     let DeltaRequest { old, new, target, options, resources, temporaries } = request;
-    let opened = [open_input(&old)?, open_input(&new)?];
-    let access = attributes_of(&old)?.common_with(&attributes_of(&new)?);
-    let inputs = Named { names: [&old, &new], inputs: opened, side: Side::New, access };
+    let opened_old = OpenedFile::open(&old)?;
+    let opened_new = OpenedFile::open(&new)?;
+    let access = opened_old.attributes()?.common_with(&opened_new.attributes()?);
+    let inputs: [Arc<dyn Input>; 2] = [Arc::new(opened_old), Arc::new(opened_new)];
+    let inputs = Named { names: [&old, &new], inputs, side: Side::New, access };
     inputs.run(target, &resources, &temporaries, observer, |[old, new], sink, observer| {
         packline_delta::delta(old, new, sink, &options, &resources, observer)
     })
@@ -88,13 +90,17 @@ pub fn delta(request: DeltaRequest, observer: &mut dyn Observer) -> Result<Made,
 /// [`Error`], with the name of the file.
 pub fn patch(request: PatchRequest, observer: &mut dyn Observer) -> Result<Patched, Error> {
     let PatchRequest { old, delta, target, resources, temporaries } = request;
-    let opened_old = open_input(&old)?;
-    let mut access = attributes_of(&old)?;
-    let (delta, opened_delta) = match delta {
+    let opened_old = OpenedFile::open(&old)?;
+    let mut access = opened_old.attributes()?;
+    let (delta, opened_delta): (_, Arc<dyn Input>) = match delta {
         crate::Input::File(path) => {
-            let opened = open_input(&path)?;
-            access = access.common_with(&attributes_of(&path)?);
-            (path, opened)
+            let opened = OpenedFile::open(&path)?;
+            access = access.common_with(&opened.attributes()?);
+            (path, Arc::new(opened))
+        }
+        crate::Input::Opened(file) => {
+            access = access.common_with(&file.attributes()?);
+            (file.path().to_path_buf(), Arc::new(file))
         }
         crate::Input::Stream(name, mut stream) => {
             let path = PathBuf::from(name);
@@ -102,7 +108,8 @@ pub fn patch(request: PatchRequest, observer: &mut dyn Observer) -> Result<Patch
             (path, stored)
         }
     };
-    let inputs = Named { names: [&old, &delta], inputs: [opened_old, opened_delta], side: Side::Delta, access };
+    let inputs =
+        Named { names: [&old, &delta], inputs: [Arc::new(opened_old), opened_delta], side: Side::Delta, access };
     inputs.run(target, &resources, &temporaries, observer, |[old, delta], sink, observer| {
         packline_delta::patch(old, delta, sink, &resources, observer)
     })
@@ -112,9 +119,9 @@ pub fn patch(request: PatchRequest, observer: &mut dyn Observer) -> Result<Patch
 ///
 /// # Errors
 /// [`Error`] if it cannot be read or is no delta.
-pub fn delta_info(path: &Path) -> Result<Head, Error> {
-    let input = open_input(path)?;
-    Head::read(input.as_ref()).map_err(|cause| fault(path, path, path, cause))
+pub fn delta_info(delta: &OpenedFile) -> Result<Head, Error> {
+    let path = delta.path();
+    Head::read(delta).map_err(|cause| fault(path, path, path, cause))
 }
 
 /// The old file, and the new one or the delta.

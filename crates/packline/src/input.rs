@@ -1,38 +1,25 @@
 //! Inputs that are one file or stream.
 
+use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
+use packline_runtime::escape::Escape;
+
+#[cfg(any(feature = "lrz", feature = "pln"))]
+use crate::ContentKind;
+use crate::Error;
+use crate::container::opened_file::OpenedFile;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 use crate::sources::peeked;
-#[cfg(any(feature = "lrz", feature = "pln"))]
-use crate::{ContentKind, Error};
-
-/// A file or block device that is read at any offset.
-///
-/// # Errors
-/// [`Error::Source`](crate::Error::Source).
-#[cfg(any(feature = "delta", feature = "recovery", feature = "verity"))]
-pub(crate) fn open_input(path: &std::path::Path) -> Result<std::sync::Arc<dyn packline_runtime::Input>, crate::Error> {
-    let file = std::fs::File::open(path).and_then(packline_runtime::FileInput::new);
-    let file = file.map_err(|cause| crate::Error::Source { path: path.to_path_buf(), action: "cannot open", cause })?;
-    Ok(std::sync::Arc::new(file))
-}
-
-/// What an output that is made from a file takes from it.
-///
-/// # Errors
-/// [`Error::Source`](crate::Error::Source).
-#[cfg(any(feature = "delta", feature = "recovery"))]
-pub(crate) fn attributes_of(path: &std::path::Path) -> Result<packline_runtime::FileAttributes, crate::Error> {
-    let about = std::fs::File::open(path).and_then(|file| packline_runtime::FileAttributes::of_source(&file));
-    about.map_err(|cause| crate::Error::Source { path: path.to_path_buf(), action: "cannot read", cause })
-}
 
 /// Where bytes come from, compressed or not.
 pub enum Input {
     /// A file. One that is not a regular file is read as a stream.
     File(PathBuf),
+    /// A file that is open already.
+    Opened(OpenedFile),
     /// A stream, with its name in messages.
     Stream(String, Box<dyn Read + Send>),
 }
@@ -48,10 +35,32 @@ impl Input {
         Input::Stream(name.into(), Box::new(stream))
     }
 
+    /// Opens the file at `path` once, whatever is in it. A pipe and a character device become a stream.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if the file cannot be opened.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Input, Error> {
+        let path = path.into();
+        let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
+        let file = File::open(&path).map_err(refused)?;
+        let about = file.metadata().map_err(refused)?;
+        let kind = about.file_type();
+        if kind.is_fifo() || kind.is_char_device() {
+            return Ok(Input::reader(path.escaped(), file));
+        }
+        OpenedFile::described(path.clone(), file, about).map(Input::Opened).map_err(refused)
+    }
+
+    /// The file, if it is open.
+    pub fn opened_file(&self) -> Option<&OpenedFile> {
+        if let Input::Opened(file) = self { Some(file) } else { None }
+    }
+
     #[cfg(any(feature = "lrz", feature = "pln"))]
     pub(crate) fn shown(&self) -> PathBuf {
         match self {
             Input::File(path) => path.clone(),
+            Input::Opened(file) => file.path().to_path_buf(),
             Input::Stream(name, _) => PathBuf::from(name),
         }
     }
@@ -60,9 +69,14 @@ impl Input {
     #[cfg(any(feature = "lrz", feature = "pln"))]
     pub(crate) fn recognized(self) -> Result<(Input, Option<ContentKind>), Error> {
         match self {
-            Input::File(path) => {
-                let found = ContentKind::of_file(&path);
-                Ok((Input::File(path), found))
+            Input::File(path) => match Input::open(&path) {
+                Ok(opened) => opened.recognized(),
+                // Whoever reads the file reports the error.
+                Err(_) => Ok((Input::File(path), None)),
+            },
+            Input::Opened(file) => {
+                let found = file.content_kind();
+                Ok((Input::Opened(file), found))
             }
             Input::Stream(name, stream) => {
                 let (head, stream) = peeked(std::path::Path::new(&name), stream)?;

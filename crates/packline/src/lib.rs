@@ -108,6 +108,7 @@ pub mod requests {
     pub use crate::container::by_magic::ContentKind;
     pub use crate::container::file_kind::FileKind;
     pub use crate::container::image_place::ImagePlace;
+    pub use crate::container::opened_file::OpenedFile;
     #[cfg(feature = "delta")]
     pub use crate::delta_file::{DeltaRequest, PatchRequest, delta, delta_info, patch};
     #[cfg(feature = "pln")]

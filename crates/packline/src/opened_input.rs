@@ -10,8 +10,9 @@ use std::sync::Arc;
 #[cfg(feature = "pln")]
 use packline_recovery::strip;
 use packline_runtime::escape::Escape;
-use packline_runtime::{FileAttributes, FileInput, Input, Source};
+use packline_runtime::{FileAttributes, Input, Source};
 
+use crate::container::opened_file::OpenedFile;
 #[cfg(feature = "pln")]
 use crate::container::stored;
 #[cfg(feature = "pln")]
@@ -53,6 +54,7 @@ impl OpenedInput {
     pub(crate) fn new(source: crate::Input) -> Result<OpenedInput, Error> {
         match source {
             crate::Input::File(path) => OpenedInput::file(path),
+            crate::Input::Opened(file) => OpenedInput::opened(file),
             crate::Input::Stream(name, stream) => Ok(OpenedInput::of(PathBuf::from(name), Bytes::Stream(stream), None)),
         }
     }
@@ -81,9 +83,17 @@ impl OpenedInput {
         if !about.is_file() {
             return Ok(OpenedInput::of(path, Bytes::Stream(Box::new(file)), None));
         }
-        let about = FileAttributes::of_source(&file).map_err(refused)?;
-        let input = FileInput::described(file, about.about());
-        Ok(OpenedInput::of(path, Bytes::At(Arc::new(input)), Some(about)))
+        OpenedInput::opened(OpenedFile::described(path.clone(), file, about).map_err(refused)?)
+    }
+
+    /// A block device is read as a stream.
+    fn opened(file: OpenedFile) -> Result<OpenedInput, Error> {
+        let path = file.path().to_path_buf();
+        if !file.is_regular() {
+            return Ok(OpenedInput::of(path, Bytes::Stream(Box::new(file.stream())), None));
+        }
+        let about = file.attributes()?;
+        Ok(OpenedInput::of(path, Bytes::At(Arc::new(file)), Some(about)))
     }
 
     /// Reads a file of size 0 as a stream, since files of the kernel (`/proc`) report that size.

@@ -8,7 +8,7 @@ use packline_runtime::{FileInput, Input, MemoryFault, OutputFile, WriteBehind};
 #[cfg(feature = "pln")]
 use packline_runtime::{ScratchError, escape::Escape, unnamed_temp_file};
 
-use crate::input::{attributes_of, open_input};
+use crate::container::opened_file::OpenedFile;
 use crate::pack::open_output;
 use crate::{Error, Observer, Output, Resources, Temporaries, must_differ};
 
@@ -101,15 +101,16 @@ impl RecoveryState {
 /// [`Error`], with the name of the file.
 pub fn protect(request: ProtectRequest, observer: &mut dyn Observer) -> Result<Protected, Error> {
     let ProtectRequest { source, target, redundancy, resources, temporaries } = request;
-    let input = open_input(&source)?;
+    let opened = OpenedFile::open(&source)?;
     if let Output::File { path, .. } = &target {
         must_differ(&source, path)?;
     }
     let names = Names { source: &source, recovery: &source, output: &name_of(&target) };
     let mut output = open_output(target, &resources, &temporaries)?;
     // It can have all of the content.
-    output.limit_access(&attributes_of(&source)?)?;
+    output.limit_access(&opened.attributes()?)?;
     let mut sink = output.sink()?;
+    let input: Arc<dyn Input> = Arc::new(opened);
     let made = packline_recovery::protect(&input, redundancy, PacketLocation::Sidecar, &mut sink, &resources, observer);
     let made = made.map_err(|cause| names.error(cause))?;
     sink.flush().map_err(|cause| names.error(Fault::Output(cause)))?;
@@ -122,13 +123,13 @@ pub fn protect(request: ProtectRequest, observer: &mut dyn Observer) -> Result<P
 /// # Errors
 /// [`Error`], with the name of the file; of recovery data too little of which is whole too.
 pub fn examine(
-    source: &Path,
+    source: &OpenedFile,
     recovery: Option<&Path>,
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<RecoveryState, Error> {
-    let input = open_input(source)?;
-    Repair::new(source, Some(input), recovery, resources, observer).map(|repair| repair.state())
+    let input: Arc<dyn Input> = Arc::new(source.clone());
+    Repair::new(source.path(), Some(input), recovery, resources, observer).map(|repair| repair.state())
 }
 
 /// Repairs a file. The result is as the file was: recovery data that is in the file is made again. A file that is whole is left alone, or
@@ -140,7 +141,8 @@ pub fn examine(
 /// was changed after its recovery data was written, unless [`RepairRequest::revert`].
 pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<RecoveryState, Error> {
     let RepairRequest { source, recovery, target, resources, temporaries, revert } = request;
-    let input = open_unless_missing(&source, recovery.is_some())?;
+    let opened = open_unless_missing(&source, recovery.is_some())?;
+    let input = opened.clone().map(|opened| Arc::new(opened) as Arc<dyn Input>);
     let repair = Repair::new(&source, input, recovery.as_deref(), &resources, observer)?;
     let state = repair.state();
     let in_place = target.is_none();
@@ -153,7 +155,7 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
     if let (true, Some(recovery)) = (in_place && !revert && state.would_revert(), &recovery) {
         return Err(Error::ChangedLater { path: source, recovery: recovery.clone() });
     }
-    let about = if repair.is_missing { None } else { Some(attributes_of(&source)?) };
+    let about = opened.map(|opened| opened.attributes()).transpose()?;
     if in_place && about.as_ref().is_some_and(|about| !about.about().is_file()) {
         let what = "is no regular file, and is not replaced".into();
         let expected = "another output".into();
@@ -182,17 +184,18 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
 ///
 /// # Errors
 /// [`Error`] if it cannot be read, or too little of it is whole.
-pub fn recovery_info(path: &Path, resources: &Resources) -> Result<RecoverySet, Error> {
-    let names = Names::of(path);
-    RecoverySet::sidecar(open_input(path)?, resources).map_err(|cause| names.error(cause))
+pub fn recovery_info(file: &OpenedFile, resources: &Resources) -> Result<RecoverySet, Error> {
+    let names = Names::of(file.path());
+    RecoverySet::sidecar(Arc::new(file.clone()), resources).map_err(|cause| names.error(cause))
 }
 
 /// The recovery data behind a file, as its end and the first packet tell it.
 ///
 /// # Errors
 /// [`Error`] if the file cannot be read.
-pub fn recovery_behind(path: &Path) -> Result<Option<Summary>, Error> {
-    let stripped = packline_recovery::strip(open_input(path)?).map_err(|cause| refused(path, "cannot read", cause))?;
+pub fn recovery_behind(file: &OpenedFile) -> Result<Option<Summary>, Error> {
+    let stripped = packline_recovery::strip(Arc::new(file.clone()));
+    let stripped = stripped.map_err(|cause| refused(file.path(), "cannot read", cause))?;
     Ok(stripped.recovery)
 }
 
@@ -257,8 +260,8 @@ fn is_later(file: &Path, other: &Path) -> bool {
 }
 
 /// Opens a file. One that is missing is `None` if it has recovery data elsewhere.
-fn open_unless_missing(path: &Path, has_sidecar: bool) -> Result<Option<Arc<dyn Input>>, Error> {
-    match open_input(path) {
+fn open_unless_missing(path: &Path, has_sidecar: bool) -> Result<Option<OpenedFile>, Error> {
+    match OpenedFile::open(path) {
         Err(Error::Source { cause, .. }) if has_sidecar && cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
         opened => opened.map(Some),
     }
@@ -287,7 +290,7 @@ impl<'n> Repair<'n> {
         let is_missing = input.is_none();
         let input = input.unwrap_or_else(|| Arc::new(Vec::new()));
         let set = match recovery {
-            Some(recovery) => RecoverySet::sidecar(open_input(recovery)?, resources),
+            Some(recovery) => RecoverySet::sidecar(Arc::new(OpenedFile::open(recovery)?), resources),
             None => RecoverySet::appended(Arc::clone(&input), resources),
         };
         let set = set.map_err(|cause| names.error(cause))?;

@@ -14,6 +14,8 @@ use packline_runtime::{Sink, Source};
 use crate::codecs::lrz_options;
 #[cfg(feature = "pln")]
 use crate::codecs::pln_codings;
+#[cfg(feature = "lrz")]
+use crate::lrzip::lrz_open_file;
 use crate::opened_input::OpenedInput;
 use crate::output_stream::OutputStream;
 use crate::{Container, ContentKind, Error, Input, Observer, Output, Resources, Temporaries};
@@ -235,6 +237,7 @@ pub fn decompress(
             let resources = options.resources.clone();
             let opened = match source {
                 Input::File(path) => lrz_open(&path, None)?,
+                Input::Opened(file) => lrz_open_file(&file, None)?,
                 Input::Stream(name, mut stream) => lrz_open_stream(&name, &mut stream, None, &resources)?,
             };
             let mut request = LrzUnpackRequest::new(&opened, Some(target));

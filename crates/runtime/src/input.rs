@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
-use crate::FileStamp;
+use crate::{FileStamp, seek_position};
 
 /// Opens a regular file that the user has not named: a file next to another one, or at a usual path. To open a pipe would block
 /// until another process writes to the pipe.
@@ -97,6 +97,11 @@ impl FileInput {
     pub fn described(file: File, about: &Metadata) -> FileInput {
         FileInput { file, size: about.len(), stamp: FileStamp::of(about) }
     }
+
+    /// The open file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
 }
 
 fn not_readable(kind: FileType) -> String {
@@ -144,13 +149,20 @@ impl<I> InputStream<I> {
     }
 }
 
-impl<I: Deref<Target = dyn Input>> Read for InputStream<I> {
+impl<I: Deref<Target = T>, T: Input + ?Sized> Read for InputStream<I> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let left = self.input.size().saturating_sub(self.at);
         let bytes = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         self.input.read_at(self.at, &mut into[..bytes])?;
         self.at += bytes as u64;
         Ok(bytes)
+    }
+}
+
+impl<I: Deref<Target = T>, T: Input + ?Sized> Seek for InputStream<I> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.at = seek_position(self.at, self.input.size(), to)?;
+        Ok(self.at)
     }
 }
 

@@ -34,7 +34,7 @@ mod write;
 pub use bookmark::TarBookmark;
 pub use fault::empty_input;
 pub use meter::{Meter, Metered};
-pub use open::{open_file, open_stream};
+pub use open::{open_file, open_input, open_stream};
 pub use reader::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME, TarSource};
 pub use write::{MapSegment, MapShape, RECORD_BYTES, TarWriter, Unstorable, end_of_archive, is_xattr_name, padding};
 

@@ -1,8 +1,11 @@
 //! Opens a source by name or from a stream: plain tars directly, compressed ones through decoder threads.
 
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
+
+use packline_runtime::{FileInput, Input, InputStream};
 
 use packline_tree::{Error, Source};
 
@@ -10,24 +13,38 @@ use super::fault::unreadable;
 use super::{Meter, Metered, TarOptions, TarSource};
 use crate::decompress::{self, Format, Limits};
 
-/// Opens the tar at `path`, compressed or not. A plain file is read with seeks over unwanted content; progress counts the bytes of the
-/// file. `options` has the name for messages.
+/// Opens the tar at `path`, compressed or not. `options` has the name for messages.
 ///
 /// # Errors
 /// [`Error::Io`] if it cannot be opened or its first bytes cannot be read; the source reports malformed data later.
 pub fn open_file(path: &Path, options: TarOptions, limits: &Limits) -> Result<Box<dyn Source + Send>, Error> {
     let error = |action| move |cause| Error::Io { path: path.to_owned(), action, cause };
-    let mut file = File::open(path).map_err(error("cannot open"))?;
-    let is_plain_file = file.metadata().map_err(error("cannot read"))?.is_file();
-    if !is_plain_file {
-        return open_stream(file, options, limits);
+    let file = File::open(path).map_err(error("cannot open"))?;
+    let about = file.metadata().map_err(error("cannot read"))?;
+    if about.is_file() {
+        open_input(Arc::new(FileInput::described(file, &about)), options, limits)
+    } else {
+        open_stream(file, options, limits)
     }
-    let total = file.metadata().map_err(error("cannot read"))?.len();
-    let head = decompress::read_head(&mut file).map_err(error("cannot read"))?;
-    file.rewind().map_err(error("cannot read"))?;
+}
+
+/// Opens a tar that is read at offsets, compressed or not, without reading a plain tar's unwanted content. Progress counts the bytes of
+/// the input.
+///
+/// # Errors
+/// [`Error::Io`] if its first bytes cannot be read; the source reports malformed data later.
+pub fn open_input(
+    input: Arc<dyn Input>,
+    options: TarOptions,
+    limits: &Limits,
+) -> Result<Box<dyn Source + Send>, Error> {
+    let head = decompress::read_head(&mut InputStream::new(&*input, 0));
+    let head = head.map_err(|cause| unreadable(&options.input_name, cause))?;
+    let total = input.size();
+    let stream = InputStream::new(input, 0);
     match decompress::detect(&head) {
-        Format::Plain => Ok(Box::new(TarSource::seekable(file, options)?)),
-        _ => over_stream(file, Meter::new(Some(total)), options, limits),
+        Format::Plain => Ok(Box::new(TarSource::seekable(stream, options)?)),
+        _ => over_stream(stream, Meter::new(Some(total)), options, limits),
     }
 }
 

@@ -83,14 +83,32 @@ impl Offset {
     /// Opens a file, or standard input if `path` is `-`. Asks for the password of an encrypted file. `again` is whether a tar is read
     /// more than once.
     pub fn open(self, path: &Path, again: bool, resources: &Resources, io: &mut Io) -> Result<Archive, Failure> {
-        let opened = self.open_with(path, again, resources, None, io)?;
+        let input = input(path, io)?;
+        self.open_input(path, input, again, resources, io)
+    }
+
+    /// As [`Offset::open`], where `input` is what [`input`] opened at `path`.
+    ///
+    /// # Errors
+    /// As for [`Offset::open`].
+    pub fn open_input(
+        self,
+        path: &Path,
+        input: Input,
+        again: bool,
+        resources: &Resources,
+        io: &mut Io,
+    ) -> Result<Archive, Failure> {
+        let file = input.opened_file().cloned();
+        let opened = self.open_with(input, again, resources, None);
         if opened.as_ref().is_err_and(wants_password) {
             if path.as_os_str() == "-" {
                 let what = "standard input cannot provide both the content and a password (expected a file)";
                 return Err(Failure::failed(what));
             }
             let password = password::ask(io, false)?;
-            return Ok(self.open_with(path, again, resources, Some(&password), io)??);
+            let input = file.map_or_else(|| self::input(path, io), |file| Ok(Input::Opened(file)))?;
+            return Ok(self.open_with(input, again, resources, Some(&password))?);
         }
         Ok(opened?)
     }
@@ -108,23 +126,22 @@ impl Offset {
         Ok(Archive::in_pln(file, keys.identities(io)?, &options)?)
     }
 
-    /// Like [`Offset::open`], but asks for nothing.
+    /// Opens `input`, which may be encrypted, without asking for a password.
     ///
     /// # Errors
-    /// Standard input cannot be read. The inner result has the error of the library.
+    /// [`packline::Error::Stream`] if another password is needed, and the other errors of [`Archive::open`].
     pub fn open_with(
         self,
-        path: &Path,
+        input: Input,
         again: bool,
         resources: &Resources,
         password: Option<&[u8]>,
-        io: &mut Io,
-    ) -> Result<Result<Archive, packline::Error>, Failure> {
+    ) -> Result<Archive, packline::Error> {
         let mut options = ArchiveOptions::new(resources);
         options.offset = self.offset;
         options.again = again;
         options.password = password;
-        Ok(Archive::open(input(path, io)?, &options))
+        Archive::open(input, &options)
     }
 
     pub fn is_given(self) -> bool {
@@ -132,13 +149,16 @@ impl Offset {
     }
 }
 
-/// Returns the file, or standard input if `path` is `-`. A regular file is read at any offset.
-fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
+/// Opens a file, or standard input if `path` is `-`. A regular file is read at any offset.
+pub fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
     if path.as_os_str() != "-" {
-        return Ok(Input::File(path.to_path_buf()));
+        return Ok(Input::open(path)?);
     }
     let stream = take_stdin(None, io)?;
-    Ok(io.streams.stdin_path.map_or_else(|| Input::Stream(STDIN.to_string(), stream), Input::file))
+    match io.streams.stdin_path {
+        Some(file) => Ok(Input::open(file)?),
+        None => Ok(Input::Stream(STDIN.to_string(), stream)),
+    }
 }
 
 /// Returns the place of an image: a file, standard input if `path` is `-`, or a pipe. The content of a stream is stored first.

@@ -1,8 +1,6 @@
 //! A file or stream of any container, recognised by its first bytes.
 
-use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,7 +15,7 @@ use crate::container::image_place::ImagePlace;
 use crate::container::in_pln;
 use crate::container::opened_file::OpenedFile;
 #[cfg(feature = "lrz")]
-use crate::lrzip::{self, OpenedLrz, lrz_open, lrz_open_input};
+use crate::lrzip::{self, OpenedLrz, lrz_open_file, lrz_open_input};
 use crate::sources::{Opening, Share, examine, foreign_in, peeked};
 use crate::{ContentKind, DEFAULT_META, Error, Input, Resources, Source};
 
@@ -69,7 +67,7 @@ pub struct OpenedTar {
 }
 
 enum Content {
-    File,
+    File(OpenedFile),
     Stream(Box<dyn Read + Send>),
     Stored(Arc<dyn packline_runtime::Input>),
 }
@@ -81,7 +79,8 @@ impl Archive {
     /// [`Error`], with the name of the file; [`Error::Target`] for a stream of an unknown format.
     pub fn open(input: Input, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
         match input {
-            Input::File(path) => open_file(path, options),
+            Input::File(path) => Archive::open(Input::open(path)?, options),
+            Input::Opened(file) => open_file(file, options),
             Input::Stream(name, stream) => open_stream(name, stream, options),
         }
     }
@@ -158,7 +157,7 @@ impl OpenedTar {
     fn source(&mut self) -> Source {
         let name = self.display_path.escaped();
         match &mut self.content {
-            Content::File => Source::TarFile { path: self.display_path.clone() },
+            Content::File(file) => Source::opened_tar(file.clone()),
             Content::Stored(input) => Source::tar_reader(name, InputStream::new(Arc::clone(input), 0)),
             Content::Stream(stream) => {
                 Source::TarStream { name, stream: std::mem::replace(stream, Box::new(io::empty())) }
@@ -167,31 +166,20 @@ impl OpenedTar {
     }
 }
 
-/// Opens a file once, whatever is in it. A pipe and a character device are read from front to back.
-fn open_file(path: PathBuf, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
-    let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
-    let file = File::open(&path).map_err(refused)?;
-    let about = file.metadata().map_err(refused)?;
-    let is_stream = about.file_type().is_fifo() || about.file_type().is_char_device();
-    if is_stream {
-        return open_stream(path.escaped(), Box::new(file), options);
-    }
-    let input = if about.is_file() { Ok(FileInput::described(file, &about)) } else { FileInput::new(file) };
-    let place = ImagePlace::of_file(path.clone(), OpenedFile::described(input.map_err(refused)?)).at(options.offset);
-    let input = place.input()?;
-    match place.content_kind().or_else(|| kind_by_end(&input, &about, options)) {
+fn open_file(file: OpenedFile, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
+    let place = ImagePlace::of_file(file.clone()).at(options.offset);
+    let tar = |kind| {
+        let display_path = file.path().to_path_buf();
+        Archive::Tar(OpenedTar { display_path, kind, content: Content::File(file.clone()) })
+    };
+    match place.content_kind().or_else(|| kind_by_end(&file, options)) {
         #[cfg(feature = "lrz")]
-        Some(ContentKind::Lrz) => lrz_open(&path, options.password).map(Archive::Lrz),
+        Some(ContentKind::Lrz) => lrz_open_file(&file, options.password).map(Archive::Lrz),
         #[cfg(feature = "pln")]
-        Some(ContentKind::Pln | ContentKind::Encrypted) => Ok(Archive::Pln(Input::File(path))),
-        Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => {
-            Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::File }))
-        }
+        Some(ContentKind::Pln | ContentKind::Encrypted) => Ok(Archive::Pln(Input::Opened(file))),
+        Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => Ok(tar(kind)),
         _ => match place.open(metadata_cache(options.resources.memory)) {
-            Err(_) if options.offset.is_none() && about.is_file() && is_empty_tar(input.as_ref()) => {
-                let kind = ContentKind::Tar;
-                Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::File }))
-            }
+            Err(_) if options.offset.is_none() && file.is_regular() && is_empty_tar(&file) => Ok(tar(ContentKind::Tar)),
             opened => opened.map(Archive::SquashFs),
         },
     }
@@ -203,22 +191,18 @@ fn is_empty_tar(input: &dyn packline_runtime::Input) -> bool {
     input.read_at(0, &mut head).is_ok() && head == [0; 512] && ContentKind::foreign(input).is_none()
 }
 
-/// The container of a file whose first bytes are damaged: one with recovery data behind it, which .pln files can have.
+/// The container of a file whose first bytes are damaged, by its end: only .pln files can have recovery data there.
 #[cfg(feature = "pln")]
-fn kind_by_end(
-    input: &Arc<dyn packline_runtime::Input>,
-    about: &Metadata,
-    options: &ArchiveOptions<'_>,
-) -> Option<ContentKind> {
-    if options.offset.is_some() || !about.is_file() {
+fn kind_by_end(file: &OpenedFile, options: &ArchiveOptions<'_>) -> Option<ContentKind> {
+    if options.offset.is_some() || !file.is_regular() {
         return None;
     }
-    let stripped = packline_recovery::strip(Arc::clone(input)).ok()?;
+    let stripped = packline_recovery::strip(Arc::new(file.clone())).ok()?;
     stripped.recovery.map(|_| ContentKind::Pln)
 }
 
 #[cfg(not(feature = "pln"))]
-fn kind_by_end(_: &Arc<dyn packline_runtime::Input>, _: &Metadata, _: &ArchiveOptions<'_>) -> Option<ContentKind> {
+fn kind_by_end(_: &OpenedFile, _: &ArchiveOptions<'_>) -> Option<ContentKind> {
     None
 }
 

@@ -1,12 +1,10 @@
 //! Detects the container of a file by its first bytes.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use packline_archives::decompress::{Format as Compression, detect, read_head};
+use packline_archives::decompress::{Format as Compression, detect};
 use packline_archives::{FOREIGN_HEAD, foreign_format, tar};
 use packline_runtime::Input;
 
@@ -70,15 +68,6 @@ impl ContentKind {
         Some(detect(head)).filter(|&compression| compression != Compression::Plain).map(ContentKind::Compressed)
     }
 
-    /// The container of a regular file or a block device; `None` also if it cannot be opened or read. A pipe is not read, since its bytes
-    /// could not be read again.
-    pub fn of_file(path: &Path) -> Option<ContentKind> {
-        let kind = path.metadata().ok()?.file_type();
-        let again = kind.is_file() || kind.is_block_device();
-        let head = again.then(|| File::open(path).and_then(|mut file| read_head(&mut file)))?;
-        ContentKind::of_head(&head.ok()?)
-    }
-
     /// The container of an input of `size` bytes that `read` reads from its start.
     pub fn of_input(size: u64, read: impl FnOnce(&mut [u8]) -> io::Result<()>) -> Option<ContentKind> {
         let mut head = [0; HEAD];
@@ -125,6 +114,7 @@ impl fmt::Display for ContentKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::container::opened_file::OpenedFile;
 
     fn tar_with(name: &str) -> Vec<u8> {
         let mut block = vec![0; HEAD];
@@ -157,9 +147,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_has_none() {
+    fn only_files_and_block_devices_have_a_kind() {
         for path in ["/dev/null", "/", "/none"] {
-            assert_eq!(ContentKind::of_file(Path::new(path)), None, "{path}");
+            assert!(OpenedFile::open(path).is_err(), "{path}");
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct ImagePlace {
     pub path: PathBuf,
     /// Byte at which the image starts; `None` to search for it.
     pub offset: Option<u64>,
-    file: Arc<OnceLock<Arc<OpenedFile>>>,
+    file: Arc<OnceLock<OpenedFile>>,
     is_stored: bool,
 }
 
@@ -43,9 +43,10 @@ impl ImagePlace {
         ImagePlace { offset: offset.into(), ..self }
     }
 
-    /// An image in a file that is open already; `path` is its name in messages.
-    pub(crate) fn of_file(path: PathBuf, file: OpenedFile) -> ImagePlace {
-        ImagePlace { file: Arc::new(OnceLock::from(Arc::new(file))), ..ImagePlace::new(path) }
+    /// An image in a file that is open already.
+    pub fn of_file(file: OpenedFile) -> ImagePlace {
+        let path = file.path().to_path_buf();
+        ImagePlace { file: Arc::new(OnceLock::from(file)), ..ImagePlace::new(path) }
     }
 
     /// An image or a .lrz file that comes through a stream, which is stored in an unnamed file in `directory`; `name` is for messages. A
@@ -79,7 +80,7 @@ impl ImagePlace {
         }
         let stored: File = store_stream(&mut head.chain(stream), directory).map_err(refused("cannot store"))?;
         let file = OpenedFile::of(name, Ok(stored))?;
-        Ok(ImagePlace { offset, is_stored: true, ..ImagePlace::of_file(name.to_path_buf(), file) })
+        Ok(ImagePlace { offset, is_stored: true, ..ImagePlace::of_file(file) })
     }
 
     /// Whether it came through a stream.
@@ -87,13 +88,18 @@ impl ImagePlace {
         self.is_stored
     }
 
-    /// The open file.
-    fn file(&self) -> Result<&Arc<OpenedFile>, Error> {
+    /// The file, which is opened unless it is open.
+    pub(crate) fn file(&self) -> Result<&OpenedFile, Error> {
         if let Some(file) = self.file.get() {
             return Ok(file);
         }
-        let opened = Arc::new(OpenedFile::open(&self.path)?);
+        let opened = OpenedFile::open(&self.path)?;
         Ok(self.file.get_or_init(|| opened))
+    }
+
+    /// Whether the file is open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.file.get().is_some()
     }
 
     /// Opens the file, unless it is open.
@@ -101,7 +107,7 @@ impl ImagePlace {
     /// # Errors
     /// [`Error::Source`].
     pub fn input(&self) -> Result<Arc<dyn Input>, Error> {
-        Ok(Arc::clone(self.file()?) as Arc<dyn Input>)
+        Ok(Arc::new(self.file()?.clone()))
     }
 
     /// Content of the file by its first bytes, unless an image at an offset in it is meant. `None` for unknown content, and for a file that

@@ -51,15 +51,10 @@ pub(crate) fn open(
 ) -> Result<Archive, Error> {
     let resources = options.resources.clone();
     let repairing = StreamOptions { identities, resources, ..StreamOptions::default() };
-    let (path, reader) = match file {
-        Input::File(path) if path.is_file() => (path.clone(), PlnReader::open_repairing(path, &repairing)?),
-        file => {
-            let mut opened = OpenedInput::new(file)?;
-            let path = opened.display_path.clone();
-            opened.store(options.resources)?;
-            (path, PlnReader::of_input(opened, &repairing)?)
-        }
-    };
+    let mut opened = OpenedInput::new(file)?;
+    let path = opened.display_path.clone();
+    opened.store(options.resources)?;
+    let reader = PlnReader::of_input(opened, &repairing)?;
     let content = Content { size: reader.size(), reader: Mutex::new(reader) };
     let mut unread = None;
     let found = ContentKind::of_input(content.size(), |head| {

@@ -24,6 +24,7 @@ use packline_tree::{Bytes, DirectoryOptions};
 pub(crate) use list::read_tar;
 pub use tree::{LrzTreeCounts, lrz_unpack_tree};
 
+use crate::container::opened_file::OpenedFile;
 use crate::opened_input::OpenedInput;
 use crate::output_stream::{Checksum, OutputStream, refuse_target};
 use crate::pack::no_lrz;
@@ -155,7 +156,7 @@ pub(crate) fn pack_tree(
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
     let LrzRequest { write: options, prefix } = request;
-    if let (Source::TarFile { path: input }, Output::File { path, .. }) = (&source, &target) {
+    if let (Source::TarFile { path: input, .. }, Output::File { path, .. }) = (&source, &target) {
         must_differ(input, path)?;
     }
     let open = || OutputStream::open(target, temporaries);
@@ -164,7 +165,8 @@ pub(crate) fn pack_tree(
             return pack_directory((path, directory, prefix), open()?, &options, resources, observer);
         }
         Source::TarStream { name, stream } => (name, stream),
-        Source::TarFile { path } => match File::open(&path) {
+        Source::TarFile { path, opened: Some(opened) } => (path.escaped(), Box::new(opened.stream())),
+        Source::TarFile { path, opened: None } => match File::open(&path) {
             Ok(file) => (path.escaped(), Box::new(file)),
             Err(cause) => return Err(Error::Source { path, action: "cannot open", cause }),
         },
@@ -217,6 +219,13 @@ pub fn lrz_open(path: &Path, password: Option<&[u8]>) -> Result<OpenedLrz, Error
     let file = File::open(path).map_err(refused)?;
     let about = FileAttributes::of_source(&file).map_err(refused)?;
     let opened = lrz_open_input(path, Arc::new(FileInput::described(file, about.about())), password)?;
+    Ok(OpenedLrz { about: Some(about), ..opened })
+}
+
+/// Opens a .lrz file, as [`lrz_open`] does, in a file that is open already.
+pub(crate) fn lrz_open_file(file: &OpenedFile, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
+    let about = file.attributes()?;
+    let opened = lrz_open_input(file.path(), Arc::new(file.clone()), password)?;
     Ok(OpenedLrz { about: Some(about), ..opened })
 }
 

@@ -88,7 +88,7 @@ pub(super) fn describe(
 /// Refuses an output that is the input: one that is written in place, or a tar, of which little would be left if its packing failed late.
 fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
     match source {
-        Source::TarFile { path } => Ok(must_differ(path, output)?),
+        Source::TarFile { path, .. } => Ok(must_differ(path, output)?),
         Source::Image(image) if !output.is_file() => Ok(must_differ(&image.display_path, output)?),
         Source::Stack(stack) => stack.layers.iter().try_for_each(|layer| refuse_input(layer, output)),
         _ => Ok(()),

@@ -183,7 +183,7 @@ pub(crate) fn examine(source: Source) -> Result<Box<dyn PlannedSource>, Error> {
     Ok(match source {
         Source::Directory { path, options } => Box::new(DirectoryPlan { path, options }),
         Source::Directories { parts, root } => Box::new(DirectoriesPlan { parts, root }),
-        Source::TarFile { path } => Box::new(TarPlan::of_file(path)?),
+        Source::TarFile { path, opened } => Box::new(TarPlan::of_file(path, opened)?),
         Source::TarStream { name, stream } => Box::new(TarPlan::of_stream(name, stream)?),
         Source::Image(image) => Box::new(ImagePlan { image, listener: None }),
         Source::Stack(stack) => Box::new(StackPlan::new(stack)?),
@@ -224,7 +224,7 @@ mod tests {
         let options = DirectoryOptions::new(2);
         let directory = Source::Directory { path: top.path().to_path_buf(), options };
         let stream = Source::TarStream { name: "s".to_string(), stream: Box::new(Cursor::new(vec![0; 1024])) };
-        for source in [directory, Source::TarFile { path: file }, stream] {
+        for source in [directory, Source::tar_file(file), stream] {
             let planned = examine(source).unwrap();
             let share = Share { threads: 1, limit: None, spare: 0 };
             assert_eq!(planned.memory(&share), planned.demand(None).fixed);

@@ -1,15 +1,15 @@
 //! Tells plain files, which are packed under their own names, from tars, images and other containers.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 use packline_archives::decompress::{self, Limits};
 use packline_image::metadata_cache;
-use packline_runtime::FileInput;
 
-use super::recognise::{has_tar_magic, head_of};
+use super::recognise::has_tar_magic;
 use crate::container::file_kind::FileKind;
 use crate::container::image_place::ImagePlace;
+use crate::container::opened_file::OpenedFile;
 use crate::{ContentKind, Error, Source};
 
 impl Source {
@@ -19,8 +19,8 @@ impl Source {
     ///
     /// # Errors
     /// [`Error::Source`] if the file cannot be opened or read.
-    pub fn is_plain_file(path: &Path) -> Result<bool, Error> {
-        is_plain(path, Company::Alone)
+    pub fn is_plain_file(place: &ImagePlace) -> Result<bool, Error> {
+        is_plain(place, Company::Alone)
     }
 
     /// Returns whether a source that is given together with others is packed as a plain file. Unlike [`Source::is_plain_file`], this is
@@ -29,8 +29,8 @@ impl Source {
     ///
     /// # Errors
     /// [`Error::Source`] if the file cannot be opened or read.
-    pub fn is_plain_file_among_others(path: &Path) -> Result<bool, Error> {
-        is_plain(path, Company::Others)
+    pub fn is_plain_file_among_others(place: &ImagePlace) -> Result<bool, Error> {
+        is_plain(place, Company::Others)
     }
 }
 
@@ -41,21 +41,20 @@ enum Company {
     Others,
 }
 
-fn is_plain(path: &Path, company: Company) -> Result<bool, Error> {
-    let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
-    if !fs::metadata(path).map_err(refused)?.is_file() || promises_tree(path, company) {
+fn is_plain(place: &ImagePlace, company: Company) -> Result<bool, Error> {
+    let refused = |cause| Error::Source { path: place.path.clone(), action: "cannot open", cause };
+    // A pipe is not opened here: its bytes could not be read again.
+    if !fs::metadata(&place.path).map_err(refused)?.is_file() || promises_tree(&place.path, company) {
         return Ok(false);
     }
-    let mut file = File::open(path).map_err(refused)?;
-    let head = head_of(path, &mut file)?;
-    Ok(match ContentKind::of_head(&head) {
-        None if has_tar_magic(&head) => false,
+    let file = place.file()?;
+    Ok(match file.content_kind() {
+        None if has_tar_magic(file.head()) => false,
         None => {
-            let whole = FileInput::new(file).map_err(refused)?;
-            let foreign = company == Company::Alone && ContentKind::foreign(&whole).is_some();
-            !foreign && ImagePlace::new(path).open(metadata_cache(None)).is_err()
+            let foreign = company == Company::Alone && ContentKind::foreign(file).is_some();
+            !foreign && place.open(metadata_cache(None)).is_err()
         }
-        Some(ContentKind::Compressed(_)) => !holds_tar(path, company),
+        Some(ContentKind::Compressed(_)) => !holds_tar(file, company),
         Some(ContentKind::SquashFs | ContentKind::Tar) => false,
         Some(_) => company == Company::Others,
     })
@@ -75,11 +74,9 @@ fn promises_tree(path: &Path, company: Company) -> bool {
 }
 
 /// Returns whether a compressed file may hold a tar. Alone, a file that cannot be decompressed may.
-fn holds_tar(path: &Path, company: Company) -> bool {
-    let head = File::open(path).and_then(|file| {
-        let mut plain = decompress::open(file, &Limits::default())?;
-        decompress::read_head(&mut plain)
-    });
+fn holds_tar(file: &OpenedFile, company: Company) -> bool {
+    let plain = decompress::open(file.stream(), &Limits::default());
+    let head = plain.and_then(|mut plain| decompress::read_head(&mut plain));
     let is_tar = |head: &[u8]| ContentKind::of_head(head) == Some(ContentKind::Tar) || has_tar_magic(head);
     head.map_or(company == Company::Alone, |head| is_tar(&head))
 }

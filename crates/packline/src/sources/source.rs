@@ -13,6 +13,7 @@ use packline_runtime::escape::Escape;
 use packline_tree::{DirectoryOptions, Meta, Patterns};
 
 use super::{Part, joined, peeked};
+use crate::container::opened_file::OpenedFile;
 use crate::container::scratch_for;
 use crate::{ContentKind, Error, Image, ImagePlace, OpenedImage, Resources};
 
@@ -36,6 +37,8 @@ pub enum Source {
     TarFile {
         /// Its path.
         path: PathBuf,
+        /// The file, if it is open already.
+        opened: Option<OpenedFile>,
     },
     /// A tar stream, plain or compressed.
     TarStream {
@@ -87,7 +90,11 @@ impl Source {
 
     /// A tar file, plain or compressed.
     pub fn tar_file(path: impl Into<PathBuf>) -> Source {
-        Source::TarFile { path: path.into() }
+        Source::TarFile { path: path.into(), opened: None }
+    }
+
+    pub(crate) fn opened_tar(file: OpenedFile) -> Source {
+        Source::TarFile { path: file.path().to_path_buf(), opened: Some(file) }
     }
 
     /// A tar stream, plain or compressed; `name` is for messages.
@@ -155,7 +162,7 @@ impl Source {
     /// Its name in messages.
     pub(crate) fn name(&self) -> String {
         match self {
-            Source::Directory { path, .. } | Source::TarFile { path } => path.escaped(),
+            Source::Directory { path, .. } | Source::TarFile { path, .. } => path.escaped(),
             Source::Directories { parts, .. } => joined(parts.iter().map(|part| part.to.escaped())),
             Source::TarStream { name, .. } | Source::Entries { name, .. } => name.clone(),
             Source::Image(image) => image.display_path.escaped(),
@@ -193,13 +200,27 @@ impl Source {
             let stream = File::open(&path).map_err(refused)?;
             return Source::reader(path.escaped(), stream, resources);
         }
-        let place = ImagePlace::new(&path);
+        Source::of_file(&ImagePlace::new(path), resources)
+    }
+
+    /// As [`Source::at`], for a path that may have been opened already, to find out that [`Source::is_plain_file`] is false.
+    ///
+    /// # Errors
+    /// As for [`Source::at`].
+    pub fn at_place(place: &ImagePlace, resources: &Resources) -> Result<Source, Error> {
+        if place.is_open() { Source::of_file(place, resources) } else { Source::at(&place.path, resources) }
+    }
+
+    fn of_file(place: &ImagePlace, resources: &Resources) -> Result<Source, Error> {
         let opened = match place.content_kind() {
             Some(ContentKind::SquashFs) => Some(place.open(metadata_cache(resources.memory))?),
             None => place.open(metadata_cache(resources.memory)).ok(),
             Some(_) => None,
         };
-        Ok(opened.map_or_else(|| Source::tar_file(path), Source::Image))
+        match opened {
+            Some(image) => Ok(Source::Image(image)),
+            None => place.file().cloned().map(Source::opened_tar),
+        }
     }
 
     /// Returns the tar or image in a stream, by its first bytes. An image is stored in an unnamed temporary file first.

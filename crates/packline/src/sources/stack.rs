@@ -130,7 +130,7 @@ fn add_layers(source: Source, layers: &mut Vec<LayerPlan>) -> Result<(), Error> 
             let what = format!("{}: continuing after errors in a layer", path.escaped());
             return Err(refused(what, "a directory that is packed alone"));
         }
-        Source::TarFile { path } => TarPlan::of_file(path)?,
+        Source::TarFile { path, opened } => TarPlan::of_file(path, opened)?,
         Source::TarStream { name, stream } => TarPlan::of_stream(name, stream)?,
         source => {
             layers.push(LayerPlan::InPlace(examine(source)?));

@@ -1,6 +1,5 @@
 //! Stores the layers of a stack that cannot be read twice, decompressed, in unnamed temporary files, several at a time.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -111,11 +110,7 @@ impl Task for Store {
         let UnreadTar { name, content, .. } = tar;
         let may_be_empty = content.may_be_empty();
         let tar = match content {
-            UnreadContent::Tar(TarContent::File(path)) => {
-                let opened = File::open(&path);
-                let file = opened.map_err(|cause| packline_tree::Error::Io { path, action: "cannot open", cause })?;
-                self.store(&name, Box::new(file))?
-            }
+            UnreadContent::Tar(TarContent::File(file)) => self.store(&name, Box::new(file.stream()))?,
             UnreadContent::Tar(TarContent::Stream(stream)) => self.store(&name, stream)?,
             #[cfg(feature = "oci")]
             UnreadContent::Oci(layer) => {

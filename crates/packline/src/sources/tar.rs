@@ -3,14 +3,15 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use packline_archives::decompress::Limits;
 use packline_archives::tar::{self, TarOptions};
-use packline_runtime::FileInput;
 use packline_runtime::escape::Escape;
 
-use super::recognise::{ZEROS, foreign_in, head_of, is_compressed, may_be_empty_tar, peeked, refuse_container};
+use super::recognise::{ZEROS, foreign_in, is_compressed, may_be_empty_tar, peeked, refuse_container};
 use super::{OpenSource, Opening, PLAIN, PlannedSource, Share};
+use crate::container::opened_file::OpenedFile;
 use crate::{ContentKind, Error};
 use packline_runtime::memory::Demand;
 
@@ -36,32 +37,39 @@ pub(super) struct TarPlan {
 
 /// The bytes of a tar.
 pub(super) enum TarContent {
-    File(PathBuf),
+    File(OpenedFile),
     Stream(Box<dyn Read + Send>),
 }
 
 impl TarPlan {
-    /// Examines a file. A file that is not a regular file is read as a stream.
+    /// Examines a file, which is opened unless it is open. A file that is not a regular file is read as a stream.
     ///
     /// # Errors
     /// [`Error::Source`] if the file cannot be read, [`Error::Target`] if it is not a tar.
-    pub(super) fn of_file(path: PathBuf) -> Result<TarPlan, Error> {
+    pub(super) fn of_file(path: PathBuf, opened: Option<OpenedFile>) -> Result<TarPlan, Error> {
         let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
-        let mut file = File::open(&path).map_err(refused)?;
-        if !file.metadata().map_err(refused)?.is_file() {
-            return TarPlan::of_stream(path.escaped(), Box::new(file));
-        }
-        let head = head_of(&path, &mut file)?;
-        let whole = FileInput::new(file).map_err(refused)?;
-        refuse_container(&path, &head, || ContentKind::foreign(&whole))?;
+        let file = match opened {
+            Some(file) if file.is_regular() => file,
+            Some(device) => return TarPlan::of_stream(path.escaped(), Box::new(device.stream())),
+            None => {
+                let file = File::open(&path).map_err(refused)?;
+                let about = file.metadata().map_err(refused)?;
+                if !about.is_file() {
+                    return TarPlan::of_stream(path.escaped(), Box::new(file));
+                }
+                OpenedFile::described(path.clone(), file, about).map_err(refused)?
+            }
+        };
+        let head = file.head();
+        refuse_container(&path, head, || ContentKind::foreign(&file))?;
         if head.starts_with(&ZEROS) && !may_be_empty_tar(&path) {
             // The content of a blank disk image must not be taken for the end of a tar.
             let what = "zeros at byte 0, as in a blank disk image".to_string();
             let expected = "a tar; the name of an empty tar ends in .tar".to_string();
             return Err(Error::Target { path, what, expected });
         }
-        let compressed = is_compressed(&head);
-        Ok(TarPlan { name: path.escaped(), content: TarContent::File(path), compressed })
+        let compressed = is_compressed(head);
+        Ok(TarPlan { name: path.escaped(), content: TarContent::File(file), compressed })
     }
 
     /// Examines a stream called `name` in messages.
@@ -99,7 +107,7 @@ impl PlannedSource for TarPlan {
         let (limits, _) = decompressor(self.compressed, share.threads, share.spare);
         let options = TarOptions { input_name: self.name.clone(), ..opening.tar.clone() };
         let source = match self.content {
-            TarContent::File(path) => tar::open_file(&path, options, &limits)?,
+            TarContent::File(file) => tar::open_input(Arc::new(file), options, &limits)?,
             TarContent::Stream(stream) => tar::open_stream(stream, options, &limits)?,
         };
         Ok(OpenSource::new(self.name, source))

@@ -10,7 +10,7 @@ use packline_verity::{
 
 use super::fault;
 use super::sidecars::beside;
-use crate::input::open_input;
+use crate::container::opened_file::OpenedFile;
 use crate::{Error, Observer, Resources};
 
 /// An image that is to be checked.
@@ -44,7 +44,7 @@ pub fn verity_check(
     observer: &mut dyn Observer,
     found: &mut dyn FnMut(Finding),
 ) -> Result<CheckResult, Error> {
-    let image = open_input(&request.image)?;
+    let image: Arc<dyn Input> = Arc::new(OpenedFile::open(&request.image)?);
     let (path, place) = place(request, &image)?;
     let checked = check(&image, &place, &request.root_hash, &request.resources, observer, found);
     checked.map_err(|cause| match cause {
@@ -57,7 +57,7 @@ pub fn verity_check(
 fn place(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf, TreeLocation), Error> {
     let own = |path: &Path| {
         let at = request.offset.unwrap_or(0);
-        Ok((path.to_path_buf(), TreeLocation { input: open_input(path)?, at }))
+        Ok((path.to_path_buf(), TreeLocation { input: Arc::new(OpenedFile::open(path)?), at }))
     };
     let behind = |at| Ok((request.image.clone(), TreeLocation { input: image.clone(), at }));
     if let Some(path) = &request.tree {
@@ -90,16 +90,15 @@ pub struct AppendedTree {
     pub root_hash: Digest,
 }
 
-/// The tree behind the image in a file, if there is one.
+/// The tree after the image in a file, if there is one.
 ///
 /// # Errors
 /// [`Error`] with the name of the file.
-pub fn appended_tree(path: &Path) -> Result<Option<AppendedTree>, Error> {
-    let input = open_input(path)?;
-    let found = find_appended(input.as_ref()).map_err(|cause| fault(path, cause))?;
-    let Some((at, superblock)) = found else { return Ok(None) };
-    let place = TreeLocation { input: input.clone(), at };
-    let root_hash = root_hash(input.as_ref(), &place).map_err(|cause| fault(path, cause))?;
+pub fn appended_tree(image: &OpenedFile) -> Result<Option<AppendedTree>, Error> {
+    let failed = |cause| fault(image.path(), cause);
+    let Some((at, superblock)) = find_appended(image).map_err(failed)? else { return Ok(None) };
+    let place = TreeLocation { input: Arc::new(image.clone()), at };
+    let root_hash = root_hash(image, &place).map_err(failed)?;
     Ok(Some(AppendedTree { at, superblock, root_hash }))
 }
 
@@ -107,6 +106,6 @@ pub fn appended_tree(path: &Path) -> Result<Option<AppendedTree>, Error> {
 ///
 /// # Errors
 /// [`Error`] with the name of the file.
-pub fn refuse_incomplete_tree(path: &Path) -> Result<(), Error> {
-    refuse_incomplete(open_input(path)?.as_ref()).map_err(|cause| fault(path, cause))
+pub fn refuse_incomplete_tree(image: &OpenedFile) -> Result<(), Error> {
+    refuse_incomplete(image).map_err(|cause| fault(image.path(), cause))
 }

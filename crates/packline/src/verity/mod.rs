@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use packline_image::metadata_cache;
 use packline_runtime::hex;
-use packline_runtime::{MemoryFault, unnamed_temp_file, warn_of_stale};
+use packline_runtime::{Input, MemoryFault, unnamed_temp_file, warn_of_stale};
 use packline_squashfs::read::CheckScope;
 use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, hash_leaves, refuse_incomplete};
 
@@ -22,7 +22,7 @@ pub(crate) use packing::Packing;
 use sidecars::Sidecars;
 pub use signing::read_signer;
 
-use crate::input::open_input;
+use crate::container::opened_file::OpenedFile;
 use crate::{ContentKind, Error, ImagePlace, Observer, Resources, Temporaries};
 
 /// Where a tree goes.
@@ -106,12 +106,12 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
         VerityPlace::Append => Some(Appended::open(&image, &temporaries, observer)?),
         VerityPlace::Files => None,
     };
-    let input = match &appended {
+    let input: Arc<dyn Input> = match &appended {
         Some(appended) => appended.input().map_err(|cause| fault(&image, packline_verity::Error::Image(cause)))?,
-        None => open_input(&image)?,
+        None => Arc::new(OpenedFile::open(&image)?),
     };
     refuse_incomplete(input.as_ref()).map_err(|cause| fault(&image, cause))?;
-    refuse_damage(&image, &resources)?;
+    refuse_damage(&image, &input, &resources)?;
     if options.place == VerityPlace::Files {
         // A tree of the image and of the tree after it together would have a root hash that belongs to neither.
         without_tree(&image, input.as_ref())?;
@@ -148,11 +148,12 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
 
 /// Refuses an image whose data does not match the checksum in its record: a root hash would vouch for the damage. An image that cannot be
 /// opened is hashed as any other bytes.
-fn refuse_damage(path: &Path, resources: &Resources) -> Result<(), Error> {
-    if ContentKind::of_file(path) != Some(ContentKind::SquashFs) {
+fn refuse_damage(path: &Path, input: &Arc<dyn Input>, resources: &Resources) -> Result<(), Error> {
+    let found = ContentKind::of_input(input.size(), |head| input.read_at(0, head));
+    if found != Some(ContentKind::SquashFs) {
         return Ok(());
     }
-    match ImagePlace::new(path).open(metadata_cache(resources.memory)) {
+    match ImagePlace::new(path).open_input(Arc::clone(input), metadata_cache(resources.memory)) {
         Ok(image) => Ok(image.checked(CheckScope::Everything).compare_data(resources)?),
         Err(_) => Ok(()),
     }

@@ -1,7 +1,6 @@
 //! `packline info` of a delta shows the files that it is for.
 
-use std::path::Path;
-
+use packline::requests::OpenedFile;
 use packline_delta::{FileSum, Head};
 use serde_json::{Value, json};
 
@@ -10,8 +9,8 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::size::show_bytes;
 
-pub fn run(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
-    let head = packline::requests::delta_info(path)?;
+pub fn run(file: &OpenedFile, json: bool, io: &mut Io) -> Result<(), Failure> {
+    let head = packline::requests::delta_info(file)?;
     let text = if json { format!("{}\n", object(&head)) } else { text(&head) };
     io.print_as(json, &text)
 }

@@ -7,12 +7,12 @@ mod recovery;
 mod tar;
 mod verity;
 
-use packline::requests::{Archive, ContentKind};
+use packline::requests::{Archive, ContentKind, OpenedFile};
 use packline_image::{ImageInfo, OpenedImage, TreeCounts};
 use packline_squashfs::flags;
 use serde_json::{Map, Value, json};
 
-use crate::args::image::ArchiveArgs;
+use crate::args::image::{ArchiveArgs, input};
 use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::{Command, Invocation, wrong};
 use crate::ui::failure::Failure;
@@ -51,17 +51,21 @@ impl Command for Info {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
         let resources = io.host.resources();
-        if ContentKind::of_file(path) == Some(ContentKind::Delta) && !invocation.has("offset") {
-            refuse_options(ContentKind::Delta, invocation)?;
-            return delta::run(path, self.json, io);
-        }
-        if recovery::is_recovery(path) && !invocation.has("offset") {
-            if let Some(long) = invocation.given_beside(&["json"]) {
-                return Err(wrong(long, "has no effect on recovery data"));
+        let input = input(path, io)?;
+        let file = input.opened_file().cloned();
+        if let Some(file) = file.as_ref().filter(|_| path.as_os_str() != "-" && !invocation.has("offset")) {
+            if file.content_kind() == Some(ContentKind::Delta) {
+                refuse_options(ContentKind::Delta, invocation)?;
+                return delta::run(file, self.json, io);
             }
-            return recovery::run(path, self.json, io);
+            if recovery::is_recovery(file) {
+                if let Some(long) = invocation.given_beside(&["json"]) {
+                    return Err(wrong(long, "has no effect on recovery data"));
+                }
+                return recovery::run(file, self.json, io);
+            }
         }
-        let opened = self.place.offset.open_with(path, false, &resources, None, io)?;
+        let opened = self.place.offset.open_with(input, false, &resources, None);
         let detail = lrz::Detail { json: self.json, verbosity: 0 };
         if opened.as_ref().is_err_and(wants_password) {
             refuse_options(ContentKind::Lrz, invocation)?;
@@ -70,7 +74,7 @@ impl Command for Info {
         let archive = opened?;
         refuse_options(archive.content_kind(), invocation)?;
         match archive {
-            Archive::SquashFs(image) => self.show_image(&image, io),
+            Archive::SquashFs(image) => self.show_image(&image, file.as_ref(), io),
             Archive::Pln(input) => pln::run(input, &self.keys, self.json, io),
             Archive::Lrz(opened) => lrz::show(detail, &opened.display_path.clone(), Ok(opened), io),
             mut archive => tar::run(&mut archive, self.json, io),
@@ -93,13 +97,13 @@ fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(),
 }
 
 impl Info {
-    fn show_image(&self, image: &OpenedImage, io: &mut Io) -> Result<(), Failure> {
+    fn show_image(&self, image: &OpenedImage, file: Option<&OpenedFile>, io: &mut Io) -> Result<(), Failure> {
         let info = ImageInfo::of(image);
         let counts = if self.quick { None } else { Some(TreeCounts::of(image)?) };
         let counts = counts.as_ref();
         let mut object = object(&info, counts);
         let mut text = text(&info, counts);
-        if let Some((tree, lines)) = verity::tree_of(&self.place.image) {
+        if let Some((tree, lines)) = file.and_then(verity::tree_of) {
             object["verity"] = tree;
             text.push_str(&lines);
         }

@@ -1,9 +1,6 @@
 //! `packline info` of recovery data in a separate file.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
-
+use packline::requests::OpenedFile;
 use packline_recovery::{MAGIC, RecoverySet};
 use serde_json::Value;
 
@@ -14,13 +11,12 @@ use crate::ui::io::Io;
 use crate::ui::size::{both, show_bytes};
 
 /// Returns whether a file begins with a packet of recovery data.
-pub fn is_recovery(path: &Path) -> bool {
-    let mut magic = [0; MAGIC.len()];
-    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == MAGIC
+pub fn is_recovery(file: &OpenedFile) -> bool {
+    file.is_regular() && file.head().starts_with(&MAGIC)
 }
 
-pub fn run(path: &Path, json: bool, io: &mut Io) -> Result<(), Failure> {
-    let set = packline::requests::recovery_info(path, &io.host.resources())?;
+pub fn run(file: &OpenedFile, json: bool, io: &mut Io) -> Result<(), Failure> {
+    let set = packline::requests::recovery_info(file, &io.host.resources())?;
     let text = if json { format!("{}\n", object(&set)) } else { text(&set) };
     io.print_as(json, &text)
 }

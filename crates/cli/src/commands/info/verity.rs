@@ -1,8 +1,6 @@
 //! Describes the dm-verity tree after an image, for `packline info`.
 
-use std::path::Path;
-
-use packline::requests::{AppendedTree, appended_tree};
+use packline::requests::{AppendedTree, OpenedFile, appended_tree};
 use packline_verity::tree_size;
 use serde_json::{Value, json};
 
@@ -11,12 +9,12 @@ use crate::ui::hash_tree;
 use crate::ui::size::show_bytes;
 
 /// Returns the tree after the image in a file, as JSON and as lines; `None` if there is no tree.
-pub fn tree_of(path: &Path) -> Option<(Value, String)> {
-    // A pipe cannot be opened again, and a device does not end with its image. The image is shown even if the tree cannot be read.
-    if !path.is_file() {
+pub fn tree_of(file: &OpenedFile) -> Option<(Value, String)> {
+    // A device does not end with its image. The image is shown even if the tree cannot be read.
+    if !file.is_regular() {
         return None;
     }
-    match appended_tree(path) {
+    match appended_tree(file) {
         Ok(tree) => tree.map(|tree| (object(&tree), text(&tree))),
         Err(error) => Some((json!({ "error": error.to_string() }), format!("  damaged: {error}\n"))),
     }

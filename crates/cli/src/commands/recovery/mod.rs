@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use packline::Output;
-use packline::requests::{ProtectRequest, RecoveryState, RepairRequest, sidecar_of};
+use packline::requests::{OpenedFile, ProtectRequest, RecoveryState, RepairRequest, sidecar_of};
 use packline_recovery::{Redundancy, Shape};
 use serde_json::Value;
 
@@ -198,8 +198,9 @@ impl Protect {
         }
         let resources = options.apply(self.work.machine.resources(&io.host));
         let bar = self.work.reporting.bar();
+        let file = OpenedFile::open(file).ok()?;
         // Writing the recovery data reports other files and errors.
-        watched(io, bar, |observer| packline::requests::examine(file, Some(output), &resources, observer)).ok()
+        watched(io, bar, |observer| packline::requests::examine(&file, Some(output), &resources, observer)).ok()
     }
 }
 

@@ -9,13 +9,13 @@ mod verity;
 
 use std::path::{Path, PathBuf};
 
-use packline::requests::{Archive, ContentKind};
-use packline::{Progress, Resources};
+use packline::requests::{Archive, OpenedFile};
+use packline::{Input, Progress, Resources};
 use packline_image::OpenedImage;
 use packline_squashfs::verify::{Examiner, Finding, Severity, Verified};
 use serde_json::{Map, Value, json};
 
-use crate::args::image::{Offset, refuse_keys};
+use crate::args::image::{Offset, input, refuse_keys};
 use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::machine::Machine;
 use crate::args::run_options::{self, RunOptions, SchedulingOptions, Stats};
@@ -114,15 +114,30 @@ impl Command for Verify {
 impl Verify {
     fn verify(&self, path: &Path, options: &RunOptions, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         if let Some(sidecar) = self.recovery.clone().or_else(|| sidecar_beside(path)) {
-            let compared = recovery::run(self, path, path, Some(&sidecar), options, io);
+            let file = OpenedFile::open(path)?;
+            let compared = recovery::run(self, path, &file, Some(&sidecar), options, io);
             // A file of a known container is also checked by the rules of the container.
             let failed = matches!(&compared, Err(failure) if !matches!(failure, Failure::BrokenPipe));
-            if failed || ContentKind::of_file(path).is_none() {
+            if failed || file.content_kind().is_none() {
                 return compared;
             }
+            return self.verify_archive(path, Input::Opened(file), options, invocation, io);
         }
+        let input = input(path, io)?;
+        self.verify_archive(path, input, options, invocation, io)
+    }
+
+    fn verify_archive(
+        &self,
+        path: &Path,
+        input: Input,
+        options: &RunOptions,
+        invocation: &Invocation,
+        io: &mut Io,
+    ) -> Result<(), Failure> {
+        let file = input.opened_file().cloned();
         let resources = options.apply(self.machine.resources(&io.host));
-        let mut archive = self.offset.open(path, false, &resources, io)?;
+        let mut archive = self.offset.open_input(path, input, false, &resources, io)?;
         let path = archive.display_path();
         let container = archive.content_kind();
         let mut honoured = [&["json", "quiet", "jobs", "mem", "recovery"][..], &run_options::NAMES].concat();
@@ -137,10 +152,10 @@ impl Verify {
             Archive::SquashFs(image) => {
                 self.verify_image(&image, &resources, options, io)?;
                 // A device does not end with its image.
-                if path.is_file() {
-                    packline::requests::refuse_incomplete_tree(&path)?;
+                match file.filter(OpenedFile::is_regular) {
+                    Some(file) => Ok(packline::requests::refuse_incomplete_tree(&file)?),
+                    None => Ok(()),
                 }
-                Ok(())
             }
             Archive::Pln(input) => pln::run(self, (&path, input), &resources, options, io),
             Archive::Lrz(opened) => lrz::run(self, &opened, options, io),

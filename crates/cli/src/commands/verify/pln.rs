@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use packline::requests::OpenedFile;
 use packline::{Input, Resources};
 use packline_pln::{Error, Verified};
 use packline_runtime::FormatFault;
@@ -25,7 +26,7 @@ pub fn run(
     io: &mut Io,
 ) -> Result<(), Failure> {
     let file = match &source {
-        Input::File(path) if path.is_file() => Some(path.clone()),
+        Input::Opened(file) if file.is_regular() => Some(file.clone()),
         _ => None,
     };
     let identities = verify.keys.identities(io)?;
@@ -35,7 +36,7 @@ pub fn run(
     let printed = printer.end();
     let verified = match verified.map_err(Failure::from) {
         Ok(verified) => verified,
-        Err(Failure::Failed(what)) if file.as_deref().is_some_and(has_recovery) => {
+        Err(Failure::Failed(what)) if file.as_ref().is_some_and(has_recovery) => {
             io.eprint_lines(&format!("packline: {what}"));
             file.map_or(Ok(()), |file| recovery::run(verify, path, &file, None, options, io))?;
             return Err(Failure::AlreadyReported(1));
@@ -59,8 +60,8 @@ pub fn run(
 }
 
 /// Returns whether recovery data follows a file. Even an encrypted file can be compared with it.
-fn has_recovery(path: &Path) -> bool {
-    packline::requests::recovery_behind(path).is_ok_and(|found| found.is_some())
+fn has_recovery(file: &OpenedFile) -> bool {
+    packline::requests::recovery_behind(file).is_ok_and(|found| found.is_some())
 }
 
 /// Returns damage to the encryption layer of a file.

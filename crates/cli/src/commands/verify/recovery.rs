@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use packline::requests::OpenedFile;
+
 use super::{Verify, outcome};
 use crate::args::run_options::RunOptions;
 use crate::commands::recovery::report;
@@ -16,14 +18,14 @@ use crate::ui::observer::watched;
 pub fn run(
     verify: &Verify,
     shown: &Path,
-    path: &Path,
+    file: &OpenedFile,
     recovery: Option<&Path>,
     options: &RunOptions,
     io: &mut Io,
 ) -> Result<(), Failure> {
     let resources = options.apply(verify.machine.resources(&io.host));
     let bar = !verify.quiet && !verify.json;
-    let found = watched(io, bar, |observer| packline::requests::examine(path, recovery, &resources, observer))?;
+    let found = watched(io, bar, |observer| packline::requests::examine(file, recovery, &resources, observer))?;
     let (object, text) = report::state(&found, shown, recovery);
     let printed = verify.report(shown, (object, text, found.shape.length()), options, io);
     outcome(u64::from(!found.is_whole()), printed)

@@ -5,7 +5,7 @@ use std::fs;
 use packline_testkit::Random;
 
 use super::*;
-use crate::requests::{VerityPlace, VerityRequest, appended_tree, verity};
+use crate::requests::{OpenedFile, VerityPlace, VerityRequest, appended_tree, verity};
 use crate::{Resources, Unobserved};
 
 fn request(path: &Path, place: VerityPlace) -> VerityRequest {
@@ -54,7 +54,7 @@ fn a_run_that_is_killed_at_any_step_is_noticed_and_made_good_by_the_next() {
                 assert!(left == whole);
                 continue;
             }
-            let error = appended_tree(&path).unwrap_err().to_string();
+            let error = appended_tree(&OpenedFile::open(&path).unwrap()).unwrap_err().to_string();
             assert!(error.contains(&format!("an incomplete hash tree from byte {} on", image.len())), "{error}");
             let refused = verity(request(&path, VerityPlace::Files), &mut Unobserved).unwrap_err().to_string();
             assert_eq!(refused, error);

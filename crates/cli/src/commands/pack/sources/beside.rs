@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use packline::Source;
-use packline::requests::{DEFAULT_META, Part};
+use packline::requests::{DEFAULT_META, ImagePlace, Part};
 use packline_runtime::FileIdentity;
 use packline_tree::{Bytes, DirectoryOptions, Names, Patterns, Symlinks};
 
@@ -18,6 +18,8 @@ use crate::ui::failure::Failure;
 pub struct Operand<'a> {
     pub path: &'a Path,
     pub kind: OperandKind,
+    /// The file, which may have been opened to recognise it.
+    pub place: ImagePlace,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,7 +54,7 @@ impl<'a> SideBySide<'a> {
     pub fn new(operands: Vec<Operand<'a>>, image: &Path) -> Result<SideBySide<'a>, Failure> {
         let output = FileIdentity::of_path(image);
         let mut names: BTreeMap<Bytes, &Operand<'_>> = BTreeMap::new();
-        for operand @ Operand { path, kind } in &operands {
+        for operand @ Operand { path, kind, .. } in &operands {
             let name = base_name(path)?;
             if let Some(first) = names.insert(name.clone(), operand) {
                 let name = OsStr::from_bytes(&name).escaped();
@@ -80,7 +82,7 @@ impl<'a> SideBySide<'a> {
     pub fn source(self, options: &DirectoryOptions, excludes: &Patterns) -> Result<Source, Failure> {
         let mut parts: Vec<Part> = Vec::new();
         let mut files: BTreeMap<PathBuf, (usize, Vec<Bytes>)> = BTreeMap::new();
-        for Operand { path, kind } in self.operands {
+        for Operand { path, kind, .. } in self.operands {
             let name = base_name(path)?;
             let mut options = options.clone();
             options.excludes = excludes.clone();

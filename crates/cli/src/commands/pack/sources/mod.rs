@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{OciPlace, Platform, Stack};
+use packline::requests::{ImagePlace, OciPlace, Platform, Stack};
 use packline::{Resources, Source};
 use packline_archives::Whiteouts;
 use packline_tree::{DirectoryOptions, Patterns};
@@ -113,7 +113,7 @@ impl Opener<'_> {
     fn source(&self, operand: Operand<'_>, excludes: &Patterns, io: &mut Io) -> Result<Source, Failure> {
         let path = operand.path;
         match operand.kind {
-            OperandKind::Layer => self.layer(path, io),
+            OperandKind::Layer => self.layer(&operand.place, io),
             OperandKind::Directory => {
                 let mut options = self.directory_options();
                 options.excludes = excludes.clone();
@@ -127,7 +127,8 @@ impl Opener<'_> {
         }
     }
 
-    fn layer(&self, path: &Path, io: &mut Io) -> Result<Source, Failure> {
+    fn layer(&self, place: &ImagePlace, io: &mut Io) -> Result<Source, Failure> {
+        let path = &place.path;
         if let Some(place) = OciPlace::parse(path.as_os_str()) {
             return self.oci(&place, io);
         }
@@ -140,7 +141,7 @@ impl Opener<'_> {
             return Source::reader(STDIN, stream, self.resources).map_err(Failure::failed);
         }
         self.refuse_output(path, io)?;
-        Source::at(path, self.resources).map_err(Failure::failed)
+        Source::at_place(place, self.resources).map_err(Failure::failed)
     }
 
     /// Returns how directories are read, apart from their names and patterns.
@@ -170,15 +171,17 @@ impl Opener<'_> {
     fn operands<'p>(&self, paths: &'p [PathBuf]) -> Result<Vec<Operand<'p>>, Failure> {
         let mut operands = Vec::new();
         for path in paths {
-            let kind = self.operand_kind(path, paths.len() > 1)?;
-            operands.push(Operand { path, kind });
+            let place = ImagePlace::new(path);
+            let kind = self.operand_kind(&place, paths.len() > 1)?;
+            operands.push(Operand { path, kind, place });
         }
         Ok(operands)
     }
 
     /// Returns the kind of an operand. Among several sources, a symbolic link is stored as a link, as in tar and mksquashfs, unless it
     /// leads to a layer.
-    fn operand_kind(&self, path: &Path, among_others: bool) -> Result<OperandKind, Failure> {
+    fn operand_kind(&self, place: &ImagePlace, among_others: bool) -> Result<OperandKind, Failure> {
+        let path = place.path.as_path();
         if OciPlace::parse(path.as_os_str()).is_some() || path.as_os_str() == "-" {
             return Ok(OperandKind::Layer);
         }
@@ -189,7 +192,8 @@ impl Opener<'_> {
         if is_directory(path)? {
             return Ok(OperandKind::Directory);
         }
-        let plain = if among_others { Source::is_plain_file_among_others(path)? } else { Source::is_plain_file(path)? };
+        let plain =
+            if among_others { Source::is_plain_file_among_others(place)? } else { Source::is_plain_file(place)? };
         if !plain {
             return Ok(OperandKind::Layer);
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
+use packline_runtime::{FailedOutput, Problem};
 use packline_volume::ReadError;
 
 /// Why an operation failed. Under the name of an output there is then what was there before.
@@ -90,6 +91,15 @@ impl From<packline_runtime::Error> for Error {
 }
 
 impl Error {
+    /// This error as an observer gets it.
+    pub(crate) fn as_problem(&self) -> Problem<'_> {
+        let output = match self {
+            Error::Output { path, action, cause } => Some(FailedOutput { path, action, cause }),
+            _ => None,
+        };
+        Problem { error: self, output }
+    }
+
     /// A memory limit is too small for `what`.
     pub fn memory(shortage: Shortage, what: String) -> Error {
         Error::Memory { allowed: shortage.allowed, needed: shortage.needed, what }

@@ -23,6 +23,7 @@ use crate::opened_input::Bytes;
 use crate::opened_input::OpenedInput;
 #[cfg(feature = "encryption")]
 use crate::pln_file::fault;
+use crate::requests::PlnFinding;
 use crate::{Error, Observer, Resources};
 
 /// There are none without encryption.
@@ -157,17 +158,19 @@ pub(crate) fn verify(
     opened: OpenedInput,
     identities: Option<&Identities>,
     resources: &Resources,
-    found: &mut dyn FnMut(&PlnError),
+    found: &mut dyn FnMut(PlnFinding<'_>),
     observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
     let damage = Arc::new(Damage::default());
     let mut opened = opened_with(opened, identities, resources, &|head| head.noting(&damage))?;
     let share = opened.share;
-    let read = share.beside(resources, |rest| packline_pln::verify(opened.source(), found, rest, observer));
+    let read = share.beside(resources, |rest| {
+        packline_pln::verify(opened.source(), &mut |error| found(error.into()), rest, observer)
+    });
     let rest = read_rest(&mut opened).map_err(PlnError::Input);
     let damage = damage.take();
     let count = damage.len() as u64;
-    damage.into_iter().for_each(|error| found(&PlnError::Input(error.into_io())));
+    damage.iter().for_each(|error| found(PlnFinding::Frame(error)));
     let read = read.and_then(|verified| rest.map(|()| Verified { findings: verified.findings + count, ..verified }));
     read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause))
 }
@@ -181,7 +184,7 @@ pub(crate) fn verify(
     opened: OpenedInput,
     _identities: Option<&Identities>,
     _resources: &Resources,
-    _found: &mut dyn FnMut(&PlnError),
+    _found: &mut dyn FnMut(PlnFinding<'_>),
     _observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
     Err(crate::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
@@ -266,9 +269,14 @@ impl io::Read for Damaged {
 /// Whether a file is damaged, rather than anything else wrong.
 #[cfg(feature = "encryption")]
 pub(crate) fn is_damage(error: &PlnError) -> bool {
-    let inner = if let PlnError::Input(cause) = error { cause.get_ref() } else { None };
-    let sealed = inner.and_then(|inner| inner.downcast_ref::<packline_encryption::Error>());
-    error.is_of_file() || sealed.is_some_and(packline_encryption::Error::is_of_file)
+    error.is_of_file() || frame_error(error).is_some_and(packline_encryption::Error::is_of_file)
+}
+
+/// The error of the frame around the content, which the reader of the content gets as an error of its input.
+#[cfg(feature = "encryption")]
+pub(crate) fn frame_error(error: &PlnError) -> Option<&packline_encryption::Error> {
+    let PlnError::Input(cause) = error else { return None };
+    cause.get_ref()?.downcast_ref()
 }
 
 /// Whether a file is damaged, rather than anything else wrong.

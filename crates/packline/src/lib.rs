@@ -124,7 +124,7 @@ pub mod requests {
         PackSummary, dry_run, pack,
     };
     #[cfg(feature = "pln")]
-    pub use crate::pln_file::{PlnInfo, PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
+    pub use crate::pln_file::{PlnFinding, PlnInfo, PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
     #[cfg(feature = "recovery")]
     pub use crate::recovery::{
         ProtectRequest, RecoveryState, RepairRequest, examine, protect, recovery_behind, recovery_info, repair,

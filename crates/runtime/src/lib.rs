@@ -28,7 +28,9 @@ pub use fault::{FormatFault, MemoryFault, TaskError, Unsupported, WorkFault, of_
 pub use hex::{from_hex, hex, nibble};
 pub use identity::{FileIdentity, FileStamp, all_must_differ, must_differ};
 pub use input::{FileInput, Input, InputStream, Source, open_regular};
-pub use observer::{EntryInfo, EntryKind, Observer, Pass, Progress, StoredData, Unobserved, unsynced};
+pub use observer::{
+    EntryInfo, EntryKind, FailedOutput, Observer, Pass, Problem, Progress, StoredData, Unobserved, unsynced,
+};
 pub use output_file::{
     FileAttributes, OutputFile, Revocable, WriteBehind, beside_image, check_writable, checksum, end_of_links,
     recovery_beside, warn_of_stale, write_file,

@@ -5,6 +5,32 @@ use std::path::Path;
 
 use crate::escape::Escape;
 
+/// An error after which the rest of the work continues.
+#[derive(Debug, Clone, Copy)]
+pub struct Problem<'a> {
+    /// The error.
+    pub error: &'a dyn std::error::Error,
+    /// The call that failed, if the error is that of an output.
+    pub output: Option<FailedOutput<'a>>,
+}
+
+/// A call about an output that failed.
+#[derive(Debug, Clone, Copy)]
+pub struct FailedOutput<'a> {
+    /// The output as the user named it.
+    pub path: &'a Path,
+    /// What was tried, as a phrase: `cannot create`.
+    pub action: &'static str,
+    /// The operating system's answer.
+    pub cause: &'a io::Error,
+}
+
+impl<'a, E: std::error::Error> From<&'a E> for Problem<'a> {
+    fn from(error: &'a E) -> Problem<'a> {
+        Problem { error, output: None }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Entries begun.
@@ -93,7 +119,7 @@ pub trait Observer {
     /// The output is complete and is being written to the medium, which can take long.
     fn syncing(&mut self) {}
     /// An entry failed, and the caller has requested to continue with the others.
-    fn problem(&mut self, _error: &(dyn std::error::Error + 'static)) {}
+    fn problem(&mut self, _problem: Problem<'_>) {}
     /// Something was skipped or changed that the user may want to know.
     fn warning(&mut self, _message: &str) {}
     /// An output is complete, on the medium and has its name, but the system could not sync its directory: the name may be lost

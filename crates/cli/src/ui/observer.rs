@@ -5,7 +5,7 @@ use std::path::Path;
 
 use packline::requests::{DryRun, ImageSummary, PackRequest, PackSummary};
 use packline::{EntryInfo, EntryKind, Observer, Progress, StoredData};
-use packline_runtime::FileStamp;
+use packline_runtime::{FileStamp, Problem};
 
 use crate::ui::elapsed::{Elapsed, Started};
 use crate::ui::escape::{Escape, escaped_path};
@@ -331,8 +331,8 @@ impl Observer for Watcher<'_> {
         }
     }
 
-    fn problem(&mut self, error: &dyn std::error::Error) {
-        self.complain(&error.to_string());
+    fn problem(&mut self, problem: Problem<'_>) {
+        self.complain(&problem.error.to_string());
     }
 
     fn warning(&mut self, message: &str) {

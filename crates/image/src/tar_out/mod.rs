@@ -282,7 +282,7 @@ fn check_patterns(opened: &OpenedImage, asked: &Asked, observer: &mut dyn Observ
     match selection.unmatched(&place) {
         None => Ok(false),
         Some(error) if asked.continue_on_error => {
-            observer.problem(&error);
+            observer.problem((&error).into());
             Ok(true)
         }
         Some(error) => Err(error),

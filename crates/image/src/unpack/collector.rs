@@ -57,7 +57,7 @@ impl<'o> ResultCollector<'o> {
         for problem in &outcome.problems {
             self.counts.errors += 1;
             self.is_damaged |= matches!(problem, Error::Read { .. });
-            self.observer.problem(problem);
+            self.observer.problem(problem.as_problem());
         }
         self.observer.advance(&self.progress());
     }

@@ -221,6 +221,37 @@ fn decompress(
     Ok(read)
 }
 
+/// A fault that [`pln_verify`] found.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum PlnFinding<'a> {
+    /// A fault of the content.
+    Content(&'a packline_pln::Error),
+    /// A fault of the frame around the content of an encrypted file.
+    #[cfg(feature = "encryption")]
+    Frame(&'a packline_encryption::Error),
+}
+
+impl<'a> From<&'a packline_pln::Error> for PlnFinding<'a> {
+    fn from(error: &'a packline_pln::Error) -> PlnFinding<'a> {
+        #[cfg(feature = "encryption")]
+        if let Some(frame) = encrypted::frame_error(error) {
+            return PlnFinding::Frame(frame);
+        }
+        PlnFinding::Content(error)
+    }
+}
+
+impl std::fmt::Display for PlnFinding<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PlnFinding::Content(error) => error.fmt(f),
+            #[cfg(feature = "encryption")]
+            PlnFinding::Frame(error) => error.fmt(f),
+        }
+    }
+}
+
 /// Verifies a whole .pln file. Faults are passed to `found`, in the order of the file.
 ///
 /// # Errors
@@ -229,7 +260,7 @@ pub fn pln_verify(
     source: Input,
     identities: Option<&Identities>,
     resources: &Resources,
-    found: &mut dyn FnMut(&packline_pln::Error),
+    found: &mut dyn FnMut(PlnFinding<'_>),
     observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
     let mut opened = OpenedInput::new(source)?.without_recovery()?;
@@ -238,7 +269,9 @@ pub fn pln_verify(
     }
     let mut opened = opened.decrypted(identities, resources)?;
     let share = opened.share;
-    let read = share.beside(resources, |rest| packline_pln::verify(opened.source(), found, rest, observer));
+    let read = share.beside(resources, |rest| {
+        packline_pln::verify(opened.source(), &mut |error| found(error.into()), rest, observer)
+    });
     read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause))
 }
 

@@ -138,7 +138,7 @@ impl<'a> ObservedSource<'a> {
         self.source.take_warnings().iter().for_each(|message| self.warn(message));
         for error in self.source.take_problems() {
             self.errors += 1;
-            self.observer.problem(&error);
+            self.observer.problem((&error).into());
         }
         next
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use packline::requests::OpenedFile;
+use packline::requests::{OpenedFile, PlnFinding};
 use packline::{Input, Resources};
 use packline_pln::{Error, Verified};
 use packline_runtime::FormatFault;
@@ -31,7 +31,8 @@ pub fn run(
     };
     let identities = verify.keys.identities(io)?;
     let printer = Printer::new(verify, path, io);
-    let (identities, found) = (identities.as_deref(), &mut |error: &Error| printer.found(object(error), &text(error)));
+    let (identities, found) =
+        (identities.as_deref(), &mut |fault: PlnFinding<'_>| printer.found(object(fault), &fault.to_string()));
     let verified = packline::requests::pln_verify(source, identities, resources, found, &mut &printer);
     let printed = printer.end();
     let verified = match verified.map_err(Failure::from) {
@@ -64,38 +65,20 @@ fn has_recovery(file: &OpenedFile) -> bool {
     packline::requests::recovery_behind(file).is_ok_and(|found| found.is_some())
 }
 
-/// Returns damage to the encryption layer of a file.
-#[cfg(feature = "encryption")]
-fn sealed(error: &Error) -> Option<&packline_encryption::Error> {
-    let Error::Input(cause) = error else { return None };
-    cause.get_ref()?.downcast_ref()
-}
-
-#[cfg(not(feature = "encryption"))]
-fn sealed(_: &Error) -> Option<&Error> {
-    None
-}
-
-fn text(error: &Error) -> String {
-    sealed(error).map_or_else(|| error.to_string(), ToString::to_string)
-}
-
-fn object(error: &Error) -> Value {
+fn object(fault: PlnFinding<'_>) -> Value {
     let object = |part: String, fault: &FormatFault| {
         let FormatFault { offset, what, expected } = fault;
         json!({ "finding": "fault", "part": part, "offset": offset, "what": what, "expected": expected })
     };
-    #[cfg(feature = "encryption")]
-    if let Some(packline_encryption::Error::Corrupt { part, fault }) = sealed(error) {
-        return object(part.to_string(), fault);
-    }
-    match error {
-        Error::Corrupt { part, fault } => object(part.to_string(), fault),
-        Error::Cut { length, part, offset, missing, records, bytes } => json!({
+    match fault {
+        #[cfg(feature = "encryption")]
+        PlnFinding::Frame(packline_encryption::Error::Corrupt { part, fault }) => object(part.to_string(), fault),
+        PlnFinding::Content(Error::Corrupt { part, fault }) => object(part.to_string(), fault),
+        PlnFinding::Content(Error::Cut { length, part, offset, missing, records, bytes }) => json!({
             "finding": "fault", "part": part.to_string(), "offset": offset, "what": format!("cut off at byte {length}"),
             "missing_bytes": missing, "whole_records": records, "whole_bytes": bytes,
         }),
-        other => json!({ "finding": "fault", "what": text(other) }),
+        other => json!({ "finding": "fault", "what": other.to_string() }),
     }
 }
 

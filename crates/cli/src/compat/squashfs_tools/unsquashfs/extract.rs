@@ -6,6 +6,7 @@ use std::sync::Arc;
 use packline::{Observer, Progress, Resources, RestoreAttributes, Selection};
 use packline_image::{Error, OpenedImage, SelectedWalk, UnpackCounts, UnpackRequest, unpack};
 use packline_runtime::escape::Escape;
+use packline_runtime::{FailedOutput, Problem};
 use packline_volume::Node;
 
 use super::Unsquashfs;
@@ -96,14 +97,17 @@ fn created(counts: &UnpackCounts) -> String {
 }
 
 /// Returns an error in the words that callers search for: `failed to create block device PATH, because CAUSE`.
-fn in_words(error: &Error) -> Option<String> {
-    let Error::Output { path, action, cause } = error else { return None };
-    let action = action.strip_prefix("cannot ")?;
-    Some(format!("failed to {action} {}, because {cause}", path.escaped()))
+fn in_words(output: &FailedOutput<'_>) -> Option<String> {
+    let action = output.action.strip_prefix("cannot ")?;
+    Some(format!("failed to {action} {}, because {}", output.path.escaped(), output.cause))
 }
 
 fn explained(error: Error) -> Failure {
-    in_words(&error).map_or_else(|| error.into(), Failure::failed)
+    let output = match &error {
+        Error::Output { path, action, cause } => Some(FailedOutput { path, action, cause }),
+        _ => None,
+    };
+    output.as_ref().and_then(in_words).map_or_else(|| error.into(), Failure::failed)
 }
 
 /// Prints errors that do not stop the extraction, warnings, and the percentage.
@@ -129,9 +133,9 @@ impl Observer for Messages<'_> {
         self.print_percentage(percent.unwrap_or(0).min(99));
     }
 
-    fn problem(&mut self, error: &(dyn std::error::Error + 'static)) {
-        let words = error.downcast_ref::<Error>().and_then(in_words);
-        self.io.eprintln(&format!("unsquashfs: {}", words.unwrap_or_else(|| error.to_string())));
+    fn problem(&mut self, problem: Problem<'_>) {
+        let words = problem.output.as_ref().and_then(in_words);
+        self.io.eprintln(&format!("unsquashfs: {}", words.unwrap_or_else(|| problem.error.to_string())));
     }
 
     fn warning(&mut self, message: &str) {

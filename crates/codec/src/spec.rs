@@ -187,9 +187,9 @@ impl Spec {
     /// Returns an error if every input needs more memory.
     pub fn decoder(&self, block_size: usize, memory_limit: usize) -> Result<Box<dyn Decoder>, CodecError> {
         check_block_size(self.name(), block_size)?;
-        let needed = self.decoder_memory();
-        if needed > memory_limit {
-            let needed = needed as u64;
+        let memory = self.decoder_memory();
+        if memory > memory_limit {
+            let needed = memory as u64;
             let limit = memory_limit as u64;
             return Err(CodecError::Memory { codec: self.name(), needed, limit });
         }

@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn derived_salt_depends_on_the_second_half_of_the_first_block() {
-        let (mut block, derive) = (vec![0; BLOCK], |block: &[u8]| Salt::Derived.bytes(block));
+        let mut block = vec![0; BLOCK];
+        let derive = |block: &[u8]| Salt::Derived.bytes(block);
         let before = derive(&block);
         block[BLOCK / 2 - 1] = 1;
         assert_eq!(derive(&block), before);

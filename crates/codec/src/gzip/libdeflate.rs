@@ -39,7 +39,8 @@ impl Deflater {
     pub(crate) fn gzip(&mut self, src: &[u8], out: &mut [u8]) -> Option<usize> {
         // SAFETY: as in `try_compress`.
         let size = unsafe {
-            let (out, space) = (out.as_mut_ptr().cast(), out.len());
+            let space = out.len();
+            let out = out.as_mut_ptr().cast();
             sys::libdeflate_gzip_compress(self.context.as_ptr(), src.as_ptr().cast(), src.len(), out, space)
         };
         (size != 0).then_some(size)
@@ -56,7 +57,8 @@ impl Compressor for Deflater {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         // SAFETY: the context lives; both pointers are valid for the lengths given and do not overlap.
         let size = unsafe {
-            let (out, space) = (out.as_mut_ptr().cast(), out.len());
+            let space = out.len();
+            let out = out.as_mut_ptr().cast();
             sys::libdeflate_zlib_compress(self.context.as_ptr(), src.as_ptr().cast(), src.len(), out, space)
         };
         Ok((size != 0).then_some(size))

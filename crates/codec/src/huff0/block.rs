@@ -100,8 +100,8 @@ pub(super) fn decompress(
         fast::set_multiple(kernel, tables, &weights);
     }
     let done = match streams {
-        Huff0Streams::One => decode::one(kernel, (block, head), out, tables, multiple),
-        Huff0Streams::Four => decode::four(kernel, (block, head), out, tables, multiple),
+        Huff0Streams::One => decode::one(kernel, block, head, out, tables, multiple),
+        Huff0Streams::Four => decode::four(kernel, block, head, out, tables, multiple),
     };
     done.map_err(malformed)
 }

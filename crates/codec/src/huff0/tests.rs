@@ -140,7 +140,8 @@ proptest! {
     ) {
         let mut all = [0; SYMBOLS];
         all[..counts.len()].copy_from_slice(&counts);
-        (all[0], all[1]) = (all[0].max(1), all[1].max(1));
+        all[0] = all[0].max(1);
+        all[1] = all[1].max(1);
         check_lengths(&all, limit, 200);
     }
 

@@ -25,7 +25,8 @@ impl Mapping {
     /// # Errors
     /// The system cannot map them.
     pub(crate) fn new(length: usize) -> io::Result<Mapping> {
-        let (access, kind) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let kind = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a new mapping without a requested address overlaps nothing.
         let start = unsafe { mmap_anonymous(std::ptr::null_mut(), length, access, kind) }?;
         Ok(Mapping { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, length })

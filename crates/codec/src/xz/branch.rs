@@ -33,7 +33,11 @@ impl Bcj {
             Bcj::Sparc => each_word(block, |word, at| sparc(u32::from_be_bytes(word), at).to_be_bytes()),
             Bcj::Arm => each_word(block, |word, at| arm(u32::from_le_bytes(word), at).to_le_bytes()),
             Bcj::ArmThumb => arm_thumb(block),
-            Bcj::Ia64 => block.as_chunks_mut::<BUNDLE>().0.iter_mut().enumerate().for_each(ia64),
+            Bcj::Ia64 => {
+                for (index, bundle) in block.as_chunks_mut().0.iter_mut().enumerate() {
+                    ia64(index, bundle);
+                }
+            }
         }
     }
 }
@@ -91,8 +95,10 @@ fn arm_thumb(block: &mut [u8]) {
         let relative = half(*two, *one) << 11 | half(*four, *three);
         // The position four bytes after the start of this instruction, in halves.
         let target = relative.wrapping_add((at as u32 + 2) >> 1);
-        (*one, *two) = ((target >> 11) as u8, 0xf0 | (target >> 19 & 7) as u8);
-        (*three, *four) = (target as u8, 0xf8 | (target >> 8 & 7) as u8);
+        *one = (target >> 11) as u8;
+        *two = 0xf0 | (target >> 19 & 7) as u8;
+        *three = target as u8;
+        *four = 0xf8 | (target >> 8 & 7) as u8;
         at += 2;
     }
 }
@@ -105,7 +111,7 @@ const IA64_BRANCHES: [u8; 32] =
     [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 6, 6, 0, 0, 7, 7, 4, 4, 0, 0, 4, 4, 0, 0];
 
 /// Changes the calls in a bundle.
-fn ia64((index, bundle): (usize, &mut [u8; BUNDLE])) {
+fn ia64(index: usize, bundle: &mut [u8; BUNDLE]) {
     /// The bits of the target in an instruction: 20 bits, and the highest bit apart from them.
     const TARGET: u128 = 0x8f_ffff << 13;
     let mut bits = u128::from_le_bytes(*bundle);

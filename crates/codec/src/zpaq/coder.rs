@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::fault::Fault;
-use super::model::predictor::Predictor;
+use super::model::Predictor;
 use super::source::Source;
 
 /// The current range. `low` is never zero, so that four zeros can mark the end of the data.

@@ -3,9 +3,9 @@
 use super::NAME;
 use super::coder::BitEncoder;
 use super::fault::Fault;
+use super::model::Predictor;
 use super::model::known::{HEADERS, Max, Mid, Min};
 use super::model::memory_of_level;
-use super::model::predictor::Predictor;
 use super::source::Source;
 use crate::bounded::{Bounded, Compressor};
 use crate::{CodecError, Encoder, Footprint, Outcome};

@@ -1,9 +1,9 @@
 //! The known models predict the same as the general model with their headers.
 
 use super::header::Header;
+use super::model::Predictor;
 use super::model::general::General;
 use super::model::known::{HEADERS, Max, Mid, Min};
-use super::model::predictor::Predictor;
 
 /// Words, numbers, runs, noise and a far repeat: input for each component.
 fn bytes() -> Vec<u8> {

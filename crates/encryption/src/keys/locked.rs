@@ -9,7 +9,7 @@ use age::{DecryptError, ssh};
 use zeroize::Zeroizing;
 
 use super::Identities;
-use super::asking::{Asked, ask_for};
+use super::identities::{Asked, ask_for};
 use super::identities::{EXPECTED, Key, keys_in};
 use super::unwrap::{scrypt_identity, work_factor};
 use crate::Error;

@@ -1,6 +1,5 @@
 //! Keys: recipients, for whom a file is sealed, and identities, which open it. age wraps the file key; each wrap is an age(1) file.
 
-mod asking;
 mod identities;
 mod locked;
 mod recipients;

@@ -6,8 +6,8 @@ use age::DecryptError;
 use age::secrecy::SecretString;
 use zeroize::Zeroizing;
 
-use super::asking::{Asked, ask_for};
 use super::identities::Key;
+use super::identities::{Asked, ask_for};
 use super::recipients::check_memory;
 use super::{Identities, MAX_WORK};
 use crate::cipher::{FILE_KEY, FileKey};

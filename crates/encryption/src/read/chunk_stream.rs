@@ -181,9 +181,9 @@ impl<R: Read + Send> ChunkStream<R> {
         };
         let mut header = [0; HEADER];
         self.file.read_exact(&mut header).map_err(cut_off)?;
-        let parsed = parse_header(header, number, self.chunk);
+        let header_fields = parse_header(header, number, self.chunk);
         // A damaged chunk that is skipped is taken to be full, as most are.
-        let parsed = parsed.or_else(|| self.damage.as_ref().map(|_| (self.chunk.bytes(), false)));
+        let parsed = header_fields.or_else(|| self.damage.as_ref().map(|_| (self.chunk.bytes(), false)));
         let (length, last) = parsed.ok_or_else(|| impossible(number, at))?;
         let before = bytes.len();
         bytes.extend_from_slice(&header);

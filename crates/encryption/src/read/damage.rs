@@ -54,7 +54,10 @@ impl Damage {
         let ranges = &mut self.notes().ranges;
         let is_full = ranges.len() > MAX_RANGES;
         match ranges.last_mut().filter(|range| is_full || range.last + 1 == number) {
-            Some(range) => (range.last, range.count) = (number, range.count + 1),
+            Some(range) => {
+                range.last = number;
+                range.count += 1;
+            }
             None => ranges.push(ChunkRange { first: number, last: number, count: 1, offset }),
         }
     }

@@ -64,7 +64,8 @@ fn symbols(bits: &mut Backward, out: &mut [u8], tables: &Tables) {
 /// Decodes the only stream of a block, which begins at `start`. Otherwise as [`four`].
 pub(super) fn one(
     kernel: Kernel,
-    (block, start): (&[u8], usize),
+    block: &[u8],
+    start: usize,
     out: &mut [u8],
     tables: &Tables,
     multiple: bool,
@@ -98,7 +99,8 @@ fn lanes(block: &[u8], start: usize, out: usize) -> Result<[Lane; 4], &'static s
 /// `Tables::multiple` must then be set.
 pub(super) fn four(
     kernel: Kernel,
-    (block, start): (&[u8], usize),
+    block: &[u8],
+    start: usize,
     out: &mut [u8],
     tables: &Tables,
     multiple: bool,

@@ -115,7 +115,8 @@ fn huffman(sorted: &[u32], at: &mut [usize; 64]) {
     let mut node = 0;
     for made in 0..symbols - 1 {
         // Loads both candidates of both queues at once. Waiting for the first before loading the second would take twice as long.
-        let ([one, two], [near, far]) = ([leaves[leaf], leaves[leaf + 1]], [nodes[node], nodes[node + 1]]);
+        let [one, two] = [leaves[leaf], leaves[leaf + 1]];
+        let [near, far] = [nodes[node], nodes[node + 1]];
         let both = two <= near;
         let neither = far < one;
         let mixed = if neither { near.wrapping_add(far) } else { one.wrapping_add(near) };

@@ -108,9 +108,9 @@ fn groups<const SIZE: usize>(src: &[u8], codes: &Codes, out: &mut [u8], tail: Ta
         let Some((others, [former, latter])) = groups.split_last_chunk() else { break };
         let latter = join(latter, codes);
         let former = join(former, codes);
-        let done = held.put(latter, to, 0);
-        let done = held.put(former, to, done);
-        left = &mut left[done..];
+        let latter_end = held.put(latter, to, 0);
+        let end = held.put(former, to, latter_end);
+        left = &mut left[end..];
         groups = others;
     }
     let Tail { size, held, bits } = held.tail(whole - left.len());
@@ -136,10 +136,10 @@ impl HeldBits {
 
     /// Appends a joined group, writes the complete bytes (at most 7) at `at`, and returns their end.
     #[inline(always)]
-    fn put(&mut self, (code, length): (u64, u32), to: &mut [u8; 16], at: usize) -> usize {
-        self.word = self.word >> (length & 63) | code;
+    fn put(&mut self, group: Joined, to: &mut [u8; 16], at: usize) -> usize {
+        self.word = self.word >> (group.bits & 63) | group.code;
         // At most 63: up to 56 are added to up to 7.
-        let bits = (self.bits + length) & 63;
+        let bits = (self.bits + group.bits) & 63;
         let low = self.word >> ((64 - bits) & 63);
         to[at..at + 8].copy_from_slice(&low.to_le_bytes());
         self.bits = bits & 7;
@@ -152,10 +152,16 @@ impl HeldBits {
     }
 }
 
-/// The codes of a group joined in the highest bits of a word, the first symbol's uppermost, and their length. The chain of shifts does not
-/// depend on other groups, so that groups overlap in the processor.
+/// The codes of a group, joined in the highest bits of a word, the first symbol's uppermost.
+#[derive(Clone, Copy)]
+struct Joined {
+    code: u64,
+    bits: u32,
+}
+
+/// Joins the codes of a group. The chain of shifts does not depend on other groups, so that groups overlap in the processor.
 #[inline(always)]
-fn join<const SIZE: usize>(group: &[u8; SIZE], codes: &Codes) -> (u64, u32) {
+fn join<const SIZE: usize>(group: &[u8; SIZE], codes: &Codes) -> Joined {
     let mut code = 0;
     let mut lengths = 0_u64;
     for symbol in group.iter().rev() {
@@ -165,5 +171,5 @@ fn join<const SIZE: usize>(group: &[u8; SIZE], codes: &Codes) -> (u64, u32) {
         // This also adds the codes, above the bits that are used.
         lengths = lengths.wrapping_add(packed);
     }
-    (code & !63, lengths as u32)
+    Joined { code: code & !63, bits: lengths as u32 }
 }

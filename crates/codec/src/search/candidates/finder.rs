@@ -3,10 +3,8 @@
 use std::iter::successors;
 use std::ops::Range;
 
-use super::effort::Effort;
 use super::list::{Candidate, CandidateList, SPARE, Spare};
-use super::table::{ROW, Table};
-use super::{AHEAD, LARGEST_LOG, LONGEST};
+use super::{AHEAD, LARGEST_LOG, LONGEST, prefetch};
 use crate::bytes::{slot, spread};
 use crate::search::load_position::{LOADABLE, LoadPosition};
 
@@ -19,6 +17,23 @@ const REMEMBERED: usize = 1 << 17;
 const FURTHER: usize = 16;
 /// Bytes of the longest key.
 const KEY: u32 = 12;
+
+const POSITION: u64 = (1 << LARGEST_LOG) - 1;
+/// Positions of a row.
+const ROW: usize = 3;
+
+/// Limits of the search by hashes. Lengths are in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Effort {
+    /// Hash bits of the tables.
+    pub(crate) bits: u32,
+    /// A key of this many bytes is looked up where the match continued from the previous position is shorter than the limit.
+    pub(crate) four: u32,
+    pub(crate) six: u32,
+    pub(crate) twelve: u32,
+    /// A match of at least this length is used without comparing others.
+    pub(crate) nice: usize,
+}
 
 /// Tables of positions, used for one block after another.
 pub(crate) struct Finder {
@@ -187,6 +202,36 @@ impl Finder {
             table.prefetch(slot);
         }
         slots
+    }
+}
+
+/// The latest positions of each hash, in rows of three.
+struct Table {
+    rows: Box<[u64]>,
+}
+
+impl Table {
+    fn new(bits: u32) -> Table {
+        Table { rows: vec![0; 1 << bits].into_boxed_slice() }
+    }
+
+    fn clear(&mut self) {
+        self.rows.fill(0);
+    }
+
+    /// Adds the latest position of a hash. Returns the positions before it, from the latest on.
+    #[inline(always)]
+    fn push(&mut self, slot: usize, position: u32) -> [u32; ROW] {
+        let row = &mut self.rows[slot];
+        let before = *row;
+        *row = before << LARGEST_LOG | u64::from(position);
+        [0, 1, 2].map(|index| (before >> (LARGEST_LOG * index) & POSITION) as u32)
+    }
+
+    /// Loads a row ahead of its use.
+    #[inline(always)]
+    fn prefetch(&self, slot: usize) {
+        prefetch(&self.rows, slot);
     }
 }
 

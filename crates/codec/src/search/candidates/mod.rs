@@ -14,7 +14,6 @@
 //!
 //! A match of at least `nice` bytes is used without comparing others, and no position inside it is searched.
 
-mod effort;
 mod exact;
 mod finder;
 mod intervals;
@@ -22,13 +21,12 @@ mod list;
 mod search;
 #[allow(unsafe_code)] // calls a C library
 mod suffixes;
-mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use effort::Effort;
 use exact::ExactFinder;
 pub(crate) use exact::{Exact, Format};
+pub(crate) use finder::Effort;
 use finder::Finder;
 pub(crate) use list::{Candidate, CandidateList, Matches};
 pub(crate) use search::{Search, Searcher};

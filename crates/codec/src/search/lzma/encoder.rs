@@ -75,7 +75,9 @@ impl LzmaSearch {
         self.text.resize(src.len() + PADDING, 0);
         self.coder.reset();
         self.symbols.clear();
-        self.kept.iter_mut().for_each(KeptSymbols::clear);
+        if let Some(kept) = &mut self.kept {
+            kept.clear();
+        }
         self.part = (0, 0);
         self.searcher.begin(&self.text[..src.len()])
     }

@@ -206,7 +206,8 @@ pub(super) fn literal(probabilities: &[Probability; LITERAL], byte: u8) -> u32 {
 /// The price of a literal after a match. `expected` is the byte at the last distance.
 #[inline(always)]
 pub(super) fn literal_after_match(probabilities: &[Probability; LITERAL], byte: u8, expected: u8) -> u32 {
-    let (symbol, expected) = (usize::from(byte) | 0x100, usize::from(expected));
+    let symbol = usize::from(byte) | 0x100;
+    let expected = usize::from(expected);
     // The tree after a match is used up to the first bit that differs.
     let least =
         7usize.saturating_sub((usize::from(byte) ^ expected).leading_zeros() as usize - (usize::BITS as usize - 8));

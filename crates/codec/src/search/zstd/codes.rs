@@ -84,7 +84,8 @@ impl Repeats {
     /// the distances.
     #[inline(always)]
     pub(super) fn store(&mut self, sequence: &Sequence) -> u32 {
-        let ([first, second, third], distance) = (self.0, sequence.distance);
+        let [first, second, third] = self.0;
+        let distance = sequence.distance;
         // Without literals the first distance cannot be chosen, and the third value means the first distance less one.
         let shifted = u32::from(sequence.literals == 0);
         let found = match distance {

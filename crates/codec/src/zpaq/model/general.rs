@@ -1,8 +1,8 @@
 //! Interprets any model from its header.
 
+use super::Predictor;
 use super::component::{Cm, Icm, Isse, Match, Mix2, Sse, blend, dot, train};
 use super::position::Position;
-use super::predictor::Predictor;
 use super::tables::{clamp12, miss, squash};
 use crate::zpaq::fault::Fault;
 use crate::zpaq::header::{ComponentSpec, Header};
@@ -56,7 +56,9 @@ impl Component {
                 Component::Mix2 { mix: Mix2::new(bits, rate), first, second, mask }
             }
             ComponentSpec::Mix { bits, from, count, rate, mask } => {
-                let (from, count, sets) = (usize::from(from), usize::from(count), 1 << bits);
+                let from = usize::from(from);
+                let count = usize::from(count);
+                let sets = 1 << bits;
                 let weights = vec![65536 / count.max(1) as i32; count * sets];
                 Component::Mix(MixAny { weights, from, count, sets, rate: i32::from(rate), mask, at: 0 })
             }

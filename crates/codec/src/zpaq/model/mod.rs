@@ -4,7 +4,6 @@ pub(super) mod component;
 pub(super) mod general;
 pub(super) mod known;
 mod position;
-pub(super) mod predictor;
 mod states;
 mod tables;
 
@@ -13,6 +12,21 @@ use known::{HEADERS, Max, Mid, Min};
 
 use crate::zpaq::fault::Fault;
 use crate::zpaq::header::Header;
+
+/// Predicts bits. Encoder and decoder each have one and pass it the same bits.
+pub(in crate::zpaq) trait Predictor {
+    /// The probability that the next bit is a one, 15 bits.
+    fn predict(&mut self) -> u32;
+
+    /// Updates with the coded bit. After eight, [`Predictor::finish`] must follow.
+    fn update(&mut self, bit: u32);
+
+    /// Ends a byte, and computes contexts for the next.
+    ///
+    /// # Errors
+    /// A fault of a program stored with the data.
+    fn finish(&mut self, byte: u8) -> Result<(), Fault>;
+}
 
 pub(super) enum Model {
     /// Data is stored.

@@ -3,9 +3,9 @@
 use super::chain::Chain;
 use crate::zpaq::fault::Fault;
 use crate::zpaq::machine::hash;
+use crate::zpaq::model::Predictor;
 use crate::zpaq::model::component::{Icm, Match, Mix, Mix2, Sse};
 use crate::zpaq::model::position::Position;
-use crate::zpaq::model::predictor::Predictor;
 use crate::zpaq::model::tables::squash;
 
 pub(super) const HEADER: [u8; 196] = [

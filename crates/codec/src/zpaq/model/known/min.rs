@@ -3,8 +3,8 @@
 use super::chain::Chain;
 use crate::zpaq::fault::Fault;
 use crate::zpaq::machine::hash;
+use crate::zpaq::model::Predictor;
 use crate::zpaq::model::position::Position;
-use crate::zpaq::model::predictor::Predictor;
 use crate::zpaq::model::tables::squash;
 
 pub(super) const HEADER: [u8; 26] =

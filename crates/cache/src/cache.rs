@@ -1,4 +1,4 @@
-//! A cache while something is packed: a directory, a server, or a server with a directory before it; and counts.
+//! A cache during a pack, with counts: a directory, a server, or a directory in front of a server.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,45 +19,41 @@ pub struct BlockCache {
     found_remote: AtomicU64,
     missed: AtomicU64,
     damaged: AtomicU64,
-    /// Whether warnings about the directory and the server were returned.
+    /// Whether a warning about the directory, and about the server, was returned.
     warned: [AtomicBool; 2],
 }
 
-/// How blocks were found.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Blocks that were found.
     pub found: u64,
-    /// Blocks that were not, and were compressed.
+    /// Blocks that were not found, and were compressed.
     pub missed: u64,
-    /// Entries that were damaged; those in the directory were removed.
+    /// Damaged entries. Damaged entries of the directory were removed.
     pub damaged: u64,
-    /// Whether there is a directory.
     pub has_directory: bool,
-    /// Entries that were added to the directory.
     pub added: u64,
-    /// Their bytes.
+    /// Bytes of the entries that were added to the directory.
     pub added_bytes: u64,
-    /// The first error of the file system, after which the directory was not used.
+    /// The first error of the file system. The directory was not used after it.
     pub error: Option<Arc<Error>>,
-    /// What was found on the server and added there, if there is one.
+    /// Counts of the server, if there is one.
     pub remote: Option<RemoteCounts>,
 }
 
-/// Where an entry is, in the order in which it is looked for.
+/// Where an entry is, in the order of lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum EntryLocation {
     Local,
     Remote,
 }
 
 impl BlockCache {
-    /// Opens a cache, which is made if there is nothing, or an empty directory. It has about `limit` bytes at most: a sixteenth more while
-    /// something is packed. `now` are seconds since 1970.
+    /// Opens a cache. Creates it if `directory` is missing or empty. The cache has at most about `limit` bytes, and a sixteenth
+    /// more during a pack. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// [`Error::NotACache`] for a directory with anything else in it; [`Error::Io`].
+    /// [`Error::NotACache`] for a directory with any other content; [`Error::Io`].
     pub fn open(directory: &Path, limit: u64, now: i64) -> Result<BlockCache, Error> {
         Ok(BlockCache { local: Some(Local::open(directory, limit, now)?), ..BlockCache::default() })
     }
@@ -68,14 +64,14 @@ impl BlockCache {
         BlockCache::default().with_remote(remote)
     }
 
-    /// The cache with a server behind it: what is not in the directory is looked for there, and what is found there is added to the
-    /// directory.
+    /// The same cache with a server after the directory: entries that are not in the directory are looked up on the server, and
+    /// entries found there are added to the directory.
     #[must_use]
     pub fn with_remote(self, remote: Box<dyn Remote>) -> BlockCache {
         BlockCache { remote: Some(remote), ..self }
     }
 
-    /// Completes what is to be added, and removes entries if there are too many, once nothing more is added. Returns the counts.
+    /// Called after the last entry is added: completes the additions, and removes entries if there are too many.
     pub fn finish(&self) -> Counts {
         if let Some(local) = &self.local {
             local.finish();
@@ -83,7 +79,7 @@ impl BlockCache {
         self.counts()
     }
 
-    /// How blocks were found so far. Waits a limited time until entries are on the server.
+    /// The counts so far. Waits for a limited time until all entries are on the server.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -101,7 +97,7 @@ impl BlockCache {
         }
     }
 
-    /// What went wrong, as sentences, each once however often this is called; it has changed no byte.
+    /// The problems so far, as sentences. Each is returned only once. No problem has changed a byte of output.
     pub fn warnings(&self) -> Vec<String> {
         let Counts { error, remote, .. } = self.counts();
         let local = error.map(|error| format!("{error}; the cache was not used after that"));
@@ -110,36 +106,36 @@ impl BlockCache {
         self.warned.iter().zip(all).filter_map(|(warned, text)| text.filter(|_| is_new(warned))).collect()
     }
 
-    /// Memory of the server's connections, besides that of [`crate::Lookup::encoder_memory`].
+    /// Memory of the server's connections, in addition to [`crate::Lookup::encoder_memory`].
     pub(crate) fn remote_memory(&self, block_size: usize) -> RemoteMemory {
         self.remote.as_ref().map(|remote| remote.memory(HEADER + block_size)).unwrap_or_default()
     }
 
-    /// Reads an entry for a block of up to `block_size` bytes; empty if there is none.
-    pub(crate) fn read(&self, place: Place, key: &Key, block_size: usize, bytes: &mut Vec<u8>) {
+    /// Reads an entry for a block of up to `block_size` bytes. `bytes` is empty if there is none.
+    pub(crate) fn read(&self, location: EntryLocation, key: &Key, block_size: usize, bytes: &mut Vec<u8>) {
         bytes.clear();
-        match (place, &self.local, &self.remote) {
-            (Place::Local, Some(local), _) => local.read(key, HEADER + block_size, bytes),
-            (Place::Remote, _, Some(remote)) => remote.get(key.bytes(), HEADER + block_size, bytes),
+        match (location, &self.local, &self.remote) {
+            (EntryLocation::Local, Some(local), _) => local.read(key, HEADER + block_size, bytes),
+            (EntryLocation::Remote, _, Some(remote)) => remote.get(key.bytes(), HEADER + block_size, bytes),
             _ => {}
         }
     }
 
-    /// An entry that was read is right.
-    pub(crate) fn found(&self, place: Place, key: &Key, entry: Entry<'_>) {
+    /// Reports that an entry that was read is correct.
+    pub(crate) fn found(&self, location: EntryLocation, key: &Key, entry: Entry<'_>) {
         self.found.fetch_add(1, Ordering::Relaxed);
-        if place == Place::Remote {
+        if location == EntryLocation::Remote {
             self.found_remote.fetch_add(1, Ordering::Relaxed);
             self.judge(true);
             self.add_local(key, entry);
         }
     }
 
-    /// An entry that was read is not what its block compresses to.
-    pub(crate) fn damaged(&self, place: Place, key: &Key) {
+    /// Reports that an entry that was read does not contain its block.
+    pub(crate) fn damaged(&self, location: EntryLocation, key: &Key) {
         self.damaged.fetch_add(1, Ordering::Relaxed);
-        match (place, &self.local) {
-            (Place::Local, Some(local)) => local.remove(key),
+        match (location, &self.local) {
+            (EntryLocation::Local, Some(local)) => local.remove(key),
             _ => self.judge(false),
         }
     }
@@ -156,7 +152,7 @@ impl BlockCache {
         }
     }
 
-    /// Compresses a block of so many bytes, and notes how long that takes if that is of interest.
+    /// Compresses a block of `bytes` bytes, and measures the time if the server needs it.
     pub(crate) fn timed<T>(&self, bytes: usize, compress: impl FnOnce() -> T) -> T {
         let Some(remote) = &self.remote else { return compress() };
         let start = remote.now();
@@ -165,7 +161,7 @@ impl BlockCache {
         done
     }
 
-    /// Whether a block should be compressed in any case, to see how long that takes.
+    /// Whether a block should be compressed even if it may be found, to measure the time.
     pub(crate) fn wants_time(&self) -> bool {
         self.remote.as_ref().is_some_and(|remote| remote.wants_time())
     }
@@ -184,7 +180,7 @@ impl BlockCache {
 }
 
 impl Counts {
-    /// Of these counts, the part that was not in earlier ones.
+    /// The difference from earlier counts.
     #[must_use]
     pub fn since(mut self, before: &Counts) -> Counts {
         let subtract = |count: &mut u64, before| *count = count.saturating_sub(before);

@@ -1,20 +1,20 @@
-//! An encoder that compresses only what is not known.
+//! An encoder that compresses only blocks that are not found.
 
 use std::sync::Arc;
 
 use packline_codec::{CodecError, Decoder, Encoder, Outcome, Spec};
 
-use crate::cache::{BlockCache, Place};
+use crate::cache::{BlockCache, EntryLocation};
 use crate::entry::{Entry, HEADER, MORE};
 use crate::key::{ContentDigest, Key, KeyMaker};
 use crate::lookup::Lookup;
 
-/// Compresses blocks as [`Spec::encoder`] does, after looking them up.
+/// Looks blocks up, and compresses the others like [`Spec::encoder`].
 pub struct BlockEncoder {
     lookup: Lookup,
     spec: Spec,
     block_size: usize,
-    /// Made for the first block that is not found.
+    /// Created for the first block that is not found.
     encoder: Option<Box<dyn Encoder>>,
     entries: Option<Entries>,
 }
@@ -28,33 +28,29 @@ struct Entries {
     decoder: Box<dyn Decoder>,
     /// The bytes of an entry.
     file: Vec<u8>,
-    /// What a block that was found decodes to.
+    /// The decoded content of a block that was found.
     decoded: Vec<u8>,
 }
 
-/// What the cache says of a block.
-enum Found {
+enum CacheLookup {
     Yes(Outcome),
     No,
-    /// There is an entry that is wrong.
+    /// There is an entry, but it is wrong.
     Damaged,
 }
 
 impl BlockEncoder {
-    /// For blocks of up to `block_size` bytes. Blocks are never looked up for [`Spec::None`].
+    /// An encoder for blocks of up to `block_size` bytes. Blocks are never looked up for [`Spec::None`].
     ///
     /// # Errors
-    /// Returns an error if the cache has no decoder for the codec.
+    /// The cache has no decoder for the codec.
     pub fn new(lookup: &Lookup, spec: &Spec, block_size: usize) -> Result<BlockEncoder, CodecError> {
         let lookup = if matches!(spec, Spec::None) { Lookup::default() } else { lookup.clone() };
         let entries = lookup.cache.clone().map(|cache| Entries::new(cache, spec, block_size)).transpose()?;
         Ok(BlockEncoder { lookup, spec: spec.clone(), block_size, encoder: None, entries })
     }
 
-    /// As [`Encoder::compress`]. `content` is the digest of `src`, if it is known; else it is computed if it is needed.
-    ///
-    /// # Errors
-    /// Those of the encoder.
+    /// Like [`Encoder::compress`]. `content` is the digest of `src`, if it is known; if not, it is computed when needed.
     pub fn compress(
         &mut self,
         src: &[u8],
@@ -72,11 +68,8 @@ impl BlockEncoder {
         self.find_or_encode(src, key, dst)
     }
 
-    /// As [`BlockEncoder::compress`], for a block that was joined of parts. `parts` is a digest of the list of their digests: the cache has such
-    /// blocks by that, so that they need not be hashed again as a whole.
-    ///
-    /// # Errors
-    /// Those of the encoder.
+    /// Like [`BlockEncoder::compress`], for a block that was joined from parts. `parts` is a digest of the list of their digests.
+    /// The cache identifies such blocks by `parts`, so that the joined block need not be hashed again.
     pub fn compress_joined(
         &mut self,
         src: &[u8],
@@ -97,12 +90,12 @@ impl BlockEncoder {
         self.find_or_encode(src, key, dst)
     }
 
-    /// A block that is too large is left to the encoder, which refuses it.
+    /// A block that is too large is passed to the encoder, which returns the error.
     fn looks_up(&self, src: &[u8], dst: &[u8]) -> bool {
         !self.lookup.is_empty() && src.len() <= self.block_size && dst.len() >= src.len()
     }
 
-    /// `key` is that of the block if there is a cache.
+    /// `key` is `None` without a cache.
     fn find_or_encode(&mut self, src: &[u8], key: Option<Key>, dst: &mut [u8]) -> Result<Outcome, CodecError> {
         if self.entries.as_ref().is_some_and(|entries| entries.cache.wants_time()) {
             self.encode(src, dst)?;
@@ -139,43 +132,43 @@ impl Entries {
         Ok(Entries { cache, spec: spec.clone(), block_size, keys, decoder, file, decoded })
     }
 
-    /// What the cache has for a block; a wrong entry is removed.
+    /// Finds a block in the cache. Removes a wrong entry.
     fn look_up(&mut self, key: &Key, src: &[u8], dst: &mut [u8]) -> Option<Outcome> {
-        for place in [Place::Local, Place::Remote] {
-            self.cache.read(place, key, self.block_size, &mut self.file);
+        for location in [EntryLocation::Local, EntryLocation::Remote] {
+            self.cache.read(location, key, self.block_size, &mut self.file);
             match self.check(key, src, dst) {
-                Found::Yes(outcome) => {
-                    self.cache.found(place, key, entry_of(outcome, dst));
+                CacheLookup::Yes(outcome) => {
+                    self.cache.found(location, key, entry_of(outcome, dst));
                     return Some(outcome);
                 }
-                Found::No => {}
-                Found::Damaged => self.cache.damaged(place, key),
+                CacheLookup::No => {}
+                CacheLookup::Damaged => self.cache.damaged(location, key),
             }
         }
         self.cache.count_missed();
         None
     }
 
-    /// Whether the entry that was read is of this block; the block goes to `dst`.
-    fn check(&mut self, key: &Key, src: &[u8], dst: &mut [u8]) -> Found {
+    /// Checks whether the entry that was read is of this block, and copies the block to `dst`.
+    fn check(&mut self, key: &Key, src: &[u8], dst: &mut [u8]) -> CacheLookup {
         if self.file.is_empty() {
-            return Found::No;
+            return CacheLookup::No;
         }
         match Entry::parse(key, &self.file) {
-            Some(Entry::NotSmaller) => Found::Yes(Outcome::NotSmaller),
+            Some(Entry::NotSmaller) => CacheLookup::Yes(Outcome::NotSmaller),
             Some(Entry::Compressed(block)) if block.len() < src.len() => {
                 let decoded = &mut self.decoded[..src.len()];
-                // A block with other filters could decode to the right content here, and nowhere else.
+                // A block with other filters could decode to the right content here but nowhere else.
                 let asked = self.spec.check_parameters(self.block_size, block);
                 match asked.and_then(|()| self.decoder.decompress(block, decoded)) {
                     Ok(length) if length == src.len() && decoded == src => {
                         dst[..block.len()].copy_from_slice(block);
-                        Found::Yes(Outcome::Smaller(block.len()))
+                        CacheLookup::Yes(Outcome::Smaller(block.len()))
                     }
-                    _ => Found::Damaged,
+                    _ => CacheLookup::Damaged,
                 }
             }
-            _ => Found::Damaged,
+            _ => CacheLookup::Damaged,
         }
     }
 }

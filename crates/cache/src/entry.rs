@@ -4,21 +4,21 @@
 //!  0  4  magic: plbc
 //!  4  1  0: a compressed block follows; 1: the block does not get smaller, and nothing follows
 //!  5  3  zeros
-//!  8 16  the first bytes of the BLAKE3 hash of the key, the byte at 4, and the CRC-32 and the length of what follows
+//!  8 16  the start of the BLAKE3 hash of: the key, the byte at 4, the CRC-32 and the length of the compressed block
 //! 24     the compressed block
 //! ```
 //!
-//! The checksum finds accidents, such as a bit that no decoder looks at. The content is compared besides.
+//! The checksum detects accidents, such as a changed bit that no decoder reads. The content is compared as well.
 
 use crate::key::Key;
 
 /// Bytes before the compressed block.
 pub const HEADER: usize = 24;
-/// Bytes that are read beyond the largest entry: one, to see that a file is no larger; from a server, what comes around an entry.
+/// Bytes read beyond the largest entry. One is enough to detect a file that is too large; a server sends other bytes around an
+/// entry.
 pub const MORE: usize = 1 << 10;
 const MAGIC: &[u8; 4] = b"plbc";
 
-/// What an entry says of its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry<'a> {
     Compressed(&'a [u8]),
@@ -26,7 +26,7 @@ pub enum Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// The header; what follows it is [`Entry::block`].
+    /// The header, which [`Entry::block`] follows.
     pub fn header(&self, key: &Key) -> [u8; HEADER] {
         let mut header = [0; HEADER];
         header[..4].copy_from_slice(MAGIC);
@@ -42,7 +42,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The entry of a whole file; `None` if it is damaged.
+    /// Parses a complete file. `None` if it is damaged.
     pub fn parse(key: &Key, bytes: &'a [u8]) -> Option<Entry<'a>> {
         let (header, block) = bytes.split_at_checked(HEADER)?;
         let entry = match header[4] {
@@ -77,7 +77,7 @@ mod tests {
     use packline_codec::Spec;
 
     #[test]
-    fn each_changed_bit_is_found() {
+    fn detects_each_changed_bit() {
         let keys = KeyMaker::new(&Spec::parse("zstd").unwrap(), 4096);
         let (key, other) = (keys.key(&ContentDigest::of(b"a")), keys.key(&ContentDigest::of(b"b")));
         for entry in [Entry::Compressed(b"compressed"), Entry::NotSmaller] {

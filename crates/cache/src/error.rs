@@ -8,18 +8,16 @@ use packline_runtime::escape::Escape;
 /// Why a cache cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused something.
+    /// An operation of the file system failed.
     #[error("{path}: {action}: {cause}", path = path.escaped())]
     Io {
-        /// File or directory.
         path: PathBuf,
-        /// What was tried, as a phrase: `cannot create`.
+        /// The failed operation, as a phrase: `cannot create`.
         action: &'static str,
-        /// The operating system's answer.
         #[source]
         cause: io::Error,
     },
-    /// The directory has something else in it.
+    /// The directory has other content.
     #[error("{path}: is not a block cache (expected an empty directory, or one that has CACHEDIR.TAG and v1)", path = .0.escaped())]
     NotACache(PathBuf),
 }

@@ -3,12 +3,13 @@
 use packline_codec::Spec;
 use packline_runtime::{from_hex, hex};
 
-/// What a block's content is known by: the first 192 bits of its BLAKE3 hash, which is collision resistant. It says nothing about codecs.
+/// Identifies a block's content by the first 192 bits of its BLAKE3 hash, which is collision resistant. Does not depend on a
+/// codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ContentDigest([u8; ContentDigest::LENGTH]);
 
 impl ContentDigest {
-    /// Its bytes.
+    /// Length in bytes.
     pub const LENGTH: usize = 24;
 
     #[must_use]
@@ -18,7 +19,7 @@ impl ContentDigest {
         ContentDigest(first)
     }
 
-    /// 64 bits as a hash for tables.
+    /// 64 bits, to use as a hash in tables.
     #[must_use]
     pub fn bits(&self) -> u64 {
         let mut low = [0; 8];
@@ -38,11 +39,12 @@ impl From<[u8; ContentDigest::LENGTH]> for ContentDigest {
     }
 }
 
-/// What an entry is found by: a hash of the content's digest, and of all else that the compressed bytes depend on.
+/// The key of an entry: a hash of the content's digest and of everything else that determines the compressed bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
-/// A hash of all that a block's compressed bytes depend on besides its content. `block_size` counts because parameters may be a share of it.
+/// A hash of everything except the content that determines a block's compressed bytes. `block_size` is included because
+/// parameters may be a share of it.
 #[must_use]
 pub fn encoder_hash(spec: &Spec, block_size: usize) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("packline encoder v1: revision, block size, libraries, codec");
@@ -65,12 +67,11 @@ impl KeyMaker {
         KeyMaker(hasher)
     }
 
-    /// The key of a block with this content.
     pub fn key(&self, content: &ContentDigest) -> Key {
         self.of(b"content", content)
     }
 
-    /// The key of a block that was joined of parts, by a digest of the list of their digests.
+    /// The key of a block that was joined from parts. `parts` is a digest of the list of the parts' digests.
     pub fn key_of_parts(&self, parts: &ContentDigest) -> Key {
         self.of(b"parts", parts)
     }
@@ -86,7 +87,7 @@ impl Key {
         &self.0
     }
 
-    /// Directory and name of its file.
+    /// The directory and the name of the entry's file.
     pub fn names(&self) -> (String, String) {
         let mut directory = hex(&self.0);
         let name = directory.split_off(2);
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_depends_on_everything() {
+    fn a_key_depends_on_codec_block_size_and_content() {
         let one = key("zstd", 4096, b"content");
         assert_eq!(one, key("zstd", 4096, b"content"));
         for other in
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_back() {
+    fn of_names_inverts_names() {
         let key = key("xz", 4096, b"");
         let (directory, name) = key.names();
         assert_eq!((directory.len(), name.len()), (2, 62));

@@ -1,10 +1,13 @@
-//! A cache of compressed blocks: what a block compresses to is a pure function of its content, the codec's parameters and the encoders'
-//! revision, so that a block found here is the block that would be compressed anew.
+//! A cache of compressed blocks. A block's compressed bytes are a pure function of its content, the codec's parameters and the
+//! encoders' revision, so a block found in the cache is the block that the encoder would make.
 //!
-//! Nothing that is read is trusted: an entry has a checksum, and its block is decoded and compared with the content before it is used. A
-//! damaged cache costs time, and changes no content. That the bytes are those that our encoder would make is not checked, which would cost what
-//! the cache saves: whoever may write to a cache can change how a block is compressed, never what it contains. Entries are files of their own, so that a process that is killed, or that shares the
-//! cache with others, can damage none: each is written beside the entries and renamed.
+//! The cache trusts no bytes that it reads: an entry has a checksum, and its block is decoded and compared with the content
+//! before use. A damaged cache costs time but changes no content. The cache does not check that our encoder made the bytes,
+//! because this check would cost what the cache saves: a user who may write to a cache can change how a block is compressed, but
+//! not its content.
+//!
+//! Each entry is a file of its own, written under another name and then renamed, so that a killed process, or another process
+//! that shares the cache, cannot damage entries.
 //!
 //! ```text
 //! DIR/CACHEDIR.TAG       tells backup programs to leave the directory out
@@ -13,12 +16,12 @@
 //! DIR/v1/00/ .. ff/      entries, by the first byte of their key; the name is the rest of it, in hexadecimal
 //! ```
 //!
-//! [`Lookup`] says where blocks are looked up: in those that are known otherwise ([`KnownBlocks`]), then in the cache; and its
-//! [`BlockEncoder`] compresses what is found nowhere. After an error of the file system nothing more is written, and the work goes on:
-//! [`BlockCache::counts`] has the first such error.
+//! [`Lookup`] lists where blocks are looked up: first in other known blocks ([`KnownBlocks`]), then in the cache. Its
+//! [`BlockEncoder`] compresses the blocks that are not found. After an error of the file system no further entry is written, and
+//! the work continues; [`BlockCache::counts`] returns the first such error.
 //!
-//! A server that many machines share can follow the directory or replace it: a [`Remote`], whose entries are checked in the same way. The
-//! feature `http` has the one that there is ([`http::Server`]).
+//! A server that many machines share can follow the directory or replace it. A server is a [`Remote`], and its entries are
+//! checked in the same way. The feature `http` provides [`http::Server`].
 #![forbid(unsafe_code)]
 
 mod cache;

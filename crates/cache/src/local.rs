@@ -1,4 +1,4 @@
-//! The directory of a cache while something is packed: its limit, and what was added.
+//! The directory of a cache during a pack: its limit, and the entries added.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,19 +9,19 @@ use crate::entry::Entry;
 use crate::key::Key;
 use crate::store::Store;
 
-/// Of the limit, the part that may be added before entries are removed.
+/// Entries are removed when this part (1/16) of the limit has been added.
 const ADDED_PART: u64 = 16;
 
-/// Entries in a directory. After an error of the file system it is not used.
+/// Entries in a directory, which is not used after an error of the file system.
 #[derive(Debug)]
 pub struct Local {
     store: Store,
     limit: u64,
     added: AtomicU64,
     added_bytes: AtomicU64,
-    /// Bytes that were added since entries were removed.
+    /// Bytes added since entries were last removed.
     untrimmed: AtomicU64,
-    /// Whether an error has ended the use of the file system.
+    /// Set by an error of the file system: the directory is not used any more.
     ended: AtomicBool,
     first_error: Mutex<Option<Arc<Error>>>,
 }
@@ -39,7 +39,7 @@ impl Local {
         })
     }
 
-    /// Reads the file of an entry of up to `most` bytes; empty if there is none.
+    /// Reads the file of an entry of up to `most` bytes. `bytes` is empty if there is no such file.
     pub fn read(&self, key: &Key, most: usize, bytes: &mut Vec<u8>) {
         bytes.clear();
         if !self.ended.load(Ordering::Relaxed)
@@ -70,14 +70,14 @@ impl Local {
         }
     }
 
-    /// Removes entries if there are too many, once nothing more is added.
+    /// Removes entries if there are too many. Called after the last entry is added.
     pub fn finish(&self) {
         if self.untrimmed.swap(0, Ordering::Relaxed) > 0 {
             self.trim();
         }
     }
 
-    /// Entries that were added, and their bytes.
+    /// The number of entries added, and their bytes.
     pub fn added(&self) -> (u64, u64) {
         (self.added.load(Ordering::Relaxed), self.added_bytes.load(Ordering::Relaxed))
     }
@@ -92,7 +92,7 @@ impl Local {
         }
     }
 
-    /// Uses the file system no more.
+    /// Stops using the file system.
     fn end(&self, error: Error) {
         self.ended.store(true, Ordering::Relaxed);
         let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);

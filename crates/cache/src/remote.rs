@@ -1,55 +1,53 @@
-//! Entries that many machines share.
+//! Entries on a server that many machines share.
 
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// Entries on a server. All errors are its own: an entry that is not to be had is none, and what cannot be added is not.
+/// Entries on a server. The server handles all its errors: an entry that cannot be read counts as missing, and an entry that
+/// cannot be added is dropped.
 pub trait Remote: Debug + Send + Sync {
-    /// Reads an entry of up to `most` bytes into `bytes`, which may become 1 KiB longer meanwhile, and are empty if there is none. Whether
-    /// it is right is not checked.
+    /// Reads an entry of up to `most` bytes into `bytes`. `bytes` is empty if there is no entry, and may be up to 1 KiB longer
+    /// during the call. The entry is not checked.
     fn get(&self, key: &[u8; 32], most: usize, bytes: &mut Vec<u8>);
 
-    /// Whether an entry that [`Remote::get`] returned was right.
+    /// Reports whether an entry that [`Remote::get`] returned was correct.
     fn judge(&self, is_right: bool);
 
-    /// Adds an entry, which is in two parts, now or later.
+    /// Adds an entry, given in two parts, now or later.
     fn put(&self, key: &[u8; 32], entry: [&[u8]; 2]);
 
-    /// A clock that only goes forward.
+    /// A monotonic clock.
     fn now(&self) -> Duration;
 
-    /// A block of so many bytes took so long to be compressed.
+    /// Reports that compressing `bytes` bytes took `time`.
     fn encoded(&self, bytes: usize, time: Duration);
 
-    /// Whether [`Remote::encoded`] should be called, although there may be nothing to compress.
+    /// Whether [`Remote::encoded`] should be called even if no block must be compressed.
     fn wants_time(&self) -> bool;
 
     /// Memory for entries of up to `most` bytes.
     fn memory(&self, most: usize) -> RemoteMemory;
 
-    /// Waits a limited time until entries are added.
+    /// Waits for a limited time until all entries are added.
     fn finish(&self) -> RemoteCounts;
 }
 
-/// Bytes that a [`Remote`] takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RemoteMemory {
     pub shared: usize,
     pub per_worker: usize,
 }
 
-/// What became of entries on a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemoteCounts {
-    /// Blocks that were found there and nowhere else.
+    /// Blocks that were found on the server and nowhere else.
     pub found: u64,
-    /// Entries that were added.
     pub added: u64,
-    /// Their bytes.
+    /// Bytes of the entries that were added.
     pub added_bytes: u64,
-    /// Time that workers waited for answers, those of all workers together.
+    /// Sum of the times that workers waited for answers.
     pub waited: Duration,
-    /// What went wrong, as a sentence that names the server.
+    /// The problem, as a sentence that names the server.
     pub warning: Option<String>,
 }

@@ -13,40 +13,39 @@ use crate::Error;
 use crate::entry::{Entry, HEADER};
 use crate::key::Key;
 
-/// Name of the directory of this version's entries.
+/// The directory of this version's entries.
 const VERSION: &str = "v1";
 /// Directory of entries that are being written.
 const NEW: &str = "new";
 const TAG: &str = "CACHEDIR.TAG";
-/// As <https://bford.info/cachedir/> has it.
+/// The text that <https://bford.info/cachedir/> requires.
 const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# This is a block cache of packline.\n";
-/// Bytes of the largest file that is read as an entry where the block size is not known: far more than a block of any container.
+/// Bytes of the largest entry that is read when the block size is not known: far more than a block of any container.
 const ENTRY_MOST: usize = 64 << 20;
-/// Seconds that the time of the last use may be behind: it is not written at each use.
+/// Precision of the time of last use in seconds, because not every use is written.
 const USE_PRECISION: i64 = 3600;
 
-/// A directory of entries. Others may use it at the same time.
+/// A directory of entries. Other processes may use it at the same time.
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
-    /// Seconds since 1970 when the program started; times of last use are of this one.
+    /// Start of the program in seconds since 1970. Used as the time of last use.
     now: i64,
-    /// Distinguishes names of entries that are being written by this process.
+    /// Distinguishes the names of unfinished entries of this process.
     serial: AtomicU64,
 }
 
-/// What a store holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Contents {
     pub entries: u64,
     /// Bytes of all entries, with their headers.
     pub bytes: u64,
-    /// Time of the use that is longest ago and of the latest, seconds since 1970; to the hour.
+    /// Times of the earliest and the latest last use in seconds since 1970, to the hour.
     pub used: Option<(i64, i64)>,
 }
 
-/// A file that has the place of an entry.
-pub(crate) struct Found {
+/// A file with the name of an entry.
+pub(crate) struct StoredFile {
     pub key: Key,
     pub path: PathBuf,
     pub bytes: u64,
@@ -55,10 +54,10 @@ pub(crate) struct Found {
 }
 
 impl Store {
-    /// Opens a cache, which is made if there is nothing, or an empty directory. `now` are seconds since 1970.
+    /// Opens a cache. Creates it if `directory` is missing or empty. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// [`Error::NotACache`] for a directory with anything else in it; [`Error::Io`].
+    /// [`Error::NotACache`] for a directory with any other content; [`Error::Io`].
     pub fn open(directory: &Path, now: i64) -> Result<Store, Error> {
         let store = Store { root: directory.join(VERSION), now, serial: AtomicU64::new(0) };
         match store.root.symlink_metadata() {
@@ -69,10 +68,10 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a cache that exists.
+    /// Opens an existing cache.
     ///
     /// # Errors
-    /// [`Error::NotACache`] if it does not.
+    /// [`Error::Io`] if the directory does not exist; [`Error::NotACache`] if it is not a cache.
     pub fn existing(directory: &Path, now: i64) -> Result<Store, Error> {
         let missing = |cause| Error::io(directory, "cannot open", cause);
         fs::metadata(directory).map_err(missing)?;
@@ -102,10 +101,8 @@ impl Store {
         self.root.join(directory).join(name)
     }
 
-    /// Reads the file of an entry into `bytes`, which are empty if there is none. A file with more than `most` bytes is cut after one more.
-    ///
-    /// # Errors
-    /// The operating system's refusal, except that there is no such file.
+    /// Reads the file of an entry into `bytes`, which is empty if there is no such file. Of a file with more than `most` bytes,
+    /// reads only one byte more.
     pub(crate) fn read(&self, key: &Key, most: usize, bytes: &mut Vec<u8>) -> Result<(), Error> {
         bytes.clear();
         let path = self.path(key);
@@ -116,7 +113,7 @@ impl Store {
     }
 
     fn read_file(&self, path: &Path, most: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
-        // Not to wait for a writer, if it is a pipe.
+        // NONBLOCK: if it is a pipe, do not wait for a writer.
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         let about = file.metadata()?;
@@ -130,17 +127,14 @@ impl Store {
         Ok(())
     }
 
-    /// Notes a use. Where that is refused, the entry is removed earlier than it might be.
+    /// Records a use. If this fails, the entry may be removed too early.
     fn used_now(&self, file: &File) {
         let unchanged = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
         let now = Timespec { tv_sec: self.now, tv_nsec: 0 };
         let _ = futimens(file, &Timestamps { last_access: unchanged, last_modification: now });
     }
 
-    /// Writes an entry. Returns its bytes.
-    ///
-    /// # Errors
-    /// The operating system's refusal; no part of the entry has its name then.
+    /// Writes an entry and returns its size in bytes. After an error no part of the entry has its name.
     pub(crate) fn write(&self, key: &Key, entry: Entry<'_>) -> Result<u64, Error> {
         let path = self.path(key);
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
@@ -155,16 +149,14 @@ impl Store {
         Ok((HEADER + entry.block().len()) as u64)
     }
 
-    /// Removes an entry, if it is there and may be removed: a damaged one, which is written again.
+    /// Removes a damaged entry, which is written again. Ignores errors.
     pub(crate) fn remove(&self, key: &Key) {
         let _ = fs::remove_file(self.path(key));
     }
 
-    /// Calls `visit` with each file that has the place of an entry, in any order. Files that others remove meanwhile are passed over.
-    ///
-    /// # Errors
-    /// [`Error::Io`] for a directory that cannot be read.
-    pub(crate) fn visit(&self, visit: &mut dyn FnMut(Found)) -> Result<(), Error> {
+    /// Calls `visit` with each file that has the name of an entry, in any order. Skips files that other processes remove
+    /// meanwhile.
+    pub(crate) fn visit(&self, visit: &mut dyn FnMut(StoredFile)) -> Result<(), Error> {
         for first in 0..=u8::MAX {
             let directory = format!("{first:02x}");
             let path = self.root.join(&directory);
@@ -172,13 +164,13 @@ impl Store {
                 let Ok(about) = file.metadata() else { continue };
                 let key = file.file_name().to_str().and_then(|name| Key::of_names(&directory, name));
                 let Some(key) = key.filter(|_| !about.is_dir()) else { continue };
-                visit(Found { key, path: file.path(), bytes: about.len(), used: about.mtime() });
+                visit(StoredFile { key, path: file.path(), bytes: about.len(), used: about.mtime() });
             }
         }
         Ok(())
     }
 
-    /// Removes what killed processes left: files that have been written for longer than [`USE_PRECISION`].
+    /// Removes leftovers of killed processes: unfinished entries that are older than [`USE_PRECISION`].
     pub(crate) fn remove_unfinished(&self) -> Result<(), Error> {
         for file in read_dir(&self.root.join(NEW))? {
             if file.metadata().is_ok_and(|about| about.is_file() && about.mtime() < self.now - USE_PRECISION) {
@@ -188,10 +180,7 @@ impl Store {
         Ok(())
     }
 
-    /// Counts entries and their bytes.
-    ///
-    /// # Errors
-    /// [`Error::Io`] for a directory that cannot be read.
+    /// Counts the entries and their bytes.
     pub fn contents(&self) -> Result<Contents, Error> {
         let mut contents = Contents::default();
         self.visit(&mut |found| {
@@ -203,10 +192,7 @@ impl Store {
         Ok(contents)
     }
 
-    /// Removes entries whose checksum is wrong. Returns the number of all that were read, and of those.
-    ///
-    /// # Errors
-    /// [`Error::Io`] for a directory that cannot be read.
+    /// Removes entries with a wrong checksum. Returns the number of entries read and the number of entries removed.
     pub fn verify(&self) -> Result<(u64, u64), Error> {
         let mut entries = 0;
         let mut damaged = 0;
@@ -226,9 +212,9 @@ impl Store {
         Ok((entries, damaged))
     }
 
-    /// The lock that a process has while it removes entries; `None` if another has it, or it cannot be had.
+    /// The lock for removing entries. `None` if another process has it, or if it cannot be taken.
     pub(crate) fn try_lock(&self) -> Option<File> {
-        // Not to wait for a reader, if it is a pipe.
+        // NONBLOCK: if it is a pipe, do not wait for a reader.
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
         let path = self.root.join("lock");
         let lock = OpenOptions::new().create(true).truncate(false).write(true).custom_flags(flags).open(path).ok()?;
@@ -237,7 +223,7 @@ impl Store {
     }
 }
 
-/// Writes the tag, if what has its name is a regular file or nothing. A pipe would block the open until something reads it.
+/// Writes the tag, if the name is free or of a regular file. Opens without waiting if it is a pipe.
 fn write_tag(path: &Path) -> io::Result<()> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let mut file =
@@ -251,11 +237,11 @@ fn write_tag(path: &Path) -> io::Result<()> {
 
 fn write_new(path: &Path, key: &Key, entry: Entry<'_>) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    // In one call; and without a sync: after a power failure the checksum finds what is not there.
+    // Written in one call and without a sync: after a power failure the checksum detects missing bytes.
     file.write_all(&[&entry.header(key), entry.block()].concat())
 }
 
-/// Gives a file its name, in a directory that may have to be made.
+/// Gives a file its name. Creates the directory if it is missing.
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
@@ -266,12 +252,12 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a directory that only its owner may use, with those above it, if it is not there.
+/// Creates a directory and its parents, accessible only to the owner, if it is missing.
 fn make_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// The entries of a directory that may not be there.
+/// The entries of a directory. A missing directory has none.
 fn read_dir(path: &Path) -> Result<impl Iterator<Item = fs::DirEntry> + use<>, Error> {
     let entries = match fs::read_dir(path) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,

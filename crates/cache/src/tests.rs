@@ -1,4 +1,4 @@
-//! Tests of a cache as a whole: what is found, what is refused, and what is removed.
+//! Tests of a complete cache: lookups, rejected entries, and removal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const BLOCK: usize = 16 << 10;
 const NOW: i64 = 1_800_000_000;
 const LARGE: u64 = 1 << 30;
 
-/// Each codec, with parameters that are not the defaults for some.
+/// Each codec, some with parameters that are not the defaults.
 const CODECS: [&str; 11] =
     ["gzip", "gzip:level=3", "xz", "xz:x86,arm", "lzma", "zstd", "zstd:level=3", "lz4", "lz4:hc", "lzo", "bzip2"];
 
@@ -21,7 +21,7 @@ fn open(directory: &Path) -> Arc<BlockCache> {
     Arc::new(BlockCache::open(directory, LARGE, NOW).unwrap())
 }
 
-/// Blocks that compress well, badly, and not at all, and a short one.
+/// Blocks that compress well, badly and not at all, and a short block.
 fn blocks() -> Vec<Vec<u8>> {
     let text = prose(1, BLOCK);
     let mut half = noise(2, BLOCK);
@@ -53,7 +53,7 @@ fn bytes_of(outcome: Outcome, mut to: Vec<u8>) -> Option<Vec<u8>> {
     Some(to)
 }
 
-/// Compresses all blocks with all codecs through the cache, and compares with what the encoders make of them.
+/// Compresses all blocks with all codecs through the cache, and compares the results with those of the encoders.
 fn check(cache: &Arc<BlockCache>) {
     for spec in CODECS.map(|text| Spec::parse(text).unwrap()) {
         let mut cached = encoder(cache, &spec);
@@ -63,7 +63,6 @@ fn check(cache: &Arc<BlockCache>) {
     }
 }
 
-/// The files of all entries.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let below = |path: PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
     let directories = below(directory.join("v1")).filter(|path| path.is_dir() && !path.ends_with("new"));
@@ -73,7 +72,7 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_is_found_is_what_would_be_compressed() {
+fn found_blocks_equal_compressed_ones() {
     let directory = tempfile::tempdir().unwrap();
     let all = (CODECS.len() * blocks().len()) as u64;
     for (found, added) in [(0, all), (all, 0)] {
@@ -88,7 +87,7 @@ fn what_is_found_is_what_would_be_compressed() {
     assert!(fs::read_dir(directory.path().join("v1/new")).unwrap().next().is_none());
 }
 
-/// Has one block.
+/// Knows one block.
 #[derive(Debug)]
 struct One(ContentDigest, Outcome, &'static [u8]);
 
@@ -104,7 +103,7 @@ impl KnownBlocks for One {
 }
 
 #[test]
-fn known_blocks_come_before_the_cache_and_do_not_enter_it() {
+fn known_blocks_come_first_and_are_not_cached() {
     let directory = tempfile::tempdir().unwrap();
     let cache = open(directory.path());
     let spec = Spec::parse("zstd").unwrap();
@@ -125,9 +124,9 @@ fn known_blocks_come_before_the_cache_and_do_not_enter_it() {
     }
 }
 
-/// Whether the digest was known before makes no difference.
+/// The result does not depend on whether the digest was known before.
 #[test]
-fn a_digest_that_is_known_finds_the_same_entry() {
+fn a_known_digest_finds_the_same_entry() {
     let directory = tempfile::tempdir().unwrap();
     let spec = Spec::parse("zstd").unwrap();
     let block = prose(1, BLOCK);
@@ -140,7 +139,7 @@ fn a_digest_that_is_known_finds_the_same_entry() {
     assert_eq!((cache.counts().missed, cache.counts().found), (1, 2));
 }
 
-/// A block that was joined of parts is found by these; known blocks are asked for its content nevertheless.
+/// Joined blocks are found by the digests of their parts, but known blocks are asked for the joined content.
 #[test]
 fn joined_blocks_are_found_by_their_parts() {
     let directory = tempfile::tempdir().unwrap();
@@ -160,14 +159,14 @@ fn joined_blocks_are_found_by_their_parts() {
     assert_eq!((cache.counts().missed, cache.counts().found), (1, 1));
     assert_eq!(joined(&known, None), Some(b"d".to_vec()));
     assert_eq!(joined(&known, Some(&ContentDigest::of(&block))), Some(b"d".to_vec()));
-    // The same parts of another content.
+    // The same parts, but another content.
     let mut to = vec![0; BLOCK];
     let outcome = encoder(&cache, &spec).compress_joined(&prose(2, BLOCK), None, &parts, &mut to).unwrap();
     assert!(bytes_of(outcome, to) == compressed(&spec, &prose(2, BLOCK)) && cache.counts().damaged == 1);
 }
 
 #[test]
-fn any_damage_costs_time_only() {
+fn damage_costs_only_time() {
     let directory = tempfile::tempdir().unwrap();
     check(&open(directory.path()));
     let whole: Vec<(PathBuf, Vec<u8>)> =
@@ -200,7 +199,7 @@ fn any_damage_costs_time_only() {
     }
 }
 
-/// An entry whose checksum is right and whose block is of something else.
+/// An entry with a valid checksum and the block of another content.
 #[test]
 fn a_block_of_other_content_is_not_used() {
     use crate::entry::Entry;
@@ -221,13 +220,13 @@ fn a_block_of_other_content_is_not_used() {
     }
 }
 
-/// A call of one address at a place: the filter of x86 makes all of them equal.
+/// A call of one address from a position: the x86 filter makes all such calls equal.
 fn call(place: u32) -> [u8; 5] {
     let [a, b, c, d] = (0x10_0000u32.wrapping_sub(place)).to_le_bytes();
     [0xe8, a, b, c, d]
 }
 
-/// The kernel does not decode the ia64 filter; nor any that was not asked for, if it was built without it.
+/// The kernel does not decode the ia64 filter, nor a filter that was not requested if the kernel was built without it.
 #[test]
 fn a_block_with_other_parameters_is_not_used() {
     use crate::entry::Entry;
@@ -245,7 +244,7 @@ fn a_block_with_other_parameters_is_not_used() {
 }
 
 #[test]
-fn pipes_in_its_directory_are_never_waited_for() {
+fn never_waits_for_pipes_in_the_directory() {
     let directory = tempfile::tempdir().unwrap();
     let pipe = |path: PathBuf| rustix::fs::mkfifoat(rustix::fs::CWD, path, 0o600.into()).unwrap();
     pipe(directory.path().join("CACHEDIR.TAG"));
@@ -260,12 +259,12 @@ fn pipes_in_its_directory_are_never_waited_for() {
     let store = Store::existing(directory.path(), NOW).unwrap();
     let all = store.contents().unwrap().entries;
     assert_eq!(store.verify().unwrap(), (all, 1));
-    // Without the lock nothing is removed.
+    // Without the lock no entry is removed.
     assert_eq!(store.trim(0).unwrap().entries, 0);
 }
 
 #[test]
-fn files_that_are_no_entries_end_its_use() {
+fn stops_using_a_directory_with_other_files_in_place_of_entries() {
     let directory = tempfile::tempdir().unwrap();
     check(&open(directory.path()));
     let first = &entries(directory.path())[0];
@@ -277,7 +276,7 @@ fn files_that_are_no_entries_end_its_use() {
 }
 
 #[test]
-fn a_directory_with_other_files_is_refused() {
+fn rejects_a_directory_with_other_files() {
     let directory = tempfile::tempdir().unwrap();
     let missing = directory.path().join("a/b");
     assert!(Store::existing(&missing, NOW).is_err());
@@ -295,7 +294,7 @@ fn a_directory_with_other_files_is_refused() {
 fn the_oldest_entries_are_removed() {
     let directory = tempfile::tempdir().unwrap();
     let spec = Spec::parse("zstd").unwrap();
-    // An hour and more passes between uses.
+    // More than an hour passes between uses.
     let use_at = |hours: i64, seeds: std::ops::Range<u64>| {
         let cache = Arc::new(BlockCache::open(directory.path(), LARGE, NOW + hours * 4000).unwrap());
         for seed in seeds {
@@ -304,7 +303,7 @@ fn the_oldest_entries_are_removed() {
         cache.counts()
     };
     use_at(0, 0..50);
-    // Times of new files are those of this machine's clock; all are set to that of the first use.
+    // New files have times of this machine's clock. All are set to the time of the first use.
     let store = |hours: i64| Store::open(directory.path(), NOW + hours * 4000).unwrap();
     for path in entries(directory.path()) {
         fs::File::options().write(true).open(path).unwrap().set_modified(at(NOW)).unwrap();
@@ -350,7 +349,7 @@ fn damaged_entries_are_found_and_removed() {
 }
 
 #[test]
-fn what_killed_processes_left_is_removed_when_it_is_old() {
+fn removes_old_leftovers_of_killed_processes() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()));
     let old = directory.path().join("v1/new/old");

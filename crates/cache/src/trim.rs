@@ -1,4 +1,4 @@
-//! Removes the entries that were not used for longest.
+//! Removes the least recently used entries.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,35 +6,32 @@ use std::fs;
 use crate::Error;
 use crate::store::Store;
 
-/// Seconds in which entries count as used at the same time.
+/// Uses within this many seconds count as simultaneous.
 const STEP: i64 = 60;
 
-/// What was removed.
+/// The entries that were removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Trimmed {
     pub entries: u64,
     pub bytes: u64,
 }
 
-/// Which entries are removed, by the time of their last use.
+/// Selects the entries to remove by the time of their last use.
 struct Cut {
-    /// All before this time are.
+    /// Entries used before this time are removed.
     before: i64,
-    /// So many bytes are of those at this time.
+    /// Of the entries used at this time, this many bytes are removed.
     bytes_at: u64,
 }
 
 impl Store {
-    /// If there are more than `limit` bytes, removes entries, those that were not used for longest first, until nine tenths of it are left;
-    /// and what killed processes left behind. Nothing is removed while another process does that.
-    ///
-    /// # Errors
-    /// [`Error::Io`] for a directory that cannot be read.
+    /// If there are more than `limit` bytes, removes the least recently used entries until nine tenths of the limit are left.
+    /// Also removes leftovers of killed processes. Does nothing while another process removes entries.
     pub fn trim(&self, limit: u64) -> Result<Trimmed, Error> {
         let mut trimmed = Trimmed::default();
         let Some(_lock) = self.try_lock() else { return Ok(trimmed) };
         self.remove_unfinished()?;
-        // Bytes by time, so that memory grows with the number of times and not of entries.
+        // Bytes by time, so that memory grows with the number of times, not of entries.
         let mut total = 0;
         let mut by_time = BTreeMap::<i64, u64>::new();
         self.visit(&mut |found| {
@@ -98,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_go_first_and_of_one_time_no_more_than_must() {
+    fn removes_the_oldest_and_no_more_than_needed_of_one_time() {
         let removed = |excess| {
             let entries = [(3, 10), (1, 10), (2, 10), (2, 10), (1, 10)];
             let mut by_time = BTreeMap::new();

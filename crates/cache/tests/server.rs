@@ -1,4 +1,4 @@
-//! A cache on a server: what is found, and what becomes of the work when the server is slow, away or lies.
+//! A cache on a server: lookups, and the behaviour with a slow, unreachable or lying server.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ fn clock() -> Duration {
     START.elapsed()
 }
 
-/// However loaded this machine is, no time passes.
+/// A clock for which no time passes, however slow this machine is.
 fn no_time() -> Duration {
     Duration::ZERO
 }
@@ -50,7 +50,7 @@ fn cache_timed(url: &str, threads: bool, clock: Clock) -> Arc<BlockCache> {
     Arc::new(BlockCache::shared(Box::new(server)))
 }
 
-/// Compresses all blocks through a cache, and compares with what the encoder makes of them.
+/// Compresses all blocks through a cache, and compares the results with the encoder's.
 fn run(cache: Arc<BlockCache>) -> Counts {
     let encoder = |cache| BlockEncoder::new(&Lookup { known: Vec::new(), cache }, &spec(), BLOCK).unwrap();
     let mut cached = encoder(Some(cache.clone()));
@@ -116,11 +116,11 @@ fn a_directory_comes_before_the_server() {
 }
 
 #[test]
-fn a_server_that_fails_is_given_up_soon() {
+fn gives_up_a_failing_server_soon() {
     let server = filled();
     let entries = server.entries();
     let all = blocks().len() as u64;
-    // With words of the warning.
+    // Each fault, with words of its warning.
     let cases: [(Fault, &str); 8] = [
         (Fault::Cut, "cannot read an entry: "),
         (Fault::CutAtOnce, "cannot read an entry: "),
@@ -129,7 +129,7 @@ fn a_server_that_fails_is_given_up_soon() {
         (Fault::Endless, "more than"),
         (Fault::Status(500), "500 Internal Server Error"),
         (Fault::Status(301), "301 Moved"),
-        (Fault::Delay(Duration::from_secs(30)), "no whole answer in 3 s"),
+        (Fault::Delay(Duration::from_secs(30)), "no complete answer in 3 s"),
     ];
     for (fault, words) in cases {
         server.set_entries(entries.clone());
@@ -169,16 +169,16 @@ fn replaces_all_wrong_entries_in_one_run() {
     }
 }
 
-/// Each wrong answer costs the time of a miss, and no byte of the output.
+/// A wrong answer costs the time of a miss and changes no byte of output.
 #[test]
-fn wrong_answers_do_not_end_its_use() {
+fn wrong_answers_do_not_end_the_use_of_a_server() {
     let server = filled();
     let entries = server.entries();
     let all = blocks().len() as u64;
     for (fault, words) in [
         (Fault::WrongBytes, "the answer is"),
         (Fault::OtherEntry, "damaged or of another block"),
-        (Fault::Page, "is no entry"),
+        (Fault::Page, "is not an entry"),
         (Fault::ShortLength(10), "the answer is"),
     ] {
         server.set_entries(entries.clone());
@@ -209,9 +209,9 @@ fn a_full_server_is_still_read() {
     }
 }
 
-/// Each answer comes before the time is up, and is slower than compressing.
+/// Each answer comes within the time limit, but later than compressing.
 #[test]
-fn a_server_that_is_slower_than_compressing_is_given_up() {
+fn gives_up_a_server_that_is_slower_than_compressing() {
     let server = filled();
     server.set_fault(Fault::Delay(Duration::from_millis(500)));
     let watch = Stopwatch::start();
@@ -222,7 +222,7 @@ fn a_server_that_is_slower_than_compressing_is_given_up() {
 }
 
 #[test]
-fn entries_in_drops_are_not_waited_for() {
+fn does_not_wait_for_trickling_entries() {
     let server = filled();
     server.set_fault(Fault::Drip(Duration::from_millis(50)));
     let watch = Stopwatch::start();
@@ -231,8 +231,8 @@ fn entries_in_drops_are_not_waited_for() {
 }
 
 #[test]
-fn a_server_that_is_away_costs_nothing() {
-    // Ended, so that its address has no listener.
+fn an_unreachable_server_costs_no_time() {
+    // The server has ended, so its address has no listener.
     let url = HttpCache::start().unwrap().url();
     for url in [url, "http://no-such-host.invalid".into()] {
         let watch = Stopwatch::start();

@@ -1,4 +1,4 @@
-//! The `ActionResult` of Bazel's remote execution API, as far as it is needed: a message of protocol buffers with one field.
+//! The `ActionResult` of Bazel's remote execution API: a protocol buffers message, of which only one field is used.
 //!
 //! <https://github.com/bazelbuild/remote-apis/blob/main/build/bazel/remote/execution/v2/remote_execution.proto>: `bytes stdout_raw = 5`.
 //! Servers may add fields: bazel-remote adds `execution_metadata`, with the address of the machine that added the entry.
@@ -8,13 +8,13 @@ use std::ops::Range;
 /// Number of the field `stdout_raw`.
 const STDOUT_RAW: u64 = 5;
 
-/// Kinds of values in the encoding of protocol buffers.
+/// Kinds of values in the protocol buffers encoding.
 const VARINT: u64 = 0;
 const EIGHT_BYTES: u64 = 1;
 const BYTES: u64 = 2;
 const FOUR_BYTES: u64 = 5;
 
-/// A message whose `stdout_raw` is the parts, one after the other.
+/// A message whose `stdout_raw` is the concatenation of `parts`.
 pub fn encode(parts: &[&[u8]]) -> Vec<u8> {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     let mut message = Vec::with_capacity(length + 11);
@@ -24,7 +24,8 @@ pub fn encode(parts: &[&[u8]]) -> Vec<u8> {
     message
 }
 
-/// Where the value of `stdout_raw` is in a message; of several, the last, as the encoding has it. `None` for what is no message, or has none.
+/// The position of the value of `stdout_raw` in a message. If there are several, the last one, as the encoding requires. `None`
+/// for an invalid message, or without the field.
 pub fn stdout_raw(message: &[u8]) -> Option<Range<usize>> {
     let mut at = 0;
     let mut found = None;
@@ -57,7 +58,7 @@ fn put_varint(message: &mut Vec<u8>, mut value: u64) {
     message.push(value as u8);
 }
 
-/// A number of up to 64 bits; `at` is moved behind it.
+/// Reads a number of up to 64 bits, and moves `at` after it.
 fn varint(message: &[u8], at: &mut usize) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_encoded_is_found() {
+    fn finds_the_encoded_value() {
         for length in [0, 1, 127, 128, 300, 70_000] {
             let value = vec![7; length];
             let message = encode(&[&value[..length / 3], &value[length / 3..]]);
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn other_fields_are_passed_over() {
+    fn skips_other_fields() {
         // exit_code = 300; stderr_raw; execution_metadata; fixed64 and fixed32 fields that do not exist.
         let others: [&[u8]; 5] = [
             &[0x20, 0xac, 0x02],
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_has_none() {
+    fn rejects_invalid_messages() {
         let endless = [0xff; 20];
         let cases: [&[u8]; 9] = [
             b"",
@@ -126,7 +127,7 @@ mod tests {
         for message in cases {
             assert_eq!(stdout_raw(message), None, "{message:?}");
         }
-        // The kind of a number under the number of the field.
+        // The field's number with the kind of a number.
         assert_eq!(stdout_raw(&[0x28, 1]), None);
     }
 }

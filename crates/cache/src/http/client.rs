@@ -12,51 +12,47 @@ use ureq::{Agent, Body};
 use super::resolver::Resolver;
 use super::{Url, action_result};
 
-/// The most that a request takes: looking up the name, connecting, sending, and reading the answer.
+/// Maximum time of a request: looking up the name, connecting, sending, and reading the answer.
 const REQUEST: Duration = Duration::from_secs(3);
-/// Bytes of an answer besides the entry: what servers add to it.
+/// Bytes that a server may add around an entry.
 pub const ENVELOPE: usize = 1 << 10;
-/// Bytes that are read of an answer that is of no interest, so that its connection can be used again.
+/// Bytes read from an answer that is ignored, so that its connection can be reused.
 const IGNORED: u64 = 4 << 10;
 /// Bytes of each of the two buffers of a connection.
 const BUFFER: usize = 64 << 10;
-/// Bytes that a connection takes: its buffers, and those of TLS.
+/// Bytes of a connection: its buffers and TLS buffers.
 pub const CONNECTION: usize = 4 * BUFFER;
-/// Connections that are kept: more than there are workers.
+/// Number of idle connections that are kept: more than there are workers.
 const CONNECTIONS: usize = 2048;
 
-/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
-    /// It took too long.
-    #[error("no whole answer in {} s", REQUEST.as_secs())]
+    #[error("no complete answer in {} s", REQUEST.as_secs())]
     Late,
-    /// The server refused.
     #[error("the answer is {0}")]
     Status(StatusCode),
-    /// The server sent more than any entry has.
+    /// The server sent more bytes than an entry can have.
     #[error("the answer has more than {0} bytes")]
     Long(usize),
-    /// The server sent something else.
-    #[error("the answer is no entry of a block cache")]
+    #[error("the answer is not an entry of a block cache")]
     NoEntry,
-    /// The entry is damaged, or one of another block.
     #[error("the answer is an entry that is damaged or of another block")]
     Wrong,
-    /// Answers cost more than they save.
+    /// Waiting for answers costs more than it saves.
     #[error("compressing is faster than its answers")]
     Slow,
-    /// It could not be reached.
+    /// The server cannot be reached.
     #[error("{0}")]
     Io(io::Error),
-    /// Anything else.
+    /// Any other error.
     #[error("{0}")]
     Http(ureq::Error),
 }
 
 impl Failure {
-    /// Whether the server answered in time, with something that is not the entry: that costs no more than an answer that there is none.
+    /// Whether the server answered in time with something other than the entry, which costs no more than an answer that the entry
+    /// is missing.
     pub fn is_wrong_answer(&self) -> bool {
         matches!(self, Failure::NoEntry | Failure::Wrong)
     }
@@ -79,7 +75,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Without `threads`, the look-up of the server's name takes as long as the system has it.
+    /// Without `threads`, looking up the server's name has no time limit of ours.
     pub fn new(url: Url, threads: bool) -> Client {
         let config = Config::builder()
             .http_status_as_error(false)
@@ -100,10 +96,8 @@ impl Client {
         &self.url
     }
 
-    /// Reads an entry of up to `most` bytes into `bytes`; false if there is none. After an error there may be anything in `bytes`.
-    ///
-    /// # Errors
-    /// [`Failure`].
+    /// Reads an entry of up to `most` bytes into `bytes`. Returns false if there is none. After an error the contents of `bytes`
+    /// are unspecified.
     pub fn get(&self, key: &str, most: usize, bytes: &mut Vec<u8>) -> Result<bool, Failure> {
         bytes.clear();
         let mut request = self.agent.get(self.url.entry(key));
@@ -134,9 +128,6 @@ impl Client {
     }
 
     /// Adds an entry, in an `ActionResult`.
-    ///
-    /// # Errors
-    /// [`Failure`].
     pub fn put(&self, key: &str, message: &[u8]) -> Result<(), Failure> {
         let mut request = self.agent.put(self.url.entry(key)).content_type("application/octet-stream");
         if let Some(authorization) = self.url.authorization() {
@@ -157,16 +148,13 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Asks a server for an entry that there is hardly: whether it answers as a cache does.
-///
-/// # Errors
-/// [`Failure`].
+/// Asks a server for an entry that is almost certainly missing, to check that the server answers like a cache.
 pub fn ping(url: &Url) -> Result<(), Failure> {
     Client::new(url.clone(), true).get(&"0".repeat(64), 0, &mut Vec::new()).map(|_| ())
 }
 
 fn ignore(answer: &mut Response<Body>) {
-    // If that fails, the connection is not used again.
+    // After an error the connection is not reused.
     let _ = io::copy(&mut answer.body_mut().as_reader().take(IGNORED), &mut io::sink());
 }
 

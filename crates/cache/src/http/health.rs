@@ -1,36 +1,38 @@
-//! Decides when a server costs more than it saves, and is not used any more.
+//! Decides when a server costs more than it saves and must not be used any more.
 //!
-//! - Three requests that fail, one after the other, end its use. A request fails after [`client::REQUEST`](super::client) at the latest. An
-//!   answer in time that is not the entry is not a failure: like an answer that there is no entry, it costs its time alone.
-//! - An answer may take as long as compressing the block would, and [`FREE`] in any case. Time beyond that is lost, and what an answer takes
-//!   less is gained; where several workers wait at the same time, each counts its share. More than [`LOST_MOST`] end its use.
+//! - Three consecutive failed requests end the use of the server. A request fails after at most
+//! [`client::REQUEST`](super::client). An answer in time that is not the entry is not a failure: it costs only its time, like an
+//! answer that the entry is missing.
+//! - An answer may take as long as compressing the block, or at least [`FREE`]. Longer answers lose time, and shorter ones gain
+//! time. If several workers wait at the same time, each counts its share. A loss of more than [`LOST_MOST`] ends the use of the
+//! server.
 //!
-//! So a server that is slow or away costs about five seconds in all, however many blocks there are.
+//! A slow or unreachable server therefore costs about five seconds in total, for any number of blocks.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A clock that only goes forward.
+/// A monotonic clock.
 pub type Clock = fn() -> Duration;
 
-/// What an answer may take in any case.
+/// Time that an answer may always take.
 pub const FREE: Duration = Duration::from_millis(50);
-/// Time that may be lost.
+/// Maximum time that may be lost.
 const LOST_MOST: Duration = Duration::from_secs(2);
-/// Requests that may fail one after the other.
+/// Maximum number of consecutive failed requests.
 const FAILURES_MOST: u32 = 3;
 
 /// The state of one kind of requests: reads or writes.
 #[derive(Debug)]
 pub struct Health {
     clock: Clock,
-    /// Requests that wait for their answers.
+    /// Number of requests that wait for their answers.
     waiting: AtomicU32,
-    /// Nanoseconds that all answers took.
+    /// Sum of the times of all answers, in nanoseconds.
     waited: AtomicU64,
-    /// Nanoseconds.
+    /// Lost time in nanoseconds.
     lost: AtomicU64,
-    /// Failures since the last success.
+    /// Number of failures since the last success.
     failures: AtomicU32,
     ended: AtomicBool,
 }
@@ -44,7 +46,7 @@ impl Health {
         Health { clock, waiting, waited, lost, failures, ended: AtomicBool::new(false) }
     }
 
-    /// Waits for an answer that is worth so much time. Returns the answer, and how long it took.
+    /// Waits for an answer that is worth `worth`. Returns the answer and its time.
     pub fn wait<T>(&self, worth: Duration, request: impl FnOnce() -> T) -> (T, Duration) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let start = (self.clock)();
@@ -55,12 +57,12 @@ impl Health {
         let lost = time.saturating_sub(worth) / waiting;
         let gained = worth.saturating_sub(time) / waiting;
         let change = |before: u64| before.saturating_add(nanoseconds(lost)).saturating_sub(nanoseconds(gained));
-        // Never fails.
+        // This update cannot fail.
         let _ = self.lost.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| Some(change(before)));
         (answer, time)
     }
 
-    /// Time that all answers took; those of several workers at the same time count several times.
+    /// Sum of the times of all answers. Simultaneous waits of several workers all count.
     pub fn waited(&self) -> Duration {
         Duration::from_nanos(self.waited.load(Ordering::Relaxed))
     }
@@ -97,7 +99,7 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// How long compressing takes, from what was compressed so far.
+/// The speed of compression so far.
 #[derive(Debug, Default)]
 pub struct Rate {
     bytes: AtomicU64,
@@ -110,7 +112,7 @@ impl Rate {
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// What so many bytes take; `None` if nothing was compressed yet.
+    /// Time to compress `bytes` bytes; `None` before the first measurement.
     pub fn time_of(&self, bytes: usize) -> Option<Duration> {
         let all = self.bytes.load(Ordering::Relaxed);
         let time = self.nanoseconds.load(Ordering::Relaxed);

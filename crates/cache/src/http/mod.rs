@@ -1,16 +1,16 @@
-//! A cache of compressed blocks that many machines share: entries on an HTTP server, by the protocol that Bazel, ccache and sccache speak to
-//! servers such as bazel-remote.
+//! A cache of compressed blocks that many machines share: entries on an HTTP server, with the protocol of Bazel, ccache and
+//! sccache for servers such as bazel-remote.
 //!
 //! ```text
 //! GET URL/ac/KEY     an entry: 200 with an `ActionResult` whose `stdout_raw` is the entry; 404 if there is none
 //! PUT URL/ac/KEY     adds one
 //! ```
 //!
-//! `KEY` is that of the entry, 64 hexadecimal digits. An entry is a valid `ActionResult` of Bazel's remote execution API, because servers
-//! check that; and it is one request, where the usual way by the content-addressed part of the server would be two.
+//! `KEY` is the entry's key in 64 hexadecimal digits. An entry is a valid `ActionResult` of Bazel's remote execution API, because
+//! servers check this. It needs one request; the usual way, by the content-addressed part of the server, needs two.
 //!
-//! Nothing that a server answers is trusted: [`crate::BlockEncoder`] checks each entry and decodes its block. A server costs a bounded time: see
-//! [`health`]. Uploads go on beside the work, in threads of their own: see [`uploads`].
+//! No answer of a server is trusted: [`crate::BlockEncoder`] checks each entry and decodes its block. A server costs a bounded
+//! time: see [`health`]. Uploads run in the background, in threads of their own: see [`uploads`].
 
 pub mod action_result;
 mod client;

@@ -1,7 +1,7 @@
-//! Looks up the name of a server once. The client asks for the addresses at each request.
+//! Looks up the name of a server once, although the client asks for the addresses at each request.
 //!
-//! A look-up by the system's resolver cannot be given a limit of time, and may take a minute where a name server is away: it has a thread
-//! of its own, which is left behind when the time is up. Addresses in numbers need none.
+//! The system's resolver has no time limit, and may take a minute if a name server is unreachable. A look-up therefore has a
+//! thread of its own, which is abandoned when the time is up. Numeric addresses need no look-up.
 
 use std::fmt;
 use std::io;
@@ -17,10 +17,10 @@ use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver as Resolve};
 use ureq::unversioned::transport::NextTimeout;
 use ureq::{Error, Timeout};
 
-/// The most addresses that are tried.
+/// Maximum number of addresses that are tried.
 const MOST: usize = 16;
 
-/// The addresses of one server, once they are known.
+/// The addresses of one server, once known.
 pub struct Resolver {
     threads: bool,
     known: Mutex<Vec<SocketAddr>>,
@@ -48,7 +48,7 @@ impl Resolver {
     }
 }
 
-/// Calls `look_up` in a thread. Where the system starts none, it is called right here.
+/// Calls `look_up` in a thread, or directly if the system cannot start a thread.
 fn limited<F>(look_up: F, limit: Duration) -> Result<Vec<SocketAddr>, Error>
 where
     F: Fn() -> io::Result<Vec<SocketAddr>> + Clone + Send + 'static,

@@ -1,4 +1,4 @@
-//! A server as a cache of blocks: what is asked and sent, and for how long.
+//! A server as a cache of blocks: requests, uploads, and their time limits.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,7 +14,7 @@ use crate::remote::{Remote, RemoteCounts, RemoteMemory};
 
 pub use super::health::Clock;
 
-/// What uploads may take when all else is done.
+/// Time that uploads may take after all other work.
 const DRAIN: Duration = Duration::from_secs(3);
 
 /// A cache on an HTTP server.
@@ -24,16 +24,16 @@ pub struct Server {
     reads: Health,
     writes: Arc<Writes>,
     rate: Rate,
-    /// Whether it is of interest how long compressing takes.
+    /// Whether the time of compressing is of interest.
     unsure: AtomicBool,
     threads: bool,
-    /// Started for the first entry; `None` where the worker itself sends it.
+    /// Started for the first entry. `None` if the worker sends entries itself.
     uploads: OnceLock<Option<Uploads>>,
-    /// Entries for which there was no time.
+    /// Number of entries that were dropped for lack of time.
     dropped: AtomicU64,
 }
 
-/// Parts that are shared with the threads that send.
+/// Shared with the threads that send.
 #[derive(Debug)]
 struct Writes {
     health: Health,
@@ -42,7 +42,7 @@ struct Writes {
     faults: Mutex<Faults>,
 }
 
-/// What failed so far.
+/// The failures so far.
 #[derive(Debug, Default)]
 struct Faults {
     first: Option<String>,
@@ -50,7 +50,7 @@ struct Faults {
 }
 
 impl Server {
-    /// Nothing is asked yet. `threads`: whether threads may be started, for uploads and to look up the server's name.
+    /// Sends no request yet. `threads` says whether threads may be started, for uploads and for looking up the server's name.
     pub fn new(url: Url, threads: bool, clock: Clock) -> Server {
         let added = AtomicU64::new(0);
         let added_bytes = AtomicU64::new(0);
@@ -67,7 +67,7 @@ impl Server {
         }
     }
 
-    /// Counts a failure. A wrong answer does not count against the server: its entry is replaced, as many as there are.
+    /// Counts a failure. A wrong answer does not count against the server, because its entry is replaced.
     fn read_failed(&self, failure: &Failure) {
         self.writes.fault("cannot read an entry", failure);
         if !failure.is_wrong_answer() {
@@ -82,14 +82,14 @@ impl Server {
         self.end_writes_with_reads();
     }
 
-    /// A server that does not answer takes no entries either.
+    /// A server that does not answer gets no uploads either.
     fn end_writes_with_reads(&self) {
         if self.reads.has_ended() {
             self.writes.health.end();
         }
     }
 
-    /// What compressing a block of `most` bytes takes, as far as it is known.
+    /// Time to compress a block of `most` bytes, if it is known.
     fn worth(&self, most: usize) -> Duration {
         self.rate.time_of(most).unwrap_or_default().max(FREE)
     }
@@ -178,7 +178,7 @@ impl Remote for Server {
     }
 
     fn memory(&self, most: usize) -> RemoteMemory {
-        // A worker has an entry that is not in the queue yet.
+        // A worker has an entry that is not yet in the queue.
         let shared = if self.threads { QUEUE + THREADS * CONNECTION } else { 0 };
         RemoteMemory { shared, per_worker: CONNECTION + ENVELOPE + most }
     }

@@ -1,7 +1,7 @@
-//! Uploads beside the work: a queue, and threads that empty it.
+//! Uploads in the background: a queue, and threads that empty it.
 //!
-//! These threads are not of the engine: they wait for a server nearly all the time, and a worker that waited in their place would not
-//! compress. What they do changes no output. The queue has a limit of bytes; a worker waits for space in it for a limited time.
+//! These threads are not the engine's: they wait for a server nearly all the time, and a waiting worker would not compress. They
+//! change no output. The queue is limited in bytes, and a worker waits for space in it for a limited time.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,18 +9,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes in the queue, those that are being sent included; one larger entry is taken if there is none else.
+/// Bytes in the queue, including entries that are being sent. An entry that is larger is accepted if the queue is empty.
 pub const QUEUE: usize = 4 << 20;
 /// Threads that send.
 pub const THREADS: usize = 4;
 
-/// An entry to be sent.
 pub struct Upload {
     pub key: String,
     pub message: Vec<u8>,
 }
 
-/// A queue with threads that send what is in it. They end when this is dropped.
+/// A queue with threads that send its entries. The threads end when it is dropped.
 pub struct Uploads(Arc<Queue>);
 
 #[derive(Default)]
@@ -32,13 +31,13 @@ struct Queue {
 #[derive(Default)]
 struct State {
     uploads: VecDeque<Upload>,
-    /// Of those in the queue, and of those that are being sent.
+    /// Bytes of the entries in the queue and of the entries that are being sent.
     bytes: usize,
     closed: bool,
 }
 
 impl Uploads {
-    /// Starts the threads; `None` where the system starts none.
+    /// Starts the threads. `None` if the system cannot start a thread.
     pub fn start(send: impl Fn(Upload) + Clone + Send + 'static) -> Option<Uploads> {
         let queue = Arc::new(Queue::default());
         let started = (0..THREADS).filter(|_| {
@@ -49,7 +48,7 @@ impl Uploads {
         (started.count() > 0).then(|| Uploads(queue))
     }
 
-    /// Puts an entry into the queue, for which it waits that long at most. False if there was no space.
+    /// Adds an entry to the queue. Waits for space for at most `limit`, and returns false if there is none.
     pub fn push(&self, upload: Upload, limit: Duration) -> bool {
         let size = upload.message.len();
         let mut state = self.0.wait(limit, |state| state.bytes > 0 && state.bytes + size > QUEUE);
@@ -62,7 +61,7 @@ impl Uploads {
         true
     }
 
-    /// Waits until all is sent, that long at most. The rest is dropped then; returns how many these are.
+    /// Waits until all entries are sent, for at most `limit`. Then drops the rest and returns their number.
     pub fn drain(&self, limit: Duration) -> usize {
         let mut state = self.0.wait(limit, |state| state.bytes > 0);
         state.drop_all()
@@ -79,7 +78,7 @@ impl Queue {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// A thread.
+    /// The work of a thread.
     fn work(&self, send: &dyn Fn(Upload)) {
         while let Some(upload) = self.next() {
             let size = upload.message.len();
@@ -89,7 +88,7 @@ impl Queue {
         }
     }
 
-    /// The next entry; `None` when there will be no more.
+    /// Waits for the next entry. `None` after the queue is closed.
     fn next(&self) -> Option<Upload> {
         let is_idle = |state: &mut State| state.uploads.is_empty() && !state.closed;
         let waited = self.changed.wait_while(self.state(), is_idle);
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_sent() {
+    fn sends_all_entries() {
         let (send, sent) = mpsc::channel();
         let uploads = Uploads::start(move |upload: Upload| drop(send.send(upload.key))).unwrap();
         assert!((0..1000).all(|number| uploads.push(upload(number, QUEUE / 7), LONG)));
@@ -142,11 +141,11 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_takes_no_more_and_what_is_left_is_dropped() {
+    fn rejects_entries_when_full_and_drops_the_rest() {
         let (release, wait) = mpsc::channel::<()>();
         let wait = Arc::new(Mutex::new(wait));
         let uploads = Uploads::start(move |_| wait.lock().unwrap().recv().unwrap_or_default()).unwrap();
-        // More than all there may be, if it is alone.
+        // An entry larger than the queue is accepted alone.
         assert!(uploads.push(upload(0, 3 * QUEUE), Duration::ZERO));
         assert!(!uploads.push(upload(1, 1), Duration::from_millis(1)));
         release.send(()).unwrap();

@@ -1,4 +1,4 @@
-//! The address of a server, and who uses it. The password is in no text.
+//! The address of a server and its user. No text shows the password.
 
 use std::fmt;
 
@@ -6,7 +6,6 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use packline_runtime::escape::Escape;
 use percent_encoding::percent_decode_str;
 
-/// Why a text is no address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{shown} {what}")]
 pub struct WrongUrl {
@@ -20,7 +19,7 @@ pub struct Url {
     https: bool,
     /// `HOST`, or `HOST:PORT`.
     authority: String,
-    /// Path without a slash at its end; empty, or begins with one.
+    /// Path without a trailing slash: empty, or beginning with a slash.
     prefix: String,
     /// Value of the header `Authorization`.
     authorization: Option<String>,
@@ -28,7 +27,7 @@ pub struct Url {
 
 impl Url {
     /// # Errors
-    /// [`WrongUrl`], which shows no password.
+    /// [`WrongUrl`], which does not show the password.
     pub fn parse(text: &str) -> Result<Url, WrongUrl> {
         let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -55,10 +54,10 @@ impl Url {
             prefix: path.trim_end_matches('/').to_string(),
             authorization: user.map(basic),
         };
-        // The client's own syntax is the last word.
+        // The client's own syntax decides.
         match url.entry("").parse::<ureq::http::Uri>() {
             Ok(uri) if uri.host().is_some_and(|host| !host.is_empty()) && has_valid_port(&url.authority) => Ok(url),
-            _ => Err(wrong("is no address (expected http://HOST[:PORT][/PREFIX])")),
+            _ => Err(wrong("is not a valid address (expected http://HOST[:PORT][/PREFIX])")),
         }
     }
 
@@ -77,7 +76,7 @@ fn has_valid_port(authority: &str) -> bool {
     port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
-/// The scheme `Basic` of RFC 7617, of `USER[:PASSWORD]` with percent signs for special characters.
+/// `Basic` authentication (RFC 7617) for `USER[:PASSWORD]` with percent-encoded special characters.
 fn basic(user: &str) -> String {
     let (name, password) = user.split_once(':').unwrap_or((user, ""));
     let decoded = |text| percent_decode_str(text).collect::<Vec<u8>>();
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_sent_and_not_shown() {
+    fn sends_the_password_but_does_not_show_it() {
         for (text, pair) in [
             ("http://Aladdin:open%20sesame@host/x", "Aladdin:open sesame"),
             ("http://me@host", "me:"),
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_without_its_password() {
+    fn rejects_invalid_addresses_without_showing_the_password() {
         for text in [
             "http://",
             "http:///x",

@@ -172,7 +172,7 @@ fn the_command_knows_servers() {
     for (place, words) in [
         ("s3://me:secret@bucket/x", "bazel-remote serves a bucket of S3"),
         ("dir,ftp://me:secret@host", "expected http://"),
-        ("http://me:secret@host:port", "is no address"),
+        ("http://me:secret@host:port", "is not a valid address"),
     ] {
         let line = sandbox.bad(2, &["pack", "tree", "new", "--cache", place]);
         assert!(line.contains("--cache: ") && line.contains(words) && !line.contains("secret"), "{line}");

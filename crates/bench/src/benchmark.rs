@@ -9,21 +9,21 @@ use crate::{Error, Outcome, Session};
 
 #[derive(Debug, Clone)]
 pub enum Benchmark {
-    /// Packs a tree with packline and its competitors, and compares what they made.
+    /// Packs a tree with packline and its competitors, and compares their outputs.
     Pack(PackSettings),
-    /// Unpacks an image with packline and its competitors, and compares what they made.
+    /// Unpacks an image with packline and its competitors, and compares their outputs.
     Unpack(UnpackSettings),
     /// Compresses and decompresses blocks in memory on one thread.
     Codec(CodecSettings),
     /// Writes and reads a file in a directory.
     Storage(StorageSettings),
-    /// Measures nothing: reads earlier reports, CSV files, and merges them into one. Not empty.
+    /// Merges earlier reports, which are CSV files. Nothing is measured. The list is not empty.
     Merge(Vec<PathBuf>),
 }
 
 impl Benchmark {
     /// # Errors
-    /// [`Error`] if nothing could be measured. Later failures are in the [`Outcome`].
+    /// Returns an [`Error`] if nothing could be measured. Later failures are in the [`Outcome`].
     pub fn run(&self, session: &mut Session<'_>) -> Result<Outcome, Error> {
         match self {
             Benchmark::Pack(settings) => pack::run(settings, session),
@@ -34,7 +34,7 @@ impl Benchmark {
         }
     }
 
-    /// The input, which no report may replace.
+    /// The input. No report may replace it.
     pub fn input(&self) -> Option<&Path> {
         match self {
             Benchmark::Pack(PackSettings { source: PackSource::Path(path), .. }) => Some(path),

@@ -7,7 +7,7 @@ use packline_runtime::escape::Escape;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A setting that cannot be carried out.
+    /// An invalid setting.
     #[error("{reason}")]
     Setting {
         setting: Setting,
@@ -22,7 +22,7 @@ pub enum Error {
     Stopped,
 }
 
-/// A setting that can turn out to be wrong when the benchmark starts.
+/// A setting that is checked when the benchmark starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// [`crate::Comparison::against`].
@@ -42,7 +42,7 @@ impl Error {
         Error::Setting { setting, reason }
     }
 
-    /// Failure of a file operation: `cannot ACTION`.
+    /// The failure of a file operation: `cannot ACTION`.
     pub(crate) fn file(action: &str, path: &Path, cause: &io::Error) -> Error {
         Error::at(path, format!("cannot {action}: {cause}"))
     }

@@ -1,4 +1,4 @@
-//! Interruption by a signal: the running program is killed, and results so far are reported before the process ends.
+//! Interruption by a signal. The running program is killed, and the results so far are reported before the process ends.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,10 +7,10 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use crate::Error;
 
-/// Longest time after the signal in which the report is written.
+/// The longest time for writing the report after the signal.
 const REPORT_TIME: Duration = Duration::from_secs(20);
 
-/// Whether the benchmark is interrupted; shared with the thread that waits for signals.
+/// The state of the interruption, shared with the thread that waits for signals.
 #[derive(Clone, Default)]
 pub struct Interruption(Arc<Shared>);
 
@@ -30,17 +30,17 @@ struct State {
 }
 
 impl Interruption {
-    /// Whether it is interrupted: no further program is started.
+    /// Whether the benchmark is interrupted. Then no further program is started.
     pub fn is_requested(&self) -> bool {
         self.lock().requested
     }
 
-    /// Records that there are results, which are reported in any case.
+    /// Records that there are results, so that they are reported after an interruption.
     pub(crate) fn set_measured(&self) {
         self.lock().measured = true;
     }
 
-    /// Records that the report is written. After an interruption this never returns: the thread that waits for signals ends the
+    /// Records that the report is written. After an interruption, this never returns, because the thread that waits for signals ends the
     /// process.
     pub fn finish(&self) {
         let mut state = self.lock();
@@ -54,10 +54,10 @@ impl Interruption {
         }
     }
 
-    /// Starts a program with `spawn`, under the lock: an interruption finds each program either running or not started.
+    /// Starts a program with `spawn` while it holds the lock. An interruption finds each program either running or not started.
     ///
     /// # Errors
-    /// Those of `spawn`, or that it is interrupted.
+    /// Returns the error of `spawn`, or an error if the benchmark is interrupted.
     pub(crate) fn start<T>(&self, spawn: impl FnOnce() -> Result<(T, Option<Pid>), Error>) -> Result<T, Error> {
         let mut state = self.lock();
         if state.requested {
@@ -68,25 +68,26 @@ impl Interruption {
         Ok(started)
     }
 
-    /// Collects the program that ran with `collect`, under the lock: its process id is never used for another process.
+    /// Collects the program that ran with `collect` while it holds the lock, so that the program's process id is not reused for another
+    /// process.
     pub(crate) fn end<T>(&self, collect: impl FnOnce() -> T) -> T {
         let mut state = self.lock();
         state.running = None;
         collect()
     }
 
-    /// Interrupts the benchmark: kills the running program and waits until the report is written, if there are results. Called on the
-    /// thread that waits for signals.
+    /// Interrupts the benchmark: kills the running program, and waits until the report is written if there are results. The thread that waits
+    /// for signals calls it.
     pub fn interrupt(&self) {
         let mut state = self.lock();
         state.requested = true;
         if let Some(pid) = state.running {
-            // It may have ended by itself.
+            // The program may have ended already.
             let _: rustix::io::Result<()> = kill_process_group(pid, Signal::KILL);
             wait_for_exit(pid);
         }
         if !state.measured {
-            // The lock stays held, so that the main thread does not report the killed program as a failure.
+            // The lock is never released, so that the main thread does not report the killed program as a failure.
             std::mem::forget(state);
             return;
         }
@@ -98,7 +99,7 @@ impl Interruption {
     }
 }
 
-/// Waits until a program has ended, without collecting it.
+/// Waits until a program ends, without collecting it.
 pub fn wait_for_exit(pid: Pid) {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     while matches!(waitid(WaitId::Pid(pid), options), Err(rustix::io::Errno::INTR)) {}
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_started_after_an_interruption_and_the_report_is_waited_for() {
+    fn starts_nothing_after_an_interruption_and_waits_for_the_report() {
         let interruption = Interruption::default();
         interruption.set_measured();
         let seen = interruption.clone();
@@ -121,7 +122,7 @@ mod tests {
         assert!(interruption.start(|| Ok(((), None))).is_err());
         assert!(!stopping.is_finished());
         let reporting = interruption.clone();
-        // It never returns.
+        // `finish` never returns.
         std::thread::spawn(move || reporting.finish());
         stopping.join().unwrap();
         assert!(interruption.lock().reported);

@@ -1,8 +1,8 @@
-//! Benchmarks of packline beside other programs: what packing, unpacking, codecs and storage cost on the user's own data.
+//! Benchmarks of packline and other programs: the cost of packing, unpacking, codecs and storage with the user's own data.
 //!
-//! A [`Benchmark`] holds the settings; [`Benchmark::run`] measures and returns an [`Outcome`] with a [`Report`], which can be shown as
-//! [`text`], [`markdown`], [`html`], [`json`] and [`csv()`]. Nothing here reads the clock, the environment or the number of processors: the
-//! caller passes them in a [`Session`].
+//! A [`Benchmark`] holds the settings. [`Benchmark::run`] measures and returns an [`Outcome`] with a [`Report`], which can be shown as
+//! [`text`], [`markdown`], [`html`], [`json`] and [`csv()`]. The crate does not read the clock, the environment or the number of processors:
+//! the caller passes them in a [`Session`].
 
 mod benchmark;
 mod compare;

@@ -1,4 +1,4 @@
-//! How a benchmark ended: its report, and its failures.
+//! The outcome of a benchmark: its report and its failures.
 
 use crate::Error;
 use crate::report::Report;
@@ -7,9 +7,9 @@ use crate::runs::runner::Runner;
 #[derive(Debug)]
 pub struct Outcome {
     pub report: Report,
-    /// Wrong results and failed runs, in the report too, but there each on one line.
+    /// Wrong results and failed runs. The report has them too, each on one line.
     pub failures: Vec<String>,
-    /// Why not all of the plan was measured.
+    /// The error that ended the benchmark early.
     pub ended: Result<(), Error>,
 }
 
@@ -21,7 +21,7 @@ impl From<Report> for Outcome {
 }
 
 impl Outcome {
-    /// Adds the results of a runner to a report. `planned`: runs in the plan.
+    /// Adds the results of a runner to a report. `planned` is the number of runs in the plan.
     pub(crate) fn of(mut report: Report, mut runner: Runner<'_>, ended: Result<(), Error>, planned: usize) -> Outcome {
         report.measured = runner.take_measured();
         report.notes.append(&mut runner.notes);
@@ -29,7 +29,7 @@ impl Outcome {
         Outcome::partial(report, runner.failures, ended, interrupted, (runner.done, planned))
     }
 
-    /// The outcome after `done` runs of those planned.
+    /// Returns the outcome after `done` of the `planned` runs.
     pub(crate) fn partial(
         mut report: Report,
         failures: Vec<String>,
@@ -45,7 +45,7 @@ impl Outcome {
         Outcome { report, failures, ended }
     }
 
-    /// Whether there are results worth a report: after a failure without any there are none.
+    /// Whether there are results for a report. After a failure without measurements, there are none.
     pub fn has_results(&self) -> bool {
         let complete = self.failures.is_empty() && self.ended.is_ok();
         complete || !self.report.measured.is_empty() || !self.report.codecs.is_empty()

@@ -1,4 +1,4 @@
-//! What a benchmark needs from its caller: the machine, the clock, and where progress is shown.
+//! The parts that the caller of a benchmark supplies: the machine, the clock and the display of progress.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use packline_runtime::Temporaries;
 
 use crate::{Error, Interruption};
 
-/// Everything outside the settings that a benchmark uses.
+/// Everything that a benchmark uses, except the settings.
 pub struct Session<'a> {
     pub machine: Machine,
-    /// Temporary files in being; removed if the process is interrupted.
+    /// The existing temporary files, which are removed if the process is interrupted.
     pub temporaries: Temporaries,
     pub interruption: Interruption,
     pub progress: &'a mut dyn Progress,
@@ -19,15 +19,15 @@ pub struct Session<'a> {
 /// Facts about the machine, as far as they could be read.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// Path of the packline program that is measured.
+    /// The path of the measured packline program.
     pub program: Option<PathBuf>,
-    /// Processors, kernel and memory in a line, for the report.
+    /// The processors, kernel and memory, on one line for the report.
     pub description: String,
     /// Today, `YYYY-MM-DD`, for the report.
     pub date: String,
-    /// Memory this process may use, bytes, where it is limited.
+    /// The memory limit of this process in bytes, if there is one.
     pub memory_limit: Option<u64>,
-    /// Peak resident memory of this process so far, bytes.
+    /// Returns the peak resident memory of this process so far, in bytes.
     pub peak_memory: fn() -> Option<u64>,
     pub clock: Clock,
 }
@@ -48,7 +48,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Runs `work`; its result and the wall time it took, seconds.
+    /// Runs `work`. Returns its result and its wall time in seconds.
     pub(crate) fn time<T>(self, work: impl FnOnce() -> T) -> (T, f64) {
         let start = (self.wall)();
         let result = work();
@@ -56,17 +56,17 @@ impl Clock {
     }
 }
 
-/// Shows how far a benchmark is.
+/// Shows the progress of a benchmark.
 pub trait Progress {
-    /// The plan in a line, before anything is measured.
+    /// Shows the plan in one line, before anything is measured.
     fn plan(&mut self, summary: &str);
-    /// The first of `runs` runs is about to begin.
+    /// The first of `runs` runs will begin next.
     fn start(&mut self, runs: usize);
     fn begin(&mut self, what: &str);
     /// The output of a run is being checked.
     fn checking(&mut self);
     fn step(&mut self);
-    /// A result or a failure, as text of one or more lines, with names escaped.
+    /// Shows a result or a failure, as text of one or more lines, with escaped names.
     fn message(&mut self, text: &str);
 }
 

@@ -10,10 +10,10 @@ use crate::{Against, Synthetic};
 #[derive(Debug, Clone)]
 pub struct Runs {
     pub command: String,
-    /// Runs that count, at least 1.
+    /// The number of counted runs, at least 1.
     pub runs: usize,
     pub warmups: usize,
-    /// Memory limit, bytes: of each program, or of this process where that measures.
+    /// The memory limit in bytes: of each program, or of this process if it measures itself.
     pub memory: Option<u64>,
     /// Remarks on the settings, for the report.
     pub notes: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Runs {
 #[derive(Debug, Clone)]
 pub struct Comparison {
     pub runs: Runs,
-    /// Numbers of workers to measure, rising.
+    /// The numbers of workers to measure, rising.
     pub jobs: Vec<usize>,
     pub against: Against,
     pub work_dir: PathBuf,
@@ -31,7 +31,7 @@ pub struct Comparison {
     pub keep: bool,
     /// Whether the storage of `work_dir` is measured too.
     pub storage: bool,
-    /// Bytes to measure it with; without them 1 GiB, or a tenth of what is free.
+    /// The bytes for measuring the storage; if `None`, 1 GiB, or a tenth of the free space if that is less.
     pub storage_bytes: Option<u64>,
 }
 
@@ -40,9 +40,9 @@ pub struct PackSettings {
     pub comparison: Comparison,
     pub source: PackSource,
     pub codecs: Vec<Spec>,
-    /// Block sizes, bytes: powers of two from 4 KiB to 1 MiB.
+    /// Block sizes in bytes: powers of two from 4 KiB to 1 MiB.
     pub block_sizes: Vec<u64>,
-    /// What happens to tail ends.
+    /// The treatments of tail ends.
     pub tails: Vec<Tails>,
 }
 
@@ -68,17 +68,17 @@ pub struct CodecSettings {
     /// A directory, a tar or any other file.
     pub input: PathBuf,
     pub codecs: Vec<Spec>,
-    /// Block sizes, bytes.
+    /// Block sizes in bytes.
     pub block_sizes: Vec<u64>,
-    /// Bytes of content that are measured; without it 256 MiB, or less with little memory.
+    /// Bytes of content to measure; if `None`, 256 MiB, or less with little memory.
     pub limit: Option<u64>,
 }
 
 #[derive(Debug, Clone)]
 pub struct StorageSettings {
-    /// Runs; only the command is used.
+    /// The runs. Only the command is used.
     pub runs: Runs,
     pub directory: PathBuf,
-    /// Bytes written and read; without it 1 GiB, or a tenth of what is free.
+    /// The bytes to write and read; if `None`, 1 GiB, or a tenth of the free space if that is less.
     pub bytes: Option<u64>,
 }

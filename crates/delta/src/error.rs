@@ -1,4 +1,4 @@
-//! Errors of making and applying deltas.
+//! The errors of writing and applying deltas.
 
 use std::fmt;
 use std::io;
@@ -8,9 +8,9 @@ use packline_runtime::{FormatFault, MemoryFault, Unsupported, WorkFault};
 /// One of the files that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The file that both sides have.
+    /// The file that the delta is relative to.
     Old,
-    /// The file that the delta makes of it.
+    /// The file that the delta describes.
     New,
     /// The delta.
     Delta,
@@ -26,7 +26,7 @@ impl fmt::Display for Side {
     }
 }
 
-/// Why a delta cannot be made or applied.
+/// Why a delta cannot be written or applied.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -38,32 +38,32 @@ pub enum Error {
     /// The old file is not the one that the delta was made for.
     #[error("the delta was made for another file: {what} (expected {expected})")]
     OtherOld {
-        /// What it has.
+        /// The length or hash of the old file.
         what: String,
-        /// What the file has for which the delta was made.
+        /// The length or hash that the delta states.
         expected: String,
     },
     /// A file cannot be read.
     #[error("cannot read: {cause}")]
     Input {
-        /// Which one.
+        /// The file that cannot be read.
         side: Side,
-        /// The operating system's answer.
+        /// The error of the operating system.
         #[source]
         cause: io::Error,
     },
     /// A file was written to while it was read.
-    #[error("it was written to while it was read (expected it to stay as it is)")]
+    #[error("the file changed while it was read")]
     Changed(Side),
     /// The output cannot be written.
     #[error("cannot write: {0}")]
     Output(#[source] io::Error),
-    /// A temporary file cannot be made, written or read.
+    /// A temporary file cannot be created, written or read.
     #[error("cannot use a temporary file: {0}")]
     Scratch(#[source] io::Error),
     #[error(transparent)]
     Memory(#[from] MemoryFault),
-    /// A codec cannot be made or cannot compress.
+    /// A codec cannot be created or cannot compress.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),
     /// Cancelled, or a bug in this program.
@@ -80,7 +80,7 @@ impl Error {
         Unsupported::new(what, expected).into()
     }
 
-    /// The error of reading a file, for `map_err`.
+    /// Converts an error of reading a file, for `map_err`.
     pub(crate) fn input(side: Side) -> impl Fn(io::Error) -> Error {
         move |cause| Error::Input { side, cause }
     }

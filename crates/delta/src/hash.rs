@@ -1,4 +1,4 @@
-//! BLAKE3 of whole files.
+//! The BLAKE3 of files.
 
 use packline_engine::CancelToken;
 use packline_runtime::{Input, hex, unless_cancelled};
@@ -9,7 +9,7 @@ use crate::{Error, Side};
 /// Bytes read at a time.
 const STEP: u64 = 1 << 20;
 
-/// The hash of a file, in a pass of its own.
+/// Hashes a file in a separate pass.
 ///
 /// # Errors
 /// [`Error::Input`], [`Error::Work`].
@@ -34,7 +34,7 @@ pub(crate) fn of_file(
     Ok(*hasher.finalize().as_bytes())
 }
 
-/// The first bytes of a hash as text.
+/// Returns the first bytes of a hash as text.
 pub(crate) fn shown(hash: &[u8; 32]) -> String {
     hex(&hash[..8])
 }

@@ -1,4 +1,4 @@
-//! Progress: each pass over a file is counted by itself.
+//! Progress: each pass over a file is counted separately.
 
 use packline_runtime::memory::{Demand, MapPlan};
 use packline_runtime::{Observer, Pass, Progress, Resources};
@@ -17,7 +17,7 @@ impl<'o> Passes<'o> {
         Passes { observer, name: "", total: 0 }
     }
 
-    /// As many workers as fit, with `window` bytes in flight for each, or what is left.
+    /// Plans as many workers as fit, with `window` bytes in flight for each worker, or fewer if the limit is lower.
     ///
     /// # Errors
     /// [`Error::Memory`] if not even one worker fits.
@@ -38,7 +38,7 @@ impl<'o> Passes<'o> {
         self.show(0);
     }
 
-    /// So many bytes of the pass are done.
+    /// Reports that `done` bytes of the pass are done.
     pub(crate) fn show(&mut self, done: u64) {
         let pass = Some(Pass { name: self.name, part: 1, done, total: Some(self.total) });
         self.observer.advance(&Progress { pass, ..Progress::of_source(done, Some(self.total)) });

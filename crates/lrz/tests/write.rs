@@ -1,5 +1,5 @@
-//! The output is the same on any resources, and Debian's lrzip reads all of it.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
+//! The output is the same with any resources, and Debian's lrzip reads it.
+#![allow(clippy::unwrap_used, clippy::panic)] // tests may panic
 
 use std::fs::{self, File};
 use std::io;
@@ -16,7 +16,7 @@ use packline_runtime::{MemoryFault, WorkFault, hex};
 use packline_testkit::Random;
 use packline_testkit::tools::need;
 
-/// A file that cannot be patched.
+/// An output that cannot be patched.
 struct Pipe(Vec<u8>);
 
 impl Sink for Pipe {
@@ -26,7 +26,7 @@ impl Sink for Pipe {
     }
 }
 
-/// Notices, in order.
+/// The warnings, in order, and the last progress.
 #[derive(Default)]
 struct Notices(Vec<String>, u64);
 
@@ -94,7 +94,7 @@ fn lrzip(directory: &Path, line: &[&str], input: Option<&Path>) -> Output {
     command.output().unwrap()
 }
 
-/// Has lrzip decompress a file in every way, and list it. `size`: whether the file says how much there is.
+/// Checks that lrzip decompresses a file in every way, and lists it.
 fn lrzip_reads(file: &[u8], plain: &[u8], password: Option<&str>, what: &str) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path();
@@ -106,7 +106,7 @@ fn lrzip_reads(file: &[u8], plain: &[u8], password: Option<&str>, what: &str) {
     let made = lrzip(path, &[&["-d", "-f", "-o", "x", "x.lrz"], &*word].concat(), None);
     assert!(made.status.success() && fs::read(path.join("x")).unwrap() == plain, "{}", messages(&made));
     if password.is_some() {
-        return; // Debian's refuses the rest.
+        return; // Debian's lrzip rejects the rest.
     }
     let made = lrzip(path, &["-d", "-q"], Some(Path::new("x.lrz")));
     assert!(
@@ -147,7 +147,7 @@ fn every_edge(back_end: BackEnd, level: u32) {
         return;
     }
     for (name, plain, window) in edges() {
-        // Hundreds of chunks of some bytes each say the same of every back end.
+        // Hundreds of tiny chunks give the same result with every back end.
         if window < 1000 && back_end != BackEnd::None {
             continue;
         }
@@ -215,7 +215,7 @@ fn several_blocks_are_read() {
     }
 }
 
-/// Bytes that no test minds being known.
+/// Encrypts with predictable salts.
 fn salted(options: WriteOptions) -> WriteOptions {
     let counter = Arc::new(AtomicU8::new(0));
     let random = move |into: &mut [u8]| {
@@ -226,7 +226,7 @@ fn salted(options: WriteOptions) -> WriteOptions {
 }
 
 #[test]
-fn lrzip_reads_what_is_encrypted() {
+fn lrzip_reads_encrypted_files() {
     if !need(&["lrzip"]) {
         return;
     }
@@ -254,7 +254,7 @@ fn stream(bytes: &[u8], options: &WriteOptions, resources: &Resources) -> [Vec<u
 }
 
 #[test]
-fn bytes_depend_on_the_input_and_the_options_alone() {
+fn bytes_depend_only_on_the_input_and_the_options() {
     let plain = mixed(1_500_000, 12);
     for (back_end, window) in
         [(BackEnd::None, 1 << 30), (BackEnd::Gzip, 499_999), (BackEnd::Bzip2, 1 << 30), (BackEnd::Lzma, 1_000_000)]
@@ -278,7 +278,7 @@ fn bytes_depend_on_the_input_and_the_options_alone() {
 }
 
 #[test]
-fn lrzip_reads_a_pipe_of_which_nothing_was_known() {
+fn lrzip_reads_a_file_from_a_pipe_of_unknown_size() {
     if !need(&["lrzip"]) {
         return;
     }
@@ -288,7 +288,7 @@ fn lrzip_reads_a_pipe_of_which_nothing_was_known() {
 }
 
 #[test]
-fn noise_is_not_compressed_unless_asked() {
+fn noise_is_stored_unless_the_probe_is_off() {
     let plain = [Random::new(14).noise(2_000_000), b"then a little text ".repeat(3)].concat();
     let probing = options(BackEnd::Bzip2, 9, 1 << 30);
     let (quick, sums) = written(&plain, &probing);
@@ -298,7 +298,7 @@ fn noise_is_not_compressed_unless_asked() {
 }
 
 #[test]
-fn the_memory_that_is_asked_for_is_enough() {
+fn the_memory_that_an_error_names_is_enough() {
     let plain = mixed(400_000, 15);
     for back_end in [BackEnd::None, BackEnd::Lzma] {
         let options = options(back_end, 7, 1 << 30);
@@ -310,7 +310,7 @@ fn the_memory_that_is_asked_for_is_enough() {
             (made, notices.0)
         };
         let mut needed = 0;
-        // Finding and compressing are asked for one by one.
+        // Searching and compressing report their demands one after another.
         for _ in 0..3 {
             match run(needed, 7) {
                 (Err(Error::Memory(MemoryFault { needed: more, allowed, .. })), _) => {
@@ -328,7 +328,7 @@ fn the_memory_that_is_asked_for_is_enough() {
     }
 }
 
-/// A file that somebody writes to, or shortens.
+/// A file that another program changes or shortens.
 struct Unsteady {
     bytes: Vec<u8>,
     declared: u64,
@@ -349,7 +349,7 @@ impl Input for Unsteady {
 }
 
 #[test]
-fn a_file_that_becomes_shorter_is_an_error() {
+fn reports_a_file_that_becomes_shorter() {
     let input = Arc::new(Unsteady { bytes: mixed(100_000, 16), declared: 120_000 });
     for memory in [None, Some(64 << 20)] {
         let resources = resources(2).memory_limit(memory);
@@ -360,7 +360,7 @@ fn a_file_that_becomes_shorter_is_an_error() {
 }
 
 #[test]
-fn a_file_that_changes_is_stored_up_to_its_size_at_the_start() {
+fn stores_a_changing_file_up_to_its_size_at_the_start() {
     let bytes = mixed(100_000, 16);
     let options = options(BackEnd::None, 7, 1 << 30);
     let (expected, _) = written(&bytes[..90_000], &options);
@@ -372,7 +372,7 @@ fn a_file_that_changes_is_stored_up_to_its_size_at_the_start() {
     };
     let (in_memory, out) = run(None).unwrap();
     assert!(!in_memory.unsteady && out == expected);
-    // The least memory is not enough to hold the file too.
+    // The minimum memory is not enough to hold the file too.
     let mut least = 1;
     let (read_again, out) = loop {
         match run(Some(least)) {
@@ -383,7 +383,7 @@ fn a_file_that_changes_is_stored_up_to_its_size_at_the_start() {
     assert!(read_again.unsteady && out == expected);
 }
 
-/// A disk that is full.
+/// A full disk.
 struct Full;
 
 impl Sink for Full {
@@ -393,7 +393,7 @@ impl Sink for Full {
 }
 
 #[test]
-fn failures_are_reported_as_what_they_are() {
+fn reports_the_kind_of_each_failure() {
     let plain = mixed(100_000, 17);
     let options = options(BackEnd::Gzip, 7, 1 << 30);
     let made = compress(at(&plain), &mut Full, &options, &resources(2), &mut Unobserved);

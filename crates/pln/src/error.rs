@@ -1,4 +1,4 @@
-//! Errors of reading and writing .pln files.
+//! The errors of reading and writing .pln files.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use packline_runtime::{FormatFault, MemoryFault, Unsupported, WorkFault};
 /// A part of a .pln file. Numbers count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// The header of the file.
+    /// The head of the file.
     Head,
     /// A record.
     Record(u64),
@@ -19,7 +19,7 @@ pub enum Part {
     /// The trailer.
     Trailer,
     /// Bytes after the trailer.
-    Behind,
+    AfterTrailer,
 }
 
 impl fmt::Display for Part {
@@ -30,7 +30,7 @@ impl fmt::Display for Part {
             Part::Table(number) => write!(f, "the table of group {number}"),
             Part::Index => f.write_str("the index"),
             Part::Trailer => f.write_str("the trailer"),
-            Part::Behind => f.write_str("what is behind the trailer"),
+            Part::AfterTrailer => f.write_str("the bytes after the trailer"),
         }
     }
 }
@@ -41,40 +41,40 @@ pub enum Error {
     /// A part of the file is invalid.
     #[error("{part}, {fault:#}")]
     Corrupt {
-        /// Which part.
+        /// The part that is invalid.
         part: Part,
         /// The fault, with the part's offset in the file.
         fault: FormatFault,
     },
-    /// The file ends too early. Complete records before that have been written.
+    /// The file ends too early. The complete records before its end were written.
     #[error(
-        "cut off at byte {length}, in {part}, which begins at byte {offset} (expected {missing} bytes more at least); \
-         whole are {records} records, {bytes} bytes of content"
+        "cut off at byte {length}, in {part}, which begins at byte {offset} (expected at least {missing} more bytes); \
+         {records} complete records ({bytes} bytes) precede it"
     )]
     Cut {
-        /// Length of the file, bytes.
+        /// Length of the file in bytes.
         length: u64,
         /// The incomplete part.
         part: Part,
-        /// Its offset, bytes.
+        /// Offset of the incomplete part.
         offset: u64,
-        /// Bytes missing, as far as known.
+        /// The number of missing bytes, as far as known.
         missing: u64,
-        /// Complete records.
+        /// The number of complete records.
         records: u64,
-        /// Bytes of their content.
+        /// The bytes of content of the complete records.
         bytes: u64,
     },
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
     /// The requested range is not within the content.
-    #[error("there are no bytes {start} to {end} of the content (expected a range within its {size} bytes)")]
+    #[error("bytes {start} to {end} are not in the content (expected a range within its {size} bytes)")]
     Range {
         /// The first byte requested.
         start: u64,
         /// The end of the range.
         end: u64,
-        /// Bytes of the content.
+        /// The bytes of the content.
         size: u64,
     },
     /// The input could not be read.
@@ -94,7 +94,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// A part at byte `offset` is malformed.
+    /// Reports a malformed part at byte `offset`.
     pub(crate) fn corrupt(part: Part, offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
         Error::Corrupt { part, fault: FormatFault::new(offset, what, expected) }
     }

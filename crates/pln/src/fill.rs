@@ -1,11 +1,11 @@
-//! Reading of whole buffers from a stream.
+//! Fills buffers from a stream.
 
 use std::io;
 
-/// Reads until a buffer is full or the stream ends; how many bytes there were.
+/// Reads until the buffer is full or the stream ends. Returns the number of bytes read.
 ///
 /// # Errors
-/// Errors of the stream.
+/// Returns the error of the stream.
 pub(crate) fn fill(stream: &mut dyn io::Read, into: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < into.len() {

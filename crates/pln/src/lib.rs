@@ -1,9 +1,9 @@
-//! Our own record container: .pln files, whose format docs/format/pln.md describes.
+//! The record container: .pln files, whose format docs/format/pln.md specifies.
 //!
-//! Content of any kind is cut into records of one size, a power of two; each is compressed separately, with its own codec and checksums.
-//! Records are written sequentially, so that a pipe is possible at either end; tables between them and an index after them give access
-//! to any offset, and to all records in parallel. Their hashes are nodes of BLAKE3's tree over the content, whose root is in the
-//! trailer: equal to the output of b3sum for the content, and any part of it can be verified against it.
+//! The content is cut into records of one size, a power of two. Each record is compressed separately, and has its own codec and checksums.
+//! Records are written sequentially, so that either end can be a pipe. Tables between the records and an index after them give access to any
+//! offset, and to all records in parallel. The records' hashes are nodes of BLAKE3's tree over the content. The root is in the trailer: it
+//! equals the output of b3sum for the content, and any part of the content can be verified against it.
 
 mod error;
 mod fill;
@@ -16,5 +16,7 @@ mod write;
 pub use error::{Error, Part};
 pub use format::{CodecId, MAGIC, RecordSize};
 pub use packline_runtime::{FileInput, Input, Observer, Progress, Resources, Sink, Source, Stream, Unobserved};
-pub use read::{ContentReader, Info, Kind, Reader, Salvaged, Span, Unpacked, Verified, decompress, salvage, verify};
+pub use read::{
+    ContentReader, Info, Reader, RecordKind, Salvaged, Span, Unpacked, Verified, decompress, salvage, verify,
+};
 pub use write::{WriteOptions, Written, compress, compress_with};

@@ -4,14 +4,14 @@ use packline_runtime::memory::{Demand, MapPlan};
 
 use crate::{Error, Observer, Resources};
 
-/// Minimum useful memory in flight if the limit allows it.
+/// Useful minimum for the bytes in flight, if the limit allows it.
 const WINDOW_LEAST: u64 = 8 << 20;
 
-/// As many of the workers wanted as fit, each with a record, and memory for more records in flight if there is some left. The window of the
-/// demand is one record: one more than the workers have is read or written at the same time.
+/// Plans as many of the requested workers as fit, each with a record, and uses remaining memory for more records in flight. Warns the
+/// observer if there are fewer workers than requested.
 ///
 /// # Errors
-/// [`Error::Memory`] if not even one worker fits (none, if none is wanted).
+/// [`Error::Memory`] if workers are requested and not even one fits.
 pub(crate) fn plan(
     demand: Demand,
     what: &str,
@@ -36,12 +36,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_everything_is_granted() {
+    fn grants_all_workers_without_a_limit() {
         assert_eq!(planned(64, None).unwrap(), MapPlan { workers: 64, window: (257 * 2) << 20 });
     }
 
     #[test]
-    fn nothing_goes_over_the_limit_and_each_worker_has_a_record() {
+    fn never_exceeds_the_limit_and_each_worker_has_a_record() {
         let limits = Resources::new(0).limits();
         for workers in [0, 1, 7] {
             for limit in (0..100).map(|step| limits.needed(DEMAND, workers.min(1)) + (step << 20)) {

@@ -1,14 +1,15 @@
-//! Buffers for a record: the head, then, page-aligned, the stored bytes or the content, so that one call writes or reads both.
+//! Buffers for records. The stored bytes or the content are page-aligned, and the head is directly before them, so that one call reads or
+//! writes both.
 
 use std::sync::Arc;
 
 use packline_codec::{SlabBuffer, Slabs};
 use packline_runtime::TaskError;
 
-use crate::format::PIECE_BYTES;
+use crate::format::PIECE_HEAD_BYTES;
 use crate::{Error, RecordSize};
 
-/// Bytes before the content: a page, at whose end the header is.
+/// Bytes before the content: a page, which ends with the head.
 const FRONT: usize = 4096;
 
 /// Buffers for records of one size.
@@ -19,18 +20,18 @@ pub(crate) struct RecordPool(Arc<Slabs>);
 pub(crate) struct RecordBuffer(SlabBuffer);
 
 impl RecordPool {
-    /// Unused buffers keep up to `window` bytes.
+    /// Returns a pool that keeps up to `window` bytes of unused buffers.
     pub(crate) fn new(record_size: RecordSize, window: usize) -> RecordPool {
         let bytes = RecordPool::bytes(record_size);
         RecordPool(Slabs::new(bytes, window / bytes))
     }
 
-    /// Bytes of a buffer.
+    /// The size of a buffer in bytes.
     pub(crate) fn bytes(record_size: RecordSize) -> usize {
         FRONT + record_size.bytes()
     }
 
-    /// A buffer with unspecified content.
+    /// Returns a buffer with unspecified content.
     ///
     /// # Errors
     /// [`Error::Work`] if the system has no memory.
@@ -41,7 +42,7 @@ impl RecordPool {
 }
 
 impl RecordBuffer {
-    /// The first `length` bytes of the content or of the stored bytes; fewer if the buffer is shorter.
+    /// Returns the first `length` bytes of the content or of the stored bytes; fewer if the buffer is shorter.
     pub(crate) fn content(&self, length: usize) -> &[u8] {
         let end = self.0.len().min(FRONT + length);
         self.0.get(FRONT..end).unwrap_or_default()
@@ -52,14 +53,14 @@ impl RecordBuffer {
         self.0.get_mut(FRONT..end).unwrap_or_default()
     }
 
-    /// The head and the `length` bytes after it.
+    /// Returns the head and the `length` bytes after it.
     pub(crate) fn record(&self, length: usize) -> &[u8] {
         let end = self.0.len().min(FRONT + length);
-        self.0.get(FRONT - PIECE_BYTES..end).unwrap_or_default()
+        self.0.get(FRONT - PIECE_HEAD_BYTES..end).unwrap_or_default()
     }
 
     pub(crate) fn record_mut(&mut self, length: usize) -> &mut [u8] {
         let end = self.0.len().min(FRONT + length);
-        self.0.get_mut(FRONT - PIECE_BYTES..end).unwrap_or_default()
+        self.0.get_mut(FRONT - PIECE_HEAD_BYTES..end).unwrap_or_default()
     }
 }

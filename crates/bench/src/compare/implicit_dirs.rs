@@ -1,4 +1,4 @@
-//! The directories of a tar that have no entry of their own: each program chooses their attributes.
+//! The directories of a tar that have no entry. Each program chooses their attributes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,11 @@ impl ImplicitDirs {
         ImplicitDirs { tar: tar.to_path_buf(), paths: None }
     }
 
-    /// Their paths. The tar is packed with another default owner than `image` was: what then has another owner has no entry. That is
-    /// done in processes of their own, since the peak memory of this one must stay small.
+    /// Returns the paths. The tar is packed with another default owner than `image`: a directory whose owner differs has no entry. Other
+    /// processes do this, so that the peak memory of this process stays small.
     ///
     /// # Errors
-    /// The tar cannot be packed again.
+    /// Returns an error if the tar cannot be packed again.
     pub fn paths(&mut self, runner: &mut Runner<'_>, image: &Path) -> Result<&BTreeSet<String>, Error> {
         let paths = match self.paths.take() {
             Some(known) => known,

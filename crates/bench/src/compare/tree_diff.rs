@@ -1,4 +1,4 @@
-//! Compares two trees by `packline diff` in a process of its own, so that the peak memory of this one stays small.
+//! Compares two trees with `packline diff` in another process, so that the peak memory of this process stays small.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -16,25 +16,25 @@ use crate::runs::runner::Runner;
 
 const SHOWN: usize = 5;
 
-/// Attributes of an implicit directory that its program chooses.
+/// The attributes of an implicit directory that each program chooses.
 const CHOSEN: [&str; 3] = ["mode", "mtime", "owner"];
 
 pub struct TreeDiff<'a> {
     pub old: &'a Path,
     pub new: &'a Path,
-    /// Parts that the program which made `new` does not keep.
+    /// The parts of a tree that the program that wrote `new` does not keep.
     pub losses: &'a [Loss],
     /// Whether attributes of the root are compared, unless they are among the losses.
     pub root: bool,
-    /// The directories whose attributes the source does not have.
+    /// The directories that have no attributes in the source.
     pub implicit_dirs: Option<&'a mut ImplicitDirs>,
 }
 
 impl TreeDiff<'_> {
-    /// Compares the trees. Attributes of implicit directories may differ: that is noted.
+    /// Compares the trees. If attributes of implicit directories differ, a note says so.
     ///
     /// # Errors
-    /// They differ; `made_by` names the run that made `new`.
+    /// Returns an error if the trees differ. `made_by` names the run that wrote `new`.
     pub fn check(self, runner: &mut Runner<'_>, made_by: &str) -> Result<(), Error> {
         let list = runner.work_dir.at("differences");
         if self.run(runner, &list)? {
@@ -65,7 +65,7 @@ impl TreeDiff<'_> {
         }
     }
 
-    /// Writes the differences to a list; true if there are none.
+    /// Writes the differences to a list. Returns true if there are none.
     fn run(&self, runner: &mut Runner<'_>, list: &Path) -> Result<bool, Error> {
         let mut line = runner.packline().with(["diff", "--json"]);
         line = line.with(self.losses.iter().filter_map(|loss| loss.diff_option()));
@@ -78,16 +78,16 @@ impl TreeDiff<'_> {
     }
 }
 
-/// The contents of a list of differences.
+/// A list of differences.
 #[derive(Default)]
 struct Differences {
-    /// Differences that are wrong.
+    /// The number of differences that are errors.
     count: u64,
-    /// The first of them.
+    /// The first of these differences.
     shown: Vec<String>,
-    /// Whether some are of attributes in [`CHOSEN`].
+    /// Whether some differences are of attributes in [`CHOSEN`].
     of_attributes: bool,
-    /// Attributes of implicit directories that differ.
+    /// The attributes of implicit directories that differ.
     chosen: BTreeSet<&'static str>,
 }
 
@@ -115,10 +115,10 @@ impl Differences {
     }
 }
 
-/// The paths in a list with differences of a kind.
+/// Returns the paths in a list that have differences of a kind.
 ///
 /// # Errors
-/// The list cannot be read.
+/// Returns an error if the list cannot be read.
 pub fn paths_of(list: &Path, kind: &str) -> Result<BTreeSet<String>, Error> {
     let path = |line: Result<(String, Value), Error>| match line {
         Ok((_, difference)) => (difference["difference"] == kind).then(|| Ok(path_of(&difference))),
@@ -127,7 +127,7 @@ pub fn paths_of(list: &Path, kind: &str) -> Result<BTreeSet<String>, Error> {
     lines_of(list)?.filter_map(path).collect()
 }
 
-/// The lines of a list, each with the JSON object on it.
+/// Returns the lines of a list, each with its JSON object.
 fn lines_of(list: &Path) -> Result<impl Iterator<Item = Result<(String, Value), Error>>, Error> {
     let failed = |cause| Error::file("read", list, &cause);
     let lines = BufReader::new(File::open(list).map_err(failed)?).lines();
@@ -136,7 +136,7 @@ fn lines_of(list: &Path) -> Result<impl Iterator<Item = Result<(String, Value), 
     }))
 }
 
-/// The path of a difference, unique also where it is not UTF-8: then it has a hexadecimal part.
+/// Returns a unique path of a difference. A path that is not UTF-8 has a hexadecimal part.
 fn path_of(difference: &Value) -> String {
     let part = |key: &str| difference[key].as_str().unwrap_or_default().to_owned();
     part("path") + "\0" + &part("path_hex")
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_of_the_root_count_only_if_they_are_to() {
+    fn counts_attributes_of_the_root_only_on_request() {
         let top = tempfile::tempdir().unwrap();
         let list = top.path().join("list");
         let lines: Vec<String> =
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_of_implicit_directories_may_differ_and_nothing_else() {
+    fn ignores_only_attributes_of_implicit_directories() {
         let top = tempfile::tempdir().unwrap();
         let list = top.path().join("list");
         let own = top.path().join("own");

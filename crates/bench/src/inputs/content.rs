@@ -1,4 +1,4 @@
-//! File contents in memory, cut into blocks as packing cuts them.
+//! File contents in memory, cut into blocks as in an image.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,26 +15,26 @@ use packline_tree::{DirectoryOptions, DirectorySource, Extent, Kind, Source};
 use crate::Error;
 use crate::inputs::source::BUFFER;
 
-/// The contents of files, one after the other.
+/// The contents of files, one after another.
 pub struct Content {
     bytes: Vec<u8>,
     files: Vec<Range<usize>>,
-    /// Whether the limit left contents out.
+    /// Whether contents beyond the limit were ignored.
     cut: bool,
 }
 
-/// Holes of this many bytes or more are shortened by a multiple of the largest block: blocks of zeros are left out anyway.
+/// Holes of at least this many bytes are shortened by a multiple of the largest block, because blocks of zeros are ignored.
 const LONG_HOLE: u64 = 2 << 20;
-/// Largest block, bytes.
+/// The largest block in bytes.
 const MAX_BLOCK: u64 = 1 << 20;
-/// Place of the magic number of a tar.
+/// The bytes of a tar with the magic number.
 const MAGIC: Range<usize> = 257..262;
 
 impl Content {
-    /// Reads up to `limit` bytes: of the files of a directory or a tar in their order, or of a single file.
+    /// Reads up to `limit` bytes of the files of a directory or a tar, in order, or of a single file.
     ///
     /// # Errors
-    /// The input cannot be read, has no content, or there is no memory for it.
+    /// Returns an error if the input cannot be read or has no content, or if there is not enough memory.
     pub fn read(path: &Path, limit: u64) -> Result<Content, Error> {
         let mut bytes = Vec::new();
         let space = bytes.try_reserve_exact(usize::try_from(limit).unwrap_or(usize::MAX));
@@ -102,8 +102,7 @@ impl Content {
         }
     }
 
-    /// Cuts every file into blocks; tail ends share blocks as they do in an image. Blocks of zeros are left out, equal ones
-    /// are not.
+    /// Cuts every file into blocks. Tail ends share blocks, as in an image. Blocks of zeros are ignored; equal blocks are not.
     pub fn cut(&self, block_size: usize) -> Blocks<'_> {
         let mut blocks = Blocks { whole: Vec::new(), tails: Vec::new(), places: Vec::new() };
         let mut open = 0..0;
@@ -131,19 +130,19 @@ impl Content {
 pub struct Blocks<'a> {
     whole: Vec<&'a [u8]>,
     tails: Vec<u8>,
-    /// The blocks of `tails`.
+    /// The ranges of the blocks in `tails`.
     places: Vec<Range<usize>>,
 }
 
 impl Blocks<'_> {
-    /// All of them: those of files, then those of tail ends.
+    /// Returns all blocks: the blocks of files, then the blocks of tail ends.
     pub fn all(&self) -> Vec<&[u8]> {
         let tails = self.places.iter().map(|place| &self.tails[place.clone()]);
         self.whole.iter().copied().chain(tails).collect()
     }
 }
 
-/// The length of a hole without most of its blocks. One remains between the bytes before and after it.
+/// Returns the length of a hole without most of its blocks. One block remains between the bytes before and after the hole.
 fn shortened(hole: u64) -> u64 {
     if hole < LONG_HOLE { hole } else { MAX_BLOCK + hole % MAX_BLOCK }
 }
@@ -191,17 +190,17 @@ mod tests {
     }
 
     #[test]
-    fn files_are_cut_into_blocks_and_tail_ends_share_some() {
+    fn cuts_files_into_blocks_and_joins_tail_ends() {
         let files = [Node::file("a", vec![1; 10_000]), Node::file("b", vec![2; 3000]), Node::file("c", vec![3; 4096])];
         let content = read(&files, 1 << 20);
         assert_eq!((content.bytes(), content.is_cut()), (17_096, false));
-        // Two of a, one of c; then the tail of a (1808 bytes), and b, which does not fit beside it.
+        // Two blocks of a, one of c; then the tail of a (1808 bytes), and b, which does not fit in the same block.
         assert_eq!(lengths(&content, 4096), [4096, 4096, 4096, 1808, 3000]);
         assert_eq!(lengths(&content, 32 << 10), [17_096]);
     }
 
     #[test]
-    fn blocks_of_zeros_and_long_holes_are_left_out() {
+    fn ignores_blocks_of_zeros_and_long_holes() {
         let sparse = Filled::sparse(50 << 20, vec![((40 << 20) + 5, vec![7; 100])]);
         let content = read(&[Node::new("s", NodeKind::File(sparse)), Node::file("z", vec![0; 99])], 8 << 20);
         assert!(!content.is_cut() && content.bytes() < 5 << 20, "{} bytes", content.bytes());
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_held_than_the_limit() {
+    fn holds_at_most_the_limit() {
         let content = read(&[Node::file("a", vec![1; 10_000]), Node::file("b", vec![2; 10_000])], 15_000);
         assert_eq!((content.bytes(), content.is_cut()), (15_000, true));
         let content = read(&[Node::file("a", vec![1; 10_000])], 10_000);
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn any_file_and_any_directory_will_do() {
+    fn reads_any_file_and_any_directory() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("x");
         std::fs::write(&path, [1; 5000]).unwrap();

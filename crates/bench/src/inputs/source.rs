@@ -1,4 +1,4 @@
-//! The input of packing and unpacking: kind, size, and reading it into the page cache.
+//! The input of packing and unpacking: its kind and size, and how it is read into the page cache.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -10,7 +10,7 @@ use packline_tree::DirectoryOptions;
 
 use crate::{Error, report};
 
-/// Bytes of a read. Small, because the kernel never reports a smaller peak for a child than its parent has.
+/// Bytes of a read. The number is small, because the kernel never reports a smaller peak for a child than for its parent.
 pub const BUFFER: usize = 256 << 10;
 
 /// The input of packing, with its absolute path.
@@ -27,10 +27,10 @@ pub enum Source {
 }
 
 impl Source {
-    /// Finds out the kind of an input.
+    /// Determines the kind of an input.
     ///
     /// # Errors
-    /// It cannot be opened or read, or is neither a directory nor a file.
+    /// Returns an error if the input cannot be opened or read, or is neither a directory nor a file.
     pub fn open(path: &Path) -> Result<Source, Error> {
         let refused = |cause| Error::file("open", path, &cause);
         let whole = std::path::absolute(path).map_err(refused)?;
@@ -51,10 +51,10 @@ impl Source {
         }
     }
 
-    /// For the report.
+    /// Returns the input's name and size for the report.
     ///
     /// # Errors
-    /// It is gone.
+    /// Returns an error if the input does not exist any more.
     pub fn described(&self, name: String) -> Result<report::Input, Error> {
         let bytes = match self {
             Source::Tar { path, .. } => size_of(path)?,
@@ -63,7 +63,7 @@ impl Source {
         Ok(report::Input { name, bytes })
     }
 
-    /// Reads it into the page cache. Errors are left to the program that packs it.
+    /// Reads the input into the page cache. Errors are ignored, because the program that packs the input reports them.
     pub fn read_ahead(&self) {
         match self {
             Source::Tar { path, .. } => read_file(path),
@@ -72,7 +72,7 @@ impl Source {
     }
 }
 
-/// The last name of a path; the path itself if there is none.
+/// Returns the last name of a path, or the path itself if there is none.
 pub fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
@@ -98,10 +98,10 @@ fn read_directory(top: &Path) {
     }
 }
 
-/// Bytes of a file.
+/// Returns the size of a file in bytes.
 ///
 /// # Errors
-/// It is not there.
+/// Returns an error if the file does not exist.
 pub fn size_of(path: &Path) -> Result<u64, Error> {
     fs::metadata(path).map(|found| found.len()).map_err(|cause| Error::file("stat", path, &cause))
 }

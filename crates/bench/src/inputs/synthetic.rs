@@ -1,4 +1,4 @@
-//! Generated trees, always the same: they show how a codec behaves at its limits.
+//! Generated trees, which are always the same. They show how a codec behaves at its limits.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -9,8 +9,9 @@ use packline_tree::{Entry, Kind, Meta};
 
 /// Bytes of a large file.
 const FILE: u64 = (1 << 20) + 12_345;
-/// Small files behind each large one, and the largest of them, bytes.
+/// The number of small files after each large file.
 const SMALL_FILES: u64 = 8;
+/// The size of the largest small file in bytes.
 const SMALL_MOST: u64 = 20_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub enum Filling {
     Random,
     /// Words of a small vocabulary.
     Text,
-    /// Each of the others in turn.
+    /// Each of the other fillings in turn.
     Mixed,
 }
 
@@ -39,10 +40,10 @@ impl Filling {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Synthetic {
-    /// Name for the report.
+    /// The name in the report.
     pub name: String,
     pub filling: Filling,
-    /// Bytes of content.
+    /// The bytes of content.
     pub bytes: u64,
 }
 
@@ -51,7 +52,7 @@ impl Synthetic {
         self.write_to(&mut BufWriter::new(File::create_new(path)?))
     }
 
-    /// Large files with small ones between them, until there are `bytes` bytes.
+    /// Writes large files with small files between them, until there are `bytes` bytes.
     fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
         let mut tar = TarWriter::new("");
         let mut left = self.bytes;
@@ -69,7 +70,7 @@ impl Synthetic {
     }
 }
 
-/// Writes one file with its header; bytes of the archive.
+/// Writes one file with its header. Returns the bytes of both in the archive.
 fn put_file(out: &mut impl Write, tar: &mut TarWriter, number: u64, size: u64, filling: Filling) -> io::Result<u64> {
     let meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
     let path = format!("file-{number:07}").into_bytes();
@@ -90,12 +91,12 @@ fn fill(out: &mut impl Write, number: u64, size: u64, filling: Filling) -> io::R
     }
 }
 
-/// Endless bytes that do not compress, other ones for each number.
+/// Returns endless bytes that do not compress. The bytes differ for each number.
 fn noise(number: u64) -> impl Read {
     blake3::Hasher::new().update(b"synthetic").update(&number.to_le_bytes()).finalize_xof()
 }
 
-/// Words of a small vocabulary, the first ones more often, in lines.
+/// Writes lines with words of a small vocabulary. The first words are more frequent.
 fn put_text(out: &mut impl Write, number: u64, size: u64) -> io::Result<()> {
     const SYLLABLES: [&str; 16] =
         ["ka", "lo", "mi", "sen", "tur", "al", "be", "dor", "ish", "ven", "ra", "que", "fin", "ost", "u", "ny"];
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_are_tars_of_the_size_wanted() {
+    fn writes_tars_of_the_requested_size() {
         for name in ["zeros", "random", "text", "mixed"] {
             let tar = made(&format!("{name}:3072"));
             assert_eq!(tar, made(&format!("{name}:3072")));

@@ -1,6 +1,6 @@
-//! Codecs with their parameters as options of other programs.
+//! Converts codecs and their parameters to options of other programs.
 //!
-//! A parameter that a program does not have is an error: it is left out rather than measured with other parameters.
+//! A parameter that a program does not have is an error, so that the program is not measured with other parameters.
 
 use packline_codec::Spec;
 
@@ -21,7 +21,7 @@ impl Parts {
         Parts { name: spec.name(), parameters: parameters.collect() }
     }
 
-    /// The level; an error if there are other parameters.
+    /// Returns the level, or an error if there are other parameters.
     fn level_alone(&self, least: i64, most: i64) -> Result<Option<i64>, String> {
         match &self.parameters[..] {
             [] => Ok(None),
@@ -36,7 +36,7 @@ fn level_within(value: &str, least: i64, most: i64) -> Result<i64, String> {
     level.ok_or_else(|| format!("its levels are {least} to {most}"))
 }
 
-/// The range of levels of a codec in squashfs-tools and squashfs-tools-ng.
+/// Returns the range of a codec's levels in squashfs-tools and squashfs-tools-ng.
 fn usual_levels(name: &str) -> (i64, i64) {
     match name {
         "zstd" => (1, 22),
@@ -45,11 +45,11 @@ fn usual_levels(name: &str) -> (i64, i64) {
     }
 }
 
-/// `-comp` of mksquashfs and the options that follow.
+/// Returns the option `-comp` of mksquashfs, and the options for its parameters.
 pub fn mksquashfs(spec: &Spec) -> Result<Vec<String>, String> {
     let parts = Parts::of(spec);
     if parts.name == "none" {
-        // As packline: neither data nor tables.
+        // packline compresses neither data nor tables either.
         return Ok(["-noI", "-noD", "-noF", "-noX"].map(str::to_owned).to_vec());
     }
     let mut words = vec!["-comp".to_owned(), parts.name.to_owned()];
@@ -67,7 +67,7 @@ pub fn mksquashfs(spec: &Spec) -> Result<Vec<String>, String> {
             ("xz", "dictsize", _) => "-Xdict-size",
             ("lzo", "algorithm", _) => "-Xalgorithm",
             ("lz4", "hc", None) => "-Xhc",
-            // Its only engine.
+            // mksquashfs has no other engine.
             ("gzip", "engine", Some("zlib")) => continue,
             ("gzip", strategy, None) => {
                 strategies.push(long_strategy(strategy));
@@ -98,7 +98,7 @@ fn long_strategy(name: &str) -> &str {
     }
 }
 
-/// `-c` and `-X` of squashfs-tools-ng.
+/// Returns the options `-c` and `-X` of squashfs-tools-ng.
 pub fn tools_ng(spec: &Spec) -> Result<Vec<String>, String> {
     let parts = Parts::of(spec);
     if parts.name == "none" {
@@ -126,7 +126,7 @@ pub fn tools_ng(spec: &Spec) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// The level of zstd(1), always given, since its default differs from that of an image.
+/// Returns the level for zstd(1). It is always given, because the default differs from the default for images.
 pub fn zstd(spec: &Spec) -> Result<Vec<String>, String> {
     let parts = only(spec, "zstd")?;
     let level = parts.level_alone(-131_072, 22)?.unwrap_or(15);
@@ -137,7 +137,7 @@ pub fn zstd(spec: &Spec) -> Result<Vec<String>, String> {
     })
 }
 
-/// The level of xz(1).
+/// Returns the level for xz(1).
 pub fn xz(spec: &Spec) -> Result<Vec<String>, String> {
     let mut parts = only(spec, "xz")?;
     let before = parts.parameters.len();
@@ -146,14 +146,14 @@ pub fn xz(spec: &Spec) -> Result<Vec<String>, String> {
     Ok(vec![format!("-{}{extreme}", parts.level_alone(0, 9)?.unwrap_or(6))])
 }
 
-/// The level of gzip(1) and pigz(1).
+/// Returns the level for gzip(1) and pigz(1).
 pub fn gzip(spec: &Spec) -> Result<Vec<String>, String> {
     let mut parts = only(spec, "gzip")?;
     parts.parameters.retain(|(key, value)| (key.as_str(), value.as_deref()) != ("engine", Some("zlib")));
     Ok(vec![format!("-{}", parts.level_alone(1, 9)?.unwrap_or(9))])
 }
 
-/// The back end of lrzip, and its level if there is one.
+/// Returns the back end of lrzip, and its level if there is one.
 pub fn lrzip(spec: &Spec) -> Result<Vec<String>, String> {
     let parts = Parts::of(spec);
     let back_end = match parts.name {
@@ -168,7 +168,7 @@ pub fn lrzip(spec: &Spec) -> Result<Vec<String>, String> {
     Ok(std::iter::once(back_end.to_owned()).chain(level).collect())
 }
 
-/// `-C` of mkdwarfs. Its lzma is our xz.
+/// Returns the option `-C` of mkdwarfs. The lzma of mkdwarfs is xz in packline.
 pub fn mkdwarfs(spec: &Spec) -> Result<Vec<String>, String> {
     let parts = Parts::of(spec);
     let codec = match (parts.name, &parts.parameters[..]) {

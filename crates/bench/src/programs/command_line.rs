@@ -1,4 +1,4 @@
-//! The command line of one program, with its standard streams.
+//! The command line of a program, with its standard streams.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use packline_runtime::escape::{self, Escape};
 /// Where the standard output of a program goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stdout {
-    /// To the log beside standard error.
+    /// To the log, with standard error.
     Log,
     Discarded,
     File(PathBuf),
@@ -18,10 +18,10 @@ pub enum Stdout {
 pub struct CommandLine {
     /// The program, then its arguments.
     pub words: Vec<OsString>,
-    /// The file on its standard input; /dev/null without it.
+    /// The file on standard input; `None` for /dev/null.
     pub stdin: Option<PathBuf>,
     pub stdout: Stdout,
-    /// Whether an exit status of 1 is no failure, as for diff(1).
+    /// Whether an exit status of 1 is not a failure, as for diff(1).
     pub status_1_is_a_result: bool,
 }
 
@@ -51,7 +51,7 @@ impl CommandLine {
         self
     }
 
-    /// The line in the syntax of a shell.
+    /// Returns the line in the syntax of a shell.
     pub fn quoted(&self) -> String {
         let mut text = quoted_words(&self.words);
         if let Some(input) = &self.stdin {
@@ -66,7 +66,7 @@ impl CommandLine {
     }
 }
 
-/// Words in the syntax of a shell. `$'...'` of bash and POSIX 2024 is used for words with control characters.
+/// Returns words in the syntax of a shell. Words with control characters use `$'...'` of bash and POSIX 2024.
 pub fn quoted_words(words: &[OsString]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_quoted_for_a_shell() {
+    fn quotes_lines_for_a_shell() {
         let line = CommandLine::new("a").with(["b c", "", "it's", "x=1"]).stdin("/in put").stdout(Stdout::Discarded);
         assert_eq!(line.quoted(), r"a 'b c' '' 'it'\''s' x=1 < '/in put' > /dev/null");
         assert_eq!(quoted_words(&["\u{1b}'\n\\".into()]), r"$'\x1b\'\n\\'");

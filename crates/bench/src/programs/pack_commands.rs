@@ -1,4 +1,4 @@
-//! The command lines that make each program pack.
+//! The command lines for packing with each program.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,22 +11,22 @@ use crate::programs::command_line::{CommandLine, Stdout};
 use crate::programs::program::{Program, ProgramKind, words};
 use crate::report::Tails;
 
-/// The work that all programs of a case do.
+/// The parameters that all programs of a case have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameters<'a> {
     pub codec: &'a Spec,
-    /// Bytes.
+    /// The block size in bytes.
     pub block_size: u64,
     pub tails: Tails,
     pub jobs: usize,
-    /// Memory limit, bytes.
+    /// The memory limit in bytes.
     pub memory: Option<u64>,
 }
 
 /// A program does not support a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
-    /// The unsupported part, empty for the whole case; `None` for the codec.
+    /// The unsupported part. It is empty if the complete case is unsupported, and `None` for the codec.
     pub with: Option<&'static str>,
     pub reason: String,
 }
@@ -37,14 +37,14 @@ impl Unsupported {
     }
 }
 
-/// The codec is not supported, or not with these parameters.
+/// The codec, or one of its parameters, is not supported.
 impl From<String> for Unsupported {
     fn from(reason: String) -> Unsupported {
         Unsupported { with: None, reason }
     }
 }
 
-/// Why a program without threads is left out of cases with several jobs.
+/// Why a program without threads does not take part in cases with several jobs.
 pub const SERIAL: (&str, &str) = ("more than 1 job", "it works on one thread");
 
 /// A program that packs `source` into the file `output`.
@@ -56,10 +56,10 @@ pub struct Packing<'a> {
 }
 
 impl Packing<'_> {
-    /// The command line. packline prints its summary to the file `summary`.
+    /// Returns the command line. packline prints its summary to the file `summary`.
     ///
     /// # Errors
-    /// Why the program cannot do it.
+    /// Returns why the program does not support the case.
     pub fn line(&self, summary: &Path) -> Result<CommandLine, Unsupported> {
         if self.program.kind.is_serial() && self.parameters.jobs != 1 {
             return Err(Unsupported::new(SERIAL.0, SERIAL.1));
@@ -94,13 +94,15 @@ impl Packing<'_> {
     fn mksquashfs(&self) -> Result<CommandLine, Unsupported> {
         let tails: &[&str] = match self.parameters.tails {
             Tails::NoFragments => &["-no-fragments"],
-            // Not packing tail ends is its default.
+            // mksquashfs does not pack tail ends by default.
             Tails::NoTailPacking => &[],
             Tails::Fragments | Tails::Unknown => &["-always-use-fragments"],
         };
         let line = CommandLine::new(&self.program.path);
         let line = match self.source {
-            Source::Tar { compressed: true, .. } => return Err(Unsupported::new("", "it reads no compressed tar")),
+            Source::Tar { compressed: true, .. } => {
+                return Err(Unsupported::new("", "it does not read compressed tars"));
+            }
             Source::Tar { path, .. } => line.with([Path::new("-"), self.output]).with(["-tar"]).stdin(path),
             Source::Directory { path } => line.with([path.as_path(), self.output]),
         };
@@ -131,7 +133,7 @@ impl Packing<'_> {
         Ok(line.with(self.tools_ng()?).with([self.output]))
     }
 
-    /// The options of both packers of squashfs-tools-ng.
+    /// Returns the options of both packers of squashfs-tools-ng.
     fn tools_ng(&self) -> Result<Vec<OsString>, Unsupported> {
         if self.parameters.memory.is_some() {
             return Err(Unsupported::new("", "its memory cannot be limited"));
@@ -161,7 +163,7 @@ impl Packing<'_> {
         Ok(line.with(codec_options::mkdwarfs(self.parameters.codec)?).with(memory.unwrap_or_default()))
     }
 
-    /// Programs that compress one file.
+    /// Returns the command line of a program that compresses one file.
     fn stream(&self) -> Result<CommandLine, Unsupported> {
         let Source::Tar { path, .. } = self.source else {
             return Err(Unsupported::new("", "it compresses a file, not a directory"));
@@ -178,7 +180,7 @@ impl Packing<'_> {
             ProgramKind::Gzip => line.with(["-c"]).with(codec_options::gzip(self.parameters.codec)?),
             ProgramKind::Pigz => line.with(["-c", "-p", &jobs]).with(codec_options::gzip(self.parameters.codec)?),
             ProgramKind::Lrzip => {
-                // It seeks in the file.
+                // lrzip seeks in the file.
                 let line = line.with(["-Q", "-f", "-p", &jobs]).with(codec_options::lrzip(self.parameters.codec)?);
                 return Ok(line.with([Path::new("-o"), self.output, path]));
             }
@@ -188,7 +190,7 @@ impl Packing<'_> {
     }
 }
 
-/// The command line that decompresses the output of a program that compresses one file; `None` for programs that make images.
+/// Returns the command line that decompresses the output of a program that compresses one file; `None` for programs that write images.
 pub fn decompress_line(program: &Program, compressed: &Path, output: &Path) -> Option<CommandLine> {
     let line = CommandLine::new(&program.path);
     match program.kind {
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn tail_ends_are_packed_alike_or_not_at_all() {
+    fn all_programs_treat_tail_ends_alike() {
         let line = |kind, tails| shown(kind, "gzip", tails, &tar());
         assert!(line(ProgramKind::Packline, Tails::NoTailPacking).unwrap().contains("--fragments small"));
         assert!(line(ProgramKind::Packline, Tails::NoFragments).unwrap().contains("--fragments never"));

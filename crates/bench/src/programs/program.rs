@@ -1,4 +1,4 @@
-//! The programs that can be measured, and which of them are.
+//! The programs that can be measured, and the choice of programs.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -61,7 +61,7 @@ impl ProgramKind {
         }
     }
 
-    /// Whether it has one thread and no option for more.
+    /// Whether the program has one thread, and no option for more.
     pub(crate) fn is_serial(self) -> bool {
         matches!(self, Gzip | Rdsquashfs | Sqfs2tar)
     }
@@ -70,7 +70,7 @@ impl ProgramKind {
         matches!(self, Packline | Mksquashfs | Tar2sqfs | Gensquashfs)
     }
 
-    /// What it is known not to keep of a directory or an image: noted, and not compared.
+    /// The parts of a directory or an image that the program does not keep. A note names them, and they are not compared.
     pub(crate) fn losses(self) -> &'static [Loss] {
         match self {
             Gensquashfs | Rdsquashfs => &[Loss::Root, Loss::Links],
@@ -83,14 +83,14 @@ impl ProgramKind {
 /// A part of a tree that a program does not keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// Attributes of the root.
+    /// The attributes of the root.
     Root,
     Links,
     Xattrs,
 }
 
 impl Loss {
-    /// For notes.
+    /// The name in notes.
     pub fn name(self) -> &'static str {
         match self {
             Loss::Root => "attributes of the root",
@@ -99,7 +99,7 @@ impl Loss {
         }
     }
 
-    /// The option of `packline diff` that ignores it.
+    /// The option of `packline diff` that ignores the loss.
     pub fn diff_option(self) -> Option<&'static str> {
         match self {
             Loss::Root => None,
@@ -112,7 +112,7 @@ impl Loss {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub kind: ProgramKind,
-    /// Name in the report: that of the program, or `NAME=PATH` as it was given.
+    /// The name in the report: the name of the program, or `NAME=PATH` as the user typed it.
     pub label: String,
     pub path: PathBuf,
     /// The first line of its version.
@@ -125,7 +125,7 @@ impl Program {
         Program { kind: Packline, label: "packline".to_owned(), path, version }
     }
 
-    /// Whether it is the packline that is measured, rather than a competitor (which may be another build of packline).
+    /// Whether this is the packline that is measured, not a competitor (which may be another build of packline).
     pub fn is_packline(&self) -> bool {
         self.kind == Packline && self.label == Packline.name()
     }
@@ -137,11 +137,11 @@ impl Program {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Against {
-    /// Those for SquashFS that are installed.
+    /// The installed programs for SquashFS.
     Usual,
-    /// Those that are installed.
+    /// All installed programs.
     All,
-    /// These.
+    /// These programs.
     Named(Vec<NamedProgram>),
 }
 
@@ -156,7 +156,7 @@ impl Against {
     /// Parses `all`, `none` or a list `NAME[=PATH],...` of programs in `known`; `packline=PATH` is another build of packline.
     ///
     /// # Errors
-    /// The fault of the list, and the expected form.
+    /// Returns the fault of the list, and the expected form.
     pub fn parse(text: &OsStr, known: &[ProgramKind]) -> Result<Against, String> {
         if text == "all" {
             return Ok(Against::All);
@@ -172,10 +172,10 @@ impl Against {
         Ok(Against::Named(all))
     }
 
-    /// The programs with their versions, and a note that lists those that are not installed.
+    /// Returns the programs with their versions, and a note that lists the programs that are not installed.
     ///
     /// # Errors
-    /// A program that was named is not installed, or cannot be started.
+    /// Returns an error if a named program is not installed, or cannot be started.
     pub(crate) fn find(
         &self,
         known: &[ProgramKind],
@@ -226,14 +226,14 @@ fn installed(known: &[ProgramKind]) -> Result<(Vec<Program>, Option<String>), Er
     Ok((found, note))
 }
 
-/// Runs a program for its version; `None` if it is not installed.
+/// Runs a program to get its version. Returns `None` if the program is not installed.
 fn find(named: &NamedProgram) -> Result<Option<Program>, Error> {
     let output = match Command::new(&named.path).arg(named.kind.version_option()).stdin(Stdio::null()).output() {
         Ok(output) => output,
         Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(Error::file("start", &named.path, &cause)),
     };
-    // Some print it to standard error.
+    // Some programs print the version to standard error.
     let output = [output.stdout, output.stderr].concat();
     let output = String::from_utf8_lossy(&output);
     let line = output.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("version unknown");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_named_with_and_without_a_path() {
+    fn parses_programs_with_and_without_a_path() {
         let Against::Named(found) = parsed("mksquashfs,tar2sqfs=/new/t2s,packline=/old/p") else { panic!() };
         let shown: Vec<_> =
             found.iter().map(|one| (one.kind, one.label.as_str(), one.path.to_str().unwrap())).collect();
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn program_that_is_not_installed_is_an_error_only_if_it_was_named() {
+    fn missing_program_is_an_error_only_if_it_was_named() {
         let error = parsed("xz=/nonesuch/xz").find(PACKERS, &[]).unwrap_err();
         let expected = "/nonesuch/xz is not installed";
         assert!(matches!(error, Error::Setting { setting: Setting::Against, reason } if reason.contains(expected)));

@@ -1,4 +1,4 @@
-//! Figures computed from the runs; none from runs that are missing or took no time.
+//! The figures calculated from the runs. Runs that are missing or took no time have no figures.
 
 use serde::Serialize;
 
@@ -12,32 +12,32 @@ pub(super) struct Figures<'a> {
     pub measured: &'a Measured,
     /// Bytes of image for each byte of content.
     pub ratio: Option<f64>,
-    /// Wall seconds.
+    /// Wall time in seconds.
     #[serde(rename = "wall_s")]
     pub wall: Option<Spread>,
-    /// Processor seconds.
+    /// Processor time in seconds.
     #[serde(rename = "cpu_s")]
     pub cpu: Option<Spread>,
-    /// The largest resident set, bytes.
+    /// The largest resident set in bytes.
     #[serde(rename = "peak_bytes")]
     pub peak: Option<u64>,
-    /// Bytes of content a wall second.
+    /// Bytes of content for each second of wall time.
     #[serde(rename = "bytes_per_s")]
     pub throughput: Option<f64>,
-    /// Wall time of the fewest jobs over wall time here; none where only one number of jobs was measured.
+    /// Wall time with the fewest jobs, divided by the wall time here; `None` if only one number of jobs was measured.
     pub speedup: Option<f64>,
     /// The speed-up for each job; 1 is perfect.
     pub efficiency: Option<f64>,
     /// The throughput that the storage allows.
     #[serde(rename = "ceiling_bytes_per_s")]
     pub ceiling: Option<f64>,
-    /// packline over this program, if this is a competitor with a packline run to compare with.
+    /// packline's figures divided by this program's, if this is a competitor with a comparable run of packline.
     #[serde(rename = "ours_to_this")]
     pub versus: Option<Against>,
     pub runs: &'a [Cost],
 }
 
-/// Figures of packline over those of a competitor, as far as both have them.
+/// The figures of packline divided by those of a competitor, if both have them.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Against {
     pub cpu: Option<Spread>,
@@ -95,19 +95,19 @@ fn versus(peer: &Measured, all: &[Measured]) -> Option<Against> {
     })
 }
 
-/// Bytes a second on one core, of the runs that took time.
+/// Returns the bytes for each second on one core, from the runs that took time.
 fn speed(bytes: u64, seconds: &[f64]) -> Option<Spread> {
     let speeds = seconds.iter().filter(|seconds| **seconds > 0.0).map(|seconds| bytes as f64 / seconds);
     Some(Spread::of(speeds)).filter(|spread| spread.median > 0.0)
 }
 
 impl CodecSpeed {
-    /// Bytes compressed a second on one core.
+    /// Returns the bytes compressed for each second on one core.
     pub(super) fn compress_speed(&self) -> Option<Spread> {
         speed(self.content_bytes, &self.compress)
     }
 
-    /// Bytes decompressed a second on one core.
+    /// Returns the bytes decompressed for each second on one core.
     pub(super) fn decompress_speed(&self) -> Option<Spread> {
         speed(self.decompressed_bytes, &self.decompress)
     }
@@ -148,16 +148,16 @@ impl<'a> From<&'a CodecSpeed> for CodecFigures<'a> {
     }
 }
 
-/// The configurations of one task and block size, which can be compared.
+/// The configurations of one task and block size. They can be compared.
 pub(super) struct Group<'f, 'a> {
     pub task: Task,
-    /// Bytes; 0: no blocks.
+    /// The block size in bytes; 0 if there are no blocks.
     pub block_size: u64,
-    /// In the order of the report.
+    /// The configurations, in the order of the report.
     pub figures: Vec<&'f Figures<'a>>,
 }
 
-/// The report's configurations by task and block size, in the order in which these first occur.
+/// Groups the report's configurations by task and block size, in the order of their first occurrence.
 pub(super) fn groups<'f, 'a>(figures: &'f [Figures<'a>]) -> Vec<Group<'f, 'a>> {
     let mut found: Vec<Group> = Vec::new();
     for one in figures {
@@ -171,7 +171,7 @@ pub(super) fn groups<'f, 'a>(figures: &'f [Figures<'a>]) -> Vec<Group<'f, 'a>> {
 }
 
 impl Group<'_, '_> {
-    /// A heading: `Pack, blocks of 128 KiB`.
+    /// The heading, such as `Pack, blocks of 128 KiB`.
     pub(super) fn title(&self) -> String {
         let task = match self.task {
             Task::Pack => "Pack",

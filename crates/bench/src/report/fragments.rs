@@ -7,30 +7,30 @@ use super::number;
 use super::table::{Column, Table, number as n, words as w};
 use super::{Case, Tails, Task};
 
-/// One treatment of tail ends, of one codec, block size and program.
+/// One treatment of tail ends for a codec, block size and program.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Way {
     image_bytes: u64,
-    /// Speed-up at the most jobs that all ways have.
+    /// Speed-up at the most jobs that all treatments have.
     speedup: Option<f64>,
-    /// Median wall seconds at these jobs.
+    /// Median wall time at these jobs, in seconds.
     wall_s: Option<f64>,
 }
 
-/// The treatments of tail ends measured of one codec, block size and program.
+/// The measured treatments of tail ends for a codec, block size and program.
 #[derive(Serialize)]
 pub(super) struct Fragments<'a> {
     codec: &'a str,
     block_size: u64,
     program: &'a str,
-    /// The jobs of the speed-ups and times: the most that all ways have; 0 if they share none.
+    /// The number of jobs of the speed-ups and times: the most jobs that all treatments have; 0 if there is no common number.
     jobs: usize,
     fragments: Option<Way>,
     no_tail_packing: Option<Way>,
     no_fragments: Option<Way>,
-    /// The share of the image that packing tails saves, against the way without.
+    /// The share of the image that packing tail ends saves.
     saved: Option<f64>,
-    /// Speed-up with fragments over speed-up without: under 1, fragments limit scaling.
+    /// Speed-up with fragments divided by speed-up without. Below 1, fragments limit scaling.
     speedup_kept: Option<f64>,
 }
 
@@ -59,7 +59,7 @@ fn alike(left: &Case, right: &Case) -> bool {
     key(left) == key(right)
 }
 
-/// Every codec, block size and program that was packed with several ways of treating tail ends.
+/// Returns every codec, block size and program that was packed with several treatments of tail ends.
 pub(super) fn fragments<'a>(figures: &[Figures<'a>]) -> Vec<Fragments<'a>> {
     let mut firsts: Vec<&'a Case> = Vec::new();
     for one in figures.iter().filter(|one| one.measured.case.task == Task::Pack) {
@@ -139,7 +139,7 @@ fn wall(way: Option<Way>) -> String {
     way.and_then(|way| way.wall_s).map(number::short).unwrap_or_default()
 }
 
-/// The effect in words, of packline if that was measured; empty without figures.
+/// Describes the effect in words, for packline if it was measured. The text is empty without figures.
 pub(super) fn verdict(all: &[Fragments]) -> String {
     let is_ours = |found: &&Fragments| found.program == "packline";
     let any_ours = all.iter().any(|found| is_ours(&found));

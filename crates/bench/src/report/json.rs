@@ -1,4 +1,4 @@
-//! The report as JSON, with the computed figures.
+//! The report as JSON, with the calculated figures.
 
 use serde::Serialize;
 
@@ -7,8 +7,8 @@ use super::fragments::{Fragments, fragments};
 use super::verdict::verdict;
 use super::{Report, Storage};
 
-/// The report as one JSON object, indented, its keys always in this order; a figure that does not follow is `null`. Times
-/// are seconds, sizes bytes, speeds bytes a second, ratios shares of 1.
+/// Returns the report as one indented JSON object. The keys are always in this order, and a missing figure is `null`. Times are in seconds,
+/// sizes in bytes, speeds in bytes a second, ratios shares of 1.
 ///
 /// - `format` (`"packline-bench"`), `version` (1), `command`, `date`, `machine`, `input` (`name`, `bytes`), `programs` (each
 ///   `name`, `version`), `warmups`, `incomplete` (why it ended early, or `null`), `failures` (wrong answers), `notes`, `verdict`
@@ -37,13 +37,13 @@ pub fn json(report: &Report) -> String {
         fragments: fragments(&figures),
         codecs: report.codecs.iter().map(CodecFigures::from).collect(),
     };
-    // Serialization fails only for maps whose keys are not strings, of which there are none.
+    // Serialization fails only for maps whose keys are not strings, and there are no maps.
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
 }
 
-/// A report with the figures computed from it.
+/// A report with its calculated figures.
 #[derive(Serialize)]
 struct Document<'a> {
     format: &'static str,

@@ -1,4 +1,4 @@
-//! The report as Markdown, with tables aligned in the source too.
+//! The report as Markdown. The tables are also aligned in the source.
 
 use super::figures::{figures, groups};
 use super::table::{self, Table};
@@ -26,7 +26,7 @@ pub fn markdown(report: &Report) -> String {
     out
 }
 
-/// Sentences below a heading; nothing without any.
+/// Writes sentences below a heading, if there are any.
 fn list(out: &mut String, title: &str, sentences: &[String]) {
     if !sentences.is_empty() {
         out.push_str(&format!("\n## {title}\n\n"));
@@ -59,7 +59,7 @@ fn section(out: &mut String, title: &str, words: &str, table: Option<Table>) {
     out.push_str(&aligned(&table));
 }
 
-/// The table, each column as wide as its widest cell.
+/// Returns the table, with each column as wide as its widest cell.
 fn aligned(table: &Table) -> String {
     let mut lines = table.lines(escaped);
     let widths: Vec<usize> = table::widths(&lines).into_iter().map(|width| width.max(3)).collect();
@@ -69,7 +69,7 @@ fn aligned(table: &Table) -> String {
     lines.iter().map(|cells| format!("| {} |\n", table.padded(cells, &widths).join(" | "))).collect()
 }
 
-/// Text escaped for Markdown, on one line.
+/// Escapes text for Markdown, on one line.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for char in text.chars() {
@@ -84,7 +84,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Text as code, in one line, between more backticks than it has in a row.
+/// Returns text as code on one line, between more backticks than the text has in a row.
 fn code(text: &str) -> String {
     let line = text.replace(['\n', '\r'], " ");
     let most = line.split(|char| char != '`').map(str::len).max().unwrap_or(0);

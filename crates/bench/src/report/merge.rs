@@ -2,7 +2,7 @@
 
 use super::{Case, Measured, Report};
 
-/// Error of merging reports that cannot be compared.
+/// The error for reports that cannot be merged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} differs: {found:?} (expected {expected:?}, as in the first report)")]
 pub struct MergeError {
@@ -12,11 +12,11 @@ pub struct MergeError {
 }
 
 impl Report {
-    /// Adds what another report measured on the same input and machine. A configuration that is in both has the runs of both.
+    /// Adds the results of another report on the same input and machine. A configuration in both reports gets the runs of both.
     ///
     /// # Errors
-    /// [`MergeError`] if the input, the machine, a program's version or an image's size is another; the reports are then not to be
-    /// compared, and `self` may hold a part of the other.
+    /// [`MergeError`] if the input, the machine, a program's version or an image's size differs. `self` may then hold a part of the other
+    /// report.
     pub fn merge(&mut self, other: Report) -> Result<(), MergeError> {
         same("the input", &other.input.name, &self.input.name)?;
         same("the input's size", &other.input.bytes.to_string(), &self.input.bytes.to_string())?;
@@ -52,7 +52,7 @@ impl Report {
         Ok(())
     }
 
-    /// The order that [`Report::measured`] promises; codecs stay in the order in which they came.
+    /// Sorts the configurations as [`Report::measured`] promises. Codecs stay in the order of their first occurrence.
     fn arrange(&mut self) {
         let mut codecs: Vec<String> = Vec::new();
         for measured in &self.measured {
@@ -84,14 +84,14 @@ mod tests {
     use super::*;
     use crate::report::tests::fixture::realistic;
 
-    /// The report with some of its configurations.
+    /// Returns the report with some of its configurations.
     fn part(report: &Report, takes: impl Fn(&Case) -> bool) -> Report {
         let measured = report.measured.iter().filter(|measured| takes(&measured.case)).cloned().collect();
         Report { measured, ..report.clone() }
     }
 
     #[test]
-    fn parts_make_the_whole_again() {
+    fn merges_parts_to_the_complete_report() {
         let whole = realistic(&[1, 2]);
         let mut parts = part(&whole, |case| case.jobs == 2);
         let rest = part(&whole, |case| case.jobs == 1);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_with_an_incomplete_part_is_incomplete() {
+    fn report_with_an_incomplete_part_is_incomplete() {
         let mut whole = realistic(&[1]);
         let part = Report { incomplete: Some("interrupted".into()), failures: vec!["wrong".into()], ..realistic(&[1]) };
         whole.merge(part).unwrap();
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_configuration_has_all_runs() {
+    fn joins_the_runs_of_the_same_configuration() {
         let one = realistic(&[1]);
         let mut both = one.clone();
         both.merge(one.clone()).unwrap();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_is_refused() {
+    fn rejects_reports_that_cannot_be_compared() {
         let one = realistic(&[1]);
         let refused = |change: fn(&mut Report)| {
             let mut other = one.clone();

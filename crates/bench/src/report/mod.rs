@@ -1,4 +1,4 @@
-//! The report of a benchmark: the model, statistics on it, and its formats. Nothing here measures.
+//! The report of a benchmark: the model, statistics and formats. This module does not measure.
 
 mod csv;
 mod figures;

@@ -1,9 +1,9 @@
-//! The model of a report. Serialized, it is the part of JSON that is not computed.
+//! The model of a report. Serialization writes the part of the JSON that is not calculated.
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The work of a program.
+/// The task of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Task {
@@ -27,17 +27,17 @@ impl Task {
     }
 }
 
-/// What happens to the ends of files that do not fill a block.
+/// How the ends of files that do not fill a block are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Tails {
-    /// Small files and tail ends share fragment blocks: the default.
+    /// Small files and tail ends share fragment blocks. This is the default.
     Fragments,
-    /// Files smaller than a block share fragment blocks; tail ends of larger ones are short blocks of their own.
+    /// Files smaller than a block share fragment blocks. Tail ends of larger files are separate short blocks.
     NoTailPacking,
     /// There are no fragment blocks.
     NoFragments,
-    /// The format has no blocks (a stream).
+    /// The format has no blocks; it is a stream.
     Unknown,
 }
 
@@ -84,30 +84,30 @@ pub struct Case {
     pub task: Task,
     /// The codec as `packline` writes it: `zstd`, `zstd:level=3`.
     pub codec: String,
-    /// Block size, bytes; 0 where the format has none.
+    /// Block size in bytes; 0 if the format has no blocks.
     pub block_size: u64,
     pub tails: Tails,
-    /// The program: a [`Program::name`]. `packline` is the one that others are compared with.
+    /// The program, a [`Program::name`]. Other programs are compared with `packline`.
     pub program: String,
-    /// Worker threads, at least 1.
+    /// The number of worker threads, at least 1.
     pub jobs: usize,
 }
 
-/// The cost of one run, as counted by the kernel for the program and the children it waited for.
+/// The cost of a run, as the kernel counts it for the program and the children that it waited for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// Wall time, seconds.
+    /// Wall time in seconds.
     pub wall: f64,
-    /// Processor time in user mode, seconds.
+    /// Processor time in user mode, in seconds.
     pub user: f64,
-    /// Processor time in the kernel, seconds.
+    /// Processor time in the kernel, in seconds.
     pub system: f64,
-    /// Largest resident set, bytes.
+    /// The largest resident set in bytes.
     pub peak: u64,
 }
 
 impl Cost {
-    /// Processor time in all, seconds.
+    /// The total processor time in seconds.
     pub fn cpu(&self) -> f64 {
         self.user + self.system
     }
@@ -130,60 +130,60 @@ impl Serialize for Cost {
 pub struct Measured {
     #[serde(flatten)]
     pub case: Case,
-    /// Bytes of content, to which ratio and throughput refer.
+    /// Bytes of content. Ratio and throughput refer to them.
     pub content_bytes: u64,
     /// Bytes of the image, or of the compressed stream.
     pub image_bytes: u64,
-    /// The runs, in their order; not empty.
+    /// The runs, in order. There is at least one.
     #[serde(skip)]
     pub runs: Vec<Cost>,
 }
 
-/// A codec in memory: blocks compressed and decompressed on one core.
+/// The result for a codec in memory: blocks compressed and decompressed on one core.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CodecSpeed {
     /// The codec as `packline` writes it.
     pub codec: String,
-    /// Block size, bytes.
+    /// Block size in bytes.
     pub block_size: u64,
     pub blocks: u64,
-    /// Blocks that did not get smaller, which are stored uncompressed.
+    /// Blocks that did not get smaller. They are stored uncompressed.
     pub not_smaller: u64,
     /// Bytes of the blocks.
     pub content_bytes: u64,
-    /// Bytes stored: compressed, or uncompressed if that is not smaller.
+    /// Stored bytes. Blocks that did not get smaller are stored uncompressed.
     pub stored_bytes: u64,
-    /// Processor seconds of compressing all blocks once, each run.
+    /// Processor seconds for compressing all blocks once, for each run.
     #[serde(skip)]
     pub compress: Vec<f64>,
-    /// Processor seconds of decompressing those that got smaller once, each run.
+    /// Processor seconds for decompressing the blocks that got smaller once, for each run.
     #[serde(skip)]
     pub decompress: Vec<f64>,
-    /// Bytes decompressed in each run (without the blocks stored uncompressed).
+    /// Bytes decompressed in each run, without the blocks that are stored uncompressed.
     pub decompressed_bytes: u64,
 }
 
-/// The speed of the storage of input and output.
+/// The speed of the storage that holds input and output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Storage {
     /// The directory, as the user named it.
     pub place: String,
-    /// Bytes written and read to measure it.
+    /// Bytes that were written and read for the measurement.
     pub bytes: u64,
-    /// Bytes a second of sequential reading.
+    /// Bytes read for each second, sequentially.
     #[serde(rename = "read_bytes_per_s")]
     pub read: f64,
-    /// Bytes a second written in order, until they are on the medium.
+    /// Bytes written for each second, sequentially, until they are on the medium.
     #[serde(rename = "write_bytes_per_s")]
     pub write: f64,
-    /// Whether the page cache was passed by (`O_DIRECT`); without it reading may be faster than the medium.
+    /// Whether reads bypassed the page cache (`O_DIRECT`). Otherwise reads may be faster than the medium.
     pub direct: bool,
 }
 
 impl Storage {
-    /// The fastest that a task can be here, bytes of content a second, whatever the codec's speed, if the input is read from the
-    /// medium and reading and writing take turns: for packing `1 / (1/read + ratio/write)`. `ratio`: bytes of image for each byte
-    /// of content. What comes from the page cache may be faster.
+    /// Returns the upper bound for the speed of a task with any codec, in bytes of content for each second. It assumes that the input is read
+    /// from the medium, and that reads and writes take turns: for packing `1 / (1/read + ratio/write)`. `ratio` is the bytes of image for
+    /// each byte of content. Input from the page cache may be faster.
     pub fn ceiling(&self, task: Task, ratio: f64) -> f64 {
         let (read, written) = match task {
             Task::Pack => (1.0, ratio),
@@ -198,41 +198,42 @@ impl Storage {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Input {
     pub name: String,
-    /// Bytes of the file, or of all files in the directory.
+    /// The size of the file, or of all files in the directory.
     pub bytes: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Program {
     pub name: String,
-    /// The first line of its version.
+    /// The first line of the program's version.
     pub version: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// The command line; several commands have a line each.
+    /// The command line. Each of several commands has a line.
     pub command: String,
     /// The day, `YYYY-MM-DD`.
     pub date: String,
-    /// Processors, kernel, memory, in a line.
+    /// The processors, kernel and memory, on one line.
     pub machine: String,
     pub input: Input,
     /// The measured programs, packline first.
     pub programs: Vec<Program>,
-    /// Runs before those that count.
+    /// The number of runs before the counted runs.
     pub warmups: usize,
-    /// The configurations: of each task, codec, block size and treatment of tails packline first, then by rising jobs.
+    /// The configurations. For each task, codec, block size and treatment of tail ends, packline is first; then they are sorted by rising
+    /// jobs.
     #[serde(skip)]
     pub measured: Vec<Measured>,
     #[serde(skip)]
     pub codecs: Vec<CodecSpeed>,
     #[serde(skip)]
     pub storage: Option<Storage>,
-    /// Why not all of the plan was measured; `None` if the report is complete.
+    /// Why a part of the plan was not measured; `None` if the report is complete.
     pub incomplete: Option<String>,
-    /// Wrong results and failed runs of packline, a sentence each; there are no figures for them.
+    /// Wrong results and failed runs of packline, as sentences. They have no figures.
     pub failures: Vec<String>,
-    /// Remarks on the figures, a sentence each.
+    /// Remarks on the figures, as sentences.
     pub notes: Vec<String>,
 }

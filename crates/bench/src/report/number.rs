@@ -1,8 +1,8 @@
-//! Numbers for people: three significant digits, thousands separated; empty for numbers that are not finite.
+//! Formats numbers with three significant digits and separated thousands. The text is empty for numbers that are not finite.
 
 use super::Spread;
 
-/// Three significant digits, without an exponent.
+/// Formats three significant digits, without an exponent.
 pub(super) fn short(value: f64) -> String {
     let magnitude = value.abs();
     match magnitude {
@@ -18,12 +18,12 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// Two decimals, for ratios near 1.
+/// Formats two decimals, for ratios near 1.
 pub(super) fn ratio(value: f64) -> String {
     if value.is_finite() && value.abs() < 100.0 { format!("{value:.2}") } else { short(value) }
 }
 
-/// A ratio with its spread: `0.83 (0.80–0.91)`, or without one that is shown as nothing.
+/// Formats a ratio with its spread, as in `0.83 (0.80–0.91)`. The spread is omitted if both ends look equal.
 pub(super) fn spread_ratio(spread: Spread) -> String {
     let least = ratio(spread.least);
     let median = ratio(spread.median);
@@ -31,7 +31,7 @@ pub(super) fn spread_ratio(spread: Spread) -> String {
     if least == most { median } else { format!("{median} ({least}–{most})") }
 }
 
-/// A share as a percentage with one decimal, without the sign.
+/// Formats a share as a percentage with one decimal, without the sign.
 pub(super) fn percent(share: f64) -> String {
     let value = share * 100.0;
     match value.abs() {
@@ -41,12 +41,12 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
-/// Bytes as megabytes (10^6).
+/// Formats bytes as megabytes (10^6).
 pub(super) fn megabytes(bytes: f64) -> String {
     short(bytes / 1e6)
 }
 
-/// A count with commas between its thousands.
+/// Formats a count with commas between the thousands.
 pub(super) fn grouped(count: impl Into<i128>) -> String {
     let count: i128 = count.into();
     let digits = count.unsigned_abs().to_string();
@@ -60,7 +60,7 @@ pub(super) fn grouped(count: impl Into<i128>) -> String {
     if count < 0 { format!("-{out}") } else { out }
 }
 
-/// A block size in the unit that divides it: `128 KiB`; empty for 0, no blocks.
+/// Formats a block size in the unit that divides it, as in `128 KiB`. The text is empty for 0, which means no blocks.
 pub(super) fn block_size(bytes: u64) -> String {
     match bytes {
         0 => String::new(),
@@ -70,7 +70,7 @@ pub(super) fn block_size(bytes: u64) -> String {
     }
 }
 
-/// A block size as packline's options write it: `128K`.
+/// Formats a block size as for packline's options, as in `128K`.
 pub(crate) fn short_block_size(bytes: u64) -> String {
     match bytes {
         _ if bytes.is_multiple_of(1 << 20) => format!("{}M", bytes >> 20),
@@ -79,7 +79,7 @@ pub(crate) fn short_block_size(bytes: u64) -> String {
     }
 }
 
-/// Bytes with a binary unit: `1.5 KiB`.
+/// Formats bytes with a binary unit, as in `1.5 KiB`.
 pub(crate) fn binary_bytes(bytes: u64) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     match units.into_iter().find(|&(shift, _)| bytes >> shift != 0) {
@@ -88,7 +88,7 @@ pub(crate) fn binary_bytes(bytes: u64) -> String {
     }
 }
 
-/// The numbers from the smallest to the largest: `0.83 to 0.91`, or one if they are shown alike; `None` without any.
+/// Formats the range of some numbers, as in `0.83 to 0.91`, or one number if both ends look equal. Returns `None` without numbers.
 pub(super) fn range(numbers: impl IntoIterator<Item = f64>, show: fn(f64) -> String) -> Option<String> {
     let wider = |(least, most): (f64, f64), (one, _): (f64, f64)| (least.min(one), most.max(one));
     let (least, most) = numbers.into_iter().map(|one| (one, one)).reduce(wider)?;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_have_their_spread_unless_it_is_none() {
+    fn ratios_have_their_spread_unless_both_ends_look_equal() {
         assert_eq!(spread_ratio(Spread { least: 0.8, median: 0.834, most: 0.9 }), "0.83 (0.80–0.90)");
         assert_eq!(spread_ratio(Spread { least: 0.8, median: 0.8, most: 0.801 }), "0.80");
     }

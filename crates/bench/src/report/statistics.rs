@@ -1,20 +1,20 @@
-//! Medians, spreads, speed-up, efficiency, and ratios of packline to a competitor.
+//! Medians, spreads, speed-up, efficiency, and the ratios of packline to a competitor.
 
 use serde::Serialize;
 
 use super::{Case, Cost, Measured};
 
-/// Smallest, median and largest number of the runs.
+/// The smallest, median and largest number of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
     pub least: f64,
-    /// The middle one; for an even count the mean of the two in the middle.
+    /// The middle number; for an even count, the mean of the two in the middle.
     pub median: f64,
     pub most: f64,
 }
 
 impl Spread {
-    /// The spread of some numbers; zeros without any.
+    /// Returns the spread of some numbers; zeros if there are none.
     pub fn of(numbers: impl IntoIterator<Item = f64>) -> Spread {
         let mut sorted: Vec<f64> = numbers.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -45,17 +45,17 @@ impl Measured {
         self.spread(Cost::cpu)
     }
 
-    /// The largest resident set of any run, bytes.
+    /// Returns the largest resident set of any run, in bytes.
     pub fn peak(&self) -> u64 {
         self.runs.iter().map(|cost| cost.peak).max().unwrap_or(0)
     }
 
-    /// Bytes of image for each byte of content.
+    /// Returns the bytes of image for each byte of content.
     pub fn ratio(&self) -> f64 {
         self.image_bytes as f64 / (self.content_bytes as f64).max(1.0)
     }
 
-    /// Bytes of content a second of wall time, by the median.
+    /// Returns the bytes of content for each second of the median wall time.
     pub fn throughput(&self) -> f64 {
         self.content_bytes as f64 / self.wall().median.max(1e-9)
     }
@@ -64,13 +64,13 @@ impl Measured {
 /// The gain from more jobs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scaling {
-    /// Wall time of the fewest jobs measured, over wall time here; medians.
+    /// The median wall time with the fewest jobs, divided by the median wall time here.
     pub speedup: f64,
-    /// The speed-up for each job more: `speedup * fewest / jobs`; 1 is perfect.
+    /// The speed-up for each additional job: `speedup * fewest / jobs`. 1 is perfect.
     pub efficiency: f64,
 }
 
-/// The configurations that differ from this one only in the number of jobs, and itself.
+/// Returns the configurations that differ from this one only in the number of jobs, and this configuration.
 pub(super) fn of_other_jobs<'a>(measured: &'a Measured, all: &'a [Measured]) -> impl Iterator<Item = &'a Measured> {
     let all_but_jobs = |case: &'a Case| {
         let Case { task, codec, block_size, tails, program, jobs: _ } = case;
@@ -79,35 +79,35 @@ pub(super) fn of_other_jobs<'a>(measured: &'a Measured, all: &'a [Measured]) -> 
     all.iter().filter(move |other| all_but_jobs(&other.case) == all_but_jobs(&measured.case))
 }
 
-/// The scaling of a configuration, compared with the fewest jobs.
+/// Returns the scaling of a configuration, compared with the fewest jobs.
 pub fn scaling(measured: &Measured, all: &[Measured]) -> Scaling {
     let base = of_other_jobs(measured, all).min_by_key(|other| other.case.jobs).unwrap_or(measured);
     let speedup = base.wall().median / measured.wall().median.max(1e-9);
     Scaling { speedup, efficiency: speedup * base.case.jobs as f64 / measured.case.jobs.max(1) as f64 }
 }
 
-/// Figures of packline over those of a competitor; under 1 packline needs less.
+/// The figures of packline divided by those of a competitor. Below 1, packline needs less.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Versus {
-    /// Ratio of processor times: that of the medians, and the smallest and largest of runs of the same round.
+    /// The ratio of the median processor times, with the smallest and largest ratio of runs of the same round.
     pub cpu: Spread,
-    /// Wall time, likewise.
+    /// The ratio of wall times, calculated in the same way.
     pub wall: Spread,
-    /// Bytes of image.
+    /// The ratio of the image sizes.
     pub size: f64,
-    /// Peak memory.
+    /// The ratio of peak memory.
     pub peak: f64,
 }
 
-/// Whether a case of packline and one of a competitor are compared: they differ only in the program. A program without blocks is
-/// compared with any block size.
+/// Whether a case of packline is compared with a case of a competitor: they differ only in the program. A program without blocks is compared
+/// with any block size.
 fn is_beside(ours: &Case, peer: &Case) -> bool {
     let blockless = peer.block_size == 0;
     let (block_size, tails) = if blockless { (peer.block_size, peer.tails) } else { (ours.block_size, ours.tails) };
     ours.program == "packline" && Case { program: peer.program.clone(), block_size, tails, ..ours.clone() } == *peer
 }
 
-/// Compares packline with a competitor in the same case; `None` if there is no such case of packline, or `peer` is packline. A competitor
+/// Compares packline with a competitor in the same case. Returns `None` if packline has no such case, or if `peer` is packline. A competitor
 /// without blocks is compared with the first case of the same task, codec and jobs.
 pub fn against(peer: &Measured, all: &[Measured]) -> Option<Versus> {
     let ours = all.iter().find(|other| is_beside(&other.case, &peer.case))?;
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn stream_is_compared_with_the_first_image_of_its_codec() {
+    fn compares_a_stream_with_the_first_image_of_its_codec() {
         let mut stream = measured("zstd", 1, &[4.0]);
         stream.case.block_size = 0;
         stream.case.tails = Tails::Unknown;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn peer_is_compared_with_ours_of_the_same_jobs() {
+    fn compares_a_peer_with_packline_at_the_same_jobs() {
         let all = [
             measured("packline", 1, &[1.0, 2.0, 9.0]),
             measured("packline", 2, &[1.0]),

@@ -1,14 +1,14 @@
-//! A table of words and numbers, before it is text, Markdown or HTML.
+//! A table of words and numbers, to be formatted as text, Markdown or HTML.
 
-/// A column of a table of `T`: its heading, whether its cells are numbers, and the cell of a row.
+/// A column of a table of `T`: the heading, whether the cells are numbers, and the function for the cell of a row.
 pub(super) type Column<T> = (&'static str, bool, fn(&T) -> String);
 
-/// A column of words.
+/// Returns a column of words.
 pub(super) const fn words<T>(head: &'static str, cell: fn(&T) -> String) -> Column<T> {
     (head, false, cell)
 }
 
-/// A column of numbers, which are aligned right.
+/// Returns a column of numbers, which are right-aligned.
 pub(super) const fn number<T>(head: &'static str, cell: fn(&T) -> String) -> Column<T> {
     (head, true, cell)
 }
@@ -16,14 +16,14 @@ pub(super) const fn number<T>(head: &'static str, cell: fn(&T) -> String) -> Col
 /// A table without its empty columns.
 pub(super) struct Table {
     pub heads: Vec<&'static str>,
-    /// Whether each column is one of numbers.
+    /// Whether each column has numbers.
     pub numbers: Vec<bool>,
     /// A cell for each column.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A row for each item; columns empty in all rows are left out.
+    /// Returns a table with a row for each item, without the columns that are empty in all rows.
     pub(super) fn new<T>(items: &[T], columns: impl IntoIterator<Item = Column<T>>) -> Table {
         let mut table = Table { heads: Vec::new(), numbers: Vec::new(), rows: vec![Vec::new(); items.len()] };
         for (head, number, cell) in columns {
@@ -37,14 +37,14 @@ impl Table {
         table
     }
 
-    /// The headings and the rows, escaped.
+    /// Returns the headings and the rows, escaped.
     pub(super) fn lines(&self, escaped: fn(&str) -> String) -> Vec<Vec<String>> {
         let heads = self.heads.iter().map(|head| escaped(head)).collect();
         let rows = self.rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect());
         std::iter::once(heads).chain(rows).collect()
     }
 
-    /// The cells of a line, padded to the widths of their columns, characters.
+    /// Returns the cells of a line, padded to the widths of their columns in characters.
     pub(super) fn padded(&self, cells: &[String], widths: &[usize]) -> Vec<String> {
         let pad = |((cell, &width), &number): ((&String, &usize), &bool)| {
             if number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
@@ -53,7 +53,7 @@ impl Table {
     }
 }
 
-/// The characters of the widest cell of each column.
+/// Returns the number of characters of the widest cell of each column.
 pub(super) fn widths(lines: &[Vec<String>]) -> Vec<usize> {
     let columns = lines.first().map_or(0, Vec::len);
     (0..columns).map(|at| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0)).collect()
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn empty_columns_are_left_out() {
+    fn omits_empty_columns() {
         let columns: [Column<[&str; 3]>; 3] =
             [words("a", |row| row[0].into()), number("b", |row| row[1].into()), number("c", |row| row[2].into())];
         let table = Table::new(&[["x", "", ""], ["y", "", "3"]], columns);

@@ -1,4 +1,4 @@
-//! The report's tables and facts, which several formats show.
+//! The tables and facts of a report, for several formats.
 
 use super::figures::{Figures, Group};
 use super::table::{Column, Table, number as n, words as w};
@@ -20,7 +20,7 @@ fn size(one: &Figures) -> String {
     shown(one.versus.and_then(|versus| versus.size), |ratio| format!("{ratio:.3}"))
 }
 
-/// The runs of one task and block size.
+/// Returns the table of the runs of one task and block size.
 pub(super) fn runs(group: &Group) -> Table {
     let columns: [Column<&Figures>; 17] = [
         w("Codec", |one| one.measured.case.codec.clone()),
@@ -44,7 +44,7 @@ pub(super) fn runs(group: &Group) -> Table {
     Table::new(&group.figures, columns)
 }
 
-/// The same with fewer columns, for a terminal. Tail ends are named if several treatments were measured.
+/// Returns the same table with fewer columns, for a terminal. It names tail ends if several treatments were measured.
 pub(super) fn short_runs(group: &Group) -> Table {
     let columns: [Column<&Figures>; 12] = [
         w("Codec", |one| one.measured.case.codec.clone()),
@@ -65,7 +65,7 @@ pub(super) fn short_runs(group: &Group) -> Table {
     Table::new(&group.figures, columns.into_iter().filter(|(head, ..)| ways || *head != "Tails"))
 }
 
-/// The words for a treatment of tail ends; empty for formats without blocks.
+/// Returns the words for a treatment of tail ends; an empty text for formats without blocks.
 pub(super) fn tails(tails: Tails) -> &'static str {
     match tails {
         Tails::Fragments => "fragments",
@@ -75,7 +75,7 @@ pub(super) fn tails(tails: Tails) -> &'static str {
     }
 }
 
-/// The codecs in memory, if any were measured; with fewer columns if `is_short`, for a terminal.
+/// Returns the table of the codecs in memory, if any were measured. If `is_short`, it has fewer columns, for a terminal.
 pub(super) fn codecs(codecs: &[CodecSpeed], is_short: bool) -> Option<Table> {
     let columns: [Column<CodecSpeed>; 9] = [
         w("Codec", |one| one.codec.clone()),
@@ -99,7 +99,7 @@ fn range(speed: Option<Spread>) -> String {
     ends.unwrap_or_default()
 }
 
-/// The speed of the storage, in a sentence.
+/// Describes the speed of the storage in a sentence.
 pub(super) fn storage(report: &Report) -> Option<String> {
     let storage = report.storage.as_ref()?;
     let speed = |bytes: f64| if bytes.is_finite() { number::megabytes(bytes) } else { "?".into() };
@@ -122,7 +122,7 @@ fn counted(report: &Report) -> Option<String> {
     Some(format!("{count} counted, {} before them to warm up", report.warmups))
 }
 
-/// Facts about the runs, as name and value, without those that are unknown.
+/// Returns the known facts about the runs, as names and values.
 pub(super) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let input = match report.input.bytes {
         0 => report.input.name.clone(),

@@ -5,15 +5,15 @@ use super::table::{self, Table};
 use super::verdict::verdict;
 use super::{Report, fragments, tables};
 
-/// Most characters of a line.
+/// Upper bound for the characters of a line.
 const WIDTH: usize = 100;
-/// Characters between two columns.
+/// The number of spaces between two columns.
 const GAP: usize = 2;
-/// Text columns are not truncated to less than this.
+/// The minimum width of a truncated text column.
 const WORDS_LEAST: usize = 6;
 
-/// The report as plain text of at most 100 columns, the verdict first; all figures are in the other forms. Control characters
-/// of names are escaped.
+/// Returns the report as plain text of at most 100 columns, with the verdict first. The other formats have all figures. Control characters of
+/// names are escaped.
 pub fn text(report: &Report) -> String {
     let figures = figures(report);
     let mut out = String::new();
@@ -51,14 +51,14 @@ fn section(out: &mut String, title: &str, table: Option<Table>) {
     out.push_str(&aligned(&table));
 }
 
-/// Sentences with a prefix, wrapped.
+/// Writes wrapped sentences with a prefix.
 fn list(out: &mut String, mark: &str, sentences: &[String]) {
     for sentence in sentences {
         wrap(out, &format!("{mark}{}", escaped(sentence)));
     }
 }
 
-/// Wraps a sentence; lines after the first are indented. A word longer than a line is broken.
+/// Wraps a sentence. Lines after the first are indented. A word that is longer than a line is broken.
 fn wrap(out: &mut String, sentence: &str) {
     let mut line = String::new();
     let mut length = 0;
@@ -84,7 +84,7 @@ fn wrap(out: &mut String, sentence: &str) {
     out.push_str(&format!("{}\n", line.trim_end()));
 }
 
-/// The table in columns; if it is too wide, the widest text columns are truncated.
+/// Returns the table in columns. If it is too wide, the widest text columns are truncated.
 fn aligned(table: &Table) -> String {
     let lines = table.lines(escaped);
     let widths = widths(table, &lines);
@@ -116,7 +116,7 @@ fn cut(text: &str, width: usize) -> String {
     }
 }
 
-/// Text without control characters.
+/// Escapes control characters.
 fn escaped(text: &str) -> String {
     let one = |char: char| match char {
         char if char.is_control() => char.escape_default().to_string(),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_as_they_come_fits_with_its_verdict_first() {
+    fn realistic_report_fits_and_begins_with_its_verdict() {
         let report = realistic(&[1, 2, 4]);
         let text = text(&report);
         assert_eq!(too_wide(&text), Vec::<&str>::new());
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_wrong_comes_before_all() {
+    fn failures_come_first() {
         let incomplete = Some("interrupted after 3 of 9 runs".into());
         let report = Report { incomplete, failures: vec!["x: \u{1b}[2J".into()], ..realistic(&[1]) };
         let text = text(&report);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn long_words_are_broken_and_long_names_cut() {
+    fn breaks_long_words_and_truncates_long_names() {
         let mut out = String::new();
         wrap(&mut out, &format!("a {} b", "x".repeat(250)));
         let lengths: Vec<usize> = out.lines().map(str::len).collect();

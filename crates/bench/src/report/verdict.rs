@@ -1,14 +1,14 @@
-//! The report in a few sentences: the smallest, the fastest, the fastest at the same size, and packline beside each competitor.
+//! The report in a few sentences: the smallest, the fastest, the fastest at the same size, and packline compared with each competitor.
 
 use super::figures::{Against, Figures};
 use super::{Case, CodecSpeed, Report, Task, number, push_new, tables};
 
-/// Images up to this many times as large as the smallest count as the same size.
+/// Images of up to this many times the smallest size count as the same size.
 const SAME_SIZE: f64 = 1.02;
-/// Most configurations that are named; more are counted.
+/// Upper bound for the configurations that are named. If there are more, their number is shown.
 const NAMED_MOST: usize = 4;
 
-/// The sentences, the most important first.
+/// Returns the sentences, the most important first.
 pub(super) fn verdict(report: &Report, figures: &[Figures]) -> Vec<String> {
     let tasks = Task::ALL.into_iter().flat_map(|task| Timed::of(task, figures).sentences());
     let found: Vec<String> = tasks.chain(in_memory(&report.codecs)).collect();
@@ -59,7 +59,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         }
     }
 
-    /// Those that compress, or all if none does: storing is always fastest.
+    /// Returns the configurations that compress, because storing is always the fastest. If none compresses, it returns all.
     fn compressing(&self) -> impl Iterator<Item = &'f Figures<'a>> {
         let compresses = |one: &&&Figures| one.measured.case.codec != "none";
         let some = self.figures.iter().any(|one| compresses(&one));
@@ -76,7 +76,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         among.min_by(|one, other| faster(one, other))
     }
 
-    /// A configuration with its time, and for packing its size.
+    /// Describes a configuration with its time, and for packing its size.
     fn described(&self, one: &Figures) -> String {
         let case = &one.measured.case;
         let speed = number::megabytes(one.throughput.unwrap_or_default());
@@ -88,7 +88,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         words.join(", ")
     }
 
-    /// The words that distinguish a configuration from the others of the task.
+    /// Returns the words that distinguish a configuration from the others of the task.
     fn configuration(&self, case: &Case) -> String {
         let blocks = number::block_size(case.block_size);
         let ways = tables::tails(case.tails);
@@ -98,7 +98,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         if words.is_empty() { case.codec.clone() } else { format!("{} ({})", case.codec, words.join(", ")) }
     }
 
-    /// The fastest program of those whose images have the same size, in each configuration that several ran.
+    /// Names the fastest program at the same image size, for each configuration that several programs ran.
     fn at_same_size(&self) -> Option<String> {
         let mut firsts: Vec<&Figures> = Vec::new();
         for one in &self.figures {
@@ -120,7 +120,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         (!words.is_empty()).then(|| format!("Fastest at the same size (within 2 %): {}.", words.join("; ")))
     }
 
-    /// The fastest of those alike, if they are of several programs.
+    /// Returns the fastest of the configurations that are alike, if they are of several programs.
     fn winner(&self, first: &Figures) -> Option<&'f Figures<'a>> {
         let alike: Vec<&'f Figures> = self.figures.iter().copied().filter(|one| alike(first, one)).collect();
         if alike.iter().all(|one| one.measured.case.program == first.measured.case.program) {
@@ -130,7 +130,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         self.fastest(alike.into_iter().filter(|one| one.measured.image_bytes as f64 <= least * SAME_SIZE))
     }
 
-    /// packline beside each competitor.
+    /// Compares packline with each competitor.
     fn peers(&self) -> Vec<String> {
         let mut names: Vec<&str> = Vec::new();
         for one in self.figures.iter().filter(|one| one.versus.is_some()) {
@@ -139,7 +139,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         names.into_iter().filter_map(|peer| self.beside(peer)).collect()
     }
 
-    /// The ratios at the most jobs of a competitor.
+    /// Describes the ratios at the most jobs of a competitor.
     fn beside(&self, peer: &str) -> Option<String> {
         let of = || self.figures.iter().filter(|one| one.measured.case.program == peer);
         let most = of().map(|one| one.measured.case.jobs).max()?;
@@ -173,7 +173,7 @@ fn faster(one: &Figures, other: &Figures) -> std::cmp::Ordering {
     wall(one).total_cmp(&wall(other))
 }
 
-/// Whether two differ only in program and jobs.
+/// Whether two configurations differ only in program and jobs.
 fn alike(one: &Figures, other: &Figures) -> bool {
     let asked = |one: &Figures| {
         let Case { task, block_size, tails, .. } = one.measured.case;
@@ -187,7 +187,7 @@ fn jobs(case: &Case) -> String {
     format!("{} {word}", case.jobs)
 }
 
-/// The configurations in which a program was fastest.
+/// Describes the configurations in which a program was the fastest.
 fn won(program: &str, names: &[String], all: usize) -> String {
     match names.len() {
         count if count > NAMED_MOST => format!("{program} in {count} of {all} configurations"),
@@ -195,7 +195,7 @@ fn won(program: &str, names: &[String], all: usize) -> String {
     }
 }
 
-/// The smallest and the fastest codec in memory.
+/// Names the smallest and the fastest codec in memory.
 fn in_memory(codecs: &[CodecSpeed]) -> Vec<String> {
     let best = |value: fn(&CodecSpeed) -> Option<f64>| {
         let known = codecs.iter().filter_map(|one| Some((one, value(one)?)));
@@ -227,7 +227,7 @@ mod tests {
         verdict(report, &figures(report))
     }
 
-    /// Some programs of the realistic report, without codecs in memory.
+    /// Returns some configurations of the realistic report, without codecs in memory.
     fn chosen(takes: impl Fn(&Case) -> bool) -> Report {
         let mut report = Report { codecs: Vec::new(), ..realistic(&[1, 2]) };
         report.measured.retain(|one| takes(&one.case) && one.case.tails == Tails::Fragments);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_the_fastest_and_each_peer_are_named() {
+    fn names_the_smallest_the_fastest_and_each_peer() {
         let sentences = of(&chosen(|case| ["lz4", "xz"].contains(&case.codec.as_str())));
         assert!(
             sentences[0].starts_with("Smallest: packline with xz, 2 jobs, 28.8 % of the content, 210 s"),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_larger_image_wins_nothing_by_being_made_faster() {
+    fn larger_image_does_not_win_by_speed() {
         let mut report = chosen(|case| case.codec == "lz4" && case.program != "tar2sqfs");
         for one in report.measured.iter_mut().filter(|one| one.case.program == "mksquashfs") {
             one.image_bytes = one.image_bytes * 11 / 10;
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn many_contests_are_counted() {
+    fn counts_many_configurations() {
         let mut report = Report { codecs: Vec::new(), ..realistic(&[1]) };
         report.measured.retain(|one| one.case.program != "tar2sqfs");
         let sentences = of(&report);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn codecs_in_memory_have_their_ends_and_nothing_has_none() {
+    fn names_the_extremes_of_codecs_in_memory() {
         let report = Report { measured: Vec::new(), ..realistic(&[1]) };
         let sentences = of(&report);
         assert_eq!(sentences.len(), 3);

@@ -7,7 +7,7 @@ use crate::settings::{Comparison, Runs};
 use crate::tasks::storage;
 use crate::{Clock, Error, Machine};
 
-/// A report without results.
+/// Returns a report without results.
 pub fn empty_report(runs: &Runs, machine: &Machine, programs: &[Program], input: Input) -> Report {
     Report {
         command: runs.command.clone(),
@@ -21,7 +21,7 @@ pub fn empty_report(runs: &Runs, machine: &Machine, programs: &[Program], input:
     }
 }
 
-/// Sentences on what competitors do not keep.
+/// Returns sentences on the parts of a tree that competitors do not keep.
 pub fn losses(programs: &[Program]) -> impl Iterator<Item = String> {
     let lossy = programs.iter().filter(|program| !program.kind.losses().is_empty());
     lossy.map(|program| {
@@ -30,7 +30,7 @@ pub fn losses(programs: &[Program]) -> impl Iterator<Item = String> {
     })
 }
 
-/// A note if some peaks are no larger than this process's own, which is the least that the kernel reports for a child.
+/// Returns a note if a peak is not larger than this process's peak, which is the minimum that the kernel reports for a child.
 pub fn least_peak(measured: &[Measured], own: Option<u64>) -> Option<String> {
     let own = own?;
     let low = measured.iter().any(|measured| measured.peak() <= own);
@@ -39,10 +39,10 @@ pub fn least_peak(measured: &[Measured], own: Option<u64>) -> Option<String> {
     })
 }
 
-/// The speed of the storage of the work directory, if it is wanted.
+/// Measures the storage of the work directory, if requested.
 ///
 /// # Errors
-/// It cannot be written or read.
+/// Returns an error if the directory cannot be written or read.
 pub fn measure_storage(settings: &Comparison, work_dir: &WorkDir, clock: Clock) -> Result<Option<Storage>, Error> {
     if !settings.storage {
         return Ok(None);
@@ -61,7 +61,7 @@ mod tests {
     use crate::ProgramKind;
 
     #[test]
-    fn what_is_lost_is_noted() {
+    fn notes_losses() {
         let mut program = Program::packline(PathBuf::from("x"));
         assert_eq!(losses(&[program.clone()]).count(), 0);
         program.kind = ProgramKind::Gensquashfs;
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn small_peaks_are_noted() {
+    fn notes_small_peaks() {
         let task = Task::Pack;
         let tails = Tails::Fragments;
         let program = String::new();

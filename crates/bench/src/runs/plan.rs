@@ -1,4 +1,4 @@
-//! What will be run, decided before the first run: cases, their command lines, and notes on programs that are left out.
+//! The plan, which is complete before the first run: cases, their command lines, and notes on programs that take no part.
 
 use std::path::{Path, PathBuf};
 
@@ -14,23 +14,23 @@ use crate::report::{Case, Tails, Task, push_new, short_block_size};
 #[derive(Debug, Clone)]
 pub struct Competitor {
     pub case: Case,
-    /// Index into the programs.
+    /// The index of the program.
     pub program: usize,
     pub line: CommandLine,
-    /// File or directory that the program makes, removed before each run; `None` if it only prints.
+    /// The file or directory that the program writes. It is removed before each run. `None` if the program only prints.
     pub output: Option<PathBuf>,
 }
 
-/// Programs that do the same work, compared with each other. packline is the first.
+/// Programs with the same task, which are compared. packline is the first.
 #[derive(Debug, Clone)]
 pub struct BenchCase {
-    /// Cases that differ only in the number of jobs share a group: packline must make the same bytes in all of them.
+    /// Cases that differ only in the number of jobs have the same group. packline must write the same bytes in all of them.
     pub group: usize,
     pub competitors: Vec<Competitor>,
 }
 
 impl BenchCase {
-    /// For progress messages.
+    /// The name in progress messages.
     pub fn name(&self) -> String {
         let Some(Competitor { case, .. }) = self.competitors.first() else { return String::new() };
         let jobs = if case.jobs == 1 { "job" } else { "jobs" };
@@ -45,17 +45,17 @@ pub struct Plan {
     left_out: Vec<LeftOut>,
 }
 
-/// A program that is left out of some cases.
+/// A program that takes no part in some cases.
 #[derive(Debug, Clone)]
 struct LeftOut {
     label: String,
     reason: String,
-    /// The parts of cases that it does not support; empty if it is left out of all cases.
+    /// The parts of cases that the program does not support; empty if it takes no part in any case.
     with: Vec<String>,
 }
 
 impl Plan {
-    /// Records that a program does not support `codec`, or what `unsupported` names instead.
+    /// Records that a program does not support `codec`, or the part that `unsupported` names.
     pub fn leave_out(&mut self, label: &str, codec: &str, unsupported: Unsupported) {
         let Unsupported { with, reason } = unsupported;
         let with = Some(with.unwrap_or(codec).to_owned()).filter(|with| !with.is_empty());
@@ -66,7 +66,7 @@ impl Plan {
         }
     }
 
-    /// A sentence for each program that is left out of something.
+    /// Returns a sentence for each program that takes no part in some cases.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         self.left_out.iter().map(|LeftOut { label, reason, with }| {
             let with = if with.is_empty() { String::new() } else { format!(" with {}", with.join(", ")) };
@@ -74,12 +74,12 @@ impl Plan {
         })
     }
 
-    /// The number of runs, if each program runs `each` times in a case.
+    /// Returns the number of runs, if each program runs `each` times in a case.
     pub fn runs(&self, each: usize) -> usize {
         self.cases.iter().map(|case| case.competitors.len()).sum::<usize>() * each
     }
 
-    /// The plan in a line.
+    /// Returns the plan in one line.
     pub fn summary(&self, runs: usize, warmups: usize) -> String {
         let mut codecs = Vec::new();
         let mut programs = Vec::new();
@@ -106,7 +106,7 @@ impl Plan {
     }
 }
 
-/// The plan of packing; packline is the first of `programs`. Outputs go to `directory`.
+/// Returns the plan for packing. packline is the first of `programs`. Outputs go to `directory`.
 pub fn pack_plan(programs: &[Program], settings: &PackSettings, source: &Source, directory: &Path) -> Plan {
     let mut plan = Plan::default();
     let mut group = 0;
@@ -162,10 +162,10 @@ fn has_levels(spec: &Spec) -> bool {
     }
 }
 
-/// Each codec without a level at each of these levels, and notes on levels that a codec does not have.
+/// Returns each codec without a level at each of these levels, and notes on levels that a codec does not have.
 ///
 /// # Errors
-/// No codec has one of the levels.
+/// Returns an error if no codec has one of the levels.
 pub fn at_levels(codecs: Vec<Spec>, levels: &[i64]) -> Result<(Vec<Spec>, Vec<String>), String> {
     let mut all = Vec::new();
     let mut notes = Vec::new();
@@ -193,8 +193,8 @@ pub fn at_levels(codecs: Vec<Spec>, levels: &[i64]) -> Result<(Vec<Spec>, Vec<St
     }
 }
 
-/// Rounds and competitors in the order of the runs: each competitor once a round, so that a machine that slows down slows all of
-/// them.
+/// Returns rounds and competitors in the order of the runs. Each competitor runs once in a round, so that a machine that slows down affects
+/// all of them.
 pub fn run_order(rounds: usize, competitors: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rounds).flat_map(move |round| (0..competitors).map(move |competitor| (round, competitor)))
 }
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_are_left_out_are_named_with_the_reason() {
+    fn names_programs_that_take_no_part_with_the_reason() {
         let plan = planned(
             &[ProgramKind::Packline, ProgramKind::Tar2sqfs, ProgramKind::Zstd],
             &settings("zstd,lz4,none", &[Tails::Fragments], &[1]),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn program_without_threads_is_beside_one_job() {
+    fn program_without_threads_runs_only_with_one_job() {
         let plan =
             planned(&[ProgramKind::Packline, ProgramKind::Gzip], &settings("gzip", &[Tails::Fragments], &[1, 2]));
         let counts: Vec<usize> = plan.cases.iter().map(|case| case.competitors.len()).collect();
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_go_to_codecs_that_have_them() {
+    fn applies_levels_to_codecs_that_have_them() {
         let at = |codecs: &str, levels: &[i64]| {
             at_levels(specs(codecs), levels)
                 .map(|(all, notes)| (all.iter().map(Spec::to_string).collect::<Vec<_>>().join(" "), notes.len()))

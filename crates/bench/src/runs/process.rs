@@ -1,4 +1,4 @@
-//! Runs one program and measures its cost.
+//! Runs a program and measures its cost.
 
 use std::fs::File;
 use std::io;
@@ -17,35 +17,35 @@ use crate::programs::command_line::{CommandLine, Stdout};
 use crate::report::Cost;
 use crate::{Clock, Error, Interruption};
 
-/// Bytes of a failed program's output that are shown, from its beginning and from its end.
+/// The bytes of a failed program's output that are shown from the beginning, and from the end.
 const SHOWN: u64 = 600;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Ended {
     pub cost: Cost,
-    /// Whether it exited with 0. If not, it exited with 1 and [`CommandLine::status_1_is_a_result`].
+    /// Whether the program exited with 0. Otherwise it exited with 1, and [`CommandLine::status_1_is_a_result`].
     pub success: bool,
 }
 
-/// Runs programs one at a time. An interruption kills the one that runs.
+/// Runs programs one at a time. An interruption kills the running program.
 pub struct ProcessRunner {
     pub interruption: Interruption,
     pub clock: Clock,
-    /// File with the output of the program that ran last.
+    /// The file with the output of the program that ran last.
     pub log: PathBuf,
 }
 
 impl ProcessRunner {
-    /// Runs a program. Its peak memory is the kernel's figure, which is never below that of this process when it was started.
+    /// Runs a program. The peak memory is the kernel's figure, which is never below the peak of this process at the start of the program.
     ///
     /// # Errors
-    /// It cannot be started or fails; the error quotes its output.
+    /// Returns an error that quotes the program's output if the program cannot be started or fails.
     pub fn run(&self, line: &CommandLine) -> Result<Ended, Error> {
         let mut command = self.command(line)?;
         let start = (self.clock.wall)();
         let mut child = self.start(&mut command, line)?;
         let (status, mut cost) = self.end(&mut child, start).map_err(|cause| failed(line, &cause.to_string()))?;
-        // The kernel reports none for a process that was not waited for.
+        // The kernel reports no peak for a process that was not waited for.
         cost.peak = cost.peak.max(1);
         if status.success() || (line.status_1_is_a_result && status.code() == Some(1)) {
             return Ok(Ended { cost, success: status.success() });
@@ -57,7 +57,7 @@ impl ProcessRunner {
         let log = File::create(&self.log).map_err(|cause| Error::file("create", &self.log, &cause))?;
         let mut command = Command::new(&line.words[0]);
         command.args(&line.words[1..]);
-        // A process group of its own, so that signals from the terminal reach only this process.
+        // A separate process group, so that signals from the terminal reach only this process.
         command.process_group(0);
         match &line.stdin {
             Some(path) => command.stdin(File::open(path).map_err(|cause| Error::file("open", path, &cause))?),
@@ -82,7 +82,7 @@ impl ProcessRunner {
         })
     }
 
-    /// Waits. Wall time ends when the process ends, before it is collected.
+    /// Waits for the end of a program. Wall time ends when the process ends, before it is collected.
     fn end(&self, child: &mut Child, start: Duration) -> io::Result<(ExitStatus, Cost)> {
         if let Some(pid) = Pid::from_raw(child.id() as i32) {
             wait_for_exit(pid);
@@ -94,7 +94,7 @@ impl ProcessRunner {
         Ok((used.status, Cost { wall, user, system, peak: used.rusage.maxrss }))
     }
 
-    /// The output of the program, on lines of its own.
+    /// Returns the output of the program, on separate lines.
     fn quoted_output(&self) -> String {
         let output = shortened(&self.log).unwrap_or_default();
         let output = output.trim();
@@ -102,7 +102,7 @@ impl ProcessRunner {
     }
 }
 
-/// The text of a file; if it is long, its beginning and its end: programs report a cause in either.
+/// Returns the text of a file. For a long text, it returns the beginning and the end, because programs report causes in either.
 fn shortened(path: &Path) -> io::Result<String> {
     let file = File::open(path)?;
     let size = file.metadata()?.len();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn cost_is_what_the_program_used() {
+    fn measures_the_cost_of_the_program() {
         let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
         let busy = run(&["sh", "-c", busy], Stdout::Log).unwrap();
         let idle = run(&["sleep", "0.2"], Stdout::Log).unwrap();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_is_of_all_the_bytes() {
+    fn digest_covers_all_bytes() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("x");
         let bytes: Vec<u8> = (0..700_000u32).map(|number| number as u8).collect();

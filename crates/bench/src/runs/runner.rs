@@ -1,4 +1,4 @@
-//! Runs the cases of a plan and collects what they cost.
+//! Runs the cases of a plan, and collects their cost.
 
 use packline_runtime::escape::Escape;
 
@@ -11,7 +11,7 @@ use crate::runs::work_dir::{WorkDir, remove};
 use crate::settings::Comparison;
 use crate::{Error, Progress, Session};
 
-/// State that all cases of a benchmark share.
+/// The state that all cases of a benchmark share.
 pub struct Runner<'a> {
     pub programs: Vec<Program>,
     pub processes: ProcessRunner,
@@ -19,26 +19,26 @@ pub struct Runner<'a> {
     pub progress: &'a mut dyn Progress,
     warmups: usize,
     runs: usize,
-    /// Whether a wrong result is left where it is and ends the benchmark.
+    /// Whether a wrong result is kept and ends the benchmark.
     keep: bool,
-    /// Measured cases with their group and program.
+    /// The measured cases, with their group and program.
     measured: Vec<(usize, usize, Measured)>,
     /// Wrong results, and failed runs of packline.
     pub failures: Vec<String>,
     pub notes: Vec<String>,
-    /// Runs that succeeded.
+    /// The number of successful runs.
     pub done: usize,
 }
 
 pub struct Run<'c> {
     pub competitor: &'c Competitor,
     pub group: usize,
-    /// From 0; warm-ups count.
+    /// The number of the round, from 0. Warm-ups count.
     pub round: usize,
 }
 
 impl Run<'_> {
-    /// For messages.
+    /// The name in messages.
     pub fn name(&self) -> String {
         let Case { program, codec, jobs, .. } = &self.competitor.case;
         format!("{program} ({codec}, jobs {jobs}, run {})", self.round + 1)
@@ -49,14 +49,14 @@ impl Run<'_> {
 pub trait Verifier {
     /// Called before the first run of a case.
     fn prepare(&mut self, runner: &mut Runner<'_>);
-    /// Checks the output of a run; bytes of content and of the image.
+    /// Checks the output of a run. Returns the bytes of content and of the image.
     fn check(&mut self, runner: &mut Runner<'_>, run: &Run<'_>) -> Result<(u64, u64), Error>;
 }
 
 /// Why a run does not count.
 enum Rejection {
     Failed(Error),
-    /// Its output is wrong, or could not be compared.
+    /// The output is wrong, or could not be compared.
     Wrong(Error),
 }
 
@@ -82,11 +82,11 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs all cases. A wrong result or a failure takes its program out of that case, and all programs if it is packline; the
-    /// other cases go on. Results are kept after an error too.
+    /// Runs all cases. After a wrong result or a failure, the program takes no further part in the case; if the program is packline, no
+    /// program does. The other cases continue. Results are kept after an error.
     ///
     /// # Errors
-    /// The benchmark cannot go on: it was interrupted, or the directory of the outputs fails.
+    /// Returns an error if the benchmark cannot continue: it was interrupted, or the directory of the outputs fails.
     pub fn run(&mut self, plan: &Plan, verifier: &mut dyn Verifier) -> Result<(), Error> {
         for case in &plan.cases {
             verifier.prepare(self);
@@ -112,7 +112,7 @@ impl<'a> Runner<'a> {
         self.measured.extend(counted.filter(|(_, _, measured)| !measured.runs.is_empty()));
     }
 
-    /// What was measured, in the order of the plan and within a group program by program.
+    /// Returns the results in the order of the plan, and within a group program by program.
     pub fn take_measured(&mut self) -> Vec<Measured> {
         let mut all = std::mem::take(&mut self.measured);
         all.sort_by_key(|(group, program, measured)| (*group, *program, measured.case.jobs));
@@ -138,7 +138,7 @@ impl<'a> Runner<'a> {
                     }
                     Err(rejection) => {
                         self.reject(&run, rejection)?;
-                        // Without packline there is nothing to compare with.
+                        // Without packline, there is nothing to compare with.
                         if self.is_packline(&run) { all.fill(None) } else { all[index] = None }
                     }
                 }
@@ -161,12 +161,13 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Whether a run is of the packline that is measured, rather than of a competitor.
+    /// Whether a run is a run of the measured packline, not of a competitor.
     pub fn is_packline(&self, run: &Run<'_>) -> bool {
         self.programs[run.competitor.program].is_packline()
     }
 
-    /// Records why a program is out of a case. A competitor that fails is only noted: it may not support the input.
+    /// Records why a program takes no further part in a case. The failure of a competitor is only a note, because it may not support the
+    /// input.
     fn reject(&mut self, run: &Run<'_>, rejection: Rejection) -> Result<(), Error> {
         let (error, is_failure) = match rejection {
             Rejection::Failed(error) => (error, self.is_packline(run)),
@@ -186,21 +187,21 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// A failure ends the benchmark only if its output is to be kept, which the next run would replace.
+    /// Ends the benchmark after a failure if the output is to be kept, because the next run would replace the output.
     fn fail(&mut self, message: String) -> Result<(), Error> {
         self.progress.message(message.lines().next().unwrap_or_default());
         self.failures.push(message);
         if self.keep { Err(Error::Stopped) } else { Ok(()) }
     }
 
-    /// Adds a note unless it is there already.
+    /// Adds a note, unless it exists already.
     pub fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
-    /// Runs a competitor after its earlier output is removed.
+    /// Removes a competitor's earlier output, and runs the competitor.
     fn run_measured(&mut self, competitor: &Competitor) -> Result<Cost, Error> {
         if let Some(output) = &competitor.output {
             remove(output)?;
@@ -211,7 +212,7 @@ impl<'a> Runner<'a> {
     /// Runs a program that is not measured, to check an output.
     ///
     /// # Errors
-    /// It fails.
+    /// Returns an error if the program fails.
     pub fn run_check(&mut self, line: &CommandLine) -> Result<Ended, Error> {
         self.progress.checking();
         self.processes.run(line)

@@ -1,4 +1,4 @@
-//! The directory of temporary benchmark files; removed at the end in any case.
+//! The directory of temporary benchmark files. It is always removed at the end.
 
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_removed_with_its_contents_unless_it_is_kept() {
+    fn removes_the_directory_with_its_contents_unless_it_is_kept() {
         let top = tempfile::tempdir().unwrap();
         let list = Temporaries::default();
         let work_dir = WorkDir::new(top.path(), &list).unwrap();
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn files_trees_and_nothing_are_removed() {
+    fn removes_files_and_trees_and_ignores_missing_paths() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("x");
         remove(&path).unwrap();

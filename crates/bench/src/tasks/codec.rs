@@ -1,4 +1,4 @@
-//! Codecs in memory: blocks compressed and decompressed on one thread.
+//! Measures codecs in memory: compresses and decompresses blocks on one thread.
 
 use std::ops::Range;
 
@@ -13,15 +13,15 @@ use crate::runs::facts::empty_report;
 use crate::settings::CodecSettings;
 use crate::{Clock, Error, Interruption, Progress, Session, Setting};
 
-/// Bytes of content that are compressed, and then decompressed, between two readings of the clock: far more than caches hold.
+/// Bytes of content that are compressed, and then decompressed, between two readings of the clock. They are far more than caches hold.
 const GROUP: u64 = 8 << 20;
 /// Bytes of content that are measured by default.
 const DEFAULT_LIMIT: u64 = 256 << 20;
-/// Bytes that the process takes besides contents and codecs.
+/// Memory of the process without contents and codecs, in bytes.
 const PROCESS: u64 = 24 << 20;
 
 /// # Errors
-/// The input cannot be read, or there is too little memory.
+/// Returns an error if the input cannot be read, or there is too little memory.
 pub fn run(settings: &CodecSettings, session: &mut Session<'_>) -> Result<Outcome, Error> {
     let limit = limit(settings, settings.runs.memory.or(session.machine.memory_limit))?;
     let content = Content::read(&settings.input, limit)?;
@@ -50,13 +50,13 @@ pub fn run(settings: &CodecSettings, session: &mut Session<'_>) -> Result<Outcom
     Ok(Outcome::partial(report, failures, ended, interrupted, (measuring.done, planned)))
 }
 
-/// Codec by codec, as packing is reported.
+/// The results, codec by codec, in the order of the report.
 fn order(speeds: &mut [CodecSpeed], codecs: &[Spec]) {
     let names: Vec<String> = codecs.iter().map(Spec::to_string).collect();
     speeds.sort_by_key(|speed| names.iter().position(|name| *name == speed.codec));
 }
 
-/// Bytes of content that fit into memory. Tail ends are held a second time, as fragment blocks.
+/// Returns the bytes of content that fit in memory. Tail ends are in memory twice, because they are copied to fragment blocks.
 fn limit(settings: &CodecSettings, memory: Option<u64>) -> Result<u64, Error> {
     let block_sizes = &settings.block_sizes;
     let codecs = &settings.codecs;
@@ -81,18 +81,18 @@ fn limit(settings: &CodecSettings, memory: Option<u64>) -> Result<u64, Error> {
     }
 }
 
-/// State that all codecs share.
+/// The state that all codecs share.
 struct Measuring<'a> {
     settings: &'a CodecSettings,
     progress: &'a mut dyn Progress,
     clock: Clock,
     interruption: Interruption,
-    /// Rounds that succeeded.
+    /// The number of successful rounds.
     done: usize,
 }
 
 impl Measuring<'_> {
-    /// Measures all codecs at all block sizes. Returns the failures, and why not all were measured.
+    /// Measures all codecs at all block sizes. Returns the failures, and the error that ended the measurement early.
     fn all(
         &mut self,
         content: &Content,
@@ -117,7 +117,7 @@ impl Measuring<'_> {
         (failures, Ok(()))
     }
 
-    /// Runs a codec on all blocks several times; fewer times if it is interrupted.
+    /// Runs a codec on all blocks several times, or fewer times after an interruption.
     fn speed(&mut self, codec: &Spec, block_size: u64, blocks: &[&[u8]]) -> Result<CodecSpeed, Error> {
         let name = format!("codec {codec}, {}", short_block_size(block_size));
         let mut bench = Bench::new(codec, block_size as usize, self.clock)?;
@@ -157,7 +157,7 @@ impl Measuring<'_> {
     }
 }
 
-/// Processor seconds of one round.
+/// The processor seconds of one round.
 #[derive(Debug, Clone, Copy, Default)]
 struct Times {
     compress: f64,
@@ -171,14 +171,15 @@ struct Counts {
     decompressed_bytes: u64,
 }
 
-/// One codec with its buffers.
+/// A codec with its buffers.
 struct Bench {
     name: String,
     clock: Clock,
     encoder: Box<dyn Encoder>,
     decoder: Box<dyn Decoder>,
-    /// Compressed blocks, one after the other, and the place of each; `None` for blocks that did not get smaller.
+    /// The compressed blocks, one after another.
     packed: Vec<u8>,
+    /// The range of each compressed block in `packed`; `None` for blocks that did not get smaller.
     places: Vec<Option<Range<usize>>>,
     back: Vec<u8>,
 }
@@ -235,7 +236,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Returns the bytes decompressed.
+    /// Decompresses a group. Returns the number of bytes.
     fn decompress(&mut self, group: &[&[u8]]) -> Result<u64, Error> {
         let mut at = 0;
         for (block, place) in group.iter().zip(&self.places) {
@@ -273,7 +274,7 @@ impl Bench {
     }
 }
 
-/// Blocks between two readings of the clock.
+/// Returns the number of blocks between two readings of the clock.
 fn group_length(blocks: &[&[u8]]) -> usize {
     let mut bytes = 0;
     let fits = |block: &&&[u8]| {
@@ -290,7 +291,7 @@ mod tests {
     #[test]
     fn every_block_is_compressed_and_decompressed() {
         let mut text: Vec<u8> = (0..3000u32).flat_map(|number| number.to_string().into_bytes()).collect();
-        // For codecs that compress nothing else.
+        // Some codecs compress only zeros.
         text.chunks_exact_mut(50).for_each(|part| part[..10].fill(0));
         let mut noise = vec![0; 4096];
         blake3::Hasher::new().finalize_xof().fill(&mut noise);

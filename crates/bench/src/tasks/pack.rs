@@ -1,4 +1,4 @@
-//! Packing: one tree packed by all programs, and their outputs compared.
+//! Measures packing: all programs pack one tree, and their outputs are compared.
 
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,11 @@ use crate::runs::work_dir::{WorkDir, remove};
 use crate::settings::{Comparison, PackSettings, PackSource};
 use crate::{Against, Error, Session, Setting};
 
-/// Wall times on a medium are not quite comparable.
+/// The note that wall times on a medium are not quite comparable.
 const SYNCED: &str = "packline ends when its image is on the medium (fsync); most others end before.";
 
 /// # Errors
-/// Something fails before the first run.
+/// Returns an error if something fails before the first run.
 pub fn run(settings: &PackSettings, session: &mut Session<'_>) -> Result<Outcome, Error> {
     let comparison = &settings.comparison;
     let work_dir = WorkDir::new(&comparison.work_dir, &session.temporaries)?;
@@ -65,7 +65,7 @@ pub fn measure(
     outcome
 }
 
-/// The input of the user, or a generated one.
+/// Returns the input of the user, or a generated input.
 fn source(source: &PackSource, work_dir: &WorkDir) -> Result<(Source, Input), Error> {
     match source {
         PackSource::Path(path) => {
@@ -83,7 +83,7 @@ fn source(source: &PackSource, work_dir: &WorkDir) -> Result<(Source, Input), Er
     }
 }
 
-/// A competitor that was named and takes part in nothing is an error.
+/// Returns an error if a named competitor takes part in no case.
 pub fn refuse_idle(plan: &Plan, programs: &[Program], against: &Against) -> Result<(), Error> {
     let named = matches!(against, Against::Named(_));
     match programs.iter().enumerate().find(|(index, _)| named && !plan.has(*index)) {
@@ -98,14 +98,14 @@ pub fn refuse_idle(plan: &Plan, programs: &[Program], against: &Against) -> Resu
 
 struct PackVerifier {
     source: Source,
-    /// Of a tar.
+    /// The implicit directories, if the source is a tar.
     implicit_dirs: Option<ImplicitDirs>,
-    /// The digest of the source, once an output had to be compared with it.
+    /// The digest of the source, calculated at its first use.
     source_digest: Option<blake3::Hash>,
     reference: Option<Reference>,
 }
 
-/// The first image of packline in a group. Its other images must be identical; those of competitors must hold the same tree.
+/// The first image of packline in a group. packline's other images must be identical, and the images of competitors must hold the same tree.
 struct Reference {
     group: usize,
     digest: blake3::Hash,
@@ -123,7 +123,7 @@ impl PackVerifier {
         PackVerifier { source, implicit_dirs, source_digest: None, reference: None }
     }
 
-    /// Bytes of content.
+    /// Checks an image of packline. Returns the bytes of content.
     fn check_packline(&mut self, runner: &mut Runner<'_>, run: &Run<'_>, output: &Path) -> Result<u64, Error> {
         let found = digest(output)?;
         if let Some(reference) = self.reference.as_ref().filter(|reference| reference.group == run.group) {
@@ -134,7 +134,7 @@ impl PackVerifier {
             return Err(runner.wrong(format!("{what}: {} and {}", reference.path.escaped(), output.escaped())));
         }
         let content_bytes = content_bytes(&runner.work_dir.at(PACK_SUMMARY))?;
-        // The next run removes the output; this link keeps it.
+        // The next run removes the output, but this link keeps the file.
         let path = runner.work_dir.at("first.sqfs");
         remove(&path)?;
         std::fs::hard_link(output, &path).map_err(|cause| Error::file("link", &path, &cause))?;
@@ -156,7 +156,7 @@ impl PackVerifier {
         TreeDiff { old: &reference.path, new: output, losses, root, implicit_dirs }.check(runner, &run.name())
     }
 
-    /// Whether the source has attributes of its root; a tar need not.
+    /// Whether the source has attributes of its root. A tar need not have them.
     fn has_root(&self) -> bool {
         matches!(self.source, Source::Directory { .. })
     }
@@ -170,7 +170,7 @@ impl PackVerifier {
         };
         if digest(&back)? != expected {
             let source = self.source.path().escaped();
-            return Err(runner.wrong(format!("{}: its output does not become {source} again", run.name())));
+            return Err(runner.wrong(format!("{}: its output does not decompress to {source}", run.name())));
         }
         remove(&back)
     }
@@ -200,7 +200,7 @@ impl Verifier for PackVerifier {
         self.source.read_ahead();
     }
 
-    /// The output of a competitor is compared once a case.
+    /// Compares the output of a competitor once for each case.
     fn check(&mut self, runner: &mut Runner<'_>, run: &Run<'_>) -> Result<(u64, u64), Error> {
         let output = run.competitor.output.clone().unwrap_or_default();
         let size = size_of(&output)?;
@@ -214,7 +214,7 @@ impl Verifier for PackVerifier {
     }
 }
 
-/// Bytes of content in the summary of `pack --json`.
+/// Reads the bytes of content from the summary of `pack --json`.
 fn content_bytes(path: &Path) -> Result<u64, Error> {
     let text = std::fs::read(path).map_err(|cause| Error::file("read", path, &cause))?;
     let summary: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Speed of sequential writing and reading in a directory.
+//! Measures the speed of sequential writing and reading in a directory.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,19 +14,19 @@ use crate::runs::work_dir::{WorkDir, remove};
 use crate::settings::StorageSettings;
 use crate::{Clock, Error, Session};
 
-/// Bytes of a read or a write. Small, because the kernel never reports a smaller peak for a child than its parent has.
+/// Bytes of a read or a write. The number is small, because the kernel never reports a smaller peak for a child than for its parent.
 const PIECE: usize = 512 << 10;
-/// Alignment of addresses and sizes that every device accepts, bytes.
+/// An alignment of addresses and sizes that every device accepts, in bytes.
 const ALIGNMENT: usize = 4096;
 const DEFAULT_BYTES: u64 = 1 << 30;
-/// Passes; the best counts, since other processes may use the medium too.
+/// The number of passes. The best pass counts, because other processes may use the medium too.
 const PASSES: usize = 3;
 
 /// Compression ratios for which the report gives the ceiling.
 const RATIOS: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 1.0];
 
 /// # Errors
-/// It cannot be written or read.
+/// Returns an error if the directory cannot be written or read.
 pub fn run(settings: &StorageSettings, session: &mut Session<'_>) -> Result<Report, Error> {
     let work_dir = WorkDir::new(&settings.directory, &session.temporaries)?;
     let name = settings.directory.display().to_string();
@@ -43,11 +43,11 @@ pub fn run(settings: &StorageSettings, session: &mut Session<'_>) -> Result<Repo
     Ok(report)
 }
 
-/// Writes and syncs the file `path`, reads it and removes it, several times. `bytes`: its size; without it 1 GiB, or a tenth of what is
-/// free if that is less. `name`: of the directory, for the report.
+/// Writes, syncs, reads and removes the file `path` several times. `bytes` is the file's size; if `None`, 1 GiB, or a tenth of the free space
+/// if that is less. `name` is the directory's name in the report.
 ///
 /// # Errors
-/// The file cannot be written or read.
+/// Returns an error if the file cannot be written or read.
 pub fn measure(name: &str, path: &Path, bytes: Option<u64>, clock: Clock) -> Result<Storage, Error> {
     let directory = path.parent().unwrap_or(path);
     let free = statvfs(directory).map_err(|cause| Error::file("stat", path, &cause.into()))?;
@@ -69,7 +69,7 @@ pub fn measure(name: &str, path: &Path, bytes: Option<u64>, clock: Clock) -> Res
     Ok(Storage { place: name.to_owned(), bytes, read: rate(read), write: rate(write), direct })
 }
 
-/// Seconds of writing and of reading once.
+/// The seconds of writing and of reading once.
 struct Pass {
     write: f64,
     read: f64,
@@ -87,7 +87,7 @@ fn pass(path: &Path, bytes: u64, clock: Clock) -> Result<Pass, Error> {
     measured
 }
 
-/// Seconds of writing and syncing.
+/// Writes and syncs the file. Returns the seconds.
 fn write(path: &Path, bytes: u64, clock: Clock) -> io::Result<f64> {
     let mut piece = noise();
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
@@ -103,7 +103,7 @@ fn write(path: &Path, bytes: u64, clock: Clock) -> io::Result<f64> {
     Ok(seconds)
 }
 
-/// Bytes that no file system compresses or deduplicates.
+/// Returns bytes that no file system compresses or deduplicates.
 fn noise() -> Vec<u8> {
     let mut piece = vec![0; PIECE];
     blake3::Hasher::new().update(b"storage").finalize_xof().fill(&mut piece);
@@ -115,7 +115,8 @@ fn stamp(piece: &mut [u8], number: u64) {
     piece.chunks_mut(ALIGNMENT).for_each(|block| block[..8].copy_from_slice(&number.to_le_bytes()));
 }
 
-/// Seconds of reading, and whether it bypassed the page cache. Where that is not possible the kernel is advised to drop the file's pages.
+/// Reads the file. Returns the seconds, and whether reads bypassed the page cache. If that is impossible, the kernel is advised to drop the
+/// file's pages.
 fn read(path: &Path, clock: Clock) -> io::Result<(f64, bool)> {
     let direct = OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path);
     if let Ok(file) = direct
@@ -124,7 +125,7 @@ fn read(path: &Path, clock: Clock) -> io::Result<(f64, bool)> {
         return Ok((seconds, true));
     }
     let file = File::open(path)?;
-    // It has no effect on a file system in memory, where reading cannot be slower.
+    // The advice has no effect on a file system in memory, where reads cannot be slower.
     let _: rustix::io::Result<()> = fadvise(&file, 0, None, Advice::DontNeed);
     read_to_end(file, clock).map(|seconds| (seconds, false))
 }
@@ -146,7 +147,7 @@ mod tests {
     use crate::session::tests::CLOCK;
 
     #[test]
-    fn directory_is_measured_and_left_as_it_was() {
+    fn measures_a_directory_and_leaves_it_unchanged() {
         let top = tempfile::tempdir().unwrap();
         let found = measure("here", &top.path().join("x"), Some(3 << 20), CLOCK).unwrap();
         assert_eq!((found.place.as_str(), found.bytes), ("here", 3 << 20));
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_pieces_are_alike() {
+    fn all_blocks_differ() {
         let mut piece = noise();
         let mut blocks = std::collections::BTreeSet::new();
         for number in 0..3 {

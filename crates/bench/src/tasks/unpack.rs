@@ -1,4 +1,4 @@
-//! Unpacking: one image unpacked to a directory and to a tar by all programs, and their outputs compared with it.
+//! Measures unpacking: all programs unpack one image to a directory and to a tar, and their outputs are compared with the image.
 
 use std::path::{Path, PathBuf};
 
@@ -27,12 +27,12 @@ struct Image {
     block_size: u64,
     tails: Tails,
     content_bytes: u64,
-    /// Sockets in it, which no tar can hold.
+    /// The number of sockets, which a tar cannot hold.
     sockets: u64,
 }
 
 /// # Errors
-/// Something fails before the first run.
+/// Returns an error if something fails before the first run.
 pub fn run(settings: &UnpackSettings, session: &mut Session<'_>) -> Result<Outcome, Error> {
     let comparison = &settings.comparison;
     let (competitors, missing) = comparison.against.find(UNPACKERS, UNPACKERS)?;
@@ -115,7 +115,7 @@ fn plan(programs: &[Program], settings: &UnpackSettings, image: &Image, work_dir
     plan
 }
 
-/// The command line that makes `program` unpack `image`: to the directory `tree`, or as a tar to standard output.
+/// Returns the command line with which `program` unpacks `image` to the directory `tree`, or as a tar to standard output.
 fn unpack_line(
     program: &Program,
     jobs: usize,
@@ -144,8 +144,8 @@ fn unpack_line(
             line.with([owners, "-u", "/", "-p"]).with([tree, image])
         }
         (ProgramKind::Sqfs2tar, None) => line.with([image]).stdout(Stdout::Discarded),
-        (_, None) => return Err(Unsupported::new("tar", "it makes no tars")),
-        (_, Some(_)) => return Err(Unsupported::new("directory", "it makes only tars")),
+        (_, None) => return Err(Unsupported::new("tar", "it does not write tars")),
+        (_, Some(_)) => return Err(Unsupported::new("directory", "it writes only tars")),
     };
     if program.kind.is_serial() && jobs != 1 { Err(Unsupported::new(SERIAL.0, SERIAL.1)) } else { Ok(line) }
 }
@@ -157,7 +157,7 @@ struct UnpackVerifier {
 }
 
 impl UnpackVerifier {
-    /// Makes the tar once more, since a measured one is discarded.
+    /// Writes the tar once more, because a measured tar is discarded.
     fn check_tar(&mut self, runner: &mut Runner<'_>, run: &Run<'_>) -> Result<(), Error> {
         let tar = runner.work_dir.at("check.tar");
         runner.run_check(&run.competitor.line.clone().stdout(Stdout::File(tar.clone())))?;
@@ -165,7 +165,7 @@ impl UnpackVerifier {
             let found = digest(&tar)?;
             match self.first_tar.replace(found) {
                 Some(first) if first != found => {
-                    return Err(runner.wrong(format!("{} made another tar than with fewer jobs", run.name())));
+                    return Err(runner.wrong(format!("the tar of {} differs from the one with fewer jobs", run.name())));
                 }
                 Some(_) => return remove(&tar),
                 None => {}
@@ -199,7 +199,7 @@ impl Verifier for UnpackVerifier {
         read_file(&self.image.path);
     }
 
-    /// Outputs are compared once a case.
+    /// Compares the outputs once for each case.
     fn check(&mut self, runner: &mut Runner<'_>, run: &Run<'_>) -> Result<(u64, u64), Error> {
         if run.round == 0 {
             match &run.competitor.output {

@@ -7,10 +7,10 @@ use super::parts::Parts;
 use crate::format::part::PartKind;
 use crate::{Error, Head, encoders};
 
-/// Largest metadata block with its header, bytes.
+/// The largest metadata block with its header, in bytes.
 const METADATA_MOST: usize = METADATA_BLOCK_SIZE + 2;
 
-/// How blocks are encoded.
+/// The codec and block size of the blocks that are encoded.
 #[derive(Debug, Clone)]
 pub(super) struct BlockCodec {
     pub(super) spec: Spec,
@@ -18,10 +18,10 @@ pub(super) struct BlockCodec {
 }
 
 impl BlockCodec {
-    /// Reads it, if blocks are encoded.
+    /// Reads the codec, if blocks are encoded.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if this program's encoders are not those that the delta was made with.
+    /// [`Error::Unsupported`] if the encoders of this program differ from those that the delta was made with.
     pub(super) fn read(parts: &mut Parts, head: &Head) -> Result<Option<BlockCodec>, Error> {
         if head.block_size == 0 {
             return Ok(None);
@@ -37,18 +37,18 @@ impl BlockCodec {
         if head.encoders != encoders(&spec, block_size) {
             return Err(Error::unsupported(
                 "the delta was made with encoders of another version of packline",
-                "the version that made it, whose blocks have the same bytes",
+                "a version that encodes blocks to the same bytes",
             ));
         }
         Ok(Some(BlockCodec { spec, block_size }))
     }
 
-    /// Largest block, with its header, bytes.
+    /// The largest block with its header, in bytes.
     pub(super) fn largest(&self) -> usize {
         self.block_size.bytes().max(METADATA_MOST)
     }
 
-    /// Memory of the encoders of a worker, bytes.
+    /// Memory of a worker's encoders in bytes.
     pub(super) fn memory(&self) -> usize {
         self.spec.footprint(self.block_size.bytes()).encoder + self.spec.footprint(METADATA_MOST).encoder
     }

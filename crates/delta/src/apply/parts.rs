@@ -1,4 +1,4 @@
-//! The parts of a delta, read in order, one ahead.
+//! Reads the parts of a delta in order, one part ahead.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// From the first part on.
+    /// Begins with the first part.
     pub(super) fn new(delta: &Arc<dyn Input>) -> Parts {
         Parts { delta: Arc::clone(delta), offset: HEAD_BYTES as u64, ahead: None }
     }
 
-    /// The kind of the next part.
+    /// Returns the kind of the next part.
     pub(super) fn peek(&mut self) -> Result<PartKind, Error> {
         let part = match self.ahead.take() {
             Some(part) => part,
@@ -31,19 +31,19 @@ impl Parts {
         Ok(self.ahead.insert(part).kind)
     }
 
-    /// The next part if it is of this kind.
+    /// Returns the next part if it has this kind.
     pub(super) fn next_if(&mut self, kind: PartKind) -> Result<Option<Part>, Error> {
         Ok(if self.peek()? == kind { self.ahead.take() } else { None })
     }
 
-    /// The next part, which must be of this kind; `expected` names it.
+    /// Returns the next part, which must have this kind. `expected` names the part for the error.
     pub(super) fn expect(&mut self, kind: PartKind, expected: &str) -> Result<Part, Error> {
         let part = self.next_if(kind)?;
-        part.ok_or_else(|| Error::corrupt(self.place(), "a part that does not belong there", expected))
+        part.ok_or_else(|| Error::corrupt(self.next_offset(), "an unexpected part", expected))
     }
 
     /// Offset of the next part.
-    pub(super) fn place(&self) -> u64 {
+    pub(super) fn next_offset(&self) -> u64 {
         self.ahead.as_ref().map_or(self.offset, |part| part.offset)
     }
 

@@ -1,28 +1,28 @@
-//! The parts of a delta as steps and as bytes of the plain form of NEW.
+//! Reads the parts of a delta as steps, and as bytes of the plain form of NEW.
 
 use std::collections::VecDeque;
 
 use packline_codec::ReferenceDecoder;
 
+use super::chunk_writer::ChunkWriter;
 use super::groups::Groups;
 use super::parts::Parts;
-use super::pieces::Pieces;
 use super::source::{Cursor, Source};
 use crate::format::group::Group;
 use crate::format::part::{Part, PartKind};
 use crate::format::recipe::{STEPS_MOST, Step, StepCoder};
 use crate::{Error, Head};
 
-/// Reads parts until enough groups are on the workers.
+/// Reads parts ahead, until enough groups are on the workers.
 pub(super) struct Reader {
     parts: Parts,
-    /// Length of the plain form of OLD, bytes.
+    /// Length of the plain form of OLD in bytes.
     old: u64,
     coder: StepCoder,
     numbers: ReferenceDecoder,
     steps: VecDeque<Step>,
     groups: Groups,
-    /// Most groups that are read ahead.
+    /// Upper bound for the groups that are read ahead.
     ahead: usize,
     cursor: Option<Cursor>,
 }
@@ -41,46 +41,46 @@ impl Reader {
         }
     }
 
-    /// The error of a fault near the next part.
+    /// Returns the error for a fault at the next part.
     pub(super) fn corrupt(&self, what: impl Into<String>, expected: impl Into<String>) -> Error {
-        Error::corrupt(self.parts.place(), what, expected)
+        Error::corrupt(self.parts.next_offset(), what, expected)
     }
 
-    pub(super) fn next_step(&mut self, pieces: &mut Pieces<'_>) -> Result<Step, Error> {
+    pub(super) fn next_step(&mut self, chunks: &mut ChunkWriter<'_>) -> Result<Step, Error> {
         if self.steps.is_empty() {
-            self.read_ahead(pieces)?;
+            self.read_ahead(chunks)?;
         }
         let step = self.steps.pop_front();
-        step.ok_or_else(|| self.corrupt("the recipe ends too early", "one that makes the whole file"))
+        step.ok_or_else(|| self.corrupt("the recipe ends too early", "steps for the complete file"))
     }
 
-    /// The next bytes of the plain form of NEW, at most `most` of them.
-    pub(super) fn take(&mut self, most: u64, pieces: &mut Pieces<'_>) -> Result<(Source, u64), Error> {
+    /// Returns at most `most` next bytes of the plain form of NEW.
+    pub(super) fn take(&mut self, most: u64, chunks: &mut ChunkWriter<'_>) -> Result<(Source, u64), Error> {
         loop {
             if let Some(next) = self.cursor.as_mut().and_then(|cursor| cursor.next(most)) {
                 return Ok(next);
             }
             self.cursor = None;
-            self.read_ahead(pieces)?;
+            self.read_ahead(chunks)?;
             let group = self.groups.next()?;
-            let group = group.ok_or_else(|| self.corrupt("a group is missing", "one for all of the recipe"))?;
+            let group = group.ok_or_else(|| self.corrupt("a group is missing", "groups for the complete recipe"))?;
             self.cursor = Some(Cursor::new(group));
         }
     }
 
-    /// Checks that all was used.
+    /// Checks that all steps and groups are used.
     pub(super) fn end(&mut self) -> Result<(), Error> {
         let more = self.cursor.as_mut().is_some_and(|cursor| cursor.next(1).is_some());
         if more || !self.steps.is_empty() || self.groups.count() > 0 {
-            return Err(self.corrupt("the delta has more than it uses", "as much as it uses"));
+            return Err(self.corrupt("the delta has unused steps or groups", "none"));
         }
         self.parts.end()
     }
 
-    fn read_ahead(&mut self, pieces: &mut Pieces<'_>) -> Result<(), Error> {
+    fn read_ahead(&mut self, chunks: &mut ChunkWriter<'_>) -> Result<(), Error> {
         while self.groups.count() < self.ahead {
             match self.parts.peek()? {
-                PartKind::Copies => self.submit_group(pieces)?,
+                PartKind::Copies => self.submit_group(chunks)?,
                 PartKind::Recipe if self.steps.len() < STEPS_MOST => self.read_steps()?,
                 _ => break,
             }
@@ -96,7 +96,7 @@ impl Reader {
         Ok(())
     }
 
-    fn submit_group(&mut self, pieces: &mut Pieces<'_>) -> Result<(), Error> {
+    fn submit_group(&mut self, chunks: &mut ChunkWriter<'_>) -> Result<(), Error> {
         let part = self.parts.expect(PartKind::Copies, "a group")?;
         let offset = part.offset;
         let content = part.content(&mut self.numbers, &[])?;
@@ -104,8 +104,8 @@ impl Reader {
         let literals = self.parts.expect(PartKind::Literals, "the literals of a group")?;
         if group.literals() != literals.plain as u64 || group.entries.is_empty() {
             let what = format!("{} literals of a group that has {}", literals.plain, group.literals());
-            return Err(Error::corrupt(literals.offset, what, "as many as it has"));
+            return Err(Error::corrupt(literals.offset, what, "equal numbers"));
         }
-        self.groups.submit(group, literals, pieces)
+        self.groups.submit(group, literals, chunks)
     }
 }

@@ -1,4 +1,4 @@
-//! Where the bytes of NEW come from.
+//! The sources of the bytes of NEW.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::format::group::{Entry, Group};
 pub(super) enum Source {
     /// Bytes of the plain form of OLD.
     Plain(Range<u64>),
-    /// Bytes of OLD as it is stored.
+    /// Bytes of OLD, as they are stored.
     Stored(Range<u64>),
-    /// Bytes that the delta has.
+    /// Literals of a group.
     Literals(Arc<DecodedGroup>, Range<usize>),
 }
 
-/// A group whose literals are decompressed.
+/// A group with its decompressed literals.
 #[derive(Debug)]
 pub(super) struct DecodedGroup {
     pub(super) group: Group,
@@ -26,15 +26,15 @@ pub(super) struct DecodedGroup {
     pub(super) _permit: Permit,
 }
 
-/// A group that is being used up.
+/// A position in a group.
 #[derive(Debug)]
 pub(super) struct Cursor {
     group: Arc<DecodedGroup>,
-    /// The current entry.
+    /// The index of the current entry.
     entry: usize,
-    /// Bytes of it that are used, literals first.
+    /// The bytes of the current entry that are used, literals first.
     used: u64,
-    /// Literals of the entries before it.
+    /// The number of literals in the entries before the current one.
     literals: usize,
 }
 
@@ -43,7 +43,7 @@ impl Cursor {
         Cursor { group: Arc::new(group), entry: 0, used: 0, literals: 0 }
     }
 
-    /// The next bytes, at most `most` of them and from one place; `None` if all are used up.
+    /// Returns at most `most` next bytes from one source; `None` if all bytes are used.
     pub(super) fn next(&mut self, most: u64) -> Option<(Source, u64)> {
         loop {
             let entry = *self.group.group.entries.get(self.entry)?;
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_come_in_the_order_of_the_entries() {
+    fn returns_bytes_in_the_order_of_the_entries() {
         let entry = |literals, copy, source| Entry { literals, copy, source };
         let entries = vec![entry(3, 5, 100), entry(0, 2, 7), entry(1, 0, 0), entry(2, 1, 50)];
         let group = Group { entries, ..Group::default() };

@@ -1,39 +1,39 @@
-//! Groups: consecutive bytes of the plain form of NEW, as copies of bytes of the plain form of OLD and literals between them.
+//! Groups: consecutive bytes of the plain form of NEW. A group has copies of bytes of the plain form of OLD, and literals between them.
 //!
-//! The literals of a group are compressed with a reference: the bytes of OLD around the places where the literals would be if they were
-//! changes in place. Both sides derive it from the copies ([`Group::reference`]).
+//! The literals of a group are compressed with a reference: the bytes of OLD around the positions where the literals would be if they
+//! replaced bytes of OLD. Both the writer and the reader derive the reference from the copies ([`Group::reference`]).
 
 use std::ops::Range;
 
 use super::numbers::{Fault, Numbers, put, put_signed};
 use super::{COPY_LEAST, ENTRIES_MOST, LITERALS_MOST, REFERENCE_MOST};
 
-/// Bytes of OLD before and after a changed place that belong to the reference.
+/// The bytes of OLD before and after a change that belong to the reference.
 const AROUND: u64 = 256;
-/// Most bytes of the reference for each literal, so that no work is asked for without a result. A single literal has 1026 around it, and short
-/// matches of 32 literals have no more than 1216 each.
+/// Upper bound for the bytes of the reference for each literal, so that a delta cannot demand work without a result. A single literal has
+/// 1026 bytes around it, and short matches of 32 literals have at most 1216 bytes for each literal.
 const REFERENCE_OF_LITERAL: u64 = 2048;
-/// Least literals for each extra: a block of OLD may have to be decoded for it. A short match has 32.
+/// Lower bound for the literals for each extra, because a block of OLD may have to be decoded for an extra. A short match has 32 literals.
 const LITERALS_OF_EXTRA: u64 = 16;
-/// Longest copy, and largest position, bytes.
+/// The longest copy and the largest position, in bytes.
 const LONGEST: u64 = 1 << 62;
 
 /// Literals, and the copy that follows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) literals: u32,
-    /// Length of the copy, bytes; 0 for none.
+    /// Length of the copy in bytes; 0 if there is no copy.
     pub(crate) copy: u64,
-    /// Its start in the plain form of OLD.
+    /// Start of the copy in the plain form of OLD.
     pub(crate) source: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// Where in OLD the first literals would be if they were a change in place.
+    /// The position in OLD where the first literals would be if they replaced bytes of OLD.
     pub(crate) expected: u64,
     pub(crate) entries: Vec<Entry>,
-    /// More of OLD for the reference.
+    /// Additional ranges of OLD for the reference.
     pub(crate) extras: Vec<Range<u64>>,
 }
 
@@ -42,37 +42,37 @@ pub(crate) struct Group {
 pub(crate) struct Expected(pub(crate) u64);
 
 impl Expected {
-    /// Passes an entry; its literals and its copy.
+    /// Advances over the literals and the copy of an entry.
     pub(crate) fn pass(&mut self, entry: &Entry) {
         self.0 = if entry.copy > 0 { entry.source + entry.copy } else { self.0 + u64::from(entry.literals) };
     }
 }
 
 impl Group {
-    /// Upper bound of the bytes that an entry adds to the reference.
+    /// Upper bound for the bytes that an entry adds to the reference.
     pub(crate) fn reference_cost(literals: u64) -> u64 {
         2 * literals + 4 * AROUND
     }
 
-    /// The part of OLD, of `old` bytes, that belongs to the reference of an entry without asking: around the place where its literals are
-    /// expected, and before the place that follows them.
+    /// Returns the ranges of OLD that always belong to the reference of an entry: around the expected position of the literals, and before
+    /// the copy. OLD has `old` bytes.
     fn around(entry: &Entry, expected: Expected, old: u64) -> [Range<u64>; 2] {
         let literals = u64::from(entry.literals);
         let clipped = |start: u64, end: u64| start.min(old)..end.min(old);
         if literals == 0 {
             return [0..0, 0..0];
         }
-        let place = clipped(expected.0.saturating_sub(AROUND), expected.0 + literals + AROUND);
+        let around = clipped(expected.0.saturating_sub(AROUND), expected.0 + literals + AROUND);
         let before = clipped(entry.source.saturating_sub(literals + AROUND), entry.source + AROUND);
-        [place, if entry.copy > 0 { before } else { 0..0 }]
+        [around, if entry.copy > 0 { before } else { 0..0 }]
     }
 
-    /// Whether a range of OLD belongs to the reference of literals at an expected place anyway.
+    /// Whether a range of OLD always belongs to the reference of literals at the expected position.
     pub(crate) fn is_around(range: &Range<u64>, literals: u64, expected: Expected) -> bool {
         range.start + AROUND >= expected.0 && range.end <= expected.0 + literals + AROUND
     }
 
-    /// The ranges of the plain form of OLD that are the reference, in order and apart from each other.
+    /// Returns the ranges of the plain form of OLD that are the reference, in order and without overlaps.
     pub(crate) fn reference(&self, old: u64) -> Vec<Range<u64>> {
         let mut ranges = self.extras.clone();
         let mut expected = Expected(self.expected);
@@ -96,13 +96,14 @@ impl Group {
         self.entries.iter().map(|entry| u64::from(entry.literals)).sum()
     }
 
-    /// Memory, bytes.
+    /// The memory of the group in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>() + self.extras.capacity() * size_of::<Range<u64>>()
     }
 
-    /// Numbers: expected place; entries; extras; then start and length of each extra, the start from the end of the last; then the literals
-    /// of all entries, their copies, and for each copy its start from the place where it is expected.
+    /// Encodes the group as numbers: the expected position; the counts of entries and extras; the start and length of each extra, with the
+    /// start relative to the end of the previous extra; the literals of all entries; the copies of all entries; and for each copy its start
+    /// relative to its expected position.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put(&mut out, self.expected);
@@ -126,7 +127,7 @@ impl Group {
         out
     }
 
-    /// The group of these numbers, for an OLD whose plain form has `old` bytes.
+    /// Decodes a group for an OLD whose plain form has `old` bytes.
     pub(crate) fn decode(bytes: &[u8], old: u64) -> Result<Group, Fault> {
         let mut numbers = Numbers::new(bytes);
         let expected = numbers.at_most(LONGEST)?;
@@ -136,40 +137,40 @@ impl Group {
         let literals = many(&mut numbers, count, LITERALS_MOST as u64)?;
         let copies = many(&mut numbers, count, LONGEST)?;
         let mut group = Group { expected, entries: Vec::with_capacity(literals.len()), extras };
-        let mut place = Expected(expected);
+        let mut position = Expected(expected);
         for (literals, copy) in literals.into_iter().zip(copies) {
             let mut entry = Entry { literals: literals as u32, copy, source: 0 };
             if copy > 0 {
-                entry.source = moved(place.0 + literals, numbers.signed()?)?;
+                entry.source = moved(position.0 + literals, numbers.signed()?)?;
                 within(entry.source, copy, old)?;
             }
-            place.pass(&entry);
-            // Without copies it could grow with each entry.
-            within(place.0, 0, LONGEST)?;
+            position.pass(&entry);
+            // Without copies, the position could grow with each entry.
+            within(position.0, 0, LONGEST)?;
             group.entries.push(entry);
         }
         numbers.end()?;
         group.check(old).map(|()| group)
     }
 
-    /// Checks that no part of it asks for work without a result.
+    /// Checks that no part of the group demands work without a result.
     fn check(&self, old: u64) -> Result<(), Fault> {
         let literals = self.literals();
         if self.entries.iter().any(|entry| if entry.copy > 0 { entry.copy < COPY_LEAST } else { entry.literals == 0 }) {
             return Err((
-                "a group with an entry that makes too little".into(),
-                "a copy of 1024 bytes or more, or literals",
+                "a group has an entry without literals, or with a short copy".into(),
+                "a copy of at least 1024 bytes, or literals",
             ));
         }
         if self.extras.len() as u64 > literals / LITERALS_OF_EXTRA {
             let what = format!("a group with {literals} literals and {} extras", self.extras.len());
-            return Err((what, "an extra for 16 literals at most"));
+            return Err((what, "at most one extra for 16 literals"));
         }
         let reference: u64 = self.reference(old).iter().map(|range| range.end - range.start).sum();
         let most = (REFERENCE_MOST as u64).min(literals * REFERENCE_OF_LITERAL);
         if literals > LITERALS_MOST as u64 || reference > most {
             let what = format!("a group with {literals} literals and a reference of {reference} bytes");
-            return Err((what, "less of both"));
+            return Err((what, "fewer of both"));
         }
         Ok(())
     }
@@ -198,14 +199,14 @@ fn distance(from: u64, to: u64) -> i64 {
 
 fn moved(from: u64, by: i64) -> Result<u64, Fault> {
     let to = from.checked_add_signed(by).filter(|to| *to <= LONGEST);
-    to.ok_or_else(|| ("a place before the old file".to_string(), "one in it"))
+    to.ok_or_else(|| ("a position outside of the old file".to_string(), "a position in it"))
 }
 
 fn within(start: u64, length: u64, end: u64) -> Result<(), Fault> {
     if start <= end && length <= end - start {
         return Ok(());
     }
-    Err((format!("{length} bytes from byte {start} on, of an old file of {end} bytes"), "bytes that it has"))
+    Err((format!("{length} bytes from byte {start} of an old file of {end} bytes"), "bytes within the old file"))
 }
 
 #[cfg(test)]
@@ -224,14 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn a_group_comes_back() {
+    fn decodes_the_group_that_it_encodes() {
         for group in [Group::default(), group()] {
             assert_eq!(Group::decode(&group.encode(), OLD).unwrap(), group);
         }
     }
 
     #[test]
-    fn the_reference_is_what_surrounds_the_changes() {
+    fn reference_surrounds_the_changes() {
         let [near, last] = [1744..2266, 900_444..902_956];
         // The fourth entry is expected where the third ended, and its copy is at the start.
         let reference = group().reference(OLD);
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_old_file_is_refused() {
+    fn rejects_ranges_outside_of_the_old_file() {
         assert!(Group::decode(&group().encode(), 900_699).is_err());
         let beyond = Group { expected: 0, entries: vec![entry(0, LONGEST, 0)], extras: vec![] };
         assert!(Group::decode(&beyond.encode(), OLD).is_err());
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_numbers_are_errors_or_groups_within_the_limits() {
+    fn decodes_damaged_numbers_to_errors_or_groups_within_the_limits() {
         let whole = group().encode();
         for (at, bit) in (0..whole.len()).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
             let mut damaged = whole.clone();

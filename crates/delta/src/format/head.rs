@@ -1,4 +1,4 @@
-//! The head of a delta: what it was made for, and what it makes.
+//! The head of a delta. It describes the old and the new file.
 
 use packline_runtime::Input;
 
@@ -8,19 +8,19 @@ use crate::{Error, Side};
 pub const MAGIC: [u8; 8] = *b"\x8bPLD\r\n\x1a\n";
 pub(crate) const HEAD_BYTES: usize = 136;
 const VERSION: u8 = 1;
-/// Bytes of the check at the end of the head.
+/// Size of the check at the end of the head, in bytes.
 const CHECK: usize = 8;
-/// Longest file, bytes: differences between positions fit a signed number.
+/// The longest file in bytes. With it, differences between positions fit in a signed number.
 const LONGEST: u64 = 1 << 62;
 
-/// A file as the head describes it.
+/// A file's sizes and hash, as in the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileSum {
-    /// Its length, bytes.
+    /// Length of the file in bytes.
     pub size: u64,
-    /// The length of its plain form, bytes.
+    /// Length of the file's plain form in bytes.
     pub plain: u64,
-    /// BLAKE3 of its bytes.
+    /// BLAKE3 of the file.
     pub hash: [u8; 32],
 }
 
@@ -29,15 +29,15 @@ pub struct FileSum {
 pub struct Head {
     /// The file that the delta was made for.
     pub old: FileSum,
-    /// The file that it makes.
+    /// The file that applying the delta writes.
     pub new: FileSum,
-    /// Whether the plain form of the old file is that of the SquashFS image in it.
+    /// Whether the plain form of the old file has the decoded blocks of the SquashFS image in it.
     pub old_is_image: bool,
-    /// Block size of the blocks that are encoded again, bytes; 0 if there are none.
+    /// The block size of the new image in bytes; 0 if no block is encoded.
     pub block_size: u32,
-    /// The first bytes of BLAKE3 of the positions of the old image's blocks; 0 without.
+    /// The first bytes of BLAKE3 of the positions of the old image's blocks; 0 if there is no image.
     pub(crate) old_form: u64,
-    /// Identifies the encoders that the delta was made with; 0 where no block is encoded again.
+    /// Identifies the encoders that the delta was made with; 0 if no block is encoded.
     pub(crate) encoders: u64,
 }
 
@@ -61,20 +61,20 @@ impl Head {
     /// Reads the head of a delta.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if it is no delta or damaged, [`Error::Unsupported`] for another version, [`Error::Input`].
+    /// [`Error::Corrupt`] if the file is not a delta or is damaged, [`Error::Unsupported`] for another version, [`Error::Input`].
     pub fn read(delta: &dyn Input) -> Result<Head, Error> {
         let mut bytes = [0; HEAD_BYTES];
         let there = delta.size().min(HEAD_BYTES as u64) as usize;
         delta.read_at(0, &mut bytes[..there]).map_err(Error::input(Side::Delta))?;
         if bytes[..8] != MAGIC {
-            return Err(Error::corrupt(0, "not a delta of packline", "the magic of one"));
+            return Err(Error::corrupt(0, "not a packline delta", "the magic of a delta"));
         }
         if there < HEAD_BYTES {
             return Err(Error::corrupt(0, format!("cut off after {there} bytes"), "a head of 136 bytes"));
         }
         let (content, found) = bytes.split_at(HEAD_BYTES - CHECK);
         if found != check(&[content]) {
-            return Err(Error::corrupt(0, "the head is damaged", "one that has its checksum"));
+            return Err(Error::corrupt(0, "the head is damaged", "a head that matches its checksum"));
         }
         Head::decode(content)
     }
@@ -99,13 +99,13 @@ impl Head {
         };
         let lengths = [head.old.size, head.old.plain, head.new.size, head.new.plain];
         if bytes[9] > 1 || bytes[10..12] != [0, 0] || lengths.iter().any(|length| *length > LONGEST) {
-            return Err(Error::unsupported("a delta with fields of another version", "those of version 1"));
+            return Err(Error::unsupported("a delta with fields of another version", "the fields of version 1"));
         }
         Ok(head)
     }
 }
 
-/// The first bytes of BLAKE3 of some bytes.
+/// Returns the first bytes of the BLAKE3 of the concatenated parts.
 pub(crate) fn check(parts: &[&[u8]]) -> [u8; CHECK] {
     let mut hasher = blake3::Hasher::new();
     for part in parts {

@@ -1,9 +1,9 @@
-//! Numbers of variable length: seven bits a byte, the lowest first, bit 7 set in all bytes but the last (LEB128).
+//! Numbers of variable length (LEB128): each byte has seven bits, the lowest first. Bit 7 is set in all bytes except the last.
 
-/// Why numbers cannot be read, and valid ones.
+/// A fault in the numbers, and what is expected instead.
 pub(crate) type Fault = (String, &'static str);
 
-/// Longest number, bytes.
+/// The longest number in bytes.
 const LONGEST: u32 = 10;
 
 pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
@@ -14,7 +14,7 @@ pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// As the unsigned numbers 0, 1, 2, 3, ... for 0, -1, 1, -2, ...
+/// Encodes 0, -1, 1, -2, ... as the unsigned numbers 0, 1, 2, 3, ...
 pub(crate) fn put_signed(out: &mut Vec<u8>, value: i64) {
     put(out, ((value << 1) ^ (value >> 63)).cast_unsigned());
 }
@@ -48,7 +48,7 @@ impl<'n> Numbers<'n> {
         Err(too_large())
     }
 
-    /// A number that is at most `most`.
+    /// Reads a number that is at most `most`.
     pub(crate) fn at_most(&mut self, most: u64) -> Result<u64, Fault> {
         let value = self.next()?;
         if value <= most { Ok(value) } else { Err(too_large()) }
@@ -65,7 +65,7 @@ impl<'n> Numbers<'n> {
 }
 
 fn fault(what: &str) -> Fault {
-    (what.to_string(), "as many numbers as the first of them say")
+    (what.to_string(), "as many numbers as their counts state")
 }
 
 fn too_large() -> Fault {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_64_bits_are_refused() {
+    fn rejects_numbers_beyond_64_bits() {
         assert_eq!(Numbers::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).next().unwrap(), u64::MAX);
         assert!(Numbers::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]).next().is_err());
         assert!(Numbers::new(&[0x80; 11]).next().is_err());

@@ -1,4 +1,4 @@
-//! Parts of a delta: a head of 20 bytes with a checksum, and bytes that are stored or compressed.
+//! The parts of a delta. A part has a head of 20 bytes with a checksum, and bytes that are stored or compressed.
 
 use packline_codec::{Outcome, ReferenceDecoder, ReferenceEncoder};
 use packline_runtime::Input;
@@ -7,27 +7,27 @@ use super::head::check;
 use super::{LITERALS_MOST, NUMBERS_MOST};
 use crate::{Error, Side};
 
-/// Bytes of a part's head.
+/// Size of a part's head in bytes.
 pub(crate) const PART_HEAD: u64 = 20;
-/// Bytes of the head before the checksum.
+/// The bytes of the head before the checksum.
 const FIELDS: usize = 12;
 const STORED: u8 = 0;
 const LZMA: u8 = 1;
 
-/// Kinds of parts.
+/// The kind of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PartKind {
-    /// The codec with which blocks are encoded again.
+    /// The codec that encodes blocks.
     Codec,
-    /// Lengths of blocks of the old image that are not what its inodes say.
+    /// The lengths of blocks of the old image that differ from its inodes.
     Lengths,
-    /// How the plain form of the new file becomes the file.
+    /// The steps that convert the plain form of the new file to the file.
     Recipe,
-    /// What a group copies.
+    /// The copies of a group.
     Copies,
-    /// What a group has of its own.
+    /// The literals of a group.
     Literals,
-    /// Nothing follows.
+    /// The end of the delta.
     End,
 }
 
@@ -46,8 +46,8 @@ impl PartKind {
         }
     }
 
-    /// Most plain bytes.
-    fn most(self) -> usize {
+    /// Upper bound for the plain bytes of the part.
+    fn max_plain(self) -> usize {
         match self {
             PartKind::Codec => 1 << 10,
             PartKind::Lengths | PartKind::Recipe | PartKind::Copies => NUMBERS_MOST,
@@ -61,15 +61,15 @@ impl PartKind {
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) kind: PartKind,
-    /// Offset in the delta.
+    /// Offset of the part in the delta.
     pub(crate) offset: u64,
-    /// Length of what it holds, bytes.
+    /// Length of the plain bytes.
     pub(crate) plain: usize,
     coding: u8,
     payload: Vec<u8>,
 }
 
-/// Appends a part that holds `plain`, compressed with a reference if that makes it smaller.
+/// Appends a part that holds `plain`. The bytes are compressed with a reference if that makes them smaller.
 pub(crate) fn put_part(
     out: &mut Vec<u8>,
     encoder: &mut ReferenceEncoder,
@@ -95,7 +95,7 @@ impl Part {
     /// Reads the part at byte `offset`.
     pub(crate) fn read(delta: &dyn Input, offset: u64) -> Result<Part, Error> {
         let left = delta.size().saturating_sub(offset);
-        let cut = || Error::corrupt(offset, format!("cut off at byte {}", delta.size()), "a whole part");
+        let cut = || Error::corrupt(offset, format!("cut off at byte {}", delta.size()), "a complete part");
         let mut head = [0; PART_HEAD as usize];
         if left < PART_HEAD {
             return Err(cut());
@@ -105,9 +105,9 @@ impl Part {
         let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize;
         let plain = word(4);
         let stored = word(8);
-        let damaged = || Error::corrupt(offset, "a part is damaged", "one that has its checksum");
+        let damaged = || Error::corrupt(offset, "a part is damaged", "a part that matches its checksum");
         let kind = PartKind::ALL.into_iter().find(|kind| kind.byte() == head[0]).ok_or_else(damaged)?;
-        if plain > kind.most() || stored > plain || head[1] > LZMA || head[2..4] != [0, 0] {
+        if plain > kind.max_plain() || stored > plain || head[1] > LZMA || head[2..4] != [0, 0] {
             return Err(damaged());
         }
         if left - PART_HEAD < stored as u64 {
@@ -126,12 +126,12 @@ impl Part {
         self.offset + PART_HEAD + self.payload.len() as u64
     }
 
-    /// Memory of it and of its plain bytes.
+    /// The memory of the part and of its plain bytes.
     pub(crate) fn memory(&self) -> usize {
         self.payload.len() + self.plain
     }
 
-    /// Its plain bytes.
+    /// Returns the plain bytes.
     pub(crate) fn content(self, decoder: &mut ReferenceDecoder, reference: &[u8]) -> Result<Vec<u8>, Error> {
         if self.coding == STORED {
             return Ok(self.payload);
@@ -142,7 +142,7 @@ impl Part {
         Ok(plain)
     }
 
-    /// The error of what it holds.
+    /// Returns the error for a fault in the numbers of the part at byte `offset`.
     pub(crate) fn fault(offset: u64, (what, expected): super::numbers::Fault) -> Error {
         Error::corrupt(offset, what, expected)
     }

@@ -3,44 +3,43 @@
 use super::numbers::{Fault, Numbers, put, put_signed};
 use packline_codec::METADATA_BLOCK_SIZE;
 
-/// Most bytes of a step that is not a run of blocks, and most blocks of a run.
+/// Upper bound for the bytes of a step that is not a run of blocks.
 const LONGEST: u64 = 1 << 62;
-/// Most blocks of a run: their lengths can be summed.
+/// Upper bound for the blocks of a run. With it, the sum of the blocks' lengths does not overflow.
 const RUN_MOST: u64 = 1 << 32;
 
-/// A kind of block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockKind {
     /// A data or a fragment block.
     Data,
-    /// A metadata block, with its header.
+    /// A metadata block with its header.
     Metadata,
 }
 
-/// What becomes of the next bytes of the plain form.
+/// How the next bytes of the plain form are written to NEW.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// They are written as they are.
+    /// The bytes are written unchanged.
     Raw { length: u64 },
-    /// They are so many blocks of one length, each of which is encoded.
+    /// The bytes are `count` blocks of one length, and each block is encoded.
     Encode { kind: BlockKind, length: u32, count: u64 },
-    /// They are the blocks from this number on of the old image, which are written as they are stored there.
+    /// The bytes are `count` blocks of the old image from number `first`, and the blocks are written as they are stored there.
     Keep { first: u64, count: u64 },
 }
 
-/// Encodes steps, in batches: a batch is complete when it holds [`STEPS_MOST`] steps.
+/// Encodes and decodes the steps of each part of the recipe.
 #[derive(Debug)]
 pub(crate) struct StepCoder {
     block_size: u32,
-    /// Number of the block of the old image that follows the last one kept.
+    /// The number of the block that follows the last kept block of the old image.
     next: u64,
 }
 
-/// Most steps of a part.
+/// Upper bound for the steps of a part.
 pub(crate) const STEPS_MOST: usize = 1 << 16;
 
 impl StepCoder {
-    /// `block_size` of the image that is made; 0 if no block is encoded.
+    /// `block_size` is the block size of the new image; 0 if no block is encoded.
     pub(crate) fn new(block_size: u32) -> StepCoder {
         StepCoder { block_size, next: 0 }
     }
@@ -68,13 +67,13 @@ impl StepCoder {
         }
     }
 
-    /// The steps of a part.
+    /// Decodes the steps of a part.
     pub(crate) fn decode(&mut self, bytes: &[u8]) -> Result<Vec<Step>, Fault> {
         let mut numbers = Numbers::new(bytes);
         let mut steps = Vec::new();
         while !numbers.is_at_end() {
             if steps.len() == STEPS_MOST {
-                return Err(("too many steps in a part of the recipe".into(), "65536 at most"));
+                return Err(("too many steps in a part of the recipe".into(), "at most 65536"));
             }
             steps.push(self.step(&mut numbers)?);
         }
@@ -84,7 +83,7 @@ impl StepCoder {
     fn step(&mut self, numbers: &mut Numbers<'_>) -> Result<Step, Fault> {
         let number = numbers.next()?;
         let amount = number >> 2;
-        let empty = || ("a step of the recipe is not valid".to_string(), "one that makes something");
+        let empty = || ("invalid step in the recipe".to_string(), "a step with a length and count within the limits");
         let limit = if number & 3 == 0 { LONGEST } else { RUN_MOST };
         if amount == 0 || amount > limit {
             return Err(empty());
@@ -102,13 +101,13 @@ impl StepCoder {
 
     fn keep(&mut self, count: u64, from: i64) -> Result<Step, Fault> {
         let first = self.next.checked_add_signed(from).filter(|first| *first <= LONGEST);
-        let first = first.ok_or_else(|| ("a block before the first".to_string(), "one of the old image"))?;
+        let first = first.ok_or_else(|| ("a block number out of range".to_string(), "a block of the old image"))?;
         self.next = first + count;
         Ok(Step::Keep { first, count })
     }
 }
 
-/// Joins steps that continue one another.
+/// Appends a step, or joins it with the last step if it continues that step.
 pub(crate) fn join(steps: &mut Vec<Step>, next: Step) {
     let joined = match (steps.last_mut(), next) {
         (Some(Step::Raw { length }), Step::Raw { length: more }) => {
@@ -160,12 +159,12 @@ mod tests {
     }
 
     #[test]
-    fn steps_come_back() {
+    fn decodes_the_steps_that_it_encodes() {
         assert_eq!(StepCoder::new(131_072).decode(&encoded(&steps())).unwrap(), steps());
     }
 
     #[test]
-    fn steps_that_continue_are_joined() {
+    fn joins_steps_that_continue() {
         let mut joined = Vec::new();
         let raw = |length| Step::Raw { length };
         let keep = |first, count| Step::Keep { first, count };
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_make_nothing_or_too_much_are_refused() {
+    fn rejects_empty_and_too_long_steps() {
         let decode = |bytes: &[u8]| StepCoder::new(4096).decode(bytes);
         assert!(decode(&[0]).is_err() && decode(&[1]).is_err() && decode(&[3, 0]).is_err());
         let longer = encoded(&[Step::Encode { kind: BlockKind::Data, length: 1, count: 1 }]);

@@ -1,4 +1,4 @@
-//! The workers' task: compresses a group.
+//! The task of the workers: compress a group.
 
 use std::sync::Arc;
 
@@ -14,28 +14,29 @@ use crate::{Error, Side};
 
 /// Compresses groups.
 pub(super) struct GroupTask {
-    /// The plain forms.
+    /// The plain form of OLD.
     pub(super) old: Arc<dyn Input>,
+    /// The plain form of NEW.
     pub(super) new: Arc<dyn Input>,
     pub(super) lzma: ReferenceLzma,
 }
 
-/// A group as the delta has it.
+/// The encoded parts of a group.
 pub(super) struct PackedGroup {
     pub(super) bytes: Vec<u8>,
-    /// Its first byte in the plain form of NEW.
+    /// The group's first byte in the plain form of NEW.
     pub(super) start: u64,
     pub(super) literals: u64,
     pub(super) _permit: Permit,
 }
 
 impl GroupTask {
-    /// Memory of a worker, bytes.
+    /// Memory of a worker in bytes.
     pub(super) fn memory(lzma: ReferenceLzma) -> u64 {
         (lzma.memory(REFERENCE_MOST + LITERALS_MOST) + REFERENCE_MOST + 2 * LITERALS_MOST) as u64
     }
 
-    /// Upper bound of a group in flight, bytes.
+    /// Upper bound for the memory of a group in flight, in bytes.
     pub(super) const GROUP_MEMORY: usize = LITERALS_MOST + NUMBERS_MOST;
 }
 

@@ -1,18 +1,18 @@
-//! Makes groups of the matches between NEW and OLD.
+//! Builds groups from the matches between NEW and OLD.
 
 use std::ops::Range;
 
 use crate::format::group::{Entry, Expected, Group};
 use crate::format::{COPY_LEAST, ENTRIES_MOST, LITERALS_MOST, REFERENCE_MOST};
 
-/// Most literals of an entry: a group has several.
+/// Upper bound for the literals of an entry, so that a group has several entries.
 const LITERALS_STEP: u64 = LITERALS_MOST as u64 / 4;
-/// Ranges of OLD that are so near are one.
+/// Ranges of OLD with at most this many bytes between them are joined.
 const NEAR: u64 = 1024;
-/// Bytes of OLD around a short match that its extra has besides.
+/// The bytes of OLD before and after a short match that belong to the match's extra.
 const AROUND_EXTRA: u64 = 64;
 
-/// A group, and where its bytes are in the plain form of NEW.
+/// A group, and the position of its bytes in the plain form of NEW.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PlannedGroup {
     pub(super) group: Group,
@@ -20,7 +20,7 @@ pub(super) struct PlannedGroup {
 }
 
 impl PlannedGroup {
-    /// Where its literals are in the plain form of NEW.
+    /// Returns the ranges of the group's literals in the plain form of NEW.
     pub(super) fn literals(&self) -> Vec<Range<u64>> {
         let mut at = self.start;
         let ranges = self.group.entries.iter().map(|entry| {
@@ -32,19 +32,19 @@ impl PlannedGroup {
     }
 }
 
-/// Takes matches in the order of NEW.
+/// Builds groups from matches in the order of NEW.
 #[derive(Debug)]
 pub(super) struct GroupBuilder {
-    /// Length of the plain form of OLD, bytes.
+    /// Length of the plain form of OLD in bytes.
     old: u64,
-    /// Everything before this is in an entry.
+    /// All bytes of NEW before this position are in entries.
     at: u64,
     expected: Expected,
     planned: PlannedGroup,
     literals: u64,
-    /// Upper bound of the group's reference, bytes.
+    /// Upper bound for the bytes of the group's reference.
     reference: u64,
-    /// Sources of short matches behind `at`.
+    /// The sources of short matches after `at`.
     short: Vec<Range<u64>>,
     done: Vec<PlannedGroup>,
 }
@@ -57,13 +57,13 @@ impl GroupBuilder {
         GroupBuilder { old, at: 0, expected: Expected(0), planned, literals: 0, reference: 0, short, done }
     }
 
-    /// Adds a match: `length` bytes of NEW from byte `at` on are those of OLD from byte `source` on.
+    /// Adds a match: `length` bytes of NEW from byte `at` equal those of OLD from byte `source`.
     pub(super) fn add(&mut self, at: u64, length: u64, source: u64) {
         if length >= COPY_LEAST {
             self.literals_to(at, Some((length, source)));
             return;
         }
-        // A match far away from where the last one ended gets its own part of the reference.
+        // A match that is far from the expected position gets an extra in the reference.
         let expected = Expected(self.expected.0);
         if !Group::is_around(&(source..source + length), at + length - self.at, expected) {
             self.add_short(source, length);
@@ -81,7 +81,7 @@ impl GroupBuilder {
         }
     }
 
-    /// Puts everything before `end` into entries, and then a copy.
+    /// Adds entries for all bytes before `end`, and then a copy.
     fn literals_to(&mut self, end: u64, copy: Option<(u64, u64)>) {
         while end - self.at > LITERALS_STEP {
             self.push(Entry { literals: LITERALS_STEP as u32, copy: 0, source: 0 });
@@ -112,7 +112,7 @@ impl GroupBuilder {
         self.planned.group.entries.push(entry);
     }
 
-    /// Adds the ranges of short matches to the group, as far as there is memory for them.
+    /// Adds the ranges of short matches to the group, as far as the reference has space for them.
     fn keep_short(&mut self, mut left: u64) {
         self.short.truncate(ENTRIES_MOST);
         for range in self.short.drain(..) {
@@ -135,12 +135,12 @@ impl GroupBuilder {
         self.reference = 0;
     }
 
-    /// Groups that are complete.
+    /// Returns the complete groups.
     pub(super) fn take(&mut self) -> impl Iterator<Item = PlannedGroup> + use<> {
         std::mem::take(&mut self.done).into_iter()
     }
 
-    /// Ends with a NEW of so many bytes.
+    /// Ends the groups at the end of NEW, which has `new` bytes.
     pub(super) fn finish(&mut self, new: u64) {
         self.literals_to(new, None);
         self.close();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_equal_is_one_group_without_literals() {
+    fn equal_files_are_one_group_without_literals() {
         let groups = built(40 << 20, &[(0, 40 << 20, 5)]);
         assert_eq!(groups.len(), 1);
         assert_eq!(groups[0].group.entries, [Entry { literals: 0, copy: 40 << 20, source: 5 }]);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn short_matches_far_away_become_part_of_the_reference() {
+    fn adds_distant_short_matches_to_the_reference() {
         let groups =
             built(10_000, &[(0, 2000, 0), (3000, 100, 3050), (4000, 100, 1 << 20), (4150, 100, (1 << 20) + 150)]);
         let extra = (1 << 20) - 64..(1 << 20) + 150 + 100 + 64;

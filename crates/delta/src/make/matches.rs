@@ -1,4 +1,4 @@
-//! Matches between NEW and OLD: found, extended and made into groups.
+//! Finds matches between NEW and OLD, extends them, and builds groups from them.
 
 use std::io;
 use std::sync::Arc;
@@ -8,26 +8,27 @@ use packline_longrange::{FindError, Match, Settings, find};
 use packline_runtime::{Input, TaskError};
 
 use super::groups::{GroupBuilder, PlannedGroup};
-use super::window::{Both, slice};
+use super::window::{OldThenNew, slice};
 use crate::format::COPY_LEAST;
 use crate::{Error, Side};
 
 /// Bytes compared at a time.
 const STEP: usize = 64 << 10;
 
-/// A search.
+/// The search for matches.
 pub(super) struct Search<'s> {
-    /// The plain forms.
+    /// The plain form of OLD.
     pub(super) old: Arc<dyn Input>,
+    /// The plain form of NEW.
     pub(super) new: Arc<dyn Input>,
     pub(super) level: u32,
-    /// Most bytes of both that are searched at once.
+    /// Upper bound for the bytes of both plain forms that are searched at once.
     pub(super) window: u64,
     pub(super) workers: usize,
     pub(super) cancel: &'s CancelToken,
 }
 
-/// A copy that may grow.
+/// A copy that may be extended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Copy {
     at: u64,
@@ -41,7 +42,7 @@ impl Copy {
     }
 }
 
-/// Extends copies and gives them to the groups.
+/// Extends copies, and adds them to groups.
 struct Extender<'e> {
     search: &'e Search<'e>,
     builder: GroupBuilder,
@@ -52,7 +53,7 @@ struct Extender<'e> {
 }
 
 impl Search<'_> {
-    /// Bytes of memory of the search for files with plain forms of these lengths.
+    /// Returns the memory of the search in bytes, for plain forms of these lengths.
     pub(super) fn memory(level: u32, old: u64, new: u64, most: u64, workers: usize) -> u64 {
         Settings::new(level, old.saturating_add(new).min(most)).with_reference(1).memory(workers)
     }
@@ -64,7 +65,7 @@ impl Search<'_> {
         let builder = GroupBuilder::new(old);
         let mut extender = Extender { search: self, builder, last: None, buffers: Default::default(), each };
         let mut at = 0;
-        // Without an OLD nothing can match.
+        // Nothing matches an empty OLD.
         while at < new && old > 0 {
             let expected = extender.last.map_or(at, |last| last.source + last.length).min(old);
             let (old_range, new_range) = slice(old, new, at, expected, self.window);
@@ -73,14 +74,14 @@ impl Search<'_> {
             let new_start = new_range.start;
             let length = old_length + new_range.end - new_range.start;
             at = new_range.end;
-            let both = Both { old: Arc::clone(&self.old), new: Arc::clone(&self.new), old_range, new_range };
+            let window = OldThenNew { old: Arc::clone(&self.old), new: Arc::clone(&self.new), old_range, new_range };
             let settings = Settings::new(self.level, length).with_reference(old_length);
             let mut take = |one: Match| {
                 let source = old_start + (one.at - one.distance);
                 let at = new_start + (one.at - old_length);
                 extender.add(Copy { at, length: one.length, source })
             };
-            let searched = find(Arc::new(both), &settings, self.workers, &|| self.cancel.is_cancelled(), &mut take);
+            let searched = find(Arc::new(window), &settings, self.workers, &|| self.cancel.is_cancelled(), &mut take);
             searched.map_err(|error| self.fault(error, old_length))?;
         }
         extender.finish(new)
@@ -132,12 +133,12 @@ impl Extender<'_> {
         self.pass()
     }
 
-    /// How many bytes of NEW from `at` on, and of OLD from `source` on, are equal; up to `end` of NEW.
+    /// Returns how many bytes of NEW from `at` equal those of OLD from `source`, up to byte `end` of NEW.
     fn forward(&mut self, at: u64, source: u64, end: u64) -> Result<u64, Error> {
         let most = (end - at).min(self.search.old.size() - source);
         let mut same = 0;
         while same < most {
-            // A change is mostly right there.
+            // Most matches end at once, so the first comparison is short.
             let now = (most - same).min(if same == 0 { 64 } else { STEP as u64 }) as usize;
             self.load(at + same, source + same, now).map_err(Error::input(Side::Old))?;
             let [new, old] = &self.buffers;
@@ -150,7 +151,7 @@ impl Extender<'_> {
         Ok(same)
     }
 
-    /// The copy with equal bytes before it, down to `start` of NEW.
+    /// Extends a copy with equal bytes before it, down to byte `start` of NEW.
     fn backward(&mut self, mut copy: Copy, start: u64) -> Result<Copy, Error> {
         loop {
             let now = (copy.at - start).min(copy.source).min(STEP as u64) as usize;

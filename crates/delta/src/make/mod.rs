@@ -1,8 +1,8 @@
-//! Makes a delta.
+//! Writes a delta.
 //!
-//! Both files are hashed; then the images in them are decoded (`sides.rs`), into temporary files if there is a directory for those. The
-//! matches between the plain forms (`matches.rs`) become groups (`groups.rs`), which the workers compress (`compress.rs`) while the search goes
-//! on; parts are written in order (`write.rs`).
+//! OldThenNew files are hashed. The images in them are decoded (`sides.rs`), into temporary files if there is a directory for them. `matches.rs`
+//! finds matches between the plain forms, and `groups.rs` builds groups from the matches. The workers compress groups (`compress.rs`) while
+//! the search continues. `write.rs` writes the parts in order.
 
 mod compress;
 mod groups;
@@ -30,13 +30,13 @@ use crate::passes::Passes;
 use crate::plain::Plain;
 use crate::{Error, FileSum, Head, Side, encoders, hash};
 
-/// What decides the bytes of a delta besides the two files.
+/// The options for a delta. The bytes of a delta depend on both files and on these options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeltaOptions {
-    /// Effort, 1 to 9. Default 7.
+    /// The effort, 1 to 9. Default: 7.
     pub level: u32,
-    /// The codecs that may have made the blocks of a new image; empty for those that its options suggest.
+    /// The codecs that may have encoded the blocks of a new image. If empty, the image's compressor options suggest them.
     pub codecs: Vec<Spec>,
 }
 
@@ -53,29 +53,29 @@ impl DeltaOptions {
     pub const LEVELS: std::ops::RangeInclusive<u32> = 1..=9;
 }
 
-/// A delta that was made.
+/// A delta that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Made {
-    /// What it says of itself.
+    /// The head of the delta.
     pub head: Head,
-    /// Its length, bytes.
+    /// Length of the delta in bytes.
     pub size: u64,
-    /// Bytes of the new file's plain form that are not copied from the old one's.
+    /// The bytes of the new file's plain form that are not copied from the old file's plain form.
     pub literals: u64,
-    /// Blocks of a new image.
+    /// The blocks of a new image.
     pub blocks: BlockCounts,
-    /// The codec that reproduces blocks, if some are encoded again.
+    /// The codec that reproduces blocks, if blocks are encoded.
     pub codec: Option<Spec>,
 }
 
-/// Makes a delta: what [`crate::patch`] needs to make `new` of `old`.
+/// Writes a delta, which [`crate::patch`] needs to build `new` from `old`.
 ///
-/// The bytes depend on the two files and on `options` alone. Plain forms of images go to a temporary file if `resources` have a directory for
-/// it, and are decoded again and again otherwise.
+/// The bytes depend only on the two files and on `options`. The plain forms of images go to temporary files if `resources` have a directory
+/// for them. Otherwise blocks are decoded each time they are needed.
 ///
 /// # Errors
-/// [`Error`]: files that cannot be read or change meanwhile, too little memory.
+/// Returns an [`Error`] if a file cannot be read or changes, or if there is too little memory.
 pub fn delta(
     old: &Arc<dyn Input>,
     new: &Arc<dyn Input>,
@@ -132,7 +132,7 @@ fn write(
         resources,
     )?;
     let pool = resources.pool(granted.workers)?;
-    [&old.plain, &new.plain].iter().for_each(|plain| plain.keep_for(pool.workers()));
+    [&old.plain, &new.plain].iter().for_each(|plain| plain.set_workers(pool.workers()));
     let old_plain = Arc::clone(&old.plain.input);
     let new_plain = Arc::clone(&new.plain.input);
     let task = GroupTask { old: Arc::clone(&old_plain), new: Arc::clone(&new_plain), lzma };
@@ -162,7 +162,7 @@ fn write(
     Ok(Made { head, size: writer.bytes, literals: writer.literals, blocks: new.counts, codec })
 }
 
-/// Memory of the search and of the groups, which run side by side.
+/// The memory of the search and of the groups, which run at the same time.
 fn demand(head: &Head, old: &Plain, new: &NewSide, level: u32, lzma: ReferenceLzma) -> Demand {
     let group = GroupTask::GROUP_MEMORY as u64;
     let search = |workers| Search::memory(level, head.old.plain, head.new.plain, WINDOW_MOST, workers);

@@ -1,4 +1,4 @@
-//! Finds the codec that gives the blocks of an image the bytes that they have.
+//! Finds the codec that encodes the blocks of an image to the same bytes.
 
 use std::sync::Arc;
 
@@ -10,14 +10,15 @@ use packline_squashfs::{BlockSize, encode_metadata};
 use crate::plain::{Block, BlockDecoder, FoundImage};
 use crate::{Error, Side};
 
-/// Data blocks, and metadata blocks, that are tried.
+/// The number of data blocks that are tried.
 const DATA_BLOCKS: usize = 4;
+/// The number of metadata blocks that are tried.
 const METADATA_BLOCKS: usize = 2;
 
-/// The first of the candidates that reproduces most of a few blocks; `None` if none reproduces any.
+/// Returns the first candidate that reproduces the most of a few blocks; `None` if no candidate reproduces a block.
 ///
 /// # Errors
-/// [`Error::Input`], [`Error::Work`], lack of memory.
+/// [`Error::Input`], [`Error::Work`], [`Error::Codec`] if there is not enough memory.
 pub(super) fn codec(
     input: &Arc<dyn Input>,
     image: &FoundImage,
@@ -39,8 +40,8 @@ pub(super) fn codec(
     Ok(best.map(|(_, codec)| codec.clone()))
 }
 
-/// The codecs that an image with these options may have been made with, the likeliest first. The options do not state the level of xz and lzma,
-/// nor levels of gzip above 9, and of zstd below 1 and above 22.
+/// Returns the codecs that may have encoded an image with these options, the likeliest first. The options do not state the level of xz and
+/// lzma, nor levels of gzip above 9 and of zstd below 1 and above 22.
 pub(super) fn candidates(stated: &Spec) -> Vec<Spec> {
     let text = stated.to_string();
     let mut texts = vec![text.clone()];
@@ -73,11 +74,11 @@ pub(super) fn candidates(stated: &Spec) -> Vec<Spec> {
     specs
 }
 
-/// Blocks, with their stored and their plain bytes.
+/// Blocks with their stored and plain bytes.
 struct Samples(Vec<(Block, Vec<u8>, Vec<u8>)>);
 
 impl Samples {
-    /// Blocks at equal distances.
+    /// Reads and decodes blocks at equal distances.
     fn read(input: &dyn Input, image: &FoundImage) -> Result<Samples, Error> {
         let mut decoder = BlockDecoder::new(&image.codec, image.block_size)?;
         let kind = |is_metadata| image.blocks.iter().filter(move |block| block.is_metadata() == is_metadata);
@@ -96,7 +97,7 @@ impl Samples {
         Ok(Samples(samples))
     }
 
-    /// How many blocks a codec reproduces.
+    /// Returns how many blocks a codec reproduces.
     fn reproduced(&self, codec: &Spec, block_size: BlockSize) -> Result<usize, Error> {
         let mut data = codec.encoder(block_size.bytes())?;
         let mut metadata = codec.metadata_encoder()?;
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_are_what_the_options_do_not_say() {
+    fn candidates_cover_the_parameters_that_options_omit() {
         assert_eq!(texts("gzip"), ["gzip", "gzip:level=10", "gzip:level=11", "gzip:level=12", "gzip:engine=zlib"]);
         assert_eq!(texts("gzip:level=6"), ["gzip:level=6", "gzip:level=6,engine=zlib"]);
         assert_eq!(texts("zstd:level=19"), ["zstd:level=19"]);

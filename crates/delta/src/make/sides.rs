@@ -12,40 +12,40 @@ use packline_squashfs::BlockSize;
 use super::probe;
 use crate::format::recipe::{BlockKind, Step, join};
 use crate::passes::Passes;
-use crate::plain::scan::{Makers, ScanTask, Scanned, Spill, Way};
-use crate::plain::{Block, Form, FoundImage, Known, Plain, find, lengths_of};
+use crate::plain::scan::{Reproducers, Reproduction, ScanTask, Scanned, Spill};
+use crate::plain::{Block, Form, FoundImage, KnownBlocks, Plain, find, lengths_of};
 use crate::{Error, Side};
 
 /// The old file.
 pub(super) struct OldSide {
     pub(super) plain: Plain,
     pub(super) is_image: bool,
-    /// Lengths of blocks that are not what the inodes say, as numbers.
+    /// The encoded lengths of blocks that differ from the inodes.
     pub(super) lengths: Vec<u8>,
-    known: Option<Arc<Known>>,
+    known: Option<Arc<KnownBlocks>>,
 }
 
 /// The new file.
 pub(super) struct NewSide {
     pub(super) plain: Plain,
-    /// How blocks are encoded, and the size of the largest; `None` if none is.
+    /// The codec that encodes blocks, and the block size; `None` if no block is encoded.
     pub(super) codec: Option<(Spec, BlockSize)>,
     pub(super) steps: Vec<Step>,
     pub(super) counts: BlockCounts,
 }
 
 impl NewSide {
-    /// Memory of the recipe and of the plain form, bytes.
+    /// Memory of the recipe and of the plain form, in bytes.
     pub(super) fn memory(&self) -> u64 {
         self.plain.memory() + (self.steps.capacity() * size_of::<Step>()) as u64
     }
 }
 
-/// Blocks of a new image.
+/// The blocks of a new image, by how the delta reproduces them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockCounts {
-    /// Blocks that are encoded again when the delta is applied.
+    /// Blocks that are encoded when the delta is applied.
     pub encoded: u64,
     /// Blocks that are copied as they are stored in the old image.
     pub kept: u64,
@@ -68,11 +68,11 @@ pub(super) fn old_side(
         codec: codec.clone(),
         block_size,
         blocks: Arc::clone(&blocks),
-        makers: None,
+        reproducers: None,
     };
     let spill = Spill::new(resources.scratch.as_deref())?;
     let found = Vec::with_capacity(blocks.len());
-    let mut job = Job::new(task, input.size(), resources, passes)?;
+    let mut job = BlockScan::new(task, input.size(), resources, passes)?;
     let mut scan = OldScan { spill, found, digests: Vec::with_capacity(blocks.len()), passes };
     job.run(&mut scan)?;
     let OldScan { spill, found, digests, .. } = scan;
@@ -80,7 +80,7 @@ pub(super) fn old_side(
     let blocks = blocks.iter().zip(&found).map(|(block, found)| block.with_plain(*found));
     let form = Form::new(blocks.filter(|block| block.plain() > 0).collect(), input.size());
     let plain = plain_of(input, spill, form, &codec, block_size)?;
-    let known = Some(Arc::new(Known::new(&plain.form, digests)));
+    let known = Some(Arc::new(KnownBlocks::new(&plain.form, digests)));
     Ok(OldSide { plain, is_image: true, lengths, known })
 }
 
@@ -106,9 +106,9 @@ pub(super) fn new_side(
         codec: decoded.clone(),
         block_size,
         blocks: Arc::clone(&blocks),
-        makers: Some(Makers { codec: codec.clone(), known: old.known.clone() }),
+        reproducers: Some(Reproducers { codec: codec.clone(), known: old.known.clone() }),
     };
-    let mut job = Job::new(task, input.size(), resources, passes)?;
+    let mut job = BlockScan::new(task, input.size(), resources, passes)?;
     let mut scan = NewScan {
         spill: Spill::new(resources.scratch.as_deref())?,
         blocks: Arc::clone(&blocks),
@@ -126,7 +126,7 @@ pub(super) fn new_side(
     Ok(NewSide { plain, codec, steps, counts })
 }
 
-/// The plain form that was spilled, or, without a directory for that, one that is decoded where it is read.
+/// Returns the plain form from the temporary file. Without a temporary file, it is decoded where it is read.
 fn plain_of(
     input: &Arc<dyn Input>,
     spill: Option<Spill<'_>>,
@@ -141,7 +141,7 @@ fn plain_of(
 }
 
 /// Decodes all blocks of a file on the workers.
-struct Job<'j> {
+struct BlockScan<'j> {
     map: OrderedMap<ScanTask>,
     size: u64,
     block_size: BlockSize,
@@ -149,13 +149,18 @@ struct Job<'j> {
     cancel: &'j CancelToken,
 }
 
-impl<'j> Job<'j> {
-    fn new(task: ScanTask, size: u64, resources: &'j Resources, passes: &mut Passes<'_>) -> Result<Job<'j>, Error> {
+impl<'j> BlockScan<'j> {
+    fn new(
+        task: ScanTask,
+        size: u64,
+        resources: &'j Resources,
+        passes: &mut Passes<'_>,
+    ) -> Result<BlockScan<'j>, Error> {
         let span = task.span_memory();
         let block_size = task.block_size;
         let blocks = Arc::clone(&task.blocks);
         let demand = Demand {
-            fixed: blocks.len() as u64 * (2 * size_of::<Block>() as u64 + Known::BLOCK_MEMORY),
+            fixed: blocks.len() as u64 * (2 * size_of::<Block>() as u64 + KnownBlocks::BLOCK_MEMORY),
             per_worker: task.memory(),
             window: span,
             window_per_worker: span,
@@ -164,22 +169,22 @@ impl<'j> Job<'j> {
         let granted = passes.plan(demand, 4 * span, what, resources)?;
         let map = resources.map(task, granted)?;
         passes.begin("decoding", size);
-        Ok(Job { map, size, block_size, blocks, cancel: &resources.cancel })
+        Ok(BlockScan { map, size, block_size, blocks, cancel: &resources.cancel })
     }
 
     fn run(&mut self, consumer: &mut dyn Consumer<ScanTask>) -> Result<(), Error> {
-        let Job { map, size, block_size, blocks, cancel } = self;
+        let BlockScan { map, size, block_size, blocks, cancel } = self;
         let ran = ScanTask::run(*size, *block_size, blocks, map, consumer, cancel);
         ran.map_err(|error| of_fault(map.earlier_error(consumer, error)))
     }
 }
 
-/// The spans of the old image.
+/// Consumes the spans of the old image.
 struct OldScan<'s, 'o> {
     spill: Option<Spill<'s>>,
-    /// What each listed block decodes to, bytes; 0 if it cannot be decoded.
+    /// The decoded length of each listed block in bytes; 0 if the block cannot be decoded.
     found: Vec<u32>,
-    /// Of the blocks that can.
+    /// The digests of the blocks that can be decoded.
     digests: Vec<ContentDigest>,
     passes: &'s mut Passes<'o>,
 }
@@ -187,22 +192,22 @@ struct OldScan<'s, 'o> {
 impl Consumer<ScanTask> for OldScan<'_, '_> {
     fn consume(&mut self, scanned: Scanned) -> Result<(), Error> {
         self.found.extend(scanned.blocks.iter().map(|block| block.plain));
-        let decoded = scanned.blocks.iter().filter(|block| block.way != Way::Raw);
+        let decoded = scanned.blocks.iter().filter(|block| block.reproduction != Reproduction::Raw);
         self.digests.extend(decoded.map(|block| block.digest));
         self.passes.show(scanned.span.bytes.end);
         self.spill.as_mut().map_or(Ok(()), |spill| spill.append(&scanned.plain))
     }
 }
 
-/// The spans of the new image.
+/// Consumes the spans of the new image.
 struct NewScan<'s, 'o> {
     spill: Option<Spill<'s>>,
     blocks: Arc<Vec<Block>>,
-    known: Option<Arc<Known>>,
+    known: Option<Arc<KnownBlocks>>,
     steps: Vec<Step>,
-    /// The blocks that are decoded in the plain form.
+    /// The blocks that the plain form has decoded.
     plain: Vec<Block>,
-    /// The block of the old image after the last one that was kept.
+    /// The number of the block that follows the last kept block of the old image.
     next: u64,
     counts: BlockCounts,
     passes: &'s mut Passes<'o>,
@@ -215,14 +220,20 @@ impl NewScan<'_, '_> {
         }
     }
 
-    fn block(&mut self, block: &Block, way: Way, plain: u32, digest: &ContentDigest) -> Result<(), Error> {
-        if way == Way::Raw {
+    fn block(
+        &mut self,
+        block: &Block,
+        reproduction: Reproduction,
+        plain: u32,
+        digest: &ContentDigest,
+    ) -> Result<(), Error> {
+        if reproduction == Reproduction::Raw {
             self.counts.raw += 1;
             self.raw(block.stored.into());
             return Ok(());
         }
         self.plain.push(block.with_plain(plain));
-        if way == Way::Encoded {
+        if reproduction == Reproduction::Encoded {
             self.counts.encoded += 1;
             let kind = if block.is_metadata() { BlockKind::Metadata } else { BlockKind::Data };
             join(&mut self.steps, Step::Encode { kind, length: plain, count: 1 });
@@ -243,7 +254,7 @@ impl Consumer<ScanTask> for NewScan<'_, '_> {
         let mut at = scanned.span.bytes.start;
         for (block, found) in blocks[scanned.span.blocks.clone()].iter().zip(&scanned.blocks) {
             self.raw(block.at - at);
-            self.block(block, found.way, found.plain, &found.digest)?;
+            self.block(block, found.reproduction, found.plain, &found.digest)?;
             at = block.end();
         }
         self.raw(scanned.span.bytes.end - at);

@@ -1,4 +1,4 @@
-//! The plain forms of OLD and NEW, one after the other, as the window of a search.
+//! The window of a search: the plain form of OLD, and then the plain form of NEW.
 
 use std::io;
 use std::ops::Range;
@@ -7,21 +7,21 @@ use std::sync::Arc;
 use packline_longrange::Window;
 use packline_runtime::Input;
 
-/// A range of the plain form of OLD, and then one of NEW.
-pub(super) struct Both {
+/// A range of the plain form of OLD, and then a range of the plain form of NEW.
+pub(super) struct OldThenNew {
     pub(super) old: Arc<dyn Input>,
     pub(super) new: Arc<dyn Input>,
     pub(super) old_range: Range<u64>,
     pub(super) new_range: Range<u64>,
 }
 
-impl Both {
+impl OldThenNew {
     fn old_length(&self) -> u64 {
         self.old_range.end - self.old_range.start
     }
 }
 
-impl Window for Both {
+impl Window for OldThenNew {
     fn length(&self) -> u64 {
         self.old_length() + (self.new_range.end - self.new_range.start)
     }
@@ -39,8 +39,8 @@ impl Window for Both {
     }
 }
 
-/// Ranges of OLD and NEW for each search: at most `most` bytes of both together. Where they do not fit, NEW is searched in slices of a quarter of
-/// that, each with as much of OLD as fits, around the place that is `expected` for the slice.
+/// Returns the ranges of OLD and NEW for a search, with at most `most` bytes together. If both files do not fit, NEW is searched in slices of
+/// a quarter of `most`. Each slice has as much of OLD as fits, around the position that is `expected` for the slice.
 pub(super) fn slice(old: u64, new: u64, at: u64, expected: u64, most: u64) -> (Range<u64>, Range<u64>) {
     if old.saturating_add(new) <= most {
         return (0..old, 0..new);
@@ -56,8 +56,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_is_both_one_after_the_other() {
-        let both = Both {
+    fn window_is_old_followed_by_new() {
+        let window = OldThenNew {
             old: Arc::new(b"0123456789".to_vec()),
             new: Arc::new(b"abcdefgh".to_vec()),
             old_range: 2..6,
@@ -66,15 +66,15 @@ mod tests {
         for start in 0..=9 {
             for end in start..=9 {
                 let mut into = vec![0; end - start];
-                both.read(start as u64, &mut into).unwrap();
+                window.read(start as u64, &mut into).unwrap();
                 assert_eq!(into, b"2345defgh"[start..end]);
             }
         }
-        assert_eq!(both.length(), 9);
+        assert_eq!(window.length(), 9);
     }
 
     #[test]
-    fn slices_are_all_of_new_and_have_the_expected_place() {
+    fn slices_cover_new_and_contain_the_expected_position() {
         assert_eq!(slice(600, 400, 0, 0, 1000), (0..600, 0..400));
         for (old, new) in [(5000, 700), (700, 5000), (0, 5000), (5000, 5000)] {
             let mut at = 0;

@@ -1,4 +1,4 @@
-//! Writes the parts of a delta: a part of the recipe before the groups that it needs.
+//! Writes the parts of a delta. A part of the recipe precedes the groups that its steps use.
 
 use packline_codec::{ReferenceEncoder, ReferenceLzma, Spec};
 use packline_engine::Consumer;
@@ -10,22 +10,22 @@ use crate::format::part::{PartKind, put_part};
 use crate::format::recipe::{STEPS_MOST, Step, StepCoder};
 use crate::plain::Form;
 
-/// The delta as it is written.
+/// Writes a delta.
 pub(super) struct Writer<'w> {
     sink: &'w mut dyn Sink,
     encoder: ReferenceEncoder,
     coder: StepCoder,
-    /// The steps that are not written yet, the last one first.
+    /// The steps that are not written yet, in reverse order.
     steps: Vec<Step>,
     old: &'w Form,
-    /// The end of the steps that are written, in the plain form of NEW.
+    /// The end of the written steps in the plain form of NEW.
     ready: u64,
     pub(super) bytes: u64,
     pub(super) literals: u64,
 }
 
 impl<'w> Writer<'w> {
-    /// `steps`: the recipe for blocks of up to `block_size` bytes, of which some are those of `old`.
+    /// `steps` is the recipe for blocks of up to `block_size` bytes. Some steps keep blocks of `old`.
     pub(super) fn new(
         sink: &'w mut dyn Sink,
         lzma: ReferenceLzma,
@@ -50,7 +50,7 @@ impl<'w> Writer<'w> {
         self.append(&bytes)
     }
 
-    /// The codec of the blocks that are encoded.
+    /// Writes the codec of the blocks that are encoded.
     pub(super) fn codec(&mut self, codec: &Spec) -> Result<(), Error> {
         self.part(PartKind::Codec, codec.to_string().as_bytes())
     }
@@ -62,12 +62,12 @@ impl<'w> Writer<'w> {
             let Some(step) = self.steps.pop() else { break };
             self.coder.put(&mut numbers, &step);
             let missing = || Error::internal("a block that the old image lacks".into());
-            self.ready += self.old.used(step).ok_or_else(missing)?;
+            self.ready += self.old.bytes_used(step).ok_or_else(missing)?;
         }
         self.part(PartKind::Recipe, &numbers)
     }
 
-    /// Writes the rest.
+    /// Writes the remaining steps and the end.
     pub(super) fn finish(&mut self) -> Result<(), Error> {
         while !self.steps.is_empty() {
             self.steps()?;
@@ -78,7 +78,7 @@ impl<'w> Writer<'w> {
 
 impl Consumer<GroupTask> for Writer<'_> {
     fn consume(&mut self, packed: PackedGroup) -> Result<(), Error> {
-        // All steps that the groups before made complete come first.
+        // The steps up to the start of this group come first.
         while self.ready <= packed.start && !self.steps.is_empty() {
             self.steps()?;
         }

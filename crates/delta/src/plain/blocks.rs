@@ -1,4 +1,4 @@
-//! The compressed blocks of the image in a file.
+//! Lists the compressed blocks of the image in a file.
 
 use std::sync::Arc;
 
@@ -11,35 +11,36 @@ use packline_squashfs::read::{Image, Opening, Origin, ReadError, StoredBlock, St
 use super::form::Block;
 use crate::{Error, Side};
 
-/// Most blocks of an image; a file with more is taken as it is. A constant, since the delta depends on it.
+/// Upper bound for the blocks of an image. A file with more blocks is its own plain form. It is a constant, because the bytes of a delta
+/// depend on it.
 const BLOCKS_MOST: usize = 1 << 22;
-/// Bytes of metadata that are cached while the blocks are listed.
+/// The bytes of metadata that are cached while the blocks are listed.
 const CACHE: usize = 1 << 20;
-/// Blocks between two removals of those that are there twice, at least.
+/// Duplicates are removed after at least this many blocks.
 const SORT_LEAST: usize = 1 << 14;
 
-/// Memory of an entry of a list that grows, bytes.
+/// Memory of an entry of a growing list, in bytes.
 const ENTRY_MEMORY: u64 = 3 * size_of::<Block>() as u64;
-/// Memory of the longest list, which has each block twice, bytes.
+/// Memory of the longest list, which has each block twice, in bytes.
 const LIST_MEMORY: u64 = 2 * BLOCKS_MOST as u64 * ENTRY_MEMORY;
 
 /// The image in a file.
 #[derive(Debug)]
 pub(crate) struct FoundImage {
-    /// Its codec with the parameters that it states.
+    /// The codec, with the parameters that the image states.
     pub(crate) codec: Spec,
     pub(crate) block_size: BlockSize,
-    /// Its compressed blocks in the order of the file, apart from each other, none of no bytes.
+    /// The compressed blocks in the order of the file. They do not overlap, and no block is empty.
     pub(crate) blocks: Vec<Block>,
 }
 
-/// The first image in a file; `None` if there is none, or it has too many blocks.
+/// Finds the first image in a file. Returns `None` if there is no image, or if it has too many blocks.
 ///
 /// # Errors
 /// [`Error::Input`], [`Error::Work`], [`Error::Memory`].
 pub(crate) fn find(side: Side, input: &Arc<dyn Input>, resources: &Resources) -> Result<Option<FoundImage>, Error> {
     let opening = Opening { origin: Origin::Find, metadata_cache: CACHE };
-    let Some(image) = sound(side, Image::open(Arc::clone(input), opening))? else { return Ok(None) };
+    let Some(image) = unless_faulty(side, Image::open(Arc::clone(input), opening))? else { return Ok(None) };
     let origin = image.origin();
     let size = input.size();
     let most = in_memory(resources.memory);
@@ -48,20 +49,20 @@ pub(crate) fn find(side: Side, input: &Arc<dyn Input>, resources: &Resources) ->
     if let (true, Some(allowed)) = (list.no_memory, resources.memory) {
         return Err(Shortage { allowed, needed: LIST_MEMORY }.of("the list of an image's blocks").into());
     }
-    if sound(side, listed)?.is_none() || list.sort().is_none() {
+    if unless_faulty(side, listed)?.is_none() || list.sort().is_none() {
         return Ok(None);
     }
     let block_size = image.superblock().block_size;
-    Ok(Some(FoundImage { codec: image.codec().clone(), block_size, blocks: list.apart() }))
+    Ok(Some(FoundImage { codec: image.codec().clone(), block_size, blocks: list.without_overlaps() }))
 }
 
-/// Entries of a list for which there is memory.
+/// Returns how many entries of a list fit in the memory.
 fn in_memory(memory: Option<u64>) -> usize {
     memory.map_or(usize::MAX, |bytes| usize::try_from(bytes / ENTRY_MEMORY).unwrap_or(usize::MAX))
 }
 
-/// `None` for a fault of the image.
-fn sound<T>(side: Side, read: Result<T, ReadError>) -> Result<Option<T>, Error> {
+/// Returns `None` for a fault of the image.
+fn unless_faulty<T>(side: Side, read: Result<T, ReadError>) -> Result<Option<T>, Error> {
     match read {
         Ok(value) => Ok(Some(value)),
         Err(ReadError::Corrupt(_) | ReadError::Unsupported(_)) => Ok(None),
@@ -72,26 +73,26 @@ fn sound<T>(side: Side, read: Result<T, ReadError>) -> Result<Option<T>, Error> 
     }
 }
 
-/// Blocks as they are found.
+/// The list of the blocks that were found.
 #[derive(Debug, Default)]
 struct List {
     origin: u64,
-    /// Length of the file, bytes.
+    /// Length of the file in bytes.
     size: u64,
     blocks: Vec<Block>,
-    /// Length of the list at which it is sorted next.
+    /// The length at which the list is sorted next.
     next_sort: usize,
     too_many: bool,
-    /// Most entries for which there is memory.
+    /// Upper bound for the entries that fit in the memory.
     most: usize,
     no_memory: bool,
 }
 
 impl List {
-    /// Files share blocks, so that there may be far more entries in block lists than blocks.
+    /// Adds a block. Files share blocks, so block lists may have far more entries than there are blocks.
     fn add(&mut self, found: StoredBlock) {
         let is_metadata = found.kind == StoredKind::Metadata;
-        // The plain form of a metadata block includes no header.
+        // The decoded length of a metadata block does not include the header.
         let block = Block::new(self.origin.saturating_add(found.offset), found.stored, found.length, is_metadata);
         self.no_memory |= self.blocks.len() == self.most;
         if self.too_many || self.no_memory || found.length == 0 || block.is_beyond(self.size) {
@@ -104,15 +105,15 @@ impl List {
         }
     }
 
-    /// Removes what is there twice; `None` if too many are left.
+    /// Removes duplicates. Returns `None` if too many blocks are left.
     fn sort(&mut self) -> Option<()> {
         self.blocks.sort_unstable_by_key(|block| (block.at, block.stored, block.is_metadata(), block.plain()));
         self.blocks.dedup_by_key(|block| block.at);
         (!self.too_many && self.blocks.len() <= BLOCKS_MOST).then_some(())
     }
 
-    /// The blocks that do not begin in another.
-    fn apart(mut self) -> Vec<Block> {
+    /// Returns the blocks that do not begin in another block.
+    fn without_overlaps(mut self) -> Vec<Block> {
         let mut end = 0;
         self.blocks.retain(|block| {
             let keep = block.at >= end;
@@ -138,15 +139,15 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_in_order_and_apart_and_in_the_file() {
+    fn blocks_are_in_order_without_overlaps_and_in_the_file() {
         let mut list = listed(usize::MAX);
         assert!(list.sort().is_some());
-        let found: Vec<_> = list.apart().iter().map(|block| (block.at, block.stored)).collect();
+        let found: Vec<_> = list.without_overlaps().iter().map(|block| (block.at, block.stored)).collect();
         assert_eq!(found, [(110, 40), (150, 5), (510, 9)]);
     }
 
     #[test]
-    fn more_than_there_is_memory_for_is_noticed() {
+    fn notices_more_blocks_than_fit_in_memory() {
         assert!(listed(4).no_memory && listed(4).blocks.len() == 4);
         assert!(!listed(6).no_memory);
         assert_eq!(in_memory(Some(1 << 20)), (1 << 20) / 72);

@@ -1,4 +1,4 @@
-//! The plain form of a file with an image, decoded where it is read.
+//! The plain form of a file with an image. Blocks are decoded when they are read.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,15 +9,15 @@ use packline_runtime::{Input, Spares};
 use packline_squashfs::BlockSize;
 
 use super::decoder::BlockDecoder;
-use super::form::{At, Form};
+use super::form::{ByteOrigin, Form};
 
-/// Decoded blocks that are kept for each worker.
-const KEPT_FOR_WORKER: usize = 4;
+/// The number of decoded blocks that are cached for each worker.
+const CACHED_FOR_WORKER: usize = 4;
 
 /// A decoded block and its number.
 type Kept = (usize, Arc<Vec<u8>>);
 
-/// Reads the plain form at any place, from any thread. Blocks are decoded when they are needed, and a few are kept.
+/// Reads the plain form at any offset, on any thread. Blocks are decoded when they are needed, and a few decoded blocks are cached.
 pub(crate) struct DecodedInput {
     input: Arc<dyn Input>,
     form: Arc<Form>,
@@ -26,33 +26,33 @@ pub(crate) struct DecodedInput {
     decoders: Spares<BlockDecoder>,
     /// The blocks used last, the latest first.
     kept: Mutex<Vec<Kept>>,
-    /// Most of them.
+    /// Upper bound for the cached blocks.
     most: AtomicUsize,
 }
 
 impl DecodedInput {
-    /// For one worker.
+    /// Returns the plain form, with a cache for one worker.
     pub(crate) fn new(input: &Arc<dyn Input>, form: &Arc<Form>, codec: &Spec, block_size: BlockSize) -> DecodedInput {
         let input = Arc::clone(input);
         let form = Arc::clone(form);
         let codec = codec.clone();
         let decoders = Spares::default();
-        let most = AtomicUsize::new(KEPT_FOR_WORKER);
+        let most = AtomicUsize::new(CACHED_FOR_WORKER);
         DecodedInput { input, form, codec, block_size, decoders, kept: Mutex::default(), most }
     }
 
-    /// Keeps more blocks for more workers.
-    pub(crate) fn keep_for(&self, workers: usize) {
-        self.most.store(KEPT_FOR_WORKER * workers.max(1), Ordering::Relaxed);
+    /// Sets the size of the cache for this many workers.
+    pub(crate) fn set_workers(&self, workers: usize) {
+        self.most.store(CACHED_FOR_WORKER * workers.max(1), Ordering::Relaxed);
     }
 
-    /// Memory for each worker, bytes.
+    /// Memory for each worker in bytes.
     pub(crate) fn worker_memory(&self) -> u64 {
-        (BlockDecoder::memory(&self.codec, self.block_size) + (KEPT_FOR_WORKER + 2) * self.block_size.bytes()) as u64
+        (BlockDecoder::memory(&self.codec, self.block_size) + (CACHED_FOR_WORKER + 2) * self.block_size.bytes()) as u64
     }
 
     fn block(&self, number: usize) -> io::Result<Arc<Vec<u8>>> {
-        if let Some(kept) = self.kept(number) {
+        if let Some(kept) = self.cached(number) {
             return Ok(kept);
         }
         let block = self.form.all().get(number).ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -62,10 +62,10 @@ impl DecodedInput {
         let mut plain = Vec::new();
         let decoded = decoder.decode(block, &stored, &mut plain).filter(|()| plain.len() == block.plain() as usize);
         self.decoders.give(decoder);
-        let changed = || io::Error::new(io::ErrorKind::InvalidData, "a block of the image has changed");
+        let changed = || io::Error::new(io::ErrorKind::InvalidData, "a block of the image changed");
         decoded.ok_or_else(changed)?;
         let plain = Arc::new(plain);
-        self.keep(number, &plain);
+        self.cache(number, &plain);
         Ok(plain)
     }
 
@@ -76,14 +76,14 @@ impl DecodedInput {
         }
     }
 
-    fn kept(&self, number: usize) -> Option<Arc<Vec<u8>>> {
+    fn cached(&self, number: usize) -> Option<Arc<Vec<u8>>> {
         let mut kept = lock(&self.kept);
-        let place = kept.iter().position(|(other, _)| *other == number)?;
-        kept[..=place].rotate_right(1);
+        let index = kept.iter().position(|(other, _)| *other == number)?;
+        kept[..=index].rotate_right(1);
         kept.first().map(|(_, plain)| Arc::clone(plain))
     }
 
-    fn keep(&self, number: usize, plain: &Arc<Vec<u8>>) {
+    fn cache(&self, number: usize, plain: &Arc<Vec<u8>>) {
         let mut kept = lock(&self.kept);
         kept.truncate(self.most.load(Ordering::Relaxed) - 1);
         kept.insert(0, (number, Arc::clone(plain)));
@@ -102,13 +102,13 @@ impl Input for DecodedInput {
     fn read_at(&self, mut offset: u64, mut buffer: &mut [u8]) -> io::Result<()> {
         while !buffer.is_empty() {
             let done = match self.form.at(offset, self.input.size()) {
-                At::Raw { length: 0, .. } => return Err(io::ErrorKind::UnexpectedEof.into()),
-                At::Raw { at, length } => {
+                ByteOrigin::Raw { length: 0, .. } => return Err(io::ErrorKind::UnexpectedEof.into()),
+                ByteOrigin::Raw { at, length } => {
                     let now = length.min(buffer.len() as u64) as usize;
                     self.input.read_at(at, &mut buffer[..now])?;
                     now
                 }
-                At::Block { number, offset } => {
+                ByteOrigin::Block { number, offset } => {
                     let block = self.block(number)?;
                     let rest = block.get(offset as usize..).ok_or(io::ErrorKind::InvalidData)?;
                     let now = rest.len().min(buffer.len());

@@ -1,14 +1,14 @@
-//! Decodes the blocks of one image.
+//! Decodes the blocks of an image.
 
 use packline_codec::{CodecError, Decoder, METADATA_BLOCK_SIZE, Spec};
 use packline_squashfs::{BlockSize, METADATA_HEADER};
 
 use super::form::Block;
 
-/// Memory of a decoder besides that for blocks of our encoder, bytes: others may state larger dictionaries.
+/// Additional memory of a decoder in bytes, because other encoders may state larger dictionaries than packline's.
 const DECODER_SLACK: usize = 8 << 20;
 
-/// Decoders for data and for metadata.
+/// Decoders for data blocks and for metadata blocks.
 pub(crate) struct BlockDecoder {
     data: Box<dyn Decoder>,
     metadata: Box<dyn Decoder>,
@@ -22,12 +22,12 @@ impl BlockDecoder {
         Ok(BlockDecoder { data, metadata, block_size })
     }
 
-    /// Memory of a decoder, bytes.
+    /// Memory of the decoders in bytes.
     pub(crate) fn memory(codec: &Spec, block_size: BlockSize) -> usize {
         decoder_memory(codec, block_size.bytes()) + decoder_memory(codec, METADATA_BLOCK_SIZE)
     }
 
-    /// Decodes the stored bytes of a block into `out`, whose content it replaces; `None` if they cannot be decoded.
+    /// Decodes the stored bytes of a block, and replaces the content of `out`. Returns `None` if the bytes cannot be decoded.
     pub(crate) fn decode(&mut self, block: &Block, stored: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let (decoder, most, payload) = if block.is_metadata() {
             (&mut self.metadata, METADATA_BLOCK_SIZE, stored.get(METADATA_HEADER..)?)

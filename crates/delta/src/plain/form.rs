@@ -1,25 +1,25 @@
-//! The plain form of a file: its bytes, with blocks of an image decoded.
+//! The plain form of a file: the bytes of the file, with the blocks of an image decoded.
 
 use crate::format::recipe::Step;
 
 /// A compressed block of an image in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Block {
-    /// Its first byte in the file.
+    /// The block's first byte in the file.
     pub(crate) at: u64,
-    /// Its first byte in the plain form.
+    /// The block's first byte in the plain form.
     pub(crate) start: u64,
-    /// Bytes stored.
+    /// The number of stored bytes.
     pub(crate) stored: u32,
-    /// Bytes of the plain form, and above them whether it is of metadata.
+    /// The number of decoded bytes. The highest bit marks a metadata block.
     packed: u32,
 }
 
-/// Bit of blocks of metadata.
+/// The bit that marks a metadata block.
 const METADATA: u32 = 1 << 31;
 
 impl Block {
-    /// A block whose place in the plain form is not known yet.
+    /// Returns a block whose position in the plain form is not known yet.
     pub(crate) fn new(at: u64, stored: u32, plain: u32, is_metadata: bool) -> Block {
         Block { at, start: 0, stored, packed: plain & !METADATA | if is_metadata { METADATA } else { 0 } }
     }
@@ -32,46 +32,46 @@ impl Block {
         self.packed & METADATA != 0
     }
 
-    /// The same with another length of its plain form.
+    /// Returns the block with another decoded length.
     pub(crate) fn with_plain(self, plain: u32) -> Block {
         Block { packed: plain | self.packed & METADATA, ..self }
     }
 
-    /// The end in the file.
+    /// The block's end in the file.
     pub(crate) fn end(&self) -> u64 {
         self.at + u64::from(self.stored)
     }
 
-    /// Whether it ends beyond a file of `size` bytes, wherever it begins.
+    /// Whether the block ends beyond a file of `size` bytes.
     pub(crate) fn is_beyond(&self, size: u64) -> bool {
         self.at.checked_add(self.stored.into()).is_none_or(|end| end > size)
     }
 
-    /// The end in the plain form.
+    /// The block's end in the plain form.
     pub(crate) fn plain_end(&self) -> u64 {
         self.start + u64::from(self.plain())
     }
 }
 
-/// Which bytes of a file are which bytes of its plain form.
+/// Maps the bytes of a plain form to the bytes of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Form {
     blocks: Vec<Block>,
-    /// Length of the plain form, bytes.
+    /// Length of the plain form in bytes.
     plain: u64,
 }
 
-/// The content of a place of the plain form.
+/// The origin of a byte of the plain form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum At {
-    /// So many bytes that the file has from here on.
+pub(crate) enum ByteOrigin {
+    /// The next `length` bytes of the plain form equal those of the file from byte `at`.
     Raw { at: u64, length: u64 },
-    /// A byte of the block with this number.
+    /// A byte of the block with this number, at this offset in the decoded block.
     Block { number: usize, offset: u32 },
 }
 
 impl Form {
-    /// The form of a file of `size` bytes with these blocks, which are in order and apart from each other.
+    /// Returns the form of a file of `size` bytes with these blocks, which must be in order and must not overlap.
     pub(crate) fn new(mut blocks: Vec<Block>, size: u64) -> Form {
         let mut stored = 0;
         let mut plain = 0;
@@ -91,20 +91,20 @@ impl Form {
         &self.blocks
     }
 
-    /// Number of blocks.
+    /// The number of blocks.
     pub(crate) fn count(&self) -> usize {
         self.blocks.len()
     }
 
-    /// `count` blocks from number `first` on; `None` if there are not so many.
+    /// Returns `count` blocks from number `first`; `None` if there are fewer blocks.
     pub(crate) fn blocks(&self, first: u64, count: u64) -> Option<&[Block]> {
         let first = usize::try_from(first).ok()?;
         let count = usize::try_from(count).ok()?;
         self.blocks.get(first..first.checked_add(count)?)
     }
 
-    /// Bytes of the plain form of NEW that a step uses if this is the form of OLD; `None` if it has not so many blocks.
-    pub(crate) fn used(&self, step: Step) -> Option<u64> {
+    /// Returns the bytes of the plain form of NEW that a step uses, if this is the form of OLD; `None` if OLD has fewer blocks.
+    pub(crate) fn bytes_used(&self, step: Step) -> Option<u64> {
         match step {
             Step::Raw { length } => Some(length),
             Step::Encode { length, count, .. } => Some(u64::from(length) * count),
@@ -114,23 +114,23 @@ impl Form {
         }
     }
 
-    /// The content of byte `place` of the plain form of a file of `size` bytes.
-    pub(crate) fn at(&self, place: u64, size: u64) -> At {
-        let next = self.blocks.partition_point(|block| block.start <= place);
+    /// Returns the origin of byte `position` of the plain form of a file of `size` bytes.
+    pub(crate) fn at(&self, position: u64, size: u64) -> ByteOrigin {
+        let next = self.blocks.partition_point(|block| block.start <= position);
         let before = next.checked_sub(1).and_then(|number| Some((number, self.blocks.get(number)?)));
         let (stored, plain) = match before {
-            Some((number, block)) if place < block.plain_end() => {
-                return At::Block { number, offset: (place - block.start) as u32 };
+            Some((number, block)) if position < block.plain_end() => {
+                return ByteOrigin::Block { number, offset: (position - block.start) as u32 };
             }
             Some((_, block)) => (block.end(), block.plain_end()),
             None => (0, 0),
         };
-        let at = stored + (place - plain);
+        let at = stored + (position - plain);
         let end = self.blocks.get(next).map_or(size, |block| block.at);
-        At::Raw { at, length: end.saturating_sub(at) }
+        ByteOrigin::Raw { at, length: end.saturating_sub(at) }
     }
 
-    /// The start of BLAKE3 of the positions of all blocks.
+    /// Returns the first bytes of BLAKE3 of the positions of all blocks.
     pub(crate) fn digest(&self) -> u64 {
         let mut hasher = blake3::Hasher::new();
         for block in &self.blocks {
@@ -143,7 +143,7 @@ impl Form {
         hash.as_bytes().first_chunk().map_or(0, |first| u64::from_le_bytes(*first))
     }
 
-    /// Memory, bytes.
+    /// The memory of the form in bytes.
     pub(crate) fn memory(&self) -> u64 {
         (self.blocks.capacity() * size_of::<Block>()) as u64
     }
@@ -154,13 +154,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_byte_is_of_a_block_or_between_blocks() {
+    fn maps_each_byte_to_a_block_or_to_a_gap() {
         let blocks =
             [(10, 5, 100), (15, 7, 3), (30, 1, 8)].map(|(at, stored, plain)| Block::new(at, stored, plain, false));
         let form = Form::new(blocks.to_vec(), 40);
         assert_eq!(form.plain(), 10 + 100 + 3 + 8 + 8 + 9);
-        let raw = |at, length| At::Raw { at, length };
-        let block = |number, offset| At::Block { number, offset };
+        let raw = |at, length| ByteOrigin::Raw { at, length };
+        let block = |number, offset| ByteOrigin::Block { number, offset };
         for (place, expected) in [
             (0, raw(0, 10)),
             (9, raw(9, 1)),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_that_of_the_positions() {
+    fn digest_covers_the_positions() {
         let form = |block: Block| Form::new(vec![block], 100).digest();
         let block = Block::new(1, 2, 3, false);
         let others =

@@ -1,13 +1,13 @@
-//! Blocks of the old image that are not what its inodes say: of another length, or not decodable.
+//! The lengths of blocks of the old image that differ from its inodes, or cannot be decoded.
 
 use super::form::Block;
 use crate::format::NUMBERS_MOST;
 use crate::format::numbers::{Fault, Numbers, put};
 
-/// What decoding found: for each block its length, 0 if it cannot be decoded. As numbers: for each block that differs from the list, how many
-/// blocks are between it and the one before, and its length.
+/// Encodes the lengths of the blocks that differ from the list, as numbers: the number of blocks between such a block and the previous one,
+/// and the block's length. `found` has the decoded length of each block; 0 if the block cannot be decoded.
 ///
-/// `None` if there are too many for a delta.
+/// Returns `None` if there are too many lengths for a delta.
 pub(crate) fn lengths_of(listed: &[Block], found: &[u32]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut next = 0;
@@ -21,7 +21,7 @@ pub(crate) fn lengths_of(listed: &[Block], found: &[u32]) -> Option<Vec<u8>> {
     (out.len() <= NUMBERS_MOST).then_some(out)
 }
 
-/// The listed blocks with these lengths, without those that cannot be decoded.
+/// Returns the listed blocks with these lengths, without the blocks that cannot be decoded.
 pub(crate) fn apply_lengths(mut blocks: Vec<Block>, lengths: &[u8]) -> Result<Vec<Block>, Fault> {
     let mut numbers = Numbers::new(lengths);
     let mut next = 0_u64;
@@ -29,7 +29,7 @@ pub(crate) fn apply_lengths(mut blocks: Vec<Block>, lengths: &[u8]) -> Result<Ve
         let number = next.saturating_add(numbers.next()?);
         let length = numbers.at_most(packline_squashfs::BlockSize::MAX.into())?;
         let block = usize::try_from(number).ok().and_then(|number| blocks.get_mut(number));
-        let block = block.ok_or_else(|| (format!("the length of block {number}"), "a block that the old image has"))?;
+        let block = block.ok_or_else(|| (format!("the length of block {number}"), "a block of the old image"))?;
         *block = block.with_plain(length as u32);
         next = number + 1;
     }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_that_differ_come_back() {
+    fn applies_the_lengths_that_differ() {
         let listed: Vec<Block> = (1..=5).map(|at| Block::new(at * 10, 5, 100, at == 2)).collect();
         for found in [[100; 5], [100, 7, 100, 0, 100], [0; 5], [1; 5]] {
             let lengths = lengths_of(&listed, &found).unwrap();

@@ -1,4 +1,4 @@
-//! Decodes the blocks of an image in order, on the workers, and finds out how the blocks of a new image are made again.
+//! Decodes the blocks of an image on the workers, in order. For a new image, it determines how each block can be reproduced.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,92 +14,93 @@ use packline_squashfs::{BlockSize, encode_metadata};
 
 use super::decoder::BlockDecoder;
 use super::form::Block;
-use super::known::Known;
+use super::known::KnownBlocks;
 use crate::{Error, Side};
 
-/// Bytes of a span, stored and decoded, unless it is a single block.
+/// Upper bound for the stored and decoded bytes of a span, unless the span is a single block.
 const SPAN: u64 = 2 << 20;
 
 /// Consecutive bytes of a file.
 pub(crate) struct Span {
     pub(crate) bytes: Range<u64>,
-    /// The blocks in it, by number.
+    /// The numbers of the blocks in the span.
     pub(crate) blocks: Range<usize>,
     _permit: Permit,
 }
 
-/// How a block comes back.
+/// How a block is reproduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// It is not decoded: as it is stored.
+pub(crate) enum Reproduction {
+    /// The block is not decoded, and stays as it is stored.
     Raw,
-    /// By encoding it again; of an old image: it was decoded.
+    /// The block is encoded again. For an old image: the block was decoded.
     Encoded,
-    /// The old image has it.
+    /// The block is copied from the old image.
     Known,
 }
 
-/// A block that was looked at.
+/// The result for a block.
 pub(crate) struct ScannedBlock {
-    pub(crate) way: Way,
-    /// Bytes that it decodes to.
+    pub(crate) reproduction: Reproduction,
+    /// The number of decoded bytes.
     pub(crate) plain: u32,
-    /// Of what is stored.
+    /// The digest of the stored bytes.
     pub(crate) digest: ContentDigest,
 }
 
-/// A span in its plain form.
+/// A span with its plain form.
 pub(crate) struct Scanned {
     pub(crate) span: Span,
     pub(crate) blocks: Vec<ScannedBlock>,
     pub(crate) plain: Vec<u8>,
 }
 
-/// What the blocks of a new image are compared with.
-pub(crate) struct Makers {
-    /// The codec that may reproduce them.
+/// The means to reproduce the blocks of a new image.
+pub(crate) struct Reproducers {
+    /// The codec that may reproduce blocks.
     pub(crate) codec: Option<Spec>,
-    /// The old image.
-    pub(crate) known: Option<Arc<Known>>,
+    /// The blocks of the old image.
+    pub(crate) known: Option<Arc<KnownBlocks>>,
 }
 
 /// Decodes spans.
 pub(crate) struct ScanTask {
     pub(crate) side: Side,
     pub(crate) input: Arc<dyn Input>,
-    /// The codec of the image, and its block size.
+    /// The codec of the image.
     pub(crate) codec: Spec,
     pub(crate) block_size: BlockSize,
     pub(crate) blocks: Arc<Vec<Block>>,
     /// `None` for an old image.
-    pub(crate) makers: Option<Makers>,
+    pub(crate) reproducers: Option<Reproducers>,
 }
 
-/// Decoders and encoders of a worker.
+/// The decoders and encoders of a worker.
 pub(crate) struct Tool {
     decoder: Option<BlockDecoder>,
     encoders: Option<[Box<dyn Encoder>; 2]>,
-    /// A decoded block, and one that is encoded again.
+    /// The decoded block.
     decoded: Vec<u8>,
+    /// The block, encoded again.
     encoded: Vec<u8>,
 }
 
 impl ScanTask {
-    /// Memory of a worker, bytes.
+    /// Memory of a worker in bytes.
     pub(crate) fn memory(&self) -> u64 {
-        let encoders = self.makers.iter().filter_map(|makers| makers.codec.as_ref()).map(|codec| {
+        let encoders = self.reproducers.iter().filter_map(|reproducers| reproducers.codec.as_ref()).map(|codec| {
             codec.footprint(self.block_size.bytes()).encoder + codec.footprint(METADATA_BLOCK_SIZE).encoder
         });
         let encoders: usize = encoders.sum();
         (BlockDecoder::memory(&self.codec, self.block_size) + encoders + 2 * self.block_size.bytes()) as u64
     }
 
-    /// Upper bound of the bytes of a span in flight.
+    /// Upper bound for the bytes of a span in flight.
     pub(crate) fn span_memory(&self) -> u64 {
         SPAN.max(2 * u64::from(self.block_size)) + SPAN
     }
 
-    /// Gives all spans of the file to a map.
+    /// Submits all spans of the file to a map.
     pub(crate) fn run(
         size: u64,
         block_size: BlockSize,
@@ -129,7 +130,11 @@ impl ScanTask {
             let end = start + block.stored as usize;
             plain.extend_from_slice(&stored[done..start]);
             let scanned = self.block(tool, block, &stored[start..end])?;
-            plain.extend_from_slice(if scanned.way == Way::Raw { &stored[start..end] } else { &tool.decoded });
+            plain.extend_from_slice(if scanned.reproduction == Reproduction::Raw {
+                &stored[start..end]
+            } else {
+                &tool.decoded
+            });
             blocks.push(scanned);
             done = end;
         }
@@ -141,28 +146,32 @@ impl ScanTask {
         let digest = ContentDigest::of(stored);
         let decoder = match &mut tool.decoder {
             Some(decoder) => decoder,
-            place => place.insert(BlockDecoder::new(&self.codec, self.block_size)?),
+            slot => slot.insert(BlockDecoder::new(&self.codec, self.block_size)?),
         };
-        let raw = ScannedBlock { way: Way::Raw, plain: 0, digest };
+        let raw = ScannedBlock { reproduction: Reproduction::Raw, plain: 0, digest };
         if decoder.decode(block, stored, &mut tool.decoded).is_none() {
             return Ok(raw);
         }
         let plain = tool.decoded.len() as u32;
-        let way = match &self.makers {
-            None => Way::Encoded,
-            Some(makers) if makers.known.as_ref().is_some_and(|known| known.find(&digest, plain, 0).is_some()) => {
-                Way::Known
+        let reproduction = match &self.reproducers {
+            None => Reproduction::Encoded,
+            Some(reproducers)
+                if reproducers.known.as_ref().is_some_and(|known| known.find(&digest, plain, 0).is_some()) =>
+            {
+                Reproduction::Known
             }
-            Some(Makers { codec: Some(codec), .. }) if self.is_reproduced(tool, codec, block, stored)? => Way::Encoded,
+            Some(Reproducers { codec: Some(codec), .. }) if self.is_reproduced(tool, codec, block, stored)? => {
+                Reproduction::Encoded
+            }
             Some(_) => return Ok(raw),
         };
-        Ok(ScannedBlock { way, plain, digest })
+        Ok(ScannedBlock { reproduction, plain, digest })
     }
 
     fn is_reproduced(&self, tool: &mut Tool, codec: &Spec, block: &Block, stored: &[u8]) -> Result<bool, Error> {
         let [data, metadata] = match &mut tool.encoders {
             Some(encoders) => encoders,
-            place => place.insert([codec.encoder(self.block_size.bytes())?, codec.metadata_encoder()?]),
+            slot => slot.insert([codec.encoder(self.block_size.bytes())?, codec.metadata_encoder()?]),
         };
         if block.is_metadata() {
             return Ok(encode_metadata(metadata.as_mut(), &tool.decoded)? == stored);
@@ -205,7 +214,7 @@ struct Spans {
 }
 
 impl Spans {
-    /// The bytes and the blocks of the next span, and its memory.
+    /// Returns the bytes, the blocks and the memory of the next span.
     fn next(&mut self, blocks: &[Block]) -> Option<(Range<u64>, Range<usize>, u64)> {
         let start = self.at;
         let first = self.next;
@@ -239,7 +248,7 @@ pub(crate) struct Spill<'d> {
 }
 
 impl<'d> Spill<'d> {
-    /// In a directory; `None` without one.
+    /// Creates the file in `directory`. Returns `None` without a directory.
     pub(crate) fn new(directory: Option<&'d Path>) -> Result<Option<Spill<'d>>, Error> {
         let Some(directory) = directory else { return Ok(None) };
         let file = unnamed_temp_file(directory);
@@ -252,7 +261,7 @@ impl<'d> Spill<'d> {
         written.map_err(|cause| Error::Scratch(ScratchError::wrap(self.directory, cause)))
     }
 
-    /// What was written.
+    /// Returns the written bytes as an input.
     pub(crate) fn finish(self) -> Result<Arc<dyn Input>, Error> {
         let input = FileInput::new(self.file);
         let input = input.map_err(|cause| Error::Scratch(ScratchError::wrap(self.directory, cause)))?;
@@ -265,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_all_of_the_file_once_and_cut_no_block() {
+    fn spans_cover_the_file_once_and_do_not_cut_blocks() {
         let blocks: Vec<Block> = (0..200_u64)
             .map(|number| Block::new(5000 + number * 70_000, 60_000 + (number % 3 * 5000) as u32, 9, false))
             .collect();
@@ -286,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_larger_than_a_span_is_one() {
+    fn block_larger_than_a_span_is_one_span() {
         let block = Block::new(10, 3 << 20, 9, false);
         let mut spans = Spans { size: (3 << 20) + 20, block_size: 1 << 20, at: 0, next: 0 };
         assert_eq!(spans.next(&[block]).map(|span| (span.0, span.1)), Some((0..10, 0..0)));

@@ -20,7 +20,7 @@ fn tree(seed: u64) -> Files {
     files
 }
 
-/// The same with a file in front, one that changed, and one less.
+/// Returns the files with a new first file, a changed file, and one file less.
 fn changed(files: &Files) -> Files {
     let mut files = files.clone();
     let mut random = Random::new(99);
@@ -54,7 +54,7 @@ fn images_of_different_codecs_and_block_sizes() {
 }
 
 #[test]
-fn an_image_and_a_file_that_is_none() {
+fn an_image_and_another_kind_of_file() {
     let files = tree(3);
     let whole = image(&files, "zstd", BLOCK);
     let contents: Vec<u8> = files.iter().flat_map(|(_, content)| content.clone()).collect();
@@ -65,7 +65,7 @@ fn an_image_and_a_file_that_is_none() {
 }
 
 #[test]
-fn an_image_behind_other_bytes_and_with_bytes_behind() {
+fn an_image_between_other_bytes() {
     let files = tree(4);
     let mut random = Random::new(5);
     let before = random.noise(10_000);
@@ -77,7 +77,7 @@ fn an_image_behind_other_bytes_and_with_bytes_behind() {
 }
 
 #[test]
-fn a_codec_that_is_not_the_images_keeps_what_the_old_one_has() {
+fn keeps_blocks_of_the_old_image_if_the_codec_is_wrong() {
     let files = tree(6);
     let old = image(&files, "zstd:level=7", BLOCK);
     let new = image(&changed(&files), "zstd:level=7", BLOCK);
@@ -89,7 +89,7 @@ fn a_codec_that_is_not_the_images_keeps_what_the_old_one_has() {
 }
 
 #[test]
-fn each_bit_of_a_delta_for_an_image_counts() {
+fn detects_each_flipped_bit_of_a_delta_for_an_image() {
     let files: Files = tree(7).into_iter().take(12).collect();
     let mut changed = files.clone();
     changed[3].1[7] ^= 1;
@@ -129,7 +129,7 @@ fn memory_changes_no_byte() {
 }
 
 #[test]
-fn hostile_images_come_back_too() {
+fn reproduces_hostile_images() {
     let good = hostile::good();
     let mut options = DeltaOptions::default();
     options.level = 1;

@@ -1,4 +1,4 @@
-//! Deltas bring the new file back, byte for byte, whatever the files are; and damaged ones do no harm.
+//! Deltas reproduce any new file byte for byte, and damaged deltas are errors.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod images;

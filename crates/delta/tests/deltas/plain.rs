@@ -28,7 +28,7 @@ fn edges() {
 }
 
 #[test]
-fn what_is_moved_changed_or_new_is_found() {
+fn finds_moved_changed_and_new_bytes() {
     let mut random = Random::new(2);
     let old = random.noise(9 << 20);
     let inserted = random.noise(3000);
@@ -56,7 +56,7 @@ fn many_small_changes_cost_a_few_bytes_each() {
 }
 
 #[test]
-fn long_runs_are_copied_over_the_ends_of_segments() {
+fn copies_long_runs_across_segments() {
     let mut random = Random::new(4);
     let head = random.noise(10_000);
     let tail = random.noise(10_000);
@@ -68,7 +68,7 @@ fn long_runs_are_copied_over_the_ends_of_segments() {
 }
 
 #[test]
-fn an_old_file_that_is_another_is_refused() {
+fn rejects_another_old_file() {
     let old = Random::new(5).noise(3000);
     let new = Random::new(6).noise(3000);
     let (delta, _) = round_trip(&old, &new);
@@ -81,7 +81,7 @@ fn an_old_file_that_is_another_is_refused() {
 }
 
 #[test]
-fn each_bit_counts() {
+fn detects_each_flipped_bit() {
     let mut random = Random::new(7);
     let old = random.prose(20_000);
     let new = [&old[..9000], &random.prose(700), &old[9100..]].concat();
@@ -123,7 +123,7 @@ fn memory_changes_no_byte_and_too_little_is_an_error() {
 }
 
 #[test]
-fn levels_differ_and_all_come_back() {
+fn all_levels_reproduce_the_file() {
     let mut random = Random::new(9);
     let old = random.prose(300_000);
     let new = [&old[..100_000], &random.prose(50_000), &old[90_000..]].concat();
@@ -136,11 +136,11 @@ fn levels_differ_and_all_come_back() {
 }
 
 #[test]
-fn no_copy_goes_on_behind_the_old_file() {
+fn no_copy_continues_after_the_old_file() {
     let mut random = Random::new(10);
     let first = random.noise(30_000);
     let second = random.noise(30_000);
-    // What follows the end of the old file in the new one is what follows it in the window of the search.
+    // The same bytes follow the old content in the new file and in the window of the search.
     let new = [&second[..], &first, &second].concat();
     round_trip(&[&first[..], &second[..3000]].concat(), &new);
     round_trip(&first, &[&first[..], &first, &first].concat());

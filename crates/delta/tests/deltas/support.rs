@@ -1,4 +1,4 @@
-//! Deltas in memory, and images.
+//! Helpers: deltas in memory, and images.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub fn applied(old: &[u8], delta: &[u8], resources: &Resources) -> Result<Vec<u8
     patch(&input(old), &input(delta), &mut out, resources, &mut Unobserved).map(|_| out)
 }
 
-/// A delta with which the old file becomes the new one, with any number of workers; it is the same for any number.
+/// Returns a delta from the old file to the new one. It checks that any number of workers writes and applies the same delta.
 pub fn round_trip(old: &[u8], new: &[u8]) -> (Vec<u8>, Made) {
     let options = DeltaOptions::default();
     let (delta, whole) = made(old, new, &options, &resources(0)).unwrap();
@@ -50,7 +50,7 @@ pub fn round_trip(old: &[u8], new: &[u8]) -> (Vec<u8>, Made) {
 
 const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
 
-/// The content of a file, and how far it was read.
+/// The content of a file, and the number of bytes that were read.
 struct Content(Vec<u8>, usize);
 
 impl Source for Content {
@@ -70,7 +70,7 @@ impl Source for Content {
     }
 }
 
-/// An image of some files.
+/// Packs some files into an image.
 pub fn image(files: &[(String, Vec<u8>)], codec: &str, block_size: u32) -> Vec<u8> {
     let mut image = Vec::new();
     let mut options = Options::new(Spec::parse(codec).unwrap());

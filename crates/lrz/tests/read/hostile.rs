@@ -1,4 +1,4 @@
-//! The zoo: every specimen through everything that reads.
+//! Hostile files: every specimen through every reader.
 
 use packline_lrz::Error;
 use packline_testkit::Stopwatch;
@@ -6,10 +6,10 @@ use packline_testkit::hostile_lrz::{self, Specimen};
 
 use crate::support::{list, read, read_piped, resource_sets, verify};
 
-/// What encrypted specimens are opened with; the others do not mind.
+/// The password of encrypted specimens; the others ignore it.
 const PASSWORD: Option<&[u8]> = Some(b"password");
 
-/// The message of an error, which must be the file's fault, and say what would have been right.
+/// Returns the message of an error, which must be a fault of the file and name the expected value.
 fn message(specimen: &Specimen, error: &Error) -> String {
     let name = specimen.name;
     let kind =
@@ -53,7 +53,7 @@ fn check(specimen: &Specimen) {
 }
 
 #[test]
-fn every_specimen_is_read_or_refused_cleanly_and_soon() {
+fn reads_or_rejects_every_specimen_in_bounded_time() {
     let all = hostile_lrz::all();
     assert!(all.len() > 70, "{}", all.len());
     for specimen in &all {
@@ -71,9 +71,9 @@ fn names_are_unique() {
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
 }
 
-/// A file cut anywhere, and one with any byte changed: an error, or (of a byte that does not matter) the same data.
+/// A file that is truncated anywhere, or has any changed byte, is an error, or, if the byte does not matter, has the same data.
 #[test]
-fn no_cut_and_no_change_gets_through() {
+fn detects_any_cut_and_any_changed_byte() {
     let sound = hostile_lrz::sound();
     let resources = &resource_sets()[3];
     let (plain, _) = read(&sound, None, resources).unwrap();

@@ -1,4 +1,4 @@
-//! Files of lrzip that are kept in `tests/data`, where a manifest says how they were made; and files that were made by hand.
+//! Files of lrzip in `tests/data`, whose manifest says how they were made, and files that were made by hand.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn lines(bytes: usize) -> Vec<u8> {
     text
 }
 
-/// lrzip 0.7 pads no data that it encrypts: blocks of fewer than 16 bytes were taken to be 16 bytes long, and the password to be wrong.
+/// lrzip 0.7 does not pad encrypted data. An earlier version assumed 16 bytes for shorter blocks, and reported a wrong password.
 #[test]
 fn reads_encrypted_files_of_lrzip_0_7_whose_blocks_are_short() {
     for (name, size) in [
@@ -61,7 +61,7 @@ fn does_not_blame_the_password_for_damaged_data() {
     assert!(matches!(refused, Error::Password(_)), "{refused}");
 }
 
-/// Of an empty block lrzip encrypts 16 bytes; earlier versions of packline wrote none, at the same place.
+/// lrzip encrypts 16 bytes for an empty block. Earlier versions of packline wrote no bytes.
 #[test]
 fn reads_empty_encrypted_files_of_lrzip_0_6_and_of_earlier_versions() {
     let packed = kept("cbc-none-0.lrz");
@@ -73,7 +73,7 @@ fn reads_empty_encrypted_files_of_lrzip_0_6_and_of_earlier_versions() {
     }
 }
 
-/// Up to 0.5 an empty input had no chunk: `while (len)` was the loop over chunks of 0.4 and of 0.5.
+/// Up to 0.5, an empty input had no chunk: the loop over chunks was `while (len)`.
 #[test]
 fn reads_files_without_a_chunk_of_lrzip_0_4_and_0_5() {
     let mut head = [0; 24];
@@ -91,14 +91,14 @@ fn reads_files_without_a_chunk_of_lrzip_0_4_and_0_5() {
         assert!(read_piped(&packed, None, &resource_sets()[0]).unwrap().is_empty());
         assert_eq!(list(&packed, None).unwrap(), 0);
     }
-    // One that should have a byte is cut off.
+    // A file that states one byte of data is truncated.
     head[6] = 1;
     let refused = read(&head, None, &resource_sets()[0]).map(|_| ()).unwrap_err().to_string();
     assert!(refused.contains("0 bytes of plain data"), "{refused}");
 }
 
 #[test]
-fn names_the_place_of_a_truncated_file_once() {
+fn names_the_offset_of_a_truncation_once() {
     let mut packed = Vec::new();
     let source = Source::At(Arc::new(lines(20_000)));
     compress(source, &mut packed, &WriteOptions::default(), &resource_sets()[0], &mut Unobserved).unwrap();

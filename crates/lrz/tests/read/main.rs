@@ -1,4 +1,4 @@
-//! Reading: what lrzip wrote, and malformed files.
+//! Reads files that lrzip wrote, and malformed files.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests may")]
 

@@ -1,4 +1,4 @@
-//! Files that lrzip wrote.
+//! Reads files that lrzip writes.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use packline_testkit::{Random, tools};
 
 use crate::support::{list, read, read_piped, resource_sets, verify};
 
-/// Words, noise, runs, and all of it again: what makes literals and matches of every kind.
+/// Words, noise, runs, and repeats of them, for literals and matches of every kind.
 fn plain(bytes: usize) -> Vec<u8> {
     let mut random = Random::new(5);
     let words: Vec<Vec<u8>> =
@@ -34,7 +34,7 @@ fn plain(bytes: usize) -> Vec<u8> {
     out
 }
 
-/// What lrzip makes of these bytes in a file.
+/// Compresses a file with lrzip.
 fn packed(place: &Path, plain: &[u8], options: &[&str]) -> Vec<u8> {
     let from = place.join("plain");
     let to = place.join("packed.lrz");
@@ -43,7 +43,7 @@ fn packed(place: &Path, plain: &[u8], options: &[&str]) -> Vec<u8> {
     fs::read(to).unwrap()
 }
 
-/// What lrzip makes of these bytes in a pipe.
+/// Compresses a pipe with lrzip.
 fn piped(plain: &[u8], options: &[&str]) -> Vec<u8> {
     let mut command = Command::new("lrzip");
     command.arg("-q").args(options).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -57,7 +57,7 @@ fn piped(plain: &[u8], options: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// Reads it in every way, and holds it to what it was made from.
+/// Reads a file in every way, and compares the result with the original.
 fn check(packed: &[u8], plain: &[u8], what: &str) {
     for resources in resource_sets() {
         let outcome = read(packed, None, &resources);
@@ -74,7 +74,7 @@ fn check(packed: &[u8], plain: &[u8], what: &str) {
 }
 
 #[test]
-fn every_back_end_and_level_is_read() {
+fn reads_every_back_end_and_level() {
     if !tools::need(&["lrzip"]) {
         return;
     }
@@ -91,7 +91,7 @@ fn every_back_end_and_level_is_read() {
 }
 
 #[test]
-fn sizes_at_the_edges_are_read() {
+fn reads_sizes_at_the_edges() {
     if !tools::need(&["lrzip"]) {
         return;
     }
@@ -105,9 +105,9 @@ fn sizes_at_the_edges_are_read() {
     check(&packed(place.path(), &[7; 3_000_000], &["-n"]), &[7; 3_000_000], "one byte, over and over");
 }
 
-/// lrzip cannot read some of these itself: the magic of those whose opcodes are too few to compress lacks a dictionary.
+/// lrzip cannot read some of these files itself: if the opcodes are too few to compress, the magic has no dictionary.
 #[test]
-fn what_came_through_a_pipe_is_read() {
+fn reads_files_that_came_through_a_pipe() {
     if !tools::need(&["lrzip"]) {
         return;
     }
@@ -120,7 +120,7 @@ fn what_came_through_a_pipe_is_read() {
 }
 
 #[test]
-fn encrypted_files_are_read_with_their_password_alone() {
+fn reads_encrypted_files_only_with_their_password() {
     if !tools::need(&["lrzip"]) {
         return;
     }
@@ -138,12 +138,12 @@ fn encrypted_files_are_read_with_their_password_alone() {
 }
 
 #[test]
-fn chunks_and_blocks_are_many() {
+fn reads_many_chunks_and_blocks() {
     if !tools::need(&["lrzip"]) {
         return;
     }
     let place = tempfile::tempdir().unwrap();
-    // A window is a multiple of 100 MB, and a chunk no less.
+    // A window is a multiple of 100 MB, and a chunk has at least that size.
     let once = plain(20 << 20);
     let plain = once.repeat(6);
     let packed = packed(place.path(), &plain, &["-l", "-w1", "-p4"]);

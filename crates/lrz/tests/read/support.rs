@@ -1,10 +1,10 @@
-//! Files read in every way there is.
+//! Helpers that read files in every way.
 
 use std::sync::Arc;
 
 use packline_lrz::{Archive, Error, ReadOptions, Resources, Stream, Unobserved, Unpacked};
 
-/// Machines that must not matter: workers, memory.
+/// Resources that must not change the result: workers and memory.
 pub fn resource_sets() -> Vec<Resources> {
     let resources = |workers, mebibytes: Option<u64>| {
         let mut resources = Resources::new(workers).memory_limit(mebibytes.map(|mebibytes| mebibytes << 20));
@@ -16,7 +16,7 @@ pub fn resource_sets() -> Vec<Resources> {
 
 const OPTIONS: ReadOptions = ReadOptions { md5: true };
 
-/// The plain data, to a target that can be read back.
+/// Decompresses to a target that can be read back.
 pub fn read(bytes: &[u8], password: Option<&[u8]>, resources: &Resources) -> Result<(Vec<u8>, Unpacked), Error> {
     let archive = Archive::open(Arc::new(bytes.to_vec()), password)?;
     let mut kept = Vec::new();
@@ -24,7 +24,7 @@ pub fn read(bytes: &[u8], password: Option<&[u8]>, resources: &Resources) -> Res
     Ok((kept, unpacked))
 }
 
-/// The plain data, through a pipe.
+/// Decompresses to a pipe.
 pub fn read_piped(bytes: &[u8], password: Option<&[u8]>, resources: &Resources) -> Result<Vec<u8>, Error> {
     let archive = Archive::open(Arc::new(bytes.to_vec()), password)?;
     let mut out = Vec::new();
@@ -32,12 +32,12 @@ pub fn read_piped(bytes: &[u8], password: Option<&[u8]>, resources: &Resources) 
     Ok(out)
 }
 
-/// Verified, and nothing else.
+/// Verifies a file.
 pub fn verify(bytes: &[u8], password: Option<&[u8]>, resources: &Resources) -> Result<Unpacked, Error> {
     Archive::open(Arc::new(bytes.to_vec()), password)?.verify(&OPTIONS, resources, &mut Unobserved)
 }
 
-/// The bytes of plain data that all blocks of stream 1 say; everything that a listing shows is read.
+/// Returns the plain bytes that all blocks of stream 1 state. It reads everything that a listing shows.
 pub fn list(bytes: &[u8], password: Option<&[u8]>) -> Result<u64, Error> {
     let archive = Archive::open(Arc::new(bytes.to_vec()), password)?;
     let mut sum = 0u64;

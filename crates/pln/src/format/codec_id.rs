@@ -1,11 +1,11 @@
-//! The numbers of the codecs, fixed for all time.
+//! The numbers of the codecs. They never change.
 
 use packline_codec::Spec;
 use packline_runtime::Unsupported;
 
 use crate::Error;
 
-/// The codec of a record, as its head numbers it. Up to 6 the numbers are SquashFS's.
+/// The number of a record's codec in the record's head. Numbers up to 6 equal those of SquashFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum CodecId {
@@ -32,7 +32,7 @@ pub enum CodecId {
 }
 
 impl CodecId {
-    /// All of them, in the order of their numbers.
+    /// All codecs, in the order of their numbers.
     pub const ALL: [CodecId; 10] = [
         Self::None,
         Self::Gzip,
@@ -46,17 +46,17 @@ impl CodecId {
         Self::Zle,
     ];
 
-    /// The codec of this number.
+    /// Returns the codec with this number.
     pub(crate) fn from_number(number: u8) -> Option<CodecId> {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// The codec that decodes the output of this specification's encoder.
+    /// Returns the codec that decodes the output of this specification's encoder.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if records cannot be compressed with it.
     pub(crate) fn of(spec: &Spec) -> Result<CodecId, Error> {
-        // One decoder for all encoders of LZ4.
+        // All encoders of LZ4 have the same decoder.
         let name = if spec.name() == "lz4hc" { "lz4" } else { spec.name() };
         Self::ALL.into_iter().find(|id| id.name() == name).ok_or_else(|| {
             let known = Self::ALL.map(CodecId::name).join(", ");
@@ -64,7 +64,7 @@ impl CodecId {
         })
     }
 
-    /// The name of its codec.
+    /// The name of the codec.
     pub fn name(self) -> &'static str {
         match self {
             CodecId::None => "none",

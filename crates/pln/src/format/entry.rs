@@ -4,18 +4,18 @@ use packline_runtime::Blake3Tree;
 use packline_runtime::hex;
 
 use super::head::number;
-use super::piece::{Kind, Piece, Stored};
-use super::{Node, PIECE_BYTES, Shape};
+use super::piece::{Kind, PieceHead, Stored};
+use super::{Node, PIECE_HEAD_BYTES, Shape};
 use crate::{Error, Part};
 
-/// Bytes of an entry.
+/// Size of an entry in bytes.
 pub(crate) const ENTRY_BYTES: usize = 40;
 
 /// The entry of a record in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) stored: Stored,
-    /// The node of its content.
+    /// The node of the record's content.
     pub(crate) node: Node,
 }
 
@@ -35,37 +35,42 @@ impl Entry {
         Ok(Entry { stored, node: std::array::from_fn(|at| bytes[8 + at]) })
     }
 
-    /// Bytes of the record in the file.
+    /// The size of the record in the file, in bytes.
     pub(crate) fn physical(&self) -> u64 {
-        PIECE_BYTES as u64 + u64::from(self.stored.size)
+        PIECE_HEAD_BYTES as u64 + u64::from(self.stored.size)
     }
 }
 
-/// The table of a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Table {
     pub(crate) entries: Vec<Entry>,
 }
 
 impl Table {
-    /// Size of a table of `entries` entries in the file, bytes.
+    /// Returns the size of a table of `entries` entries in the file, in bytes.
     pub(crate) fn physical(entries: u64) -> u64 {
-        PIECE_BYTES as u64 + entries * ENTRY_BYTES as u64
+        PIECE_HEAD_BYTES as u64 + entries * ENTRY_BYTES as u64
     }
 
-    /// Its header and its entries.
+    /// Encodes the head and the entries of the table.
     pub(crate) fn encode(&self, group: u64) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.entries.len() * ENTRY_BYTES);
         self.entries.iter().for_each(|entry| entry.encode(&mut bytes));
-        let head = Piece::entries(Kind::Table, self.entries.len() as u32, &bytes).encode(group);
+        let head = PieceHead::entries(Kind::Table, self.entries.len() as u32, &bytes).encode(group);
         [&head, &*bytes].concat()
     }
 
-    /// Parses the table of a group of a content of this shape, at byte `offset`.
+    /// Parses the table of a group, at byte `offset`. `shape` is the shape of the content.
     ///
     /// # Errors
-    /// [`Error::Corrupt`].
-    pub(crate) fn parse(piece: &Piece, bytes: &[u8], shape: Shape, group: u64, offset: u64) -> Result<Table, Error> {
+    /// [`Error::Corrupt`] if the table is malformed.
+    pub(crate) fn parse(
+        piece: &PieceHead,
+        bytes: &[u8],
+        shape: Shape,
+        group: u64,
+        offset: u64,
+    ) -> Result<Table, Error> {
         let part = Part::Table(group);
         let (first, count) = shape.group(group);
         piece.check_entries(bytes, part, offset)?;
@@ -73,27 +78,27 @@ impl Table {
         for (record, bytes) in (first..first + count).zip(bytes.chunks_exact(ENTRY_BYTES)) {
             let entry = Entry::parse(bytes, shape.length(record) as u32);
             let wrong =
-                |(what, expected)| Error::corrupt(part, offset, format!("of record {record}: {what}"), expected);
+                |(what, expected)| Error::corrupt(part, offset, format!("entry of record {record}: {what}"), expected);
             entries.push(entry.map_err(wrong)?);
         }
         Ok(Table { entries })
     }
 
-    /// The tree above its records.
+    /// Returns the tree above the records' nodes.
     pub(crate) fn tree(&self) -> Blake3Tree {
         self.entries.iter().map(|entry| entry.node).collect()
     }
 
-    /// Checks that the node of its group is this one.
+    /// Checks the node of the group.
     ///
     /// # Errors
-    /// [`Error::Corrupt`].
+    /// [`Error::Corrupt`] if the node differs.
     pub(crate) fn check_node(&self, node: &Node, group: u64, offset: u64) -> Result<(), Error> {
         let found = self.tree().node().unwrap_or_default();
         if found == *node {
             return Ok(());
         }
-        let what = format!("its records' nodes come to {}", hex(&found));
+        let what = format!("the node of its records is {}", hex(&found));
         Err(Error::corrupt(Part::Table(group), offset, what, format!("{}, as in the index", hex(node))))
     }
 }

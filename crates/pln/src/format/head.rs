@@ -1,20 +1,19 @@
-//! The header of a file.
+//! The head of a file.
 
 use packline_runtime::{Unsupported, hex};
 
 use super::{RecordSize, sum};
 use crate::{Error, Part};
 
-/// Size of the header.
+/// Size of the head in bytes.
 pub(crate) const HEAD_BYTES: usize = 32;
-/// The version of the format that is written, and the only one that is read.
+/// The version of the format that is written. No other version is read.
 pub(crate) const VERSION: u8 = 1;
-/// The first 8 bytes of .pln files of every version. They contain bytes that text mode transfers would change.
+/// The first 8 bytes of .pln files of every version. They contain bytes that a transfer in text mode would change.
 pub const MAGIC: [u8; 8] = [0x8B, b'P', b'L', b'N', 0x0D, 0x0A, 0x1A, 0x0A];
-/// Number of bytes covered by the check.
+/// The number of bytes that the check covers.
 const CHECKED: usize = 24;
 
-/// The fields of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) record_size: RecordSize,
@@ -34,7 +33,7 @@ impl Head {
     /// Checks the first bytes of a file, up to eight.
     ///
     /// # Errors
-    /// [`Error::Corrupt`].
+    /// [`Error::Corrupt`] if they are not the magic's.
     pub(crate) fn check_magic(bytes: &[u8]) -> Result<(), Error> {
         if MAGIC.starts_with(bytes) {
             return Ok(());
@@ -43,20 +42,20 @@ impl Head {
     }
 
     /// # Errors
-    /// [`Error::Corrupt`]; [`Error::Unsupported`] for an unknown version or mandatory flag.
+    /// [`Error::Corrupt`] if the head is malformed; [`Error::Unsupported`] for an unknown version or mandatory flag.
     pub(crate) fn parse(bytes: &[u8; HEAD_BYTES]) -> Result<Head, Error> {
         Head::check_magic(&bytes[..8])?;
         let check: [u8; 8] = sum(&[&bytes[..CHECKED]]);
         if bytes[CHECKED..] != check {
             return Err(wrong(format!("its check is {}", hex(&bytes[CHECKED..])), hex(&check)));
         }
-        // The check is valid, so the version is as written.
+        // The check is valid, so the version is not damaged.
         if bytes[8] != VERSION {
             return Err(unsupported(format!("version {} of the format", bytes[8]), format!("version {VERSION}")));
         }
         let must = number(&bytes[12..16]);
         if must != 0 {
-            return Err(unsupported(format!("flags {must:#010x} that must be understood"), "none of them".to_owned()));
+            return Err(unsupported(format!("mandatory flags {must:#010x}"), "no such flags".to_owned()));
         }
         if bytes[10..12] != [0; 2] || bytes[20..24] != [0; 4] {
             return Err(wrong("reserved bytes have a value".to_owned(), "zeros".to_owned()));
@@ -76,7 +75,7 @@ fn unsupported(what: String, expected: String) -> Error {
     Unsupported { what, expected }.into()
 }
 
-/// A little-endian number of up to eight bytes.
+/// Decodes a little-endian number of up to eight bytes.
 pub(super) fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }

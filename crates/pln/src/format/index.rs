@@ -1,85 +1,88 @@
-//! The index: the position of the table of each group.
+//! The index: the offset of the table of each group.
 
 use packline_runtime::Blake3Tree;
 use packline_runtime::hex;
 
 use super::head::number;
-use super::piece::{Kind, Piece};
-use super::{ENTRY_BYTES, HEAD_BYTES, Node, PIECE_BYTES, Root, Shape, Table};
+use super::piece::{Kind, PieceHead};
+use super::{ENTRY_BYTES, HEAD_BYTES, Node, PIECE_HEAD_BYTES, Root, Shape, Table};
 use crate::{Error, Part};
 
-/// Position of a group.
+/// The entry of a group in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// Start of its table, bytes.
+pub(crate) struct IndexEntry {
+    /// Offset of the group's table.
     pub(crate) table: u64,
-    /// The node of its content.
+    /// The node of the group's content.
     pub(crate) node: Node,
 }
 
-/// The index of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Index {
-    pub(crate) places: Vec<Place>,
+    pub(crate) entries: Vec<IndexEntry>,
 }
 
 impl Index {
-    /// Size of an index of `groups` groups in the file, bytes.
+    /// Returns the size of an index of `groups` groups in the file, in bytes.
     pub(crate) fn physical(groups: u64) -> u64 {
-        PIECE_BYTES as u64 + groups * ENTRY_BYTES as u64
+        PIECE_HEAD_BYTES as u64 + groups * ENTRY_BYTES as u64
     }
 
-    /// Its header and its entries, for a file of `records` records.
+    /// Encodes the head and the entries of the index, for a file of `records` records.
     pub(crate) fn encode(&self, records: u64) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.places.len() * ENTRY_BYTES);
-        for place in &self.places {
-            bytes.extend_from_slice(&place.table.to_le_bytes());
-            bytes.extend_from_slice(&place.node);
+        let mut bytes = Vec::with_capacity(self.entries.len() * ENTRY_BYTES);
+        for entry in &self.entries {
+            bytes.extend_from_slice(&entry.table.to_le_bytes());
+            bytes.extend_from_slice(&entry.node);
         }
-        let head = Piece::entries(Kind::Index, self.places.len() as u32, &bytes).encode(records);
+        let head = PieceHead::entries(Kind::Index, self.entries.len() as u32, &bytes).encode(records);
         [&head, &*bytes].concat()
     }
 
     /// Parses the index of a file, at byte `offset`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if it is malformed, or its groups do not fill the space from the header to itself.
-    pub(crate) fn parse(piece: &Piece, bytes: &[u8], shape: Shape, offset: u64) -> Result<Index, Error> {
+    /// [`Error::Corrupt`] if the index is malformed, or the groups do not fill the space from the file's head to the index.
+    pub(crate) fn parse(piece: &PieceHead, bytes: &[u8], shape: Shape, offset: u64) -> Result<Index, Error> {
         let wrong = |what, expected: &str| Error::corrupt(Part::Index, offset, what, expected);
         piece.check_entries(bytes, Part::Index, offset)?;
-        let place = |bytes: &[u8]| Place { table: number(&bytes[..8]), node: std::array::from_fn(|at| bytes[8 + at]) };
-        let index = Index { places: bytes.chunks_exact(ENTRY_BYTES).map(place).collect() };
+        let entry =
+            |bytes: &[u8]| IndexEntry { table: number(&bytes[..8]), node: std::array::from_fn(|at| bytes[8 + at]) };
+        let index = Index { entries: bytes.chunks_exact(ENTRY_BYTES).map(entry).collect() };
         let mut at = HEAD_BYTES as u64;
-        for (group, place) in (0..).zip(&index.places) {
+        for (group, entry) in (0..).zip(&index.entries) {
             let (_, records) = shape.group(group);
-            if place.table < at.saturating_add(records * PIECE_BYTES as u64) || place.table >= offset {
-                let what = format!("the table of group {group} at byte {}", place.table);
-                return Err(wrong(what, &format!("behind {records} records from byte {at} on, before the index")));
+            if entry.table < at.saturating_add(records * PIECE_HEAD_BYTES as u64) || entry.table >= offset {
+                let what = format!("the table of group {group} at byte {}", entry.table);
+                return Err(wrong(what, &format!("after {records} records from byte {at}, and before the index")));
             }
-            at = place.table + Table::physical(records);
+            at = entry.table + Table::physical(records);
         }
         if at != offset {
-            return Err(wrong(format!("the groups end at byte {at}"), &format!("byte {offset}, where it begins")));
+            return Err(wrong(
+                format!("the groups end at byte {at}"),
+                &format!("byte {offset}, where the index begins"),
+            ));
         }
         Ok(index)
     }
 
-    /// Start of a group.
+    /// Returns the offset of a group.
     pub(crate) fn start(&self, group: u64, shape: Shape) -> u64 {
-        let before = group.checked_sub(1).and_then(|before| Some((before, self.places.get(before as usize)?)));
-        before.map_or(HEAD_BYTES as u64, |(before, place)| place.table + Table::physical(shape.group(before).1))
+        let before = group.checked_sub(1).and_then(|before| Some((before, self.entries.get(before as usize)?)));
+        before.map_or(HEAD_BYTES as u64, |(before, entry)| entry.table + Table::physical(shape.group(before).1))
     }
 
-    /// Checks that the content's root is this one, as far as the index determines it.
+    /// Checks the root of the content, as far as the index determines it.
     ///
     /// # Errors
-    /// [`Error::Corrupt`].
+    /// [`Error::Corrupt`] if the root differs.
     pub(crate) fn check_root(&self, root: &Root, offset: u64) -> Result<(), Error> {
-        let tree: Blake3Tree = self.places.iter().map(|place| place.node).collect();
+        let tree: Blake3Tree = self.entries.iter().map(|entry| entry.node).collect();
         match tree.root().filter(|found| found != root) {
             None => Ok(()),
             Some(found) => {
-                let what = format!("its groups' nodes come to {}", hex(&found));
+                let what = format!("the root of its nodes is {}", hex(&found));
                 Err(Error::corrupt(Part::Index, offset, what, format!("{}, as in the trailer", hex(root))))
             }
         }

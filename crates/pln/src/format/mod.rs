@@ -1,4 +1,4 @@
-//! The bytes of the format: docs/format/pln.md describes them in tables.
+//! The structures of the format, which docs/format/pln.md describes.
 
 mod codec_id;
 mod entry;
@@ -14,8 +14,8 @@ pub use codec_id::CodecId;
 pub(crate) use entry::{ENTRY_BYTES, Entry, Table};
 pub use head::MAGIC;
 pub(crate) use head::{HEAD_BYTES, Head, VERSION};
-pub(crate) use index::{Index, Place};
-pub(crate) use piece::{Kind, PIECE_BYTES, Piece, Stored};
+pub(crate) use index::{Index, IndexEntry};
+pub(crate) use piece::{Kind, PIECE_HEAD_BYTES, PieceHead, Stored};
 pub use record_size::RecordSize;
 pub(crate) use shape::{GROUP, RECORDS_MOST, Shape};
 pub(crate) use sums::{Digest, Node, Root, root_of, sum};

@@ -1,4 +1,4 @@
-//! The head of every record, table and index.
+//! The head of every piece: a record, a table or the index.
 
 use packline_runtime::hex;
 
@@ -6,14 +6,14 @@ use super::head::number;
 use super::{CodecId, ENTRY_BYTES, sum};
 use crate::{Error, Part};
 
-/// Size of the header.
-pub(crate) const PIECE_BYTES: usize = 24;
-/// Number of its bytes covered by the check.
+/// Size of the head in bytes.
+pub(crate) const PIECE_HEAD_BYTES: usize = 24;
+/// The number of bytes that the check covers.
 const CHECKED: usize = 20;
 /// The flag of records whose trailing zeros are not stored.
 const SLACK: u8 = 1;
 
-/// Kind of the data after the head. Any two numbers differ in at least three bits, so a kind is recognised despite one wrong bit.
+/// The kind of a piece. Any two numbers differ in at least three bits, so a kind is recognised despite one wrong bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Record = 0x52,
@@ -22,8 +22,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The nearest kind of a piece; its check decides whether it is valid.
-    pub(crate) fn nearest(bytes: &[u8; PIECE_BYTES]) -> Kind {
+    /// Returns the kind that is nearest to the head. The check decides whether the head is valid.
+    pub(crate) fn nearest(bytes: &[u8; PIECE_HEAD_BYTES]) -> Kind {
         let wrong = |kind: &Kind| (*kind as u8 ^ bytes[0]).count_ones();
         [Kind::Record, Kind::Table, Kind::Index].into_iter().min_by_key(wrong).unwrap_or(Kind::Record)
     }
@@ -35,7 +35,7 @@ pub(crate) struct Stored {
     pub(crate) codec: CodecId,
     /// Whether trailing zeros are omitted.
     pub(crate) slack: bool,
-    /// Bytes stored.
+    /// The number of stored bytes.
     pub(crate) size: u32,
 }
 
@@ -45,7 +45,7 @@ impl Stored {
         self.codec == CodecId::None && !self.slack
     }
 
-    /// For a message.
+    /// Describes the storage, for a message.
     pub(crate) fn describe(&self) -> String {
         let slack = if self.slack { "slack and " } else { "" };
         format!("{} stored with {slack}{}", self.size, self.codec.name())
@@ -58,7 +58,7 @@ impl Stored {
     /// Parses the fields for a record of `logical` bytes.
     ///
     /// # Errors
-    /// The value found, and the expected one.
+    /// Returns the invalid value, and the expected one.
     pub(super) fn parse(codec: u8, flags: u8, size: u32, logical: u32) -> Result<Stored, (String, String)> {
         let known = || CodecId::ALL.map(|codec| format!("{} ({})", codec as u8, codec.name())).join(", ");
         let codec = CodecId::from_number(codec).ok_or_else(|| (format!("codec {codec}"), known()))?;
@@ -79,35 +79,42 @@ impl Stored {
     }
 }
 
-/// The head of a record, a table or an index.
+/// The head of a record, a table or the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct PieceHead {
     pub(crate) kind: Kind,
-    /// Zero except for records.
+    /// 0, except for records.
     codec: u8,
     flags: u8,
-    /// Bytes of content of a record; number of entries of the others.
+    /// The bytes of content of a record; the number of entries of a table or index.
     pub(crate) logical: u32,
-    /// Bytes that follow.
+    /// The number of bytes that follow the head.
     pub(crate) size: u32,
-    /// Checksum of them.
+    /// The checksum of the bytes that follow the head.
     pub(crate) sum: [u8; 8],
 }
 
-impl Piece {
-    /// The header of a record.
-    pub(crate) fn record(stored: Stored, logical: u32, sum: [u8; 8]) -> Piece {
-        Piece { kind: Kind::Record, codec: stored.codec as u8, flags: stored.flags(), logical, size: stored.size, sum }
+impl PieceHead {
+    /// Returns the head of a record.
+    pub(crate) fn record(stored: Stored, logical: u32, sum: [u8; 8]) -> PieceHead {
+        PieceHead {
+            kind: Kind::Record,
+            codec: stored.codec as u8,
+            flags: stored.flags(),
+            logical,
+            size: stored.size,
+            sum,
+        }
     }
 
-    /// The header of `count` entries with these bytes.
-    pub(super) fn entries(kind: Kind, count: u32, bytes: &[u8]) -> Piece {
-        Piece { kind, codec: 0, flags: 0, logical: count, size: bytes.len() as u32, sum: sum(&[bytes]) }
+    /// Returns the head of a table or index of `count` entries with these bytes.
+    pub(super) fn entries(kind: Kind, count: u32, bytes: &[u8]) -> PieceHead {
+        PieceHead { kind, codec: 0, flags: 0, logical: count, size: bytes.len() as u32, sum: sum(&[bytes]) }
     }
 
-    /// Its bytes. `number`: of the record or the group; for an index the number of records.
-    pub(crate) fn encode(&self, number: u64) -> [u8; PIECE_BYTES] {
-        let mut bytes = [0; PIECE_BYTES];
+    /// Encodes the head. `number` is the number of the record or the group; for an index it is the number of records.
+    pub(crate) fn encode(&self, number: u64) -> [u8; PIECE_HEAD_BYTES] {
+        let mut bytes = [0; PIECE_HEAD_BYTES];
         bytes[..4].copy_from_slice(&[self.kind as u8, self.codec, self.flags, 0]);
         bytes[4..8].copy_from_slice(&self.logical.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.size.to_le_bytes());
@@ -118,13 +125,13 @@ impl Piece {
     }
 
     /// # Errors
-    /// [`Error::Corrupt`] if it is not of this kind and number.
+    /// [`Error::Corrupt`] if the head is malformed, or has another kind or number.
     pub(crate) fn parse(
-        bytes: &[u8; PIECE_BYTES],
+        bytes: &[u8; PIECE_HEAD_BYTES],
         (wanted, of): (Kind, u64),
         part: Part,
         offset: u64,
-    ) -> Result<Piece, Error> {
+    ) -> Result<PieceHead, Error> {
         let wrong = |what, expected| Err(Error::corrupt(part, offset, what, expected));
         let check = check(bytes, of);
         if bytes[CHECKED..] != check {
@@ -138,13 +145,13 @@ impl Piece {
         }
         let field = |at: usize| number(&bytes[at..at + 4]) as u32;
         let sum = std::array::from_fn(|at| bytes[12 + at]);
-        Ok(Piece { kind: wanted, codec: bytes[1], flags: bytes[2], logical: field(4), size: field(8), sum })
+        Ok(PieceHead { kind: wanted, codec: bytes[1], flags: bytes[2], logical: field(4), size: field(8), sum })
     }
 
-    /// How a record is stored, of at most `most` bytes of content.
+    /// Returns how a record of at most `most` bytes of content is stored.
     ///
     /// # Errors
-    /// [`Error::Corrupt`].
+    /// [`Error::Corrupt`] if the fields are impossible.
     pub(crate) fn stored(&self, most: usize, part: Part, offset: u64) -> Result<Stored, Error> {
         if self.logical == 0 || self.logical as usize > most {
             let what = format!("{} bytes of content", self.logical);
@@ -154,10 +161,10 @@ impl Piece {
         stored.map_err(|(what, expected)| Error::corrupt(part, offset, what, expected))
     }
 
-    /// Size of its entries, of which there must be `count`.
+    /// Returns the size of the entries, of which there must be `count`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`].
+    /// [`Error::Corrupt`] if the number or the size differs.
     pub(crate) fn entry_bytes(&self, count: u64, part: Part, offset: u64) -> Result<usize, Error> {
         let bytes = count * ENTRY_BYTES as u64;
         if u64::from(self.logical) == count && u64::from(self.size) == bytes {
@@ -167,28 +174,28 @@ impl Piece {
         Err(Error::corrupt(part, offset, what, format!("{count} entries in {bytes} bytes")))
     }
 
-    /// Checks the checksum of its entries.
+    /// Checks the checksum of the entries.
     ///
     /// # Errors
-    /// [`Error::Corrupt`].
+    /// [`Error::Corrupt`] if the checksum differs.
     pub(super) fn check_entries(&self, bytes: &[u8], part: Part, offset: u64) -> Result<(), Error> {
         self.check_sum(sum(&[bytes]), part, offset)
     }
 
-    /// Compares the checksum of the following bytes.
+    /// Compares the checksum of the bytes that follow the head.
     ///
     /// # Errors
-    /// [`Error::Corrupt`].
+    /// [`Error::Corrupt`] if the checksums differ.
     pub(crate) fn check_sum(&self, found: [u8; 8], part: Part, offset: u64) -> Result<(), Error> {
         if found == self.sum {
             return Ok(());
         }
-        let what = format!("the sum of what is stored is {}", hex(&found));
+        let what = format!("the checksum of the stored bytes is {}", hex(&found));
         Err(Error::corrupt(part, offset, what, hex(&self.sum)))
     }
 }
 
-/// The check of a header: it covers the piece's number, so that pieces cannot be exchanged.
-fn check(bytes: &[u8; PIECE_BYTES], number: u64) -> [u8; 4] {
+/// Returns the check of a head. It covers the number of the piece, so that pieces cannot be exchanged.
+fn check(bytes: &[u8; PIECE_HEAD_BYTES], number: u64) -> [u8; 4] {
     sum(&[&number.to_le_bytes(), &bytes[..CHECKED]])
 }

@@ -6,7 +6,7 @@ use packline_runtime::Unsupported;
 
 use crate::Error;
 
-/// Bytes of content in a record, except the last of a file: a power of two from 4 KiB to 16 MiB.
+/// The bytes of content in a record: a power of two from 4 KiB to 16 MiB. The last record of a file may have fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordSize {
     log: u8,
@@ -18,10 +18,10 @@ impl RecordSize {
     /// The maximum.
     pub const MAX: RecordSize = RecordSize { log: 24 };
 
-    /// A size in bytes.
+    /// Checks a size in bytes.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for anything but a power of two from 4 KiB to 16 MiB.
+    /// [`Error::Unsupported`] if the size is not a power of two from 4 KiB to 16 MiB.
     pub fn new(bytes: u64) -> Result<RecordSize, Error> {
         let log = bytes.is_power_of_two().then(|| bytes.ilog2() as u8);
         log.and_then(RecordSize::from_log).ok_or_else(|| {
@@ -29,24 +29,24 @@ impl RecordSize {
         })
     }
 
-    /// From the binary logarithm of its bytes.
+    /// Returns the size with this binary logarithm, if it is valid.
     pub(crate) fn from_log(log: u8) -> Option<RecordSize> {
         (Self::MIN.log..=Self::MAX.log).contains(&log).then_some(RecordSize { log })
     }
 
-    /// The binary logarithm of its bytes.
+    /// The binary logarithm of the size.
     pub(crate) fn log(self) -> u8 {
         self.log
     }
 
-    /// Bytes.
+    /// The size in bytes.
     pub fn bytes(self) -> usize {
         1 << self.log
     }
 }
 
 impl Default for RecordSize {
-    /// 1 MiB: large enough for strong codecs, small enough for fast reading of a range.
+    /// Returns 1 MiB, which is large enough for strong codecs and small enough to read ranges fast.
     fn default() -> RecordSize {
         RecordSize { log: 20 }
     }

@@ -1,4 +1,4 @@
-//! Checksums: all are BLAKE3, whole, truncated, or as a node of the content's tree.
+//! Checksums. All are BLAKE3: complete, truncated, or as a node of the content's tree.
 
 use blake3::Hasher;
 use blake3::hazmat::HasherExt;
@@ -7,12 +7,12 @@ use packline_runtime::{Blake3Tree, TaskError};
 use super::RecordSize;
 use crate::Error;
 
-/// The chaining value of a part of the content that is a subtree of it (BLAKE3 paper, section 2.1).
+/// The chaining value of a part of the content that is a subtree (BLAKE3 paper, section 2.1).
 pub(crate) type Node = [u8; 32];
-/// The BLAKE3 of the whole content.
+/// The BLAKE3 of the complete content.
 pub(crate) type Root = [u8; 32];
 
-/// The first `N` bytes of the BLAKE3 of some bytes.
+/// Returns the first `N` bytes of the BLAKE3 of the concatenated parts.
 pub(crate) fn sum<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
     let mut hasher = Hasher::new();
     for part in parts {
@@ -21,15 +21,16 @@ pub(crate) fn sum<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
     cut(hasher.finalize().as_bytes())
 }
 
-/// The first bytes of a hash.
+/// Returns the first bytes of a hash.
 pub(crate) fn cut<const N: usize>(hash: &[u8; 32]) -> [u8; N] {
     std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default())
 }
 
-/// The root of the content of all records, whose nodes are in `tree`. `alone`: the root of the last record, if it is the first.
+/// Returns the root of the content. `tree` holds the nodes of all records. `alone` is the root of the last record, if that is the first
+/// record.
 ///
 /// # Errors
-/// [`Error::Work`] if that is unknown although there is one record.
+/// [`Error::Work`] if there is one record and `alone` is `None`.
 pub(crate) fn root_of(tree: &Blake3Tree, alone: Option<Root>) -> Result<Root, Error> {
     match tree.count() {
         0 => Ok(*blake3::hash(b"").as_bytes()),
@@ -38,17 +39,17 @@ pub(crate) fn root_of(tree: &Blake3Tree, alone: Option<Root>) -> Result<Root, Er
     }
 }
 
-/// Hashes of the content of a record.
+/// The hashes of a record's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Digest {
-    /// Its node in the tree.
+    /// The node in the tree.
     pub(crate) node: Node,
-    /// The root, if it is all of the content. Only for the first record, since no other can be.
+    /// The root, if the record is the complete content. Only the first record can be.
     pub(crate) alone: Option<Root>,
 }
 
 impl Digest {
-    /// The digest of a record's content, which is not empty.
+    /// Hashes the content of a record, which must not be empty.
     pub(crate) fn of(content: &[u8], number: u64, record_size: RecordSize) -> Digest {
         let mut hasher = Hasher::new();
         hasher.set_input_offset(number << record_size.log());
@@ -57,7 +58,7 @@ impl Digest {
         Digest { node: hasher.finalize_non_root(), alone }
     }
 
-    /// The checksum of a record that stores its content: derived without hashing again.
+    /// Returns the checksum of a record that stores its content, without hashing again.
     pub(crate) fn sum(&self) -> [u8; 8] {
         cut(&self.node)
     }
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_root_is_the_hash_of_the_whole() {
+    fn root_is_the_hash_of_the_content() {
         let content: Vec<u8> = (0..40 * 4096 + 77u32).map(|number| (number.wrapping_mul(number) >> 7) as u8).collect();
         let size = RecordSize::MIN;
         for length in (0..=40).flat_map(|records| [records * 4096, records * 4096 + 1, records * 4096 + 77]) {

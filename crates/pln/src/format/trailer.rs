@@ -3,22 +3,21 @@
 use packline_runtime::hex;
 
 use super::head::number;
-use super::{HEAD_BYTES, Index, PIECE_BYTES, RECORDS_MOST, RecordSize, Root, Shape, Table, sum};
+use super::{HEAD_BYTES, Index, PIECE_HEAD_BYTES, RECORDS_MOST, RecordSize, Root, Shape, Table, sum};
 use crate::{Error, Part};
 
-/// Size of the trailer.
+/// Size of the trailer in bytes.
 pub(crate) const TRAILER_BYTES: usize = 72;
-/// Its first bytes.
+/// The first bytes of the trailer.
 const MAGIC: [u8; 8] = [0x8B, b'p', b'l', b'n', 0x0D, 0x0A, 0x1A, 0x0A];
-/// Number of bytes covered by the check.
+/// The number of bytes that the check covers.
 const CHECKED: usize = 64;
 
-/// The fields of the trailer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Trailer {
-    /// Start of the index, bytes.
+    /// Offset of the index.
     pub(crate) index: u64,
-    /// Records.
+    /// The number of records.
     pub(crate) records: u64,
     /// Bytes of the content.
     pub(crate) logical: u64,
@@ -39,14 +38,14 @@ impl Trailer {
         bytes
     }
 
-    /// Parses the trailer at byte `offset`, and checks that its values are possible in a file that ends with it.
+    /// Parses the trailer at byte `offset`, and checks that its values are possible in a file that ends after it.
     ///
     /// # Errors
-    /// [`Error::Corrupt`].
+    /// [`Error::Corrupt`] if the trailer is malformed or its values are impossible.
     pub(crate) fn parse(bytes: &[u8; TRAILER_BYTES], size: RecordSize, offset: u64) -> Result<Trailer, Error> {
         let wrong = |what: String, expected: String| Err(Error::corrupt(Part::Trailer, offset, what, expected));
         if bytes[..8] != MAGIC {
-            return wrong(format!("it begins with {}", hex(&bytes[..8])), hex(&MAGIC));
+            return wrong(format!("the trailer begins with {}", hex(&bytes[..8])), hex(&MAGIC));
         }
         let check: [u8; 8] = sum(&[&bytes[..CHECKED]]);
         if bytes[CHECKED..] != check {
@@ -59,23 +58,23 @@ impl Trailer {
             let most = RECORDS_MOST;
             return wrong(
                 format!("{records} records"),
-                format!("{}, what {logical} bytes come to, and {most} at most", shape.records()),
+                format!("{} for {logical} bytes of content, and at most {most}", shape.records()),
             );
         }
-        // Memory is never allocated for more entries than fit into the file.
+        // Memory is never allocated for more entries than fit in the file.
         let least = least_before(shape);
         let end = index.checked_add(Index::physical(shape.groups()));
         if end != Some(offset) || index < least {
-            let expected = format!("{}, and {least} at least", offset.saturating_sub(Index::physical(shape.groups())));
+            let expected = format!("{}, and at least {least}", offset.saturating_sub(Index::physical(shape.groups())));
             return wrong(format!("the index of {records} records at byte {index}"), expected);
         }
         Ok(trailer)
     }
 
-    /// Compares the content's root.
+    /// Compares the root of the content.
     ///
     /// # Errors
-    /// [`Error::Corrupt`].
+    /// [`Error::Corrupt`] if the roots differ.
     pub(crate) fn check_root(&self, found: &Root, offset: u64) -> Result<(), Error> {
         if self.root == *found {
             return Ok(());
@@ -84,14 +83,14 @@ impl Trailer {
         Err(Error::corrupt(Part::Trailer, offset, what, hex(found)))
     }
 
-    /// The division of the content.
+    /// Returns the division of the content into records and groups.
     pub(crate) fn shape(&self, record_size: RecordSize) -> Shape {
         Shape { record_size, logical: self.logical }
     }
 }
 
-/// Minimum bytes before the index.
+/// Returns the minimum offset of the index.
 fn least_before(shape: Shape) -> u64 {
-    let tables = shape.groups() * Table::physical(0) + Table::physical(shape.records()) - PIECE_BYTES as u64;
-    HEAD_BYTES as u64 + shape.records() * PIECE_BYTES as u64 + tables
+    let tables = shape.groups() * Table::physical(0) + Table::physical(shape.records()) - PIECE_HEAD_BYTES as u64;
+    HEAD_BYTES as u64 + shape.records() * PIECE_HEAD_BYTES as u64 + tables
 }

@@ -8,14 +8,14 @@ use super::decode::{DecodeTask, Product};
 use crate::format::{Entry, Root};
 use crate::{Error, Observer, Progress, RecordSize, Sink, Span};
 
-/// Minimum number of zeros for a hole after other data in a record, bytes.
+/// Minimum number of zero bytes for a hole after other data in a record.
 const HOLE_LEAST: usize = 32 << 10;
 
-/// Requested bytes of the content.
+/// The requested bytes of the content.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) start: u64,
-    /// Their end; larger than any content if that is the end of the content.
+    /// The end of the bytes; `u64::MAX` stands for the end of the content.
     pub(super) end: u64,
 }
 
@@ -25,15 +25,15 @@ impl Bounds {
         Bounds { start: span.start, end }
     }
 
-    /// Whether these are all bytes of any content.
+    /// Whether the complete content is requested.
     pub(super) fn are_all(&self) -> bool {
         self.start == 0 && self.end == u64::MAX
     }
 
-    /// Checks that a content of `size` bytes contains them.
+    /// Checks that a content of `size` bytes contains the requested bytes.
     ///
     /// # Errors
-    /// [`Error::Range`].
+    /// [`Error::Range`] if it does not.
     pub(super) fn check(&self, size: u64) -> Result<(), Error> {
         let end = if self.end == u64::MAX { size } else { self.end };
         if self.start <= size && end <= size {
@@ -45,11 +45,11 @@ impl Bounds {
 
 /// The purpose of reading.
 pub(super) enum Goal<'a> {
-    /// Content is written to a sink; the first damage ends reading.
+    /// Writes the content to a sink. The first damage ends reading.
     Content(&'a mut dyn Sink),
-    /// Damage is reported, and reading goes on.
+    /// Reports damage, and continues reading.
     Findings(&'a mut dyn FnMut(&Error)),
-    /// Both: zeros are written for records that are lost.
+    /// Writes the content and reports damage. Zeros are written for lost records.
     Salvage { sink: &'a mut dyn Sink, found: &'a mut dyn FnMut(&Error) },
 }
 
@@ -59,19 +59,20 @@ pub(super) struct RecordConsumer<'a> {
     observer: &'a mut dyn Observer,
     record_size: RecordSize,
     bounds: Bounds,
-    /// Bytes of content in all, if known.
+    /// The bytes of the complete content, if known.
     total: Option<u64>,
-    /// Valid records, and bytes of their content.
+    /// The number of valid records.
     pub(super) records: u64,
-    pub(super) right: u64,
-    /// Bytes written.
-    pub(super) handed: u64,
+    /// The bytes of content of the valid records.
+    pub(super) valid_bytes: u64,
+    /// The bytes of content that were written.
+    pub(super) written: u64,
     pub(super) findings: u64,
-    /// Bytes written for records that are lost.
+    /// The zeros that were written for lost records.
     pub(super) filled: u64,
-    /// The root of the content, if the first record alone was read last.
+    /// The root of the record read last, if that is the first record.
     pub(super) alone: Option<Root>,
-    /// Entries of valid records, if they are to be compared with a table that follows them.
+    /// The entries of valid records, if they are compared with a table that follows them.
     pub(super) made: Option<Vec<(u64, Entry)>>,
 }
 
@@ -84,8 +85,8 @@ impl<'a> RecordConsumer<'a> {
         total: Option<u64>,
     ) -> RecordConsumer<'a> {
         let records = 0;
-        let right = 0;
-        let handed = 0;
+        let valid_bytes = 0;
+        let written = 0;
         let findings = 0;
         let filled = 0;
         RecordConsumer {
@@ -95,8 +96,8 @@ impl<'a> RecordConsumer<'a> {
             bounds,
             total,
             records,
-            right,
-            handed,
+            valid_bytes,
+            written,
             findings,
             filled,
             alone: None,
@@ -115,10 +116,10 @@ impl<'a> RecordConsumer<'a> {
         start < end && at < end && start < at + self.record_size.bytes() as u64
     }
 
-    /// Reports damage if the goal is findings; else fails with it.
+    /// Reports damage if the goal includes reports; otherwise returns the damage as an error.
     ///
     /// # Errors
-    /// The damage.
+    /// Returns `error` if it is not reported.
     pub(super) fn damage(&mut self, error: Error) -> Result<(), Error> {
         match &mut self.goal {
             Goal::Findings(found) | Goal::Salvage { found, .. } if error.is_of_file() => {
@@ -130,10 +131,10 @@ impl<'a> RecordConsumer<'a> {
         }
     }
 
-    /// In a salvage, writes zeros up to byte `to` of the content, in place of records that are lost.
-    pub(super) fn fill(&mut self, to: u64) -> Result<(), Error> {
+    /// In a salvage, writes zeros up to byte `to` of the content for lost records.
+    pub(super) fn fill_lost(&mut self, to: u64) -> Result<(), Error> {
         let Goal::Salvage { sink, .. } = &mut self.goal else { return Ok(()) };
-        let lost = to.saturating_sub(self.handed + self.filled);
+        let lost = to.saturating_sub(self.written + self.filled);
         if lost > 0 {
             put_zeros(&mut **sink, lost).map_err(Error::Output)?;
             self.filled += lost;
@@ -141,10 +142,10 @@ impl<'a> RecordConsumer<'a> {
         Ok(())
     }
 
-    /// Writes the requested part of a record, in which only zeros follow from byte `zeros` on.
-    fn hand_out(&mut self, number: u64, content: &[u8], zeros: usize) -> Result<(), Error> {
+    /// Writes the requested part of a record. From byte `zeros`, the record has only zeros.
+    fn write_record(&mut self, number: u64, content: &[u8], zeros: usize) -> Result<(), Error> {
         let at = number << self.record_size.log();
-        self.fill(at)?;
+        self.fill_lost(at)?;
         let (Goal::Content(sink) | Goal::Salvage { sink, .. }) = &mut self.goal else { return Ok(()) };
         let within = |byte: u64| byte.saturating_sub(at).min(content.len() as u64) as usize;
         let start = within(self.bounds.start);
@@ -152,7 +153,7 @@ impl<'a> RecordConsumer<'a> {
         let wanted = content.get(start..end).unwrap_or_default();
         let data = zeros.saturating_sub(start).min(wanted.len());
         put(&mut **sink, wanted, data).map_err(Error::Output)?;
-        self.handed += wanted.len() as u64;
+        self.written += wanted.len() as u64;
         Ok(())
     }
 }
@@ -169,7 +170,7 @@ fn put_zeros(sink: &mut dyn Sink, count: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes bytes, all of which from `data` on are zeros.
+/// Writes bytes. From byte `data`, all of them are zeros.
 fn put(sink: &mut dyn Sink, bytes: &[u8], data: usize) -> io::Result<()> {
     let zeros = bytes.len() - data;
     let worth = zeros >= HOLE_LEAST || (zeros > 0 && data == 0);
@@ -188,12 +189,12 @@ impl Consumer<DecodeTask> for RecordConsumer<'_> {
             Err(error) => return self.damage(error),
         };
         self.records += 1;
-        self.right += product.length as u64;
+        self.valid_bytes += product.length as u64;
         self.alone = good.digest.alone;
         if let Some(made) = &mut self.made {
             made.push((product.number, good.entry));
         }
-        self.hand_out(product.number, good.content.content(product.length), good.zeros)?;
+        self.write_record(product.number, good.content.content(product.length), good.zeros)?;
         self.observer.advance(&Progress::of_source(
             (product.number << self.record_size.log()) + product.length as u64,
             self.total,

@@ -1,44 +1,44 @@
-//! The content of a file, read at any position by one thread.
+//! Reads the content of a file at any offset, on one thread.
 
 use packline_runtime::TaskError;
 
 use super::Reader;
-use super::decode::{DecodeTask, Good, Place, Tools};
+use super::decode::{DecodeTask, DecodedRecord, RecordSource, Tools};
 use super::reader::Group;
 use crate::Error;
 use crate::format::{GROUP, Table};
 use crate::record_buffer::RecordPool;
 
-/// Reads the content of an open file at any position. Each record is verified before bytes of it are returned.
+/// Reads the content of an open file at any offset. Each record is verified before its bytes are returned.
 ///
-/// Memory: the record read last, decoded and as stored, the table of its group (1024 records), and decoders.
+/// The reader holds the record read last, decoded and as stored, the table of that record's group (1024 records), and decoders.
 pub struct ContentReader {
     reader: Reader,
     task: DecodeTask,
     tools: Tools,
     table: Option<(Group, Table)>,
-    /// The record read last, and its number.
-    record: Option<(u64, Good)>,
+    /// The number of the record read last, and the record.
+    record: Option<(u64, DecodedRecord)>,
 }
 
 impl ContentReader {
-    /// Nothing is read until it is asked for.
+    /// Returns a reader. Nothing is read before the first call of [`ContentReader::read_at`].
     pub fn new(reader: Reader) -> ContentReader {
         let record_size = reader.record_size();
         let task = DecodeTask { record_size, pool: RecordPool::new(record_size, RecordPool::bytes(record_size)) };
         ContentReader { reader, task, tools: Tools::default(), table: None, record: None }
     }
 
-    /// The file that is read.
+    /// The open file.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 
-    /// Reads bytes at `offset` of the content, of one record at most. Returns their number, 0 only at the end, beyond it, and
+    /// Reads bytes at `offset` of the content, from at most one record. Returns the number of bytes. It is 0 only at or after the end, and
     /// for an empty buffer.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for a malformed table or record, [`Error::Input`], [`Error::Codec`] for lack of memory.
+    /// [`Error::Corrupt`] for a malformed table or record, [`Error::Input`], [`Error::Codec`] if there is not enough memory.
     pub fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Error> {
         if offset >= self.reader.size() || buffer.is_empty() {
             return Ok(0);
@@ -61,7 +61,7 @@ impl ContentReader {
         Ok(self.record.insert((number, good)).1.content.content(length))
     }
 
-    fn decode(&mut self, number: u64) -> Result<Good, Error> {
+    fn decode(&mut self, number: u64) -> Result<DecodedRecord, Error> {
         let (group, table) = match self.table.take().filter(|(group, _)| group.number == number / GROUP) {
             Some(found) => found,
             None => {
@@ -75,8 +75,8 @@ impl ContentReader {
         let (before, from) = table.entries.split_at_checked(within).unwrap_or_default();
         let entry = *from.first().ok_or_else(|| Error::internal(format!("there is no record {number}")))?;
         let offset = before.iter().fold(group.start, |at, entry| at + entry.physical());
-        let place = Place::There(self.reader.input.clone(), entry);
-        let good = self.task.record(&mut self.tools, (number, offset, self.reader.shape.length(number)), place)?;
+        let source = RecordSource::InFile(self.reader.input.clone(), entry);
+        let good = self.task.record(&mut self.tools, (number, offset, self.reader.shape.length(number)), source)?;
         if let Some(root) = good.digest.alone.filter(|_| self.reader.trailer.records == 1) {
             self.reader.check_alone(&root)?;
         }

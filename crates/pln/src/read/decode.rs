@@ -1,4 +1,4 @@
-//! The workers' task: read, check, decompress and hash a record.
+//! The task of the workers: read, check, decompress and hash a record.
 
 use std::sync::Arc;
 
@@ -7,41 +7,41 @@ use packline_engine::Permit;
 use packline_runtime::TaskError;
 
 use super::decoders::Decoders;
-use crate::format::{Digest, Entry, Kind, PIECE_BYTES, Piece, Stored, sum};
+use crate::format::{Digest, Entry, Kind, PIECE_HEAD_BYTES, PieceHead, Stored, sum};
 use crate::record_buffer::{RecordBuffer, RecordPool};
 use crate::{CodecId, Error, Input, Part, RecordSize};
 
-/// A record to be read.
+/// A record to decode.
 pub(super) struct Task {
     pub(super) number: u64,
-    /// Its offset in the file, bytes.
+    /// Offset of the record in the file.
     pub(super) offset: u64,
-    /// Bytes of its content.
+    /// The bytes of the record's content.
     pub(super) length: usize,
-    pub(super) place: Place,
+    pub(super) source: RecordSource,
     pub(super) permit: Permit,
 }
 
-/// Source of a record.
-pub(super) enum Place {
-    /// It has been read: its head, and what is stored.
-    Here(Piece, Stored, RecordBuffer),
-    /// It is where its task says, and as its table says.
-    There(Arc<dyn Input>, Entry),
+/// Where a record comes from.
+pub(super) enum RecordSource {
+    /// The record was read: its head, and the stored bytes.
+    Loaded(PieceHead, Stored, RecordBuffer),
+    /// The worker reads the record from this input. The entry is the record's entry in its table.
+    InFile(Arc<dyn Input>, Entry),
 }
 
 /// A decoded record.
 pub(super) struct Product {
     pub(super) number: u64,
     pub(super) length: usize,
-    pub(super) outcome: Result<Good, Error>,
+    pub(super) outcome: Result<DecodedRecord, Error>,
     _permit: Permit,
 }
 
 /// A valid record.
-pub(super) struct Good {
+pub(super) struct DecodedRecord {
     pub(super) content: RecordBuffer,
-    /// Where nothing but zeros follows, which are not stored; its length if there are none.
+    /// From this byte, the content has only zeros, which are not stored. It is the length of the content if there are no such zeros.
     pub(super) zeros: usize,
     pub(super) entry: Entry,
     pub(super) digest: Digest,
@@ -52,23 +52,23 @@ pub(super) struct DecodeTask {
     pub(super) pool: RecordPool,
 }
 
-/// Tools of a worker.
+/// The tools of a worker.
 #[derive(Default)]
 pub(super) struct Tools {
     decoders: Decoders,
-    /// The stored bytes of a record.
+    /// The head and the stored bytes of a record.
     stored: Vec<u8>,
 }
 
-/// Bytes of the tools of a worker.
+/// Returns the memory of a worker's tools in bytes.
 ///
 /// # Errors
-/// None, except for a bug.
+/// Never returns an error, unless this program has a bug.
 pub(super) fn tool(record_size: RecordSize) -> Result<u64, Error> {
-    Ok((Decoders::memory(record_size)? + PIECE_BYTES + record_size.bytes()) as u64)
+    Ok((Decoders::memory(record_size)? + PIECE_HEAD_BYTES + record_size.bytes()) as u64)
 }
 
-/// A record that is being verified.
+/// A record that is verified.
 struct Check<'a> {
     work: &'a DecodeTask,
     number: u64,
@@ -85,17 +85,17 @@ impl Check<'_> {
         Error::corrupt(self.part(), self.offset, what, expected)
     }
 
-    fn read(&self, tools: &mut Tools, place: Place) -> Result<Good, Error> {
-        match place {
-            Place::Here(piece, stored, buffer) if stored.is_plain() => self.plain(&piece, stored, buffer),
-            Place::Here(piece, stored, buffer) => {
+    fn read(&self, tools: &mut Tools, source: RecordSource) -> Result<DecodedRecord, Error> {
+        match source {
+            RecordSource::Loaded(piece, stored, buffer) if stored.is_plain() => self.plain(&piece, stored, buffer),
+            RecordSource::Loaded(piece, stored, buffer) => {
                 self.packed(&mut tools.decoders, &piece, stored, buffer.content(stored.size as usize))
             }
-            Place::There(input, entry) => self.there(tools, &*input, entry),
+            RecordSource::InFile(input, entry) => self.in_file(tools, &*input, entry),
         }
     }
 
-    fn there(&self, tools: &mut Tools, input: &dyn Input, entry: Entry) -> Result<Good, Error> {
+    fn in_file(&self, tools: &mut Tools, input: &dyn Input, entry: Entry) -> Result<DecodedRecord, Error> {
         let size = entry.stored.size as usize;
         let good = if entry.stored.is_plain() {
             let mut buffer = self.work.pool.take()?;
@@ -103,40 +103,46 @@ impl Check<'_> {
             let piece = self.head(buffer.record(0), entry)?;
             self.plain(&piece, entry.stored, buffer)?
         } else {
-            tools.stored.resize(PIECE_BYTES + size, 0);
+            tools.stored.resize(PIECE_HEAD_BYTES + size, 0);
             input.read_at(self.offset, &mut tools.stored).map_err(Error::Input)?;
-            let (head, payload) = tools.stored.split_at(PIECE_BYTES);
+            let (head, payload) = tools.stored.split_at(PIECE_HEAD_BYTES);
             let piece = self.head(head, entry)?;
             self.packed(&mut tools.decoders, &piece, entry.stored, payload)?
         };
         if good.digest.node != entry.node {
-            let expected = "the one that the table of its group has".to_owned();
-            return Err(self.corrupt("its content has another hash".to_owned(), expected));
+            let expected = "the hash in its group's table".to_owned();
+            return Err(self.corrupt("wrong hash of the content".to_owned(), expected));
         }
         Ok(good)
     }
 
-    /// The header of a record, which must agree with its table.
-    fn head(&self, bytes: &[u8], entry: Entry) -> Result<Piece, Error> {
-        let bytes = bytes.try_into().map_err(|_| Error::internal("a head is not whole".to_owned()))?;
-        let piece = Piece::parse(bytes, (Kind::Record, self.number), self.part(), self.offset)?;
+    /// Parses the head of a record, which must agree with the table.
+    fn head(&self, bytes: &[u8], entry: Entry) -> Result<PieceHead, Error> {
+        let bytes = bytes.try_into().map_err(|_| Error::internal("a head is incomplete".to_owned()))?;
+        let piece = PieceHead::parse(bytes, (Kind::Record, self.number), self.part(), self.offset)?;
         let stored = piece.stored(self.work.record_size.bytes(), self.part(), self.offset)?;
         if stored == entry.stored && piece.logical as usize == self.length {
             return Ok(piece);
         }
         let what = format!("{} bytes of content, {}", piece.logical, stored.describe());
-        let expected = format!("{} bytes, {}, as its table says", self.length, entry.stored.describe());
+        let expected = format!("{} bytes, {}, as in its table", self.length, entry.stored.describe());
         Err(self.corrupt(what, expected))
     }
 
-    /// A record that is stored as it is.
-    fn plain(&self, piece: &Piece, stored: Stored, buffer: RecordBuffer) -> Result<Good, Error> {
+    /// Checks a record that stores its content.
+    fn plain(&self, piece: &PieceHead, stored: Stored, buffer: RecordBuffer) -> Result<DecodedRecord, Error> {
         let digest = Digest::of(buffer.content(self.length), self.number, self.work.record_size);
         piece.check_sum(digest.sum(), self.part(), self.offset)?;
-        Ok(Good { content: buffer, zeros: self.length, entry: Entry { stored, node: digest.node }, digest })
+        Ok(DecodedRecord { content: buffer, zeros: self.length, entry: Entry { stored, node: digest.node }, digest })
     }
 
-    fn packed(&self, decoders: &mut Decoders, piece: &Piece, stored: Stored, payload: &[u8]) -> Result<Good, Error> {
+    fn packed(
+        &self,
+        decoders: &mut Decoders,
+        piece: &PieceHead,
+        stored: Stored,
+        payload: &[u8],
+    ) -> Result<DecodedRecord, Error> {
         piece.check_sum(sum(&[payload]), self.part(), self.offset)?;
         let mut buffer = self.work.pool.take()?;
         let content = buffer.content_mut(self.length);
@@ -147,10 +153,10 @@ impl Check<'_> {
             _ => return Err(self.corrupt(format!("it holds {made} bytes"), self.length.to_string())),
         }
         let digest = Digest::of(content, self.number, self.work.record_size);
-        Ok(Good { content: buffer, zeros: made, entry: Entry { stored, node: digest.node }, digest })
+        Ok(DecodedRecord { content: buffer, zeros: made, entry: Entry { stored, node: digest.node }, digest })
     }
 
-    /// Decompresses the stored bytes; returns the length of the content.
+    /// Decompresses the stored bytes. Returns the length of the content.
     fn unpack(
         &self,
         decoders: &mut Decoders,
@@ -167,17 +173,17 @@ impl Check<'_> {
 }
 
 impl DecodeTask {
-    /// Reads and verifies a record: its number, its offset in the file and the bytes of its content.
+    /// Reads and verifies a record, given by its number, its offset in the file and the bytes of its content.
     ///
     /// # Errors
-    /// Those of the record.
+    /// Returns the faults of the record.
     pub(super) fn record(
         &self,
         tools: &mut Tools,
         (number, offset, length): (u64, u64, usize),
-        place: Place,
-    ) -> Result<Good, Error> {
-        Check { work: self, number, offset, length }.read(tools, place)
+        source: RecordSource,
+    ) -> Result<DecodedRecord, Error> {
+        Check { work: self, number, offset, length }.read(tools, source)
     }
 }
 
@@ -192,17 +198,17 @@ impl packline_engine::Task for DecodeTask {
     }
 
     fn run(&self, tools: &mut Tools, task: Task) -> Result<Product, Error> {
-        let Task { number, offset, length, place, mut permit } = task;
-        let outcome = self.record(tools, (number, offset, length), place);
+        let Task { number, offset, length, source, mut permit } = task;
+        let outcome = self.record(tools, (number, offset, length), source);
         permit.shrink_to(RecordPool::bytes(self.record_size));
-        // Whether others are wanted after damage is not for a worker to say.
+        // The consumer decides whether reading continues after damage, so damage is not an error of the task.
         Ok(Product { number, length, outcome, _permit: permit })
     }
 
     fn bytes_in(&self, task: &Task) -> u64 {
-        match &task.place {
-            Place::Here(_, stored, _) => u64::from(stored.size),
-            Place::There(_, entry) => entry.physical(),
+        match &task.source {
+            RecordSource::Loaded(_, stored, _) => u64::from(stored.size),
+            RecordSource::InFile(_, entry) => entry.physical(),
         }
     }
 

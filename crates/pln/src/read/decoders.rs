@@ -7,39 +7,39 @@ use packline_codec::{Decoder, Spec};
 
 use crate::{CodecId, Error, RecordSize};
 
-/// Largest dictionary that any record may need, however short it is, bytes.
+/// The largest dictionary that a record may need, even if the record is shorter, in bytes.
 const DICTIONARY: usize = 1 << 20;
-/// Memory of decoders without their dictionaries.
+/// Memory of a decoder without its dictionary, in bytes.
 const BESIDES: usize = 512 << 10;
 
-/// A decoder of each codec used so far; of those that need much memory only the last one.
+/// The decoders of the codecs used so far. Only the last decoder that needs much memory is kept.
 #[derive(Default)]
 pub(super) struct Decoders {
     made: BTreeMap<CodecId, Box<dyn Decoder>>,
 }
 
 impl Decoders {
-    /// The decoder of a codec.
+    /// Returns the decoder of a codec.
     ///
     /// # Errors
-    /// [`Error::Codec`] for lack of memory.
+    /// [`Error::Codec`] if there is not enough memory.
     pub(super) fn of(&mut self, codec: CodecId, record_size: RecordSize) -> Result<&mut dyn Decoder, Error> {
         if is_large(codec) && !self.made.contains_key(&codec) {
             self.made.retain(|&other, _| !is_large(other));
         }
         match self.made.entry(codec) {
-            Entry::Occupied(place) => Ok(place.into_mut().as_mut()),
-            Entry::Vacant(place) => {
+            Entry::Occupied(slot) => Ok(slot.into_mut().as_mut()),
+            Entry::Vacant(slot) => {
                 let decoder = Spec::parse(codec.name())?.decoder(record_size.bytes(), limit(codec, record_size)?)?;
-                Ok(place.insert(decoder).as_mut())
+                Ok(slot.insert(decoder).as_mut())
             }
         }
     }
 
-    /// Upper bound of the memory of all of them.
+    /// Returns an upper bound for the memory of all decoders, in bytes.
     ///
     /// # Errors
-    /// None, except for a bug.
+    /// Never returns an error, unless this program has a bug.
     pub(super) fn memory(record_size: RecordSize) -> Result<usize, Error> {
         let mut small = 0;
         let mut large = 0;
@@ -59,7 +59,7 @@ fn footprint(codec: CodecId, record_size: RecordSize) -> Result<usize, Error> {
     Ok(Spec::parse(codec.name())?.footprint(record_size.bytes()).decoder)
 }
 
-/// Memory limit of a decoder.
+/// Returns the memory limit of a decoder in bytes.
 fn limit(codec: CodecId, record_size: RecordSize) -> Result<usize, Error> {
     Ok(footprint(codec, record_size)?.max(DICTIONARY + BESIDES))
 }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_codec_has_one_and_few_are_kept() {
+    fn decodes_every_codec_and_keeps_few_decoders() {
         let mut decoders = Decoders::default();
         for codec in CodecId::ALL.into_iter().chain(CodecId::ALL) {
             decoders.of(codec, RecordSize::MIN).unwrap();

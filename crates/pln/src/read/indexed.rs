@@ -1,4 +1,4 @@
-//! Reads a file with offsets by its index and tables.
+//! Reads a file by means of its index and tables.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use packline_engine::{CancelToken, OrderedMap};
 use packline_runtime::{InputStream, of_fault};
 
 use super::consumer::RecordConsumer;
-use super::decode::{DecodeTask, Place, Task};
+use super::decode::{DecodeTask, RecordSource, Task};
 use super::part_reader::PartReader;
 use super::reader::{Group, Reader};
 use super::streaming::StreamingReader;
@@ -24,10 +24,10 @@ pub(super) struct IndexedReader<'a, 't> {
 }
 
 impl IndexedReader<'_, '_> {
-    /// Has all wanted records read.
+    /// Reads all requested records.
     ///
     /// # Errors
-    /// Damage that ends reading; errors of the map.
+    /// Returns damage that ends reading, and errors of the map.
     pub(super) fn run(&mut self) -> Result<(), Error> {
         let bounds = self.consumer.bounds();
         let log = self.reader.record_size().log();
@@ -48,7 +48,7 @@ impl IndexedReader<'_, '_> {
         match self.reader.table(group) {
             Ok(table) => self.records(group, &table),
             Err(error) if error.is_of_file() => {
-                // Finds the records by their headers.
+                // Finds the records by their heads.
                 self.walk(group)?;
                 self.map.drain(self.consumer).map_err(of_fault)?;
                 self.consumer.damage(error)
@@ -63,8 +63,8 @@ impl IndexedReader<'_, '_> {
             if self.consumer.wants(number) {
                 let bytes = 2 * RecordPool::bytes(self.reader.record_size());
                 let permit = self.map.reserve(bytes, self.consumer).map_err(of_fault)?;
-                let place = Place::There(Arc::clone(&self.reader.input), *entry);
-                let task = Task { number, offset, length: self.reader.shape.length(number), place, permit };
+                let source = RecordSource::InFile(Arc::clone(&self.reader.input), *entry);
+                let task = Task { number, offset, length: self.reader.shape.length(number), source, permit };
                 self.map.submit(task, self.consumer).map_err(of_fault)?;
             }
             offset += entry.physical();
@@ -79,7 +79,7 @@ impl IndexedReader<'_, '_> {
         let with = (self.pool.clone(), self.reader.record_size());
         let mut streaming = StreamingReader::new(parts, self.map, self.consumer, with, self.cancel.clone());
         match streaming.walk(group.first, group.count, group.table) {
-            // It may be what has stopped the map.
+            // An earlier error may have stopped the map.
             Err(error) => {
                 let error = of_fault(self.map.earlier_error(self.consumer, error));
                 self.consumer.damage(error)

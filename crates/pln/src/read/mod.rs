@@ -1,25 +1,19 @@
-//! Reading of .pln files: decompression of all or a part, a listing, verification.
+//! Reads .pln files: decompression of all or a part, a summary, verification, salvage.
 
 mod consumer;
 mod content_reader;
 mod decode;
 mod decoders;
 mod indexed;
-mod info;
 mod part_reader;
 mod reader;
-mod span;
 mod streaming;
-mod unpacked;
 
 use std::io;
 use std::sync::Arc;
 
 pub use content_reader::ContentReader;
-pub use info::{Info, Kind};
-pub use reader::Reader;
-pub use span::Span;
-pub use unpacked::{Salvaged, Unpacked, Verified};
+pub use reader::{Info, Reader, RecordKind};
 
 use packline_runtime::memory::Demand;
 use packline_runtime::{InputStream, of_fault};
@@ -34,18 +28,69 @@ use indexed::IndexedReader;
 use part_reader::PartReader;
 use streaming::StreamingReader;
 
-/// Memory of a table and of the results compared with it.
+/// Memory of a table and of the entries compared with it, in bytes.
 const TABLES: u64 = 256 << 10;
 
-/// Decompresses a file, or a span of its content, into a sink, which is not flushed. Each byte is verified before it is returned; long runs
-/// of trailing zeros of a record, which are not stored, are skipped if the sink supports it. With random access input workers find the
-/// requested records by the index; a stream is read sequentially.
+/// A range of the content. The default is the complete content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The first byte.
+    pub start: u64,
+    /// The number of bytes; `None` for all bytes up to the end.
+    pub length: Option<u64>,
+}
+
+impl Span {
+    /// The complete content.
+    pub const ALL: Span = Span { start: 0, length: None };
+}
+
+/// The result of decompression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unpacked {
+    /// The bytes of content that were written.
+    pub bytes: u64,
+    /// The number of records that were decompressed.
+    pub records: u64,
+    /// BLAKE3 of the content, if the complete content was read.
+    pub blake3: Option<[u8; 32]>,
+}
+
+/// The result of salvaging a damaged file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Salvaged {
+    /// The bytes of content that were written.
+    pub bytes: u64,
+    /// The bytes of content that are lost. Zeros were written for them.
+    pub lost: u64,
+    /// The number of faults.
+    pub findings: u64,
+}
+
+/// The result of verification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verified {
+    /// The number of faults; 0 if the file is complete and valid.
+    pub findings: u64,
+    /// The number of valid records.
+    pub records: u64,
+    /// The bytes of content of the valid records.
+    pub bytes: u64,
+    /// The bytes of the file that were read.
+    pub physical: u64,
+    /// BLAKE3 of the content, if there are no faults.
+    pub blake3: Option<[u8; 32]>,
+}
+
+/// Decompresses a file, or a span of its content, into a sink, which is not flushed. Each byte is verified before it is written. Long runs of
+/// trailing zeros of a record, which are not stored, are skipped if the sink supports it. From an input, workers read the requested records
+/// by means of the index. A stream is read sequentially.
 ///
-/// A damaged or truncated file is decompressed up to the last complete record before the damage; then the error is returned.
+/// A damaged or truncated file is decompressed up to the last complete record before the damage. Then the error is returned.
 ///
 /// # Errors
-/// [`Error::Corrupt`] and [`Error::Cut`] with the part and its offset, [`Error::Unsupported`], [`Error::Range`] for a span that is not within
-/// the content, [`Error::Input`], [`Error::Output`], [`Error::Memory`] if not even one worker fits, [`Error::Work`].
+/// [`Error::Corrupt`] and [`Error::Cut`] with the part and its offset, [`Error::Unsupported`], [`Error::Range`] for a span that is not in the
+/// content, [`Error::Memory`] if not even one worker fits, [`Error::Input`], [`Error::Output`], [`Error::Work`].
 pub fn decompress(
     source: Source<'_>,
     span: Span,
@@ -72,18 +117,18 @@ pub fn decompress(
             if read.ended {
                 return Err(error);
             }
-            observer.warning(&format!("the file is damaged, though not in what was asked for: {error}"));
+            observer.warning(&format!("the file is damaged outside of the requested part: {error}"));
             read.unpacked()
         }
         Err(error) => Err(error),
     }
 }
 
-/// Reads a whole file and checks all of it. Each fault is passed to `found` in the order of the file: [`Error::Corrupt`] and
-/// [`Error::Cut`], after which reading goes on where it can.
+/// Reads and checks a complete file. Each fault ([`Error::Corrupt`] or [`Error::Cut`]) is passed to `found`, in the order of the file.
+/// Reading then continues where possible.
 ///
 /// # Errors
-/// Those that are not faults of the file, and [`Error::Unsupported`].
+/// Returns errors that are not faults of the file, and [`Error::Unsupported`].
 pub fn verify(
     source: Source<'_>,
     found: &mut dyn FnMut(&Error),
@@ -112,11 +157,11 @@ pub fn verify(
     }
 }
 
-/// Decompresses what is left of a damaged file, all of it, into a sink. Each fault is passed to `found`; then reading goes on where it can, and
-/// zeros are written for records that are lost, so that each byte has its place.
+/// Decompresses the valid records of a damaged file into a sink. Each fault is passed to `found`, and reading continues where possible. Zeros
+/// are written for lost records, so that each byte keeps its offset.
 ///
 /// # Errors
-/// As [`verify`]; faults of the head, without which nothing can be read.
+/// Returns the errors of [`verify`], and faults of the head, without which no record can be read.
 pub fn salvage(
     source: Source<'_>,
     sink: &mut dyn Sink,
@@ -136,48 +181,50 @@ pub fn salvage(
             Err(error) => return Err(error),
         },
     };
-    Ok(Salvaged { bytes: read.handed, lost: read.filled, findings: read.findings })
+    Ok(Salvaged { bytes: read.written, lost: read.filled, findings: read.findings })
 }
 
-/// Result of reading.
+/// The result of reading.
 #[derive(Default)]
-struct Done {
+struct ReadOutcome {
     records: u64,
-    /// Bytes of content of these records.
-    right: u64,
-    handed: u64,
+    /// The bytes of content of the valid records.
+    valid_bytes: u64,
+    /// The bytes of content that were written.
+    written: u64,
     findings: u64,
     filled: u64,
     physical: u64,
     root: Option<Root>,
-    /// Whether the whole file was read.
+    /// Whether the complete file was read.
     ended: bool,
 }
 
-impl Done {
-    fn new(consumer: &RecordConsumer<'_>, physical: u64, root: Option<Root>, ended: bool) -> Done {
-        let RecordConsumer { records, right, handed, findings, filled, .. } = *consumer;
-        Done { records, right, handed, findings, filled, physical, root: root.filter(|_| findings == 0), ended }
+impl ReadOutcome {
+    fn new(consumer: &RecordConsumer<'_>, physical: u64, root: Option<Root>, ended: bool) -> ReadOutcome {
+        let RecordConsumer { records, valid_bytes, written, findings, filled, .. } = *consumer;
+        let root = root.filter(|_| findings == 0);
+        ReadOutcome { records, valid_bytes, written, findings, filled, physical, root, ended }
     }
 
     fn unpacked(self) -> Result<Unpacked, Error> {
-        Ok(Unpacked { bytes: self.handed, records: self.records, blake3: self.root })
+        Ok(Unpacked { bytes: self.written, records: self.records, blake3: self.root })
     }
 
     fn verified(self) -> Verified {
-        let Done { records, right, findings, physical, root, .. } = self;
-        Verified { findings, records, bytes: right, physical, blake3: root }
+        let ReadOutcome { records, valid_bytes, findings, physical, root, .. } = self;
+        Verified { findings, records, bytes: valid_bytes, physical, blake3: root }
     }
 }
 
-/// Reads a file as its index says.
+/// Reads a file by means of its index.
 fn read_indexed<'a>(
     reader: &Reader,
     goal: Goal<'a>,
     bounds: Bounds,
     resources: &Resources,
     observer: &'a mut dyn Observer,
-) -> Result<Done, Error> {
+) -> Result<ReadOutcome, Error> {
     let size = reader.record_size();
     let plan = plan(demand(size, reader.index_bytes())?, "decompressing records", resources, observer)?;
     let pool = RecordPool::new(size, plan.window);
@@ -186,9 +233,9 @@ fn read_indexed<'a>(
     let cancel = resources.cancel.clone();
     let read = IndexedReader { reader, map: &mut map, consumer: &mut consumer, pool, cancel }.run();
     read.map_err(|error| of_fault(map.earlier_error(&mut consumer, error)))?;
-    consumer.fill(reader.size())?;
+    consumer.fill_lost(reader.size())?;
     let root = bounds.are_all().then(|| reader.blake3());
-    Ok(Done::new(&consumer, reader.input.size(), root, true))
+    Ok(ReadOutcome::new(&consumer, reader.input.size(), root, true))
 }
 
 /// Reads a file from front to back.
@@ -198,14 +245,14 @@ fn read_stream<'a>(
     bounds: Bounds,
     resources: &Resources,
     observer: &'a mut dyn Observer,
-) -> Result<Done, Error> {
+) -> Result<ReadOutcome, Error> {
     let mut parts = PartReader::new(stream, 0);
     let head = parts.head().and_then(|bytes| Head::parse(&bytes));
     let size = match (head, &mut goal) {
         (Ok(head), _) => head.record_size,
         (Err(error), Goal::Findings(found)) if error.is_of_file() => {
             found(&error);
-            return Ok(Done { findings: 1, physical: parts.at, ended: true, ..Done::default() });
+            return Ok(ReadOutcome { findings: 1, physical: parts.at, ended: true, ..ReadOutcome::default() });
         }
         (Err(error), _) => return Err(error),
     };
@@ -216,13 +263,13 @@ fn read_stream<'a>(
     let mut streaming = StreamingReader::new(parts, &mut map, &mut consumer, (pool, size), resources.cancel.clone());
     let read = streaming.run();
     let physical = streaming.parts.at;
-    // A fault of a record in flight precedes the fault just read.
+    // A fault of a record in flight precedes the fault that was just read.
     let read = match read {
         Ok(read) => map.drain(&mut consumer).map(|()| read).map_err(of_fault),
         Err(error) => Err(of_fault(map.earlier_error(&mut consumer, error))),
     };
     let (root, ended) = read.or_else(|error| consumer.damage(error).map(|()| (None, true)))?;
-    Ok(Done::new(&consumer, physical, root, ended))
+    Ok(ReadOutcome::new(&consumer, physical, root, ended))
 }
 
 /// The memory for reading.

@@ -4,16 +4,16 @@ use packline_engine::{CancelToken, OrderedMap};
 use packline_runtime::{Blake3Tree, of_fault, unless_cancelled};
 
 use super::consumer::RecordConsumer;
-use super::decode::{DecodeTask, Place as RecordPlace, Task};
+use super::decode::{DecodeTask, RecordSource, Task};
 use super::part_reader::PartReader;
 use crate::format::{
-    Entry, GROUP, Index, Kind, PIECE_BYTES, Piece, Place, RecordSize, Root, Shape, TRAILER_BYTES, Table, Trailer,
-    root_of,
+    Entry, GROUP, Index, IndexEntry, Kind, PIECE_HEAD_BYTES, PieceHead, RecordSize, Root, Shape, TRAILER_BYTES, Table,
+    Trailer, root_of,
 };
 use crate::record_buffer::RecordPool;
 use crate::{Error, Part};
 
-/// State of reading a stream.
+/// Reads a stream part by part.
 pub(super) struct StreamingReader<'a, 's, 't> {
     pub(super) parts: PartReader<'s>,
     pub(super) map: &'a mut OrderedMap<DecodeTask>,
@@ -21,10 +21,10 @@ pub(super) struct StreamingReader<'a, 's, 't> {
     pub(super) pool: RecordPool,
     pub(super) record_size: RecordSize,
     pub(super) cancel: CancelToken,
-    /// Tables so far, whose nodes are valid if `tables_right`.
-    places: Vec<Place>,
+    /// The tables so far. Their nodes are valid if `tables_right`.
+    tables: Vec<IndexEntry>,
     tables_right: bool,
-    /// Over the records of all tables.
+    /// The tree above the records of all tables.
     tree: Blake3Tree,
     /// Whether the last record was shorter than the record size.
     short: bool,
@@ -38,7 +38,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         (pool, record_size): (RecordPool, RecordSize),
         cancel: CancelToken,
     ) -> StreamingReader<'a, 's, 't> {
-        let places = Vec::new();
+        let tables = Vec::new();
         let tree = Blake3Tree::default();
         StreamingReader {
             parts,
@@ -47,7 +47,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
             pool,
             record_size,
             cancel,
-            places,
+            tables,
             tables_right: true,
             tree,
             short: false,
@@ -55,10 +55,10 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
     }
 
     fn group(&self) -> u64 {
-        self.places.len() as u64
+        self.tables.len() as u64
     }
 
-    /// Records since the last table.
+    /// The number of records since the last table.
     fn in_group(&self) -> u64 {
         self.parts.records.saturating_sub(self.group() * GROUP)
     }
@@ -67,10 +67,10 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         Shape { record_size: self.record_size, logical: self.parts.bytes }
     }
 
-    /// Reads all requested records. Returns the root of the content, if known, and whether the whole file was read.
+    /// Reads all requested records. Returns the root of the content, if known, and whether the complete file was read.
     ///
     /// # Errors
-    /// Damage after which nothing can be found, or which ends reading; errors of the map.
+    /// Returns damage after which no record can be found, or which ends reading, and errors of the map.
     pub(super) fn run(&mut self) -> Result<(Option<Root>, bool), Error> {
         self.consumer.made = Some(Vec::new());
         loop {
@@ -95,7 +95,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         Ok(unless_cancelled(&self.cancel)?)
     }
 
-    /// The next part, if only one kind is possible.
+    /// Returns the kind of the next piece, if only one kind is possible.
     fn settled(&self) -> Option<Kind> {
         let last = self.short || !self.parts.records.is_multiple_of(GROUP);
         match self.in_group() {
@@ -105,8 +105,8 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         }
     }
 
-    /// The likely kind of the next piece, where a record and another kind are possible.
-    fn likely(&self, bytes: &[u8; PIECE_BYTES]) -> Kind {
+    /// Returns the likely kind of the next piece, where a record and another kind are possible.
+    fn likely(&self, bytes: &[u8; PIECE_HEAD_BYTES]) -> Kind {
         let other = if self.in_group() == 0 { Kind::Index } else { Kind::Table };
         if Kind::nearest(bytes) == other { other } else { Kind::Record }
     }
@@ -122,11 +122,11 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
     /// Reads a record, and submits it if it is requested.
     ///
     /// # Errors
-    /// As [`StreamingReader::run`].
-    pub(super) fn record(&mut self, bytes: &[u8; PIECE_BYTES], offset: u64) -> Result<(), Error> {
+    /// Returns the same errors as [`StreamingReader::run`].
+    pub(super) fn record(&mut self, bytes: &[u8; PIECE_HEAD_BYTES], offset: u64) -> Result<(), Error> {
         let number = self.parts.records;
         let part = Part::Record(number);
-        let piece = Piece::parse(bytes, (Kind::Record, number), part, offset)?;
+        let piece = PieceHead::parse(bytes, (Kind::Record, number), part, offset)?;
         let stored = piece.stored(self.record_size.bytes(), part, offset)?;
         let permit = self.map.reserve(2 * RecordPool::bytes(self.record_size), self.consumer).map_err(of_fault)?;
         let mut buffer = self.pool.take()?;
@@ -138,23 +138,23 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         if !self.consumer.wants(number) {
             return Ok(());
         }
-        let task = Task { number, offset, length, place: RecordPlace::Here(piece, stored, buffer), permit };
+        let task = Task { number, offset, length, source: RecordSource::Loaded(piece, stored, buffer), permit };
         self.map.submit(task, self.consumer).map_err(of_fault)
     }
 
-    /// Reads entries after their header, of which there must be `count`.
-    fn entries(&mut self, piece: &Piece, count: u64, part: Part, offset: u64) -> Result<Vec<u8>, Error> {
+    /// Reads the entries after a head. There must be `count` entries.
+    fn entries(&mut self, piece: &PieceHead, count: u64, part: Part, offset: u64) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; piece.entry_bytes(count, part, offset)?];
         self.parts.read(&mut bytes, part, offset)?;
         Ok(bytes)
     }
 
-    fn table(&mut self, bytes: &[u8; PIECE_BYTES], offset: u64) -> Result<(), Error> {
+    fn table(&mut self, bytes: &[u8; PIECE_HEAD_BYTES], offset: u64) -> Result<(), Error> {
         let group = self.group();
         let part = self.part(Kind::Table);
-        let piece = Piece::parse(bytes, (Kind::Table, group), part, offset)?;
+        let piece = PieceHead::parse(bytes, (Kind::Table, group), part, offset)?;
         let bytes = self.entries(&piece, self.in_group(), part, offset)?;
-        // It is compared with the results of the records before it.
+        // The table is compared with the results of the records before it.
         self.map.drain(self.consumer).map_err(of_fault)?;
         let made = self.consumer.made.replace(Vec::new()).unwrap_or_default();
         let table = Table::parse(&piece, &bytes, self.shape(), group, offset);
@@ -170,13 +170,13 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
                 Default::default()
             }
         };
-        self.places.push(Place { table: offset, node });
+        self.tables.push(IndexEntry { table: offset, node });
         Ok(())
     }
 
-    /// Reads the index, the trailer, and checks that nothing follows.
-    fn end(&mut self, bytes: &[u8; PIECE_BYTES], offset: u64) -> Result<Option<Root>, Error> {
-        let piece = Piece::parse(bytes, (Kind::Index, self.parts.records), Part::Index, offset)?;
+    /// Reads the index and the trailer, and checks that nothing follows.
+    fn end(&mut self, bytes: &[u8; PIECE_HEAD_BYTES], offset: u64) -> Result<Option<Root>, Error> {
+        let piece = PieceHead::parse(bytes, (Kind::Index, self.parts.records), Part::Index, offset)?;
         let bytes = self.entries(&piece, self.group(), Part::Index, offset)?;
         self.map.drain(self.consumer).map_err(of_fault)?;
         let index = Index::parse(&piece, &bytes, self.shape(), offset).and_then(|index| self.check(&index, offset));
@@ -192,7 +192,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
 
     /// Checks that the index agrees with the tables found.
     fn check(&self, index: &Index, offset: u64) -> Result<(), Error> {
-        for (group, (stated, found)) in index.places.iter().zip(&self.places).enumerate() {
+        for (group, (stated, found)) in index.entries.iter().zip(&self.tables).enumerate() {
             if stated.table != found.table || (self.tables_right && stated.node != found.node) {
                 let what = format!("the entry of group {group} does not match its table");
                 let expected = format!("its table at byte {}, and its hash", found.table);
@@ -202,14 +202,14 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         Ok(())
     }
 
-    /// Checks that the trailer agrees with the file; returns the root, if known.
+    /// Checks that the trailer agrees with the file. Returns the root, if known.
     fn trailer(&mut self, trailer: &Trailer, offset: u64) -> Result<Option<Root>, Error> {
         if trailer.logical != self.parts.bytes {
             let what = format!("{} bytes of content", trailer.logical);
             let expected = self.parts.bytes.to_string();
             return Err(Error::corrupt(Part::Trailer, offset, what, expected));
         }
-        // The root of a single record that was not decoded, or is damaged, is unknown.
+        // The root of a single record is unknown if the record was not decoded or is damaged.
         let known = self.tables_right && (self.parts.records != 1 || self.consumer.alone.is_some());
         if !known {
             return Ok(None);
@@ -220,10 +220,10 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         Ok(all.then_some(root))
     }
 
-    /// Reads the `count` records of a group from `number` on, up to byte `end`, the start of its table.
+    /// Reads the `count` records of a group from record `number`, up to byte `end`, where the group's table begins.
     ///
     /// # Errors
-    /// As [`StreamingReader::run`].
+    /// Returns the same errors as [`StreamingReader::run`].
     pub(super) fn walk(&mut self, number: u64, count: u64, end: u64) -> Result<(), Error> {
         self.parts.records = number;
         self.parts.bytes = number << self.record_size.log();

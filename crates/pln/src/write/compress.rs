@@ -1,4 +1,4 @@
-//! The workers' task: read, hash and compress a record.
+//! The task of the workers: read, hash and compress a record.
 
 use std::sync::Arc;
 
@@ -6,31 +6,31 @@ use packline_cache::{BlockEncoder, ContentDigest, Lookup};
 use packline_codec::{Coding, Outcome};
 use packline_engine::Permit;
 
-use crate::format::{Digest, Piece, Stored, sum};
+use crate::format::{Digest, PieceHead, Stored, sum};
 use crate::record_buffer::{RecordBuffer, RecordPool};
 use crate::{CodecId, Error, Input, RecordSize};
 
-/// A record to be compressed.
+/// A record to compress.
 pub(super) struct Task {
     pub(super) number: u64,
-    /// Bytes of its content.
+    /// The bytes of the record's content.
     pub(super) length: usize,
     pub(super) content: Content,
-    /// Its memory, twice.
+    /// Reserves memory for two buffers.
     pub(super) permit: Permit,
 }
 
 /// The content of a record.
 pub(super) enum Content {
-    /// It has been read.
-    Here(RecordBuffer),
-    /// It is to be read, from where its number says.
-    There(Arc<dyn Input>),
+    /// The content was read.
+    Loaded(RecordBuffer),
+    /// The worker reads the content from this input.
+    InFile(Arc<dyn Input>),
 }
 
 /// A record in its stored form.
 pub(super) struct CompressedRecord {
-    /// Bytes of its content.
+    /// The bytes of the record's content.
     pub(super) length: usize,
     pub(super) stored: Stored,
     pub(super) digest: Digest,
@@ -39,7 +39,7 @@ pub(super) struct CompressedRecord {
 }
 
 impl CompressedRecord {
-    /// Its head, and what is stored.
+    /// Returns the head and the stored bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         self.buffer.record(self.stored.size as usize)
     }
@@ -52,25 +52,25 @@ pub(super) struct CompressTask {
     pub(super) pool: RecordPool,
 }
 
-/// The encoders of a worker, one for each coding that has been used.
+/// The encoders of a worker, one for each coding that was used.
 pub(super) struct Encoders(Vec<Option<BlockEncoder>>);
 
 /// The shortest form of a record so far.
 struct Best {
     stored: Stored,
-    /// Where it is; `None` if it is the start of the content.
+    /// The buffer with the stored bytes; `None` if they are the start of the content.
     buffer: Option<RecordBuffer>,
 }
 
-/// The digest of a view, for the codings that have the same one.
+/// Hashes views of a record for the cache. Codings with the same view share the digest.
 struct Digests<'a> {
     lookup: &'a Lookup,
-    /// With the length of its view: views of a record begin at its start.
+    /// The last digest, with the length of its view. Every view begins at the start of the record.
     last: Option<(usize, ContentDigest)>,
 }
 
 impl Digests<'_> {
-    /// `None` if none is needed.
+    /// Returns the digest of a view; `None` if there is no cache.
     fn of(&mut self, view: &[u8]) -> Option<ContentDigest> {
         if self.lookup.is_empty() {
             return None;
@@ -83,7 +83,8 @@ impl Digests<'_> {
 }
 
 impl CompressTask {
-    /// The shortest form of a record. Of several that are alike the first stays, and what is stored as it is comes before all.
+    /// Returns the shortest form of a record. If several forms have the same length, the first one wins; the stored form is tried before all
+    /// codings.
     fn shortest(&self, encoders: &mut Encoders, content: &[u8]) -> Result<Best, Error> {
         let plain = Stored { codec: CodecId::None, slack: false, size: content.len() as u32 };
         let mut best = Best { stored: plain, buffer: None };
@@ -117,18 +118,18 @@ impl CompressTask {
         Ok(best)
     }
 
-    fn encoder<'a>(&self, coding: &Coding, place: &'a mut Option<BlockEncoder>) -> Result<&'a mut BlockEncoder, Error> {
-        match place {
+    fn encoder<'a>(&self, coding: &Coding, slot: &'a mut Option<BlockEncoder>) -> Result<&'a mut BlockEncoder, Error> {
+        match slot {
             Some(encoder) => Ok(encoder),
-            place => Ok(place.insert(BlockEncoder::new(&self.lookup, &coding.spec, self.record_size.bytes())?)),
+            slot => Ok(slot.insert(BlockEncoder::new(&self.lookup, &coding.spec, self.record_size.bytes())?)),
         }
     }
 
-    /// The content of a record.
+    /// Returns the content of a record, read if necessary.
     fn content(&self, number: u64, length: usize, content: Content) -> Result<RecordBuffer, Error> {
         match content {
-            Content::Here(buffer) => Ok(buffer),
-            Content::There(input) => {
+            Content::Loaded(buffer) => Ok(buffer),
+            Content::InFile(input) => {
                 let mut buffer = self.pool.take()?;
                 let at = number << self.record_size.log();
                 input.read_at(at, buffer.content_mut(length)).map_err(Error::Input)?;
@@ -138,7 +139,7 @@ impl CompressTask {
     }
 }
 
-/// Compressed bytes of the view; `None` if that does not make it shorter.
+/// Compresses a view. Returns the compressed size; `None` if it is not smaller.
 fn try_compress(
     encoder: &mut BlockEncoder,
     view: &[u8],
@@ -171,8 +172,8 @@ impl packline_engine::Task for CompressTask {
         permit.shrink_to(RecordPool::bytes(self.record_size));
         let size = stored.size as usize;
         let sum = if stored.is_plain() { digest.sum() } else { sum(&[buffer.content(size)]) };
-        let head = Piece::record(stored, length as u32, sum).encode(number);
-        // A head fits before what is stored.
+        let head = PieceHead::record(stored, length as u32, sum).encode(number);
+        // The buffer has space for the head before the stored bytes.
         buffer.record_mut(0).copy_from_slice(&head);
         Ok(CompressedRecord { length, stored, digest, buffer, _permit: permit })
     }

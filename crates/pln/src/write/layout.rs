@@ -5,21 +5,21 @@ use packline_runtime::{Blake3Tree, Unsupported};
 
 use super::Written;
 use super::compress::{CompressTask, CompressedRecord};
-use crate::format::{Entry, GROUP, Head, Index, Place, RECORDS_MOST, RecordSize, Root, Table, Trailer, root_of};
+use crate::format::{Entry, GROUP, Head, Index, IndexEntry, RECORDS_MOST, RecordSize, Root, Table, Trailer, root_of};
 use crate::{CodecId, Error, Observer, Progress, Sink};
 
 /// A file that is being written.
 pub(super) struct Layout<'a> {
     sink: &'a mut dyn Sink,
     observer: &'a mut dyn Observer,
-    /// Bytes of content in all, if known.
+    /// The bytes of the complete content, if known.
     total: Option<u64>,
-    /// The incomplete group.
+    /// The table of the incomplete group.
     table: Table,
     index: Index,
-    /// Over all records.
+    /// The tree above all records' nodes.
     tree: Blake3Tree,
-    /// The root, if there is one record.
+    /// The root of the last record, if that is the first record.
     alone: Option<Root>,
     written: Written,
 }
@@ -28,7 +28,7 @@ impl<'a> Layout<'a> {
     /// Begins a file.
     ///
     /// # Errors
-    /// [`Error::Output`].
+    /// [`Error::Output`] if the write fails.
     pub(super) fn new(
         sink: &'a mut dyn Sink,
         record_size: RecordSize,
@@ -54,7 +54,7 @@ impl<'a> Layout<'a> {
     fn record(&mut self, compressed: &CompressedRecord) -> Result<(), Error> {
         let number = self.written.records;
         if number == RECORDS_MOST {
-            let expected = format!("up to {RECORDS_MOST}, so larger records");
+            let expected = format!("at most {RECORDS_MOST}; use larger records");
             return Err(Error::Unsupported(Unsupported { what: format!("more than {number} records"), expected }));
         }
         self.write(compressed.bytes())?;
@@ -71,12 +71,12 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 
-    /// Ends a group, if there is one.
+    /// Ends the incomplete group, if it has records.
     fn table(&mut self) -> Result<(), Error> {
         let Some(node) = self.table.tree().node() else { return Ok(()) };
-        let group = self.index.places.len() as u64;
+        let group = self.index.entries.len() as u64;
         let table = self.written.physical;
-        self.index.places.push(Place { table, node });
+        self.index.entries.push(IndexEntry { table, node });
         let bytes = self.table.encode(group);
         self.table.entries.clear();
         self.write(&bytes)
@@ -85,7 +85,7 @@ impl<'a> Layout<'a> {
     /// Ends the file.
     ///
     /// # Errors
-    /// [`Error::Output`].
+    /// [`Error::Output`] if the write fails.
     pub(super) fn finish(mut self) -> Result<Written, Error> {
         self.table()?;
         let Written { records, logical, physical, .. } = self.written;

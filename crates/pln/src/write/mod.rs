@@ -1,12 +1,11 @@
 //! Writes .pln files.
 //!
-//! The bytes are a function of the content and the options. The caller's thread cuts content into records, which workers compress
-//! and hash (`compress.rs`) and which go into the file in their order (`layout.rs`).
+//! The bytes are a function of the content and the options. The caller's thread cuts the content into records. Workers compress and hash the
+//! records (`compress.rs`), and `layout.rs` writes them in order.
 
 mod compress;
 mod layout;
 mod options;
-mod written;
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +17,6 @@ use packline_runtime::memory::Demand;
 use packline_runtime::of_fault;
 
 pub use options::WriteOptions;
-pub use written::Written;
 
 use crate::fill::fill;
 use crate::memory::plan;
@@ -27,15 +25,32 @@ use crate::{CodecId, Error, Input, Observer, RecordSize, Resources, Sink, Source
 use compress::{CompressTask, Content, Task};
 use layout::Layout;
 
-/// Compresses a source into a .pln file, from front to back: the sink may be a pipe. A file that grows is stored up to the size that it had when it
-/// was opened.
+/// Statistics of writing a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Bytes of content.
+    pub logical: u64,
+    /// Bytes of the file.
+    pub physical: u64,
+    /// The number of records.
+    pub records: u64,
+    /// The number of records that are stored uncompressed, possibly without their trailing zeros.
+    pub stored_records: u64,
+    /// BLAKE3 of the content.
+    pub blake3: [u8; 32],
+    /// The number of workers that the memory allowed; 0 if the caller's thread did the work.
+    pub workers: usize,
+}
+
+/// Compresses a source into a .pln file. The file is written from front to back, so the sink can be a pipe. If the input grows, its bytes up
+/// to the size at opening are stored.
 ///
-/// The output is a function of the source's bytes and the options; neither resources nor the kind of source change it.
-/// The sink is not flushed.
+/// The output is a function of the source's bytes and the options. Resources and the kind of source do not change it. The sink is not
+/// flushed.
 ///
 /// # Errors
-/// [`Error::Unsupported`] and [`Error::Codec`] for invalid options; [`Error::Input`] and [`Error::Output`];
-/// [`Error::Memory`] if not even one worker fits; [`Error::Work`]. The output is then not a whole file.
+/// [`Error::Unsupported`] and [`Error::Codec`] for invalid options; [`Error::Memory`] if not even one worker fits; [`Error::Input`],
+/// [`Error::Output`], [`Error::Work`]. After an error the output is incomplete.
 pub fn compress(
     source: Source<'_>,
     sink: &mut dyn Sink,
@@ -46,10 +61,10 @@ pub fn compress(
     compress_with(&Lookup::default(), source, sink, options, resources, observer)
 }
 
-/// As [`compress`]; the compressed forms of records are looked up first.
+/// Does the same as [`compress`], but first looks up the compressed forms of records.
 ///
 /// # Errors
-/// As [`compress`].
+/// Returns the same errors as [`compress`].
 pub fn compress_with(
     lookup: &Lookup,
     source: Source<'_>,
@@ -87,7 +102,7 @@ fn demand(options: &WriteOptions, lookup: &Lookup) -> Result<Demand, Error> {
     options.codings.iter().try_for_each(|coding| coding.validate(size))?;
     let encoder = |spec: &Spec| (spec.footprint(size).encoder + lookup.encoder_memory(spec, size)) as u64;
     let tool = options.codings.iter().map(|coding| encoder(&coding.spec)).sum::<u64>();
-    // To tell of several which is shortest takes one form more.
+    // Choosing the shortest of several forms takes one more buffer.
     let spare = if options.codings.len() > 1 { RecordPool::bytes(options.record_size) as u64 } else { 0 };
     let record = 2 * RecordPool::bytes(options.record_size) as u64;
     let cache = lookup.shared_memory(size) as u64;
@@ -105,13 +120,13 @@ struct Feeding<'a> {
 }
 
 impl Feeding<'_> {
-    /// Submits all records of random access input, which workers read.
+    /// Submits all records of an input. Workers read them.
     fn input(&mut self, input: &Arc<dyn Input>) -> Result<(), Error> {
         let length = input.size();
         let size = self.record_size.bytes();
         for number in 0..length.div_ceil(size as u64) {
             let left = length - (number << self.record_size.log());
-            self.feed(|_| Ok(Some((left.min(size as u64) as usize, Content::There(Arc::clone(input))))))?;
+            self.feed(|_| Ok(Some((left.min(size as u64) as usize, Content::InFile(Arc::clone(input))))))?;
         }
         Ok(())
     }
@@ -123,7 +138,7 @@ impl Feeding<'_> {
             let next = |pool: &RecordPool| {
                 let mut buffer = pool.take()?;
                 let length = fill(stream, buffer.content_mut(size)).map_err(Error::Input)?;
-                Ok((length > 0).then_some((length, Content::Here(buffer))))
+                Ok((length > 0).then_some((length, Content::Loaded(buffer))))
             };
             if !self.feed(next)? {
                 return Ok(());
@@ -131,7 +146,7 @@ impl Feeding<'_> {
         }
     }
 
-    /// Submits the next record, once there is memory for it; false if there is none.
+    /// Submits the next record when there is memory for it. Returns false if there are no more records.
     fn feed(
         &mut self,
         next: impl FnOnce(&RecordPool) -> Result<Option<(usize, Content)>, Error>,

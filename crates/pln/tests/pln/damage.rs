@@ -1,17 +1,17 @@
-//! Bits that are flipped, and files that are cut.
+//! Files with flipped bits, and truncated files.
 
 use packline_pln::{Error, Part};
 use packline_testkit::Random;
 
 use crate::support::*;
 
-/// Bytes of the heads of a file and of its pieces, of an entry and of the trailer.
+/// The sizes of a file's head, a piece's head, an entry and the trailer, in bytes.
 const HEAD: usize = 32;
 const PIECE: usize = 24;
 const ENTRY: usize = 40;
 const TRAILER: usize = 72;
 
-/// The parts of a file, each with where it begins. By the document alone.
+/// Returns the parts of a file with their offsets, according to the document.
 fn parts(file: &[u8]) -> Vec<(usize, Part)> {
     let mut parts = vec![(0, Part::Head)];
     let mut at = HEAD;
@@ -33,12 +33,12 @@ fn parts(file: &[u8]) -> Vec<(usize, Part)> {
     parts
 }
 
-/// Where the part that has a byte begins, and which it is.
+/// Returns the offset and the name of the part that has a byte.
 fn part_of(parts: &[(usize, Part)], byte: usize) -> (usize, Part) {
     parts[parts.partition_point(|(start, _)| *start <= byte) - 1]
 }
 
-/// A damaged file: the damage is found and named both ways, and nothing wrong is handed out.
+/// Checks that both ways of reading find and name the damage of a file, and return no wrong bytes.
 fn check(file: &[u8], content: &[u8], record_size: usize, (offset, part): (usize, Part), what: &str) {
     for piped in [false, true] {
         let (found, verified) = verified(file, piped);
@@ -65,7 +65,7 @@ fn every_bit_of_a_small_file() {
         [b"some words, some words, ".repeat(200), vec![0; 4096], Random::new(1).noise(4096), vec![7; 5]].concat();
     let file = file(&content, &["slack+lz4"], 4096);
     let parts = parts(&file);
-    // Of what is stored a bit of each byte, all of the rest.
+    // One bit of each stored byte, and every bit of the other bytes.
     for byte in 0..file.len() {
         let (offset, part) = part_of(&parts, byte);
         let stored = matches!(part, Part::Record(_)) && byte >= offset + PIECE;
@@ -89,7 +89,7 @@ fn bits_of_a_larger_file() {
         flipped[byte] ^= 1 << random.below(8);
         check(&flipped, &content, 4096, part_of(&parts, byte), &format!("a bit of byte {byte}"));
     }
-    // Where each kind of part that is seldom begins.
+    // The start of each rare kind of part.
     for (start, part) in parts.iter().filter(|(_, part)| !matches!(part, Part::Record(_))) {
         let mut flipped = file.clone();
         flipped[start + 30] ^= 1;
@@ -98,7 +98,7 @@ fn bits_of_a_larger_file() {
 }
 
 #[test]
-fn all_damage_is_found() {
+fn finds_all_damage() {
     let content = mixed(100_000, 4);
     let file = file(&content, &["lz4"], 4096);
     let parts = parts(&file);
@@ -111,13 +111,13 @@ fn all_damage_is_found() {
         let part = |error: &Error| if let Error::Corrupt { part, .. } = error { *part } else { panic!("{error}") };
         found.iter().map(part).collect::<Vec<_>>()
     };
-    // The index does not agree, so it is read like a pipe.
+    // The index does not match, so the file is read like a pipe.
     for piped in [false, true] {
         let (found, verified) = verified(&flipped, piped);
         assert_eq!(named(&found), wanted, "{piped}");
         assert_eq!(verified.records, 25 - 3);
     }
-    // With its index, other records are found behind one whose head is damaged.
+    // With the index, records after a damaged head are found.
     let mut flipped = file;
     let heads = parts.iter().filter(|(_, part)| wanted[..3].contains(part));
     heads.for_each(|(start, _)| flipped[start + 9] ^= 0x10);
@@ -125,7 +125,7 @@ fn all_damage_is_found() {
     assert_eq!(named(&verified(&flipped, true).0), wanted[..1]);
 }
 
-/// Where its table is damaged a group is read onwards, and what is damaged in it comes first.
+/// A group whose table is damaged is read sequentially, and the damage of its records is reported first.
 #[test]
 fn a_record_and_its_table() {
     let content = mixed(4096 * 40, 10);
@@ -147,7 +147,7 @@ fn a_record_and_its_table() {
 }
 
 #[test]
-fn records_that_change_places_are_found() {
+fn finds_exchanged_records() {
     let content = Random::new(5).noise(4096 * 4);
     let mut file = file(&content, &["none"], 4096);
     let record = PIECE + 4096;
@@ -159,7 +159,7 @@ fn records_that_change_places_are_found() {
     }
 }
 
-/// Bytes of content in the records that end before a file is cut.
+/// Returns the number of records that end before the cut, and their bytes of content.
 fn whole_before(parts: &[(usize, Part)], cut: usize, content: &[u8], record_size: usize) -> (u64, usize) {
     let ends = parts.windows(2).filter(|pair| matches!(pair[0].1, Part::Record(_)) && pair[1].0 <= cut);
     let records = ends.count();
@@ -194,7 +194,7 @@ fn check_cut(file: &[u8], cut: usize, content: &[u8], record_size: usize, parts:
 }
 
 #[test]
-fn a_file_cut_anywhere_is_read_as_far_as_it_goes() {
+fn reads_all_complete_records_of_a_truncated_file() {
     let content = [mixed(30_000, 6), vec![0; 9000]].concat();
     let file = file(&content, &["slack+zstd:level=3"], 4096);
     let parts = parts(&file);
@@ -207,7 +207,7 @@ fn a_file_cut_anywhere_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn bytes_behind_the_end_are_reported() {
+fn reports_bytes_after_the_end() {
     let content = mixed(9000, 8);
     let one = file(&content, &["lz4"], 4096);
     for more in [&b"\0"[..], b"more", &one] {
@@ -224,7 +224,7 @@ fn bytes_behind_the_end_are_reported() {
 }
 
 #[test]
-fn another_kind_of_file_is_reported() {
+fn reports_another_kind_of_file() {
     for other in [&b""[..], b"x", b"\x1f\x8b\x08\0 and so on, which is a gzip file of some kind or another", &[0; 4096]]
     {
         for (out, read) in [read(other, &resources(0)), read_piped(other, &resources(0))] {
@@ -235,7 +235,7 @@ fn another_kind_of_file_is_reported() {
 }
 
 #[test]
-fn a_missing_piece_is_reported() {
+fn reports_a_missing_piece() {
     let content = mixed(50_000, 9);
     let file = file(&content, &["lz4"], 4096);
     let parts = parts(&file);

@@ -1,4 +1,4 @@
-//! The output is as documented: a reader made from the document alone reads it.
+//! The output follows the document: a reader that was written from the document alone reads it.
 
 use std::process::Command;
 
@@ -15,7 +15,7 @@ fn read_by_document(file: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 #[test]
-fn python_reads_it_by_the_document() {
+fn python_reads_files_from_the_document() {
     if !need(&["python3"]) {
         return;
     }

@@ -1,4 +1,4 @@
-//! The zoo: every specimen through everything that reads.
+//! Hostile files: every specimen through every reader.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use packline_testkit::hostile_pln::{self, Specimen};
 
 use crate::support::*;
 
-/// The message of an error, which must be the file's fault, and say what would have been right.
+/// Returns the message of an error, which must be a fault of the file and name the expected value.
 fn message(specimen: &Specimen, error: &Error) -> String {
     let name = specimen.name;
     assert!(error.is_of_file() || matches!(error, Error::Unsupported { .. }), "{name}: {error:?}");
@@ -44,7 +44,7 @@ fn check(specimen: &Specimen) {
     }
 }
 
-/// Verification finds the fault of every file that is not of another kind or version.
+/// Checks that verification finds the fault of every file, except files of another kind or version.
 fn check_verified(specimen: &Specimen) {
     if ["bad-version", "bad-flags-that-must"].contains(&specimen.name) {
         return;
@@ -57,7 +57,7 @@ fn check_verified(specimen: &Specimen) {
 }
 
 #[test]
-fn every_specimen_is_read_or_refused_cleanly_and_soon() {
+fn reads_or_rejects_every_specimen_in_bounded_time() {
     let all = hostile_pln::all();
     assert!(all.len() > 60, "{}", all.len());
     for specimen in &all {

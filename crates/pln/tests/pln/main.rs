@@ -1,5 +1,5 @@
-//! .pln files written, read, damaged, cut and forged.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test may
+//! .pln files: written, read, damaged, truncated and forged.
+#![allow(clippy::unwrap_used, clippy::panic)] // tests may panic
 
 mod damage;
 mod documented;

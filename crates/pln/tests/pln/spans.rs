@@ -10,7 +10,7 @@ fn span(start: u64, length: u64) -> Span {
 }
 
 #[test]
-fn any_span_is_what_it_says() {
+fn reads_any_span() {
     let content = mixed(4096 * 1030 + 77, 1);
     let size = content.len() as u64;
     let file = file(&content, &["slack+lz4"], 4096);
@@ -38,7 +38,7 @@ fn any_span_is_what_it_says() {
 }
 
 #[test]
-fn what_is_not_there_is_refused() {
+fn rejects_spans_outside_of_the_content() {
     let file = file(&mixed(10_000, 3), &["lz4"], 4096);
     for wrong in [
         span(10_001, 0),
@@ -67,13 +67,13 @@ fn damage_elsewhere_does_not_matter() {
         assert!(read(&file, last, &resources(2)).0 == content[90_000..]);
         assert!(read(&file, Span::ALL, &resources(2)).1.is_err());
     }
-    // Not even that of the index.
+    // Not even damage of the index.
     let end = file.len() - 100;
     file[end] ^= 1;
     assert!(read_span(&file, first, &resources(2)).0 == content[..5000]);
 }
 
-/// Skips zeros, and counts them.
+/// A sink that skips zeros and counts them.
 #[derive(Default)]
 struct Holes {
     bytes: Vec<u8>,
@@ -94,10 +94,10 @@ impl packline_pln::Sink for Holes {
 }
 
 #[test]
-fn zeros_that_are_not_stored_need_not_be_written() {
+fn skips_zeros_that_are_not_stored() {
     let content = [vec![7; 70_000], vec![0; 300_000], vec![8; 100]].concat();
     let file = std::sync::Arc::new(file(&content, &["slack+lz4"], 65_536));
-    // Records 2 to 4 are nothing but zeros, record 1 from byte 70,000 on.
+    // Records 2 to 4 have only zeros, and so does record 1 from byte 70,000.
     for (start, length, skipped) in
         [(0, 370_100, 61_072 + 3 * 65_536), (72_000, 1000, 1000), (0, 90_000, 0), (200_000, 1, 1), (0, 110_000, 40_000)]
     {

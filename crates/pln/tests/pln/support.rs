@@ -1,4 +1,4 @@
-//! What all tests here need.
+//! Helpers of all tests here.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub const CODINGS: [&str; 14] = [
     "lz4hc",
 ];
 
-/// A stream that gives bytes in pieces of odd sizes.
+/// A stream that returns bytes in odd sizes.
 pub struct Drip<'a>(pub &'a [u8], pub usize);
 
 impl Read for Drip<'_> {
@@ -85,7 +85,7 @@ pub fn file(bytes: &[u8], codings: &[&str], record_size: u64) -> Vec<u8> {
     written_by(bytes, &options(codings, record_size), &resources(2)).0
 }
 
-/// Bytes that came out, and how it ended.
+/// The bytes that were read, and the result.
 pub type Outcome = (Vec<u8>, Result<Unpacked, Error>);
 
 pub fn read_span(file: &[u8], span: Span, resources: &Resources) -> Outcome {
@@ -109,7 +109,7 @@ pub fn read_piped(file: &[u8], resources: &Resources) -> Outcome {
     read_span_piped(file, Span::ALL, resources)
 }
 
-/// The faults of a file: found by its index, and in a pipe.
+/// Returns the faults of a file, found by means of the index or in a pipe.
 pub fn verified(file: &[u8], piped: bool) -> (Vec<Error>, Verified) {
     let mut found = Vec::new();
     let mut stream = file;

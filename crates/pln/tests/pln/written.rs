@@ -1,4 +1,4 @@
-//! The output is the same on any resources, and is read back.
+//! The output is the same with any resources, and reads back.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use packline_testkit::tools::need;
 
 use crate::support::*;
 
-/// Writes on every resources, from a file and from a pipe; reads on every resources, as a file and as a pipe.
+/// Writes and reads with all resources, from a file and from a pipe.
 fn round(content: &[u8], options: &WriteOptions, what: &str) -> Vec<u8> {
     let (file, written) = written_by(content, options, &resource_sets()[0]);
     assert_eq!(written.blake3, *blake3::hash(content).as_bytes(), "{what}");
@@ -37,14 +37,14 @@ fn round(content: &[u8], options: &WriteOptions, what: &str) -> Vec<u8> {
 }
 
 #[test]
-fn every_codec_on_every_machine() {
+fn every_codec_with_all_resources() {
     let content = mixed(150_000, 1);
     for coding in CODINGS {
         round(&content, &options(&[coding], 16 << 10), coding);
     }
 }
 
-/// With several codings a record has several entries, and `none` has none.
+/// With several codings, a record has several entries in the cache, and `none` has no entry.
 #[test]
 fn a_cache_changes_no_byte() {
     let content = mixed(150_000, 4);
@@ -107,7 +107,7 @@ fn several_groups() {
 }
 
 #[test]
-fn what_does_not_get_smaller_is_stored() {
+fn stores_records_that_do_not_get_smaller() {
     let noise = Random::new(5).noise(40_000);
     for coding in CODINGS {
         let (file, written) = written_by(&noise, &options(&[coding], 4096), &resources(1));
@@ -118,7 +118,7 @@ fn what_does_not_get_smaller_is_stored() {
 }
 
 #[test]
-fn the_shortest_of_several_stays_and_the_first_of_equals() {
+fn keeps_the_shortest_form_and_the_first_of_equals() {
     let content = [Random::new(6).prose(8192), vec![0; 4096], Random::new(7).noise(4096)].concat();
     let kinds = |codings: &[&str]| {
         let info = Reader::open(Arc::new(file(&content, codings, 4096))).unwrap().info().unwrap();
@@ -128,7 +128,7 @@ fn the_shortest_of_several_stays_and_the_first_of_equals() {
         kinds(&["lz4", "slack+zstd:level=3"]),
         [(CodecId::None, false, 1), (CodecId::None, true, 1), (CodecId::Zstd, false, 2)]
     );
-    // One and the same, so the order has no say but for equals.
+    // The codings are the same, so the order decides only between equals.
     let both = [file(&content, &["lz4", "zstd:level=3"], 4096), file(&content, &["zstd:level=3", "lz4"], 4096)];
     assert!(both[0] == both[1]);
     assert_eq!(kinds(&["slack", "slack+lz4"]).len(), 3);
@@ -138,7 +138,7 @@ fn the_shortest_of_several_stays_and_the_first_of_equals() {
 }
 
 #[test]
-fn kinds_and_sizes_are_listed() {
+fn lists_kinds_and_sizes() {
     let content = [vec![0; 4096], Random::new(8).noise(4096), vec![b'a'; 100]].concat();
     let file = file(&content, &["slack+gzip"], 4096);
     let info = Reader::open(Arc::new(file.clone())).unwrap().info().unwrap();
@@ -165,7 +165,7 @@ fn zeros_cost_little() {
 }
 
 #[test]
-fn options_that_cannot_be_are_refused() {
+fn rejects_invalid_options() {
     for size in [0, 1, 4095, 5000, 1 << 11, 1 << 25, u64::MAX] {
         assert!(matches!(RecordSize::new(size), Err(Error::Unsupported { .. })), "{size}");
     }
@@ -176,7 +176,7 @@ fn options_that_cannot_be_are_refused() {
     assert!(outcome.to_string().contains("expected at least"), "{outcome}");
 }
 
-/// Fails after so many bytes.
+/// A sink that fails after this many bytes.
 struct Narrow(usize);
 
 impl packline_pln::Sink for Narrow {
@@ -187,7 +187,7 @@ impl packline_pln::Sink for Narrow {
 }
 
 #[test]
-fn sinks_that_fail_are_reported() {
+fn reports_failures_of_the_sink() {
     let content = mixed(100_000, 9);
     for resources in resource_sets() {
         for limit in [0, 40, 5000, 15_000] {
@@ -210,7 +210,7 @@ fn sinks_that_fail_are_reported() {
     }
 }
 
-/// Gives some bytes, then fails.
+/// A source that returns some bytes and then fails.
 struct Broken(usize);
 
 impl std::io::Read for Broken {
@@ -226,16 +226,16 @@ impl std::io::Read for Broken {
 }
 
 #[test]
-fn a_source_that_fails_is_reported() {
+fn reports_failures_of_the_source() {
     let options = options(&["lz4"], 4096);
     let mut out = Vec::new();
     let outcome = compress(Source::Stream(&mut Broken(9000)), &mut out, &options, &resources(2), &mut Unobserved);
     assert!(matches!(outcome, Err(Error::Input(_))));
-    // What stood before the failure has been written.
+    // The records before the failure were written.
     assert!(out.len() > 32 + 2 * 24);
 }
 
-/// A file that is longer than it says.
+/// A file that is longer than its size.
 struct Growing(Vec<u8>);
 
 impl packline_pln::Input for Growing {
@@ -249,7 +249,7 @@ impl packline_pln::Input for Growing {
 }
 
 #[test]
-fn a_file_that_grows_is_stored_up_to_its_size_at_the_start() {
+fn stores_a_growing_file_up_to_its_size_at_the_start() {
     let options = options(&["lz4"], 4096);
     let content = mixed(5000, 11);
     let (expected, _) = written_by(&content[..4999], &options, &resources(2));
@@ -259,7 +259,7 @@ fn a_file_that_grows_is_stored_up_to_its_size_at_the_start() {
 }
 
 #[test]
-fn the_hash_is_that_of_b3sum() {
+fn hash_equals_that_of_b3sum() {
     if !need(&["b3sum"]) {
         return;
     }

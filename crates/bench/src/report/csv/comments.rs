@@ -21,19 +21,19 @@ pub(super) fn write(report: &Report) -> String {
     out
 }
 
-/// A value on one line, without tabs.
+/// Escapes a value, so that it is on one line and has no tabs.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t")
 }
 
-/// A text whose comments have been read.
+/// The result of reading the comments.
 pub(super) struct Header<'a> {
-    /// The report as far as the comments have it.
+    /// The parts of the report that the comments have.
     pub report: Report,
     pub directory: Option<String>,
     /// The text after the comments.
     pub table: &'a str,
-    /// The number of its first line.
+    /// The number of the first line after the comments.
     pub line: usize,
 }
 
@@ -83,7 +83,7 @@ impl Header<'_> {
     }
 }
 
-/// The value whose [`escaped`] form this is.
+/// Reverses [`escaped`].
 fn unescaped(escaped: &str) -> Result<String, String> {
     let mut value = String::new();
     let mut chars = escaped.chars();

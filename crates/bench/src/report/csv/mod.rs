@@ -1,4 +1,4 @@
-//! The report as CSV, every run on a line, and back.
+//! Writes a report as CSV, with every run on a line, and reads it.
 //!
 //! A block of comment lines comes first, `# key: value` (skipped by `pandas.read_csv(comment="#")` and gnuplot), with
 //! `\n`, `\r`, `\t` and `\\` for the characters they name; a value of two parts has a tab between them. Then one table
@@ -6,7 +6,7 @@
 //!
 //! - `run`: one run of a configuration; `run` counts from 1. A configuration without runs has one line with `run` empty.
 //! - `codec`: one run of a codec in memory; `image_bytes` are the bytes stored.
-//! - `storage`: the storage; `content_bytes` are the bytes written and read.
+//! - `storage`: the storage; `content_bytes` are the bytes that were written and read.
 //!
 //! Fields with a comma, a quote, a line break or `#` are quoted (RFC 4180). Lines end in a line feed.
 
@@ -22,7 +22,7 @@ const FIRST: &str = "# packline bench: 1";
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct CsvError {
-    /// Line, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
     /// The fault, and the expected form.
     pub what: String,
@@ -37,11 +37,11 @@ pub fn csv(report: &Report) -> String {
     comments::write(report) + &String::from_utf8_lossy(&table)
 }
 
-/// Reads a report from CSV; the report is complete.
+/// Reads a report from CSV. The report is complete.
 ///
 /// # Errors
-/// [`CsvError`] names the first line that is not as [`csv()`] writes it. Lines may end in CR LF, and comments may lack their last
-/// blank: editors do that.
+/// [`CsvError`] names the first line that differs from the output of [`csv()`]. Lines may end in CR LF, and comments may lack their last
+/// space, because some editors change them so.
 pub fn read_csv(text: &str) -> Result<Report, CsvError> {
     let comments::Header { mut report, directory, table, line: first } = comments::read(text)?;
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(table.as_bytes());
@@ -70,7 +70,7 @@ fn line_of(cause: &csv::Error, otherwise: u64) -> u64 {
     cause.position().map_or(otherwise, csv::Position::line)
 }
 
-/// The fault of a row, with the name of the column.
+/// Describes the fault of a row, with the name of the column.
 fn described(cause: &csv::Error) -> String {
     match cause.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {

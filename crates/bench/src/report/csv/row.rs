@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::{Case, CodecSpeed, Cost, Measured, Report, Storage, Tails, Task};
 
-/// A row. Its fields are the columns, in their order; those that the kind of row does not have are empty.
+/// A row. Its fields are the columns, in order. Fields that do not apply to the kind of row are empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Row {
     kind: String,
@@ -109,7 +109,7 @@ impl Row {
         }
     }
 
-    /// Adds the row to a report. `directory`: of the storage, from the comments.
+    /// Adds the row to a report. `directory` is the directory of the storage, from the comments.
     pub(super) fn add_to(self, report: &mut Report, directory: Option<&str>) -> Result<(), String> {
         match self.kind.as_str() {
             "run" => self.add_measured(&mut report.measured),

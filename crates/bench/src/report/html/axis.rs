@@ -2,9 +2,9 @@
 
 use crate::report::number;
 
-/// Larger numbers are drawn as this.
+/// Larger numbers are drawn as this number.
 const MOST: f64 = 1e15;
-/// Smaller numbers above zero are drawn as this.
+/// Smaller numbers above zero are drawn as this number.
 const LEAST: f64 = 1e-9;
 /// A range whose ends differ by this factor has a log scale.
 const WIDE: f64 = 30.0;
@@ -18,12 +18,12 @@ pub(super) enum Scale {
 }
 
 impl Scale {
-    /// From zero to the largest number; on a log scale from about the smallest.
+    /// Returns a scale from zero to the largest number. A log scale begins at about the smallest number.
     pub(super) fn from_zero(numbers: impl IntoIterator<Item = f64>) -> Scale {
         Scale::of(numbers, Scale::powers, |_, most| Scale::Linear(0.0, rounded_up(most, step(most, 4.0))))
     }
 
-    /// From about the smallest to about the largest number.
+    /// Returns a scale from about the smallest to about the largest number.
     pub(super) fn around(numbers: impl IntoIterator<Item = f64>) -> Scale {
         Scale::of(numbers, Scale::powers, |least, most| {
             let margin = ((most - least) * 0.08).max(most * 0.04);
@@ -31,7 +31,7 @@ impl Scale {
         })
     }
 
-    /// From the smallest to the largest number with a small margin, for numbers that are all ticks, such as jobs.
+    /// Returns a scale from the smallest to the largest number with a small margin. It is for numbers that are all ticks, such as jobs.
     pub(super) fn close(numbers: impl IntoIterator<Item = f64>) -> Scale {
         let powers = |least, most| Scale::Powers(least / 1.15, most * 1.15);
         Scale::of(numbers, powers, |least, most| {
@@ -40,7 +40,7 @@ impl Scale {
         })
     }
 
-    /// `powers` or `linear` of the smallest and the largest number.
+    /// Calls `powers` or `linear` with the smallest and the largest number.
     fn of(
         numbers: impl IntoIterator<Item = f64>,
         powers: fn(f64, f64) -> Scale,
@@ -65,7 +65,7 @@ impl Scale {
         matches!(self, Scale::Powers(..))
     }
 
-    /// The title of its axis, which names a log scale.
+    /// Returns the title of the axis, which names a log scale.
     pub(super) fn titled(self, title: &str) -> String {
         if self.is_powers() { format!("{title} (log scale)") } else { title.into() }
     }
@@ -76,7 +76,7 @@ impl Scale {
         }
     }
 
-    /// The position of a number: 0 at the start, 1 at the end; numbers outside are at the nearer end.
+    /// Returns the position of a number: 0 at the start, 1 at the end. Numbers outside of the scale are at the nearer end.
     pub(super) fn place(self, number: f64) -> f64 {
         let share = match self {
             Scale::Linear(least, most) => (number - least) / (most - least),
@@ -98,7 +98,7 @@ impl Scale {
     }
 }
 
-/// The smallest above zero and the largest of the numbers that can be drawn.
+/// Returns the smallest number above zero and the largest number, of those that can be drawn.
 fn range(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let drawn = numbers.into_iter().filter(|number| number.is_finite() && *number > 0.0);
     drawn.map(|number| number.clamp(LEAST, MOST)).fold(None, |range, number| match range {
@@ -107,7 +107,7 @@ fn range(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// A step of 1, 2 or 5 times a power of ten that gives about `count` ticks.
+/// Returns a step of 1, 2 or 5 times a power of ten that gives about `count` ticks.
 fn step(range: f64, count: f64) -> f64 {
     let rough = (range / count).max(LEAST / 100.0);
     let power = 10f64.powf(rough.log10().floor());
@@ -119,7 +119,7 @@ fn rounded_up(number: f64, step: f64) -> f64 {
     (number / step - 1e-6).ceil() * step
 }
 
-/// 1, 2 and 5 times each power of ten, or only the powers if that would be too many.
+/// Returns 1, 2 and 5 times each power of ten, or only the powers if there would be too many ticks.
 fn powers(least: f64, most: f64) -> Vec<f64> {
     let first = least.log10().floor() as i32;
     let last = most.log10().ceil() as i32;

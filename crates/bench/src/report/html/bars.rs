@@ -1,4 +1,4 @@
-//! Horizontal bars with whiskers; squares instead of bars on a log scale, where length has no meaning.
+//! Horizontal bars with whiskers. On a log scale, where length has no meaning, squares replace the bars.
 
 use super::axis::Scale;
 use super::frame::Frame;
@@ -9,9 +9,9 @@ pub(super) struct Bar {
     /// Text left of the bar.
     pub label: String,
     pub value: f64,
-    /// The least and the most of the runs.
+    /// The smallest and the largest value of the runs.
     pub range: Option<(f64, f64)>,
-    /// The value as it is printed.
+    /// The printed value.
     pub text: String,
     pub class: &'static str,
 }
@@ -19,12 +19,12 @@ pub(super) struct Bar {
 const WIDTH: f64 = 360.0;
 const LINE: f64 = 21.0;
 
-/// A chart of bars. `mark`: where a vertical line is drawn.
+/// Draws a chart of bars. `mark` is the position of a vertical line.
 pub(super) fn bars(bars: &[Bar], title: &str, mark: Option<f64>, label: &str) -> String {
     let height = 50.0 + LINE * bars.len() as f64;
     let numbers = bars.iter().flat_map(|bar| [bar.value, bar.range.map_or(bar.value, |range| range.1)]);
     let values: Vec<f64> = bars.iter().map(|bar| bar.value).collect();
-    // Only values make a scale logarithmic, not whiskers.
+    // The values, not the whiskers, decide whether the scale is logarithmic.
     let scale = match Scale::from_zero(values.iter().copied().chain(mark)) {
         powers @ Scale::Powers(..) => powers,
         Scale::Linear(..) => Scale::Linear(0.0, zero_to(numbers.chain(mark))),
@@ -52,7 +52,7 @@ pub(super) fn bars(bars: &[Bar], title: &str, mark: Option<f64>, label: &str) ->
     svg.finish("chart", label)
 }
 
-/// The end of a scale from zero to the largest number.
+/// Returns the end of a scale from zero to the largest number.
 fn zero_to(numbers: impl Iterator<Item = f64>) -> f64 {
     let most = numbers.filter(|number| number.is_finite()).fold(0.0, f64::max);
     Scale::from_zero([most]).most()

@@ -3,7 +3,7 @@
 use super::axis::{Scale, tick};
 use super::svg::{Anchor, Place, Svg, TEXT, text_width};
 
-/// Space right of the plot area, for half a label.
+/// The space to the right of the plot area, for half a label.
 const MARGIN: f64 = 16.0;
 
 pub(super) struct Frame {
@@ -16,13 +16,13 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// In a drawing of this size, with margins for ticks and titles.
+    /// Returns the frame in a drawing of this size, with margins for ticks and titles.
     pub(super) fn inside(width: f64, height: f64, x: Scale, y: Scale) -> Frame {
         let widest = y.ticks().into_iter().map(|number| text_width(&tick(number))).fold(0.0, f64::max);
         Frame { left: (widest + 9.0).max(38.0), top: 26.0, right: width - MARGIN, bottom: height - 40.0, x, y }
     }
 
-    /// The position of a pair of numbers.
+    /// Returns the position of a pair of numbers.
     pub(super) fn place(&self, x: f64, y: f64) -> Place {
         (self.across(x), self.bottom - self.y.place(y) * (self.bottom - self.top))
     }
@@ -31,7 +31,7 @@ impl Frame {
         self.left + self.x.place(x) * (self.right - self.left)
     }
 
-    /// Grid, ticks and titles. Labels of `x_ticks` that would overlap are left out.
+    /// Draws the grid, ticks and titles, without labels of `x_ticks` that would overlap.
     pub(super) fn draw(&self, svg: &mut Svg, x_ticks: &[f64], x_title: &str, y_title: &str) {
         for number in self.y.ticks() {
             let (_, y) = self.place(0.0, number);

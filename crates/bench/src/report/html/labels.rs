@@ -1,4 +1,4 @@
-//! Labels of points that overlap neither each other nor markers, inside the frame.
+//! Places the labels of points inside the frame, so that they overlap neither each other nor markers.
 
 use super::svg::{Place, TEXT, text_width};
 
@@ -20,9 +20,9 @@ impl Area {
     }
 }
 
-/// Distances of a label from its point, in the order tried.
+/// The distances of a label from its point, in the order in which they are tried.
 const DISTANCES: [f64; 6] = [8.0, 14.0, 22.0, 32.0, 44.0, 58.0];
-/// Directions (right, down) of a label, in the order tried.
+/// The directions (right, down) of a label, in the order in which they are tried.
 const DIRECTIONS: [Place; 12] = [
     (1.0, 0.0),
     (0.8, -0.6),
@@ -38,8 +38,8 @@ const DIRECTIONS: [Place; 12] = [
     (-0.5, 0.9),
 ];
 
-/// An area for the label of each point, in order; none where there is no space. Points with the same label that are closer than its
-/// height get it once.
+/// Returns an area for the label of each point, in order; `None` if there is no space. Points with the same label whose distance is less than
+/// the label's height have one label.
 pub(super) fn placed(points: &[(Place, String)], frame: Area) -> Vec<Option<Area>> {
     let markers: Vec<Area> = points.iter().map(|(place, _)| Area::around(*place, 5.5)).collect();
     let mut taken: Vec<Area> = Vec::new();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn lone_points_are_labelled_and_twins_once() {
+    fn labels_distant_points_and_equal_near_points_once() {
         let at = |x: f64, label: &str| ((x, 100.0), label.to_string());
         let found = placed(&[at(60.0, "zstd"), at(64.0, "zstd"), at(200.0, "xz"), at(339.0, "lz4")], FRAME);
         assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true, true]);

@@ -9,21 +9,21 @@ use crate::report::number;
 pub(super) struct Line {
     pub look: Look,
     pub name: String,
-    /// By rising jobs.
+    /// The points, by rising number of jobs.
     pub points: Vec<Point>,
 }
 
 pub(super) struct Point {
     pub jobs: usize,
     pub value: f64,
-    /// The least and the most of the runs, if known.
+    /// The smallest and the largest value of the runs, if known.
     pub range: Option<(f64, f64)>,
 }
 
-/// The ideal line of a chart: its value by the number of jobs over the fewest jobs.
+/// The ideal line of a chart: a function of the number of jobs divided by the fewest jobs.
 pub(super) type Ideal = Option<fn(f64) -> f64>;
 
-/// State that all panels of a chart share.
+/// The state that all panels of a chart share.
 #[derive(Clone)]
 pub(super) struct Chart {
     /// All numbers of jobs, rising.
@@ -69,7 +69,7 @@ impl Chart {
 
     fn draw_ideal(&self, svg: &mut Svg, frame: &Frame) {
         let (Some(&first), Some(&last)) = (self.jobs.first(), self.jobs.last()) else { return };
-        // The line is straight only if both scales are alike, so it is drawn in steps, up to the end of the scale.
+        // The line is straight only if both scales are of the same kind, so it is drawn in steps, up to the end of the scale.
         let at = |step: i32| first as f64 + (last - first) as f64 * f64::from(step) / 96.0;
         let points = (0..=96).map(at).filter_map(|jobs| Some((jobs, self.ideal?(jobs / fewest(&self.jobs)))));
         let places: Vec<_> = points

@@ -5,7 +5,7 @@ use crate::report::table::Table;
 /// Headings up to this length are not wrapped.
 const SHORT: usize = 8;
 
-/// Text escaped for elements and quoted attributes.
+/// Escapes text for elements and quoted attributes.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
@@ -24,7 +24,7 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-/// A table that scrolls horizontally if it is wider than the page.
+/// Returns a table that scrolls horizontally if it is wider than the page.
 pub(super) fn table(table: &Table) -> String {
     let class = |number: &bool| if *number { "n" } else { "w" };
     let head = |(head, number): (&&str, &bool)| {
@@ -41,12 +41,12 @@ pub(super) fn table(table: &Table) -> String {
     )
 }
 
-/// A chart with its heading and a caption.
+/// Returns a chart with its heading and a caption.
 pub(super) fn figure(title: &str, drawn: &str, reading: &str) -> String {
     format!("<figure><h3>{}</h3>\n{drawn}<figcaption>{}</figcaption></figure>\n", escaped(title), escaped(reading))
 }
 
-/// Small charts with titles, side by side, with a heading and a caption; nothing without charts.
+/// Returns small charts with titles, side by side, with a heading and a caption; an empty text without charts.
 pub(super) fn panels(title: &str, legend: &str, panels: &[(String, String)], reading: &str) -> String {
     if panels.is_empty() {
         return String::new();
@@ -56,7 +56,7 @@ pub(super) fn panels(title: &str, legend: &str, panels: &[(String, String)], rea
     figure(title, &(legend.to_owned() + &beside(&panels.iter().map(panel).collect::<Vec<_>>())), reading)
 }
 
-/// Elements side by side.
+/// Puts elements side by side.
 pub(super) fn beside(things: &[String]) -> String {
     format!("<div class=\"panels\">\n{}</div>\n", things.concat())
 }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_text_is_markup() {
+    fn escapes_markup_in_text() {
         assert_eq!(escaped("<a href=\"x\">&'\u{1}\n"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;\u{fffd}\n");
     }
 }

@@ -1,4 +1,4 @@
-//! The report as one HTML page: charts as SVG, with the figures below them. It loads nothing.
+//! The report as one HTML page: charts as SVG, with the figures below them. The page loads no other files.
 
 mod axis;
 mod bars;

@@ -41,7 +41,7 @@ pub fn html(report: &Report) -> String {
     )
 }
 
-/// The dark colours occur twice: for readers whose system asks for them, and for those who choose them; not for print.
+/// The dark colours occur twice: for readers whose system requests them, and for readers who choose them. They are not for print.
 fn style() -> String {
     format!(
         "{STYLE}@media screen and (prefers-color-scheme: dark) {{\n:root:not([data-theme=light]) {{\n{DARK}}}\n}}\n\
@@ -84,7 +84,7 @@ fn alarm(report: &Report) -> String {
     if all.is_empty() { all } else { format!("<div class=\"alarm\" role=\"alert\">\n{all}</div>\n") }
 }
 
-/// A list; nothing without sentences.
+/// Returns a list; an empty text without sentences.
 fn list(class: &str, sentences: &[String]) -> String {
     let items: String = sentences.iter().map(|sentence| format!("<li>{}</li>\n", escaped(sentence))).collect();
     if items.is_empty() { items } else { format!("<ul class=\"{class}\">\n{items}</ul>\n") }
@@ -107,9 +107,9 @@ fn notes(report: &Report) -> Option<(String, String)> {
     (!report.notes.is_empty()).then(|| ("Notes".into(), list("notes", &report.notes)))
 }
 
-/// The smallest image, the fastest run and the least processor time of packing, each with its program.
+/// Returns the smallest image, the fastest run and the least processor time of packing, each with its program.
 fn in_short(figures: &[Figures]) -> String {
-    // Storing is always fastest.
+    // Storing is always the fastest.
     let compresses = |case: &Case| case.task == Task::Pack && case.codec != "none";
     let all = || figures.iter().filter(|one| compresses(&one.measured.case));
     if all().count() < 2 {

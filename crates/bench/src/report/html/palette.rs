@@ -1,18 +1,18 @@
-//! Colours, shapes and dashes of series: one colour is one program in every chart, or one codec if there is one program.
+//! Colours, shapes and dashes of series. A program has the same colour in every chart; if there is one program, a codec has.
 
 use super::svg::Place;
 use crate::report::{Case, Tails};
 
-/// Number of colours; a ninth series has the first colour with another shape.
+/// The number of colours. A ninth series has the first colour with another shape.
 const COLOURS: usize = 8;
 const DASHES: usize = 4;
 
-/// The look of a series, distinguished by shape and dashes too, not by colour alone.
+/// The look of a series. Shape and dashes distinguish series, not only the colour.
 #[derive(Clone, Copy)]
 pub(super) struct Look {
-    /// Colour and shape; `None`: the colour of text, and a circle.
+    /// The colour and shape; `None` for a circle in the colour of text.
     hue: Option<usize>,
-    /// The treatment of tail ends: 0 is a solid line and a filled marker.
+    /// The treatment of tail ends. 0 is a solid line with filled markers.
     way: usize,
 }
 
@@ -32,7 +32,7 @@ impl Look {
         format!("m {}{}", self.colour_class(), if self.way > 0 { " hollow" } else { "" })
     }
 
-    /// The corners of the marker around a position; none for a circle.
+    /// Returns the corners of the marker around a position; `None` for a circle.
     pub(super) fn outline(self, (x, y): Place) -> Option<Vec<Place>> {
         let corners: &[Place] = match self.hue.unwrap_or(0) % 6 {
             0 => return None,
@@ -46,8 +46,8 @@ impl Look {
     }
 }
 
-/// The programs, codecs and treatments of tail ends of some configurations, in their order. Those of the whole page choose the
-/// looks, which are the same in all charts.
+/// The programs, codecs and treatments of tail ends of some configurations, in order. The palette of the complete page chooses the looks,
+/// which are the same in all charts.
 pub(super) struct Palette<'p> {
     pub programs: Vec<&'p str>,
     pub codecs: Vec<&'p str>,
@@ -82,7 +82,7 @@ impl<'p> Palette<'p> {
         Look { hue: Some(place(&self.programs, &program)), way: 0 }
     }
 
-    /// The look of a treatment of tail ends, for any program.
+    /// Returns the look of a treatment of tail ends, for any program.
     pub(super) fn look_of_way(&self, tails: Tails) -> Look {
         Look { hue: None, way: place(&self.ways, &tails) }
     }

@@ -1,4 +1,4 @@
-//! Size against speed: each configuration is a point; a line joins those that no other beats in both.
+//! Size against speed. Each configuration is a point, and a line joins the points that no other point beats in both.
 
 use super::axis::Scale;
 use super::frame::Frame;
@@ -11,9 +11,9 @@ pub(super) struct Dot {
     pub look: Look,
     pub label: String,
     pub title: String,
-    /// Speed, more is better; above zero.
+    /// Speed, above zero. More is better.
     pub speed: f64,
-    /// Size, less is better; above zero.
+    /// Size, above zero. Less is better.
     pub size: f64,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Words {
     pub y: &'static str,
 }
 
-/// A figure with the chart twice, for wide and for narrow pages; nothing for fewer than two points.
+/// Returns a figure with the chart twice, for wide and for narrow pages; an empty text for fewer than two points.
 pub(super) fn pareto(title: &str, legend: &str, dots: &[Dot], words: &Words, reading: &str) -> String {
     if dots.len() < 2 {
         return String::new();
@@ -34,7 +34,7 @@ pub(super) fn pareto(title: &str, legend: &str, dots: &[Dot], words: &Words, rea
     figure(title, &format!("{legend}{wide}{narrow}"), reading)
 }
 
-/// Whether each is on the Pareto frontier: no other is as good in both and better in one.
+/// Returns whether each point is on the Pareto frontier: no other point is as good in both and better in one.
 pub(super) fn frontier(dots: &[Dot]) -> Vec<bool> {
     let beats = |one: &Dot, other: &Dot| {
         one.speed >= other.speed && one.size <= other.size && (one.speed > other.speed || one.size < other.size)
@@ -59,14 +59,14 @@ fn drawn(dots: &[Dot], width: f64, height: f64, words: &Words) -> Svg {
     svg
 }
 
-/// Those on the frontier first, which are labelled first and drawn last.
+/// Returns the points on the frontier first. They are labelled first and drawn last.
 fn in_order(best: &[bool]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..best.len()).collect();
     order.sort_by_key(|&index| !best[index]);
     order
 }
 
-/// A staircase: each point above and left of it is beaten by one of its corners.
+/// Draws a staircase. A corner of the staircase beats each point above and to the left of it.
 fn draw_frontier(svg: &mut Svg, frame: &Frame, dots: &[Dot], best: &[bool]) {
     let mut corners: Vec<&Dot> = dots.iter().zip(best).filter(|(_, best)| **best).map(|(dot, _)| dot).collect();
     corners.sort_by(|left, right| left.speed.total_cmp(&right.speed));
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frontier_is_what_none_beats() {
+    fn frontier_has_the_points_that_none_beats() {
         let dot = |speed: f64, size: f64| Dot {
             look: Look::NEUTRAL,
             label: String::new(),

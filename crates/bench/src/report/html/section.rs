@@ -8,15 +8,15 @@ use super::svg::Svg;
 use crate::report::figures::{Figures, Group};
 use crate::report::{Case, number, tables};
 
-/// Most series of one chart; with more, each codec has a chart.
+/// Upper bound for the series of one chart. With more series, each codec has a chart.
 const FEW: usize = 6;
 
 /// The series of a group. Lists are in the order of the report.
 pub(super) struct Series<'g> {
     group: &'g Group<'g, 'g>,
-    /// Of the page.
+    /// The palette of the page.
     palette: &'g Palette<'g>,
-    /// Of the group.
+    /// The names of the group.
     names: Palette<'g>,
     /// One case of each series; its number of jobs has no meaning.
     all: Vec<&'g Case>,
@@ -38,7 +38,7 @@ impl<'g> Series<'g> {
         Series { group, palette, names: Palette::of(cases()), all }
     }
 
-    /// Whether all series are in one chart, distinguished by colour; otherwise each codec has a chart.
+    /// Whether all series are in one chart, distinguished by colour. Otherwise each codec has a chart.
     fn few(&self) -> bool {
         self.palette.is_of_codecs() && self.all.len() <= FEW
     }
@@ -72,7 +72,7 @@ impl<'g> Series<'g> {
         key
     }
 
-    /// Each series at its largest number of jobs.
+    /// Returns each series at its largest number of jobs.
     pub(super) fn at_most_jobs(&self) -> Vec<&'g Figures<'g>> {
         let most = |case: &&'g Case| {
             let figures = self.group.figures.iter().filter(|one| same_series(&one.measured.case, case));
@@ -81,7 +81,7 @@ impl<'g> Series<'g> {
         self.all.iter().filter_map(most).collect()
     }
 
-    /// Describes those numbers of jobs.
+    /// Describes the numbers of jobs of [`Series::at_most_jobs`].
     pub(super) fn jobs_words(&self) -> String {
         let jobs: Vec<usize> = self.at_most_jobs().iter().map(|one| one.measured.case.jobs).collect();
         match (jobs.iter().min(), jobs.iter().max()) {
@@ -91,14 +91,14 @@ impl<'g> Series<'g> {
         }
     }
 
-    /// Size against speed, if there are two points or more.
+    /// Draws size against speed, if there are at least two points.
     pub(super) fn pareto(&self) -> String {
         let dots: Vec<Dot> = self.at_most_jobs().into_iter().filter_map(|one| self.dot(one)).collect();
         let label = "Image size against throughput".into();
         let words = Words { label, x: "MB of content a second", y: "image, % of content" };
         let reading = format!(
-            "Each configuration {}, by median wall time. Right is faster, down is smaller; what lies on the stepped line is beaten \
-             by nothing else in both, everything above and left of it is. The size axis need not start at zero.",
+            "Each configuration {}, by median wall time. Right is faster, down is smaller. No configuration beats those on the stepped line \
+             in both; those above and to the left of it are beaten. The size axis need not start at zero.",
             self.jobs_words()
         );
         pareto("Size against speed", &legend(&self.key(), false), &dots, &words, &reading)
@@ -119,7 +119,7 @@ impl<'g> Series<'g> {
         Some(Dot { look: self.look(case), label, title, speed, size })
     }
 
-    /// Wall time, speed-up and efficiency by jobs; nothing where only one number of jobs was measured.
+    /// Draws wall time, speed-up and efficiency by jobs. The text is empty if only one number of jobs was measured.
     pub(super) fn by_jobs(&self) -> String {
         let mut jobs: Vec<usize> = self.group.figures.iter().map(|one| one.measured.case.jobs).collect();
         jobs.sort_unstable();
@@ -160,7 +160,7 @@ impl<'g> Series<'g> {
             let drawn = chart.panel(&lines.iter().map(|(_, line)| line).collect::<Vec<_>>(), title);
             return figure(title, &drawn, reading);
         }
-        // On a log scale the programs of a codec would overlap: then each codec has its own scale.
+        // On a common log scale, the programs of a codec would overlap, so each codec has its own scale.
         let own = chart.scale.is_powers();
         let panel = |codec: &&str| {
             let of: Vec<&Line> = lines.iter().filter(|(of, _)| of == codec).map(|(_, line)| line).collect();
@@ -185,7 +185,7 @@ impl<'g> Series<'g> {
     }
 }
 
-/// A legend of markers, on lines if `lines`; empty for fewer than two entries.
+/// Returns a legend of markers, on lines if `lines`. The text is empty for fewer than two entries.
 fn legend(entries: &[(Look, String)], lines: bool) -> String {
     if entries.len() < 2 {
         return String::new();

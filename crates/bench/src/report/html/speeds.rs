@@ -48,8 +48,7 @@ fn size_against_speed(title: &str, codecs: &[&CodecSpeed]) -> String {
         Some(Dot { look: Look::NEUTRAL, label: codec.codec.clone(), title, speed, size })
     };
     let dots: Vec<Dot> = codecs.iter().filter_map(dot).filter(|dot| dot.size > 0.0).collect();
-    let reading =
-        "Right compresses faster, down gets smaller; what lies on the stepped line is beaten by nothing else in both.";
+    let reading = "Right compresses faster, down gets smaller. No codec beats those on the stepped line in both.";
     let words = Words { label: title.into(), x: "MB compressed a second, one core", y: "stored, % of content" };
     pareto(title, "", &dots, &words, reading)
 }

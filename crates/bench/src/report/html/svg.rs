@@ -3,10 +3,10 @@
 use super::markup::escaped;
 use super::palette::Look;
 
-/// A position in the drawing, from its top left.
+/// A position in the drawing, from the top left.
 pub(super) type Place = (f64, f64);
 
-/// The part of a text that is at its position.
+/// The part of a text that is at the text's position.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Anchor {
     Start,
@@ -14,7 +14,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// Height of text, in the drawing's units.
+/// The height of text, in the drawing's units.
 pub(super) const TEXT: f64 = 11.0;
 
 pub(super) struct Svg {
@@ -33,7 +33,7 @@ impl Svg {
         self.body.push_str(&format!("<line class=\"{class}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>"));
     }
 
-    /// A line through positions; nothing for fewer than two.
+    /// Draws a line through positions, if there are at least two.
     pub(super) fn path(&mut self, class: &str, places: &[Place]) {
         if places.len() > 1 {
             self.body.push_str(&format!("<polyline class=\"{class}\" points=\"{}\"/>", points(places)));
@@ -46,7 +46,7 @@ impl Svg {
             .push_str(&format!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"));
     }
 
-    /// Text with its baseline at a position.
+    /// Draws text with its baseline at a position.
     pub(super) fn text(&mut self, class: &str, anchor: Anchor, place: Place, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "",
@@ -59,7 +59,7 @@ impl Svg {
         self.body.push_str(&format!("<text class=\"{class}\"{anchor} x=\"{x}\" y=\"{y}\">{text}</text>"));
     }
 
-    /// A marker of a series, centred at a position.
+    /// Draws the marker of a series, centred at a position.
     pub(super) fn marker(&mut self, look: Look, place: Place) {
         let class = look.marker_class();
         match look.outline(place) {
@@ -74,14 +74,14 @@ impl Svg {
         }
     }
 
-    /// Groups what is drawn, with a tooltip.
+    /// Draws a group with a tooltip.
     pub(super) fn titled(&mut self, title: &str, draw: impl FnOnce(&mut Svg)) {
         self.body.push_str(&format!("<g><title>{}</title>", escaped(title)));
         draw(self);
         self.body.push_str("</g>\n");
     }
 
-    /// The drawing as an element; `label` is for screen readers.
+    /// Returns the drawing as an element. `label` is for screen readers.
     pub(super) fn finish(self, class: &str, label: &str) -> String {
         let width = coordinate(self.width);
         let height = coordinate(self.height);
@@ -103,7 +103,7 @@ fn coordinate(value: f64) -> String {
     if tenth.is_finite() { format!("{}", tenth + 0.0) } else { "0".into() }
 }
 
-/// An upper estimate of the width of a text; fonts differ.
+/// Returns an upper estimate of the width of a text, because fonts differ.
 pub(super) fn text_width(text: &str) -> f64 {
     let wide = |char: char| match char {
         'i' | 'j' | 'l' | 't' | 'f' | 'r' | '.' | ',' | ':' | ';' | '|' | '!' | '\'' | '(' | ')' | '[' | ']' | ' ' => {
@@ -117,7 +117,7 @@ pub(super) fn text_width(text: &str) -> f64 {
     text.chars().map(wide).sum::<f64>() * TEXT
 }
 
-/// The text, truncated to a width.
+/// Truncates a text to a width.
 pub(super) fn cut(text: &str, width: f64) -> String {
     if text_width(text) <= width {
         return text.into();

@@ -1,4 +1,4 @@
-//! The page tested as a whole: what it holds, that it stands alone, and that nothing drawn leaves its drawing.
+//! Tests of the complete page: its content, that it loads nothing, and that all elements are inside their drawings.
 
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ fn corners(element: &str, text: &str) -> Vec<(f64, f64)> {
     }
 }
 
-/// Elements that lie outside their drawing.
+/// Returns the elements outside of their drawings.
 fn outside(page: &str) -> Vec<String> {
     let plain = |text: &str| {
         text.replace("&lt;", "<")
@@ -71,7 +71,7 @@ fn outside(page: &str) -> Vec<String> {
     found
 }
 
-/// Tags that are opened and not closed, or closed and not open.
+/// Returns the tags that are not closed, or not opened.
 fn unbalanced(page: &str) -> Option<String> {
     let start = page.find("<body").unwrap();
     let body = page[start..].split("<script>").next().unwrap();
@@ -101,7 +101,7 @@ proptest! {
 }
 
 #[test]
-fn realistic_and_odd_reports_stay_inside_too() {
+fn realistic_and_odd_reports_stay_inside() {
     for report in [realistic(&[1, 2]), realistic(&[1, 2, 4, 8, 16, 64]), Report::default(), degenerate()] {
         let page = html(&report);
         assert_eq!((outside(&page), unbalanced(&page)), (vec![], None));
@@ -109,7 +109,7 @@ fn realistic_and_odd_reports_stay_inside_too() {
 }
 
 #[test]
-fn page_needs_nothing_from_elsewhere() {
+fn page_loads_nothing() {
     let page = html(&realistic(&[1, 2]));
     for reference in ["http:", "https:", " src=", "@import", "url(", "<link", "<img"] {
         assert!(!page.contains(reference), "{reference}");
@@ -118,7 +118,7 @@ fn page_needs_nothing_from_elsewhere() {
 }
 
 #[test]
-fn charts_are_those_the_report_has_figures_for() {
+fn draws_the_charts_that_the_report_has_figures_for() {
     let page = html(&realistic(&[1, 2]));
     for title in ["Size against speed", "Wall time by jobs", "Speed-up by jobs", "Efficiency by jobs"] {
         assert!(page.contains(&format!("<h3>{title}</h3>")), "{title}");
@@ -133,7 +133,7 @@ fn charts_are_those_the_report_has_figures_for() {
 }
 
 #[test]
-fn many_series_are_a_chart_a_codec_and_few_are_one() {
+fn draws_one_chart_for_few_series_and_one_for_each_codec_for_many() {
     let wall = |report: &Report| {
         let page = html(report);
         let figure =
@@ -150,7 +150,7 @@ fn many_series_are_a_chart_a_codec_and_few_are_one() {
 }
 
 #[test]
-fn a_codec_that_was_run_with_one_number_of_jobs_has_no_chart_by_jobs() {
+fn codec_with_one_number_of_jobs_has_no_chart_by_jobs() {
     let mut report = realistic(&[1, 2]);
     let speedup = format!("Speed-up by jobs, {}", report.measured[0].case.codec);
     assert!(html(&report).contains(&speedup));
@@ -167,7 +167,7 @@ fn colours(part: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_tile_names_the_program_it_is_about() {
+fn tile_names_its_program() {
     let mut report = realistic(&[1, 2]);
     for one in report.measured.iter_mut().filter(|one| one.case.program == "mksquashfs" && one.case.codec == "lz4") {
         one.runs.iter_mut().for_each(|run| run.wall /= 100.0);
@@ -178,9 +178,9 @@ fn a_tile_names_the_program_it_is_about() {
 }
 
 #[test]
-fn a_colour_is_a_program_and_nothing_else() {
+fn each_program_has_its_own_colour() {
     let mut report = realistic(&[1, 2]);
-    // A second section with few series: they have the colours of their programs too.
+    // The series of a second section with few series have the colours of their programs too.
     let few = report.measured.iter().filter(|one| one.case.codec == "lz4" && one.case.program != "packline");
     let few: Vec<_> = few.cloned().collect();
     report.measured.extend(few.into_iter().map(|mut one| {
@@ -200,7 +200,7 @@ fn a_colour_is_a_program_and_nothing_else() {
 }
 
 #[test]
-fn what_went_wrong_is_at_the_top() {
+fn failures_are_at_the_top() {
     let report = Report { incomplete: Some("<i>".into()), failures: vec!["tar2sqfs lied".into()], ..realistic(&[1]) };
     let page = html(&report);
     let [alarm, verdict] = ["&lt;i&gt;", "<ul class=\"verdict\">"].map(|what| page.find(what).unwrap());

@@ -1,4 +1,4 @@
-//! packline beside each competitor: bars of the ratios.
+//! packline compared with each competitor: bars of the ratios.
 
 use super::bars::{Bar, bars};
 use super::markup::panels;

@@ -1,4 +1,4 @@
-//! Reports: one as they come, empty and odd ones, and any.
+//! Reports: a realistic one, empty and odd ones, and arbitrary ones.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ const CODECS: [(&str, f64, f64, f64); 7] = [
     ("lzma", 4.9, 0.289, 85.0),
     ("none", 2500.0, 1.0, 4000.0),
 ];
-/// Program, processor time and size over ours.
+/// Program, and its processor time and size divided by packline's.
 const PROGRAMS: [(&str, f64, f64); 3] = [("packline", 1.0, 1.0), ("mksquashfs", 1.18, 1.003), ("tar2sqfs", 1.3, 1.012)];
 
 /// Seven codecs, with and without fragments, three programs, these jobs, five runs.
@@ -76,7 +76,7 @@ fn in_memory((codec, compress, ratio, decompress): (&str, f64, f64, f64)) -> Cod
     }
 }
 
-/// Configurations without runs, without content and without time; codecs likewise; storage that does not move.
+/// Configurations and codecs without runs, without content and without time, and storage with a speed of 0.
 pub(crate) fn degenerate() -> Report {
     let mut report = realistic(&[1, 2]);
     for (index, measured) in report.measured.iter_mut().enumerate() {
@@ -98,7 +98,7 @@ pub(crate) fn degenerate() -> Report {
     report
 }
 
-/// Words with everything that has a meaning in some form.
+/// Words with every character that has a meaning in one of the formats.
 fn words() -> impl Strategy<Value = String> {
     prop_oneof!["[a-h]{1,9}(:level=[0-9]{1,2})?", "[a-c,\"#<>&'|\\\\\r\n\t `_é\u{1}-]{0,12}"]
 }
@@ -167,7 +167,7 @@ fn storage() -> impl Strategy<Value = Storage> {
     })
 }
 
-/// Any report whose numbers are numbers.
+/// Any report with finite numbers.
 pub(crate) fn any_report() -> impl Strategy<Value = Report> {
     let head = (words(), words(), words(), words(), count(), 0usize..9);
     let programs = prop::collection::vec((words(), words()), 0..4);

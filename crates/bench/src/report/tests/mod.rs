@@ -1,4 +1,4 @@
-//! The report's forms tested as wholes: on a report as they come, on odd ones, and on any.
+//! Tests of all formats of the report: with a realistic report, odd reports, and arbitrary reports.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ pub(super) mod fixture;
 
 use fixture::{any_report, degenerate, realistic};
 
-/// Every form for readers.
+/// Every format for people.
 fn shown(report: &Report) -> [String; 4] {
     [markdown(report), html(report), json(report), text(report)]
 }
@@ -44,7 +44,7 @@ proptest! {
 }
 
 #[test]
-fn kept_results_are_read() {
+fn reads_kept_results() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/results/2026-11-22-pack-debian-root.csv");
     let report = read_csv(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert!(report.measured.len() > 1 && report.measured.iter().all(|one| !one.runs.is_empty()));
@@ -88,7 +88,7 @@ fn csv_errors_name_the_line() {
 }
 
 #[test]
-fn every_form_holds_for_empty_and_degenerate_reports() {
+fn every_format_accepts_empty_and_degenerate_reports() {
     for report in [Report::default(), degenerate()] {
         assert_eq!(read_csv(&csv(&report)).unwrap(), report);
         for text in shown(&report) {
@@ -98,7 +98,7 @@ fn every_form_holds_for_empty_and_degenerate_reports() {
 }
 
 #[test]
-fn json_has_what_follows_from_the_runs() {
+fn json_has_the_calculated_figures() {
     let report = realistic(&[1, 4]);
     let text = json(&report);
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -118,7 +118,7 @@ fn json_has_what_follows_from_the_runs() {
 }
 
 #[test]
-fn markdown_tables_line_up_and_leave_out_what_is_empty() {
+fn markdown_tables_are_aligned_and_omit_empty_columns() {
     let report = realistic(&[1, 2]);
     let text = markdown(&report);
     let table: Vec<&str> =
@@ -136,7 +136,7 @@ fn markdown_tables_line_up_and_leave_out_what_is_empty() {
 }
 
 #[test]
-fn the_ceiling_counts_what_each_task_reads_and_writes() {
+fn ceiling_counts_the_bytes_that_each_task_reads_and_writes() {
     let storage = Storage { place: "x".into(), bytes: 1, read: 400.0, write: 100.0, direct: true };
     let ceiling = |task| storage.ceiling(task, 0.5);
     assert_eq!(ceiling(Task::Pack), 1.0 / (1.0 / 400.0 + 0.5 / 100.0));
@@ -174,7 +174,7 @@ fn a_table_for_each_task_and_block_size() {
 }
 
 #[test]
-fn names_are_text_in_every_form() {
+fn escapes_names_in_every_format() {
     let evil = "<b>&\"x\n|`#,'";
     let mut report = realistic(&[1, 2]);
     report.input.name = evil.into();
@@ -196,7 +196,7 @@ fn names_are_text_in_every_form() {
 }
 
 #[test]
-fn the_number_of_runs_is_shown() {
+fn shows_the_number_of_runs() {
     let mut report = Report { codecs: Vec::new(), ..realistic(&[1, 2]) };
     let runs_of =
         |report: &Report| markdown(report).lines().find(|line| line.starts_with("- Runs")).unwrap().to_owned();

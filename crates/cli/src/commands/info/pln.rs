@@ -2,7 +2,7 @@
 
 use packline::Input;
 use packline::requests::{Encryption, PlnInfo};
-use packline_pln::{Info, Kind};
+use packline_pln::{Info, RecordKind};
 use packline_recovery::Summary;
 use serde_json::{Map, Value, json};
 
@@ -105,7 +105,7 @@ fn text(info: &Info) -> String {
 }
 
 /// Returns the name of a coding without parameters, which decompression does not need.
-fn name(kind: &Kind) -> String {
+fn name(kind: &RecordKind) -> String {
     match (kind.slack, kind.codec.name()) {
         (false, codec) => codec.to_string(),
         (true, "none") => "slack".to_string(),
@@ -114,7 +114,7 @@ fn name(kind: &Kind) -> String {
 }
 
 pub fn object(info: &Info) -> Value {
-    let kind = |kind: &Kind| {
+    let kind = |kind: &RecordKind| {
         json!({
             "coding": name(kind),
             "codec": kind.codec.name(),

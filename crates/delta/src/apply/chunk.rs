@@ -1,4 +1,4 @@
-//! The workers' tasks: literals of a group are decompressed; pieces of NEW are put together, and their blocks encoded.
+//! The tasks of the workers: decompress the literals of groups; assemble chunks of NEW, and encode their blocks.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::format::part::Part;
 use crate::format::recipe::BlockKind;
 use crate::{Error, Side};
 
-/// A group as the delta has it.
+/// A group with its compressed literals.
 pub(super) struct StoredGroup {
     pub(super) group: Group,
     pub(super) literals: Part,
@@ -45,7 +45,7 @@ impl Task for GroupTask {
     }
 }
 
-/// The bytes of some ranges, one after the other.
+/// Reads the bytes of some ranges, one after another.
 pub(crate) fn read_ranges(
     input: &dyn Input,
     side: Side,
@@ -60,42 +60,42 @@ pub(crate) fn read_ranges(
     Ok(bytes)
 }
 
-/// Consecutive bytes of NEW.
-pub(super) struct Piece {
+/// Consecutive bytes of NEW, to be assembled.
+pub(super) struct Chunk {
     pub(super) sources: Vec<Source>,
-    /// Bytes of all sources.
+    /// The bytes of all sources.
     pub(super) length: usize,
-    /// Whether they are one block that is encoded.
+    /// The kind of block, if the bytes are a block that is encoded.
     pub(super) encode: Option<BlockKind>,
-    /// Its memory, twice.
+    /// Reserves memory for the plain and the encoded bytes.
     pub(super) permit: Permit,
 }
 
-/// The bytes of a piece.
-pub(super) struct MadePiece {
+/// The bytes of a chunk.
+pub(super) struct FinishedChunk {
     pub(super) bytes: Vec<u8>,
     pub(super) _permit: Permit,
 }
 
-/// Puts pieces together.
-pub(super) struct PieceTask {
-    /// OLD, and its plain form.
+/// Assembles chunks.
+pub(super) struct ChunkTask {
     pub(super) old: Arc<dyn Input>,
+    /// The plain form of OLD.
     pub(super) plain: Arc<dyn Input>,
     pub(super) codec: Option<BlockCodec>,
 }
 
-/// Encoders of a worker, each made when it is first needed.
+/// The encoders of a worker, created at first use.
 #[derive(Default)]
 pub(super) struct Encoders {
     data: Option<Box<dyn Encoder>>,
     metadata: Option<Box<dyn Encoder>>,
 }
 
-impl PieceTask {
-    fn put_together(&self, piece: &Piece) -> Result<Vec<u8>, Error> {
-        let mut bytes = Vec::with_capacity(piece.length);
-        for source in &piece.sources {
+impl ChunkTask {
+    fn assemble(&self, chunk: &Chunk) -> Result<Vec<u8>, Error> {
+        let mut bytes = Vec::with_capacity(chunk.length);
+        for source in &chunk.sources {
             let start = bytes.len();
             match source {
                 Source::Literals(group, range) => bytes.extend_from_slice(&group.literals[range.clone()]),
@@ -117,7 +117,7 @@ impl PieceTask {
         let BlockCodec { spec, block_size } = self.codec.as_ref().ok_or_else(missing)?;
         match kind {
             BlockKind::Data => {
-                let encoder = made(&mut encoders.data, || spec.encoder(block_size.bytes()))?;
+                let encoder = get_or_create(&mut encoders.data, || spec.encoder(block_size.bytes()))?;
                 let mut out = vec![0; plain.len()];
                 match encoder.compress(&plain, &mut out)? {
                     Outcome::Smaller(size) => out.truncate(size),
@@ -126,25 +126,28 @@ impl PieceTask {
                 Ok(out)
             }
             BlockKind::Metadata => {
-                let encoder = made(&mut encoders.metadata, || spec.metadata_encoder())?;
+                let encoder = get_or_create(&mut encoders.metadata, || spec.metadata_encoder())?;
                 Ok(encode_metadata(encoder, &plain)?)
             }
         }
     }
 }
 
-type MadeEncoder = Result<Box<dyn Encoder>, packline_codec::CodecError>;
+type NewEncoder = Result<Box<dyn Encoder>, packline_codec::CodecError>;
 
-fn made(place: &mut Option<Box<dyn Encoder>>, make: impl FnOnce() -> MadeEncoder) -> Result<&mut dyn Encoder, Error> {
-    Ok(match place {
+fn get_or_create(
+    slot: &mut Option<Box<dyn Encoder>>,
+    create: impl FnOnce() -> NewEncoder,
+) -> Result<&mut dyn Encoder, Error> {
+    Ok(match slot {
         Some(encoder) => encoder.as_mut(),
-        place => place.insert(make()?).as_mut(),
+        slot => slot.insert(create()?).as_mut(),
     })
 }
 
-impl Task for PieceTask {
-    type In = Piece;
-    type Out = MadePiece;
+impl Task for ChunkTask {
+    type In = Chunk;
+    type Out = FinishedChunk;
     type Error = Error;
     type Tool = Encoders;
 
@@ -152,20 +155,20 @@ impl Task for PieceTask {
         Encoders::default()
     }
 
-    fn run(&self, encoders: &mut Encoders, piece: Piece) -> Result<MadePiece, Error> {
-        let plain = self.put_together(&piece)?;
-        let bytes = match piece.encode {
+    fn run(&self, encoders: &mut Encoders, chunk: Chunk) -> Result<FinishedChunk, Error> {
+        let plain = self.assemble(&chunk)?;
+        let bytes = match chunk.encode {
             Some(kind) => self.encode(encoders, kind, plain)?,
             None => plain,
         };
-        Ok(MadePiece { bytes, _permit: piece.permit })
+        Ok(FinishedChunk { bytes, _permit: chunk.permit })
     }
 
-    fn bytes_in(&self, piece: &Piece) -> u64 {
-        piece.length as u64
+    fn bytes_in(&self, chunk: &Chunk) -> u64 {
+        chunk.length as u64
     }
 
-    fn bytes_out(&self, made: &MadePiece) -> u64 {
+    fn bytes_out(&self, made: &FinishedChunk) -> u64 {
         made.bytes.len() as u64
     }
 }

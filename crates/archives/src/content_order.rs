@@ -1,6 +1,6 @@
 //! The order in which the contents of files are read, and so stored, whatever the order of their names.
 
-use packline_tree::text::{Place, lines, trim_end};
+use packline_tree::text::{TextLine, lines, trim_end};
 use packline_tree::{Bytes, Error};
 
 /// An order of contents.
@@ -48,7 +48,7 @@ impl FileList {
     /// # Errors
     /// [`Error::Line`] for the first line that is no path in an image.
     pub fn parse(input: &str, text: &[u8]) -> Result<FileList, Error> {
-        let path = |(place, line): (Place<'_>, _)| place.canonical(trim_end(line)).map(|path| (place.line, path));
+        let path = |(place, line): (TextLine<'_>, _)| place.canonical(trim_end(line)).map(|path| (place.line, path));
         Ok(FileList { input: input.to_owned(), paths: lines(input, text).map(path).collect::<Result<_, Error>>()? })
     }
 

@@ -27,5 +27,5 @@ pub use pseudo_file::{PSEUDO_DATA_HEAD, PseudoData, PseudoFile, PseudoHost, Pseu
 pub use rootless::{ROOTLESS_XATTR, take_rootless_owners};
 #[cfg(feature = "selinux")]
 pub use selinux::{FileContexts, SELINUX_XATTR, UNLABELED};
-pub use sort_file::{Assigned, FileFlags, FilePlace, Matching, SortFile, SortRule, Sorted};
+pub use sort_file::{Assigned, FileFlags, Matching, SortFile, SortRule, SortSettings, Sorted};
 pub use xattr_file::{XattrFile, attribute_value};

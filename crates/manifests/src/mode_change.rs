@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_modes_are_refused() {
+    fn rejects_malformed_modes() {
         for text in ["", ",", "8", "10000", "75x", "u", "u+q", "z+r", "+ur", "ux+r"] {
             assert!(ModeChange::parse(text).unwrap_err().starts_with(&format!("'{text}' is not a mode")), "{text}");
         }

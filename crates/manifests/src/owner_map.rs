@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_a_rule_become_others() {
+    fn maps_the_numbers_of_rules() {
         let map = map(&["u:1000:0", "g:100-199:4294967196", "5-7:50", "u:0-4:10", "u:4294967295:1"]).unwrap();
         let users = [0, 4, 5, 6, 7, 8, 999, 1000, 1001, u32::MAX].map(|id| map.user(id));
         assert_eq!(users, [10, 14, 50, 51, 52, 8, 999, 0, 1001, 1]);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_without_meaning_are_refused() {
+    fn rejects_invalid_rules() {
         for (rules, part) in [
             (&["5"][..], "not a rule"),
             (&[""], "not a rule"),

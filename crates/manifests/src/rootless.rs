@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_are_those_of_the_message() {
+    fn reads_owners_from_the_message() {
         for (value, expected) in [
             (&b""[..], (0, 0)),
             (b"\x08\xe8\x07\x10\x32", (1000, 50)),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_messages_are_refused() {
+    fn rejects_malformed_messages() {
         for value in [
             &b"\x08"[..],
             b"\x08\x80",

@@ -6,9 +6,9 @@
 //! - Sources: a directory (`directory/`) and a list of entries with local files (`list.rs`). The crate `archives` has tars and layers, the
 //!   crate `manifests` text files.
 //! - Destinations (`destination/`) are written through directory handles that follow no symbolic link.
-//! - Symbolic links of a directory are followed on request (`directory/follow.rs`), but never to a directory that contains the link, and with a
+//! - Symbolic links of a directory are followed on request (`directory/scan/follow.rs`), but never to a directory that contains the link, and with a
 //!   limit.
-//! - Rules about which entries are packed or unpacked: `patterns.rs`, `names.rs`, `path_filter.rs`, `keep.rs`.
+//! - Rules about which entries are packed or unpacked: `patterns.rs`, `names.rs`, `filter.rs`.
 //! - `text.rs` reads the text files of users line by line, for the crates that give them a meaning.
 
 mod contents;
@@ -16,13 +16,12 @@ pub mod destination;
 mod directory;
 mod entry;
 mod error;
+mod filter;
 mod glob;
-mod keep;
 mod list;
 mod names;
 mod namespace;
 pub mod path;
-mod path_filter;
 mod pattern;
 mod patterns;
 mod source;
@@ -35,15 +34,14 @@ pub use directory::{
 };
 pub use entry::{Bytes, Device, Entry, Kind, Meta, Xattr};
 pub use error::Error;
+pub use filter::{Keep, KeepRule, PathFilter, keep_all};
 pub use glob::{Glob, Slash};
-pub use keep::{Keep, KeepRule, keep_all};
 pub use list::{HostFile, ListItem, ListSource, scan};
 pub use names::Names;
 pub use namespace::{
     Content, Fault, InodeId, LINK_HOPS_MAX, Left, NAME_MAX, NO_XATTR, Namespace, NamespaceError, NodeId, PATH_MAX,
     Replaced, TARGET_MAX, Tree,
 };
-pub use path_filter::PathFilter;
 pub use pattern::{Pattern, PatternFault};
 pub use patterns::Patterns;
 pub use source::{Bookmark, Extent, OpaqueBookmark, Source};

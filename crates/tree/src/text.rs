@@ -7,14 +7,14 @@ use crate::{Bytes, Error};
 
 /// A line of a text input, for errors.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct TextLine<'a> {
     /// The input's name as the user gave it.
     pub input: &'a str,
     /// Line number, from 1.
     pub line: u64,
 }
 
-impl Place<'_> {
+impl TextLine<'_> {
     pub fn error(&self, what: impl Into<String>, expected: impl Into<String>) -> Error {
         Error::Line { input: self.input.to_owned(), line: self.line, what: what.into(), expected: expected.into() }
     }
@@ -29,16 +29,16 @@ impl Place<'_> {
 }
 
 /// The lines of a text, without their line ends (`\n` or `\r\n`), blanks before them, comments and empty lines.
-pub fn lines<'a>(input: &'a str, text: &'a [u8]) -> impl Iterator<Item = (Place<'a>, &'a [u8])> {
+pub fn lines<'a>(input: &'a str, text: &'a [u8]) -> impl Iterator<Item = (TextLine<'a>, &'a [u8])> {
     numbered(input, text).filter(|(_, line)| !line.is_empty() && line[0] != b'#')
 }
 
 /// As [`lines`], but with the comments.
-pub fn numbered<'a>(input: &'a str, text: &'a [u8]) -> impl Iterator<Item = (Place<'a>, &'a [u8])> {
+pub fn numbered<'a>(input: &'a str, text: &'a [u8]) -> impl Iterator<Item = (TextLine<'a>, &'a [u8])> {
     let numbers = 1u64..;
     text.split(|&byte| byte == b'\n').zip(numbers).map(move |(line, number)| {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        (Place { input, line: number }, trim_start(line))
+        (TextLine { input, line: number }, trim_start(line))
     })
 }
 

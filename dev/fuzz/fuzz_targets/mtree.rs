@@ -48,7 +48,7 @@ fn read(bytes: &[u8]) -> Result<(), Error> {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    Mtree::is_one(bytes);
+    Mtree::is_manifest(bytes);
     // Files of the host are not to be opened.
     let host = bytes.windows(7).any(|part| part == b"content");
     if !host && let Err(error) = read(bytes) {

@@ -23,7 +23,6 @@ mod fault;
 mod header;
 mod input;
 mod member;
-mod meter;
 mod number;
 mod open;
 mod pax;
@@ -33,8 +32,7 @@ mod write;
 
 pub use bookmark::TarBookmark;
 pub use fault::empty_input;
-pub use meter::{Meter, Metered};
-pub use open::{open_file, open_input, open_stream};
+pub use open::{Meter, Metered, open_file, open_input, open_stream};
 pub use reader::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME, TarSource};
 pub use write::{MapSegment, MapShape, RECORD_BYTES, TarWriter, Unstorable, end_of_archive, is_xattr_name, padding};
 

@@ -1,16 +1,17 @@
-//! Opens a source by name or from a stream: plain tars directly, compressed ones through decoder threads.
+//! Opens a source by name or from a stream: plain tars directly, compressed ones through decoder threads. A [`Meter`] counts the bytes that
+//! are read.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, IoSliceMut, Read};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use packline_runtime::{FileInput, Input, InputStream};
-
 use packline_tree::{Error, Source};
 
 use super::fault::unreadable;
-use super::{Meter, Metered, TarOptions, TarSource};
+use super::{TarOptions, TarSource};
 use crate::decompress::{self, Format, Limits};
 
 /// Opens the tar at `path`, compressed or not. `options` has the name for messages.
@@ -71,4 +72,59 @@ fn over_stream(
     let reader =
         decompress::open(Metered::new(input, meter), limits).map_err(|cause| unreadable(&options.input_name, cause))?;
     Ok(Box::new(TarSource::new(reader, options)))
+}
+
+/// Progress of an input. Clones share the count.
+#[derive(Debug, Clone, Default)]
+pub struct Meter {
+    consumed: Arc<AtomicU64>,
+    total: Option<u64>,
+}
+
+impl Meter {
+    /// A meter at zero, of an input of `total` bytes where known.
+    pub fn new(total: Option<u64>) -> Self {
+        Self { consumed: Arc::default(), total }
+    }
+
+    pub fn consumed(&self) -> u64 {
+        self.consumed.load(Ordering::Relaxed)
+    }
+
+    pub fn total(&self) -> Option<u64> {
+        self.total
+    }
+}
+
+/// A reader that counts into a [`Meter`].
+#[derive(Debug)]
+pub struct Metered<R> {
+    reader: R,
+    meter: Meter,
+}
+
+impl<R: Read> Metered<R> {
+    /// Counts reads from `reader` into `meter`.
+    pub fn new(reader: R, meter: Meter) -> Self {
+        Self { reader, meter }
+    }
+
+    fn count(&self, result: io::Result<usize>) -> io::Result<usize> {
+        if let Ok(count) = result {
+            self.meter.consumed.fetch_add(count as u64, Ordering::Relaxed);
+        }
+        result
+    }
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let result = self.reader.read(buffer);
+        self.count(result)
+    }
+
+    fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        let result = self.reader.read_vectored(buffers);
+        self.count(result)
+    }
 }

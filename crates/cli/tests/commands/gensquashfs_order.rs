@@ -104,8 +104,8 @@ fn wrong_input_is_refused_with_its_line() {
     for (list, part) in [
         ("dir /a 0755 0 0\nfoo /b 0 0 0\n", "packline: list: line 2: entry type `foo`"),
         ("file /x 0644 0 0 none\n", "list: line 1: `none`: No such file"),
-        ("dir /x 0755 0 0\ndir /x 0755 0 0\n", "list: line 2: `x` is there already, from line 1"),
-        ("link /x 0 0 0 /none\n", "list: line 1: `x` is a hard link to `none`, which is not there"),
+        ("dir /x 0755 0 0\ndir /x 0755 0 0\n", "list: line 2: `x` was already added by line 1"),
+        ("link /x 0 0 0 /none\n", "list: line 1: `x` is a hard link to `none`, which does not exist"),
         ("glob / * * * none\n", "list: line 1: `none` is not a directory"),
     ] {
         sandbox.write("list", list);

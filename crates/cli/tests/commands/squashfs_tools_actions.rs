@@ -139,8 +139,8 @@ fn malformed_actions_leave_nothing() {
     sandbox.write("actions", "noop@true\n\nnoop@\\\nname(\n");
     for (arguments, expected) in [
         (&["source", "x.sqfs", "-a", "nothing@true"][..], "-action 'nothing@true': there is no action 'nothing'"),
-        (&["source", "x.sqfs", "-va", "uid(0)@"], "-log-action 'uid(0)@': its end where it does not belong"),
-        (&["source", "x.sqfs", "-af", "actions"], "actions: line 3: its end where it does not belong"),
+        (&["source", "x.sqfs", "-va", "uid(0)@"], "-log-action 'uid(0)@': unexpected end"),
+        (&["source", "x.sqfs", "-af", "actions"], "actions: line 3: unexpected end"),
         (&["source", "x.sqfs", "-taf", "nonesuch"], "nonesuch: cannot read"),
         (&["source", "x.sqfs", "-a", "align(3K)@true"], "3072 is not an alignment (expected a power of two"),
         (&["source", "x.sqfs", "-a", "align(128M)@true"], "134217728 is not an alignment (expected a power of two"),

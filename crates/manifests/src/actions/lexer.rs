@@ -89,7 +89,7 @@ impl Token {
     /// The token as shown in messages.
     pub fn shown(&self) -> String {
         match self {
-            Token::End => "its end".to_string(),
+            Token::End => "end".to_string(),
             Token::Text(text) => format!("'{}'", packline_runtime::escape::Escape::escaped(text.as_slice())),
             mark => {
                 let text = MARKS.iter().find(|(_, token)| token == mark).map_or(&b""[..], |(text, _)| text);

@@ -57,9 +57,9 @@ impl Run<'_> {
     fn is_possible(&mut self, node: NodeId, target: &Target) -> bool {
         let (directory, name) = target.resolve(&self.tree, node);
         let why = if self.tree.node(directory).children.contains_key(&name) {
-            "there is such an entry (expected a free name)"
+            "an entry with this name exists (expected a free name)"
         } else if self.tree.is_within(directory, node) {
-            "it is in the directory itself (expected another directory)"
+            "the target is inside the directory itself (expected another directory)"
         } else {
             return true;
         };

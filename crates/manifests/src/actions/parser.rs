@@ -28,7 +28,7 @@ impl ActionFault {
     }
 
     fn unexpected(found: &Token, expected: &str) -> ActionFault {
-        ActionFault::new(format!("{} where it does not belong", found.shown()), expected)
+        ActionFault::new(format!("unexpected {}", found.shown()), expected)
     }
 }
 

@@ -123,7 +123,7 @@ fn tests_are_true_for_their_entries() {
 }
 
 #[test]
-fn entries_are_left_out_in_stages() {
+fn removes_entries_in_stages() {
     let all = ["", "a.c", "d", "d/b.h", "d/e", "d/hard", "d/loop", "d/up", "d/x.txt", "root"];
     assert_eq!(paths(&["noop@true"]), all);
     assert_eq!(paths(&["exclude@name(d)"]), ["", "a.c", "root"]);
@@ -135,7 +135,7 @@ fn entries_are_left_out_in_stages() {
 }
 
 #[test]
-fn a_file_whose_first_name_is_left_out_has_another() {
+fn a_file_without_its_first_name_keeps_the_others() {
     let (_, made) = acted(&[("exclude@name(a.c)", ActionLog::Never), ("guid(ann,staff)@name(hard)", ActionLog::Never)]);
     let (hard, _) = made.iter().find(|(one, _)| one.entry.path == b"d/hard").unwrap();
     assert_eq!((hard.entry.kind.clone(), hard.entry.meta.uid, hard.entry.meta.gid), (Kind::File { size: 3 }, 7, 50));
@@ -156,8 +156,8 @@ fn entries_move_as_mv_moves_them() {
     assert_eq!(moved("move(z)@name(d)").0, ["z", "z/b.h", "z/e", "z/hard", "z/loop", "z/up", "z/x.txt"]);
     for (action, why) in [
         ("move(a.c)@name(b.h)", ""),
-        ("move(/a.c)@name(b.h)", "there is such an entry"),
-        ("move(/d/e)@name(d)", "it is in the directory itself"),
+        ("move(/a.c)@name(b.h)", "an entry with this name exists"),
+        ("move(/d/e)@name(d)", "the target is inside the directory itself"),
         ("move(/q/r)@name(a.c)", "'q' is not a directory"),
     ] {
         let (new, reports) = moved(action);
@@ -167,7 +167,7 @@ fn entries_move_as_mv_moves_them() {
 }
 
 #[test]
-fn attributes_and_storage_change() {
+fn changes_attributes_and_storage() {
     let actions = ["chmod(u+x,go=)@type(f)", "no-fragments@name(b.h)", "tailend@name(b.h)", "uncompressed@name(a.c)"];
     let actions: Vec<_> = actions.into_iter().map(|action| (action, ActionLog::Never)).collect();
     let (_, made) = acted(&actions);
@@ -178,7 +178,7 @@ fn attributes_and_storage_change() {
 }
 
 #[test]
-fn attributes_with_names_change() {
+fn changes_extended_attributes() {
     let names = |actions: &[&str]| {
         let actions: Vec<_> = actions.iter().map(|action| (*action, ActionLog::Never)).collect();
         let (_, made) = acted(&actions);
@@ -206,19 +206,19 @@ fn evaluations_are_logged() {
 }
 
 #[test]
-fn malformed_actions_are_refused() {
+fn rejects_malformed_actions() {
     let deep = format!("noop@{}true", "!".repeat(1000));
     for (text, what) in [
-        ("", "its end where it does not belong (expected the name of an action)"),
-        ("noop", "its end where it does not belong (expected '@'"),
+        ("", "unexpected end (expected the name of an action)"),
+        ("noop", "unexpected end (expected '@'"),
         ("nothing@true", "there is no action 'nothing' with 0 arguments"),
         ("uid@true", "there is no action 'uid' with 0 arguments"),
         ("uid(nobody)@true", "there is no user 'nobody'"),
         ("uid(4294967296)@true", "there is no user"),
-        ("noop@", "its end where it does not belong (expected a test"),
-        ("noop@true true", "'true' where it does not belong (expected '&&', '||' or the end"),
+        ("noop@", "unexpected end (expected a test"),
+        ("noop@true true", "unexpected 'true' (expected '&&', '||' or the end"),
         ("noop@(true", "(expected '&&', '||' or ')'"),
-        ("noop@true)", "')' where it does not belong"),
+        ("noop@true)", "unexpected ')'"),
         ("noop@name()", "there is no test 'name' with 0 arguments"),
         ("noop@name(a b)", "expected ',' or ')'"),
         ("noop@name(\"a)", "a '\"' is not closed"),

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Bytes, Device, Error};
 
 use super::keywords::{Keywords, Type};
@@ -19,7 +19,7 @@ pub(super) struct HostEntry {
 
 impl HostEntry {
     /// Looks for the file of an entry, if the entry needs one.
-    pub fn find(place: Place<'_>, base: &Path, path: &[u8], keywords: &Keywords) -> Result<HostEntry, Error> {
+    pub fn find(place: TextLine<'_>, base: &Path, path: &[u8], keywords: &Keywords) -> Result<HostEntry, Error> {
         let below = keywords.contents.as_deref().unwrap_or(path);
         let path = if below.is_empty() { base.join(".") } else { base.join(OsStr::from_bytes(below)) };
         if is_complete(keywords) {
@@ -57,13 +57,13 @@ impl HostEntry {
     }
 
     /// The attributes of the file, if it has this type.
-    pub fn of_kind(&self, kind: Type) -> Option<&Metadata> {
+    pub fn attributes_of(&self, kind: Type) -> Option<&Metadata> {
         self.found.as_ref().filter(|_| self.kind() == Some(kind))
     }
 
     /// The size of a regular file's content.
-    pub fn size(&self, place: Place<'_>, keywords: &Keywords) -> Result<u64, Error> {
-        let found = match self.of_kind(Type::File) {
+    pub fn size(&self, place: TextLine<'_>, keywords: &Keywords) -> Result<u64, Error> {
+        let found = match self.attributes_of(Type::File) {
             Some(found) => found.len(),
             // An empty entry needs no file.
             None if keywords.size == Some(0) && self.found.is_none() => return Ok(0),
@@ -82,8 +82,8 @@ impl HostEntry {
     }
 
     /// The target of a symbolic link of the host.
-    pub fn target(&self, place: Place<'_>) -> Result<Bytes, Error> {
-        match self.of_kind(Type::Link) {
+    pub fn target(&self, place: TextLine<'_>) -> Result<Bytes, Error> {
+        match self.attributes_of(Type::Link) {
             Some(_) => {
                 let target = fs::read_link(&self.path);
                 let target =
@@ -95,14 +95,14 @@ impl HostEntry {
     }
 
     /// The number of a device of the host.
-    pub fn device(&self, place: Place<'_>, kind: Type) -> Result<Device, Error> {
-        let found = self.of_kind(kind).map(MetadataExt::rdev);
+    pub fn device(&self, place: TextLine<'_>, kind: Type) -> Result<Device, Error> {
+        let found = self.attributes_of(kind).map(MetadataExt::rdev);
         let found = found.ok_or_else(|| place.error("a device without a number", "device=FORMAT,MAJOR,MINOR"))?;
         Ok(Device { major: rustix::fs::major(found), minor: rustix::fs::minor(found) })
     }
 
     /// The error if a required file is missing.
-    pub fn missing(&self, place: Place<'_>, expected: &str) -> Error {
+    pub fn missing(&self, place: TextLine<'_>, expected: &str) -> Error {
         refused(place, &self.path, "does not exist", expected)
     }
 }
@@ -110,7 +110,7 @@ impl HostEntry {
 /// Whether the manifest has all attributes, so that the entry needs no file.
 fn is_complete(keywords: &Keywords) -> bool {
     let Keywords { kind, mode, uid, gid, time, link, device, nlink, unchanged, .. } = keywords;
-    let of_kind = match kind {
+    let has_attributes = match kind {
         Some(Type::File) | None => false,
         Some(Type::Link) => link.is_some(),
         Some(Type::Block | Type::Char) => device.is_some(),
@@ -118,9 +118,9 @@ fn is_complete(keywords: &Keywords) -> bool {
     };
     // The inode number of the file shows which names belong to the same file.
     let linked = nlink.is_some_and(|names| names > 1) && *kind != Some(Type::Dir);
-    of_kind && !linked && !unchanged && mode.is_some() && uid.id().and(gid.id()).is_some() && time.is_some()
+    has_attributes && !linked && !unchanged && mode.is_some() && uid.id().and(gid.id()).is_some() && time.is_some()
 }
 
-fn refused(place: Place<'_>, path: &Path, what: &str, expected: &str) -> Error {
+fn refused(place: TextLine<'_>, path: &Path, what: &str, expected: &str) -> Error {
     place.error(format!("{} {what}", quote(path.as_os_str().as_bytes())), expected)
 }

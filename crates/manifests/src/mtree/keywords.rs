@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use packline_tree::path::MAX_TARGET;
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Device, Error};
 
 use super::unescaped;
@@ -104,7 +104,7 @@ pub(super) struct Keywords {
 
 impl Keywords {
     /// Whether a word has the form of a keyword.
-    pub fn is_one(word: &[u8]) -> bool {
+    pub fn is_keyword(word: &[u8]) -> bool {
         let (name, value) = split(word);
         match name {
             b"optional" | b"nochange" | b"ignore" => value.is_none(),
@@ -124,7 +124,7 @@ impl Keywords {
     /// # Errors
     /// [`Error::Line`] for an unknown keyword, or a malformed value.
     pub fn parse<'w>(
-        place: Place<'_>,
+        place: TextLine<'_>,
         words: impl Iterator<Item = &'w [u8]>,
         host: &mut dyn PseudoHost,
     ) -> Result<Keywords, Error> {
@@ -147,7 +147,7 @@ impl Keywords {
         Ok(keywords)
     }
 
-    fn set(&mut self, place: Place<'_>, word: &[u8], name: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
+    fn set(&mut self, place: TextLine<'_>, word: &[u8], name: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
         let refused = |expected: &str| place.error(quote(word), expected);
         match (name, value) {
             (b"optional", None) => self.optional = true,
@@ -208,7 +208,7 @@ impl Keywords {
     ///
     /// # Errors
     /// [`Error::Line`] for an unknown keyword.
-    pub fn unset(&mut self, place: Place<'_>, name: &[u8]) -> Result<(), Error> {
+    pub fn unset(&mut self, place: TextLine<'_>, name: &[u8]) -> Result<(), Error> {
         match name {
             b"all" => *self = Keywords::default(),
             b"type" => self.kind = None,
@@ -250,7 +250,7 @@ fn split(word: &[u8]) -> (&[u8], Option<&[u8]>) {
 }
 
 fn look_up(
-    place: Place<'_>,
+    place: TextLine<'_>,
     keyword: &str,
     name: &[u8],
     named: &mut dyn FnMut(&str) -> Option<u32>,
@@ -263,7 +263,7 @@ fn look_up(
     })
 }
 
-fn target(place: Place<'_>, word: &[u8], value: &[u8]) -> Result<Text, Error> {
+fn target(place: TextLine<'_>, word: &[u8], value: &[u8]) -> Result<Text, Error> {
     let target = unescaped(place, value)?;
     match target.len() {
         1..=MAX_TARGET if !target.contains(&0) => Ok(target.into()),
@@ -271,7 +271,7 @@ fn target(place: Place<'_>, word: &[u8], value: &[u8]) -> Result<Text, Error> {
     }
 }
 
-fn count(place: Place<'_>, word: &[u8], value: &[u8]) -> Result<u64, Error> {
+fn count(place: TextLine<'_>, word: &[u8], value: &[u8]) -> Result<u64, Error> {
     decimal(value).ok_or_else(|| place.error(quote(word), "a number after the `=`"))
 }
 

@@ -35,7 +35,7 @@ mod tree;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use packline_tree::text::{Place, is_blank, lines, quote};
+use packline_tree::text::{TextLine, is_blank, lines, quote};
 use packline_tree::{Bytes, Error};
 
 use crate::PseudoHost;
@@ -57,7 +57,7 @@ pub struct Mtree {
 
 impl Mtree {
     /// Whether the beginning of a text is that of a manifest, by the first line or by the keywords of the first entry.
-    pub fn is_one(head: &[u8]) -> bool {
+    pub fn is_manifest(head: &[u8]) -> bool {
         head.starts_with(SIGNATURE) || lines("", head).next().is_some_and(|(_, line)| is_entry(line))
     }
 
@@ -70,7 +70,7 @@ impl Mtree {
         let mut lines = Lines::without_data(name, &mut reader);
         let mut reading = Reading { host, defaults: Keywords::default(), above: Vec::new(), nodes: Nodes::new() };
         while let Some((line, text)) = lines.next()? {
-            reading.line(Place { input: name, line }, text)?;
+            reading.line(TextLine { input: name, line }, text)?;
         }
         Ok(Mtree { name: name.to_owned(), base: base.to_owned(), nodes: reading.nodes })
     }
@@ -80,7 +80,7 @@ impl Mtree {
 fn is_entry(line: &[u8]) -> bool {
     let mut words = words(line);
     match (words.next(), words.next()) {
-        (Some(b"/set" | b"/unset"), Some(word)) | (Some(_), Some(word)) => Keywords::is_one(word),
+        (Some(b"/set" | b"/unset"), Some(word)) | (Some(_), Some(word)) => Keywords::is_keyword(word),
         _ => false,
     }
 }
@@ -100,7 +100,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn line(&mut self, place: Place<'_>, text: &[u8]) -> Result<(), Error> {
+    fn line(&mut self, place: TextLine<'_>, text: &[u8]) -> Result<(), Error> {
         let mut words = words(text);
         match words.next() {
             None => Ok(()),
@@ -119,7 +119,7 @@ impl Reading<'_> {
     }
 
     /// Handles `..`, which returns to the directory above.
-    fn leave(&mut self, place: Place<'_>, more: Option<&[u8]>) -> Result<(), Error> {
+    fn leave(&mut self, place: TextLine<'_>, more: Option<&[u8]>) -> Result<(), Error> {
         if let Some(word) = more {
             return Err(place.error(format!("{} after `..`", quote(word)), "the end of the line"));
         }
@@ -127,7 +127,12 @@ impl Reading<'_> {
         self.above.pop().map(drop).ok_or_else(|| place.error("one `..` too many", expected))
     }
 
-    fn entry<'w>(&mut self, place: Place<'_>, name: &[u8], words: impl Iterator<Item = &'w [u8]>) -> Result<(), Error> {
+    fn entry<'w>(
+        &mut self,
+        place: TextLine<'_>,
+        name: &[u8],
+        words: impl Iterator<Item = &'w [u8]>,
+    ) -> Result<(), Error> {
         let path = unescaped(place, name)?;
         let full = path.contains(&b'/');
         let start = if full { ROOT } else { self.above.last().copied().unwrap_or(ROOT) };
@@ -143,7 +148,7 @@ impl Reading<'_> {
 }
 
 /// Decodes the escapes of a name or value.
-fn unescaped(place: Place<'_>, word: &[u8]) -> Result<Bytes, Error> {
+fn unescaped(place: TextLine<'_>, word: &[u8]) -> Result<Bytes, Error> {
     escape::unescape(word).ok_or_else(|| {
         let expected = "escapes of vis(3): `\\` and three octal digits, `\\s`, `\\t`, `\\n`, `\\\\`, `\\#`";
         place.error(format!("an unknown escape in {}", quote(word)), expected)

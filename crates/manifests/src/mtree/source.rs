@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as MapEntry;
 use std::os::unix::fs::MetadataExt;
 
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{AHEAD_BYTES, Device, Entry, Error, Extent, HostFile, Kind, ListSource, Meta, Source};
 
 use super::Mtree;
@@ -122,7 +122,7 @@ impl Walk {
     }
 
     fn meta(&self, keywords: &Keywords, kind: Type, host: &HostEntry) -> Meta {
-        let found = host.of_kind(kind);
+        let found = host.attributes_of(kind);
         let mode = match kind {
             Type::Dir => 0o755,
             Type::Link => 0o777,
@@ -147,7 +147,7 @@ impl Walk {
         if keywords.nlink.is_none_or(|names| names < 2) || kind == Type::Dir {
             return None;
         }
-        let inode = match host.of_kind(kind) {
+        let inode = match host.attributes_of(kind) {
             Some(found) => Inode::Host(found.dev(), found.ino()),
             None => Inode::Given(keywords.file_system.clone(), keywords.inode?),
         };
@@ -164,13 +164,13 @@ impl Walk {
 }
 
 impl Mtree {
-    fn place(&self, node: usize) -> Place<'_> {
-        Place { input: &self.name, line: self.nodes[node].line }
+    fn place(&self, node: usize) -> TextLine<'_> {
+        TextLine { input: &self.name, line: self.nodes[node].line }
     }
 }
 
 /// The keywords of an entry with `nochange`: only its type and content. All other attributes come from its file, which must exist.
-fn unchanged(host: &HostEntry, place: Place<'_>, keywords: Keywords) -> Result<Keywords, Error> {
+fn unchanged(host: &HostEntry, place: TextLine<'_>, keywords: Keywords) -> Result<Keywords, Error> {
     if host.found.is_none() && !keywords.optional {
         return Err(host.missing(place, "a file for `nochange`"));
     }
@@ -178,7 +178,7 @@ fn unchanged(host: &HostEntry, place: Place<'_>, keywords: Keywords) -> Result<K
     Ok(Keywords { kind, contents, nlink, inode, file_system, optional, ..Keywords::default() })
 }
 
-fn whole_kind(keywords: &Keywords, kind: Type, host: &HostEntry, place: Place<'_>) -> Result<Kind, Error> {
+fn whole_kind(keywords: &Keywords, kind: Type, host: &HostEntry, place: TextLine<'_>) -> Result<Kind, Error> {
     let device = || keywords.device.map_or_else(|| host.device(place, kind), Ok);
     Ok(match kind {
         Type::Dir => Kind::Dir,

@@ -87,7 +87,7 @@ fn every_type_and_keyword() {
 }
 
 #[test]
-fn names_count_from_the_current_directory_and_paths_from_the_top() {
+fn names_are_relative_to_the_current_directory_and_paths_to_the_root() {
     let text =
         b". type=dir\nusr type=dir\nbin type=dir\n..\n./etc/x type=fifo\nlib type=dir\n..\n..\nvar type=dir\n..\n..\n";
     assert_eq!(paths(text), ["", "etc/x", "usr", "usr/bin", "usr/lib", "var"]);
@@ -108,7 +108,7 @@ fn a_later_line_adds_to_an_earlier_one() {
 }
 
 #[test]
-fn contents_and_missing_attributes_are_those_of_the_host() {
+fn reads_contents_and_missing_attributes_from_the_host() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("one"), "content").unwrap();
@@ -164,7 +164,7 @@ fn names_of_one_inode_are_hard_links() {
 }
 
 #[test]
-fn malformed_lines_are_refused_with_their_number() {
+fn rejects_malformed_lines_with_their_number() {
     let base = Path::new("/does-not-exist");
     for (line, part) in [
         ("a type=door", "line 2: `type=door` (expected type=block,"),
@@ -221,10 +221,10 @@ fn manifests_and_pseudo_files_are_distinguished() {
         "/unset all",
         "a ignore\n",
     ] {
-        assert!(Mtree::is_one(text.as_bytes()), "{text}");
+        assert!(Mtree::is_manifest(text.as_bytes()), "{text}");
     }
     for text in ["", "# mtree\n", "/ d 755 0 0", "a x user.k=v", "a m 1 0 0", "type=dir", "a type", "/set"] {
-        assert!(!Mtree::is_one(text.as_bytes()), "{text}");
+        assert!(!Mtree::is_manifest(text.as_bytes()), "{text}");
     }
 }
 

@@ -1,10 +1,10 @@
-//! The tree of all paths in a manifest, each component once: memory grows with the text, whatever the depth of its paths.
+//! The tree of all paths in a manifest. Each component occurs once, so that memory grows with the text, not with the depth of paths.
 
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 
 use packline_tree::path::{MAX_PATH, PathFault, upwards};
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Bytes, Error};
 
 use super::keywords::Keywords;
@@ -14,13 +14,13 @@ pub(super) const ROOT: usize = 0;
 pub(super) struct Node {
     name: Bytes,
     parent: usize,
-    /// By their names, in the order of a directory that is read.
+    /// The nodes of the entries by name, in the order of a directory source.
     pub children: BTreeMap<Bytes, usize>,
-    /// Length of its path in bytes.
+    /// The length of the path in bytes.
     length: usize,
-    /// Its last line, or else the first with this component.
+    /// The last line of the path, or the first line with this component if the path has no line.
     pub line: u64,
-    /// None where only a line for something below it names it.
+    /// `None` if only lines for paths below the node name it.
     pub keywords: Option<Box<Keywords>>,
 }
 
@@ -29,7 +29,7 @@ impl Node {
         Node { name: name.to_vec(), parent, children: BTreeMap::new(), length, line, keywords: None }
     }
 
-    /// Adds what a line says.
+    /// Adds the path and keywords of a line.
     pub fn define(&mut self, line: u64, keywords: Keywords) {
         self.line = line;
         match &mut self.keywords {
@@ -46,11 +46,11 @@ impl Nodes {
         Nodes(vec![Node::new(b"", ROOT, 0, 0)])
     }
 
-    /// The node at a canonical path below another, created with those above it.
+    /// Returns the node at a canonical path below another node. Missing nodes are added, including those above it.
     ///
     /// # Errors
-    /// [`Error::Line`] for a path that is too long.
-    pub fn insert(&mut self, place: Place<'_>, start: usize, path: &[u8]) -> Result<usize, Error> {
+    /// [`Error::Line`] if the path is too long.
+    pub fn insert(&mut self, place: TextLine<'_>, start: usize, path: &[u8]) -> Result<usize, Error> {
         let mut at = start;
         for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
             at = match self.0[at].children.get(name) {
@@ -61,7 +61,7 @@ impl Nodes {
         Ok(at)
     }
 
-    fn add(&mut self, place: Place<'_>, parent: usize, name: &[u8]) -> Result<usize, Error> {
+    fn add(&mut self, place: TextLine<'_>, parent: usize, name: &[u8]) -> Result<usize, Error> {
         let child = self.0.len();
         let length = self.0[parent].length + usize::from(parent != ROOT) + name.len();
         if length > MAX_PATH {

@@ -1,6 +1,6 @@
 //! The fields of every line of a pack file: path, mode, owner, group.
 
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Bytes, Error};
 
 use super::words::Words;
@@ -15,9 +15,9 @@ pub(super) struct Fields {
 
 impl Fields {
     /// Parses the four fields that follow `keyword`.
-    pub fn read(place: Place<'_>, words: &mut Words<'_>, keyword: &str) -> Result<Fields, Error> {
-        let path = place.canonical(&words.need("path")?)?;
-        let fields = [words.need("mode")?, words.need("uid")?, words.need("gid")?];
+    pub fn read(place: TextLine<'_>, words: &mut Words<'_>, keyword: &str) -> Result<Fields, Error> {
+        let path = place.canonical(&words.require("path")?)?;
+        let fields = [words.require("mode")?, words.require("uid")?, words.require("gid")?];
         if keyword == "link" {
             // A hard link has no attributes of its own, and the fields are dummies.
             return Ok(Fields { path, mode: Some(0), uid: Some(0), gid: Some(0) });
@@ -33,14 +33,14 @@ impl Fields {
     }
 }
 
-fn octal_mode(place: Place<'_>, field: &[u8]) -> Result<u16, Error> {
+fn octal_mode(place: TextLine<'_>, field: &[u8]) -> Result<u16, Error> {
     let mode = digits(field).and_then(|digits| u16::from_str_radix(digits, 8).ok());
     let mode = mode.filter(|&mode| mode <= 0o7777);
     mode.ok_or_else(|| place.error(format!("mode {}", quote(field)), "an octal number from 0 to 7777"))
 }
 
 /// Parses a decimal number of 32 bits.
-pub(super) fn number(place: Place<'_>, name: &str, field: &[u8]) -> Result<u32, Error> {
+pub(super) fn number(place: TextLine<'_>, name: &str, field: &[u8]) -> Result<u32, Error> {
     let number = digits(field).and_then(|digits| digits.parse().ok());
     number.ok_or_else(|| place.error(format!("{name} {}", quote(field)), "a number from 0 to 4294967295"))
 }

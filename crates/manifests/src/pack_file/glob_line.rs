@@ -1,6 +1,6 @@
 //! The options of a `glob` line: which entries of a directory of the host it adds, and with which attributes.
 
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Bytes, Error, Kind};
 
 use super::words::Words;
@@ -82,7 +82,7 @@ const OPTIONS: &str = "-type, -xdev, -mount, -keeptime, -nohardlinks, -nonrecurs
 
 impl PackGlob {
     /// Parses the words after the four common fields, including the location.
-    pub(super) fn read(place: Place<'_>, words: &mut Words<'_>) -> Result<PackGlob, Error> {
+    pub(super) fn read(place: TextLine<'_>, words: &mut Words<'_>) -> Result<PackGlob, Error> {
         let mut glob = PackGlob::default();
         let mut types: Option<TypeSet> = None;
         while let Some(word) = words.next()? {
@@ -103,7 +103,7 @@ impl PackGlob {
         Ok(glob)
     }
 
-    fn option(&mut self, place: Place<'_>, word: &[u8], words: &mut Words<'_>) -> Result<(), Error> {
+    fn option(&mut self, place: TextLine<'_>, word: &[u8], words: &mut Words<'_>) -> Result<(), Error> {
         match word {
             b"-xdev" | b"-mount" => self.one_file_system = true,
             b"-keeptime" => self.keep_time = true,
@@ -118,8 +118,8 @@ impl PackGlob {
 }
 
 impl TypeSet {
-    fn add_or_refuse(&mut self, place: Place<'_>, words: &mut Words<'_>) -> Result<(), Error> {
-        let word = words.need("type after `-type`")?;
+    fn add_or_refuse(&mut self, place: TextLine<'_>, words: &mut Words<'_>) -> Result<(), Error> {
+        let word = words.require("type after `-type`")?;
         if self.add(&word) {
             return Ok(());
         }
@@ -127,7 +127,7 @@ impl TypeSet {
     }
 }
 
-fn pattern(place: Place<'_>, option: &str, words: &mut Words<'_>) -> Result<Bytes, Error> {
+fn pattern(place: TextLine<'_>, option: &str, words: &mut Words<'_>) -> Result<Bytes, Error> {
     let missing = || place.error(format!("the line ends after `{option}`"), "a pattern");
     words.next_pattern()?.ok_or_else(missing)
 }
@@ -150,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn stars_take_what_the_host_says() {
+    fn stars_use_the_attributes_of_the_host() {
         let line = parse("0644 * 7 lib").unwrap();
         assert_eq!((line.mode, line.uid, line.gid), (Some(0o644), None, Some(7)));
     }
 
     #[test]
-    fn options_are_read_in_any_order() {
+    fn reads_options_in_any_order() {
         let found = glob("-xdev -type f -keeptime -type L -nohardlinks -nonrecursive -name \"*.so .*\" ./lib");
         assert!(found.one_file_system && found.keep_time && !found.hard_links && !found.recurse);
         assert_eq!(found.pattern, Some(GlobPattern::Name(b"*.so .*".into())));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn without_options_everything_is_taken() {
+    fn without_options_adds_all_entries() {
         assert_eq!(glob(""), PackGlob::default());
         assert_eq!(glob("-- -x").location.as_deref(), Some(&b"-x"[..]));
         assert_eq!(glob("--").location, None);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_options_are_refused() {
+    fn rejects_malformed_options() {
         for (options, part) in [
             ("-type", "ends before the type after `-type`"),
             ("-type x y", "file type `x` (expected one of b, c, d, f, l, p, s)"),

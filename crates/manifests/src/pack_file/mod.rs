@@ -20,7 +20,7 @@ mod glob_line;
 mod listing;
 pub(crate) mod words;
 
-use packline_tree::text::{Place, lines, quote};
+use packline_tree::text::{TextLine, lines, quote};
 use packline_tree::{Bytes, Device, Error, Kind};
 
 use fields::{Fields, number};
@@ -64,9 +64,9 @@ pub fn parse_pack_file(input: &str, text: &[u8]) -> Result<Vec<PackLine>, Error>
     lines(input, text).map(|(place, line)| parse_line(place, line)).collect()
 }
 
-fn parse_line(place: Place<'_>, line: &[u8]) -> Result<PackLine, Error> {
+fn parse_line(place: TextLine<'_>, line: &[u8]) -> Result<PackLine, Error> {
     let mut words = Words::new(place, line);
-    let keyword = words.need("entry type")?;
+    let keyword = words.require("entry type")?;
     let keyword = known_keyword(place, &keyword)?;
     let fields = Fields::read(place, &mut words, keyword)?;
     if fields.path.is_empty() && !matches!(keyword, "dir" | "glob") {
@@ -79,33 +79,33 @@ fn parse_line(place: Place<'_>, line: &[u8]) -> Result<PackLine, Error> {
 
 const KEYWORDS: [&str; 8] = ["file", "dir", "nod", "slink", "link", "pipe", "sock", "glob"];
 
-fn known_keyword(place: Place<'_>, word: &[u8]) -> Result<&'static str, Error> {
+fn known_keyword(place: TextLine<'_>, word: &[u8]) -> Result<&'static str, Error> {
     let known = KEYWORDS.iter().find(|known| known.as_bytes() == word);
     known.copied().ok_or_else(|| place.error(format!("entry type {}", quote(word)), KEYWORDS.join(", ")))
 }
 
-fn parse_kind(place: Place<'_>, keyword: &str, path: &[u8], words: &mut Words<'_>) -> Result<PackKind, Error> {
+fn parse_kind(place: TextLine<'_>, keyword: &str, path: &[u8], words: &mut Words<'_>) -> Result<PackKind, Error> {
     Ok(match keyword {
         "file" => PackKind::File { location: words.next()?.unwrap_or_else(|| path.to_vec()) },
         "glob" => PackKind::Glob(PackGlob::read(place, words)?),
         "dir" => PackKind::Entry(Kind::Dir),
         "nod" => PackKind::Entry(device(place, words)?),
-        "slink" => PackKind::Entry(Kind::Symlink(words.need("target of the symbolic link")?)),
-        "link" => PackKind::Entry(Kind::HardLink(place.canonical(&words.need("target of the hard link")?)?)),
+        "slink" => PackKind::Entry(Kind::Symlink(words.require("target of the symbolic link")?)),
+        "link" => PackKind::Entry(Kind::HardLink(place.canonical(&words.require("target of the hard link")?)?)),
         "pipe" => PackKind::Entry(Kind::Fifo),
         _ => PackKind::Entry(Kind::Socket),
     })
 }
 
-fn device(place: Place<'_>, words: &mut Words<'_>) -> Result<Kind, Error> {
-    let kind = words.need("device type")?;
+fn device(place: TextLine<'_>, words: &mut Words<'_>) -> Result<Kind, Error> {
+    let kind = words.require("device type")?;
     let wrap = match &kind[..] {
         b"b" | b"B" => Kind::BlockDevice,
         b"c" | b"C" => Kind::CharDevice,
         _ => return Err(place.error(format!("device type {}", quote(&kind)), "`b` or `c`")),
     };
-    let major = number(place, "major number", &words.need("major number")?)?;
-    let minor = number(place, "minor number", &words.need("minor number")?)?;
+    let major = number(place, "major number", &words.require("major number")?)?;
+    let minor = number(place, "minor number", &words.require("minor number")?)?;
     Ok(wrap(Device { major, minor }))
 }
 
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn files_lie_where_they_say_or_at_their_own_path() {
+    fn finds_files_at_their_location_or_path() {
         let found =
             parse("file /sbin/init 0755 0 0 ../init/sbin/init\nfile //bin//bash 0755 0 0\nlink /a 0 0 0 /b/./c");
         assert_eq!(found[0].kind, PackKind::File { location: b"../init/sbin/init".into() });
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_lines_say_what_they_lack() {
+    fn rejects_malformed_lines_with_the_missing_part() {
         for (text, part) in [
             ("\nfoo /a 0755 0 0", "list: line 2: entry type `foo` (expected file, dir,"),
             ("dir", "line 1: the line ends before the path"),
@@ -182,7 +182,7 @@ mod tests {
             ("nod /a 0600 0 0 c 1", "before the minor number"),
             ("nod /a 0600 0 0 c 1 2 3", "`3` after the last argument"),
             ("nod /a 0600 0 0 c -1 2", "major number `-1`"),
-            ("file \"/a 0755 0 0", "no `\"` ends"),
+            ("file \"/a 0755 0 0", "unclosed quote"),
         ] {
             let found = error(text);
             assert!(found.contains(part), "{text}: {found}");

@@ -1,6 +1,6 @@
 //! Splits a line of a pack file into words, which may be quoted.
 
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Bytes, Error};
 
 /// The words of one line.
@@ -8,12 +8,12 @@ use packline_tree::{Bytes, Error};
 /// Blanks and tabs separate words. A word that starts with `"` ends at the next `"`; inside it, `\"` and `\\` mean `"` and `\`. Quotes and
 /// backslashes are literal everywhere else. All this is as in squashfs-tools-ng 1.3.
 pub(super) struct Words<'a> {
-    place: Place<'a>,
+    place: TextLine<'a>,
     rest: &'a [u8],
 }
 
 impl<'a> Words<'a> {
-    pub fn new(place: Place<'a>, line: &'a [u8]) -> Words<'a> {
+    pub fn new(place: TextLine<'a>, line: &'a [u8]) -> Words<'a> {
         let mut words = Words { place, rest: line };
         words.skip_blanks();
         words
@@ -37,7 +37,7 @@ impl<'a> Words<'a> {
     }
 
     /// The next word, or an error that names the missing field.
-    pub fn need(&mut self, what: &str) -> Result<Bytes, Error> {
+    pub fn require(&mut self, what: &str) -> Result<Bytes, Error> {
         let place = self.place;
         self.next()?.ok_or_else(|| place.error(format!("the line ends before the {what}"), format!("a {what}")))
     }
@@ -48,7 +48,7 @@ impl<'a> Words<'a> {
             None => Ok(()),
             Some(word) => {
                 let what = format!("{} after the last argument of `{keyword}`", quote(&word));
-                Err(self.place.error(what, "the end of the line; names with blanks stand in \"...\""))
+                Err(self.place.error(what, "the end of the line; names with blanks need quotes: \"...\""))
             }
         }
     }
@@ -82,12 +82,12 @@ fn is_separator(byte: &u8) -> bool {
 }
 
 /// Decodes the quoted text at the start of `text`. Returns it with its length in `text`, including both quotes.
-pub(crate) fn unquote(place: Place<'_>, text: &[u8]) -> Result<(Bytes, usize), Error> {
+pub(crate) fn unquote(place: TextLine<'_>, text: &[u8]) -> Result<(Bytes, usize), Error> {
     let mut word = Bytes::new();
     let mut at = 1;
     loop {
         match (text.get(at), text.get(at + 1)) {
-            (None, _) => return Err(place.error(format!("no `\"` ends {}", quote(text)), "a closing `\"`")),
+            (None, _) => return Err(place.error(format!("unclosed quote in {}", quote(text)), "a closing `\"`")),
             (Some(b'"'), _) => return Ok((word, at + 1)),
             (Some(b'\\'), Some(&escaped @ (b'"' | b'\\'))) => {
                 word.push(escaped);
@@ -102,7 +102,7 @@ pub(crate) fn unquote(place: Place<'_>, text: &[u8]) -> Result<(Bytes, usize), E
     }
 }
 
-fn broken_escape(place: Place<'_>, text: &[u8]) -> Error {
+fn broken_escape(place: TextLine<'_>, text: &[u8]) -> Error {
     let found = quote(&text[..text.len().min(2)]);
     place.error(format!("escape sequence {found}"), "`\\\"` or `\\\\` inside quotes")
 }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn words(line: &str) -> Result<Vec<String>, String> {
-        let mut words = Words::new(Place { input: "list", line: 7 }, line.as_bytes());
+        let mut words = Words::new(TextLine { input: "list", line: 7 }, line.as_bytes());
         let mut found = Vec::new();
         loop {
             match words.next() {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_and_quotes_part_words() {
+    fn splits_words_at_blanks_and_quotes() {
         assert_eq!(words(" a\t b  ").unwrap(), ["a", "b"]);
         assert_eq!(words(r#"file "/a b/\"c\\" x"#).unwrap(), ["file", "/a b/\"c\\", "x"]);
         assert_eq!(words(r#""a"b """#).unwrap(), ["a", "b", ""]);
@@ -133,15 +133,15 @@ mod tests {
     }
 
     #[test]
-    fn broken_quotes_say_what_is_missing() {
-        assert_eq!(words(r#"a "b"#).unwrap_err(), "list: line 7: no `\"` ends `\"b` (expected a closing `\"`)");
+    fn rejects_unclosed_quotes_and_unknown_escapes() {
+        assert_eq!(words(r#"a "b"#).unwrap_err(), "list: line 7: unclosed quote in `\"b` (expected a closing `\"`)");
         assert!(words(r#""a\n""#).unwrap_err().contains("escape sequence `\\n`"));
         assert!(words(r#""a\"#).unwrap_err().contains("escape sequence `\\`"));
     }
 
     #[test]
-    fn patterns_may_stand_in_single_quotes() {
-        let place = Place { input: "list", line: 1 };
+    fn reads_patterns_in_single_quotes() {
+        let place = TextLine { input: "list", line: 1 };
         let mut found = Words::new(place, b"'a b*' 'c");
         assert_eq!(found.next_pattern().unwrap().unwrap(), b"a b*");
         assert_eq!(found.next_pattern().unwrap().unwrap(), b"'c");

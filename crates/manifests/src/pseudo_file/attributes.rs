@@ -1,6 +1,6 @@
 //! Time, mode, owner and group of a definition.
 
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Error, Meta};
 
 use super::text::{Words, decimal};
@@ -53,7 +53,7 @@ fn read_time(words: &mut Words<'_>, host: &mut dyn PseudoHost) -> Result<u32, Er
 }
 
 /// Parses the attributes of directories that are created: `d <mode> <uid> <gid>` or `D <time> <mode> <uid> <gid>`.
-pub(super) fn parse_default(place: Place<'_>, text: &[u8], host: &mut dyn PseudoHost) -> Result<Attributes, Error> {
+pub(super) fn parse_default(place: TextLine<'_>, text: &[u8], host: &mut dyn PseudoHost) -> Result<Attributes, Error> {
     let mut words = Words::new(place, text);
     let kind = words.word("type")?;
     let timed = match &kind[..] {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
-use packline_tree::text::Place;
+use packline_tree::text::TextLine;
 use packline_tree::{Error, Extent};
 
 use super::{Data, Input, Position};
@@ -31,12 +31,12 @@ impl Content {
 
     /// The content at an offset after the definitions of an input.
     pub fn of_data(input: &mut Input, size: u64, offset: u64, position: Position) -> Result<Content, Error> {
-        let place = Place { input: &input.name, line: position.line };
+        let place = TextLine { input: &input.name, line: position.line };
         let unread =
             |cause: io::Error| place.error(format!("the content cannot be read: {cause}"), "a file that can be read");
         let held = match &mut input.data {
             // An empty content needs no input.
-            Data::None => return Err(place.error("`R` without a content", "definitions with contents after them")),
+            Data::None => return Err(place.error("`R` without content", "definitions with contents after them")),
             Data::File(file, start) => {
                 let at = start.checked_add(offset).filter(|at| at.checked_add(size).is_some());
                 let at =
@@ -68,7 +68,7 @@ impl Content {
             (Held::Stream, Data::Stream(stream, _)) => stream.read(&mut buffer[..wanted]),
             (Held::Stream, _) => Ok(0),
         });
-        let place = Place { input: name, line: self.position.line };
+        let place = TextLine { input: name, line: self.position.line };
         let expected = || format!("{} bytes more", self.left);
         let count = count.map_err(|cause| place.error(format!("the content cannot be read: {cause}"), expected()))?;
         if count == 0 && wanted > 0 {

@@ -1,12 +1,12 @@
 //! Parses a definition.
 
 use packline_tree::path::MAX_TARGET;
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Bytes, Device, Error, Kind, Xattr};
 
 use super::PseudoHost;
 use super::attributes::Attributes;
-use super::made::check_host;
+use super::new_entry::check_host;
 use super::text::Words;
 use super::xattr;
 
@@ -15,7 +15,7 @@ use super::xattr;
 pub(super) enum Action {
     Xattr(Xattr),
     /// Adds another name for the entry at a canonical path.
-    Again(Bytes),
+    OtherName(Bytes),
     Add(Added),
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Added {
         follow: bool,
     },
     /// Another name for the entry that the definition of this node added.
-    Again(usize),
+    OtherName(usize),
 }
 
 impl Added {
@@ -48,20 +48,20 @@ impl Added {
     }
 }
 
-const TYPES: &str = "one of d m b c s i f x h l L D M B C S I F R; in a path blanks stand in quotes or after a `\\`";
+const TYPES: &str = "one of d m b c s i f x h l L D M B C S I F R; in a path, quote blanks or put a `\\` before them";
 /// The highest device numbers that an image can store.
 const MAJOR_MAX: u64 = 0xfff;
 const MINOR_MAX: u64 = 0xf_ffff;
 
 /// Parses a line that is neither empty nor a comment. Returns its canonical path and its action.
-pub(super) fn parse(place: Place<'_>, line: &[u8], host: &mut dyn PseudoHost) -> Result<(Bytes, Action), Error> {
+pub(super) fn parse(place: TextLine<'_>, line: &[u8], host: &mut dyn PseudoHost) -> Result<(Bytes, Action), Error> {
     let mut words = Words::new(place, line);
     let path = path(place, &words.word("path")?)?;
     let kind = words.word("type")?;
     let &[letter] = &kind[..] else { return Err(unknown(place, &kind)) };
     let action = match letter {
         b'x' => Action::Xattr(xattr::parse(place, words.rest("name of the attribute")?)?),
-        b'L' => Action::Again(self::path(place, &words.word("path of the target")?)?),
+        b'L' => Action::OtherName(self::path(place, &words.word("path of the target")?)?),
         b'l' | b'h' => {
             let path = words.word("path of the file")?;
             let follow = letter == b'h';
@@ -71,7 +71,9 @@ pub(super) fn parse(place: Place<'_>, line: &[u8], host: &mut dyn PseudoHost) ->
         b'd' | b'm' | b'b' | b'c' | b's' | b'i' | b'f' | b'D' | b'M' | b'B' | b'C' | b'S' | b'I' | b'F' | b'R' => {
             let attributes = Attributes::read(&mut words, letter.is_ascii_uppercase(), host)?;
             if let (b'f' | b'F', Err(expected)) = (letter, host.permits_commands()) {
-                return Err(place.error("the content is the output of a command, and none may be run", expected));
+                return Err(
+                    place.error("the content is the output of a command, but commands may not be run", expected)
+                );
             }
             Action::Add(added(letter.to_ascii_lowercase(), attributes, &mut words)?)
         }
@@ -81,12 +83,12 @@ pub(super) fn parse(place: Place<'_>, line: &[u8], host: &mut dyn PseudoHost) ->
     Ok((path, action))
 }
 
-fn unknown(place: Place<'_>, kind: &[u8]) -> Error {
+fn unknown(place: TextLine<'_>, kind: &[u8]) -> Error {
     place.error(format!("type {}", quote(kind)), TYPES)
 }
 
 /// Parses a canonical path. The path of the root may have no slash.
-fn path(place: Place<'_>, word: &[u8]) -> Result<Bytes, Error> {
+fn path(place: TextLine<'_>, word: &[u8]) -> Result<Bytes, Error> {
     if word.is_empty() { Ok(Bytes::new()) } else { place.canonical(word) }
 }
 

@@ -23,7 +23,7 @@
 mod attributes;
 mod content;
 mod definition;
-mod made;
+mod new_entry;
 mod print;
 mod source;
 pub(crate) mod text;
@@ -35,7 +35,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use packline_runtime::escape::Escape;
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Bytes, Error, Meta, Xattr};
 
 use attributes::{Attributes, parse_default};
@@ -143,7 +143,7 @@ impl PseudoFile {
     /// # Errors
     /// [`Error::Line`] for a malformed text.
     pub fn create_parents(&mut self, input: &str, text: &[u8]) -> Result<(), Error> {
-        let attributes = parse_default(Place { input, line: 1 }, text, self.host.as_mut())?;
+        let attributes = parse_default(TextLine { input, line: 1 }, text, self.host.as_mut())?;
         self.default_directory = Some(attributes);
         Ok(())
     }
@@ -161,7 +161,7 @@ impl PseudoFile {
         let has_content = self.add_line(Position { line: 1, ..at }, line)?;
         if has_content {
             let expected = "a file of definitions, which has the content after them";
-            return Err(Place { input, line: 1 }.error("`R` without a content", expected));
+            return Err(TextLine { input, line: 1 }.error("`R` without content", expected));
         }
         Ok(())
     }
@@ -207,8 +207,8 @@ impl PseudoFile {
         }
         match (wants_data, lines.data_start()) {
             (Some(line), None) => {
-                let what = "`R` without a content, which follows the definitions";
-                Err(Place { input: name, line }.error(what, format!("a line `{}`", text::DATA_MARK)))
+                let what = "`R` without content, which follows the definitions";
+                Err(TextLine { input: name, line }.error(what, format!("a line `{}`", text::DATA_MARK)))
             }
             (Some(_), start) => Ok(start),
             (None, _) => Ok(None),
@@ -226,20 +226,20 @@ impl PseudoFile {
         }
     }
 
-    fn place(&self, position: Position) -> Place<'_> {
+    fn place(&self, position: Position) -> TextLine<'_> {
         let input = self.inputs.get(position.input as usize).map_or("", |input| &input.name);
-        Place { input, line: position.line }
+        TextLine { input, line: position.line }
     }
 
     fn warn(&mut self, position: Position, what: &str) {
-        let Place { input, line } = self.place(position);
+        let TextLine { input, line } = self.place(position);
         let warning = format!("{input}: line {line}: {what}");
         self.warnings.push(warning);
     }
 
     /// Adds a definition. Returns whether its content follows the definitions.
     fn add_line(&mut self, position: Position, line: &[u8]) -> Result<bool, Error> {
-        let place = Place { input: &self.inputs[position.input as usize].name, line: position.line };
+        let place = TextLine { input: &self.inputs[position.input as usize].name, line: position.line };
         let (path, action) = parse(place, line, self.host.as_mut())?;
         let node = self.nodes.insert(&path, position);
         let added = match action {
@@ -247,7 +247,7 @@ impl PseudoFile {
                 set(&mut self.nodes[node].xattrs, xattr);
                 return Ok(false);
             }
-            Action::Again(target) => self.again(position, &target)?,
+            Action::OtherName(target) => self.other_name(position, &target)?,
             Action::Add(added) => added,
         };
         let wants_data = matches!(added, Added::Data { .. });
@@ -256,18 +256,18 @@ impl PseudoFile {
     }
 
     /// Adds another name for the entry of an earlier definition.
-    fn again(&self, position: Position, target: &[u8]) -> Result<Added, Error> {
+    fn other_name(&self, position: Position, target: &[u8]) -> Result<Added, Error> {
         let expected = "the path of a file, device or link that an earlier line defines";
         let place = self.place(position);
         let node = self.nodes.find(target).filter(|&node| self.nodes[node].added.is_some());
         let node =
             node.ok_or_else(|| place.error(format!("`L` to {}, which no line defines", quote(target)), expected))?;
         match &self.nodes[node].added {
-            Some(Added::Again(first)) => Ok(Added::Again(*first)),
+            Some(Added::OtherName(first)) => Ok(Added::OtherName(*first)),
             Some(added) if added.may_have_children() => {
                 Err(place.error(format!("`L` to {}, a directory or a change", quote(target)), expected))
             }
-            _ => Ok(Added::Again(node)),
+            _ => Ok(Added::OtherName(node)),
         }
     }
 
@@ -289,7 +289,7 @@ impl PseudoFile {
         match refused {
             Some(what) => {
                 let path = quote(&self.nodes.path(node));
-                self.warn(position, &format!("{path} is passed over: {what}"));
+                self.warn(position, &format!("{path} is skipped: {what}"));
             }
             None => (self.nodes[node].added, self.nodes[node].position) = (Some(added), position),
         }
@@ -303,7 +303,12 @@ fn set(xattrs: &mut Vec<Xattr>, xattr: Xattr) {
 }
 
 /// Parses an owner, which is a number or a name.
-fn owner(place: Place<'_>, what: &str, word: &Bytes, named: &mut dyn FnMut(&str) -> Option<u32>) -> Result<u32, Error> {
+fn owner(
+    place: TextLine<'_>,
+    what: &str,
+    word: &Bytes,
+    named: &mut dyn FnMut(&str) -> Option<u32>,
+) -> Result<u32, Error> {
     let text = std::str::from_utf8(word).ok();
     let number = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).map(str::parse);
     let found = match number {

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_its_line() {
+    fn writes_a_line_for_every_kind() {
         let device = Device { major: 8, minor: 1 };
         for (kind, expected) in [
             (Kind::Dir, "a D 17 4755 1 4000000000\n"),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_values_are_escaped_or_refused() {
+    fn escapes_or_rejects_names_and_values() {
         assert!(line("#a \"b\\\tc", Kind::Dir, Vec::new()).unwrap().starts_with("\\#a\\ \\\"b\\\\\\\tc D "));
         assert!(line("a\nb", Kind::Dir, Vec::new()).is_err());
         for target in ["a\nb", " a", "a\\"] {

@@ -9,8 +9,8 @@ use packline_tree::{Bookmark, Entry, Error, Extent, Kind, Meta, Source, Xattr};
 
 use super::content::Content;
 use super::definition::Added;
-use super::made::Made;
-use super::tree::{Found, Node, ROOT};
+use super::new_entry::NewEntry;
+use super::tree::{Existing, Node, ROOT};
 use super::{PseudoFile, set};
 
 /// A source with the changes and additions of a [`PseudoFile`].
@@ -70,7 +70,7 @@ impl PseudoSource {
     fn next_of_source(&mut self) -> Result<Option<Entry>, Error> {
         let Some(source) = self.source.as_mut().filter(|_| self.next == 0) else { return Ok(None) };
         let Some(mut entry) = source.next_entry()? else {
-            self.pseudo.nodes[ROOT].found = Found::Directory;
+            self.pseudo.nodes[ROOT].existing = Existing::Directory;
             return Ok(None);
         };
         self.change(&mut entry)?;
@@ -82,8 +82,8 @@ impl PseudoSource {
             entry.meta = rule(entry.meta, entry.kind == Kind::Dir);
         }
         self.filter(&mut entry.xattrs);
-        let found = if entry.kind == Kind::Dir { Found::Directory } else { Found::Other };
-        let Some(node) = self.pseudo.nodes.note(&entry.path, found) else { return Ok(()) };
+        let existing = if entry.kind == Kind::Dir { Existing::Directory } else { Existing::Other };
+        let Some(node) = self.pseudo.nodes.mark_existing(&entry.path, existing) else { return Ok(()) };
         if let Kind::HardLink(target) = &entry.kind {
             return self.refuse_other(node, target);
         }
@@ -121,7 +121,7 @@ impl PseudoSource {
         Err(self
             .pseudo
             .place(nodes[node].position)
-            .error(what, "the same definition for both, or one for the latter alone"))
+            .error(what, "the same definition for both, or one for the target only"))
     }
 
     /// The entry of the next node that adds one.
@@ -137,33 +137,32 @@ impl PseudoSource {
     }
 
     fn visit(&mut self, node: usize) -> Result<Option<Entry>, Error> {
-        let Node { added, found, children, position, .. } = &self.pseudo.nodes[node];
+        let Node { added, existing, children, position, .. } = &self.pseudo.nodes[node];
         let position = *position;
         let is_parent = !children.is_empty();
-        match (found, added) {
-            (Found::Other, _) if is_parent => {
+        match (existing, added) {
+            (Existing::Other, _) if is_parent => {
                 Err(self.error(node, "is not a directory", "a directory above other definitions"))
             }
-            (Found::Directory | Found::Other, Some(Added::Change(_)) | None) => Ok(None),
-            (Found::Directory, _) if node == ROOT => Ok(None),
-            (Found::Directory | Found::Other, Some(_)) => {
+            (Existing::Directory | Existing::Other, Some(Added::Change(_)) | None) => Ok(None),
+            (Existing::Directory, _) if node == ROOT => Ok(None),
+            (Existing::Directory | Existing::Other, Some(_)) => {
                 let path = quote(&self.pseudo.nodes.path(node));
-                self.pseudo
-                    .warn(position, &format!("{path} is passed over: the source has it, and does not exclude it"));
+                self.pseudo.warn(position, &format!("{path} is skipped: the source has it, and does not exclude it"));
                 // Its other names and attributes belong to the definition, which has no entry.
                 Ok(None)
             }
-            (Found::No, Some(Added::Change(_))) if !is_parent => {
+            (Existing::No, Some(Added::Change(_))) if !is_parent => {
                 let path = quote(&self.pseudo.nodes.path(node));
                 self.pseudo.warn(position, &format!("{path} is not in the source: nothing is changed"));
                 Ok(None)
             }
-            (Found::No, Some(Added::Change(_))) => Err(self.missing(node)),
-            (Found::No, Some(_)) => self.give(node).map(Some),
-            (Found::No, None) => match self.pseudo.default_directory {
+            (Existing::No, Some(Added::Change(_))) => Err(self.missing(node)),
+            (Existing::No, Some(_)) => self.define(node).map(Some),
+            (Existing::No, None) => match self.pseudo.default_directory {
                 Some(attributes) => {
                     self.pseudo.nodes[node].added = Some(Added::Entry(Kind::Dir, attributes));
-                    self.give(node).map(Some)
+                    self.define(node).map(Some)
                 }
                 None => Err(self.missing(node)),
             },
@@ -180,15 +179,15 @@ impl PseudoSource {
     }
 
     /// The entry that a node defines. It is a hard link if another node has already returned the file.
-    fn give(&mut self, node: usize) -> Result<Entry, Error> {
+    fn define(&mut self, node: usize) -> Result<Entry, Error> {
         let defining = match self.pseudo.nodes[node].added {
-            Some(Added::Again(target)) => target,
+            Some(Added::OtherName(target)) => target,
             _ => node,
         };
         if let Some(first) = self.pseudo.nodes[defining].first {
             return self.link(node, first);
         }
-        let Made { kind, meta, mut xattrs, content, id } = self.make(defining)?;
+        let NewEntry { kind, meta, mut xattrs, content, id } = self.new_entry(defining)?;
         self.filter(&mut xattrs);
         if let Some(id) = id
             && let Some(first) = self.linked.insert(id, node)
@@ -206,26 +205,26 @@ impl PseudoSource {
         Ok(Entry { path: nodes.path(node), kind, meta, xattrs })
     }
 
-    fn make(&mut self, node: usize) -> Result<Made, Error> {
+    fn new_entry(&mut self, node: usize) -> Result<NewEntry, Error> {
         let Node { added, position, .. } = &self.pseudo.nodes[node];
         let position = *position;
         let time = self.pseudo.time;
         match added.clone() {
-            Some(Added::Entry(kind, attributes)) => Ok(Made::new(kind, attributes.meta(time))),
+            Some(Added::Entry(kind, attributes)) => Ok(NewEntry::new(kind, attributes.meta(time))),
             Some(Added::Command(command, attributes)) => {
                 let (file, size) = self.run(node, &command)?;
                 let content = Some(Content::whole(file, size, position));
-                Ok(Made { content, ..Made::new(Kind::File { size }, attributes.meta(time)) })
+                Ok(NewEntry { content, ..NewEntry::new(Kind::File { size }, attributes.meta(time)) })
             }
             Some(Added::Data { size, offset, attributes }) => {
                 let input = &mut self.pseudo.inputs[position.input as usize];
                 let content = Some(Content::of_data(input, size, offset, position)?);
-                Ok(Made { content, ..Made::new(Kind::File { size }, attributes.meta(time)) })
+                Ok(NewEntry { content, ..NewEntry::new(Kind::File { size }, attributes.meta(time)) })
             }
             Some(Added::Host { path, follow }) => {
-                Made::of_host(self.pseudo.place(position), position, &path, follow, &mut self.xattrs)
+                NewEntry::from_host(self.pseudo.place(position), position, &path, follow, &mut self.xattrs)
             }
-            Some(Added::Change(_) | Added::Again(_)) | None => Err(self.missing(node)),
+            Some(Added::Change(_) | Added::OtherName(_)) | None => Err(self.missing(node)),
         }
     }
 
@@ -235,7 +234,7 @@ impl PseudoSource {
         let target = nodes.path(first);
         if !nodes[node].xattrs.is_empty() && nodes[node].xattrs != nodes[first].xattrs {
             let what = format!("has attributes, but is a hard link to {}", quote(&target));
-            return Err(self.error(node, &what, "the same attributes for both, or for the latter alone"));
+            return Err(self.error(node, &what, "the same attributes for both, or for the target only"));
         }
         let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: self.pseudo.time };
         Ok(Entry { path: nodes.path(node), kind: Kind::HardLink(target), meta, xattrs: Vec::new() })

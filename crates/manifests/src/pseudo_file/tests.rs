@@ -41,9 +41,9 @@ fn entry(path: &str, kind: Kind) -> Entry {
     Entry { path: path.into(), kind, meta: META, xattrs: Vec::new() }
 }
 
-type Found = (Vec<(Entry, Bytes)>, Vec<String>);
+type ReadEntries = (Vec<(Entry, Bytes)>, Vec<String>);
 
-fn read(mut source: PseudoSource) -> Result<Found, Error> {
+fn read(mut source: PseudoSource) -> Result<ReadEntries, Error> {
     let mut found = Vec::new();
     let mut buffer = [0; 7];
     while let Some(entry) = source.next_entry()? {
@@ -56,12 +56,12 @@ fn read(mut source: PseudoSource) -> Result<Found, Error> {
     Ok((found, source.take_warnings()))
 }
 
-fn over(entries: &[Entry], text: &str) -> Result<Found, Error> {
+fn over(entries: &[Entry], text: &str) -> Result<ReadEntries, Error> {
     let entries: Vec<_> = entries.iter().map(|entry| (entry.clone(), None)).collect();
     read(PseudoSource::over(Box::new(ListSource::new(entries, None, 0, 0)), pseudo(text.as_bytes())?))
 }
 
-fn alone(text: &[u8]) -> Result<Found, Error> {
+fn alone(text: &[u8]) -> Result<ReadEntries, Error> {
     read(PseudoSource::alone(pseudo(text)?)?)
 }
 
@@ -120,7 +120,7 @@ fn entries_of_the_source_are_changed_and_kept() {
     assert_eq!(metas, [(0o644, 1, 3), (0o500, 0, 8), (0o4711, 5, 3), (0o644, 1, 3), (0o755, 0, 9)]);
     assert_eq!(found[1].0.xattrs, [Xattr { name: b"user.k".into(), value: b"2".into() }]);
     assert!(found[2].0.xattrs.is_empty(), "attributes of users are for files and directories");
-    let passed = "is passed over: the path is defined already";
+    let passed = "is skipped: the path is defined already";
     let expected = [
         format!("list: line 9: `a/f` {passed}"),
         format!("list: line 10: `a/f` {passed}"),
@@ -131,19 +131,19 @@ fn entries_of_the_source_are_changed_and_kept() {
     let refused = over(&source, "h m 1 1 1").unwrap_err().to_string();
     assert_eq!(
         refused,
-        "list: line 1: `h` is a hard link to `a/f` (expected the same definition for both, or one for the latter alone)"
+        "list: line 1: `h` is a hard link to `a/f` (expected the same definition for both, or one for the target only)"
     );
 }
 
 #[test]
-fn what_the_source_has_is_not_added_again() {
+fn skips_definitions_of_existing_entries() {
     let (found, warnings) =
         over(&[entry("x/y", Kind::Fifo)], "x d 700 0 0\nx/y d 1 1 1\nl L x\nz L x/y").map_err(drop).unwrap_or_default();
     assert_eq!((found.len(), warnings.len()), (0, 0), "`L` of a directory is refused");
     let (found, warnings) =
         over(&[entry("x/y", Kind::Fifo)], "x d 700 0 0\nx/y c 1 1 1 2 3\nz L x/y\nx/z L z").unwrap();
     assert_eq!(warnings.len(), 2);
-    assert_eq!(warnings[0], "list: line 1: `x` is passed over: the source has it, and does not exclude it");
+    assert_eq!(warnings[0], "list: line 1: `x` is skipped: the source has it, and does not exclude it");
     let kinds: Vec<_> = found.iter().map(|(entry, _)| (&entry.path[..], &entry.kind)).collect();
     let device = Kind::CharDevice(Device { major: 2, minor: 3 });
     assert_eq!(kinds, [(&b"x/y"[..], &Kind::Fifo), (b"z", &device), (b"x/z", &Kind::HardLink(b"z".into()))]);
@@ -189,15 +189,16 @@ impl PseudoHost for Careful {
 }
 
 #[test]
-fn commands_that_may_not_be_run_are_refused_when_they_are_read() {
+fn rejects_commands_early_if_they_may_not_run() {
     let mut pseudo = PseudoFile::new(Careful, 9);
     let refused = pseudo.read_stream("list", Cursor::new(b"a d 755 0 0\na/b f 644 0 0 echo x\n".to_vec())).unwrap_err();
-    let expected = "list: line 2: the content is the output of a command, and none may be run (expected permission)";
+    let expected =
+        "list: line 2: the content is the output of a command, but commands may not be run (expected permission)";
     assert_eq!(refused.to_string(), expected);
 }
 
 #[test]
-fn files_of_the_host_are_taken_once() {
+fn adds_files_of_the_host_once() {
     let top = tempfile::tempdir().unwrap();
     std::fs::write(top.path().join("file"), "content").unwrap();
     std::os::unix::fs::symlink("file", top.path().join("link")).unwrap();
@@ -213,7 +214,7 @@ fn files_of_the_host_are_taken_once() {
 }
 
 #[test]
-fn contents_of_a_pipe_come_in_order_and_of_a_file_in_any() {
+fn reads_contents_of_a_pipe_in_order_and_of_a_file_in_any_order() {
     let text = b"/ d 755 0 0\nb R 1 600 0 0 3 3 0\na R 1 600 0 0 3 0 0\n# START OF DATA - DO NOT MODIFY\n#\nabcdef";
     let refused = alone(text).unwrap_err().to_string();
     assert!(refused.contains("list: line 3: a content at byte 0, after byte 6"), "{refused}");
@@ -226,12 +227,12 @@ fn contents_of_a_pipe_come_in_order_and_of_a_file_in_any() {
 }
 
 #[test]
-fn malformed_lines_say_what_they_lack() {
+fn rejects_malformed_lines_with_the_missing_part() {
     for (text, part) in [
         ("a", "list: line 2: the line ends before the type"),
         ("a q 1 1 1", "type `q` (expected one of d m b"),
         ("a dd 1 1 1", "type `dd`"),
-        ("\"a d 1 1 1", "no `\"` ends"),
+        ("\"a d 1 1 1", "unclosed quote"),
         ("a/../b d 1 1 1", "holds a `..`"),
         ("a d 788 1 1", "mode `788` (expected an octal number"),
         ("a d 10000 1 1", "mode `10000`"),
@@ -259,7 +260,7 @@ fn malformed_lines_say_what_they_lack() {
         ("a x user.k=v", "`a` does not exist"),
         ("a/b d 1 1 1", "`a` does not exist"),
         ("a m 1 1 1\na/b d 1 1 1", "`a` does not exist"),
-        ("a R 1 1 1 1 1 0 0", "line 2: `R` without a content"),
+        ("a R 1 1 1 1 1 0 0", "line 2: `R` without content"),
         (
             "a R 1 1 1 1 5 0 0\n# START OF DATA - DO NOT MODIFY\n#\nabc",
             "line 2: the content ends too early (expected 2 bytes more",
@@ -276,7 +277,7 @@ fn malformed_lines_say_what_they_lack() {
 }
 
 #[test]
-fn a_path_of_many_components_takes_memory_as_its_text() {
+fn memory_for_a_deep_path_grows_with_its_text() {
     let deep = "a/".repeat(32_000);
     let refused = error(&format!("{deep}b d 1 1 1"));
     assert!(refused.contains("`a` does not exist"), "{refused}");

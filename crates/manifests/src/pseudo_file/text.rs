@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-use packline_tree::text::{Place, is_blank, quote, trim_start};
+use packline_tree::text::{TextLine, is_blank, quote, trim_start};
 use packline_tree::{Bytes, Error};
 
 /// The last line before the contents, except for one line with only a `#`.
@@ -55,8 +55,8 @@ impl<'a> Lines<'a> {
         Ok(None)
     }
 
-    fn place(&self) -> Place<'a> {
-        Place { input: self.name, line: self.first }
+    fn place(&self) -> TextLine<'a> {
+        TextLine { input: self.name, line: self.first }
     }
 
     /// Reads a line and its continuations. Returns false at the end.
@@ -105,12 +105,12 @@ impl<'a> Lines<'a> {
 
 /// The words of one definition.
 pub(super) struct Words<'a> {
-    pub place: Place<'a>,
+    pub place: TextLine<'a>,
     rest: &'a [u8],
 }
 
 impl<'a> Words<'a> {
-    pub fn new(place: Place<'a>, text: &'a [u8]) -> Words<'a> {
+    pub fn new(place: TextLine<'a>, text: &'a [u8]) -> Words<'a> {
         Words { place, rest: trim_start(text) }
     }
 
@@ -134,7 +134,7 @@ impl<'a> Words<'a> {
             return Err(self.place.error(format!("the line ends before the {what}"), format!("a {what}")));
         }
         if quoted {
-            return Err(self.place.error(format!("no `\"` ends {}", quote(self.rest)), "a closing `\"`"));
+            return Err(self.place.error(format!("unclosed quote in {}", quote(self.rest)), "a closing `\"`"));
         }
         self.rest = trim_start(self.rest.get(at..).unwrap_or_default());
         Ok(word)

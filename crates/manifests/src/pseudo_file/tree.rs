@@ -11,7 +11,7 @@ use super::definition::Added;
 
 /// Whether the source, or an entry created here, has a path already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Existing {
     No,
     Directory,
     Other,
@@ -25,7 +25,7 @@ pub(super) struct Node {
     pub xattrs: Vec<Xattr>,
     /// The position of the definition, or of the first line with this component if it has no definition.
     pub position: Position,
-    pub found: Found,
+    pub existing: Existing,
     /// The node at whose path the entry defined here was first returned.
     pub first: Option<usize>,
 }
@@ -61,16 +61,16 @@ impl Nodes {
         components(path).try_fold(ROOT, |at, name| self.0[at].children.get(name).copied())
     }
 
-    /// Marks the node at the path of an entry as found, and the nodes above it as directories. Returns the node.
-    pub fn note(&mut self, path: &[u8], found: Found) -> Option<usize> {
+    /// Marks the node at the path of an entry as existing, and the nodes above it as directories. Returns the node.
+    pub fn mark_existing(&mut self, path: &[u8], existing: Existing) -> Option<usize> {
         let mut at = ROOT;
         for name in components(path) {
-            if self.0[at].found == Found::No {
-                self.0[at].found = Found::Directory;
+            if self.0[at].existing == Existing::No {
+                self.0[at].existing = Existing::Directory;
             }
             at = *self.0[at].children.get(name)?;
         }
-        self.0[at].found = found;
+        self.0[at].existing = existing;
         Some(at)
     }
 
@@ -83,7 +83,7 @@ impl Node {
     fn new(name: Bytes, parent: usize, position: Position) -> Node {
         let children = BTreeMap::new();
         let xattrs = Vec::new();
-        Node { name, parent, children, added: None, xattrs, position, found: Found::No, first: None }
+        Node { name, parent, children, added: None, xattrs, position, existing: Existing::No, first: None }
     }
 }
 

@@ -1,13 +1,13 @@
 //! Extended attributes of a definition: `name=value`, where a prefix of the value can name its encoding.
 
 use packline_runtime::from_hex;
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Bytes, Error, Xattr};
 
 use crate::xattr_file::value::base64;
 
 /// Parses the text after the type `x`.
-pub(super) fn parse(place: Place<'_>, text: &[u8]) -> Result<Xattr, Error> {
+pub(super) fn parse(place: TextLine<'_>, text: &[u8]) -> Result<Xattr, Error> {
     let equals = memchr::memchr(b'=', text).filter(|&at| at > 0);
     let equals = equals.ok_or_else(|| place.error(format!("attribute {}", quote(text)), "name=value"))?;
     let name = &text[..equals];

@@ -188,7 +188,7 @@ impl Translator<'_> {
             self.regex.insert(self.regex.len() - 1, '\\');
         }
         loop {
-            let (&byte, rest) = self.rest.split_first().ok_or("no `]` ends a class")?;
+            let (&byte, rest) = self.rest.split_first().ok_or("unclosed `[` in a class")?;
             self.rest = rest;
             match byte {
                 b']' => break,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_are_what_every_match_starts_with() {
+    fn every_match_starts_with_the_prefix() {
         for (perl, prefix, literal) in [
             ("/usr/bin", "/usr/bin", true),
             (r"/usr/lib\.so\-1", "/usr/lib.so-1", true),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn perl_s_meaning_is_kept() {
+    fn keeps_the_meaning_of_perl() {
         for (perl, path, expected) in [
             ("/a.*", "/a\nb", true),
             ("/a", "/ab", false),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_perl_has_is_refused() {
+    fn rejects_syntax_that_only_perl_has() {
         for perl in
             ["/a++b", "/a**", "/a{2}+", "/a*?+", "/a+??", "/a???", "/a{2}??", r"/a\", "/[a", "/[[:alpha]", "/[[:foo:]]"]
         {

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use packline_tree::text::{Place, is_blank, quote};
+use packline_tree::text::{TextLine, is_blank, quote};
 use packline_tree::{Bytes, Error, Kind};
 use regex::bytes::Regex;
 
@@ -54,7 +54,7 @@ pub(super) fn first_directory(full: &[u8]) -> Option<&[u8]> {
 }
 
 /// Parses a line that is neither empty nor a comment.
-pub(super) fn parse(place: Place<'_>, line: &[u8], number: u64) -> Result<(Target, Spec), Error> {
+pub(super) fn parse(place: TextLine<'_>, line: &[u8], number: u64) -> Result<(Target, Spec), Error> {
     let mut fields = line.split(|&byte| is_blank(byte)).filter(|field| !field.is_empty());
     let path = text(place, fields.next().unwrap_or_default())?;
     let (letter, context) = match (fields.next(), fields.next()) {
@@ -67,7 +67,7 @@ pub(super) fn parse(place: Place<'_>, line: &[u8], number: u64) -> Result<(Targe
     Ok((target, Spec { number, context, letter, pattern, compiled: OnceCell::new() }))
 }
 
-fn aim(place: Place<'_>, path: &str) -> Result<(Target, Option<Pattern>), Error> {
+fn aim(place: TextLine<'_>, path: &str) -> Result<(Target, Option<Pattern>), Error> {
     let pattern = Pattern::translate(path).map_err(|fault| refused(place, path, fault))?;
     if pattern.is_literal {
         return Ok((Target::Literal(pattern.prefix), None));
@@ -77,7 +77,7 @@ fn aim(place: Place<'_>, path: &str) -> Result<(Target, Option<Pattern>), Error>
     Ok((target, Some(pattern)))
 }
 
-fn refused(place: Place<'_>, path: &str, fault: &str) -> Error {
+fn refused(place: TextLine<'_>, path: &str, fault: &str) -> Error {
     place.error(
         format!("pathname {}: {fault}", quote(path.as_bytes())),
         "a regular expression without back references and look-around",
@@ -85,12 +85,12 @@ fn refused(place: Place<'_>, path: &str, fault: &str) -> Error {
 }
 
 /// Returns a field as text. libselinux requires ASCII.
-fn text<'a>(place: Place<'_>, field: &'a [u8]) -> Result<&'a str, Error> {
+fn text<'a>(place: TextLine<'_>, field: &'a [u8]) -> Result<&'a str, Error> {
     let plain = std::str::from_utf8(field).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii() && byte != 0));
     plain.ok_or_else(|| place.error(format!("{} is not ASCII", quote(field)), "ASCII characters"))
 }
 
-fn type_letter(place: Place<'_>, field: &[u8]) -> Result<u8, Error> {
+fn type_letter(place: TextLine<'_>, field: &[u8]) -> Result<u8, Error> {
     match field {
         [b'-', letter @ (b'-' | b'b' | b'c' | b'd' | b'l' | b'p' | b's')] => Ok(*letter),
         _ => Err(place.error(format!("file type {}", quote(field)), "--, -b, -c, -d, -l, -p or -s")),

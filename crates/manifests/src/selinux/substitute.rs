@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_of_whole_components_are_replaced() {
+    fn replaces_only_complete_components() {
         let subs = "# comment\n/run /var/run\n/srv /var/srv\n/srv/x /\n";
         assert_eq!(apply(&[subs], "/run/lock"), "/var/run/lock");
         assert_eq!(apply(&[subs], "/run"), "/var/run");
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_path_is_refused() {
+    fn rejects_lines_with_one_path() {
         let error = Substitutions::default().add("subs", b"\n/run\n").unwrap_err().to_string();
         assert_eq!(error, "subs: line 2: `/run` has no second path (expected two paths)");
     }

@@ -54,7 +54,7 @@ fn none_gives_no_context() {
 }
 
 #[test]
-fn a_path_named_without_wild_cards_wins_from_anywhere() {
+fn a_path_without_wildcards_wins_wherever_it_is() {
     let mut contexts = FileContexts::default();
     contexts.add("policy", b"/a/b first\n/a/.* second\n/a/b third\n").unwrap();
     assert_eq!(contexts.lookup(b"a/b", &FILE), Some("third"));
@@ -62,7 +62,7 @@ fn a_path_named_without_wild_cards_wins_from_anywhere() {
 }
 
 #[test]
-fn malformed_lines_are_refused() {
+fn rejects_malformed_lines() {
     for (text, part) in [
         ("\n/a", "policy: line 2: `/a` has no context (expected pathname [type] context)"),
         ("/a -x c", "line 1: file type `-x`"),
@@ -77,7 +77,7 @@ fn malformed_lines_are_refused() {
 }
 
 #[test]
-fn files_beside_it_are_read_too() {
+fn reads_related_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file_contexts");
     let write = |extension: &str, text: &str| std::fs::write(format!("{}{extension}", file.display()), text).unwrap();

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use packline_tree::{Glob, Slash};
 
-use super::{FilePlace, Matching, SortFile, SortRule};
+use super::{Matching, SortFile, SortRule, SortSettings};
 
 /// Result of matching a sort file with a list of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assigned<'a> {
     /// Priority and flags of each file, in the order of the list.
-    pub places: Vec<FilePlace>,
+    pub settings: Vec<SortSettings>,
     /// For a warning, the lines that matched no file, or only files that an earlier line matched.
     pub unmatched: Vec<&'a SortRule>,
 }
@@ -22,12 +22,12 @@ impl SortFile {
     pub fn assign(&self, paths: &[&[u8]]) -> Assigned<'_> {
         let mut matcher = Matcher::new(paths);
         let unmatched = self.rules().iter().filter(|rule| !matcher.apply(rule)).collect();
-        Assigned { places: matcher.places, unmatched }
+        Assigned { settings: matcher.settings, unmatched }
     }
 }
 
 struct Matcher<'a> {
-    places: Vec<FilePlace>,
+    settings: Vec<SortSettings>,
     /// The files without a match so far, by path.
     open: BTreeMap<&'a [u8], usize>,
 }
@@ -35,7 +35,7 @@ struct Matcher<'a> {
 impl<'a> Matcher<'a> {
     fn new(paths: &[&'a [u8]]) -> Self {
         let open = paths.iter().enumerate().map(|(at, &path)| (path, at)).collect();
-        Matcher { places: vec![FilePlace::default(); paths.len()], open }
+        Matcher { settings: vec![SortSettings::default(); paths.len()], open }
     }
 
     /// Whether the line matched any file.
@@ -49,18 +49,18 @@ impl<'a> Matcher<'a> {
 
     fn apply_literal(&mut self, rule: &SortRule) -> bool {
         let Some(at) = self.open.remove(&rule.path[..]) else { return false };
-        self.places[at] = rule.place;
+        self.settings[at] = rule.settings;
         true
     }
 
     fn apply_glob(&mut self, rule: &SortRule, slash: Slash) -> bool {
         let glob = Glob::new(&rule.path, slash);
         let before = self.open.len();
-        let places = &mut self.places;
+        let settings = &mut self.settings;
         self.open.retain(|path, at| {
             let matches = glob.matches(path);
             if matches {
-                places[*at] = rule.place;
+                settings[*at] = rule.settings;
             }
             !matches
         });
@@ -76,27 +76,27 @@ mod tests {
         let paths: Vec<_> = paths.iter().map(|path| path.as_bytes()).collect();
         let file = SortFile::parse("order", text.as_bytes()).unwrap();
         let found = file.assign(&paths);
-        let places = found.places.iter().map(|place| place.priority).collect();
-        (places, found.unmatched.iter().map(|rule| rule.line).collect())
+        let settings = found.settings.iter().map(|settings| settings.priority).collect();
+        (settings, found.unmatched.iter().map(|rule| rule.line).collect())
     }
 
     #[test]
-    fn the_first_line_that_matches_counts() {
+    fn uses_the_first_matching_line() {
         let text = "1 bin/ls\n2 [glob] bin/*\n3 bin/cat\n4 [glob] *\n5 [glob_no_path] *.so\n6 none\n7 [glob] bin/*";
         let paths = ["a", "bin/cat", "bin/ls", "bin/x/y", "lib/deep/b.so"];
         assert_eq!(priorities(text, &paths), (vec![4, 2, 1, 0, 5], vec![3, 6, 7]));
     }
 
     #[test]
-    fn a_literal_path_is_no_pattern() {
+    fn literal_paths_are_not_patterns() {
         assert_eq!(priorities("1 a*", &["a*", "ab"]), (vec![1, 0], vec![]));
     }
 
     #[test]
-    fn flags_come_with_the_line() {
+    fn reads_flags() {
         let file = SortFile::parse("order", b"-5 [align] a").unwrap();
-        let places = file.assign(&[b"a", b"b"]).places;
-        assert!(places[0].flags.align && places[0].priority == -5);
-        assert_eq!(places[1], FilePlace::default());
+        let settings = file.assign(&[b"a", b"b"]).settings;
+        assert!(settings[0].flags.align && settings[0].priority == -5);
+        assert_eq!(settings[1], SortSettings::default());
     }
 }

@@ -35,7 +35,7 @@ pub struct FileFlags {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FilePlace {
+pub struct SortSettings {
     /// Lower priorities are packed first. Files without a line have 0.
     pub priority: i64,
     pub flags: FileFlags,
@@ -57,7 +57,7 @@ pub struct SortRule {
     /// Line number, from 1.
     pub line: u64,
     /// Priority and flags of the files for which this line is the first match.
-    pub place: FilePlace,
+    pub settings: SortSettings,
     /// Canonical path in the image, or a pattern for such paths.
     pub path: Bytes,
     pub matching: Matching,

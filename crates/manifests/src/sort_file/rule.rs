@@ -1,20 +1,20 @@
 //! Parses a line of a sort file: priority, flags, path.
 
-use packline_tree::text::{Place, is_blank, quote, trim_end, trim_start};
+use packline_tree::text::{TextLine, is_blank, quote, trim_end, trim_start};
 use packline_tree::{Bytes, Error};
 
-use super::{FileFlags, FilePlace, Matching, SortRule};
+use super::{FileFlags, Matching, SortRule, SortSettings};
 use crate::pack_file::words::unquote;
 
 /// Parses a line that is neither empty nor a comment.
-pub(super) fn parse(place: Place<'_>, line: &[u8]) -> Result<SortRule, Error> {
+pub(super) fn parse(place: TextLine<'_>, line: &[u8]) -> Result<SortRule, Error> {
     let (priority, rest) = priority(place, trim_end(line))?;
     let (flags, matching, rest) = flags(place, rest)?;
     let path = place.canonical(&path(place, rest)?)?;
-    Ok(SortRule { line: place.line, place: FilePlace { priority, flags }, path, matching })
+    Ok(SortRule { line: place.line, settings: SortSettings { priority, flags }, path, matching })
 }
 
-fn priority<'a>(place: Place<'_>, line: &'a [u8]) -> Result<(i64, &'a [u8]), Error> {
+fn priority<'a>(place: TextLine<'_>, line: &'a [u8]) -> Result<(i64, &'a [u8]), Error> {
     let end = line.iter().position(|&byte| is_blank(byte)).unwrap_or(line.len());
     let word = &line[..end];
     let digits = word.strip_prefix(b"-").unwrap_or(word);
@@ -25,7 +25,7 @@ fn priority<'a>(place: Place<'_>, line: &'a [u8]) -> Result<(i64, &'a [u8]), Err
 }
 
 /// Returns the text after the blanks that follow a part of the line.
-fn after_blanks<'a>(place: Place<'_>, rest: &'a [u8], part: &str) -> Result<&'a [u8], Error> {
+fn after_blanks<'a>(place: TextLine<'_>, rest: &'a [u8], part: &str) -> Result<&'a [u8], Error> {
     let next = trim_start(rest);
     if next.is_empty() {
         return Err(place.error(format!("the line ends after the {part}"), "a path"));
@@ -36,12 +36,12 @@ fn after_blanks<'a>(place: Place<'_>, rest: &'a [u8], part: &str) -> Result<&'a 
     Ok(next)
 }
 
-fn flags<'a>(place: Place<'_>, text: &'a [u8]) -> Result<(FileFlags, Matching, &'a [u8]), Error> {
+fn flags<'a>(place: TextLine<'_>, text: &'a [u8]) -> Result<(FileFlags, Matching, &'a [u8]), Error> {
     let mut flags = FileFlags::default();
     let mut matching = Matching::Literal;
     let Some(list) = text.strip_prefix(b"[") else { return Ok((flags, matching, text)) };
     let Some(end) = memchr::memchr(b']', list) else {
-        return Err(place.error(format!("no `]` ends {}", quote(text)), "a list of flags in brackets"));
+        return Err(place.error(format!("unclosed `[` in {}", quote(text)), "a list of flags in brackets"));
     };
     for word in list[..end].split(|&byte| byte == b',') {
         set_flag(place, trim_end(trim_start(word)), &mut flags, &mut matching)?;
@@ -51,7 +51,7 @@ fn flags<'a>(place: Place<'_>, text: &'a [u8]) -> Result<(FileFlags, Matching, &
 
 const FLAGS: &str = "glob, glob_no_path, align, dont_fragment, dont_compress, dont_deduplicate or nosparse";
 
-fn set_flag(place: Place<'_>, word: &[u8], flags: &mut FileFlags, matching: &mut Matching) -> Result<(), Error> {
+fn set_flag(place: TextLine<'_>, word: &[u8], flags: &mut FileFlags, matching: &mut Matching) -> Result<(), Error> {
     match word {
         b"" => {}
         b"glob" => *matching = Matching::Glob,
@@ -66,7 +66,7 @@ fn set_flag(place: Place<'_>, word: &[u8], flags: &mut FileFlags, matching: &mut
     Ok(())
 }
 
-fn path(place: Place<'_>, text: &[u8]) -> Result<Bytes, Error> {
+fn path(place: TextLine<'_>, text: &[u8]) -> Result<Bytes, Error> {
     if text[0] != b'"' {
         return Ok(text.to_vec());
     }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manual_page_s_example_is_read() {
+    fn reads_the_example_of_the_manual_page() {
         let found = rules(concat!(
             "# Specify a packing order with file globbing\n",
             "  -8000  [glob]          bin/*  \n",
@@ -97,7 +97,7 @@ mod tests {
             "5 [ align , dont_deduplicate ] a b\n",
             "9223372036854775807 [] /x\n-9223372036854775808 y",
         ));
-        let lines: Vec<_> = found.iter().map(|rule| (rule.line, rule.place.priority, rule.matching)).collect();
+        let lines: Vec<_> = found.iter().map(|rule| (rule.line, rule.settings.priority, rule.matching)).collect();
         use Matching::*;
         let expected = [
             (2, -8000, Glob),
@@ -112,12 +112,12 @@ mod tests {
         let paths: Vec<_> = found.iter().map(|rule| String::from_utf8_lossy(&rule.path).into_owned()).collect();
         assert_eq!(paths, ["bin/*", "share/*", "boot/vmlinuz", "usr/share/my \"special\" file  ", "a b", "x", "y"]);
         let boot = FileFlags { no_compress: true, no_fragment: true, no_sparse: true, ..FileFlags::default() };
-        assert_eq!(found[2].place.flags, boot);
-        assert_eq!(found[4].place.flags, FileFlags { align: true, no_deduplicate: true, ..FileFlags::default() });
+        assert_eq!(found[2].settings.flags, boot);
+        assert_eq!(found[4].settings.flags, FileFlags { align: true, no_deduplicate: true, ..FileFlags::default() });
     }
 
     #[test]
-    fn malformed_lines_are_refused() {
+    fn rejects_malformed_lines() {
         for (text, part) in [
             ("\nfoo bar", "order: line 2: priority `foo` (expected a whole number of 64 bits"),
             ("9223372036854775808 a", "priority `9223372036854775808`"),
@@ -126,9 +126,9 @@ mod tests {
             ("5", "the line ends after the priority"),
             ("5 [glob]", "the line ends after the list of flags"),
             ("5 [glob]a", "`a` right after the list of flags"),
-            ("5 [glob a", "no `]` ends `[glob a`"),
+            ("5 [glob a", "unclosed `[` in `[glob a`"),
             ("5 [glob,fast] a", "flag `fast` (expected glob, glob_no_path, align,"),
-            ("5 \"a", "no `\"` ends"),
+            ("5 \"a", "unclosed quote"),
             ("5 \"a\\t\"", "escape sequence `\\t`"),
             ("5 \"a\" b", "` b` after the path"),
             ("5 ../a", "holds a `..` component"),

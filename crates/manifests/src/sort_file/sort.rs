@@ -24,12 +24,12 @@ impl SortFile {
         let (files, mut sorted): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(entry, _)| is_file(entry));
         let paths: Vec<&[u8]> = files.iter().map(|(entry, _)| &entry.path[..]).collect();
         let assigned = self.assign(&paths);
-        let mut placed: Vec<_> = assigned.places.into_iter().zip(files).collect();
-        placed.sort_by_key(|(place, _)| place.priority);
+        let mut ranked: Vec<_> = assigned.settings.into_iter().zip(files).collect();
+        ranked.sort_by_key(|(settings, _)| settings.priority);
         let mut flags = BTreeMap::new();
-        for (place, (entry, with)) in placed {
-            if place.flags != FileFlags::default() {
-                flags.insert(entry.path.clone(), place.flags);
+        for (settings, (entry, with)) in ranked {
+            if settings.flags != FileFlags::default() {
+                flags.insert(entry.path.clone(), settings.flags);
             }
             sorted.push((entry, with));
         }
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_sorted_and_nothing_else() {
+    fn sorts_only_files() {
         let file = || Kind::File { size: 1 };
         let link = Kind::HardLink(b"d/b".into());
         let entries = vec![

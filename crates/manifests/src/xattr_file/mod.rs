@@ -15,7 +15,7 @@ pub(crate) mod value;
 
 use std::collections::BTreeMap;
 
-use packline_tree::text::{Place, numbered, quote, trim_end};
+use packline_tree::text::{TextLine, numbered, quote, trim_end};
 use packline_tree::{Bytes, Error, Xattr};
 
 pub use value::attribute_value;
@@ -25,14 +25,14 @@ use value::{decode, unquote_octal};
 #[derive(Debug, Clone, Default)]
 pub struct XattrFile {
     input: String,
-    paths: BTreeMap<Bytes, Listed>,
+    paths: BTreeMap<Bytes, PathAttributes>,
 }
 
 #[derive(Debug, Clone)]
-struct Listed {
+struct PathAttributes {
     line: u64,
     xattrs: Vec<Xattr>,
-    taken: bool,
+    used: bool,
 }
 
 const FILE_MARK: &[u8] = b"# file: ";
@@ -59,9 +59,9 @@ impl XattrFile {
     }
 
     /// Returns the attributes of a canonical path and marks the path as used.
-    pub fn take(&mut self, path: &[u8]) -> &[Xattr] {
+    pub fn use_path(&mut self, path: &[u8]) -> &[Xattr] {
         self.paths.get_mut(path).map_or(&[], |listed| {
-            listed.taken = true;
+            listed.used = true;
             &listed.xattrs
         })
     }
@@ -72,14 +72,14 @@ impl XattrFile {
     }
 
     /// For warnings, the unused paths in order, each with its position.
-    pub fn left(&self) -> impl Iterator<Item = String> {
-        let left = self.paths.iter().filter(|(_, listed)| !listed.taken);
-        left.map(|(path, listed)| format!("{}: line {}: {}", self.input, listed.line, quote(path)))
+    pub fn unused(&self) -> impl Iterator<Item = String> {
+        let unused = self.paths.iter().filter(|(_, listed)| !listed.used);
+        unused.map(|(path, listed)| format!("{}: line {}: {}", self.input, listed.line, quote(path)))
     }
 
-    fn begin(&mut self, place: Place<'_>, name: &[u8]) -> Result<Bytes, Error> {
+    fn begin(&mut self, place: TextLine<'_>, name: &[u8]) -> Result<Bytes, Error> {
         let path = place.canonical(&unquote_octal(name))?;
-        self.paths.entry(path.clone()).or_insert(Listed { line: place.line, xattrs: Vec::new(), taken: false });
+        self.paths.entry(path.clone()).or_insert(PathAttributes { line: place.line, xattrs: Vec::new(), used: false });
         Ok(path)
     }
 
@@ -91,7 +91,7 @@ impl XattrFile {
     }
 }
 
-fn attribute(place: Place<'_>, line: &[u8]) -> Result<Xattr, Error> {
+fn attribute(place: TextLine<'_>, line: &[u8]) -> Result<Xattr, Error> {
     let Some(equals) = memchr::memchr(b'=', line) else {
         return Err(place.error(format!("{} has no `=`", quote(line)), "name=value or `# file: PATH`"));
     };
@@ -102,7 +102,7 @@ fn attribute(place: Place<'_>, line: &[u8]) -> Result<Xattr, Error> {
     Ok(Xattr { name, value: decode(place, &line[equals + 1..])? })
 }
 
-fn no_path(place: Place<'_>, line: &[u8]) -> Error {
+fn no_path(place: TextLine<'_>, line: &[u8]) -> Error {
     place.error(format!("{} before any path", quote(line)), "a line `# file: PATH` first")
 }
 
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_getfattr_prints_is_read() {
+    fn reads_the_output_of_getfattr() {
         let text = concat!(
             "# file: dev/\n",
             "security.selinux=\"system_u:object_r:device_t:s0\"\n",
@@ -135,33 +135,33 @@ mod tests {
         let mut file = XattrFile::parse("attrs", text.as_bytes()).unwrap();
         let device =
             [xattr("security.selinux", b"system_u:object_r:device_t:s0"), xattr("user.beverage", b"\xca\xfe\xca\xfe")];
-        assert_eq!(file.take(b"dev"), device);
+        assert_eq!(file.use_path(b"dev"), device);
         let slash = [xattr("user.a=b", b"1"), xattr("user.bin", b"\x00\xff"), xattr("user.empty", b"")];
-        assert_eq!(file.take(b"dev/back\\slash"), slash);
-        assert_eq!(file.take(b""), [xattr("user.bare", b"text")]);
-        assert!(file.take(b"dev/none").is_empty());
+        assert_eq!(file.use_path(b"dev/back\\slash"), slash);
+        assert_eq!(file.use_path(b""), [xattr("user.bare", b"text")]);
+        assert!(file.use_path(b"dev/none").is_empty());
         assert!(file.lists(b"dev") && !file.lists(b"dev/none"));
-        assert_eq!(file.left().count(), 0);
+        assert_eq!(file.unused().count(), 0);
     }
 
     #[test]
     fn unused_paths_are_listed() {
         let mut file = XattrFile::parse("attrs", b"# file: b\n# file: a\nuser.k=\"v\"\n# file: b\n").unwrap();
-        assert_eq!(file.left().collect::<Vec<_>>(), ["attrs: line 2: `a`", "attrs: line 1: `b`"]);
-        file.take(b"a");
-        assert_eq!(file.left().collect::<Vec<_>>(), ["attrs: line 1: `b`"]);
+        assert_eq!(file.unused().collect::<Vec<_>>(), ["attrs: line 2: `a`", "attrs: line 1: `b`"]);
+        file.use_path(b"a");
+        assert_eq!(file.unused().collect::<Vec<_>>(), ["attrs: line 1: `b`"]);
     }
 
     #[test]
-    fn the_first_of_two_values_counts() {
+    fn uses_the_first_of_two_values() {
         let mut file =
             XattrFile::parse("attrs", b"# file: a\nuser.k=1\nuser.k=2\n# file: b\n# file: /a\nuser.k=3\nuser.l=4")
                 .unwrap();
-        assert_eq!(file.take(b"a"), [xattr("user.k", b"1"), xattr("user.l", b"4")]);
+        assert_eq!(file.use_path(b"a"), [xattr("user.k", b"1"), xattr("user.l", b"4")]);
     }
 
     #[test]
-    fn malformed_lines_are_refused() {
+    fn rejects_malformed_lines() {
         for (text, part) in [
             ("user.k=1", "attrs: line 1: `user.k=1` before any path (expected a line `# file: PATH` first)"),
             ("# file: a\n\nuser.k", "line 3: `user.k` has no `=`"),

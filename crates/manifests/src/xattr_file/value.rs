@@ -1,11 +1,11 @@
 //! The values of an xattr file: text with escapes, hexadecimal, base64.
 
 use packline_runtime::from_hex;
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Bytes, Error};
 
 /// Decodes the text after an attribute's `=`.
-pub(super) fn decode(place: Place<'_>, text: &[u8]) -> Result<Bytes, Error> {
+pub(super) fn decode(place: TextLine<'_>, text: &[u8]) -> Result<Bytes, Error> {
     let (value, expected) = match text {
         [b'0', b'x' | b'X', digits @ ..] => (from_hex(digits), "pairs of hexadecimal digits after 0x"),
         [b'0', b's' | b'S', digits @ ..] => (base64(digits), "base64 after 0s"),
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_unescaped() {
+    fn decodes_text() {
         for (text, value) in [
             (&br#""a\"b\\c""#[..], &b"a\"b\\c"[..]),
             (br#""\012\0x\1234""#, b"\n\0xS4"),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unquoted() {
+    fn decodes_names() {
         assert_eq!(unquote_octal(b"a\\134b\\075\\07\\400"), b"a\\b=\\07\\400");
     }
 

@@ -22,7 +22,7 @@ impl AttributeOverrides {
     pub fn apply(&mut self, entry: &mut Entry) {
         match (&entry.kind, &mut self.xattrs) {
             (Kind::HardLink(target), Some(file)) if file.lists(target) => {
-                file.take(&entry.path);
+                file.use_path(&entry.path);
             }
             (Kind::HardLink(_), _) => {}
             _ => self.put_on_inode(entry),
@@ -34,7 +34,7 @@ impl AttributeOverrides {
             entry.meta = root;
         }
         if let Some(file) = &mut self.xattrs {
-            file.take(&entry.path).iter().for_each(|xattr| set(entry, xattr.clone()));
+            file.use_path(&entry.path).iter().for_each(|xattr| set(entry, xattr.clone()));
         }
         #[cfg(feature = "selinux")]
         if let Some(contexts) = &self.contexts {
@@ -45,7 +45,7 @@ impl AttributeOverrides {
 
     /// A warning for each unused path of the xattr file, after the last entry.
     pub fn unused(&self) -> Vec<String> {
-        let left = self.xattrs.iter().flat_map(XattrFile::left);
+        let left = self.xattrs.iter().flat_map(XattrFile::unused);
         left.map(|place| format!("{place} is not in the image, or only another name of a file that is not listed"))
             .collect()
     }

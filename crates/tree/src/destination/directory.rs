@@ -12,7 +12,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::attributes::Attributes;
 use super::file::DestinationFile;
-use super::node::DestinationNode;
+use super::file::DestinationNode;
 use super::refusal::{Refusal, Tried};
 use crate::path::MAX_COMPONENT;
 use crate::{Device, Kind};

@@ -108,3 +108,20 @@ impl DestinationFile {
         Attributes::open(&self.fd)
     }
 }
+
+/// An `O_PATH` handle of a file that cannot be opened for writing: a symbolic link, a device, a pipe, a socket. It opens no device and follows
+/// no link.
+#[derive(Debug)]
+pub struct DestinationNode {
+    fd: File,
+}
+
+impl DestinationNode {
+    pub(super) fn new(fd: OwnedFd) -> DestinationNode {
+        DestinationNode { fd: fd.into() }
+    }
+
+    pub fn attributes(&self) -> Attributes<'_> {
+        Attributes::place(&self.fd)
+    }
+}

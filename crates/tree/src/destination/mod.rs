@@ -8,15 +8,13 @@ mod attributes;
 mod copy;
 mod directory;
 mod file;
-mod node;
 mod refusal;
 mod remove;
 mod writable;
 
 pub use attributes::{Attributes, XattrRefusal};
 pub use directory::{Directory, FileId};
-pub use file::DestinationFile;
-pub use node::DestinationNode;
+pub use file::{DestinationFile, DestinationNode};
 pub use refusal::{DeviceRefused, OwnerRefused, Refusal};
 pub use remove::remove_tree;
 pub use writable::WritableDirectory;

@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::directory::{Directory, FileId};
-use super::node::DestinationNode;
+use super::file::DestinationNode;
 use super::refusal::{Refusal, Tried};
 use crate::Bytes;
 

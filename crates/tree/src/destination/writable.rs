@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::attributes::Attributes;
 use super::directory::{Directory, FileId};
-use super::node::DestinationNode;
+use super::file::DestinationNode;
 use super::refusal::{Refusal, Tried};
 
 /// What an owner needs to list a directory, and to create and open files in it.

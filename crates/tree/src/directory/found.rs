@@ -7,7 +7,6 @@ use std::sync::Arc;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 
-use super::change::UNSIZED_MOST;
 use super::fault::{Fault, Tried};
 use super::stat::{FileId, ModifiedAt};
 use super::xattr::{XattrReader, join};
@@ -15,6 +14,9 @@ use crate::{Entry, Kind};
 
 /// Files of at most so many bytes are read whole, ahead of the caller if there are readers; larger ones piece by piece.
 pub(super) const SMALL_BYTES: u64 = 128 << 10;
+
+/// The most bytes of a file whose size is given as 0: some of /proc have no end.
+pub(super) const UNSIZED_MOST: u64 = 64 << 20;
 
 /// Bytes read at once of a file whose size is not known.
 const COUNTED_AT_ONCE: usize = 64 << 10;

@@ -5,26 +5,17 @@
 //! only on request ([`Symlinks`]), and never one that takes the place of a directory during the walk: everything is opened
 //! relative to its directory, and must be what was listed.
 //!
-//! A file that changes between being listed and being read gets a warning, and is stored as it is then: `change.rs` has the rules. A file
+//! A file that changes between being listed and being read gets a warning, and is stored as it is then: `reading/change.rs` has the rules. A file
 //! with several names must not be replaced by another one, which is an error.
 //!
 //! With [`ReadErrors::LeaveOut`] what cannot be read is left out and reported ([`Source::take_problems`]): the same, in the
 //! same order, with any number of readers. Small files are read before their entry is given, also without readers: its size may be another
 //! one then.
 
-mod ahead;
-mod batch;
-mod change;
 mod fault;
-mod feed;
-mod file;
-mod follow;
 mod found;
-mod frame;
-mod links;
 mod listed;
-mod places;
-mod readers;
+mod reading;
 mod scan;
 mod stat;
 mod xattr;
@@ -32,10 +23,10 @@ mod xattr;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-pub(crate) use feed::{Feed, Finder};
 pub(crate) use found::Place;
 pub use found::ScannedEntry;
 pub use listed::ListedDirectory;
+pub(crate) use reading::{Feed, Finder};
 pub use scan::Scanner;
 pub(crate) use stat::FileId;
 pub use xattr::XattrReader;

@@ -54,7 +54,7 @@ impl Manifest {
         }
         let refused = |cause| Failure::failed(format!("{}: cannot read: {cause}", path.escaped()));
         let mut file = File::open(path).map_err(refused)?;
-        if file.metadata().map_err(refused)?.is_file() && !Mtree::is_one(&head(&mut file).map_err(refused)?) {
+        if file.metadata().map_err(refused)?.is_file() && !Mtree::is_manifest(&head(&mut file).map_err(refused)?) {
             let mut pseudo = self.pseudo(time, io);
             pseudo.read_file(path).map_err(Failure::failed)?;
             return Ok(Some(Definitions::Pseudo(pseudo)));
@@ -75,7 +75,7 @@ impl Manifest {
         io: &Io,
     ) -> Result<Definitions, Failure> {
         let head = head(&mut stream).map_err(|cause| Failure::failed(format!("{name}: cannot read: {cause}")))?;
-        let is_mtree = Mtree::is_one(&head);
+        let is_mtree = Mtree::is_manifest(&head);
         let whole = Cursor::new(head).chain(stream);
         if is_mtree {
             let mut host = DefinitionHost::new(&io.host, false);

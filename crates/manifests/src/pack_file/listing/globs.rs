@@ -13,7 +13,7 @@ use super::nodes::{Node, Nodes, parent};
 use super::{Listing, PackLine};
 use crate::pack_file::{GlobPattern, PackGlob};
 
-struct Taking<'a> {
+struct GlobWalk<'a> {
     line: &'a PackLine,
     glob: &'a PackGlob,
     pattern: Option<Pattern>,
@@ -36,37 +36,37 @@ impl Listing {
             return Err(place.error(what, "a directory that can be listed"));
         }
         self.nodes.imply(&line.path).map_err(|fault| fault.at(self.place(line.line), &line.path))?;
-        self.take(&directory, line, glob)
+        self.walk_glob(&directory, line, glob)
     }
 
     /// Adds the entries of a directory of the host below the path of the line.
-    fn take(&mut self, directory: &Path, line: &PackLine, glob: &PackGlob) -> Result<(), Error> {
+    fn walk_glob(&mut self, directory: &Path, line: &PackLine, glob: &PackGlob) -> Result<(), Error> {
         let mut options = DirectoryOptions::default();
         options.xattrs = false;
         options.hard_links = false;
         options.mount_points = if glob.one_file_system { MountPoints::Skip } else { MountPoints::Enter };
         let mut scan = Scanner::open(directory, options)?;
         scan.next_entering(&mut |_| true)?;
-        let mut taking =
-            Taking { line, glob, pattern: glob.pattern.as_ref().map(Pattern::new), names: BTreeMap::new() };
+        let mut walk =
+            GlobWalk { line, glob, pattern: glob.pattern.as_ref().map(Pattern::new), names: BTreeMap::new() };
         loop {
             // A glob adds only directories that match. Entries in other directories are skipped.
             let mut enters = |relative: &[u8]| {
                 let path = below(&line.path, relative);
-                glob.recurse && (self.nodes.is_dir(&path) || taking.takes(&self.nodes, &path, &Kind::Dir))
+                glob.recurse && (self.nodes.is_dir(&path) || walk.accepts(&self.nodes, &path, &Kind::Dir))
             };
             let Some(found) = scan.next_entering(&mut enters)? else { return Ok(()) };
             let path = below(&line.path, &found.entry.path);
-            if taking.takes(&self.nodes, &path, &found.entry.kind) {
-                let node = taking.node(&path, found, directory, self.defaults.mtime);
+            if walk.accepts(&self.nodes, &path, &found.entry.kind) {
+                let node = walk.node(&path, found, directory, self.defaults.mtime);
                 self.add(line.line, &path, node)?;
             }
         }
     }
 }
 
-impl Taking<'_> {
-    fn takes(&self, nodes: &Nodes, path: &[u8], kind: &Kind) -> bool {
+impl GlobWalk<'_> {
+    fn accepts(&self, nodes: &Nodes, path: &[u8], kind: &Kind) -> bool {
         let reached = parent(path).is_some_and(|parent| nodes.is_dir(parent));
         let matches = || self.pattern.as_ref().is_none_or(|pattern| pattern.matches(path));
         reached && self.glob.types.contains(kind) && matches()

@@ -18,16 +18,16 @@ impl Listing {
         let limit = links.len();
         for (path, line) in links {
             let wrong = |(what, expected)| self.place(line).error(format!("{} {what}", quote(&path)), expected);
-            let way = follow(&self.nodes, &path, limit).map_err(wrong)?;
-            self.lead(way);
+            let chain = follow(&self.nodes, &path, limit).map_err(wrong)?;
+            self.redirect(chain);
         }
         Ok(())
     }
 
     /// Redirects all links of a chain to its end.
-    fn lead(&mut self, mut way: Vec<Bytes>) {
-        let Some(end) = way.pop() else { return };
-        for path in way {
+    fn redirect(&mut self, mut chain: Vec<Bytes>) {
+        let Some(end) = chain.pop() else { return };
+        for path in chain {
             if let Some(node) = self.nodes.get_mut(&path) {
                 node.kind = Kind::HardLink(end.clone());
             }
@@ -37,16 +37,16 @@ impl Listing {
 
 /// The paths from a link to an entry that is not a hard link, including both. More than `limit` links are a cycle.
 fn follow(nodes: &Nodes, path: &[u8], limit: usize) -> Result<Vec<Bytes>, (String, &'static str)> {
-    let mut way = vec![path.to_vec()];
-    while let Some(at) = way.last().filter(|_| way.len() <= limit + 1) {
+    let mut chain = vec![path.to_vec()];
+    while let Some(at) = chain.last().filter(|_| chain.len() <= limit + 1) {
         match nodes.get(at).map(|node| &node.kind) {
-            Some(Kind::HardLink(target)) => way.push(target.clone()),
+            Some(Kind::HardLink(target)) => chain.push(target.clone()),
             Some(Kind::Dir) => {
                 return Err((format!("is a hard link to the directory {}", quote(at)), "anything but a directory"));
             }
-            Some(_) => return Ok(way),
+            Some(_) => return Ok(chain),
             None => {
-                return Err((format!("is a hard link to {}, which is not there", quote(at)), "the path of an entry"));
+                return Err((format!("is a hard link to {}, which does not exist", quote(at)), "the path of an entry"));
             }
         }
     }

@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Entry, Error, HostFile, Kind, Meta};
 
 use super::{PackKind, PackLine};
@@ -47,12 +47,12 @@ struct Listing {
 }
 
 impl Listing {
-    fn place(&self, line: u64) -> Place<'_> {
-        Place { input: &self.input, line }
+    fn place(&self, line: u64) -> TextLine<'_> {
+        TextLine { input: &self.input, line }
     }
 
     fn add_line(&mut self, line: &PackLine, base: &Path) -> Result<(), Error> {
-        let place = Place { input: &self.input, line: line.line };
+        let place = TextLine { input: &self.input, line: line.line };
         let mut node = match &line.kind {
             PackKind::Glob(glob) => return self.add_glob(line, glob, base),
             PackKind::File { location } => file(place, &base.join(OsStr::from_bytes(location)))?,
@@ -81,7 +81,7 @@ impl PackLine {
 }
 
 /// A regular file with the content of the file `host`.
-fn file(place: Place<'_>, host: &Path) -> Result<Node, Error> {
+fn file(place: TextLine<'_>, host: &Path) -> Result<Node, Error> {
     let display_path = quote(host.as_os_str().as_bytes());
     let stat = fs::metadata(host);
     let stat =

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use packline_tree::{Bytes, Entry, Error, HostFile, Kind, Meta};
 
-use super::{Place, quote};
+use super::{TextLine, quote};
 
 /// The permissions of every symbolic link.
 const SYMLINK_MODE: u16 = 0o777;
@@ -50,11 +50,11 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    pub fn at(self, place: Place<'_>, path: &[u8]) -> Error {
+    pub fn at(self, place: TextLine<'_>, path: &[u8]) -> Error {
         let path = quote(path);
         let (what, expected) = match self {
-            Fault::Taken(0) => (format!("{path} is there already"), "each path once"),
-            Fault::Taken(line) => (format!("{path} is there already, from line {line}"), "each path once"),
+            Fault::Taken(0) => (format!("{path} already exists"), "each path once"),
+            Fault::Taken(line) => (format!("{path} was already added by line {line}"), "each path once"),
             Fault::NotDirectory(above) => {
                 (format!("{path} is below {}, which is not a directory", quote(&above)), "a directory")
             }

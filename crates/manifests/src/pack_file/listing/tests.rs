@@ -42,7 +42,7 @@ fn find<'a>(listed: &'a [Listed], path: &str) -> &'a Listed {
 }
 
 #[test]
-fn parents_are_implied_and_named_later() {
+fn an_implied_directory_may_have_a_later_line() {
     let host = host();
     let found = entries("file /x/y/f 0644 1 2 a\ndir /x 0700 3 4\nslink /s 0644 7 8 to", host.path());
     assert_eq!(paths(&found), ["", "s", "x", "x/y", "x/y/f"]);
@@ -57,14 +57,14 @@ fn parents_are_implied_and_named_later() {
 }
 
 #[test]
-fn the_order_is_that_of_a_walk() {
+fn sorts_entries_in_the_order_of_a_walk() {
     let text = "dir /a.b 0 0 0\ndir /a/c 0 0 0\nfile /z 0 0 0 a\nfile /a/b 0 0 0 a\nfile /a-b 0 0 0 a\ndir / 0 1 1";
     let found = entries(text, host().path());
     assert_eq!(paths(&found), ["", "a", "a/b", "a/c", "a-b", "a.b", "z"]);
 }
 
 #[test]
-fn hard_links_lead_to_an_inode() {
+fn resolves_hard_links() {
     let found = entries("link /1 0 0 0 /2\nlink /2 0 0 0 /f\nfile /f 0 0 0 a\nlink /3 0 0 0 1", host().path());
     for path in ["1", "2", "3"] {
         assert_eq!(find(&found, path).0.kind, Kind::HardLink(b"f".into()), "{path}");
@@ -73,7 +73,7 @@ fn hard_links_lead_to_an_inode() {
 
 /// If each link were followed to the end separately, this would take minutes.
 #[test]
-fn long_chains_of_links_take_one_pass() {
+fn resolves_long_chains_in_one_pass() {
     const LINKS: usize = 50_000;
     let chain = |step: &dyn Fn(usize) -> usize| {
         let mut text = String::from("file /f 0 0 0 a\n");
@@ -94,20 +94,20 @@ fn long_chains_of_links_take_one_pass() {
 }
 
 #[test]
-fn impossible_lists_name_their_line() {
+fn rejects_impossible_lists_with_their_line() {
     let host = host();
     for (text, part) in [
-        ("dir /a 0 0 0\n\ndir /a 0 0 0", "list: line 3: `a` is there already, from line 1 (expected each path once)"),
-        ("file /a 0 0 0\ndir /a 0 0 0", "line 2: `a` is there already"),
+        ("dir /a 0 0 0\n\ndir /a 0 0 0", "list: line 3: `a` was already added by line 1 (expected each path once)"),
+        ("file /a 0 0 0\ndir /a 0 0 0", "line 2: `a` was already added"),
         ("file /x 0 0 0 a\ndir /x/y/z 0 0 0", "line 2: `x/y/z` is below `x`, which is not a directory"),
         ("file /x 0 0 0 a\nglob /x 0 0 0 sub", "line 2: `x` is below `x`, which is not a directory"),
         ("file /x 0 0 0", "line 1: `"),
-        ("dir / 0 0 0\ndir / 0 0 0", "line 2: `` is there already"),
+        ("dir / 0 0 0\ndir / 0 0 0", "line 2: `` was already added"),
         ("file /x 0 0 0 sub", "sub` is not a regular file"),
         ("file /x 0 0 0 /dev/zero", "is not a regular file (expected a regular file, or /dev/null"),
         ("glob / 0 0 0 none", "none` is not a directory"),
         ("glob / 0 0 0 a", "a` is not a directory"),
-        ("link /x 0 0 0 /y", "line 1: `x` is a hard link to `y`, which is not there"),
+        ("link /x 0 0 0 /y", "line 1: `x` is a hard link to `y`, which does not exist"),
         ("dir /y 0 0 0\nlink /x 0 0 0 /y", "line 2: `x` is a hard link to the directory `y`"),
         ("link /x 0 0 0 /y\nlink /y 0 0 0 /x", "line 1: `x` is a hard link that leads back to itself"),
         ("link /x 0 0 0 /x", "line 1: `x` is a hard link that leads back to itself"),
@@ -124,7 +124,7 @@ fn dev_null_is_an_empty_file() {
 }
 
 #[test]
-fn globs_take_what_they_ask_for() {
+fn globs_add_the_matching_entries() {
     let host = host();
     let all = ["", "g", "g/a", "g/l", "g/sub", "g/sub/f.so", "g/sub/g", "g/z"];
     for (text, expected) in [
@@ -144,7 +144,7 @@ fn globs_take_what_they_ask_for() {
 }
 
 #[test]
-fn globs_set_what_the_line_says() {
+fn globs_set_the_attributes_of_the_line() {
     let host = host();
     let found = entries("glob /g 0640 7 * .", host.path());
     let owner = fs::metadata(host.path()).unwrap();

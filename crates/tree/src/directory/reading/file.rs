@@ -7,9 +7,9 @@ use rustix::fs::{Advice, FileType, SeekFrom};
 use rustix::io::Errno;
 
 use super::change::{Change, Watch};
-use super::fault::{Fault, Tried};
-use super::found::{SMALL_BYTES, ScannedEntry};
 use crate::Extent;
+use crate::directory::fault::{Fault, Tried};
+use crate::directory::found::{SMALL_BYTES, ScannedEntry};
 
 /// An open file and how far it has been read.
 pub(super) struct OpenFile {

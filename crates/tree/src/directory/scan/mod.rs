@@ -5,6 +5,10 @@
 //! most [`OPEN_DIRECTORIES`] of them are open; those above are opened again on the way back, through `..`, and must then
 //! be the same directories still.
 
+mod follow;
+mod frame;
+
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,15 +16,15 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
-use super::fault::{Fault, Tried};
-use super::follow::stat_at;
-use super::found::{Place, ScannedEntry, at_flags};
-use super::frame::{Frame, open_directory, open_root};
-use super::links::Links;
-use super::stat;
-use super::xattr::{XattrReader, join};
-use super::{DirectoryOptions, MountPoints, NotFollowed, OPEN_DIRECTORIES, ReadErrors, Symlinks};
+use crate::directory::fault::{Fault, Tried};
+use crate::directory::found::{Place, ScannedEntry, at_flags};
+use crate::directory::stat::{self, FileId};
+use crate::directory::xattr::{XattrReader, join};
+use crate::directory::{DirectoryOptions, MountPoints, NotFollowed, OPEN_DIRECTORIES, ReadErrors, Symlinks};
 use crate::{Bytes, Entry, Error, Kind, PATH_MAX};
+use follow::stat_at;
+use frame::Frame;
+pub(super) use frame::{open_directory, open_root};
 
 /// An entry before it is visited.
 struct Examined {
@@ -31,6 +35,28 @@ struct Examined {
     /// Its attributes, or those of what it leads to if it is `followed`.
     stat: Stat,
     followed: bool,
+}
+
+/// The first paths of files with more than one name.
+#[derive(Default)]
+struct Links {
+    first: BTreeMap<FileId, Bytes>,
+}
+
+impl Links {
+    /// The path at which the file was found before; if it was not, `path` is remembered.
+    fn meet(&mut self, id: FileId, path: &[u8]) -> Option<Bytes> {
+        let known = self.first.get(&id).cloned();
+        if known.is_none() {
+            self.first.insert(id, path.to_vec());
+        }
+        known
+    }
+
+    /// Forgets a file that is left out: the next of its names is the first.
+    fn forget(&mut self, id: FileId) {
+        self.first.remove(&id);
+    }
 }
 
 /// A walk through a directory in the order of a [`crate::DirectorySource`]. The caller decides which directories are entered.

@@ -9,9 +9,9 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::FileType;
 
 use super::change::{Change, Watch};
-use super::fault::{Fault, Tried};
-use super::found::{SMALL_BYTES, ScannedEntry};
-use super::xattr::XattrReader;
+use crate::directory::fault::{Fault, Tried};
+use crate::directory::found::{SMALL_BYTES, ScannedEntry};
+use crate::directory::xattr::XattrReader;
 
 /// Consecutive entries that a reader completes in one go; kept and used again for their buffers.
 #[derive(Default)]

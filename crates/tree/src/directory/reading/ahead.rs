@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use super::Finder;
 use super::batch::{Batch, Item};
-use super::feed::Finder;
-use super::found::{Place, SMALL_BYTES, ScannedEntry};
 use super::readers::Readers;
 use crate::Error;
+use crate::directory::found::{Place, SMALL_BYTES, ScannedEntry};
 
 /// A batch is handed over when it has so many entries or bytes.
 const BATCH_ITEMS: usize = 128;

@@ -9,16 +9,13 @@ use std::path::Path;
 use packline_runtime::escape::Escape;
 use rustix::fs::{FileType, Stat};
 
-use super::fault::Fault;
-use super::found::ScannedEntry;
-use super::stat::{self, FileId, ModifiedAt};
 use crate::Meta;
+use crate::directory::fault::Fault;
+use crate::directory::found::{ScannedEntry, UNSIZED_MOST};
+use crate::directory::stat::{self, FileId, ModifiedAt};
 
 /// How often a file is read again that gets shorter each time.
 const AGAIN_MOST: u32 = 3;
-
-/// The most bytes of a file whose size is given as 0: some of /proc have no end.
-pub(super) const UNSIZED_MOST: u64 = 64 << 20;
 
 /// A difference between a file as it was listed and as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use packline_runtime::{push_tight, reserve_tight};
 
-use super::found::ScannedEntry;
-use super::stat::FileId;
 use crate::Bytes;
+use crate::directory::found::ScannedEntry;
+use crate::directory::stat::FileId;
 
 /// Directories and files below a root, numbered in the order in which they were found.
 #[derive(Default)]
@@ -147,8 +147,8 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
-    use super::super::found::Place;
     use super::*;
+    use crate::directory::found::Place;
     use crate::{Entry, Kind, Meta};
 
     #[test]

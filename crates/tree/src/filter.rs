@@ -1,6 +1,7 @@
-//! A rule of the caller for paths that are left out.
+//! Rules about which entries a source leaves out.
 
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Tells for each canonical path whether the entry is left out, with all below it. Clones share the rule.
@@ -31,6 +32,26 @@ impl fmt::Debug for PathFilter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("PathFilter")
     }
+}
+
+/// The fate of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// It is an entry of the source.
+    Yes,
+    /// It is left out, but not what is below it.
+    No,
+    /// It is left out, with all below it.
+    Prune,
+}
+
+/// Which entries are in the source, by the path and whether it is a directory. Asked about an entry when all above it are not
+/// pruned, and more than once.
+pub type KeepRule = Rc<dyn Fn(&[u8], bool) -> Keep>;
+
+/// The rule that keeps everything.
+pub fn keep_all() -> KeepRule {
+    Rc::new(|_, _| Keep::Yes)
 }
 
 #[cfg(test)]

@@ -4,21 +4,27 @@
 //! complete, everything else waits in the queue for the caller. Batches come out in the order they went in, so the caller
 //! gets the same entries, contents and errors as without readers.
 
+mod ahead;
+mod batch;
+mod change;
+mod file;
+mod readers;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::ahead::{Ahead, Next};
-use super::batch::{Batch, Item};
-use super::change::Change;
-use super::fault::Fault;
-use super::file::OpenFile;
-use super::found::{Place, ScannedEntry};
-use super::readers::Readers;
-use super::stat::FileId;
-use super::xattr::{XattrReader, join};
+use crate::directory::fault::Fault;
+use crate::directory::found::{Place, ScannedEntry};
+use crate::directory::stat::FileId;
+use crate::directory::xattr::{XattrReader, join};
 use crate::{Bytes, Entry, Error, Extent, Kind, ReadErrors};
+use ahead::{Ahead, Next};
+use batch::{Batch, Item};
+use change::Change;
+use file::OpenFile;
+use readers::Readers;
 
 /// Lists entries in order.
 pub(crate) trait Finder {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use packline_engine::{Config, OrderedMap, Task};
 
 use super::batch::Batch;
-use super::xattr::XattrReader;
 use crate::Error;
+use crate::directory::xattr::XattrReader;
 
 /// The workers, and the batches that they have read.
 pub(super) struct Readers {

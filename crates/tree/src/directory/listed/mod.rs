@@ -3,6 +3,8 @@
 //! Contents that were announced ([`Source::expect`]) are read ahead as those of a [`super::DirectorySource`]. A file keeps the size that was
 //! listed: a shorter one ends with zeros. It must still be the one that was listed, and is reached through directories alone, never through a symbolic link that took the place of one.
 
+mod places;
+
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -11,15 +13,14 @@ use std::sync::Arc;
 
 use packline_runtime::escape::Escape;
 
-use super::fault::Fault;
-use super::feed::{Feed, Finder};
-use super::found::{Place, ScannedEntry};
-use super::frame::{open_directory, open_root};
-use super::places::{Listed, Places};
-use super::scan::Scanner;
-use super::xattr::join;
-use super::{DirectoryOptions, OPEN_DIRECTORIES, ReadErrors};
+use crate::directory::fault::Fault;
+use crate::directory::found::{Place, ScannedEntry};
+use crate::directory::reading::{Feed, Finder};
+use crate::directory::scan::{Scanner, open_directory, open_root};
+use crate::directory::xattr::join;
+use crate::directory::{DirectoryOptions, OPEN_DIRECTORIES, ReadErrors};
 use crate::{Bookmark, Bytes, Entry, Error, Extent, Kind, Meta, Source};
+use places::{Listed, Places};
 
 /// A directory that is listed before it is read. [`DirectoryOptions::errors`] does not hold for it.
 pub struct ListedDirectory {

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags, RawDir, Stat};
 
-use super::fault::{Fault, Tried};
-use super::stat::{FileId, id};
+use crate::directory::fault::{Fault, Tried};
+use crate::directory::stat::{FileId, id};
 
 /// Bytes asked of the operating system at once when a directory is listed.
 const LIST_BYTES: usize = 32 << 10;
 
-pub(super) struct Frame {
+pub(in crate::directory) struct Frame {
     /// Closed while the walk is far below, see [`Frame::close`]; shared with files that wait to be read.
     directory: Option<Arc<OwnedFd>>,
     pub id: FileId,
@@ -88,14 +88,14 @@ fn reopen(child: &OwnedFd, id_before: FileId) -> Result<OwnedFd, Fault> {
 }
 
 /// Opens the directory `name` in another, through a symbolic link only if `followed`.
-pub(super) fn open_directory(parent: impl AsFd, name: &[u8], followed: bool) -> Result<OwnedFd, Fault> {
+pub(in crate::directory) fn open_directory(parent: impl AsFd, name: &[u8], followed: bool) -> Result<OwnedFd, Fault> {
     let nofollow = if followed { OFlags::empty() } else { OFlags::NOFOLLOW };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | nofollow | OFlags::CLOEXEC;
     rustix::io::retry_on_intr(|| rustix::fs::openat(&parent, name, flags, Mode::empty())).tried("cannot open")
 }
 
 /// Opens the directory at a path of this machine, which may be a symbolic link.
-pub(super) fn open_root(root: &Path) -> Result<OwnedFd, Fault> {
+pub(in crate::directory) fn open_root(root: &Path) -> Result<OwnedFd, Fault> {
     open_directory(CWD, root.as_os_str().as_bytes(), true)
 }
 

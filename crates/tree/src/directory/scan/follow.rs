@@ -8,11 +8,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use packline_runtime::escape::Escape;
 use rustix::fs::Stat;
 
-use super::fault::{Fault, Tried};
-use super::found::at_flags;
-use super::scan::{Scanner, is_directory};
-use super::xattr::join;
-use super::{FOLLOWED_MOST, NotFollowed, Symlinks, stat};
+use super::{Scanner, is_directory};
+use crate::directory::fault::{Fault, Tried};
+use crate::directory::found::at_flags;
+use crate::directory::xattr::join;
+use crate::directory::{FOLLOWED_MOST, NotFollowed, Symlinks, stat};
 
 impl Scanner {
     /// The attributes of what the symbolic link at `path` leads to, or a warning and none.

@@ -8,13 +8,13 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use packline_tree::XattrReader;
-use packline_tree::text::{Place, quote};
+use packline_tree::text::{TextLine, quote};
 use packline_tree::{Device, Error, Kind, Meta, Xattr};
 
 use super::Position;
 use super::content::Content;
 
-pub(super) struct Made {
+pub(super) struct NewEntry {
     pub kind: Kind,
     pub meta: Meta,
     pub xattrs: Vec<Xattr>,
@@ -23,19 +23,19 @@ pub(super) struct Made {
     pub id: Option<(u64, u64)>,
 }
 
-impl Made {
-    pub fn new(kind: Kind, meta: Meta) -> Made {
-        Made { kind, meta, xattrs: Vec::new(), content: None, id: None }
+impl NewEntry {
+    pub fn new(kind: Kind, meta: Meta) -> NewEntry {
+        NewEntry { kind, meta, xattrs: Vec::new(), content: None, id: None }
     }
 
     /// Returns the kind, attributes and content of a file of the host. A symbolic link is followed if `follow`.
-    pub fn of_host(
-        place: Place<'_>,
+    pub fn from_host(
+        place: TextLine<'_>,
         position: Position,
         path: &[u8],
         follow: bool,
         xattrs: &mut XattrReader,
-    ) -> Result<Made, Error> {
+    ) -> Result<NewEntry, Error> {
         let host = Path::new(OsStr::from_bytes(path));
         let refused = |cause| no_host(place, path, cause);
         let found = about_host(path, follow).map_err(refused)?;
@@ -44,7 +44,7 @@ impl Made {
         };
         let mode = (found.mode() & 0o7777) as u16;
         let meta = Meta { mode, uid: found.uid(), gid: found.gid(), mtime: found.mtime() };
-        let mut made = Made { id: Some((found.dev(), found.ino())), ..Made::new(kind, meta) };
+        let mut made = NewEntry { id: Some((found.dev(), found.ino())), ..NewEntry::new(kind, meta) };
         if let Kind::File { size } = made.kind {
             let file = File::open(host).map_err(refused)?;
             made.xattrs = xattrs.of_file(&file, host)?;
@@ -55,7 +55,7 @@ impl Made {
 }
 
 /// Fails if a file of the host does not exist. The check runs when the definition is read, long before the file is packed.
-pub(super) fn check_host(place: Place<'_>, path: &[u8], follow: bool) -> Result<(), Error> {
+pub(super) fn check_host(place: TextLine<'_>, path: &[u8], follow: bool) -> Result<(), Error> {
     about_host(path, follow).map(drop).map_err(|cause| no_host(place, path, cause))
 }
 
@@ -64,7 +64,7 @@ fn about_host(path: &[u8], follow: bool) -> io::Result<Metadata> {
     if follow { fs::metadata(host) } else { fs::symlink_metadata(host) }
 }
 
-fn no_host(place: Place<'_>, path: &[u8], cause: io::Error) -> Error {
+fn no_host(place: TextLine<'_>, path: &[u8], cause: io::Error) -> Error {
     place.error(format!("{}: {cause}", quote(path)), "a file of the host that can be read")
 }
 

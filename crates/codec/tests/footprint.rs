@@ -40,7 +40,7 @@ fn held() -> usize {
 }
 
 /// Returns a complaint if the stated memory is less than the used memory, or much more.
-fn judge(who: &str, took: usize, stated: usize) -> Option<String> {
+fn complaint(who: &str, took: usize, stated: usize) -> Option<String> {
     let fair = (took..=took * 2 + 128 * 1024).contains(&stated);
     (!fair).then(|| format!("{who} took {took}, stated {stated}"))
 }
@@ -56,7 +56,7 @@ fn encoder(text: &str, size: usize) -> (Option<Vec<u8>>, Option<String>) {
     let first = held();
     drop(compress(&mut *encoder, &short));
     let took = first.max(held()).saturating_sub(before + result);
-    (packed, judge(&format!("{text}, {size}: encoder"), took, spec.footprint(size).encoder))
+    (packed, complaint(&format!("{text}, {size}: encoder"), took, spec.footprint(size).encoder))
 }
 
 fn decoder(text: &str, size: usize, packed: &[u8]) -> Option<String> {
@@ -66,7 +66,7 @@ fn decoder(text: &str, size: usize, packed: &[u8]) -> Option<String> {
     let mut decoder = spec.decoder(size, MEMORY).unwrap();
     decoder.decompress(packed, &mut back).unwrap();
     let took = held().saturating_sub(before);
-    judge(&format!("{text}, {size}: decoder"), took, spec.footprint(size).decoder)
+    complaint(&format!("{text}, {size}: decoder"), took, spec.footprint(size).decoder)
 }
 
 /// zpaq holds a model only while it works, so that the memory is measured within a block.
@@ -79,8 +79,8 @@ fn zpaq(level: u32) -> Option<String> {
     let took = held().saturating_sub(before);
     drop(reader);
     assert!(held() <= before + 4096, "zpaq {level} keeps memory");
-    judge(&format!("zpaq {level}"), took, stated.decoder)
-        .or_else(|| judge(&format!("zpaq {level}"), took, stated.encoder))
+    complaint(&format!("zpaq {level}"), took, stated.decoder)
+        .or_else(|| complaint(&format!("zpaq {level}"), took, stated.encoder))
 }
 
 /// bzip2 also holds memory only while it works. The memory of a level does not depend on the content.
@@ -92,7 +92,7 @@ fn bzip2(size: usize) -> Option<String> {
     let mut coder = bzip2::Compress::new(bzip2::Compression::new(level), 0);
     coder.compress(&src, &mut dst, bzip2::Action::Run).unwrap();
     let took = held().saturating_sub(before);
-    judge(&format!("bzip2, {size}: encoder"), took, spec("bzip2").footprint(size).encoder)
+    complaint(&format!("bzip2, {size}: encoder"), took, spec("bzip2").footprint(size).encoder)
 }
 
 /// Memory that a decoder of the highest level holds after the first half of a stream.
@@ -103,7 +103,7 @@ fn bzip2_decoder() -> Option<String> {
     let mut coder = bzip2::Decompress::new(false);
     coder.decompress(&packed, &mut dst).unwrap();
     let took = held().saturating_sub(before);
-    judge("bzip2: decoder", took, spec("bzip2").footprint(1 << 20).decoder)
+    complaint("bzip2: decoder", took, spec("bzip2").footprint(1 << 20).decoder)
 }
 
 #[test]

@@ -133,7 +133,7 @@ pub(crate) fn salvaged(
     identities: Option<&Identities>,
     resources: &Resources,
 ) -> Result<OpenedInput, Error> {
-    opened_with(opened, identities, resources, &|head| head.noting(&Arc::default()))
+    opened_with(opened, identities, resources, &|head| head.with_damage(&Arc::default()))
 }
 
 /// An error of a build without encryption.
@@ -162,7 +162,7 @@ pub(crate) fn verify(
     observer: &mut dyn Observer,
 ) -> Result<Verified, Error> {
     let damage = Arc::new(Damage::default());
-    let mut opened = opened_with(opened, identities, resources, &|head| head.noting(&damage))?;
+    let mut opened = opened_with(opened, identities, resources, &|head| head.with_damage(&damage))?;
     let share = opened.share;
     let read = share.beside(resources, |rest| {
         packline_pln::verify(opened.source(), &mut |error| found(error.into()), rest, observer)

@@ -136,7 +136,7 @@ pub fn check(
         return Err(Error::Superblock { what, expected: format!("at least {bytes} bytes") });
     }
     let checked = CheckResult { superblock, bytes, wrong_blocks: 0, wrong_tree: 0, unknown_blocks: 0 };
-    let loaded = tree.layout.levels.iter().map(|_| Loaded::default()).collect();
+    let loaded = tree.layout.levels.iter().map(|_| LoadedBlock::default()).collect();
     let salted = tree.salted.clone();
     let next = 0;
     let mut checker = Checker { tree, root: *root, loaded, next, run: None, checked, found };
@@ -180,7 +180,7 @@ impl OpenTree<'_> {
 
 /// The last block of a level that was read.
 #[derive(Default)]
-struct Loaded {
+struct LoadedBlock {
     index: Option<u64>,
     /// Whether the block's hash equals the one in the level above.
     right: bool,
@@ -190,7 +190,7 @@ struct Loaded {
 struct Checker<'c> {
     tree: OpenTree<'c>,
     root: Digest,
-    loaded: Vec<Loaded>,
+    loaded: Vec<LoadedBlock>,
     /// Number of the next block of data.
     next: u64,
     /// Range of wrong blocks that were not reported yet.

@@ -35,7 +35,7 @@ pub(crate) struct Batch {
 }
 
 /// The hashes of a batch.
-pub(crate) struct Hashed {
+pub(crate) struct BatchHashes {
     pub(crate) digests: Vec<Digest>,
     /// The buffer that came with the batch, for reuse.
     pub(crate) buffer: Vec<u8>,
@@ -52,7 +52,7 @@ impl HashTask {
 
 impl Task for HashTask {
     type In = Batch;
-    type Out = Hashed;
+    type Out = BatchHashes;
     type Error = Error;
     type Tool = Vec<u8>;
 
@@ -60,13 +60,13 @@ impl Task for HashTask {
         Vec::new()
     }
 
-    fn run(&self, tool: &mut Vec<u8>, Batch { content, permit }: Batch) -> Result<Hashed, Error> {
+    fn run(&self, tool: &mut Vec<u8>, Batch { content, permit }: Batch) -> Result<BatchHashes, Error> {
         match content {
-            Content::Bytes(buffer) => Ok(Hashed { digests: self.digests(&buffer), buffer, _permit: permit }),
+            Content::Bytes(buffer) => Ok(BatchHashes { digests: self.digests(&buffer), buffer, _permit: permit }),
             Content::At { input, offset, length } => {
                 tool.resize(length, 0);
                 input.read_at(offset, tool).map_err(Error::Image)?;
-                Ok(Hashed { digests: self.digests(tool), buffer: Vec::new(), _permit: permit })
+                Ok(BatchHashes { digests: self.digests(tool), buffer: Vec::new(), _permit: permit })
             }
         }
     }
@@ -109,7 +109,7 @@ pub(crate) fn hash_input(
     let mut map = resources.map(HashTask(salted), plan)?;
     let mut done = 0;
     let end = blocks * BLOCK_BYTES;
-    let mut consumer = |hashed: Hashed| {
+    let mut consumer = |hashed: BatchHashes| {
         done += hashed.digests.len() as u64 * BLOCK_BYTES;
         consume(&hashed.digests)?;
         observer.advance(&Progress::of_source(done, Some(end)));

@@ -10,7 +10,7 @@ use packline_engine::{Class, Config, OrderedMap};
 use packline_runtime::{Sink, TaskError, WorkFault, zeros};
 
 use crate::digest::Salted;
-use crate::hashing::{BATCH, Batch, Content, HashTask, Hashed, pass_window};
+use crate::hashing::{BATCH, Batch, BatchHashes, Content, HashTask, pass_window};
 use crate::layout::{BLOCK, BLOCK_BYTES};
 use crate::{Error, Leaves, Salt};
 
@@ -39,7 +39,7 @@ struct Results {
 }
 
 impl Results {
-    fn take(&mut self, hashed: Hashed) -> Result<(), Error> {
+    fn take(&mut self, hashed: BatchHashes) -> Result<(), Error> {
         self.leaves.push(&hashed.digests)?;
         self.spare.push(hashed.buffer);
         Ok(())
@@ -93,7 +93,7 @@ impl<S: Sink> HashingSink<S> {
             None => self.begin()?,
         };
         let results = &mut self.results;
-        let mut consumer = |hashed: Hashed| results.take(hashed);
+        let mut consumer = |hashed: BatchHashes| results.take(hashed);
         let permit = map.reserve(BATCH, &mut consumer)?;
         let bytes = std::mem::take(&mut self.batch);
         self.hashed += bytes.len() as u64;

@@ -30,7 +30,8 @@ pub fn write_tree(leaves: &mut Leaves, uuid: Option<Uuid>, out: &mut dyn Sink, a
     let layout = Layout::of(leaves.count())?;
     let salted = Salted::new(leaves.salt());
     let bytes = BLOCK_BYTES + layout.bytes();
-    let levels = layout.levels.iter().map(|level| Open { start: at + BLOCK_BYTES + level.start, ..Open::default() });
+    let levels =
+        layout.levels.iter().map(|level| OpenLevel { start: at + BLOCK_BYTES + level.start, ..OpenLevel::default() });
     let mut writer = LevelWriter { levels: levels.collect(), salted, out, root: [0; DIGEST] };
     let mut first = 0;
     let mut buffer = [0; BLOCK];
@@ -51,14 +52,14 @@ pub fn write_tree(leaves: &mut Leaves, uuid: Option<Uuid>, out: &mut dyn Sink, a
 
 /// A level whose last block is incomplete.
 #[derive(Default)]
-struct Open {
+struct OpenLevel {
     /// Offset of the next block.
     start: u64,
     block: Vec<u8>,
 }
 
 struct LevelWriter<'o> {
-    levels: Vec<Open>,
+    levels: Vec<OpenLevel>,
     salted: Salted,
     out: &'o mut dyn Sink,
     root: Digest,

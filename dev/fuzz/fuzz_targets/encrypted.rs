@@ -51,7 +51,7 @@ fn at_offsets(file: &[u8]) -> Option<Vec<u8>> {
     no_bug(head.made_for());
     let input = no_bug(no_bug(head.open(identities(), None))?.input(file))?;
     let mut content = vec![0; input.size() as usize];
-    let read = input.read_at(0, &mut content).map_err(|cause| Error::taken_from(cause).expect("an error of ours"));
+    let read = input.read_at(0, &mut content).map_err(|cause| Error::from_io(cause).expect("an error of ours"));
     no_bug(read.and_then(|()| input.check_padding())).map(|()| content)
 }
 
@@ -62,11 +62,11 @@ fn onwards(file: &[u8], damage: Option<&Arc<Damage>>) -> (Vec<u8>, bool) {
     let Some(head) = no_bug(SealedHead::read(&mut rest)) else { return (content, false) };
     let Some(head) = no_bug(head.open(identities(), None)) else { return (content, false) };
     let head = match damage {
-        Some(damage) => head.noting(damage),
+        Some(damage) => head.with_damage(damage),
         None => head,
     };
     let mut stream = head.stream(rest, &Resources::new(0), None).expect("no threads are started");
-    let read = stream.read_to_end(&mut content).map_err(|cause| Error::taken_from(cause).expect("an error of ours"));
+    let read = stream.read_to_end(&mut content).map_err(|cause| Error::from_io(cause).expect("an error of ours"));
     (content, no_bug(read).is_some())
 }
 

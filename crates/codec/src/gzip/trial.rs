@@ -13,20 +13,20 @@ const SMALL: usize = 16 * 1024;
 const SMALL_LEVEL: u32 = 7;
 
 /// libdeflate at a requested level.
-struct Leveled {
+struct LevelDeflaters {
     small: Option<Deflater>,
     large: Option<Deflater>,
 }
 
-impl Leveled {
+impl LevelDeflaters {
     fn new(level: u32, block_size: usize) -> Result<Self, CodecError> {
         let [small, large] = contexts(level, block_size);
         let new = |level: Option<u32>| level.map(Deflater::new).transpose();
-        Ok(Leveled { small: new(small)?, large: new(large)? })
+        Ok(LevelDeflaters { small: new(small)?, large: new(large)? })
     }
 }
 
-impl Compressor for Leveled {
+impl Compressor for LevelDeflaters {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let context = match (&mut self.small, &mut self.large) {
             (Some(small), _) if src.len() <= SMALL => small,
@@ -58,7 +58,7 @@ pub(crate) fn encoder_memory(params: &GzipParams, block_size: usize) -> usize {
 }
 
 pub(crate) struct Trial {
-    libdeflate: Option<Leveled>,
+    libdeflate: Option<LevelDeflaters>,
     zlib: Option<(Zlib, Vec<Strategy>)>,
     /// Buffer for a second attempt, so that the first result is kept if it is smaller.
     spare: Vec<u8>,
@@ -69,7 +69,7 @@ impl Trial {
     pub(crate) fn new(params: &GzipParams, block_size: usize) -> Result<Self, CodecError> {
         let strategies = params.zlib_strategies();
         let ways = strategies.len() + usize::from(params.uses_libdeflate());
-        let libdeflate = params.uses_libdeflate().then(|| Leveled::new(params.level, block_size)).transpose()?;
+        let libdeflate = params.uses_libdeflate().then(|| LevelDeflaters::new(params.level, block_size)).transpose()?;
         let zlib =
             if strategies.is_empty() { None } else { Some((Zlib::new(params.level, params.window)?, strategies)) };
         let spare = vec![0; if ways > 1 { block_size } else { 0 }];

@@ -11,7 +11,7 @@ use super::{Huff0Block, Huff0Streams, MAX_BLOCK, NAME, USED_BITS};
 use crate::CodecError;
 
 /// Minimum size for four streams. For smaller blocks the jump table costs more than it saves, and cannot be recognised.
-const LEAST_FOR_FOUR: usize = 12;
+const MIN_FOR_FOUR: usize = 12;
 
 pub(super) fn compress(
     kernel: Kernel,
@@ -33,12 +33,12 @@ pub(super) fn compress(
     if flat::has_flat_counts(&counts, src.len()) {
         return Ok(Huff0Block::NotCompressible);
     }
-    let size = coded(kernel, src, &counts, USED_BITS, out, streams);
+    let size = encode_block(kernel, src, &counts, USED_BITS, out, streams);
     Ok(size.map_or(Huff0Block::NotCompressible, Huff0Block::Compressed))
 }
 
 /// Encodes with codes of up to `limit` bits. `None` if the block is not smaller than `src`, or than `out`.
-pub(super) fn coded(
+pub(super) fn encode_block(
     kernel: Kernel,
     src: &[u8],
     counts: &Counts,
@@ -66,7 +66,7 @@ pub(super) fn coded(
 
 /// Writes the sizes of the first three streams, then four streams, each with a quarter of the block (the last with the rest).
 fn four(kernel: Kernel, src: &[u8], codes: &Codes, out: &mut [u8]) -> Option<usize> {
-    if src.len() < LEAST_FOR_FOUR {
+    if src.len() < MIN_FOR_FOUR {
         return None;
     }
     let mut size = decode::JUMP;

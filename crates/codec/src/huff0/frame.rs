@@ -9,13 +9,13 @@ const ONE_STREAM: u64 = 2;
 const FOUR_STREAMS: u64 = 3;
 
 /// Bytes of the header of a stored block or of a single symbol.
-const SHORT_HEAD: usize = 3;
+const SHORT_HEADER: usize = 3;
 /// Bytes of the header of a compressed block.
-const LONG_HEAD: usize = 5;
+const LONG_HEADER: usize = 5;
 /// Bits of a size less 1.
 const SIZE_BITS: u32 = 17;
 /// Below this size one stream is written, which is a percent smaller; speed matters less there.
-const LEAST_FOR_FOUR: usize = 1024;
+const MIN_FOR_FOUR: usize = 1024;
 
 /// Compresses `src` into `out`. `None` if it does not fit.
 pub(super) fn compress(encoder: &mut Huff0Encoder, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
@@ -31,22 +31,22 @@ pub(super) fn compress(encoder: &mut Huff0Encoder, src: &[u8], out: &mut [u8]) -
 /// Writes a block with its header. `None` if it does not fit.
 fn put(encoder: &mut Huff0Encoder, block: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
     let (streams, kind) = match block.len() {
-        LEAST_FOR_FOUR.. => (Huff0Streams::Four, FOUR_STREAMS),
+        MIN_FOR_FOUR.. => (Huff0Streams::Four, FOUR_STREAMS),
         _ => (Huff0Streams::One, ONE_STREAM),
     };
     let sizes = |kind: u64, size: usize| kind | (block.len() as u64 - 1) << 2 | (size as u64 - 1) << (2 + SIZE_BITS);
-    let (_, body) = out.split_at_mut(LONG_HEAD.min(out.len()));
+    let (_, body) = out.split_at_mut(LONG_HEADER.min(out.len()));
     // The block is stored if the body does not save at least the longer header.
     let body_limit = body.len().min(block.len() - 1);
     Ok(match encoder.compress_block(block, &mut body[..body_limit], streams)? {
         Huff0Block::Compressed(size) if size + 2 < block.len() => {
-            head(out, sizes(kind, size), LONG_HEAD).map(|head| head + size)
+            head(out, sizes(kind, size), LONG_HEADER).map(|head| head + size)
         }
-        Huff0Block::SingleSymbol(symbol) => head(out, sizes(SINGLE, 1), SHORT_HEAD).and_then(|head| {
+        Huff0Block::SingleSymbol(symbol) => head(out, sizes(SINGLE, 1), SHORT_HEADER).and_then(|head| {
             *out.get_mut(head)? = symbol;
             Some(head + 1)
         }),
-        _ => head(out, sizes(STORED, 1), SHORT_HEAD).and_then(|head| {
+        _ => head(out, sizes(STORED, 1), SHORT_HEADER).and_then(|head| {
             out.get_mut(head..head + block.len())?.copy_from_slice(block);
             Some(head + block.len())
         }),
@@ -90,8 +90,9 @@ impl<'a> Block<'a> {
     fn split(rest: &mut &'a [u8]) -> Result<Self, &'static str> {
         let kind = u64::from(rest.first().copied().unwrap_or(0) & 3);
         let long = kind >= ONE_STREAM;
-        let (head, behind) =
-            rest.split_at_checked(if long { LONG_HEAD } else { SHORT_HEAD }).ok_or("a block header that is cut off")?;
+        let (head, behind) = rest
+            .split_at_checked(if long { LONG_HEADER } else { SHORT_HEADER })
+            .ok_or("a block header that is cut off")?;
         let mut bytes = [0; 8];
         bytes[..head.len()].copy_from_slice(head);
         let value = u64::from_le_bytes(bytes) >> 2;

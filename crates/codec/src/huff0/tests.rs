@@ -49,7 +49,7 @@ fn check(src: &[u8], limit: u32, streams: Huff0Streams) -> usize {
     }
     let pack = |kernel| {
         let mut out = vec![0; src.len() + 8];
-        let size = block::coded(kernel, src, &counts, limit, &mut out, streams);
+        let size = block::encode_block(kernel, src, &counts, limit, &mut out, streams);
         size.map(|size| out[..size].to_vec())
     };
     let packed = pack(Kernel::Portable);
@@ -158,7 +158,7 @@ proptest! {
         for streams in [Huff0Streams::One, Huff0Streams::Four] {
             check(&src, 11, streams);
             let mut packed = vec![0; src.len()];
-            let Some(size) = block::coded(Kernel::Portable, &src, &counts, 11, &mut packed, streams) else { continue };
+            let Some(size) = block::encode_block(Kernel::Portable, &src, &counts, 11, &mut packed, streams) else { continue };
             packed.truncate(size);
             for (at, bit) in &flips {
                 *at.get_mut(&mut packed) ^= 1 << bit;
@@ -228,8 +228,15 @@ fn recognises_flat_content_by_samples() {
         let flat = even(size);
         assert!(flat::has_flat_samples(&flat), "{size}");
         assert!(
-            block::coded(Kernel::detect(), &flat, &histogram::count(&flat), 11, &mut vec![0; size], Huff0Streams::Four)
-                .is_none()
+            block::encode_block(
+                Kernel::detect(),
+                &flat,
+                &histogram::count(&flat),
+                11,
+                &mut vec![0; size],
+                Huff0Streams::Four
+            )
+            .is_none()
         );
         assert!(flat::has_flat_counts(&histogram::count(&flat), size));
         // A compressible part at any position, and a few bytes in each sector.

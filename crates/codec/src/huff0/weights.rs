@@ -27,20 +27,20 @@ pub(super) fn write(lengths: &Lengths, out: &mut [u8; MAX_SIZE]) -> Option<usize
     }
     let listed = &weights[..lengths.last];
     if let Some(size) =
-        coded(listed, &mut out[1..RAW]).filter(|size| listed.len() > RAW || *size < listed.len().div_ceil(2))
+        write_coded(listed, &mut out[1..RAW]).filter(|size| listed.len() > RAW || *size < listed.len().div_ceil(2))
     {
         out[0] = size as u8;
         return Some(1 + size);
     }
-    raw(listed, out)
+    write_raw(listed, out)
 }
 
-fn coded(weights: &[u8], out: &mut [u8]) -> Option<usize> {
+fn write_coded(weights: &[u8], out: &mut [u8]) -> Option<usize> {
     let differ = weights.iter().any(|weight| *weight != weights[0]);
     if differ { fse::write(weights, out) } else { None }
 }
 
-fn raw(weights: &[u8], out: &mut [u8; MAX_SIZE]) -> Option<usize> {
+fn write_raw(weights: &[u8], out: &mut [u8; MAX_SIZE]) -> Option<usize> {
     if weights.len() > RAW {
         return None;
     }

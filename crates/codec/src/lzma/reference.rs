@@ -51,7 +51,7 @@ impl ReferenceLzma {
 }
 
 /// The library's options with a reference, which must live as long as the options are used.
-fn referring(plain: sys::lzma_options_lzma, reference: &[u8], size: usize) -> sys::lzma_options_lzma {
+fn with_reference(plain: sys::lzma_options_lzma, reference: &[u8], size: usize) -> sys::lzma_options_lzma {
     let preset_dict = if reference.is_empty() { std::ptr::null() } else { reference.as_ptr() };
     let low = size as u32;
     let high = (size as u64 >> 32) as u32;
@@ -89,7 +89,7 @@ impl ReferenceEncoder {
         if usable.is_empty() {
             return Ok(Outcome::NotSmaller);
         }
-        let options = referring(self.lzma.options(bytes), reference, src.len());
+        let options = with_reference(self.lzma.options(bytes), reference, src.len());
         let code = self.stream.encode_bare(&options, src, usable)?;
         Ok(encoded(&self.stream, code)?.map_or(Outcome::NotSmaller, Outcome::Smaller))
     }
@@ -114,7 +114,7 @@ impl ReferenceDecoder {
     pub fn decompress(&mut self, reference: &[u8], src: &[u8], dst: &mut [u8]) -> Result<(), CodecError> {
         let bytes = reference.len() + dst.len();
         check_block_size(NAME, bytes.max(1))?;
-        let options = referring(ReferenceLzma::new(0).options(bytes), reference, dst.len());
+        let options = with_reference(ReferenceLzma::new(0).options(bytes), reference, dst.len());
         let bad = |reason| Err(CodecError::Malformed { codec: NAME, size: src.len(), reason });
         match self.stream.decode_bare(&options, src, dst)? {
             CodeResult::Ended { read, written } if written == dst.len() && read == src.len() => Ok(()),

@@ -2,7 +2,7 @@
 
 use super::NAME;
 use super::form::{M1_FAR_FIRST, M3_MOST, M3_SHORT, M4_SHORT};
-use super::stretch::{self, Reached};
+use super::interior::{self, DecodePosition};
 use crate::CodecError;
 
 /// Added to the length of a run whose first byte does not hold the length.
@@ -17,8 +17,8 @@ pub(super) enum Fault {
     TooLong,
 }
 
-const SHORT: Fault = Fault::Malformed("ends too early");
-const FAR: Fault = Fault::Malformed("a match reaches back before the block");
+const TOO_SHORT: Fault = Fault::Malformed("ends too early");
+const TOO_FAR: Fault = Fault::Malformed("a match reaches back before the block");
 
 struct Machine<'a> {
     src: &'a [u8],
@@ -45,9 +45,9 @@ impl Machine<'_> {
     fn run(&mut self) -> Result<(), Fault> {
         self.run = self.first()?;
         loop {
-            let reached = Reached { read: self.read, written: self.written, run: self.run };
-            Reached { read: self.read, written: self.written, run: self.run } =
-                stretch::decode(self.src, self.dst, reached);
+            let reached = DecodePosition { read: self.read, written: self.written, run: self.run };
+            DecodePosition { read: self.read, written: self.written, run: self.run } =
+                interior::decode(self.src, self.dst, reached);
             if self.step()? {
                 return Ok(());
             }
@@ -87,7 +87,7 @@ impl Machine<'_> {
         // The low two bits of the second-to-last byte are the number of literals that follow.
         self.run = if (16..64).contains(&tag) { self.skip_pair() & 3 } else { tag & 3 };
         self.found(length, distance)?;
-        self.riding(self.run)?;
+        self.attached_literals(self.run)?;
         Ok(false)
     }
 
@@ -105,13 +105,13 @@ impl Machine<'_> {
     }
 
     fn byte(&mut self) -> Result<u8, Fault> {
-        let byte = *self.src.get(self.read).ok_or(SHORT)?;
+        let byte = *self.src.get(self.read).ok_or(TOO_SHORT)?;
         self.read += 1;
         Ok(byte)
     }
 
     fn has_pair(&self) -> Result<(), Fault> {
-        if self.src.len() - self.read < 2 { Err(SHORT) } else { Ok(()) }
+        if self.src.len() - self.read < 2 { Err(TOO_SHORT) } else { Ok(()) }
     }
 
     fn peek_pair(&self) -> usize {
@@ -133,14 +133,14 @@ impl Machine<'_> {
         let mut length = short;
         loop {
             match self.byte()? {
-                0 => length = length.checked_add(255).ok_or(SHORT)?,
+                0 => length = length.checked_add(255).ok_or(TOO_SHORT)?,
                 last => return Ok(length + usize::from(last)),
             }
         }
     }
 
     #[inline]
-    fn riding(&mut self, count: usize) -> Result<(), Fault> {
+    fn attached_literals(&mut self, count: usize) -> Result<(), Fault> {
         // Copies four bytes where possible. The excess is overwritten later.
         let from = self.src.get(self.read..self.read + 4);
         let to = self.dst.get_mut(self.written..self.written + 4);
@@ -163,7 +163,7 @@ impl Machine<'_> {
                 return Ok(());
             }
         }
-        let from = self.src.get(self.read..self.read + count).ok_or(SHORT)?;
+        let from = self.src.get(self.read..self.read + count).ok_or(TOO_SHORT)?;
         let to = self.dst.get_mut(self.written..self.written + count).ok_or(Fault::TooLong)?;
         to.copy_from_slice(from);
         self.read += count;
@@ -174,7 +174,7 @@ impl Machine<'_> {
     #[inline]
     fn found(&mut self, length: usize, distance: usize) -> Result<(), Fault> {
         let at = self.written;
-        let start = at.checked_sub(distance).ok_or(FAR)?;
+        let start = at.checked_sub(distance).ok_or(TOO_FAR)?;
         if self.dst.len() - at < length {
             return Err(Fault::TooLong);
         }

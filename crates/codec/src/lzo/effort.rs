@@ -5,7 +5,7 @@
 pub(super) struct Effort {
     /// How many of the keys of four, six and twelve bytes are used, 1 to 3.
     pub keys: u32,
-    /// A key of this many bytes is looked up where the match continued from the previous position is shorter than the limit.
+    /// Limits for the keys of four, six and twelve bytes. A key is looked up where the continued match is shorter.
     pub four: usize,
     pub six: usize,
     pub twelve: usize,

@@ -43,7 +43,7 @@ pub(super) struct Search<'a> {
 }
 
 /// Candidates: earlier positions.
-struct Earlier {
+struct EarlierPositions {
     two: u16,
     three: u16,
     four: u64,
@@ -111,14 +111,14 @@ impl Search<'_> {
 
     /// Indexes the next position and returns its candidates, unless it is too near the end.
     #[inline(always)]
-    fn remember<const KEYS: u32>(&mut self) -> Option<(LoadPosition<'_>, Earlier)> {
+    fn remember<const KEYS: u32>(&mut self) -> Option<(LoadPosition<'_>, EarlierPositions)> {
         let here = LoadPosition::new(self.src, self.at).filter(|_| self.at + MARGIN <= self.src.len());
         self.at += 1;
         let here = here?;
         let now = here.first_eight();
         let low = here.at() as u16;
         let tables = &mut *self.tables;
-        let earlier = Earlier {
+        let earlier = EarlierPositions {
             two: std::mem::replace(&mut tables.two[slot(now << 48, BITS2)], low),
             three: std::mem::replace(&mut tables.three[slot(now << 40, BITS3)], low),
             four: push(&mut tables.four, now << 32, low),

@@ -1,9 +1,9 @@
 //! Four numbers processed together, each less than 2^31 - 2^23.
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) use portable::Four;
+pub(super) use portable::U32x4;
 #[cfg(target_arch = "x86_64")]
-pub(super) use sse2::Four;
+pub(super) use sse2::U32x4;
 
 #[cfg(target_arch = "x86_64")]
 mod sse2 {
@@ -15,29 +15,29 @@ mod sse2 {
     };
 
     #[derive(Debug, Clone, Copy)]
-    pub(in crate::lzo) struct Four(__m128i);
+    pub(in crate::lzo) struct U32x4(__m128i);
 
-    impl Four {
+    impl U32x4 {
         #[inline(always)]
-        pub fn new([one, two, three, four]: [u32; 4]) -> Four {
+        pub fn new([one, two, three, four]: [u32; 4]) -> U32x4 {
             // SAFETY: every x86_64 has SSE2.
-            unsafe { Four(_mm_set_epi32(four as i32, three as i32, two as i32, one as i32)) }
+            unsafe { U32x4(_mm_set_epi32(four as i32, three as i32, two as i32, one as i32)) }
         }
 
         /// Four equal numbers.
         #[inline(always)]
-        pub fn all(number: u32) -> Four {
+        pub fn all(number: u32) -> U32x4 {
             // SAFETY: every x86_64 has SSE2.
-            unsafe { Four(_mm_set1_epi32(number as i32)) }
+            unsafe { U32x4(_mm_set1_epi32(number as i32)) }
         }
 
         /// Returns the number that must be added to each of the four 16-bit numbers in `words` to give `low`, modulo 2^16.
         #[inline(always)]
-        pub fn short_of(low: u16, words: u64) -> Four {
+        pub fn short_of(low: u16, words: u64) -> U32x4 {
             // SAFETY: every x86_64 has SSE2.
             unsafe {
                 let differences = _mm_sub_epi16(_mm_set1_epi16(low as i16), _mm_cvtsi64_si128(words as i64));
-                Four(_mm_unpacklo_epi16(differences, _mm_setzero_si128()))
+                U32x4(_mm_unpacklo_epi16(differences, _mm_setzero_si128()))
             }
         }
 
@@ -48,50 +48,50 @@ mod sse2 {
         }
 
         #[inline(always)]
-        pub fn plus(self, other: Four) -> Four {
+        pub fn plus(self, other: U32x4) -> U32x4 {
             // SAFETY: every x86_64 has SSE2.
-            unsafe { Four(_mm_add_epi32(self.0, other.0)) }
+            unsafe { U32x4(_mm_add_epi32(self.0, other.0)) }
         }
 
         /// Differences; negative results compare as less than every number.
         #[inline(always)]
-        pub fn minus(self, other: Four) -> Four {
+        pub fn minus(self, other: U32x4) -> U32x4 {
             // SAFETY: every x86_64 has SSE2.
-            unsafe { Four(_mm_sub_epi32(self.0, other.0)) }
+            unsafe { U32x4(_mm_sub_epi32(self.0, other.0)) }
         }
 
         /// Multiplies by 2^16.
         #[inline(always)]
-        pub fn high(self) -> Four {
+        pub fn high(self) -> U32x4 {
             // SAFETY: every x86_64 has SSE2.
-            unsafe { Four(_mm_slli_epi32(self.0, 16)) }
+            unsafe { U32x4(_mm_slli_epi32(self.0, 16)) }
         }
 
         /// The numbers where `one` is more than `other`; 0 elsewhere.
         #[inline(always)]
-        pub fn where_more(self, one: Four, other: Four) -> Four {
+        pub fn where_more(self, one: U32x4, other: U32x4) -> U32x4 {
             // SAFETY: every x86_64 has SSE2.
-            unsafe { Four(_mm_and_si128(self.0, _mm_cmpgt_epi32(one.0, other.0))) }
+            unsafe { U32x4(_mm_and_si128(self.0, _mm_cmpgt_epi32(one.0, other.0))) }
         }
 
         /// The maximum of each pair. Floating-point numbers have the same order, and SSE2 has an instruction for their maximum.
         #[inline(always)]
-        pub fn max(self, other: Four) -> Four {
+        pub fn max(self, other: U32x4) -> U32x4 {
             // SAFETY: every x86_64 has SSE2.
-            unsafe { Four(_mm_castps_si128(_mm_max_ps(self.floats(), other.floats()))) }
+            unsafe { U32x4(_mm_castps_si128(_mm_max_ps(self.floats(), other.floats()))) }
         }
 
         /// The maximum of each triple and 0.
         #[inline(always)]
-        pub fn max_of_three(of: [Four; 3]) -> Four {
+        pub fn max_of_three(of: [U32x4; 3]) -> U32x4 {
             // SAFETY: every x86_64 has SSE2.
             unsafe {
-                let [one, two, three] = of.map(Four::floats);
+                let [one, two, three] = of.map(U32x4::floats);
                 let pair = _mm_max_ps(_mm_unpacklo_ps(one, two), _mm_unpackhi_ps(one, two));
                 let none = _mm_setzero_ps();
                 let single = _mm_max_ps(_mm_unpacklo_ps(three, none), _mm_unpackhi_ps(three, none));
                 let greatest = _mm_max_ps(_mm_movelh_ps(pair, single), _mm_movehl_ps(single, pair));
-                Four(_mm_castps_si128(greatest))
+                U32x4(_mm_castps_si128(greatest))
             }
         }
 
@@ -108,23 +108,23 @@ mod portable {
     use std::array::from_fn;
 
     #[derive(Debug, Clone, Copy)]
-    pub(in crate::lzo) struct Four([u32; 4]);
+    pub(in crate::lzo) struct U32x4([u32; 4]);
 
-    impl Four {
+    impl U32x4 {
         #[inline(always)]
-        pub fn new(numbers: [u32; 4]) -> Four {
-            Four(numbers)
+        pub fn new(numbers: [u32; 4]) -> U32x4 {
+            U32x4(numbers)
         }
 
         /// Four equal numbers.
         #[inline(always)]
-        pub fn all(number: u32) -> Four {
-            Four([number; 4])
+        pub fn all(number: u32) -> U32x4 {
+            U32x4([number; 4])
         }
 
         #[inline(always)]
-        pub fn short_of(low: u16, words: u64) -> Four {
-            Four(from_fn(|lane| low.wrapping_sub((words >> (16 * lane)) as u16).into()))
+        pub fn short_of(low: u16, words: u64) -> U32x4 {
+            U32x4(from_fn(|lane| low.wrapping_sub((words >> (16 * lane)) as u16).into()))
         }
 
         #[inline(always)]
@@ -133,34 +133,34 @@ mod portable {
         }
 
         #[inline(always)]
-        pub fn plus(self, other: Four) -> Four {
-            Four(from_fn(|lane| self.0[lane].wrapping_add(other.0[lane])))
+        pub fn plus(self, other: U32x4) -> U32x4 {
+            U32x4(from_fn(|lane| self.0[lane].wrapping_add(other.0[lane])))
         }
 
         #[inline(always)]
-        pub fn minus(self, other: Four) -> Four {
-            Four(from_fn(|lane| self.0[lane].wrapping_sub(other.0[lane])))
+        pub fn minus(self, other: U32x4) -> U32x4 {
+            U32x4(from_fn(|lane| self.0[lane].wrapping_sub(other.0[lane])))
         }
 
         #[inline(always)]
-        pub fn high(self) -> Four {
-            Four(self.0.map(|number| number << 16))
+        pub fn high(self) -> U32x4 {
+            U32x4(self.0.map(|number| number << 16))
         }
 
         #[inline(always)]
-        pub fn where_more(self, one: Four, other: Four) -> Four {
-            Four(from_fn(|lane| if one.0[lane] as i32 > other.0[lane] as i32 { self.0[lane] } else { 0 }))
+        pub fn where_more(self, one: U32x4, other: U32x4) -> U32x4 {
+            U32x4(from_fn(|lane| if one.0[lane] as i32 > other.0[lane] as i32 { self.0[lane] } else { 0 }))
         }
 
         #[inline(always)]
-        pub fn max(self, other: Four) -> Four {
-            Four(from_fn(|lane| self.0[lane].max(other.0[lane])))
+        pub fn max(self, other: U32x4) -> U32x4 {
+            U32x4(from_fn(|lane| self.0[lane].max(other.0[lane])))
         }
 
         #[inline(always)]
-        pub fn max_of_three(of: [Four; 3]) -> Four {
+        pub fn max_of_three(of: [U32x4; 3]) -> U32x4 {
             let [one, two, three] = of.map(|four| four.0.into_iter().fold(0, u32::max));
-            Four([one, two, three, 0])
+            U32x4([one, two, three, 0])
         }
     }
 }
@@ -174,12 +174,12 @@ mod tests {
     /// Instantiates the tests for both implementations.
     macro_rules! all {
         ($way:ident, $numbers:expr, $low:expr, $words:expr) => {{
-            use $way::Four;
-            let [one, two, three] = $numbers.map(Four::new);
-            let short = Four::short_of($low, $words);
-            let rest = one.minus(two).where_more(one.minus(two), Four::all(1000));
+            use $way::U32x4;
+            let [one, two, three] = $numbers.map(U32x4::new);
+            let short = U32x4::short_of($low, $words);
+            let rest = one.minus(two).where_more(one.minus(two), U32x4::all(1000));
             let done = [one.max(two), one.plus(two), rest, three.where_more(short, one), short.high(), short];
-            (done.map(Four::each), Four::max_of_three([one, two, three]).each())
+            (done.map(U32x4::each), U32x4::max_of_three([one, two, three]).each())
         }};
     }
 

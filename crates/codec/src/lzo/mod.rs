@@ -6,10 +6,10 @@ mod fast;
 mod finder;
 mod form;
 mod four;
+mod interior;
 mod parse;
 mod position_matches;
 mod prices;
-mod stretch;
 #[cfg(test)]
 mod tests;
 mod writer;

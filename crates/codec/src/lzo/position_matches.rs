@@ -1,7 +1,7 @@
 //! The longest match at a position within each distance class of LZO.
 
 use super::form::{M1_MOST, M2_MOST, M3_MOST, M4_MOST};
-use super::four::Four;
+use super::four::U32x4;
 use crate::search::load_position::LoadPosition;
 
 /// Longer matches are recorded with this length.
@@ -18,11 +18,11 @@ pub(super) struct Longest(u32);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PositionMatches {
     /// The longest matches within [`M2_MOST`], [`M3_MOST`] and [`M4_MOST`], and the distance of two equal bytes, or 0.
-    all: Four,
+    all: U32x4,
 }
 
 /// The longest matches among the candidates by distance class, each in one of four places.
-pub(super) struct Tally([Four; 3]);
+pub(super) struct Tally([U32x4; 3]);
 
 impl Longest {
     /// Length, bytes; 0 if there is no match.
@@ -40,7 +40,7 @@ impl Longest {
 
 impl PositionMatches {
     pub fn none() -> PositionMatches {
-        PositionMatches { all: Four::all(0) }
+        PositionMatches { all: U32x4::all(0) }
     }
 
     /// The longest matches within [`M2_MOST`], [`M3_MOST`] and [`M4_MOST`].
@@ -59,20 +59,20 @@ impl PositionMatches {
     /// The same matches continued one position later.
     #[inline(always)]
     pub fn rest(&self) -> PositionMatches {
-        PositionMatches { all: self.all.minus(Four::new([BYTE, BYTE, BYTE, 0])) }.usable()
+        PositionMatches { all: self.all.minus(U32x4::new([BYTE, BYTE, BYTE, 0])) }.usable()
     }
 
     /// The matches without those that are too short or too far to be encoded.
     #[inline(always)]
     fn usable(&self) -> PositionMatches {
-        let least = Four::new([3 * BYTE - 1, 3 * BYTE - 1, 3 * BYTE - 1, i32::MAX as u32]);
+        let least = U32x4::new([3 * BYTE - 1, 3 * BYTE - 1, 3 * BYTE - 1, i32::MAX as u32]);
         PositionMatches { all: self.all.where_more(self.all, least) }
     }
 
     /// These matches combined with the matches of `tally`.
     #[inline(always)]
     pub fn with(&self, tally: Tally) -> PositionMatches {
-        PositionMatches { all: self.all.max(Four::max_of_three(tally.0)) }.usable()
+        PositionMatches { all: self.all.max(U32x4::max_of_three(tally.0)) }.usable()
     }
 
     /// Adds a match of two bytes at an earlier position, given by its low bits, if the bytes are equal.
@@ -87,7 +87,7 @@ impl PositionMatches {
         let there = unsafe { here.eight_back(distance.into()) };
         let same = (there ^ here.first_eight()) as u16 == 0;
         let two = if same && distance.wrapping_sub(1) < M1_MOST as u16 { distance } else { 0 };
-        PositionMatches { all: self.all.plus(Four::new([0, 0, 0, two.into()])) }
+        PositionMatches { all: self.all.plus(U32x4::new([0, 0, 0, two.into()])) }
     }
 
     /// Compares with four earlier positions, given by their low bits. Returns the bitwise or of all lengths.
@@ -97,36 +97,36 @@ impl PositionMatches {
     /// The low bits must be those of positions of the block that are not after `here`.
     #[inline(always)]
     pub unsafe fn weigh(&self, tally: &mut Tally, here: LoadPosition, earlier: u64) -> u32 {
-        let distances = Four::short_of(here.at() as u16, earlier);
+        let distances = U32x4::short_of(here.at() as u16, earlier);
         let each = distances.each();
         let length = |lane: usize| {
             let distance = each[lane] as u16;
             // SAFETY: by the caller's contract the distance leads to a position in the block.
             let differing = unsafe { here.eight_back(distance.into()) } ^ here.first_eight();
-            if differing == 0 { self.further(here, distance) } else { differing.trailing_zeros() / 8 }
+            if differing == 0 { self.extended_length(here, distance) } else { differing.trailing_zeros() / 8 }
         };
         let lengths = [length(0), length(1), length(2), length(3)];
-        tally.add(Four::new(lengths), distances);
+        tally.add(U32x4::new(lengths), distances);
         lengths[0] | lengths[1] | lengths[2] | lengths[3]
     }
 
     /// The length of a match of at least eight bytes, or 8 if it is not longer than the known one.
     #[inline(always)]
-    fn further(&self, here: LoadPosition, distance: u16) -> u32 {
+    fn extended_length(&self, here: LoadPosition, distance: u16) -> u32 {
         let [near, middle, far] = self.longest();
         let known = match usize::from(distance) {
             distance if distance <= M2_MOST => near,
             distance if distance <= M3_MOST => middle,
             _ => far,
         };
-        further(here, distance.into(), known.length())
+        extended_length(here, distance.into(), known.length())
     }
 }
 
 /// The length of a match of at least eight bytes, or 8 if it does not exceed `known`. 0 for a distance of 0, which means a position 64 KiB
 /// back.
 #[inline(never)]
-fn further(here: LoadPosition, distance: usize, known: usize) -> u32 {
+fn extended_length(here: LoadPosition, distance: usize, known: usize) -> u32 {
     match distance {
         0 => 0,
         _ if known >= 8 && !here.is_equal_until(distance, known + 1) => 8,
@@ -137,15 +137,15 @@ fn further(here: LoadPosition, distance: usize, known: usize) -> u32 {
 impl Tally {
     #[inline(always)]
     pub fn new() -> Tally {
-        Tally([Four::all(0); 3])
+        Tally([U32x4::all(0); 3])
     }
 
     #[inline(always)]
-    fn add(&mut self, lengths: Four, distances: Four) {
-        let found = lengths.high().plus(Four::all(0xffff).minus(distances));
+    fn add(&mut self, lengths: U32x4, distances: U32x4) {
+        let found = lengths.high().plus(U32x4::all(0xffff).minus(distances));
         let [near, middle, far] = &mut self.0;
         for (most, limit) in [(near, M2_MOST), (middle, M3_MOST), (far, M4_MOST)] {
-            *most = most.max(found.where_more(Four::all(limit as u32 + 1), distances));
+            *most = most.max(found.where_more(U32x4::all(limit as u32 + 1), distances));
         }
     }
 }

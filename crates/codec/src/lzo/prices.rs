@@ -28,12 +28,12 @@ pub(super) struct Prices {
     after: Box<[i16]>,
     states: Box<[States]>,
     /// The match that may follow in any state.
-    found: Box<[Chosen]>,
+    found: Box<[ChosenMatch]>,
 }
 
 /// Which of a position's longest matches is best, and its length.
 #[derive(Clone, Copy)]
-struct Chosen(u16);
+struct ChosenMatch(u16);
 
 /// The kind is stored above the length, which is less than 2^14.
 const KIND_SHIFT: u32 = 14;
@@ -50,7 +50,7 @@ impl Prices {
         Prices {
             after: vec![0; section + reach + 1].into_boxed_slice(),
             states: vec![[0; 8]; section].into_boxed_slice(),
-            found: vec![Chosen(0); section].into_boxed_slice(),
+            found: vec![ChosenMatch(0); section].into_boxed_slice(),
         }
     }
 
@@ -82,7 +82,7 @@ impl Prices {
         match self.states[index][state] & STEP {
             0 => Step::Literal,
             MATCH => {
-                let Chosen(found) = self.found[index];
+                let ChosenMatch(found) = self.found[index];
                 let kind = found >> KIND_SHIFT;
                 let length = found & ((1 << KIND_SHIFT) - 1);
                 short(length.into(), spot.longest()[usize::from(kind % 3)].distance())
@@ -96,7 +96,7 @@ impl Prices {
 /// The cheapest step of each state and its cost, and the match that all states share. `ahead` has the costs after a match from here on;
 /// `next` has the costs at the next position.
 #[inline(always)]
-fn choose(spot: &PositionMatches, ahead: &[i16], next: &States) -> (States, Chosen) {
+fn choose(spot: &PositionMatches, ahead: &[i16], next: &States) -> (States, ChosenMatch) {
     let (best, found) = cheapest(spot, ahead);
     let near = if spot.two() > 0 && ahead.len() > 2 { (ahead[2] + 2 * BYTE) | SHORT } else { i16::MAX };
     let far = if is_far(spot.longest()[1]) && ahead.len() > M1_FAR_LENGTH {
@@ -126,7 +126,7 @@ fn after_literal(next: &States) -> States {
 
 /// The cheapest match and its cost. The candidates are the longest match of each kind, and the longest that takes a byte less.
 #[inline(always)]
-fn cheapest(spot: &PositionMatches, ahead: &[i16]) -> (i16, Chosen) {
+fn cheapest(spot: &PositionMatches, ahead: &[i16]) -> (i16, ChosenMatch) {
     let most = ahead.len() - 1;
     let [near, middle, far] = spot.longest().map(|found| found.length().min(most));
     // The cost is in the high bits, so the minimum is the best.
@@ -134,7 +134,7 @@ fn cheapest(spot: &PositionMatches, ahead: &[i16]) -> (i16, Chosen) {
         u32::from((ahead[length] + bytes as i16 * BYTE) as u16) << 16 | kind << KIND_SHIFT | length as u32
     };
     if far < 3 {
-        return (i16::MAX, Chosen(0));
+        return (i16::MAX, ChosenMatch(0));
     }
     let short = near.min(M2_LONGEST);
     let medium = middle.min(M3_SHORT);
@@ -149,5 +149,5 @@ fn cheapest(spot: &PositionMatches, ahead: &[i16]) -> (i16, Chosen) {
             best = best.min(cost(2, far, 3 + (far - M4_SHORT).div_ceil(255)));
         }
     }
-    ((best >> 16) as i16, Chosen(best as u16))
+    ((best >> 16) as i16, ChosenMatch(best as u16))
 }

@@ -28,7 +28,7 @@ fn decompressed(src: &[u8], capacity: usize) -> Result<Vec<u8>, CodecError> {
 }
 
 /// Decompresses with another implementation.
-fn elsewhere(src: &[u8], capacity: usize) -> Vec<u8> {
+fn decode_with_lzokay(src: &[u8], capacity: usize) -> Vec<u8> {
     let mut dst = vec![0; capacity];
     let size = lzokay::decompress::decompress(src, &mut dst).unwrap();
     dst.truncate(size);
@@ -39,7 +39,7 @@ fn check(src: &[u8]) {
     for params in all() {
         let packed = compressed(&params, src);
         assert!(decompressed(&packed, src.len()).unwrap() == src, "{params:?}, {} bytes", src.len());
-        assert!(elsewhere(&packed, src.len()) == src, "{params:?}, {} bytes, elsewhere", src.len());
+        assert!(decode_with_lzokay(&packed, src.len()) == src, "{params:?}, {} bytes, decode_with_lzokay", src.len());
     }
 }
 
@@ -101,7 +101,7 @@ fn one_match(run: usize, found: Match) {
     copy(&mut expected, found);
     expected.extend(&rest[..2]);
     assert!(decompressed(&out[..size], expected.len()).unwrap() == expected, "{found:?} after {run}");
-    assert!(elsewhere(&out[..size], expected.len()) == expected, "{found:?} after {run}, elsewhere");
+    assert!(decode_with_lzokay(&out[..size], expected.len()) == expected, "{found:?} after {run}, decode_with_lzokay");
 }
 
 #[test]

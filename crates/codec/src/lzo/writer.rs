@@ -16,7 +16,7 @@ pub(super) struct Match {
 /// Longest short form of the first run.
 const FIRST_RUN_MOST: usize = 255 - 17;
 /// Maximum number of literals whose count is in the low bits of the match before them.
-const RIDING: usize = 3;
+const MAX_ATTACHED: usize = 3;
 /// Longest run whose length fits into its first byte.
 const RUN_SHORT: usize = 18;
 
@@ -57,7 +57,7 @@ impl<'a> Writer<'a> {
             0 => return Some(()),
             count if self.at == 0 && count <= FIRST_RUN_MOST => self.put(&[17 + count as u8])?,
             // Every instruction before a run ends with two bytes, and the first of them has bits for the count.
-            count if count <= RIDING && self.at > 0 => self.out[self.at - 2] |= count as u8,
+            count if count <= MAX_ATTACHED && self.at > 0 => self.out[self.at - 2] |= count as u8,
             count if count <= RUN_SHORT => self.put(&[count as u8 - 3])?,
             count => {
                 self.put(&[0])?;
@@ -90,10 +90,10 @@ impl<'a> Writer<'a> {
             return self.put(&[((length - 1) << 5 | (back & 7) << 2) as u8, (back >> 3) as u8]);
         }
         if distance <= M1_MOST && length == 2 {
-            debug_assert!((1..=RIDING).contains(&run));
+            debug_assert!((1..=MAX_ATTACHED).contains(&run));
             return self.m1(distance - 1);
         }
-        if length == M1_FAR_LENGTH && run > RIDING && (M1_FAR_FIRST..=M1_FAR_MOST).contains(&distance) {
+        if length == M1_FAR_LENGTH && run > MAX_ATTACHED && (M1_FAR_FIRST..=M1_FAR_MOST).contains(&distance) {
             return self.m1(distance - M1_FAR_FIRST);
         }
         if distance <= M3_MOST {

@@ -193,7 +193,7 @@ impl Decoder for StreamDecoder {
             CodeResult::Full => Err(CodecError::TooLong { codec, size, capacity }),
             CodeResult::Short => bad("ends too early"),
             CodeResult::Rejected(sys::lzma_ret_LZMA_MEMLIMIT_ERROR) => {
-                Err(CodecError::Memory { codec, needed: self.stream.wanted(), limit: self.memory })
+                Err(CodecError::Memory { codec, needed: self.stream.needed_memory(), limit: self.memory })
             }
             CodeResult::Rejected(sys::lzma_ret_LZMA_MEM_ERROR) => Err(CodecError::OutOfMemory { codec }),
             CodeResult::Rejected(sys::lzma_ret_LZMA_FORMAT_ERROR) => bad("not a stream of this format"),

@@ -140,7 +140,7 @@ impl Stream {
     }
 
     /// The memory that the last rejected stream needs, bytes.
-    pub(crate) fn wanted(&self) -> u64 {
+    pub(crate) fn needed_memory(&self) -> u64 {
         // SAFETY: the stream is initialised.
         unsafe { sys::lzma_memusage(&self.inner) }
     }

@@ -10,7 +10,7 @@ use super::model::component::{Cm, Icm, Isse, Match, Mix2, Sse};
 
 /// Maximum number of predictions that all components together may read for one bit. Models in use read about 60; a header could ask for
 /// 65,025.
-const MOST_GUESSES: usize = 4096;
+const MAX_PREDICTIONS: usize = 4096;
 
 /// One component with its arguments, checked. `from`, `first` and `second` are indexes of earlier components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +173,7 @@ impl Header {
             components.push(kind);
             rest = after;
         }
-        if components.iter().map(ComponentSpec::guesses).sum::<usize>() > MOST_GUESSES {
+        if components.iter().map(ComponentSpec::guesses).sum::<usize>() > MAX_PREDICTIONS {
             return Err(Fault::Bad("a model with more than 4096 predictions per bit"));
         }
         let [0, program @ .., 0] = rest else {

@@ -16,7 +16,7 @@ pub(super) const FIRST_STEPS: u64 = 1 << 24;
 const STEPS_PER_BYTE: u64 = 1 << 10;
 
 /// Number of output bytes after which a program is interrupted.
-const MOST_MADE: usize = 1 << 16;
+const MAX_OUTPUT: usize = 1 << 16;
 
 /// The instruction that ends a run.
 const HALT: u8 = 56;
@@ -47,7 +47,7 @@ pub(super) struct Machine {
 }
 
 /// The error for an invalid instruction, and for running off the program.
-const STRAY: Fault = Fault::Bad("its program reaches an invalid instruction");
+const INVALID_INSTRUCTION: Fault = Fault::Bad("its program reaches an invalid instruction");
 
 impl Machine {
     /// A machine whose state is all zeros. It may run `steps` instructions beyond those earned by input and output.
@@ -80,7 +80,7 @@ impl Machine {
                 OUT => {
                     made.push(self.a as u8);
                     self.steps += STEPS_PER_BYTE;
-                    if made.len() >= MOST_MADE {
+                    if made.len() >= MAX_OUTPUT {
                         return Ok(RunEnd::Paused);
                     }
                 }
@@ -108,7 +108,7 @@ impl Machine {
 
     /// The next byte of the program.
     fn fetch(&mut self) -> Result<u8, Fault> {
-        let byte = *self.program.get(self.next).ok_or(STRAY)?;
+        let byte = *self.program.get(self.next).ok_or(INVALID_INSTRUCTION)?;
         self.next += 1;
         Ok(byte)
     }
@@ -150,7 +150,7 @@ impl Machine {
                 self.next = usize::from(self.fetch()?) | usize::from(self.fetch()?) << 8;
                 Ok(())
             }
-            _ => Err(STRAY),
+            _ => Err(INVALID_INSTRUCTION),
         }
     }
 
@@ -163,7 +163,7 @@ impl Machine {
             _ => true,
         };
         if jumps {
-            self.next = self.next.checked_add_signed(isize::from(by)).ok_or(STRAY)?;
+            self.next = self.next.checked_add_signed(isize::from(by)).ok_or(INVALID_INSTRUCTION)?;
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Machine {
             2 => self.put(place, old.wrapping_sub(1)),
             3 => self.put(place, !old),
             4 => self.put(place, 0),
-            _ => return Err(STRAY),
+            _ => return Err(INVALID_INSTRUCTION),
         }
         Ok(())
     }
@@ -346,7 +346,7 @@ mod tests {
         for _ in 0..3 {
             made.clear();
             assert_eq!(machine.run(&mut made).unwrap(), RunEnd::Paused);
-            assert_eq!(made, [3; MOST_MADE]);
+            assert_eq!(made, [3; MAX_OUTPUT]);
         }
     }
 }

@@ -17,12 +17,12 @@ use super::source::Source;
 /// Optional tag before a block, which helps to find blocks among other data.
 const TAG: [u8; 13] = [0x37, 0x6B, 0x53, 0x74, 0xA0, 0x31, 0x83, 0xD3, 0x8C, 0xB2, 0x28, 0xB0, 0xD3];
 
-/// The models of all blocks together may use this multiple of the memory allowed for one model, and [`WORTH`].
-const FREE: u64 = 16;
+/// The models of all blocks together may use this many times the memory allowed for one model, and [`MEMORY_PER_BYTE`].
+const FREE_MODELS: u64 = 16;
 
 /// Bytes of memory that the models may use in addition for each compressed byte. Initialising a model of 240 MiB takes longer than decoding
 /// a few bytes with it.
-const WORTH: u64 = 256 * 1024;
+const MEMORY_PER_BYTE: u64 = 256 * 1024;
 
 /// The next part of the stream.
 enum Stage {
@@ -168,7 +168,8 @@ impl<R: Read> ZpaqReader<R> {
     fn account(&mut self, needed: u64) -> Result<(), Fault> {
         self.blocks += 1;
         self.asked = self.asked.saturating_add(needed);
-        let most = self.memory.saturating_mul(FREE).saturating_add(self.source.taken().saturating_mul(WORTH));
+        let most =
+            self.memory.saturating_mul(FREE_MODELS).saturating_add(self.source.taken().saturating_mul(MEMORY_PER_BYTE));
         if needed <= self.memory && self.asked > most {
             return Err(Fault::Bad("many small blocks with large models"));
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use age::secrecy::SecretString;
 use age::ssh;
 
-use super::Locked;
+use super::LockedKeys;
 use crate::Error;
 
 pub(super) const EXPECTED: &str =
@@ -15,7 +15,7 @@ pub(super) const EXPECTED: &str =
 /// Maximum number of prompts.
 const ATTEMPTS: u32 = 3;
 
-/// Asks the user for a passphrase; the argument names what it opens. `None` if there is nobody to ask.
+/// Asks the user for a passphrase; the argument names what it opens. `None` if no user can be asked.
 pub type Ask = Arc<dyn Fn(&str) -> Option<SecretString> + Send + Sync>;
 
 /// A key that is ready for use.
@@ -25,7 +25,7 @@ pub(super) type Key = Box<dyn age::Identity + Send + Sync>;
 #[derive(Default)]
 pub struct Identities {
     pub(super) keys: Vec<Key>,
-    pub(super) locked: Vec<Locked>,
+    pub(super) locked: Vec<LockedKeys>,
     pub(super) passphrases: Vec<SecretString>,
     pub(super) ask: Option<Ask>,
 }
@@ -55,8 +55,8 @@ impl Identities {
     /// # Errors
     /// [`Error::Key`] if the file is neither. The message contains neither the file's content nor its name.
     pub fn add_file(&mut self, file: &[u8], name: &str) -> Result<(), Error> {
-        if Locked::is_of_age(file) {
-            self.locked.push(Locked::of_age(file, name)?);
+        if LockedKeys::is_age_encrypted(file) {
+            self.locked.push(LockedKeys::from_age(file, name)?);
             return Ok(());
         }
         let text = std::str::from_utf8(file).map_err(|_| no_identity())?;
@@ -71,7 +71,7 @@ impl Identities {
         use ssh::UnsupportedKey::{EncryptedPem, EncryptedSsh};
         let identity = ssh::Identity::from_buffer(text.trim_start().as_bytes(), None);
         match identity.map_err(|_| Error::key("a private key that is malformed", EXPECTED))? {
-            ssh::Identity::Encrypted(key) => self.locked.push(Locked::of_ssh(key, name)),
+            ssh::Identity::Encrypted(key) => self.locked.push(LockedKeys::from_ssh(key, name)),
             ssh::Identity::Unsupported(EncryptedPem | EncryptedSsh(_)) => {
                 let what = "a private key with a passphrase in an unsupported format";
                 return Err(Error::key(what, "the usual form of OpenSSH, which ssh-keygen -p -f FILE writes"));
@@ -101,11 +101,11 @@ fn no_identity() -> Error {
 }
 
 /// The result of asking.
-pub(super) enum Asked<T> {
+pub(super) enum AskResult<T> {
     Opened(T),
     /// No answer was right.
     Wrong,
-    /// There was nobody to ask.
+    /// No user could be asked.
     NoAnswer,
 }
 
@@ -117,20 +117,20 @@ pub(super) fn ask_for<T>(
     identities: &Identities,
     of: &str,
     open: &mut dyn FnMut(&SecretString) -> Result<Option<T>, Error>,
-) -> Result<Asked<T>, Error> {
-    let Some(ask) = &identities.ask else { return Ok(Asked::NoAnswer) };
+) -> Result<AskResult<T>, Error> {
+    let Some(ask) = &identities.ask else { return Ok(AskResult::NoAnswer) };
     let mut prompt = format!("Passphrase{of}");
     for attempt in 0..ATTEMPTS {
         match ask(&prompt) {
             Some(answer) => {
                 if let Some(found) = open(&answer)? {
-                    return Ok(Asked::Opened(found));
+                    return Ok(AskResult::Opened(found));
                 }
             }
-            None if attempt == 0 => return Ok(Asked::NoAnswer),
-            None => return Ok(Asked::Wrong),
+            None if attempt == 0 => return Ok(AskResult::NoAnswer),
+            None => return Ok(AskResult::Wrong),
         }
         prompt = format!("Wrong passphrase{of}. Try again");
     }
-    Ok(Asked::Wrong)
+    Ok(AskResult::Wrong)
 }

@@ -9,14 +9,14 @@ use age::{DecryptError, ssh};
 use zeroize::Zeroizing;
 
 use super::Identities;
-use super::identities::{Asked, ask_for};
+use super::identities::{AskResult, ask_for};
 use super::identities::{EXPECTED, Key, keys_in};
 use super::unwrap::{scrypt_identity, work_factor};
 use crate::Error;
 use crate::format::stanzas;
 
 /// Keys that a passphrase opens. They are opened when they are needed.
-pub(super) struct Locked {
+pub(super) struct LockedKeys {
     /// The name of the file in prompts and errors.
     name: String,
     file: File,
@@ -29,9 +29,9 @@ enum File {
     Ssh(Box<ssh::EncryptedKey>),
 }
 
-impl Locked {
+impl LockedKeys {
     /// Whether a file was encrypted by age.
-    pub(super) fn is_of_age(file: &[u8]) -> bool {
+    pub(super) fn is_age_encrypted(file: &[u8]) -> bool {
         let text = file.trim_ascii_start();
         text.starts_with(b"age-encryption.org/") || text.starts_with(b"-----BEGIN AGE ENCRYPTED FILE")
     }
@@ -40,7 +40,7 @@ impl Locked {
     ///
     /// # Errors
     /// [`Error::Key`] if the file is malformed or encrypted for keys.
-    pub(super) fn of_age(file: &[u8], name: &str) -> Result<Locked, Error> {
+    pub(super) fn from_age(file: &[u8], name: &str) -> Result<LockedKeys, Error> {
         let mut bytes = Vec::new();
         let read = ArmoredReader::new(file.trim_ascii_start()).read_to_end(&mut bytes).ok();
         let stanzas = read.and_then(|_| stanzas(&bytes));
@@ -52,11 +52,15 @@ impl Locked {
         let work = work_factor(&stanzas).ok_or_else(|| {
             Error::key("an encrypted identity whose head has no valid work factor of scrypt", expected)
         })?;
-        Ok(Locked { name: format!("the identity file {name}"), file: File::Age(bytes, work), keys: OnceLock::new() })
+        Ok(LockedKeys {
+            name: format!("the identity file {name}"),
+            file: File::Age(bytes, work),
+            keys: OnceLock::new(),
+        })
     }
 
-    pub(super) fn of_ssh(key: ssh::EncryptedKey, name: &str) -> Locked {
-        Locked { name: format!("the ssh key {name}"), file: File::Ssh(Box::new(key)), keys: OnceLock::new() }
+    pub(super) fn from_ssh(key: ssh::EncryptedKey, name: &str) -> LockedKeys {
+        LockedKeys { name: format!("the ssh key {name}"), file: File::Ssh(Box::new(key)), keys: OnceLock::new() }
     }
 
     /// Returns the keys, opened with one of the given passphrases or with an answer.
@@ -90,10 +94,10 @@ impl Locked {
         };
         let mut open = |passphrase: &SecretString| self.open(passphrase, limit);
         match ask_for(identities, &format!(" of {name}"), &mut open)? {
-            Asked::Opened(keys) => Ok(keys),
-            Asked::Wrong => Err(Error::WrongPassphraseOf(name.clone())),
-            Asked::NoAnswer if identities.passphrases.is_empty() => Err(no_answer("no passphrase")),
-            Asked::NoAnswer => Err(no_answer("none of the given passphrases is right")),
+            AskResult::Opened(keys) => Ok(keys),
+            AskResult::Wrong => Err(Error::WrongPassphraseOf(name.clone())),
+            AskResult::NoAnswer if identities.passphrases.is_empty() => Err(no_answer("no passphrase")),
+            AskResult::NoAnswer => Err(no_answer("none of the given passphrases is right")),
         }
     }
 

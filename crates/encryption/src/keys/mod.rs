@@ -6,7 +6,7 @@ mod recipients;
 mod unwrap;
 
 pub use identities::{Ask, Identities};
-use locked::Locked;
+use locked::LockedKeys;
 pub use recipients::Recipients;
 pub(crate) use unwrap::unwrap;
 

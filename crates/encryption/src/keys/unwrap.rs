@@ -7,7 +7,7 @@ use age::secrecy::SecretString;
 use zeroize::Zeroizing;
 
 use super::identities::Key;
-use super::identities::{Asked, ask_for};
+use super::identities::{AskResult, ask_for};
 use super::recipients::check_memory;
 use super::{Identities, MAX_WORK};
 use crate::cipher::{FILE_KEY, FileKey};
@@ -51,11 +51,11 @@ pub(crate) fn unwrap(head: &Head, identities: &Identities, limit: Option<u64>) -
         return Err(Error::WrongKey(head.made_for()?));
     }
     let mut open = |passphrase: &SecretString| by_passphrase(&locked, passphrase, limit);
-    let asked = if locked.is_empty() { Asked::NoAnswer } else { ask_for(identities, "", &mut open)? };
+    let asked = if locked.is_empty() { AskResult::NoAnswer } else { ask_for(identities, "", &mut open)? };
     match asked {
-        Asked::Opened(found) => Ok(found),
-        Asked::Wrong => Err(Error::WrongPassphrase),
-        Asked::NoAnswer => Err(Error::NoKey(head.made_for()?)),
+        AskResult::Opened(found) => Ok(found),
+        AskResult::Wrong => Err(Error::WrongPassphrase),
+        AskResult::NoAnswer => Err(Error::NoKey(head.made_for()?)),
     }
 }
 

@@ -35,7 +35,7 @@ impl OpenedHead {
 
     /// Reads damaged chunks as zeros and notes them. A stream notes them when they are read, [`PlainInput::note_damage`] notes the others.
     #[must_use]
-    pub fn noting(mut self, damage: &Arc<Damage>) -> OpenedHead {
+    pub fn with_damage(mut self, damage: &Arc<Damage>) -> OpenedHead {
         self.damage = Some(Arc::clone(damage));
         self
     }

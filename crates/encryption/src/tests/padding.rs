@@ -125,7 +125,7 @@ fn noted(file: &[u8], identities: &Identities, stream: bool) -> (Vec<u8>, Vec<St
     use std::io::Read;
     let damage = std::sync::Arc::new(Damage::default());
     let mut rest = file;
-    let head = SealedHead::read(&mut rest).unwrap().open(identities, None).unwrap().noting(&damage);
+    let head = SealedHead::read(&mut rest).unwrap().open(identities, None).unwrap().with_damage(&damage);
     let mut content = Vec::new();
     if stream {
         head.stream(rest, &packline_runtime::Resources::new(2), None).unwrap().read_to_end(&mut content).unwrap();

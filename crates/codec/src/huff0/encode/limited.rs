@@ -19,7 +19,7 @@ pub(super) fn shorten(sorted: &[u32], limit: u32, at: &mut [usize; 64]) {
         let Some(place) = borders.cheapest() else { break };
         borders.push(place);
     }
-    while let Some(place) = borders.dearest() {
+    while let Some(place) = borders.most_gaining() {
         borders.pull(place);
     }
     for _ in 0..ROUNDS {
@@ -92,7 +92,7 @@ impl<'a> Borders<'a> {
     }
 
     /// The border where unused codes gain most per code.
-    fn dearest(&self) -> Option<usize> {
+    fn most_gaining(&self) -> Option<usize> {
         let able = (1..self.limit).filter(|place| self.unit(*place) <= self.free);
         let gains = able.filter_map(|place| Some((u64::from(self.gain(place, 1)?) << place, place)));
         gains.max().map(|(_, place)| place)

@@ -14,7 +14,7 @@ const NEAR: usize = 1 << 14;
 /// Number of the latest positions whose earlier position is remembered.
 const REMEMBERED: usize = 1 << 17;
 /// Maximum number of positions that are compared in addition to those of the rows.
-const FURTHER: usize = 16;
+const MAX_EARLIER: usize = 16;
 /// Bytes of the longest key.
 const KEY: u32 = 12;
 
@@ -27,7 +27,7 @@ const ROW: usize = 3;
 pub(crate) struct Effort {
     /// Hash bits of the tables.
     pub(crate) bits: u32,
-    /// A key of this many bytes is looked up where the match continued from the previous position is shorter than the limit.
+    /// Limits for the keys of four, six and twelve bytes. A key is looked up where the continued match is shorter.
     pub(crate) four: u32,
     pub(crate) six: u32,
     pub(crate) twelve: u32,
@@ -53,7 +53,7 @@ pub(crate) struct Finder {
     next: usize,
 }
 
-const _: () = assert!(1 + 3 * ROW + FURTHER < SPARE);
+const _: () = assert!(1 + 3 * ROW + MAX_EARLIER < SPARE);
 
 /// The slots of a position in the four tables.
 type Slots = [usize; 4];
@@ -163,7 +163,7 @@ impl Finder {
             tally.weigh_row(twelve.map(back));
         }
         if known <= KEY && tally.longest >= KEY {
-            for distance in self.further(position, twelve[ROW - 1]).take(FURTHER) {
+            for distance in self.earlier_with_same_key(position, twelve[ROW - 1]).take(MAX_EARLIER) {
                 tally.weigh(distance);
             }
         }
@@ -173,7 +173,7 @@ impl Finder {
     }
 
     /// The positions before `oldest` with the same first twelve bytes, from the latest on, as distances from `position`.
-    fn further(&self, position: usize, oldest: u32) -> impl Iterator<Item = usize> {
+    fn earlier_with_same_key(&self, position: usize, oldest: u32) -> impl Iterator<Item = usize> {
         let earlier = move |&there: &usize| {
             let is_remembered = there > self.base && position - there < REMEMBERED;
             let earlier = if is_remembered { self.earlier[there % REMEMBERED] as usize } else { 0 };

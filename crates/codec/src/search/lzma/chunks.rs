@@ -7,7 +7,7 @@ use super::range::{FLUSH, RangeEncoder};
 use crate::CodecError;
 
 /// Maximum size of a chunk's data, bytes.
-const MOST: usize = 1 << 16;
+const MAX_CHUNK: usize = 1 << 16;
 /// Upper bound of the bytes that one symbol takes.
 const SYMBOL: usize = 64;
 /// Size from which on a chunk ends after a window.
@@ -69,13 +69,13 @@ impl LzmaSearch {
             if self.is_done() {
                 self.search(position);
             }
-            let most = first + MOST - SYMBOL;
+            let most = first + MAX_CHUNK - SYMBOL;
             position = self.encode(&mut range, position, |range| range.at() < most);
         }
         let end = range.at() + FLUSH;
         let size = position - chunks.start;
         // Plain bytes are used only between windows, because symbols depend on earlier symbols, and plain bytes reset them.
-        if end - chunks.at >= size + PLAIN_HEADER && size <= MOST && self.is_done() {
+        if end - chunks.at >= size + PLAIN_HEADER && size <= MAX_CHUNK && self.is_done() {
             return self.store(chunks, out, size);
         }
         range.finish();

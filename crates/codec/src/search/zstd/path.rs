@@ -237,7 +237,7 @@ impl Walk<'_> {
             self.is_longest = false;
         } else {
             let (length, distance) = resolve(self.settled, self.chunk.found, self.at, arrival);
-            self.distances = moved(self.settled[self.at - length] & DISTANCES, distance.into());
+            self.distances = push_distance(self.settled[self.at - length] & DISTANCES, distance.into());
             self.literals = 0;
             self.is_longest = length == LONGEST;
         }
@@ -382,7 +382,7 @@ fn distance_of(distances: u64, index: u32) -> usize {
 
 /// The distances after a match at `distance`, which becomes the first.
 #[inline(always)]
-fn moved(distances: u64, distance: u64) -> u64 {
+fn push_distance(distances: u64, distance: u64) -> u64 {
     let first = distances & DISTANCE;
     let second = distances >> LARGEST_LOG & DISTANCE;
     let swapped = distances & !(DISTANCE << LARGEST_LOG | DISTANCE) | first << LARGEST_LOG | distance;

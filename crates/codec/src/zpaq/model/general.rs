@@ -168,7 +168,7 @@ impl Predictor for General {
         for (at, context) in self.contexts.iter_mut().enumerate() {
             *context = self.machine.word(at);
         }
-        self.repeats().for_each(|(context, model)| model.aim(context));
+        self.repeats().for_each(|(context, model)| model.set_context(context));
         Ok(())
     }
 }

@@ -59,7 +59,7 @@ impl Match {
         }
     }
 
-    /// Adds a complete byte. [`Match::aim`] must follow.
+    /// Adds a complete byte. [`Match::set_context`] must follow.
     #[inline]
     pub(in crate::zpaq) fn finish(&mut self, byte: u8) {
         let mask = (self.ring.len() - 1) as u32;
@@ -78,7 +78,7 @@ impl Match {
 
     /// Sets the context of the next byte.
     #[inline]
-    pub(in crate::zpaq) fn aim(&mut self, context: u32) {
+    pub(in crate::zpaq) fn set_context(&mut self, context: u32) {
         self.slot = context as usize & (self.index.len() - 1);
         self.candidate = self.index[self.slot];
     }
@@ -117,7 +117,7 @@ mod tests {
             position.step(bit);
         }
         model.finish(byte);
-        model.aim(next);
+        model.set_context(next);
     }
 
     #[test]

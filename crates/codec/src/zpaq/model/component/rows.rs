@@ -25,7 +25,7 @@ pub(in crate::zpaq) struct Rows {
 }
 
 /// The places where a row may be.
-pub(in crate::zpaq) struct Home {
+pub(in crate::zpaq) struct RowPlaces {
     place: usize,
     check: u8,
     /// The check byte in the first place. The current row's check byte is already in the table.
@@ -50,16 +50,16 @@ impl Rows {
     /// Prefetches the row of a nibble, so that the cache misses of several tables overlap. `partial` is the byte so far, with a one before
     /// it.
     #[inline]
-    pub(in crate::zpaq) fn home(&self, context: u32, partial: u32) -> Home {
+    pub(in crate::zpaq) fn home(&self, context: u32, partial: u32) -> RowPlaces {
         let context = context.wrapping_add(partial << 4);
         let place = (context & 0x0FFF_FFFF) as usize & self.mask;
         let check = (u64::from(context) >> self.bits) as u8;
-        Home { place, check, first: self.rows[self.skip + place][0] }
+        RowPlaces { place, check, first: self.rows[self.skip + place][0] }
     }
 
     /// Makes the row of a nibble the current one.
     #[inline]
-    pub(in crate::zpaq) fn seek(&mut self, home: &Home) {
+    pub(in crate::zpaq) fn seek(&mut self, home: &RowPlaces) {
         self.rows[self.at] = self.row;
         let near = [home.place, home.place ^ 1, home.place ^ 2].map(|place| self.skip + place);
         self.at = if home.first == home.check { near[0] } else { self.other(near, home.check) };

@@ -212,7 +212,7 @@ impl Predictor for Max {
     fn finish(&mut self, byte: u8) -> Result<(), Fault> {
         self.repeat.finish(byte);
         self.contexts.add(byte);
-        self.repeat.aim(self.contexts.long);
+        self.repeat.set_context(self.contexts.long);
         Ok(())
     }
 }

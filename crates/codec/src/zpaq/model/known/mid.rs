@@ -74,7 +74,7 @@ impl Predictor for Mid {
             *place = context;
         }
         self.contexts[6] = bytes.take(2).fold(context, hash);
-        self.repeat.aim(self.contexts[6]);
+        self.repeat.set_context(self.contexts[6]);
         self.contexts[7] = u32::from(byte) << 8;
         Ok(())
     }

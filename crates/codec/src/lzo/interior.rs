@@ -9,7 +9,7 @@ const READ: usize = 40;
 const WRITTEN: usize = 64;
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Reached {
+pub(super) struct DecodePosition {
     /// Number of bytes read.
     pub read: usize,
     /// Number of bytes written.
@@ -37,9 +37,9 @@ const fn lengths() -> [u8; 256] {
 }
 
 /// Decodes while instructions are short and no end is near. Stops at the start of an instruction, also before a malformed one.
-pub(super) fn decode(src: &[u8], dst: &mut [u8], mut reached: Reached) -> Reached {
+pub(super) fn decode(src: &[u8], dst: &mut [u8], mut reached: DecodePosition) -> DecodePosition {
     while src.len() - reached.read >= READ && dst.len() - reached.written >= WRITTEN {
-        let Reached { read, written, run } = reached;
+        let DecodePosition { read, written, run } = reached;
         let tag = usize::from(src[read]);
         let pair = usize::from(u16::from_le_bytes([src[read + 1], src[read + 2]]));
         let length = usize::from(LENGTHS[tag]);
@@ -50,7 +50,7 @@ pub(super) fn decode(src: &[u8], dst: &mut [u8], mut reached: Reached) -> Reache
             if run == 0 {
                 let count = tag + 3;
                 copy::<32>(src, read + 1, dst, written);
-                reached = Reached { read: read + 1 + count, written: written + count, run: 4 };
+                reached = DecodePosition { read: read + 1 + count, written: written + count, run: 4 };
                 continue;
             }
             let back = (tag >> 2) + ((pair & 0xff) << 2);
@@ -59,7 +59,7 @@ pub(super) fn decode(src: &[u8], dst: &mut [u8], mut reached: Reached) -> Reache
                 return reached;
             }
             repeat(dst, written, distance, length);
-            reached = riding(src, read + 2, dst, written + length, tag & 3);
+            reached = attached_literals(src, read + 2, dst, written + length, tag & 3);
             continue;
         }
         // The tag of the nearest matches holds bits of the distance and the literal count. For other matches the second byte holds them.
@@ -72,16 +72,16 @@ pub(super) fn decode(src: &[u8], dst: &mut [u8], mut reached: Reached) -> Reache
             return reached;
         }
         repeat(dst, written, distance, length);
-        reached = riding(src, read + size, dst, written + length, low & 3);
+        reached = attached_literals(src, read + size, dst, written + length, low & 3);
     }
     reached
 }
 
 /// The literals attached to a match.
 #[inline(always)]
-fn riding(src: &[u8], read: usize, dst: &mut [u8], written: usize, run: usize) -> Reached {
+fn attached_literals(src: &[u8], read: usize, dst: &mut [u8], written: usize, run: usize) -> DecodePosition {
     copy::<4>(src, read, dst, written);
-    Reached { read: read + run, written: written + run, run }
+    DecodePosition { read: read + run, written: written + run, run }
 }
 
 #[inline(always)]

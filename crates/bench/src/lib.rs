@@ -5,7 +5,6 @@
 //! the caller passes them in a [`Session`].
 
 mod benchmark;
-mod compare;
 mod error;
 mod inputs;
 mod interruption;
@@ -16,6 +15,7 @@ mod runs;
 mod session;
 mod settings;
 mod tasks;
+mod tree_diff;
 
 pub use benchmark::Benchmark;
 pub use error::{Error, Setting};

@@ -13,5 +13,6 @@ mod write;
 pub use error::Error;
 pub use format::BackEnd;
 pub use packline_runtime::{FileInput, Input, Observer, Pass, Progress, Resources, Sink, Source, Stream, Unobserved};
-pub use read::{Archive, BlockInfo, Blocks, ChunkInfo, Chunks, ReadOptions, Unpacked, spooled};
+pub use read::{Archive, BlockInfo, Blocks, ChunkInfo, Chunks, ReadOptions, Unpacked};
+pub use spool::spooled;
 pub use write::{Password, Randomness, StreamSums, WindowSize, WriteOptions, Written, compress};

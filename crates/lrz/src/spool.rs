@@ -1,16 +1,20 @@
 //! A spill buffer: in memory up to a limit, then in an unnamed temporary file.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use packline_runtime::{MemoryFault, TaskError, unnamed_temp_file};
+use packline_runtime::{MemoryFault, TaskError, unless_cancelled, unnamed_temp_file};
 
-use crate::{Error, Input};
+use crate::{Error, Input, Resources};
 
 /// Minimum growth of the memory, bytes.
 const STEP: usize = 64 << 10;
+/// Bytes of the input that are read at a time.
+const READ_STEP: usize = 1 << 20;
+/// The input may take one part of the memory in this many.
+const INPUT_SHARE: u64 = 4;
 
 /// Bytes that are appended, and read again at any offset. When they exceed the limit, all bytes move to an unnamed temporary file, which
 /// disappears with the process.
@@ -100,6 +104,25 @@ impl Input for Spool {
         match &self.file {
             Some(file) => file.read_exact_at(into, at),
             None => self.memory.read_at(at, into),
+        }
+    }
+}
+
+/// Reads the complete input, because .lrz files need random access. It goes to a quarter of the memory, or to an unnamed temporary file.
+///
+/// # Errors
+/// [`Error::Input`], [`Error::Scratch`], [`Error::Work`]; [`Error::Memory`] if there is no directory for the file.
+pub fn spooled(from: &mut dyn Read, resources: &Resources) -> Result<impl Input + 'static, Error> {
+    let limit = resources.memory.map_or(u64::MAX, |bytes| bytes / INPUT_SHARE);
+    let mut spool = Spool::new(limit, resources.scratch.as_deref());
+    let mut piece = vec![0; READ_STEP];
+    loop {
+        unless_cancelled(&resources.cancel)?;
+        match from.read(&mut piece) {
+            Ok(0) => return Ok(spool),
+            Ok(size) => spool.append(&piece[..size])?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::Input(error)),
         }
     }
 }

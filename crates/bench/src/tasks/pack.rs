@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 
-use crate::compare::implicit_dirs::ImplicitDirs;
-use crate::compare::tree_diff::TreeDiff;
 use crate::inputs::source::{Source, name_of, size_of};
 use crate::outcome::Outcome;
 use crate::programs::command_line::CommandLine;
@@ -18,6 +16,7 @@ use crate::runs::process::digest;
 use crate::runs::runner::{Run, Runner, Verifier};
 use crate::runs::work_dir::{WorkDir, remove};
 use crate::settings::{Comparison, PackSettings, PackSource};
+use crate::tree_diff::{ImplicitDirs, TreeDiff};
 use crate::{Against, Error, Session, Setting};
 
 /// The note that wall times on a medium are not quite comparable.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use packline_codec::Spec;
 
-use crate::compare::tree_diff::TreeDiff;
 use crate::inputs::source::{name_of, read_file, size_of};
 use crate::outcome::Outcome;
 use crate::programs::command_line::{CommandLine, Stdout};
@@ -18,6 +17,7 @@ use crate::runs::runner::{Run, Runner, Verifier, processes};
 use crate::runs::work_dir::{WorkDir, remove};
 use crate::settings::UnpackSettings;
 use crate::tasks::pack::{measure, refuse_idle};
+use crate::tree_diff::TreeDiff;
 use crate::{Error, Session};
 
 struct Image {

@@ -3,16 +3,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use packline_engine::{OrderedMap, Pool};
-use packline_runtime::{Input, Resources, of_fault};
+use packline_engine::{Consumer, OrderedMap, Pool};
+use packline_runtime::{Input, Resources, Sink, of_fault};
 
-use super::chunk::{Chunk, ChunkTask};
+use super::chunk::{Chunk, ChunkTask, FinishedChunk};
 use super::codec::BlockCodec;
-use super::output::Output;
 use super::source::Source;
-use crate::Error;
 use crate::format::recipe::BlockKind;
+use crate::passes::Passes;
 use crate::plain::Plain;
+use crate::{Error, Head};
 
 /// Bytes of a chunk that is not a block.
 pub(super) const CHUNK: u64 = 256 << 10;
@@ -91,5 +91,51 @@ impl<'p> ChunkWriter<'p> {
     /// [`Error::Corrupt`] if NEW does not have the length and hash in the head.
     pub(super) fn check(&self) -> Result<(), Error> {
         self.out.check()
+    }
+}
+
+/// Writes the chunks.
+pub(super) struct Output<'o> {
+    sink: &'o mut dyn Sink,
+    passes: Passes<'o>,
+    hasher: blake3::Hasher,
+    head: Head,
+    written: u64,
+    /// The number of chunks written.
+    pub(super) chunks: u64,
+}
+
+impl<'o> Output<'o> {
+    pub(super) fn new(head: Head, sink: &'o mut dyn Sink, mut passes: Passes<'o>) -> Output<'o> {
+        passes.begin("writing", head.new.size);
+        Output { sink, passes, hasher: blake3::Hasher::new(), head, written: 0, chunks: 0 }
+    }
+
+    /// Checks that all of NEW was written.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if NEW does not have the length and hash in the head.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.written == self.head.new.size && *self.hasher.finalize().as_bytes() == self.head.new.hash {
+            return Ok(());
+        }
+        let what = format!("the delta produces {} bytes that are not the new file", self.written);
+        Err(Error::corrupt(0, what, "the length and hash in the head"))
+    }
+}
+
+impl Consumer<ChunkTask> for Output<'_> {
+    fn consume(&mut self, made: FinishedChunk) -> Result<(), Error> {
+        let length = made.bytes.len() as u64;
+        if length > self.head.new.size - self.written {
+            let what = format!("the delta produces more than {} bytes", self.head.new.size);
+            return Err(Error::corrupt(0, what, "the length in the head"));
+        }
+        self.hasher.update(&made.bytes);
+        self.sink.append(&made.bytes).map_err(Error::Output)?;
+        self.written += length;
+        self.chunks += 1;
+        self.passes.show(self.written);
+        Ok(())
     }
 }

@@ -7,10 +7,10 @@ use packline_codec::{CodecError, Decoder, RawLzmaReader, Spec, ZpaqReader};
 use packline_engine::CancelToken;
 use packline_runtime::{MemoryFault, unless_cancelled};
 
+use super::BlockInfo;
 use super::bytes::Bytes;
 use super::stored::Stored;
-use super::unfilter::Unfilter;
-use super::{BlockInfo, unfiltered::Unfiltered};
+use super::unfilter::{Unfilter, Unfiltered};
 use crate::Error;
 use crate::format::BackEnd;
 

@@ -15,16 +15,13 @@ mod info;
 mod plain;
 mod plan;
 mod seal;
-mod spooled;
 mod stored;
 mod stream;
 mod sums;
 mod unfilter;
-mod unfiltered;
 
 pub use archive::Archive;
 pub use info::{BlockInfo, Blocks, ChunkInfo, Chunks};
-pub use spooled::spooled;
 
 /// Options for reading.
 #[derive(Debug, Clone, Copy, Default)]

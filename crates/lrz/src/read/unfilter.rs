@@ -3,6 +3,8 @@
 //! The branch filters equal those of LZMA's SDK (Bra86.c, Bra.c) and xz. The encoder replaced the relative target of a call or jump by an
 //! absolute one, counted from the start of the filtered data.
 
+use std::io::{self, Read};
+
 use crate::format::Filter;
 
 /// Bytes of an x86 instruction: its opcode and a target of four bytes.
@@ -126,6 +128,55 @@ fn arm64_word(word: u32, address: u32) -> u32 {
     let page = page.wrapping_sub(address >> 12);
     let sign = 0u32.wrapping_sub(page & 0x0002_0000) & 0x00e0_0000;
     (word & 0x9000_001f) | (page & 3) << 29 | (page & 0x0003_fffc) << 3 | sign
+}
+
+/// Bytes that [`Unfiltered`] processes at a time.
+const PIECE: usize = 64 << 10;
+
+/// Reads the data of `inner` with the filter reversed.
+pub(super) struct Unfiltered<R> {
+    inner: R,
+    unfilter: Unfilter,
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that were returned.
+    used: usize,
+    /// Bytes of the buffer that are ready.
+    done: usize,
+    ended: bool,
+}
+
+impl<R: Read> Unfiltered<R> {
+    pub(super) fn new(inner: R, filter: Filter) -> Unfiltered<R> {
+        Unfiltered { inner, unfilter: Unfilter::new(filter), buffer: Vec::new(), used: 0, done: 0, ended: false }
+    }
+
+    fn refill(&mut self) -> io::Result<()> {
+        self.buffer.drain(..self.done);
+        let kept = self.buffer.len();
+        self.buffer.resize(PIECE, 0);
+        let mut size = kept;
+        while size < PIECE && !self.ended {
+            let more = self.inner.read(&mut self.buffer[size..])?;
+            self.ended = more == 0;
+            size += more;
+        }
+        self.buffer.truncate(size);
+        self.used = 0;
+        self.done = self.unfilter.undo(&mut self.buffer, self.ended);
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Unfiltered<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.used == self.done {
+            self.refill()?;
+        }
+        let size = into.len().min(self.done - self.used);
+        into[..size].copy_from_slice(&self.buffer[self.used..self.used + size]);
+        self.used += size;
+        Ok(size)
+    }
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@ use packline_runtime::of_fault;
 
 use super::compress::{Block, CompressTask, Origin, map};
 use super::digest::Sums;
-use super::layout::Layout;
+use super::layout::{Layout, Output};
 use super::literals::Literals;
 use super::memory::{Memory, Share};
 use super::opcodes::Recorder;
-use super::output::Output;
 use super::policy::Policy;
 use super::seal::Seal;
 use super::search::Search;

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 use serde_json::Value;
 
 use crate::Error;
-use crate::compare::implicit_dirs::ImplicitDirs;
 use crate::programs::command_line::Stdout;
 use crate::programs::program::Loss;
 use crate::runs::runner::Runner;
+use crate::runs::work_dir::remove;
 
 const SHOWN: usize = 5;
 
@@ -140,6 +140,45 @@ fn lines_of(list: &Path) -> Result<impl Iterator<Item = Result<(String, Value), 
 fn path_of(difference: &Value) -> String {
     let part = |key: &str| difference[key].as_str().unwrap_or_default().to_owned();
     part("path") + "\0" + &part("path_hex")
+}
+
+/// An owner that no entry has.
+const OWNER: &str = "uid=4294967294";
+
+/// The implicit directories of a tar, found on first use.
+pub struct ImplicitDirs {
+    tar: PathBuf,
+    paths: Option<BTreeSet<String>>,
+}
+
+impl ImplicitDirs {
+    pub fn of(tar: &Path) -> ImplicitDirs {
+        ImplicitDirs { tar: tar.to_path_buf(), paths: None }
+    }
+
+    /// Returns the paths. The tar is packed with another default owner than `image`: a directory whose owner differs has no entry. Other
+    /// processes do this, so that the peak memory of this process stays small.
+    ///
+    /// # Errors
+    /// Returns an error if the tar cannot be packed again.
+    pub fn paths(&mut self, runner: &mut Runner<'_>, image: &Path) -> Result<&BTreeSet<String>, Error> {
+        let paths = match self.paths.take() {
+            Some(known) => known,
+            None => self.find(runner, image)?,
+        };
+        Ok(self.paths.insert(paths))
+    }
+
+    fn find(&self, runner: &mut Runner<'_>, image: &Path) -> Result<BTreeSet<String>, Error> {
+        let other = runner.work_dir.at("owners.sqfs");
+        let list = runner.work_dir.at("owners");
+        let pack = runner.packline().with(["tar2sqfs", "-q", "-f", "-c", "lz4", "--defaults", OWNER]).with([&other]);
+        runner.run_check(&pack.stdin(&self.tar))?;
+        let diff = runner.packline().with(["diff", "--json", "--no-contents"]).with([image, &other]);
+        runner.run_check(&diff.stdout(Stdout::File(list.clone())).status_1_is_a_result())?;
+        remove(&other)?;
+        paths_of(&list, "owner")
+    }
 }
 
 #[cfg(test)]

@@ -1,41 +1,40 @@
-//! The order in which the contents of files are read, and so stored, whatever the order of their names.
+//! The order in which the contents of files are read and stored, independent of the order of their names.
 
 use packline_tree::text::{TextLine, lines, trim_end};
 use packline_tree::{Bytes, Error};
 
-/// An order of contents.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ContentOrder {
     /// Files that come first.
     pub first: FileList,
-    /// The order of all others.
+    /// The order of all other files.
     pub rest: RestOrder,
 }
 
 impl ContentOrder {
-    /// The files of a list first, then the others.
+    /// The files of a list first, then all others.
     pub fn new(first: FileList, rest: RestOrder) -> ContentOrder {
         ContentOrder { first, rest }
     }
 
-    /// Whether it is the order of paths alone.
+    /// Whether this is the order of paths.
     pub fn is_by_path(&self) -> bool {
         self.first.is_empty() && self.rest == RestOrder::Path
     }
 }
 
-/// The order of files that are on no list.
+/// The order of files that are not on the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RestOrder {
     /// By path, as in a directory source.
     #[default]
     Path,
-    /// Those smaller than a block by what their contents have in common, after the larger ones by path.
+    /// Files smaller than a block by similarity, after the larger files by path.
     Similar,
 }
 
-/// Paths of files, one a line, such as those that are read at boot.
+/// Paths of files, one for each line; for example, the files read at boot.
 #[derive(Debug, Clone, Default)]
 pub struct FileList {
     input: String,
@@ -43,10 +42,10 @@ pub struct FileList {
 }
 
 impl FileList {
-    /// Parses the text of a list; `input` is its name for messages. Empty lines and those that begin with `#` are comments.
+    /// Parses the text of a list. `input` is its name for messages. Empty lines and lines that begin with `#` are ignored.
     ///
     /// # Errors
-    /// [`Error::Line`] for the first line that is no path in an image.
+    /// [`Error::Line`] for the first line that is not a path in an image.
     pub fn parse(input: &str, text: &[u8]) -> Result<FileList, Error> {
         let path = |(place, line): (TextLine<'_>, _)| place.canonical(trim_end(line)).map(|path| (place.line, path));
         Ok(FileList { input: input.to_owned(), paths: lines(input, text).map(path).collect::<Result<_, Error>>()? })
@@ -72,14 +71,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_has_a_path_a_line() {
+    fn parses_one_path_for_each_line() {
         let list = FileList::parse("boot", b"# at boot\n\n/usr/bin/init \r\n./etc/a b\n  x//y").unwrap();
         let paths: Vec<_> = list.paths().iter().map(|(line, path)| (*line, path.as_slice())).collect();
         assert_eq!(paths, [(3, &b"usr/bin/init"[..]), (4, b"etc/a b"), (5, b"x/y")]);
     }
 
     #[test]
-    fn a_line_that_leaves_the_image_is_refused() {
+    fn rejects_a_path_outside_the_image() {
         let error = FileList::parse("boot", b"a\n../b").unwrap_err().to_string();
         assert!(error.contains("boot: line 2") && error.contains("`..`"), "{error}");
     }

@@ -2,10 +2,10 @@
 
 use packline_runtime::Input;
 
-/// Number of bytes at the start of a file that have the magic numbers.
+/// Number of bytes at the start of a file that contain the magic numbers.
 pub const FOREIGN_HEAD: usize = 66 << 10;
 
-/// Offset in bytes, magic number, and name with its article. The first that fits counts: the weak ones come last.
+/// Offset in bytes, magic number, and name with its article. The first match counts, so weak magic numbers come last.
 const MAGICS: &[(usize, &[u8], &str)] = &[
     (0, b"070701", "a cpio archive"),
     (0, b"070702", "a cpio archive"),
@@ -58,8 +58,8 @@ const MAGICS: &[(usize, &[u8], &str)] = &[
 const ELF: &[u8] = b"\x7fELF";
 const DWARFS: &[u8; 6] = b"DWARFS";
 
-/// The name of the format of an input, with its article, if it is a known one that packline does not read. A tar is none of them, even one
-/// whose first header is damaged.
+/// The name, with its article, of a known format that packline does not read. A tar has none, even if its first header is
+/// damaged.
 pub fn foreign_format(input: &dyn Input) -> Option<&'static str> {
     let mut head = vec![0; input.size().min(FOREIGN_HEAD as u64) as usize];
     input.read_at(0, &mut head).ok()?;
@@ -76,7 +76,7 @@ fn has(head: &[u8], at: usize, magic: &[u8]) -> bool {
     head.get(at..).is_some_and(|rest| rest.starts_with(magic))
 }
 
-/// What an AppImage has after its program; a program alone is a file as any other.
+/// Recognises an AppImage by its bytes after the program. A program alone is a plain file.
 fn after_program(head: &[u8], input: &dyn Input) -> Option<&'static str> {
     let mut magic = [0; DWARFS.len()];
     let is_dwarfs = program_size(head).is_some_and(|end| input.read_at(end, &mut magic).is_ok() && magic == *DWARFS);
@@ -87,7 +87,7 @@ fn after_program(head: &[u8], input: &dyn Input) -> Option<&'static str> {
     }
 }
 
-/// The size of an ELF file in bytes: its section headers come last.
+/// The size of an ELF file in bytes, up to its section headers, which come last.
 fn program_size(head: &[u8]) -> Option<u64> {
     let is_little = *head.get(5)? == 1;
     let number = |at: usize, length: usize| {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn each_magic_number_is_found_within_the_head() {
+    fn finds_each_magic_number_within_the_head() {
         for &(at, magic, name) in MAGICS {
             assert!(at + magic.len() <= FOREIGN_HEAD, "{name}");
             assert_eq!(foreign_format(&with(at, magic)), Some(name));

@@ -1,10 +1,12 @@
-//! Archives as entries: tars, the compressed streams that they come in, container images, and layers that are merged into one tree.
+//! Reads and writes archives as entries: tars and the compressed streams that contain them, container images, and layers that are
+//! merged into one tree.
 //!
-//! - `tar/` reads and writes tars of all dialects. `decompress/` opens a stream whatever its compression; `foreign.rs` names formats that are
-//!   not read.
+//! - `tar/` reads and writes tars of all dialects. `decompress/` opens a stream in any supported compression; `foreign.rs` names
+//!   formats that are not read.
 //! - `oci/` finds the layers of a container image.
-//! - `stack/` lists all layers, merges them and applies whiteouts. It then reads contents in the order of the result or in a requested order
-//!   (`content_order.rs`). `similarity/` finds neighbours by sketches of contents (docs/order.md).
+//! - `stack/` lists all layers, merges them and applies whiteouts. It then reads contents in the order of the result, or in a
+//!   requested order (`content_order.rs`). `similarity/` places similar contents next to each other, by sketches of contents
+//!   (docs/order.md).
 
 mod content_order;
 pub mod decompress;

@@ -1,11 +1,11 @@
-//! A part of a file, read on its own.
+//! A part of a file, read independently of the file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// A part of a file, from front to back or anywhere. Clones share the file, and nothing else.
+/// A part of a file, read from start to end or at any offset. Clones share only the file.
 #[derive(Debug, Clone)]
 pub struct Part {
     file: Arc<File>,
@@ -19,7 +19,7 @@ impl Part {
         Part { file, start, size, at: 0 }
     }
 
-    /// A part of it.
+    /// A part of this part.
     pub fn part(&self, start: u64, size: u64) -> Part {
         Part::new(Arc::clone(&self.file), self.start + start, size)
     }
@@ -28,7 +28,7 @@ impl Part {
         self.size
     }
 
-    /// All of a file.
+    /// The complete file.
     ///
     /// # Errors
     /// The size cannot be read.
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_a_part_ends_where_it_should() {
+    fn a_part_of_a_part_has_its_own_end() {
         let mut file = tempfile::tempfile().unwrap();
         std::io::Write::write_all(&mut file, b"0123456789").unwrap();
         let whole = Part::whole(file).unwrap();

@@ -1,7 +1,7 @@
-//! Bytes from one thread to another, in order, with a bounded number of chunks in flight.
+//! Passes bytes from one thread to another in order, with a bounded number of chunks in flight.
 //!
-//! This is not a job for the engine: its jobs run to their end and their results are of bounded size, while the two ends of a
-//! pipe run at the same time for as long as there are bytes.
+//! The engine does not do this: its jobs run to their end and have results of bounded size, while both ends of a pipe run at the
+//! same time as long as there are bytes.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -9,24 +9,23 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use packline_runtime::Spares;
 
-/// Bytes of a chunk.
 pub(crate) const CHUNK: usize = 256 << 10;
-/// Unused buffers that are kept at most.
+/// Maximum number of unused buffers that are kept.
 const SPARES: usize = 8;
 
-/// Memory in bytes of a [`pipe`] of `chunks` chunks: those in flight, and one at each end.
+/// Memory of a [`pipe`] of `chunks` chunks in bytes: the chunks in flight, and one at each end.
 #[must_use]
 pub const fn pipe_bytes(chunks: usize) -> u64 {
     (chunks as u64 + 2) * CHUNK as u64
 }
 
-/// A pipe that holds at most `chunks` chunks of 256 KiB.
+/// A pipe of at most `chunks` chunks of 256 KiB.
 #[must_use]
 pub fn pipe(chunks: usize) -> (PipeWriter, PipeReader) {
     Chunks::default().pipe(chunks)
 }
 
-/// Buffers that have been read and can be filled again, of one or several pipes.
+/// Buffers of one or several pipes that have been read and can be filled again.
 #[derive(Clone)]
 pub(crate) struct Chunks(Arc<Spares<Vec<u8>>>);
 
@@ -54,16 +53,16 @@ impl Chunks {
     }
 }
 
-/// The end of a pipe that is written to. Writing fails with [`io::ErrorKind::BrokenPipe`] once the reader has been dropped.
+/// The writing end of a pipe. Writing fails with [`io::ErrorKind::BrokenPipe`] after the reader has been dropped.
 pub struct PipeWriter {
-    /// An empty chunk is the end.
+    /// An empty chunk marks the end.
     to: SyncSender<io::Result<Vec<u8>>>,
     spares: Chunks,
     chunk: Vec<u8>,
     filled: usize,
 }
 
-/// The end of a pipe that is read. If the writer is dropped without [`PipeWriter::finish`], reading fails.
+/// The reading end of a pipe. If the writer is dropped without [`PipeWriter::finish`], reading fails.
 pub struct PipeReader {
     from: Receiver<io::Result<Vec<u8>>>,
     spares: Chunks,
@@ -73,13 +72,13 @@ pub struct PipeReader {
 }
 
 impl PipeWriter {
-    /// Ends the pipe. The reader gets what was written so far, and then the end or the error.
+    /// Ends the pipe. The reader gets all bytes written so far, and then the end or the error.
     pub fn finish(mut self, result: io::Result<()>) {
-        // Sending fails only without a reader, which needs no result.
+        // Sending fails only if the reader is gone, and then nobody needs the result.
         let _ = self.flush().and_then(|()| self.send(result.map(|()| Vec::new())));
     }
 
-    /// A part of the current chunk to fill; never empty.
+    /// A part of the current chunk to fill. Never empty.
     pub(crate) fn space(&mut self) -> &mut [u8] {
         if self.chunk.is_empty() {
             self.chunk = self.spares.take();
@@ -87,7 +86,7 @@ impl PipeWriter {
         &mut self.chunk[self.filled..]
     }
 
-    /// Takes `count` bytes that were put at the start of the space.
+    /// Adds `count` bytes that were written to the start of the space.
     pub(crate) fn commit(&mut self, count: usize) -> io::Result<()> {
         self.filled += count;
         if self.filled > 0 && self.filled == self.chunk.len() { self.flush() } else { Ok(()) }
@@ -114,7 +113,7 @@ impl Write for PipeWriter {
 }
 
 impl PipeReader {
-    /// Receives the next chunk; false at the end.
+    /// Receives the next chunk. Returns false at the end.
     fn receive(&mut self) -> io::Result<bool> {
         if self.ended {
             return Ok(false);
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_comes_in_order_and_a_failure_is_no_end() {
+    fn keeps_the_order_and_reports_a_missing_end() {
         let expected: Vec<u8> = (0..40u8).flat_map(|number| vec![number; 70_001]).collect();
         assert!(sent(|writer| writer.finish(Ok(()))).unwrap() == expected);
         assert!(sent(|writer| writer.finish(Err(io::ErrorKind::Other.into()))).is_err());

@@ -1,6 +1,6 @@
-//! Bits of a byte string at any offset, the highest of each byte first, as bzip2 counts them.
+//! Bits of a byte string at any offset, with the highest bit of each byte first, as bzip2 counts them.
 
-/// The `count` (at most 56) bits from bit `at` on; `None` where they are not all there.
+/// The `count` (at most 56) bits from bit `at` on. `None` if there are fewer bits.
 pub(super) fn bits(bytes: &[u8], at: usize, count: u32) -> Option<u64> {
     let first = at / 8;
     let shift = (at % 8) as u32;
@@ -29,7 +29,7 @@ impl BitWriter {
         }
     }
 
-    /// Appends bits `start..end` of `bytes`, which must all be there. The writer must be at a byte boundary.
+    /// Appends bits `start..end` of `bytes`, which must exist. The writer must be at a byte boundary.
     pub fn copy(&mut self, bytes: &[u8], start: usize, end: usize) {
         let shift = start % 8;
         let whole = (end - start) / 8;
@@ -46,7 +46,7 @@ impl BitWriter {
         }
     }
 
-    /// The bytes, the last one filled up with zeros.
+    /// The bytes, with the last byte padded with zeros.
     pub fn finish(mut self) -> Vec<u8> {
         if self.held > 0 {
             self.push(0, 8 - self.held);

@@ -1,7 +1,7 @@
-//! Cuts bzip2 streams into their blocks, each made a stream of its own, so that blocks are decoded side by side.
+//! Splits bzip2 streams into their blocks, and makes each block a stream of its own, so that blocks are decoded in parallel.
 //!
-//! A block starts with a mark of 48 bits at any bit offset; the stream's end has another and a checksum over those of the
-//! blocks. The format has no document of its own; facts from the bzip2 1.0.8 sources, `compress.c` and `decompress.c`.
+//! A block starts with a mark of 48 bits at any bit offset. The end of the stream has another mark, and a checksum over the
+//! blocks' checksums. The format has no specification; facts are from the bzip2 1.0.8 sources, `compress.c` and `decompress.c`.
 
 use std::io::{self, Read};
 
@@ -15,15 +15,15 @@ const END_MARK: u64 = 0x1772_4538_5090;
 const MARK_BITS: usize = 48;
 /// Bytes read at a time.
 const READ: usize = 256 << 10;
-/// A block of 900,000 bytes takes at most 20 bits a symbol, which no encoder reaches: anything longer is not a block.
+/// A block of 900,000 bytes needs at most 20 bits for each symbol, which no encoder reaches. Anything longer is not a block.
 const MAX_BLOCK: usize = 4 << 20;
-/// The header of a block up to the end of its selectors takes less than this many bytes.
+/// Upper bound of the bytes of a block's header, up to the end of its selectors.
 const LOOK_AHEAD: usize = 32 << 10;
 
-/// Reads streams from `input` and dispatches their blocks in order. Errors of the data are dispatched too.
+/// Reads streams from `input` and dispatches their blocks in order. Errors in the data are dispatched too.
 ///
 /// # Errors
-/// Only once the reader has been dropped.
+/// The reader has been dropped.
 pub(super) fn split(input: &mut dyn Read, dispatcher: &mut Dispatcher) -> io::Result<()> {
     let mut splitter = Splitter {
         window: Window { input, bytes: Vec::new(), offset: 0, ended: false },
@@ -41,13 +41,13 @@ pub(super) fn split(input: &mut dyn Read, dispatcher: &mut Dispatcher) -> io::Re
 
 /// Why splitting stopped before the end.
 enum Stop {
-    /// The input is at fault.
+    /// The input is invalid.
     Data(io::Error),
     /// The reader has been dropped.
     Unread(io::Error),
 }
 
-/// The part of the input that is in memory.
+/// The part of the input in memory.
 struct Window<'a> {
     input: &'a mut dyn Read,
     bytes: Vec<u8>,
@@ -57,7 +57,7 @@ struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// Reads on until `wanted` bytes are there, or the input ends.
+    /// Reads until `wanted` bytes are in memory or the input ends.
     fn need(&mut self, wanted: usize) -> Result<(), Stop> {
         while self.bytes.len() < wanted && !self.ended {
             let length = self.bytes.len();
@@ -77,7 +77,7 @@ impl Window<'_> {
 
 struct Splitter<'a> {
     window: Window<'a>,
-    /// For each byte value the shifts at which it can be the second byte of a mark.
+    /// For each byte value, the shifts at which it can be the second byte of a mark.
     filter: [u8; 256],
     dispatcher: &'a mut Dispatcher,
     level: u8,
@@ -96,7 +96,7 @@ impl Splitter<'_> {
         Ok(())
     }
 
-    /// Reads the header of the next stream; false at the end of the input. Zeros between streams are skipped.
+    /// Reads the header of the next stream. Returns false at the end of the input. Skips zeros between streams.
     fn stream_header(&mut self) -> Result<bool, Stop> {
         loop {
             self.window.need(4)?;
@@ -121,7 +121,8 @@ impl Splitter<'_> {
         Stop::Data(corrupt(Format::Bzip2, what, self.window.offset + (bit / 8) as u64))
     }
 
-    /// Processes what starts at bit `start`: dispatches a block and returns the bit of the next one, or `None` at the stream's end.
+    /// Processes the block or end at bit `start`. Dispatches a block and returns the bit of the next one, or returns `None` at
+    /// the end of the stream.
     fn block(&mut self, start: usize) -> Result<Option<usize>, Stop> {
         self.window.need(start.div_ceil(8) + LOOK_AHEAD)?;
         match bits(&self.window.bytes, start, MARK_BITS as u32) {
@@ -141,7 +142,7 @@ impl Splitter<'_> {
         Stop::Data(truncated(Format::Bzip2, self.window.offset + self.window.bytes.len() as u64))
     }
 
-    /// The bit where the next block or the stream's end starts.
+    /// The bit at which the next block or the end of the stream starts.
     fn find_end(&mut self, start: usize) -> Result<usize, Stop> {
         let mut byte = (start + MARK_BITS) / 8;
         while byte - start / 8 < MAX_BLOCK {
@@ -152,7 +153,7 @@ impl Splitter<'_> {
                     return Ok(at);
                 }
                 byte = at / 8 + 1;
-                // Another mark may start in the same byte only if marks overlapped, which they cannot.
+                // Only overlapping marks could start in the same byte, and marks cannot overlap.
             }
             if self.window.ended {
                 return Err(self.ends());
@@ -162,7 +163,7 @@ impl Splitter<'_> {
         Err(self.wrong("block without an end", start))
     }
 
-    /// The first bit in bytes `from..to` where a mark starts.
+    /// The first bit in bytes `from..to` at which a mark starts.
     fn find_mark(&self, from: usize, to: usize) -> Option<usize> {
         let second = self.window.bytes.get(from + 1..self.window.bytes.len().min(to + 1))?;
         second.iter().enumerate().filter(|&(_, &byte)| self.filter[usize::from(byte)] != 0).find_map(
@@ -176,8 +177,8 @@ impl Splitter<'_> {
         )
     }
 
-    /// Compressed data may hold a mark by chance. A block's header must make sense; an end must have the right checksum, or be
-    /// followed by what can follow an end (then the checksum is wrong, which is reported later).
+    /// Compressed data may contain a mark by chance. A block is therefore accepted only with a plausible header. An end is
+    /// accepted if its checksum is right, or if its next bytes can follow an end (then the wrong checksum is reported later).
     fn is_real(&self, at: usize, start: usize) -> bool {
         let bytes = &self.window.bytes;
         if bits(bytes, at, MARK_BITS as u32) == Some(BLOCK_MARK) {
@@ -189,7 +190,7 @@ impl Splitter<'_> {
             || matches!(bytes.get(next..), None | Some([] | [0, ..] | [b'B', b'Z', b'h', ..]))
     }
 
-    /// The combined checksum with that of the block at `start`, which follows its mark.
+    /// The combined checksum, extended with the checksum of the block at `start`, which follows the block's mark.
     fn sum_with(&self, start: usize) -> u32 {
         self.sum.rotate_left(1) ^ self.block_sum(start)
     }
@@ -198,7 +199,7 @@ impl Splitter<'_> {
         bits(&self.window.bytes, start + MARK_BITS, 32).unwrap_or(0) as u32
     }
 
-    /// A stream of this one block: header, block, end mark, and the block's checksum, which is that of the stream.
+    /// A stream of a single block: the header, the block, the end mark, and the block's checksum, which is also the stream's.
     fn dispatch(&mut self, start: usize, end: usize) -> Result<(), Stop> {
         let mut writer = BitWriter::default();
         let header = u32::from_be_bytes([b'B', b'Z', b'h', self.level]);
@@ -221,8 +222,8 @@ impl Splitter<'_> {
     }
 }
 
-/// True if the bytes after a block's mark can be a block: origin within the largest block, 2 to 6 tables, 1 to 18002
-/// selectors and each of them within the tables. `None` where the input ends before.
+/// True if the bytes after a mark can be a block: the origin is within the largest block, and there are 2 to 6 tables and 1 to
+/// 18002 selectors, each of an existing table. `None` if the input ends first.
 fn is_block_header(bytes: &[u8], mark_end: usize) -> Option<bool> {
     let mut at = mark_end + 32 + 1;
     let mut take = |count: u32| {
@@ -252,12 +253,12 @@ fn is_block_header(bytes: &[u8], mark_end: usize) -> Option<bool> {
     Some(true)
 }
 
-/// For each byte value the set of shifts at which the second byte of either mark, so shifted, has that value.
+/// For each byte value, the set of shifts at which the second byte of either shifted mark has that value.
 fn mark_filter() -> [u8; 256] {
     let mut filter = [0; 256];
     for mark in [BLOCK_MARK, END_MARK] {
         for shift in 0..8 {
-            // With a shift of s the first byte holds the top 8 - s bits of the mark, the second one the next 8.
+            // With a shift of s, the first byte contains the top 8 - s bits of the mark, and the second byte the next 8.
             let second = mark >> (MARK_BITS - (8 - shift) - 8) & 0xff;
             filter[second as usize] |= 1 << shift;
         }

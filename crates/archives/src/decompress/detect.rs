@@ -1,27 +1,27 @@
-//! Which compression an input has, from its first bytes.
+//! Detects the compression of an input from its first bytes.
 
 use std::fmt;
 use std::io::{self, Read};
 
-/// Bytes that are looked at: a tar's magic ends at 265, and a v7 tar is known by its checksum in the first 512.
+/// Bytes that are examined: a tar's magic ends at 265, and a v7 tar is recognised by its checksum in the first 512.
 const HEAD: usize = 512;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// None, or none that is known.
+    /// None, or an unknown format.
     Plain,
     /// gzip (RFC 1952).
     Gzip,
     Xz,
-    /// lzma, the format of the old LZMA utilities; it has no magic and is guessed from plausible fields.
+    /// lzma, the format of the old LZMA utilities. It has no magic and is recognised by plausible fields.
     Lzma,
     Lzip,
-    /// zstd (RFC 8878), a skippable frame in front included.
+    /// zstd (RFC 8878), possibly after a skippable frame.
     Zstd,
     Bzip2,
     /// lz4 frames.
     Lz4,
-    /// The format of lz4 before frames.
+    /// The lz4 format before frames.
     Lz4Legacy,
 }
 
@@ -41,17 +41,14 @@ impl fmt::Display for Format {
     }
 }
 
-/// The first bytes of an input, at most 512: what [`detect`] needs.
-///
-/// # Errors
-/// Of the input.
+/// The first bytes of an input, at most 512, for [`detect`].
 pub fn read_head(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(HEAD);
     input.take(HEAD as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// The format whose magic starts `head`.
+/// The format whose magic is at the start of `head`.
 pub fn detect(head: &[u8]) -> Format {
     match head {
         [0x1f, 0x8b, 8, ..] => Format::Gzip,
@@ -67,13 +64,13 @@ pub fn detect(head: &[u8]) -> Format {
     }
 }
 
-/// A first block or, for an empty stream, the end mark.
+/// A first block, or the end mark of an empty stream.
 fn is_bzip2(rest: &[u8]) -> bool {
     rest.starts_with(&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59]) || rest.starts_with(&[0x17, 0x72, 0x45, 0x38, 0x50, 0x90])
 }
 
-/// zstd and lz4 share their skippable frames: the first magic after them decides, zstd where none is found (pzstd starts
-/// with one, and lz4 has no tool that does).
+/// zstd and lz4 share their skippable frames, so the first magic after them decides. Without one the format is zstd (pzstd starts
+/// with a skippable frame, and no lz4 tool does).
 fn after_skippable(head: &[u8]) -> Format {
     let mut rest = head;
     while let [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, tail @ ..] = rest {
@@ -83,8 +80,8 @@ fn after_skippable(head: &[u8]) -> Format {
     if rest.starts_with(&[0x04, 0x22, 0x4d, 0x18]) { Format::Lz4 } else { Format::Zstd }
 }
 
-/// Properties of a real encoder, a dictionary of 2^n or 2^n + 2^(n-1) bytes, a size that is unknown or below 256 GiB (the
-/// same tests as XZ Utils make), and a first byte 0 of the range coder. A tar starts with a name and fails all of them.
+/// Accepts properties of a real encoder, a dictionary of 2^n or 2^n + 2^(n-1) bytes, a size that is unknown or below 256 GiB (the
+/// same tests as XZ Utils), and 0 as the first byte of the range coder. A tar starts with a name and fails all tests.
 fn is_lzma(head: &[u8]) -> bool {
     let &[properties, d0, d1, d2, d3, ref rest @ ..] = head else { return false };
     let Some((size, [0, ..])) = rest.split_first_chunk::<8>() else { return false };

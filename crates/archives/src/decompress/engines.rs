@@ -1,4 +1,4 @@
-//! The decoders of the libraries behind one interface: bytes in, bytes out, one stream at a time.
+//! The libraries' decoders with one interface: bytes in, bytes out, one stream at a time.
 
 use std::error::Error;
 
@@ -12,21 +12,21 @@ use super::{Format, Limits};
 pub(super) struct Step {
     pub consumed: usize,
     pub produced: usize,
-    /// The stream has ended, its checksums are right.
+    /// The stream has ended and its checksums are right.
     pub ended: bool,
 }
 
-/// An error of a decoder, as the rest of a sentence.
+/// An error of a decoder, as the end of a sentence.
 pub(super) type Wrong = String;
 
-/// A decoder's failure: what, and how many bytes of the input it had taken by then.
+/// A decoder's failure, and the number of input bytes consumed before it.
 pub(super) type Failure = (Wrong, usize);
 
-/// A decoder of one stream (member, frame).
+/// A decoder of one stream (a member or a frame).
 pub(super) trait Engine {
-    /// Decodes more of `input` into `output`; neither need be used up. `last`: no input follows.
+    /// Decodes more of `input` into `output`. Neither must be used up. `last` says that no input follows.
     fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Failure>;
-    /// False where the number of consumed bytes is not the place of an error; the stream's start is named then.
+    /// Whether the number of consumed bytes is the position of an error. If not, the message names the start of the stream.
     fn counts(&self) -> bool {
         true
     }
@@ -82,7 +82,7 @@ struct Zstd {
 impl Zstd {
     fn new(limits: &Limits) -> Result<Self, Wrong> {
         let mut context = DCtx::create();
-        // The library knows windows from 1 KiB (10) to 2 GiB (31).
+        // The library accepts windows from 1 KiB (10) to 2 GiB (31).
         let log = limits.window.checked_ilog2().unwrap_or(0).clamp(10, 31);
         context.set_parameter(DParameter::WindowLogMax(log)).map_err(zstd_error)?;
         Ok(Self { context, window: limits.window })
@@ -117,7 +117,7 @@ struct Lzma {
 }
 
 impl Lzma {
-    /// With several threads liblzma decodes blocks with a known size in parallel, as far as the buffers allow.
+    /// With several threads liblzma decodes blocks of known size in parallel, as far as the buffers allow.
     fn xz(limits: &Limits) -> Result<Self, Wrong> {
         let stream = match limits.threads {
             0 | 1 => Stream::new_stream_decoder(memory(limits), 0),
@@ -175,7 +175,7 @@ impl Engine for Lzma {
         Ok(Step { consumed, produced, ended: status == LzmaStatus::StreamEnd })
     }
 
-    /// The threads for xz take input ahead of what they have decoded; and the message must not depend on their number.
+    /// The threads for xz consume input before they decode it, and the message must not depend on the number of threads.
     fn counts(&self) -> bool {
         !self.is_xz
     }

@@ -1,5 +1,5 @@
-//! lz4 frames and the legacy format before them, block by block over the block decoder of `lz4_flex`. Its frame decoder takes an input
-//! that ends before a block as the end of the frame, and refuses skippable frames.
+//! Decodes lz4 frames and the legacy format, with the block decoder of `lz4_flex`. The frame decoder of `lz4_flex` treats an
+//! input that ends before a block as the end of the frame, and rejects skippable frames.
 //!
 //! Formats: lz4 repository, `doc/lz4_Frame_format.md` 1.6.4, "General Structure of LZ4 Frame format" and "Legacy frame".
 
@@ -10,14 +10,13 @@ use twox_hash::XxHash32;
 
 use super::engines::{Engine, Failure, Step, Wrong};
 
-/// How far back a block may refer to the blocks before it.
+/// Maximum distance from a block to earlier bytes that it refers to.
 const HISTORY: usize = 64 << 10;
-/// Every block of the legacy format but the last one decodes to this.
+/// Size of each decoded block of the legacy format except the last.
 const LEGACY_BLOCK: usize = 8 << 20;
-/// Starts a legacy frame.
 const LEGACY_MAGIC: u32 = 0x184c_2102;
 
-/// The field that is being gathered.
+/// The field that is being collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expect {
     Magic,
@@ -31,7 +30,7 @@ enum Expect {
     Ended,
 }
 
-/// A decoder of one frame, skippable ones included.
+/// A decoder of one frame. The frame may be skippable.
 pub(super) struct Lz4 {
     expect: Expect,
     gather: Gather,
@@ -43,7 +42,7 @@ pub(super) struct Lz4 {
     output: Output,
 }
 
-/// Collects the bytes of the next field from whatever pieces come.
+/// Collects the bytes of the next field from input of any sizes.
 struct Gather {
     bytes: Vec<u8>,
     wanted: usize,
@@ -54,7 +53,7 @@ impl Gather {
         Self { bytes: Vec::new(), wanted }
     }
 
-    /// Takes from `input`; returns how much, and the field when it is whole.
+    /// Takes bytes from `input`. Returns their number, and the field when it is complete.
     fn take(&mut self, input: &[u8]) -> (usize, Option<Vec<u8>>) {
         let count = input.len().min(self.wanted - self.bytes.len());
         self.bytes.extend_from_slice(&input[..count]);
@@ -63,7 +62,7 @@ impl Gather {
     }
 }
 
-/// Decoded bytes on their way out, and the last 64 KiB before them.
+/// Decoded bytes that are not output yet, and the 64 KiB before them.
 #[derive(Default)]
 struct Output {
     bytes: Vec<u8>,
@@ -84,7 +83,7 @@ impl Output {
         self.given == self.bytes.len()
     }
 
-    /// Decodes a block to at most `limit` bytes; with `linked` it may refer to what came before.
+    /// Decodes a block to at most `limit` bytes. With `linked` the block may refer to earlier blocks.
     fn decode(&mut self, block: &[u8], limit: usize, linked: bool) -> Result<(), Wrong> {
         if linked {
             self.remember();
@@ -173,7 +172,7 @@ impl Lz4 {
         Ok(())
     }
 
-    /// Skips in pieces, since a field is gathered in memory.
+    /// Skips in pieces, because a field is collected in memory.
     fn skip(&mut self, bytes: u32) {
         match bytes.min(64 << 10) {
             0 => self.expect = Expect::Ended,
@@ -266,7 +265,7 @@ impl Lz4 {
     }
 }
 
-/// A block without the checksum after it.
+/// Checks a block against the checksum after it, and returns the block.
 fn checked(field: &[u8]) -> Result<&[u8], Wrong> {
     let (block, sum) = field.split_at(field.len() - 4);
     let right = XxHash32::oneshot(0, block) == word(sum);
@@ -277,9 +276,9 @@ fn word(field: &[u8]) -> u32 {
     field.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
-/// A decoder of a legacy file: it ends where the input does.
+/// A decoder of a legacy file, which ends at the end of the input.
 pub(super) struct Lz4Legacy {
-    /// Whether a block is gathered, rather than its size.
+    /// Whether a block, and not its size, is being collected.
     in_block: bool,
     gather: Gather,
     output: Output,
@@ -296,7 +295,7 @@ impl Lz4Legacy {
             return self.output.decode(field, LEGACY_BLOCK, false);
         }
         match word(field) {
-            // The magic at the start, and that of a file appended to this one.
+            // The magic at the start, or of another file appended to this one.
             LEGACY_MAGIC => {}
             size if size as usize <= LEGACY_BLOCK + LEGACY_BLOCK / 255 + 16 && size > 0 => {
                 self.in_block = true;

@@ -1,4 +1,4 @@
-//! Drives decoders over a piece of input that holds whole streams, one after the other.
+//! Decodes a piece of input that consists of complete streams, one after another.
 
 use std::io::{self, Read};
 
@@ -7,13 +7,13 @@ use super::fault::{corrupt, truncated};
 use super::{Format, Limits};
 use crate::pipe::PipeWriter;
 
-/// Bytes read at a time. Fixed, and counted from the start of the piece: the text of an error must not depend on how the input
-/// arrived.
+/// Bytes read at a time. The number is fixed and counted from the start of the piece, because the text of an error must not
+/// depend on the sizes in which input arrives.
 const READ: usize = 64 << 10;
-/// Bytes that show which stream starts.
+/// Bytes that identify the start of a stream.
 const MAGIC: usize = 6;
 
-/// Decodes `reader`, whose first byte is byte `base` of the compressed input, into `output`.
+/// Decodes `reader` into `output`. The first byte of `reader` is byte `base` of the compressed input.
 pub(super) fn drive(
     format: Format,
     limits: &Limits,
@@ -30,7 +30,7 @@ pub(super) fn drive(
     Ok(())
 }
 
-/// Decodes one stream to its end.
+/// Decodes one stream completely.
 fn decode(format: Format, decoder: &mut dyn Engine, feed: &mut Feed<'_>, output: &mut PipeWriter) -> io::Result<()> {
     let start = feed.offset;
     loop {
@@ -56,7 +56,7 @@ fn decode(format: Format, decoder: &mut dyn Engine, feed: &mut Feed<'_>, output:
     }
 }
 
-/// The input of decoders: a buffer that is filled when it is empty.
+/// The input of decoders: a buffer that is refilled when it is empty.
 struct Feed<'a> {
     reader: &'a mut dyn Read,
     buffer: Vec<u8>,
@@ -80,7 +80,7 @@ impl Feed<'_> {
         if self.start == self.end { self.fill() } else { Ok(()) }
     }
 
-    /// Fills the buffer after its unread bytes, up to its end or that of the input.
+    /// Fills the buffer after its unread bytes, until it is full or the input ends.
     fn fill(&mut self) -> io::Result<()> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -96,14 +96,14 @@ impl Feed<'_> {
         Ok(())
     }
 
-    /// Skips zeros up to the next stream; false at the end of the input.
+    /// Skips zeros before the next stream. Returns false at the end of the input.
     fn find_stream(&mut self, format: Format) -> io::Result<bool> {
         loop {
             if self.bytes().len() < MAGIC {
                 self.fill()?;
             }
             let zeros = self.bytes().iter().position(|&byte| byte != 0);
-            // An lzma stream may start with a zero, and is alone in its file.
+            // An lzma stream may start with a zero, and is the only stream in its file.
             let zeros = if format == Format::Lzma && self.offset == 0 { Some(0) } else { zeros };
             match zeros {
                 None if self.bytes().is_empty() => return Ok(false),

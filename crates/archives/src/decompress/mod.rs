@@ -1,16 +1,16 @@
-//! Decompression of inputs, off the calling thread and on several threads where the format allows it.
+//! Decompresses inputs in other threads, and in several threads if the format allows it.
 //!
 //! | format | in parallel |
 //! |---|---|
-//! | gzip | members with a size field (BGZF: bgzip, and others that write its extra field) |
+//! | gzip | members with a size field (BGZF: bgzip, and other programs that write its extra field) |
 //! | bzip2 | every block |
-//! | xz | blocks with a size field, as `xz -T` writes them (liblzma) |
-//! | zstd | frames, as pzstd and concatenation make them |
-//! | lz4 | frames; one frame is decoded by one thread, faster than a packer takes it |
+//! | xz | blocks with a size field, as written by `xz -T` (liblzma) |
+//! | zstd | frames, as written by pzstd or made by concatenation |
+//! | lz4 | frames; one thread decodes a frame faster than a packer reads it |
 //! | lzip, lzma, legacy lz4 | no |
 //!
-//! Concatenated streams are one; zeros after the end are ignored; anything else there is an error. Memory is bounded by
-//! [`Limits`], for any input. The bytes and the errors are the same for every number of threads.
+//! Concatenated streams are read as one. Zeros after the end are ignored; other bytes there are an error. [`Limits`] bounds the
+//! memory for any input. The bytes and the errors are the same for any number of threads.
 
 mod bits;
 mod bzip2;
@@ -29,11 +29,11 @@ use std::io::{self, Cursor, Read};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Threads that decode; 0 counts as 1.
+    /// Number of threads that decode. 0 counts as 1.
     pub threads: usize,
-    /// Largest window (zstd) or dictionary (xz, lzma) in bytes that is accepted; what needs more is refused by name.
+    /// Largest accepted window (zstd) or dictionary (xz, lzma) in bytes. The error for a larger one names it.
     pub window: u64,
-    /// Bytes of compressed and decompressed data under way between threads; windows come on top. At least 4 MiB are used.
+    /// Bytes of compressed and decompressed data in flight between threads, not counting windows. At least 4 MiB are used.
     pub buffers: u64,
 }
 
@@ -44,11 +44,11 @@ impl Default for Limits {
     }
 }
 
-/// The decompressed bytes of `input`; the input itself if it is not compressed.
+/// Returns the decompressed bytes of `input`, or the input itself if it is not compressed.
 ///
 /// # Errors
-/// Of the input, while its first bytes are read, or the system starts no threads. Later errors are returned by `read`: with
-/// [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`] where the data is at fault, naming the format and the
+/// The first bytes cannot be read, or the system cannot start a thread. `read` returns later errors, with
+/// [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`] for invalid data; the message names the format and the
 /// offset in the compressed input.
 pub fn open(mut input: impl Read + Send + 'static, limits: &Limits) -> io::Result<Box<dyn Read + Send>> {
     let head = read_head(&mut input)?;

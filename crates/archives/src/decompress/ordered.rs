@@ -1,7 +1,7 @@
-//! The output of several decoders in the order of the input: a pipe each, read one after the other.
+//! The output of several decoders in the order of the input: one pipe for each decoder, read in order.
 //!
 //! A decoder writes to its pipe while it runs. A few compressed bytes can become any number of bytes, so the output of a piece
-//! cannot be a result of bounded size that the engine delivers when its job has ended.
+//! cannot be a result of bounded size that the engine delivers at the end of a job.
 
 use std::io::{self, Read};
 use std::sync::mpsc::Receiver;
@@ -10,10 +10,10 @@ use super::Format;
 use super::fault::vanished;
 use crate::pipe::PipeReader;
 
-/// The pipes in order as one stream.
+/// Reads the pipes in order, as one stream.
 pub(super) struct Ordered {
     format: Format,
-    /// `None` is the end.
+    /// `None` marks the end.
     pipes: Receiver<Option<PipeReader>>,
     current: Option<PipeReader>,
     over: Option<Result<(), (io::ErrorKind, String)>>,
@@ -41,7 +41,7 @@ impl Ordered {
 }
 
 impl Read for Ordered {
-    /// After the end or an error, each further call returns the same.
+    /// After the end or an error, each further call returns the same result.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &self.over {
             Some(Err((kind, message))) => return Err(io::Error::new(*kind, message.clone())),

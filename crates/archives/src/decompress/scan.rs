@@ -1,15 +1,15 @@
-//! Finds where streams end without decoding them: zstd and lz4 frames and BGZF members have the sizes of their parts.
+//! Finds the ends of streams without decoding them: zstd and lz4 frames and BGZF members contain the sizes of their parts.
 
 use super::Format;
 
 /// The scanner's next action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// Skip so many bytes, then read a field of so many.
+    /// Skip a number of bytes, then read a field of a number of bytes.
     Field { skip: u64, length: usize },
-    /// Skip so many bytes; then the stream has ended and another magic may follow.
+    /// Skip a number of bytes. The stream then ends, and another magic may follow.
     Boundary { skip: u64 },
-    /// The data is not known to the scanner: the rest has to be decoded as one piece.
+    /// The scanner does not know this data: the rest must be decoded as one piece.
     Lost,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Scanner {
 }
 
 impl Scanner {
-    /// A scanner at the start of a stream; `None` for a format whose streams have to be decoded to find their ends.
+    /// A scanner at the start of a stream. `None` for a format whose streams must be decoded to find their ends.
     pub fn new(format: Format) -> Option<Self> {
         let scannable = matches!(format, Format::Zstd | Format::Lz4 | Format::Gzip);
         let mut scanner = Self { format, field: Field::Magic, gather: Vec::new(), wanted: 0, skip: 0, ends: false };
@@ -63,7 +63,7 @@ impl Scanner {
         self.ends = false;
     }
 
-    /// Looks at bytes up to the next boundary; returns how many it took.
+    /// Scans bytes up to the next boundary, and returns their number.
     pub fn advance(&mut self, bytes: &[u8]) -> (usize, Event) {
         let mut at = 0;
         loop {
@@ -122,7 +122,7 @@ impl Scanner {
         }
     }
 
-    /// RFC 8878, 3.1.1.1: window byte unless single segment, dictionary id of 0, 1, 2 or 4 bytes, content size.
+    /// RFC 8878, 3.1.1.1: a window byte unless single segment; a dictionary id of 0, 1, 2 or 4 bytes; the content size.
     fn zstd_header(&mut self, descriptor: u8) -> Next {
         let single = descriptor & 0x20 != 0;
         let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
@@ -142,7 +142,7 @@ impl Scanner {
     }
 }
 
-/// RFC 8878, 3.1.1.2: last block, type, size; a run takes one byte.
+/// RFC 8878, 3.1.1.2: last block, type, size. A run is one byte.
 fn zstd_block(header: u64, sum: bool) -> Next {
     let skip = match header >> 1 & 3 {
         1 => 1,
@@ -163,7 +163,8 @@ fn lz4_block(word: u64, block_sum: bool, content_sum: bool) -> Next {
     Next::Field { skip: size, length: 4 }
 }
 
-/// A gzip header whose extra field is exactly `BC`, 2, size of the member less one (SAM specification, section 4.1).
+/// Recognises a gzip header whose extra field is exactly `BC`, 2 and the size of the member minus one (SAM specification, section
+/// 4.1).
 fn bgzf(header: &[u8]) -> Next {
     let known = header[..4] == [0x1f, 0x8b, 8, 4] && header[10..16] == [6, 0, b'B', b'C', 2, 0];
     let size = little(&header[16..18]) + 1;

@@ -1,4 +1,4 @@
-//! Cuts the input into pieces of whole streams on a thread of its own; the engine's workers decode the pieces.
+//! Splits the input into pieces of complete streams in a thread of its own. The engine's workers decode the pieces.
 
 use std::convert::Infallible;
 use std::io::{self, Cursor, Read, Write};
@@ -17,22 +17,22 @@ use super::scan::{Event, Scanner};
 use super::{Format, Limits};
 use crate::pipe::{CHUNK, Chunks, PipeReader, PipeWriter};
 
-/// Small streams are decoded together up to so many compressed bytes. The same for any number of threads, as errors count from
-/// the start of a piece.
+/// Small streams are decoded together, up to this many compressed bytes. The number does not depend on the number of threads,
+/// because errors count from the start of a piece.
 const PIECE: usize = 1 << 20;
 
-/// Starts the threads; the reader returns the decoded bytes. They end when all is decoded, or when the reader is dropped and a
-/// pending read of the input returns.
+/// Starts the threads. The returned reader yields the decoded bytes. The threads end when all bytes are decoded, or when the
+/// reader is dropped and a pending read of the input returns.
 ///
 /// # Errors
-/// The system refuses the first two threads. With fewer than asked for it takes longer.
+/// The system cannot start the first two threads. With fewer threads than requested, decoding takes longer.
 pub(super) fn start(input: Box<dyn Read + Send>, format: Format, limits: &Limits) -> io::Result<Ordered> {
     let limits = Limits { threads: threads(format, limits.threads.clamp(1, 1024)), ..*limits };
     let workers = if is_splittable(format) { limits.threads } else { 1 };
     let (pipes, ordered) = sync_channel(workers);
     let (start, started) = sync_channel(1);
     let share = share(&limits, workers);
-    // Before the workers, which take all threads there are up to their number.
+    // Started before the workers, which may take all threads that the system allows.
     let splitting = thread::Builder::new().name("decompress".into()).spawn(move || {
         if let Ok(decoding) = started.recv() {
             split(input, format, &mut Dispatcher { pipes, decoding, spares: Chunks::default(), share });
@@ -44,13 +44,13 @@ pub(super) fn start(input: Box<dyn Read + Send>, format: Format, limits: &Limits
     if decoding.workers() == 0 {
         return Err(refused(&Errno::AGAIN.into()));
     }
-    // The thread waits for this.
+    // The thread waits for this value.
     let _ = start.send(decoding);
     Ok(Ordered::new(format, ordered))
 }
 
-/// How many threads may decode. liblzma fails if it cannot start all of its own, also later, when others have started theirs:
-/// it gets several only if as many again, and those used here, could be started too.
+/// Number of threads that may decode. liblzma fails if it cannot start all of its threads, even later, after others have started
+/// theirs. It gets several threads only if twice as many, and the threads used here, could be started.
 fn threads(format: Format, wanted: usize) -> usize {
     let needed = 2 * wanted + 4;
     if format == Format::Xz && wanted > 1 && startable(needed) < needed { 1 } else { wanted }
@@ -71,7 +71,7 @@ struct Decode {
     limits: Limits,
 }
 
-/// A piece, and where its output goes.
+/// A piece, and the pipe for its output.
 struct Job {
     /// Offset of the piece in the compressed input.
     base: u64,
@@ -87,7 +87,7 @@ impl Task for Decode {
 
     fn tool(&self) {}
 
-    /// Waits for the reader of the output: it reads the pipes in the order of the jobs, and those are begun in that order.
+    /// Waits for the reader of the output. The reader reads the pipes in the order of the jobs, and the jobs begin in this order.
     fn run(&self, (): &mut (), mut job: Job) -> Result<(), Infallible> {
         let result = drive(self.format, &self.limits, &mut job.input, job.base, &mut job.output);
         job.output.finish(result);
@@ -104,7 +104,7 @@ pub(super) struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Submits a whole piece. Fails once the reader has been dropped.
+    /// Submits a complete piece. Fails if the reader has been dropped.
     pub fn whole(&mut self, base: u64, bytes: Vec<u8>) -> io::Result<()> {
         self.dispatch(base, Box::new(Cursor::new(bytes)))
     }
@@ -119,18 +119,18 @@ impl Dispatcher {
     fn dispatch(&mut self, base: u64, input: Box<dyn Read + Send>) -> io::Result<()> {
         let (output, reader) = self.spares.pipe(self.share / CHUNK);
         self.announce(Some(reader))?;
-        // Stopped by a panic only, which the reader finds in the pipe of that job.
+        // Only a panic stops the map. The reader finds the panic in the pipe of that job.
         self.decoding.submit(Job { base, input, output }, &mut |()| Ok(())).map_err(|_| abandoned())
     }
 
-    /// Delivers an error after all that came before.
+    /// Delivers an error after all earlier output.
     pub fn fail(&mut self, error: io::Error) -> io::Result<()> {
         let (output, reader) = self.spares.pipe(1);
         output.finish(Err(error));
         self.announce(Some(reader))
     }
 
-    /// Waits while as many pipes as there are workers have not been begun to be read.
+    /// Waits while the reader has not begun to read as many pipes as there are workers.
     fn announce(&self, pipe: Option<PipeReader>) -> io::Result<()> {
         self.pipes.send(pipe).map_err(|_| abandoned())
     }
@@ -141,7 +141,7 @@ fn split(mut input: Box<dyn Read + Send>, format: Format, dispatcher: &mut Dispa
         Format::Bzip2 => bzip2::split(&mut input, dispatcher),
         _ => split_streams(&mut input, format, dispatcher),
     };
-    // The only errors left are those of sending to a reader that was dropped.
+    // The only possible errors are of sending to a dropped reader.
     if result.and_then(|()| dispatcher.announce(None)).is_ok() {
         let _ = dispatcher.decoding.drain(&mut |()| Ok(()));
     }
@@ -149,7 +149,7 @@ fn split(mut input: Box<dyn Read + Send>, format: Format, dispatcher: &mut Dispa
 
 fn split_streams(input: &mut dyn Read, format: Format, dispatcher: &mut Dispatcher) -> io::Result<()> {
     let mut scanner = Scanner::new(format);
-    let mut piece = Piece { dispatcher, base: 0, head: Vec::new(), sent: 0, rest: None };
+    let mut piece = StreamPiece { dispatcher, base: 0, head: Vec::new(), sent: 0, rest: None };
     let mut buffer = vec![0; CHUNK];
     loop {
         let bytes = match read_some(input, &mut buffer) {
@@ -168,7 +168,7 @@ fn split_streams(input: &mut dyn Read, format: Format, dispatcher: &mut Dispatch
     }
 }
 
-/// Reads once, over interruptions.
+/// Reads once, and retries after interruptions.
 pub(super) fn read_some(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match input.read(buffer) {
@@ -180,12 +180,12 @@ pub(super) fn read_some(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<u
 
 enum Scanned {
     All,
-    /// From this byte on nothing is known.
+    /// Nothing is known from this byte on.
     Lost(usize),
 }
 
-/// The piece that is being gathered; one that grows too large is decoded while it still arrives.
-struct Piece<'a> {
+/// The piece that is being collected. A piece that grows too large is decoded while it still arrives.
+struct StreamPiece<'a> {
     dispatcher: &'a mut Dispatcher,
     base: u64,
     head: Vec<u8>,
@@ -193,7 +193,7 @@ struct Piece<'a> {
     rest: Option<PipeWriter>,
 }
 
-impl Piece<'_> {
+impl StreamPiece<'_> {
     fn scan(&mut self, scanner: &mut Scanner, bytes: &[u8]) -> io::Result<Scanned> {
         let mut at = 0;
         while at < bytes.len() {
@@ -222,8 +222,8 @@ impl Piece<'_> {
         Ok(())
     }
 
-    /// Passes bytes on to the decoder, which begins with the first. A decoder that found an error reads no more; the rest of the input
-    /// is not needed then.
+    /// Passes bytes to the decoder, which starts with the first. A decoder that has found an error reads no further, and the rest
+    /// of the input is then not needed.
     fn stream(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sent += bytes.len() as u64;
         let rest = self.rest()?;
@@ -254,7 +254,7 @@ impl Piece<'_> {
         Ok(())
     }
 
-    /// The input failed: the decoder gets the error in place of data, and passes it on.
+    /// The input failed. The decoder gets the error instead of data, and passes it on.
     fn fail(&mut self, error: io::Error) -> io::Result<()> {
         self.rest()?;
         if let Some(rest) = self.rest.take() {

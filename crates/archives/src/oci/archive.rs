@@ -1,4 +1,4 @@
-//! The files in a tar, found by their paths without being extracted.
+//! Finds the files in a tar by their paths, without extracting them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,13 +13,12 @@ use crate::Part;
 use crate::decompress::{self, Format};
 use crate::tar::{TarBookmark, TarOptions, TarSource};
 
-/// Most entries of an archive, and bytes of their names: an image has a few short ones for each layer.
+/// Maximum number of entries of an archive, and maximum bytes of their names. An image has a few short names for each layer.
 const ENTRIES_MOST: usize = 1 << 16;
 const NAMES_MOST: usize = 16 << 20;
-/// Most links to links that are followed.
+/// Maximum number of chained links.
 const HOPS_MOST: usize = 8;
 
-/// The files of an archive.
 pub(super) struct Archive {
     entries: BTreeMap<Bytes, Entry>,
 }
@@ -37,7 +36,7 @@ impl Entry {
 }
 
 impl Archive {
-    /// An archive in a file. If it is compressed, or the file is a pipe, it is stored first.
+    /// Opens an archive in a file. Stores a compressed archive, or one from a pipe, in a temporary file first.
     pub fn open(mut file: File, name: &str, options: &OciOptions) -> Result<Archive, Error> {
         let failed = |cause| unreadable(name.as_ref(), cause);
         if !file.metadata().map_err(failed)?.is_file() {
@@ -51,7 +50,7 @@ impl Archive {
         }
     }
 
-    /// Stores an archive, decompressed.
+    /// Stores an archive in a temporary file, decompressed.
     pub fn store(stream: Box<dyn Read + Send>, name: &str, options: &OciOptions) -> Result<Archive, Error> {
         let nowhere = || wrong(name, "the archive has to be stored", "a directory for temporary files");
         let directory = options.scratch.as_deref().ok_or_else(nowhere)?;
@@ -91,7 +90,6 @@ impl Archive {
         Ok(Archive { entries })
     }
 
-    /// The file at a path.
     pub fn find(&self, path: &[u8]) -> Option<Part> {
         let mut at = path::canonical(path).ok()?;
         for _ in 0..=HOPS_MOST {
@@ -104,12 +102,12 @@ impl Archive {
     }
 }
 
-/// Where the content of a file without holes is.
+/// The position of the content of a file without holes.
 fn plain(bookmark: &Bookmark) -> Option<(u64, u64)> {
     bookmark.value::<TarBookmark>()?.plain()
 }
 
-/// The target of a symbolic link, from the directory that it is in.
+/// The target of a symbolic link, relative to the link's directory.
 fn beside(link: &[u8], target: &[u8]) -> Option<Bytes> {
     let mut names: Vec<&[u8]> = link.split(|byte| *byte == b'/').collect();
     names.pop();

@@ -1,4 +1,4 @@
-//! The files of an image: in a directory, or in an archive.
+//! The files of an image, in a directory or in an archive.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,22 +13,20 @@ use super::documents::DOCUMENT_MOST;
 use super::{unreadable, wrong};
 use crate::Part;
 
-/// The files of an image, by their paths.
 pub(super) enum Blobs {
     Directory(PathBuf),
     Archive(Archive),
 }
 
-/// A file of an image.
 #[derive(Debug, Clone)]
 pub(super) enum Blob {
-    /// It is opened when it is needed.
+    /// Opened when it is needed.
     File(PathBuf, u64),
     Part(Part),
 }
 
 impl Blobs {
-    /// The file at a path; `None` if there is none.
+    /// The file at a path. `None` if there is none.
     pub fn find(&self, path: &str) -> Result<Option<Blob>, Error> {
         match self {
             Blobs::Directory(top) => {
@@ -44,7 +42,7 @@ impl Blobs {
         }
     }
 
-    /// A document; `None` if it does not exist.
+    /// A document. `None` if it does not exist.
     pub fn document(&self, name: &str, path: &str) -> Result<Option<Vec<u8>>, Error> {
         let Some(blob) = self.find(path)? else { return Ok(None) };
         let what = || format!("{path} has {} bytes", blob.size());
@@ -57,7 +55,7 @@ impl Blobs {
         Ok(Some(bytes))
     }
 
-    /// A document that must have a digest.
+    /// A document, whose digest is checked.
     pub fn checked(&self, name: &str, path: &str, digest: &Digest) -> Result<Vec<u8>, Error> {
         let missing = || wrong(name, format!("{path} is missing"), "all documents of the image");
         let bytes = self.document(name, path)?.ok_or_else(missing)?;
@@ -90,7 +88,7 @@ impl Blob {
         }
     }
 
-    /// An error of reading it; `name` is for a part of an archive.
+    /// An error of reading the file. `name` is for a part of an archive.
     pub fn unreadable(&self, name: &str, cause: io::Error) -> Error {
         match self {
             Blob::File(path, _) => unreadable(path, cause),

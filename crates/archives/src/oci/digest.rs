@@ -5,11 +5,10 @@ use std::fmt;
 use packline_runtime::hex;
 use sha2::{Digest as _, Sha256, Sha512};
 
-/// The digest of a content.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Digest {
     algorithm: Algorithm,
-    /// In hexadecimal digits.
+    /// Hexadecimal digits.
     hex: String,
 }
 
@@ -19,7 +18,7 @@ enum Algorithm {
     Sha512,
 }
 
-/// The digest of bytes that come one after the other.
+/// Computes the digest of bytes that arrive in pieces.
 #[derive(Clone)]
 pub(super) enum Hasher {
     Sha256(Sha256),
@@ -27,7 +26,7 @@ pub(super) enum Hasher {
 }
 
 impl Digest {
-    /// `None` if it is not one of those two algorithms in lower case.
+    /// `None` for another algorithm, or for upper-case digits.
     pub(super) fn parse(text: &str) -> Option<Digest> {
         let (name, hex) = text.split_once(':')?;
         let (algorithm, length) = match name {
@@ -44,7 +43,7 @@ impl Digest {
         format!("blobs/{}/{}", self.name(), self.hex)
     }
 
-    /// The start, for messages.
+    /// The start of the digest, for messages.
     pub(super) fn short(&self) -> String {
         format!("{}:{}", self.name(), &self.hex[..12])
     }

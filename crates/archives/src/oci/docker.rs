@@ -1,4 +1,4 @@
-//! Finds an image in an archive of Docker: manifest.json, the config, and a tar for each layer.
+//! Finds an image in a Docker archive: manifest.json, the config, and a tar for each layer.
 
 use packline_tree::Error;
 
@@ -39,7 +39,8 @@ fn tagged(name: &str, images: Vec<DockerImage>, tag: Option<&str>) -> Result<Doc
     found.and_then(|at| images.into_iter().nth(at)).ok_or_else(missing)
 }
 
-/// The position of the image with a tag: its name, or the part after the colon if no other image has it; or its number.
+/// The index of the image that the tag selects: by its name, by the part after the colon if only one image has it, or by its
+/// number.
 fn position(images: &[DockerImage], tag: &str) -> Option<usize> {
     let matching = |is_wanted: &dyn Fn(&str) -> bool| {
         let all = images.iter().enumerate();
@@ -54,14 +55,14 @@ fn position(images: &[DockerImage], tag: &str) -> Option<usize> {
     by_name.or_else(by_end).or_else(|| number(tag))
 }
 
-/// Whether a name without the registry or the tag that Docker and podman add to it is that of an image.
+/// Compares names without the registry and the tag that Docker and podman add.
 fn names(found: &str, tag: &str) -> bool {
     let rest =
         ["", "docker.io/", "docker.io/library/", "localhost/"].iter().filter_map(|prefix| found.strip_prefix(prefix));
     rest.filter_map(|rest| rest.strip_prefix(tag)).any(|rest| rest.is_empty() || rest == ":latest")
 }
 
-/// The config. If its name is a digest, it must have that digest.
+/// The config. If its name is a digest, the digest is checked.
 fn config(blobs: &Blobs, name: &str, path: &str) -> Result<Vec<u8>, Error> {
     if let Some(digest) = digest_of(path) {
         return blobs.checked(name, path, &digest);
@@ -70,7 +71,8 @@ fn config(blobs: &Blobs, name: &str, path: &str) -> Result<Vec<u8>, Error> {
     blobs.document(name, path)?.ok_or_else(missing)
 }
 
-/// The digest that a path is: `HEX.json` of Docker, `sha256:HEX` of go-containerregistry, a blob of a layout. Jib writes `config.json`.
+/// The digest in a path: `HEX.json` of Docker, `sha256:HEX` of go-containerregistry, or a blob of a layout. Jib writes
+/// `config.json`.
 fn digest_of(path: &str) -> Option<Digest> {
     let path = path.strip_suffix(".json").unwrap_or(path);
     match path.strip_prefix("blobs/") {

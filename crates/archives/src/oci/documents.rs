@@ -9,17 +9,16 @@ use serde::de::DeserializeOwned;
 use super::platform::Platform;
 use super::wrong;
 
-/// Longest document, bytes: registries take no more.
+/// Maximum length of a document in bytes, as in registries.
 pub(super) const DOCUMENT_MOST: u64 = 4 << 20;
 
-/// oci-layout.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LayoutVersion {
     pub image_layout_version: String,
 }
 
-/// An index, index.json too.
+/// An index, also index.json.
 #[derive(Deserialize)]
 pub(super) struct Index {
     pub manifests: Vec<Descriptor>,
@@ -50,7 +49,7 @@ pub(super) struct PlatformOf {
 #[derive(Deserialize)]
 pub(super) struct Manifest {
     pub config: Descriptor,
-    /// `null` is what Go writes for none.
+    /// Go writes `null` for an empty list.
     pub layers: Option<Vec<Descriptor>>,
 }
 
@@ -68,7 +67,7 @@ pub(super) struct Rootfs {
     pub diff_ids: Option<Vec<String>>,
 }
 
-/// An element of manifest.json of an archive of Docker.
+/// An element of the manifest.json of a Docker archive.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct DockerImage {
@@ -78,7 +77,7 @@ pub(super) struct DockerImage {
 }
 
 impl Descriptor {
-    /// Its tag, in index.json.
+    /// The tag, in index.json.
     pub fn tag(&self) -> Option<&str> {
         self.annotations.as_ref()?.get("org.opencontainers.image.ref.name").map(String::as_str)
     }
@@ -87,7 +86,7 @@ impl Descriptor {
         self.platform.as_ref().and_then(PlatformOf::platform)
     }
 
-    /// Whether it is about an image, as buildkit lists the origin of each beside it.
+    /// Whether it describes an image. buildkit adds an attestation next to each image.
     pub fn is_attestation(&self) -> bool {
         let kind = self.annotations.as_ref().and_then(|found| found.get("vnd.docker.reference.type"));
         let unknown = Platform::new("unknown", "unknown", None);
@@ -102,7 +101,7 @@ impl Config {
 }
 
 impl PlatformOf {
-    /// `None` if it does not name both.
+    /// `None` unless both are named.
     fn platform(&self) -> Option<Platform> {
         let named = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
         let os = named(&self.os)?;

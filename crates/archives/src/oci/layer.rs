@@ -16,18 +16,17 @@ use crate::decompress::{self, Format, Limits};
 /// Bytes that are hashed and stored at a time.
 const STEP: usize = 256 << 10;
 
-/// A layer of an image.
 #[derive(Debug)]
 pub struct OciLayer {
-    /// Its name in messages.
+    /// The name in messages.
     pub name: String,
     blob: Blob,
-    /// The digest of its content, if the image has it, and that of the tar in it.
+    /// The digest of the content, if the image has it, and the digest of the tar in the content.
     digest: Option<Digest>,
     diff_id: Digest,
 }
 
-/// A reader whose bytes are hashed.
+/// A reader that hashes the bytes it reads.
 struct Hashed<R> {
     reader: R,
     hasher: Arc<Mutex<Hasher>>,
@@ -38,7 +37,7 @@ impl OciLayer {
         OciLayer { name, blob, digest, diff_id }
     }
 
-    /// Whether it is compressed, so that [`OciLayer::checked`] stores it.
+    /// Whether the layer is compressed, so that [`OciLayer::checked`] stores it in a temporary file.
     ///
     /// # Errors
     /// [`Error::Io`] if it cannot be read.
@@ -47,17 +46,17 @@ impl OciLayer {
         Ok(decompress::detect(&head) != Format::Plain)
     }
 
-    /// Reads all of the layer and checks its digests. Returns the tar: where it is, or, if it is compressed, in an unnamed file in `scratch`.
-    /// `stop` is called often; if it returns true, the work ends with an error.
+    /// Reads the complete layer and checks its digests. Returns the tar: in place or, if it is compressed, in an unnamed file in
+    /// `scratch`. Calls `stop` often, and fails when `stop` returns true.
     ///
     /// # Errors
-    /// [`Error::Input`] for another digest, [`Error::Io`] for what cannot be read, decompressed or stored.
+    /// [`Error::Input`] for a wrong digest, [`Error::Io`] if the layer cannot be read, decompressed or stored.
     pub fn checked(&self, limits: &Limits, scratch: Option<&Path>, stop: &dyn Fn() -> bool) -> Result<Part, Error> {
         if !self.is_compressed()? {
             let part = self.blob.open()?;
             let found = self.hash(&mut part.clone(), self.diff_id.hasher(), &mut io::sink(), stop)?;
             if let Some(digest) = self.digest.as_ref().filter(|digest| **digest != self.diff_id) {
-                // Of another algorithm, or wrong.
+                // The digest has another algorithm, or it is wrong.
                 self.check_blob(digest, stop)?;
             }
             return self.compare(&found, &self.diff_id, DIFF_ID).map(|()| part);
@@ -78,12 +77,12 @@ impl OciLayer {
         match (found, &self.digest) {
             (Ok(found), digest) => {
                 let blob = hasher.lock().unwrap_or_else(PoisonError::into_inner).clone().finish();
-                // Not if a decoder left a rest unread.
+                // A decoder may have left bytes unread.
                 digest.iter().filter(|digest| **digest != blob).try_for_each(|digest| self.check_blob(digest, stop))?;
                 self.compare(&found, &self.diff_id, DIFF_ID)?;
                 Part::whole(file).map_err(refused)
             }
-            // A damaged layer may not be decodable: its digest says more.
+            // A damaged layer may not be decodable, and the error of its digest is clearer.
             (Err(error), Some(digest)) if !stop() => self.check_blob(digest, stop).and(Err(error)),
             (Err(error), _) => Err(error),
         }
@@ -102,7 +101,7 @@ impl OciLayer {
         Err(wrong(&self.name, format!("{what} has the digest {found}"), format!("{expected}, as the {source} says")))
     }
 
-    /// Copies `from` to `to`; the digest of all bytes.
+    /// Copies `from` to `to`, and returns the digest of all bytes.
     fn hash(
         &self,
         from: &mut dyn Read,
@@ -132,11 +131,11 @@ impl OciLayer {
     }
 }
 
-/// What has a digest, and what says which.
+/// The checked content, and the document that has its digest.
 const BLOB: [&str; 2] = ["its content", "manifest"];
 const DIFF_ID: [&str; 2] = ["the tar in it", "config"];
 
-/// An unnamed file, whose errors name its directory.
+/// An unnamed file. Its errors name its directory.
 struct Scratch<'a> {
     file: &'a mut std::fs::File,
     directory: &'a Path,

@@ -1,4 +1,4 @@
-//! Finds an image in a layout: index.json, indexes, the manifest, the config.
+//! Finds an image in an image layout: index.json, indexes, the manifest, the config.
 
 use packline_tree::Error;
 
@@ -9,20 +9,19 @@ use super::layer::OciLayer;
 use super::platform::Platform;
 use super::{LAYERS_MOST, OciImage, OciOptions, choose, number, wrong};
 
-/// Most indexes in each other.
+/// Maximum nesting of indexes.
 const NESTED_MOST: usize = 4;
 
 const INDEXES: [&str; 2] =
     ["application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"];
 const MANIFESTS: [&str; 2] =
     ["application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json"];
-/// Types of layers without their compression; those in `FOREIGN` may be elsewhere.
+/// Types of layers without their compression. The content of the types in `FOREIGN` may be missing.
 const LAYERS: [&str; 2] = ["application/vnd.oci.image.layer.v1.tar", "application/vnd.docker.image.rootfs.diff.tar"];
 const FOREIGN: [&str; 2] =
     ["application/vnd.oci.image.layer.nondistributable.v1.tar", "application/vnd.docker.image.rootfs.foreign.diff.tar"];
 const COMPRESSIONS: [&str; 5] = ["", "+gzip", "+zstd", ".gzip", ".zstd"];
 
-/// A layout that is being searched.
 struct Layout<'a> {
     blobs: Blobs,
     name: &'a str,
@@ -54,8 +53,8 @@ impl Layout<'_> {
         }
     }
 
-    /// The manifests with a tag, a digest or a number. If none is given: all that have the same tag or none, from which the platform chooses, or
-    /// the only one of the platform that was asked for.
+    /// The manifests that a tag, a digest or a number selects. Without one of them: all manifests, if they have the same tag or
+    /// none, from which the platform chooses; or the only manifest of the requested platform.
     fn tagged(&self, index: Index, tag: Option<&str>) -> Result<Vec<Descriptor>, Error> {
         let images: Vec<Descriptor> = index.manifests.into_iter().filter(|found| !found.is_attestation()).collect();
         let names = |found: &Descriptor| found.tag().unwrap_or(&found.digest).to_string();
@@ -79,7 +78,7 @@ impl Layout<'_> {
         if found.is_empty() { refused(&format!("there is no image '{tag}' in it")) } else { Ok(found) }
     }
 
-    /// The only image of the platform that was asked for.
+    /// The only image of the requested platform.
     fn only_of_platform<'d>(&self, images: &'d [Descriptor]) -> Option<&'d Descriptor> {
         let wanted = self.options.platform.as_ref()?;
         let mut found = images.iter().filter(|image| self.platform_of(image).is_some_and(|found| wanted.takes(&found)));
@@ -87,7 +86,7 @@ impl Layout<'_> {
         found.next().is_none().then_some(one)
     }
 
-    /// The platform of an image, by its descriptor, else by its config; `None` if neither says it.
+    /// The platform of an image, from its descriptor or its config. `None` if neither has it.
     fn platform_of(&self, descriptor: &Descriptor) -> Option<Platform> {
         let by_config = || {
             let is_manifest = MANIFESTS.contains(&descriptor.media_type.as_str());
@@ -100,7 +99,7 @@ impl Layout<'_> {
         descriptor.platform().or_else(by_config)
     }
 
-    /// Fails if several images in index.json are of the chosen platform: one of them may be old.
+    /// Fails if index.json has several images of the chosen platform, because one of them may be outdated.
     fn refuse_twins(&self, from: &[Descriptor]) -> Result<(), Error> {
         let (one, _) = self.choose(from)?;
         let platform = self.platform_of(one);
@@ -114,7 +113,7 @@ impl Layout<'_> {
         }
     }
 
-    /// The manifest of the platform, through indexes; and whether it was chosen by the platform.
+    /// Follows indexes to the manifest of the platform. Also returns whether the platform chose it.
     fn find(&self, mut from: Vec<Descriptor>) -> Result<(Manifest, bool), Error> {
         let mut chosen = false;
         for _ in 0..=NESTED_MOST {
@@ -133,7 +132,7 @@ impl Layout<'_> {
         Err(wrong(self.name, "indexes in indexes", format!("at most {NESTED_MOST} deep")))
     }
 
-    /// The image of the platform, and whether that was asked for and is known.
+    /// The image of the platform, and whether the platform was requested and is known.
     fn choose<'d>(&self, from: &'d [Descriptor]) -> Result<(&'d Descriptor, bool), Error> {
         let images: Vec<&Descriptor> = from.iter().filter(|found| !found.is_attestation()).collect();
         if let [one] = images[..] {
@@ -144,7 +143,7 @@ impl Layout<'_> {
         }
         let wanted = self.options.platform.clone().unwrap_or_else(Platform::this_machine);
         let by_descriptor = images.iter().find(|found| found.platform().is_some_and(|found| wanted.takes(&found)));
-        // Not all manifests need be there: the config is read only if no descriptor says more.
+        // Manifests may be missing, so the config is read only if no descriptor has the platform.
         let by_config =
             || images.iter().find(|found| self.platform_of(found).is_some_and(|found| wanted.takes(&found)));
         let found = by_descriptor.or_else(by_config).map(|found| (*found, true));
@@ -204,7 +203,7 @@ impl Layout<'_> {
     }
 }
 
-/// Checks what the config says of `count` layers; it must be of a platform, if one is given.
+/// Checks the config, which describes `count` layers and, if a platform is given, must be of that platform.
 pub(super) fn check_config(
     name: &str,
     config: &Config,
@@ -227,7 +226,7 @@ pub(super) fn check_config(
     }
 }
 
-/// Whether a layer may be elsewhere.
+/// Whether the content of a layer may be missing.
 fn check_media_type(name: &str, media_type: &str) -> Result<bool, Error> {
     let is_one = |bases: [&str; 2]| {
         bases.iter().any(|base| media_type.strip_prefix(base).is_some_and(|rest| COMPRESSIONS.contains(&rest)))

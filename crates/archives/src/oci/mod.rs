@@ -1,8 +1,9 @@
-//! Images of containers as layers: an OCI image layout, as a directory or in a tar, and what `docker save` and `podman save` write.
+//! Container images as layers: an OCI image layout, as a directory or in a tar, and the archives of `docker save` and `podman
+//! save`.
 //!
-//! <https://github.com/opencontainers/image-spec>, version 1.1.1, and the manifest.json of docker's image archives, version 1.2. Documents
-//! are at most 4 MiB, an image has at most [`LAYERS_MOST`] layers, and indexes are nested at most 4 deep. The digest and the size of all that
-//! is read are checked: a layer before anything of it is used ([`OciLayer::checked`]).
+//! <https://github.com/opencontainers/image-spec>, version 1.1.1, and the manifest.json of Docker's image archives, version 1.2.
+//! A document has at most 4 MiB, an image at most [`LAYERS_MOST`] layers, and indexes are nested at most 4 deep. The digest and
+//! the size of all content are checked; a layer is checked before any part of it is used ([`OciLayer::checked`]).
 
 mod archive;
 mod blobs;
@@ -29,10 +30,10 @@ pub use digest::Digest;
 pub use layer::OciLayer;
 pub use platform::Platform;
 
-/// Most layers of an image: overlayfs takes no more.
+/// Maximum number of layers of an image, as in overlayfs.
 pub const LAYERS_MOST: usize = 500;
 
-/// What an image is in.
+/// The form of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Layout,
@@ -40,36 +41,36 @@ enum Form {
     DockerArchive,
 }
 
-/// Where an image is: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`. FILE is `-` for a stream. TAG is a tag, a
-/// digest, or `@N` for the image with that number in the list, from 0.
+/// The location of an image: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`. FILE may be `-` for a
+/// stream. TAG is a tag, a digest, or `@N` for the image with number N in the list, from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OciPlace {
     form: Form,
-    /// The path, and the tag if it has one.
+    /// The path, with the tag if there is one.
     rest: Vec<u8>,
 }
 
-/// How an image is opened.
 #[non_exhaustive]
 pub struct OciOptions {
-    /// Which of several platforms; an image of one platform must be of it. `None` for this machine's, and for any image of one platform.
+    /// The platform to choose; an image of a single platform must have it. `None` chooses this machine's platform, and accepts
+    /// any image of a single platform.
     pub platform: Option<Platform>,
-    /// Where an archive is stored that is compressed or a stream.
+    /// Directory for a compressed archive or a stream.
     pub scratch: Option<PathBuf>,
-    /// Of decompressing it.
+    /// Limits of decompression.
     pub limits: Limits,
 }
 
 /// An image: its layers, the lowest first.
 #[derive(Debug)]
 pub struct OciImage {
-    /// Its name in messages.
+    /// The name in messages.
     pub name: String,
     pub layers: Vec<OciLayer>,
 }
 
 impl OciOptions {
-    /// The default platform, and nowhere to store an archive.
+    /// The default platform, and no directory for an archive.
     pub fn new() -> OciOptions {
         OciOptions { platform: None, scratch: None, limits: Limits::default() }
     }
@@ -82,7 +83,7 @@ impl Default for OciOptions {
 }
 
 impl OciPlace {
-    /// A place, if the text begins with the name of a form.
+    /// `None` if the text does not begin with the name of a form.
     pub fn parse(text: &OsStr) -> Option<OciPlace> {
         let forms =
             [("oci:", Form::Layout), ("oci-archive:", Form::LayoutArchive), ("docker-archive:", Form::DockerArchive)];
@@ -92,17 +93,16 @@ impl OciPlace {
         })
     }
 
-    /// Whether it is an archive that is a stream.
+    /// Whether it is an archive from a stream.
     pub fn is_stream(&self) -> bool {
         self.form != Form::Layout && (self.rest == b"-" || self.rest.starts_with(b"-:"))
     }
 
-    /// The path of what it is in.
     pub fn path(&self) -> PathBuf {
         self.split().0
     }
 
-    /// The path, and the tag behind the first colon that follows a path of something.
+    /// The path, and the tag after the first colon that follows an existing path.
     fn split(&self) -> (PathBuf, Option<String>) {
         let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
         let exists = |bytes: &[u8]| self.is_stream() || path(bytes).symlink_metadata().is_ok();
@@ -118,10 +118,11 @@ impl OciPlace {
 }
 
 impl OciImage {
-    /// Opens an image that is not a stream. Layers are not read.
+    /// Opens an image that is not a stream. Does not read the layers.
     ///
     /// # Errors
-    /// [`Error::Io`] for what cannot be read, [`Error::Input`] for what is no such image, or cannot be chosen from several.
+    /// [`Error::Io`] for a file that cannot be read; [`Error::Input`] if it is not such an image, or if it cannot be chosen from
+    /// several.
     pub fn open(place: &OciPlace, options: &OciOptions) -> Result<OciImage, Error> {
         let (path, tag) = place.split();
         let name = path.escaped();
@@ -136,10 +137,10 @@ impl OciImage {
         open_archive(place.form, Archive::open(file, &name, options)?, name, tag.as_deref(), options)
     }
 
-    /// Opens an image of which [`OciPlace::is_stream`] holds. All of the stream is stored first.
+    /// Opens an image for which [`OciPlace::is_stream`] is true. Stores the complete stream first.
     ///
     /// # Errors
-    /// As for [`OciImage::open`].
+    /// See [`OciImage::open`].
     pub fn open_stream(
         place: &OciPlace,
         name: &str,
@@ -173,7 +174,7 @@ fn unreadable(path: &Path, cause: std::io::Error) -> Error {
     Error::Io { path: path.to_path_buf(), action: "cannot read", cause }
 }
 
-/// The error for an image that has to be chosen by its tag, or by its number: `numbered` is how many images there are, if some have no tag.
+/// The error for an image that must be chosen by its tag or its number. `numbered` is the number of images, if some have no tag.
 fn choose(name: &str, what: &str, tags: &[String], numbered: usize) -> Error {
     let named = format!(":TAG with one of {}", tags.join(", "));
     let numbers = format!(":@0 to :@{}", numbered.saturating_sub(1));
@@ -186,7 +187,7 @@ fn choose(name: &str, what: &str, tags: &[String], numbered: usize) -> Error {
     wrong(name, what, expected)
 }
 
-/// The number of an image in the list, if a tag is one.
+/// The number in a tag of the form `@N`.
 fn number(tag: &str) -> Option<usize> {
     tag.strip_prefix('@')?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Platforms that an image may be for: `OS/ARCHITECTURE[/VARIANT]`, in Go's words.
+//! Platforms of an image: `OS/ARCHITECTURE[/VARIANT]`, in Go's terms.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// A platform as it is written; the names that Linux has for architectures are known too.
+    /// Parses a platform. Linux's names of architectures are accepted too.
     pub fn parse(text: &str) -> Option<Platform> {
         let mut parts = text.split('/');
         let os = parts.next()?;
@@ -25,17 +25,17 @@ impl Platform {
 
     pub(super) fn new(os: &str, architecture: &str, variant: Option<&str>) -> Platform {
         let architecture = go_name(architecture);
-        // The one that is meant where none is named.
+        // The default variant.
         let variant = variant.filter(|variant| !variant.is_empty() && (architecture, *variant) != ("arm64", "v8"));
         Platform { os: os.to_string(), architecture: architecture.to_string(), variant: variant.map(str::to_string) }
     }
 
-    /// Linux on the machine that this was compiled for.
+    /// Linux on the machine that this program was compiled for.
     pub fn this_machine() -> Platform {
         Platform::new("linux", std::env::consts::ARCH, None)
     }
 
-    /// Whether an image for `other` is wanted: one of any variant if none is named.
+    /// Whether an image for `other` is accepted. Without a variant, any variant is.
     pub(super) fn takes(&self, other: &Platform) -> bool {
         let variant = self.variant.is_none() || self.variant == other.variant;
         (&self.os, &self.architecture) == (&other.os, &other.architecture) && variant

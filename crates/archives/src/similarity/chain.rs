@@ -1,27 +1,27 @@
-//! From one content to the next: the one among those not yet placed that shares most features with the last.
+//! Builds a chain of contents: each content is followed by the remaining content that shares most features with it.
 //!
-//! Each occurrence of a feature is in a list with the others, in the order of the contents, from which it is taken when its content is
-//! placed. From a content's occurrences a bounded number of neighbours in their lists is scored, so that the time is that of sorting the
-//! features, however common they are.
+//! The occurrences of a feature form a list in the order of the contents. An occurrence is removed when its content is placed.
+//! For each occurrence of a placed content, a bounded number of neighbours in its list is scored, so that the time is that of
+//! sorting the features, however common they are.
 
 /// Occurrences of a feature that are scored in each direction.
 const NEAR: usize = 16;
-/// The least score that counts, in quarter bits for each feature of the candidate: one feature of a million contents is a fortieth of a
-/// content. With less in common the order of the contents is better.
+/// Minimum score that counts, in quarter bits for each feature of the candidate: one rare feature of a million contents is a
+/// fortieth of a content. With less in common, the order of the contents is better.
 const LEAST: u64 = 3;
 const NONE: u32 = u32::MAX;
 
-/// Memory of a feature, bytes: its place among all, and as an occurrence.
+/// Memory of a feature in bytes: in the list of all features, and as an occurrence.
 pub(super) const FEATURE_BYTES: u64 = 8 + 17;
-/// Memory of a content besides, bytes.
+/// Additional memory of a content in bytes.
 pub(super) const CONTENT_BYTES: u64 = 48;
 
-/// Features of contents, which have numbers from 0.
+/// Features of contents, which are numbered from 0.
 #[derive(Debug, Default)]
 pub(crate) struct Features {
-    /// Each with its content below.
+    /// Features in the high halves, their contents in the low halves.
     pairs: Vec<u64>,
-    /// How many each content has.
+    /// Number of features of each content.
     counts: Vec<u8>,
 }
 
@@ -30,14 +30,14 @@ impl Features {
         Features { pairs: Vec::with_capacity(features), counts: Vec::with_capacity(contents) }
     }
 
-    /// Adds those of the next content, at most 64.
+    /// Adds the features of the next content, at most 64.
     pub(crate) fn push(&mut self, features: &[u32]) {
         let content = self.counts.len() as u64;
         self.counts.push(features.len() as u8);
         self.pairs.extend(features.iter().map(|feature| u64::from(*feature) << 32 | content));
     }
 
-    /// Gives contents other numbers; `numbers` has that of each.
+    /// Renumbers the contents. `numbers` has the new number of each.
     pub(crate) fn renumber(&mut self, numbers: &[u32]) {
         for pair in &mut self.pairs {
             *pair = *pair >> 32 << 32 | u64::from(numbers[*pair as u32 as usize]);
@@ -48,8 +48,8 @@ impl Features {
     }
 }
 
-/// The numbers of the contents in the order of the chain, which begins with the first content, and goes on with the first that is left
-/// where none has enough in common with the last.
+/// The contents' numbers in the order of the chain. The chain begins with the first content. If no remaining content has enough
+/// in common with the last, it continues with the first remaining content.
 pub(crate) fn chain(features: Features) -> Vec<u32> {
     let mut candidates = Candidates::new(features);
     let contents = candidates.placed.len();
@@ -72,7 +72,7 @@ struct Candidates {
     occurrences: Occurrences,
     placed: Vec<bool>,
     counts: Vec<u8>,
-    /// Of the candidates for the current place, which are listed; of others 0.
+    /// Scores of the candidates for the next position, which are in `scored`; 0 for other contents.
     scores: Vec<u32>,
     scored: Vec<u32>,
 }
@@ -86,7 +86,7 @@ impl Candidates {
         Candidates { occurrences, placed, counts: features.counts, scores, scored: Vec::new() }
     }
 
-    /// Places a content, and returns the one that has most in common with it; of several the first.
+    /// Places a content, and returns the content that has most in common with it; the first, if there are several.
     fn after(&mut self, content: u32) -> Option<u32> {
         self.placed[content as usize] = true;
         for at in self.occurrences.range(content) {
@@ -115,7 +115,7 @@ impl Candidates {
     }
 
     fn best(&mut self) -> Option<u32> {
-        // A score and a number of features.
+        // The score, the number of features, and the content.
         let mut best = (LEAST, 1, None);
         for content in std::mem::take(&mut self.scored) {
             let score = u64::from(std::mem::take(&mut self.scores[content as usize]));
@@ -134,14 +134,14 @@ impl Candidates {
 /// All occurrences of features that more than one content has, by feature and then by content.
 struct Occurrences {
     contents: Vec<u32>,
-    /// The next ones of the same feature whose contents have not been placed.
+    /// The next occurrences of the same feature whose contents have not been placed.
     before: Vec<u32>,
     after: Vec<u32>,
-    /// How rare the feature is, quarter bits, at least 1.
+    /// The rarity of the feature in quarter bits, at least 1.
     weights: Vec<u8>,
-    /// The occurrences of each content, those of one after the other.
+    /// The occurrences of each content, content by content.
     of: Vec<u32>,
-    /// Where those of each content begin; and the end.
+    /// Start of the occurrences of each content, and the end.
     starts: Vec<u32>,
 }
 
@@ -190,7 +190,7 @@ impl Occurrences {
             self.of[*start as usize] = occurrence;
             *start += 1;
         }
-        // Each start is now that of the next content.
+        // Each start is now the start of the next content.
         self.starts.rotate_right(1);
         self.starts[0] = 0;
     }
@@ -220,7 +220,7 @@ fn quarters(number: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// The order of contents among others that have no features, but make theirs rare.
+    /// The order of contents among others without features, which make the features rare.
     fn order(contents: &[&[u32]]) -> Vec<u32> {
         let mut features = Features::default();
         contents.iter().for_each(|content| features.push(content));
@@ -243,12 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_candidates_the_first_follows() {
+    fn chooses_the_first_of_equal_candidates() {
         assert_eq!(order(&[&[7, 8], &[1], &[7, 9], &[7, 10]]), [0, 2, 3, 1]);
     }
 
     #[test]
-    fn a_feature_that_everything_has_costs_no_more_than_others() {
+    fn a_feature_of_all_contents_costs_no_more() {
         let mut features = Features::default();
         (0..200_000u32).for_each(|number| features.push(&[1, 2, 3, number / 2 + 10]));
         let found = chain(features);

@@ -1,8 +1,9 @@
-//! Finds an order in which contents that have much in common are neighbours.
+//! Finds an order in which similar contents are neighbours.
 //!
-//! A content is known by its sketch: minima of hashes of its substrings ([`sketch`]). Two contents share about as many of their minima as
-//! they share substrings (Broder, "On the resemblance and containment of documents", 1997; one permutation: Li, Owen, Zhang, 2012). From
-//! each content the order goes on to the one that shares most ([`chain`]), among a bounded number that share anything.
+//! The sketch of a content consists of minima of hashes of its substrings ([`sketch`]). The share of common minima of two
+//! contents approximates the share of common substrings (Broder, "On the resemblance and containment of documents", 1997; one
+//! permutation: Li, Owen, Zhang, 2012). The order continues from each content to the content that shares most ([`chain`]), chosen
+//! from a bounded number of contents that share any.
 
 mod chain;
 mod sketch;
@@ -10,20 +11,20 @@ mod sketch;
 pub(crate) use chain::{Features, chain};
 pub(crate) use sketch::{ContentKind, content_kind, sketch};
 
-/// Most minima of a sketch.
+/// Maximum number of minima of a sketch.
 const MINIMA_MOST: usize = 64;
-/// Fewest, however many contents there are.
+/// Minimum number of minima, for any number of contents.
 const MINIMA_LEAST: usize = 4;
-/// Minima in all, unless that would be fewer than the fewest for each content.
+/// Total number of minima, unless the minimum for each content is more.
 const FEATURES_MOST: usize = 8 << 20;
 
-/// The minima of each sketch for a number of contents, a power of two: what they are depends on nothing else.
+/// The number of minima of each sketch, a power of two that depends only on the number of contents.
 pub(crate) fn minima(contents: usize) -> usize {
     let share = FEATURES_MOST / contents.max(1);
     1 << share.clamp(MINIMA_LEAST, MINIMA_MOST).ilog2()
 }
 
-/// Memory of the sketches and the chain of so many contents, at most, in bytes.
+/// Upper bound of the memory of the sketches and the chain of `contents` contents, in bytes.
 pub(crate) fn memory(contents: usize) -> u64 {
     contents as u64 * (minima(contents) as u64 * chain::FEATURE_BYTES + chain::CONTENT_BYTES)
 }

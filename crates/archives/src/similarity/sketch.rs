@@ -1,8 +1,8 @@
-//! The sketch of a content, and what kind of content it is.
+//! The sketch and the kind of a content.
 
 /// Bytes of a substring.
 const SUBSTRING: usize = 8;
-/// As many bytes at the start of a content decide whether it is text.
+/// Number of bytes at the start of a content that decide whether it is text.
 const HEAD: usize = 512;
 
 /// Kinds of contents, in the order in which they are stored.
@@ -10,7 +10,7 @@ const HEAD: usize = 512;
 pub(crate) enum ContentKind {
     Elf,
     Gzip,
-    /// With a zero near its start.
+    /// A zero is near the start.
     Binary,
     Text,
 }
@@ -24,8 +24,8 @@ pub(crate) fn content_kind(content: &[u8]) -> ContentKind {
     }
 }
 
-/// Adds the features of a content: substrings are spread over as many classes as there are `minima`, a power of two, and the least hash of
-/// each class that occurs becomes a feature. A content shorter than a substring has none.
+/// Adds the features of a content. Substrings are spread over `minima` classes (a power of two), and the lowest hash of each
+/// class that occurs becomes a feature. A content shorter than a substring has no features.
 pub(crate) fn sketch(content: &[u8], minima: &mut [u64], features: &mut Vec<u32>) {
     minima.fill(u64::MAX);
     let mask = minima.len() as u64 - 1;
@@ -36,7 +36,7 @@ pub(crate) fn sketch(content: &[u8], minima: &mut [u64], features: &mut Vec<u32>
         *least = (*least).min(hash >> 6);
     }
     let found = minima.iter().enumerate().filter(|(_, least)| **least < u64::MAX);
-    // The least hashes are small numbers: mixed again, they differ in all bits.
+    // The lowest hashes are small numbers, so they are mixed again to differ in all bits.
     features
         .extend(found.map(|(class, least)| (mixed(least.wrapping_mul(64).wrapping_add(class as u64)) >> 32) as u32));
 }

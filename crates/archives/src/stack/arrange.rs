@@ -1,15 +1,15 @@
-//! Puts the files of a merged tree into the order in which their contents are wanted.
+//! Arranges the files of a merged tree in the requested order of contents.
 
 use packline_tree::{Content, Error, NodeId};
 
-use super::{Listed, StackSource};
+use super::{MergedEntries, StackSource};
 use crate::{FileList, RestOrder};
 
 impl StackSource {
-    /// Puts files after everything else, in the order of the options, if that is another than by path.
+    /// Moves files after all other entries, in the requested order, unless this is the order of paths.
     ///
     /// # Errors
-    /// Of the layers, where contents are compared; and if the memory is too small for that.
+    /// The layers return an error while contents are compared, or the memory is too small for comparing.
     pub(super) fn arrange(&mut self, compared: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
         let Some(listed) = self.merged.as_mut().filter(|_| !self.options.order.is_by_path()) else { return Ok(()) };
         let first = std::mem::take(&mut listed.first);
@@ -28,7 +28,7 @@ impl StackSource {
         Ok(())
     }
 
-    /// Files without a part that is compressed together with others, then those whose order counts.
+    /// Files whose parts are not compressed together with others, then the files whose order matters.
     fn by_similarity(&mut self, files: Vec<NodeId>, compared: &mut dyn FnMut(u64, u64)) -> Result<Vec<NodeId>, Error> {
         let Some(listed) = &self.merged else { return Ok(files) };
         let size = |node: &NodeId| listed.file(*node).map_or(0, |(_, size)| size);
@@ -39,7 +39,7 @@ impl StackSource {
     }
 }
 
-impl Listed {
+impl MergedEntries {
     /// The number and the size of a file.
     pub(super) fn file(&self, node: NodeId) -> Option<(u32, u64)> {
         match self.merged.tree.content(self.merged.tree.inode(node)) {
@@ -48,7 +48,7 @@ impl Listed {
         }
     }
 
-    /// Notes the first names of the files of a list, each once. Returns a warning of paths that are of no file.
+    /// Records the first names of the files of a list, each once. Returns a warning about paths that are not files.
     pub(super) fn find_first(&mut self, list: &FileList) -> Option<String> {
         if list.is_empty() {
             return None;
@@ -83,7 +83,7 @@ impl Listed {
         let mut components = path.split(|byte| *byte == b'/');
         let node = components.try_fold(tree.root(), step)?;
         let first = self.order.first(tree, node);
-        // The root stands for the first name of what is left out.
+        // The root replaces the first name of a file that is not kept.
         (first != tree.root() && self.file(first).is_some()).then_some(first)
     }
 }

@@ -1,4 +1,4 @@
-//! The contents of the regular files of layers: 24 bytes each, where no more is needed to find one.
+//! The contents of the regular files of layers, in 24 bytes each if that is enough to find a content.
 
 use packline_runtime::push_tight;
 use packline_tree::{Bookmark, Held};
@@ -8,33 +8,32 @@ use crate::tar::TarBookmark;
 #[derive(Default)]
 pub(super) struct Files {
     list: Vec<File>,
-    /// Those of the form [`Form::Other`], and their heap memory in bytes.
+    /// Contents of [`Form::Other`], and their heap memory in bytes.
     others: Vec<Held>,
     heap: usize,
 }
 
 struct File {
     size: u64,
-    place: u64,
+    position: u64,
     before: u32,
     layer: u16,
     form: Form,
 }
 
-/// The meaning of a file's `place` and `before`.
+/// The meaning of a file's `position` and `before`.
 #[derive(Clone, Copy)]
 enum Form {
     Nothing,
     /// A bookmark that is a number.
     Number,
-    /// The start of the content in a tar, and how far before it the header is.
+    /// The start of the content in a tar, and its distance from the header.
     Tar,
-    /// The index in the list of others.
+    /// An index into the list of other contents.
     Other,
 }
 
-/// The place of a content.
-pub(super) enum Place<'a> {
+pub(super) enum ContentLocation<'a> {
     Nothing,
     InLayer(Bookmark),
     Elsewhere(&'a Held),
@@ -49,7 +48,7 @@ impl Files {
     }
 
     pub fn add(&mut self, layer: u16, size: u64, content: Held) {
-        let (form, place, before) = match content {
+        let (form, position, before) = match content {
             Held::Nothing => (Form::Nothing, 0, 0),
             Held::InSource(Bookmark::Number(number)) => (Form::Number, number, 0),
             other => match in_tar(&other, size) {
@@ -57,7 +56,7 @@ impl Files {
                 None => (Form::Other, self.add_other(other), 0),
             },
         };
-        push_tight(&mut self.list, File { size, place, before, layer, form });
+        push_tight(&mut self.list, File { size, position, before, layer, form });
     }
 
     fn add_other(&mut self, content: Held) -> u64 {
@@ -70,22 +69,22 @@ impl Files {
         self.list.get(number as usize).map_or(0, |file| file.size)
     }
 
-    /// The layer of a file, and the place of its content.
-    pub fn place(&self, number: u32) -> Option<(u16, Place<'_>)> {
+    /// The layer of a file, and the location of its content.
+    pub fn location(&self, number: u32) -> Option<(u16, ContentLocation<'_>)> {
         let file = self.list.get(number as usize)?;
-        let place = match file.form {
-            Form::Nothing => Place::Nothing,
-            Form::Number => Place::InLayer(Bookmark::Number(file.place)),
+        let location = match file.form {
+            Form::Nothing => ContentLocation::Nothing,
+            Form::Number => ContentLocation::InLayer(Bookmark::Number(file.position)),
             Form::Tar => {
-                let header = file.place - u64::from(file.before);
-                Place::InLayer(TarBookmark::at(header, file.place, file.size).into_bookmark())
+                let header = file.position - u64::from(file.before);
+                ContentLocation::InLayer(TarBookmark::at(header, file.position, file.size).into_bookmark())
             }
-            Form::Other => match self.others.get(file.place as usize)? {
-                Held::InSource(bookmark) => Place::InLayer(bookmark.clone()),
-                other => Place::Elsewhere(other),
+            Form::Other => match self.others.get(file.position as usize)? {
+                Held::InSource(bookmark) => ContentLocation::InLayer(bookmark.clone()),
+                other => ContentLocation::Elsewhere(other),
             },
         };
-        Some((file.layer, place))
+        Some((file.layer, location))
     }
 
     pub fn memory(&self) -> usize {
@@ -93,7 +92,7 @@ impl Files {
     }
 }
 
-/// The place of a content of `size` bytes in a tar, if it has no holes.
+/// The position of a content of `size` bytes in a tar, if it has no holes.
 fn in_tar(content: &Held, size: u64) -> Option<(u64, u32)> {
     let Held::InSource(bookmark) = content else { return None };
     let bookmark = bookmark.value::<TarBookmark>()?;

@@ -1,4 +1,4 @@
-//! Entries that hide others.
+//! Entries that hide other entries.
 
 use std::collections::BTreeSet;
 
@@ -7,38 +7,38 @@ use packline_tree::{Bytes, Device, Entry, Kind};
 
 use super::overlay::{self, Meaning};
 
-/// Prefix of the names of AUFS's whiteouts, and of its names for itself.
+/// Prefix of AUFS's whiteouts, and of names that AUFS uses internally.
 const WHITEOUT: &[u8] = b".wh.";
 const OWN: &[u8] = b".wh..wh.";
-/// The name that hides all that lower layers have in its directory.
+/// The name that hides all entries of lower layers in its directory.
 const OPAQUE: &[u8] = b".wh..wh..opq";
 
 /// The meaning of an entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// An entry like others; `opaque`: it is a directory that hides what lower layers have in it, in a form of overlayfs.
+    /// A plain entry. `opaque` marks a directory that hides its entries in lower layers, in a form of overlayfs.
     Entry { opaque: Option<usize> },
-    /// Hides what lower layers have at a path.
+    /// Hides the entry at a path in lower layers.
     Whiteout(Bytes),
-    /// Hides what lower layers have in the directory at a path.
+    /// Hides the entries of the directory at a path in lower layers.
     Opaque(Bytes),
-    /// Something of AUFS that is for itself alone.
+    /// An internal file of AUFS.
     Internal,
 }
 
-/// The fault of an entry, and what was expected.
+/// The fault of an entry, and the expected value.
 pub(super) type Wrong = (String, String);
 
 /// The marks of a layer.
 #[derive(Default)]
 pub(super) struct Marks {
-    /// Paths of whiteouts of overlayfs: it links them to each other.
+    /// Paths of whiteouts of overlayfs, which may be hard links to one another.
     whiteouts: BTreeSet<Bytes>,
     bytes: usize,
 }
 
 impl Marks {
-    /// The meaning of the layer's next entry; attributes of overlayfs are taken from it.
+    /// The meaning of the layer's next entry. Removes the attributes of overlayfs from the entry.
     pub fn read(&mut self, entry: &mut Entry) -> Result<Mark, Wrong> {
         if let Some(mark) = aufs(&entry.path)? {
             return Ok(mark);

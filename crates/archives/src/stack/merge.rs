@@ -13,41 +13,41 @@ use super::overlay;
 use super::xattr_sets::XattrSets;
 use super::{Layer, StackOptions, Whiteouts};
 
-/// Memory of a file that may have names in several layers, bytes, about.
+/// Approximate memory in bytes of a file that may have names in several layers.
 const LINKED: usize = 128;
 
-/// Layers of which some have been added.
+/// The layers added so far.
 pub(super) struct Merge<'a> {
     options: &'a StackOptions,
     names: Namespace,
     files: Files,
     xattrs: XattrSets,
-    /// Memory of the layers that are complete, bytes.
+    /// Memory of the complete layers in bytes.
     done: usize,
     entries: u64,
-    /// Files with several names: the path of one that was added, and its inode.
+    /// Files with several names: the path and the inode of one added name.
     linked: BTreeMap<(u64, u64), (Bytes, InodeId)>,
-    /// Whether directories that hide others are marked by the attributes of each form.
+    /// For each form, whether its attribute marks directories that hide others.
     forms: [bool; 2],
 }
 
 /// The merged tree.
 pub(super) struct Merged {
     pub tree: Tree,
-    /// By the payload in the tree.
+    /// Indexed by the payload of the tree.
     pub files: Files,
     pub xattrs: XattrSets,
     form: usize,
     pub replaced: Replaced,
 }
 
-/// State of a layer while it is added.
+/// The state of a layer while it is added.
 struct Adding<'a> {
     number: u16,
     name: &'a str,
     source: &'a mut dyn Source,
     marks: Marks,
-    /// Whiteouts that stay, if nothing else of the layer takes their place.
+    /// Whiteouts that are kept, unless another entry of the layer replaces them.
     kept: Vec<Entry>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Merge<'a> {
         Merge { options, names, files, xattrs, done: 0, entries: 0, linked: BTreeMap::new(), forms: [false; 2] }
     }
 
-    /// Adds all of a layer over those before it.
+    /// Adds a complete layer over the layers before it.
     pub fn add_layer(&mut self, number: u16, layer: &mut Layer, contents: &mut Contents) -> Result<(), Error> {
         let Layer { name, source } = layer;
         let mut adding = Adding { number, name, source: source.as_mut(), marks: Marks::default(), kept: Vec::new() };
@@ -109,7 +109,8 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// Adds an entry, as a further name of one that an earlier layer brought if both are one file of this machine.
+    /// Adds an entry. If it is the same file of this machine as an entry of an earlier layer, adds it as another name of that
+    /// file.
     fn add_file(&mut self, entry: &mut Entry, adding: &mut Adding<'_>, contents: &mut Contents) -> Result<(), Error> {
         let shared = adding.source.shared_file().filter(|_| !matches!(entry.kind, Kind::HardLink(_)));
         let Some(file) = shared else { return self.add_entry(entry, adding, contents) };
@@ -135,7 +136,7 @@ impl<'a> Merge<'a> {
         self.names.add(entry, payload, xattrs).map_err(|error| error.in_input(adding.name))
     }
 
-    /// Adds the whiteouts of a layer that stay. What took the place of one hides what is below all layers too.
+    /// Adds the whiteouts of a layer that are kept. An entry that replaces one also hides the entries below all layers.
     fn keep(&mut self, adding: &mut Adding<'_>) -> Result<(), Error> {
         for entry in std::mem::take(&mut adding.kept) {
             let in_layer = |error: NamespaceError| error.in_input(adding.name);
@@ -195,7 +196,7 @@ impl Merged {
     }
 }
 
-/// A whiteout as overlayfs makes it, with the owner and the time of the mark.
+/// A whiteout in the form of overlayfs, with the owner and the time of the mark.
 fn whiteout(path: Vec<u8>, mark: &Entry) -> Entry {
     let kind = Kind::CharDevice(Device { major: 0, minor: 0 });
     let mode = if mark.kind == kind { mark.meta.mode } else { 0 };

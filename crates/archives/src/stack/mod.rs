@@ -1,14 +1,15 @@
-//! Layers as one source: each lies over those before it, and what they hide is removed.
+//! Layers as one source: each layer overlays the layers before it, and hidden entries are removed.
 //!
-//! The tree is what extracting the layers in order on one file system leaves, as umoci and podman do it
-//! ([`packline_tree::Namespace::layered`]): a directory over a directory merges, anything else replaces. Whiteouts ([`Whiteouts`]) hide what
-//! lower layers brought, wherever in their layer they are. A hard link is to the inode that its target is at that time, in whatever layer.
+//! The tree equals the result of extracting the layers in order into one file system, as umoci and podman do
+//! ([`packline_tree::Namespace::layered`]): a directory merges with a directory, and any other entry replaces. Whiteouts
+//! ([`Whiteouts`]) hide entries of lower layers, at any position in their layer. A hard link refers to the inode that its target
+//! has at that time, in any layer.
 //!
-//! All layers are listed first, and the entries then come in the order of a [`packline_tree::DirectorySource`] of the merged tree, with the
-//! same hard links: packing either gives the same bytes. Contents are read when they are asked for, from the layers, which know the order
-//! ([`Source::expect`]); those of a layer that only reads forward are copied when it is listed ([`Contents`]).
+//! All layers are listed first. The entries then come in the order of a [`packline_tree::DirectorySource`] of the merged tree,
+//! with the same hard links, so packing either gives the same bytes. Contents are read on demand from the layers, which know the
+//! order ([`Source::expect`]). The contents of a layer that can only be read forward are copied when it is listed ([`Contents`]).
 //!
-//! With an order of contents ([`ContentOrder`]) everything but files comes first, then the files in that order.
+//! With an order of contents ([`ContentOrder`]), all entries except files come first, and then the files in that order.
 
 mod arrange;
 mod files;
@@ -28,55 +29,53 @@ use packline_tree::{
 };
 
 use crate::ContentOrder;
-use files::Place;
+use files::ContentLocation;
 use merge::{Merge, Merged};
 use order::Order;
 
-/// Memory for copied contents, bytes.
+/// Memory for copied contents in bytes.
 const COPIES_MOST: u64 = 16 << 20;
 
-/// What entries are that hide others: files `.wh.NAME` and `.wh..wh..opq` of AUFS, and the devices 0:0 and the attribute `overlay.opaque` of
+/// The treatment of whiteouts: files `.wh.NAME` and `.wh..wh..opq` of AUFS, and devices 0:0 and the attribute `overlay.opaque` of
 /// overlayfs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Whiteouts {
-    /// They hide what lower layers have, and are left out.
+    /// They hide entries of lower layers, and are removed.
     #[default]
     Apply,
-    /// They hide what lower layers have, and stay, in the form of overlayfs: for what lies below all layers.
+    /// They hide entries of lower layers, and are kept in the form of overlayfs, to hide entries below all layers.
     Keep,
-    /// Entries like all others.
+    /// They are plain entries.
     Ignore,
 }
 
-/// One layer.
 pub struct Layer {
-    /// Its name in messages.
+    /// The name in messages.
     pub name: String,
     pub source: Box<dyn Source>,
 }
 
-/// How layers are merged.
 #[non_exhaustive]
 pub struct StackOptions {
     pub whiteouts: Whiteouts,
-    /// Attributes of directories that no layer describes, and of the root.
+    /// Attributes of the root and of directories that no layer describes.
     pub defaults: Meta,
     pub root: Meta,
-    /// Bytes of memory for the tree, at most; more is an error.
+    /// Maximum memory of the tree in bytes. More is an error.
     pub memory: u64,
-    /// Where contents are copied that can only be read once; without it, only a few are possible.
+    /// Directory for contents that can only be read once. Without it, only a few are possible.
     pub scratch: Option<PathBuf>,
-    /// Which entries of the merged tree are kept. The first name that is kept is the file, as if the others had been removed.
+    /// Selects the entries of the merged tree to keep. The first kept name is the file, as if the other entries had been removed.
     pub rule: KeepRule,
     pub order: ContentOrder,
-    /// Contents smaller than this, in bytes, are ordered by what they have in common.
+    /// Contents smaller than this, in bytes, are ordered by similarity.
     pub block_size: u32,
     /// Workers that compare contents.
     pub engine: Config,
 }
 
 impl StackOptions {
-    /// Whiteouts apply, everything is kept, memory is not limited.
+    /// Applies whiteouts, keeps all entries, and does not limit memory.
     pub fn new(defaults: Meta) -> StackOptions {
         StackOptions {
             whiteouts: Whiteouts::Apply,
@@ -92,13 +91,12 @@ impl StackOptions {
     }
 }
 
-/// Layers as one source.
 pub struct StackSource {
     layers: Vec<Layer>,
     options: StackOptions,
     contents: Contents,
-    merged: Option<Listed>,
-    /// The contents have their order.
+    merged: Option<MergedEntries>,
+    /// The contents have been arranged.
     arranged: bool,
     file: Current,
     done: u64,
@@ -106,28 +104,28 @@ pub struct StackSource {
     problems: Vec<Error>,
 }
 
-/// The merged tree, and how far its entries have been returned.
-struct Listed {
+/// The merged tree, and the number of entries returned so far.
+struct MergedEntries {
     merged: Merged,
     order: Order,
     /// Files whose contents come first.
     first: Vec<NodeId>,
     next: usize,
-    /// Bytes of all contents.
+    /// Total bytes of all contents.
     bytes: u64,
 }
 
 /// The content of the current entry.
 enum Current {
     Nothing,
-    /// The file with this number, of which nothing has been read.
+    /// The file with this number, before its first read.
     Unread(u32),
     InLayer(usize),
     Copy(CopyReader),
 }
 
 impl StackSource {
-    /// The lowest layer comes first. Nothing is read before [`StackSource::list`], or before the first entry is asked for.
+    /// The lowest layer comes first. No layer is read before [`StackSource::list`], or before the first entry is requested.
     pub fn new(layers: Vec<Layer>, options: StackOptions) -> StackSource {
         let contents = Contents::new(COPIES_MOST.min(options.memory / 8), options.scratch.clone());
         StackSource {
@@ -143,11 +141,11 @@ impl StackSource {
         }
     }
 
-    /// Lists all layers, if they are not listed yet, and finds the files that come first. A fault of either is a warning now
+    /// Lists all layers, unless they are listed already, and finds the files that come first. Problems become warnings now
     /// ([`Source::take_warnings`]), before any content is read.
     ///
     /// # Errors
-    /// Of the layers, and of entries that no tree can have.
+    /// The layers return an error, or an entry is invalid in any tree.
     pub fn merge_layers(&mut self) -> Result<(), Error> {
         if self.merged.is_none() {
             let mut listed = self.merge()?;
@@ -158,27 +156,27 @@ impl StackSource {
         Ok(())
     }
 
-    /// As [`StackSource::merge_layers`], and puts contents into their order. [`Source::memory`] is then all that the tree takes. Where
-    /// contents are compared, `compared` gets the bytes that were read for that, and how many there are.
+    /// Does the same as [`StackSource::merge_layers`] and arranges the contents. [`Source::memory`] then returns the memory of
+    /// the complete tree. If contents are compared, `compared` gets the bytes read so far and the total.
     ///
     /// # Errors
-    /// Of the layers, and of entries that no tree can have.
+    /// The layers return an error, or an entry is invalid in any tree.
     pub fn list(&mut self, compared: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
         self.merge_layers()?;
         if !std::mem::replace(&mut self.arranged, true) {
             self.arrange(compared)?;
-            let files = self.merged.as_ref().map_or_else(Vec::new, Listed::files);
+            let files = self.merged.as_ref().map_or_else(Vec::new, MergedEntries::files);
             self.announce(&files);
         }
         Ok(())
     }
 
-    /// What layers replaced of those below them; nothing before they are listed.
+    /// What layers replaced in lower layers. Empty before the layers are listed.
     pub fn replaced(&self) -> Replaced {
         self.merged.as_ref().map_or_else(Replaced::default, |listed| listed.merged.replaced.clone())
     }
 
-    fn merge(&mut self) -> Result<Listed, Error> {
+    fn merge(&mut self) -> Result<MergedEntries, Error> {
         let mut merge = Merge::new(&self.options);
         for (number, layer) in (0..).zip(&mut self.layers) {
             let listed = merge.add_layer(number, layer, &mut self.contents);
@@ -189,16 +187,16 @@ impl StackSource {
         let merged = merge.finish()?;
         let order = Order::new(&merged.tree, &self.options.rule);
         let bytes = order.bytes(&merged);
-        Ok(Listed { merged, order, first: Vec::new(), next: 0, bytes })
+        Ok(MergedEntries { merged, order, first: Vec::new(), next: 0, bytes })
     }
 
-    /// Tells each layer which of its contents will be read, in their order.
+    /// Tells each layer the order in which its contents will be read.
     fn announce(&mut self, files: &[u32]) {
-        let Some(Listed { merged, .. }) = &self.merged else { return };
+        let Some(MergedEntries { merged, .. }) = &self.merged else { return };
         for (number, layer) in (0..).zip(&mut self.layers) {
-            let places = files.iter().filter_map(|file| merged.files.place(*file));
-            let mut wanted = places.filter_map(|place| match place {
-                (own, Place::InLayer(bookmark)) if own == number => Some(bookmark),
+            let locations = files.iter().filter_map(|file| merged.files.location(*file));
+            let mut wanted = locations.filter_map(|location| match location {
+                (own, ContentLocation::InLayer(bookmark)) if own == number => Some(bookmark),
                 _ => None,
             });
             layer.source.expect(&mut wanted);
@@ -208,23 +206,23 @@ impl StackSource {
     /// Goes to the content of a file.
     fn go_to(&mut self, number: u32, path: &[u8]) -> Result<(), Error> {
         self.file = Current::Nothing;
-        let place = self.merged.as_ref().and_then(|listed| listed.merged.files.place(number));
-        let (layer, place) = place.ok_or_else(|| Bookmark::foreign("layers", path))?;
+        let location = self.merged.as_ref().and_then(|listed| listed.merged.files.location(number));
+        let (layer, location) = location.ok_or_else(|| Bookmark::foreign("layers", path))?;
         let layer = usize::from(layer);
-        self.file = match place {
-            Place::InLayer(bookmark) => {
+        self.file = match location {
+            ContentLocation::InLayer(bookmark) => {
                 self.layers[layer].source.recall(&bookmark, path)?;
                 Current::InLayer(layer)
             }
-            Place::Elsewhere(Held::Copied(copy)) => Current::Copy(copy.start()),
-            Place::Elsewhere(Held::Lost) => {
+            ContentLocation::Elsewhere(Held::Copied(copy)) => Current::Copy(copy.start()),
+            ContentLocation::Elsewhere(Held::Lost) => {
                 let input = self.layers[layer].name.clone();
                 let entry = path.to_vec();
                 let what = format!("the content could not be kept: {}", self.contents.failure());
                 let expected = "space for it in a directory for temporary files".to_string();
                 return Err(Error::Entry { input, entry, what, expected });
             }
-            Place::Nothing | Place::Elsewhere(_) => Current::Nothing,
+            ContentLocation::Nothing | ContentLocation::Elsewhere(_) => Current::Nothing,
         };
         Ok(())
     }
@@ -236,7 +234,7 @@ impl StackSource {
     }
 }
 
-impl Listed {
+impl MergedEntries {
     /// The numbers of all files, in the order of their entries.
     fn files(&self) -> Vec<u32> {
         self.order.files(&self.merged.tree).collect()

@@ -1,4 +1,4 @@
-//! The order of the entries of a merged tree: that of a directory source, or with contents in an order of their own.
+//! The order of the entries of a merged tree: the order of a directory source, or an order with arranged contents.
 
 use packline_tree::{Content, Keep, KeepRule, NodeId, Tree};
 
@@ -6,12 +6,12 @@ use super::merge::Merged;
 
 pub(super) struct Order {
     names: Vec<NodeId>,
-    /// The first name of each inode in this order; the root for an inode without one.
+    /// The first name of each inode in this order. The root, for an inode without one.
     firsts: Vec<NodeId>,
 }
 
 impl Order {
-    /// Depth first, names by their bytes, of what is kept.
+    /// Depth first and by the bytes of names, with only the kept entries.
     pub fn new(tree: &Tree, rule: &KeepRule) -> Order {
         let mut order = Order { names: Vec::new(), firsts: vec![tree.root(); tree.inode_count()] };
         let mut path = Vec::new();
@@ -46,7 +46,7 @@ impl Order {
         self.names.get(at).copied()
     }
 
-    /// The name under which the inode of a name in this order comes first.
+    /// The first name of the inode that a name has.
     pub fn first(&self, tree: &Tree, node: NodeId) -> NodeId {
         self.firsts[tree.inode(node).index()]
     }
@@ -59,7 +59,7 @@ impl Order {
         )
     }
 
-    /// Takes out the first names of files, for [`Order::append`].
+    /// Removes the first names of files, for [`Order::append`].
     pub fn take_files(&mut self, tree: &Tree) -> Vec<NodeId> {
         let firsts = &self.firsts;
         let is_file = |node: &NodeId| matches!(tree.content(tree.inode(*node)), Content::File(_));
@@ -72,12 +72,12 @@ impl Order {
         self.names.extend_from_slice(names);
     }
 
-    /// Bytes of all contents.
+    /// Total bytes of all contents.
     pub fn bytes(&self, merged: &Merged) -> u64 {
         self.files(&merged.tree).map(|file| merged.files.size(file)).fold(0, u64::saturating_add)
     }
 
-    /// Adds a name if it is kept; whether what is in it may be.
+    /// Adds a name if it is kept. Returns whether entries below it may be kept.
     fn visit(&mut self, tree: &Tree, node: NodeId, path: &[u8], rule: &KeepRule) -> bool {
         let inode = tree.inode(node);
         let directory = tree.content(inode) == Content::Dir;

@@ -1,26 +1,27 @@
-//! Extended attributes that overlayfs keeps for itself: they are none of the merged tree.
+//! Extended attributes that overlayfs uses itself. They are not part of the merged tree.
 //!
 //! <https://docs.kernel.org/filesystems/overlayfs.html>; fs/overlayfs/overlayfs.h of Linux 6.12.
 
 use packline_tree::{Entry, Kind, Xattr};
 
-/// The two forms of its names: the second is for mounts with `userxattr`.
+/// The two forms of names. The second is for mounts with `userxattr`.
 pub(super) const PREFIXES: [&[u8]; 2] = [b"trusted.overlay.", b"user.overlay."];
 
-/// What the attributes of an entry mean, and the form in which they do.
+/// The meaning of an entry's attributes, and their form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     Nothing,
-    /// A directory that hides what lower layers have in it.
+    /// A directory that hides its entries in lower layers.
     Opaque(usize),
     /// A file that is a whiteout.
     Whiteout,
 }
 
-/// Takes the attributes of overlayfs from an entry. Those of an overlay within a layer, whose names it escapes, stay.
+/// Removes the attributes of overlayfs from an entry. Keeps the attributes of an overlay within a layer, whose names overlayfs
+/// escapes.
 ///
 /// # Errors
-/// The name of an attribute that refers to something else.
+/// Returns the name of an attribute that refers to another path.
 pub(super) fn take(entry: &mut Entry) -> Result<Meaning, Vec<u8>> {
     let mut meaning = Meaning::Nothing;
     if !entry.xattrs.iter().any(|xattr| own(&xattr.name).is_some()) {
@@ -30,7 +31,7 @@ pub(super) fn take(entry: &mut Entry) -> Result<Meaning, Vec<u8>> {
         let Some((form, name)) = own(&xattr.name) else { continue };
         match (name, &entry.kind) {
             (b"redirect" | b"metacopy", _) => return Err(xattr.name.clone()),
-            // The other value, `x`, says that there are files with the attribute `whiteout`.
+            // The other value, `x`, means that there are files with the attribute `whiteout`.
             (b"opaque", Kind::Dir) if xattr.value == b"y" => meaning = Meaning::Opaque(form),
             (b"whiteout", Kind::File { size: 0 }) => meaning = Meaning::Whiteout,
             _ => {}
@@ -40,12 +41,12 @@ pub(super) fn take(entry: &mut Entry) -> Result<Meaning, Vec<u8>> {
     Ok(meaning)
 }
 
-/// The attribute of a directory that hides what lower layers have in it, in one of the forms.
+/// The attribute of a directory that hides its entries in lower layers, in one of the forms.
 pub(super) fn opaque(form: usize) -> Xattr {
     Xattr { name: [PREFIXES[form], b"opaque"].concat(), value: b"y".to_vec() }
 }
 
-/// The form and the name of an attribute, if it is one of overlayfs and not escaped.
+/// The form and the name of an attribute of overlayfs that is not escaped.
 fn own(name: &[u8]) -> Option<(usize, &[u8])> {
     let found = PREFIXES.iter().enumerate().find_map(|(form, prefix)| Some((form, name.strip_prefix(*prefix)?)));
     found.filter(|(_, name)| !name.starts_with(b"overlay."))

@@ -1,28 +1,28 @@
-//! Reads small contents once, before they are packed, and orders them by what they have in common.
+//! Reads small contents once before they are packed, and orders them by similarity.
 
 use packline_engine::{Config, Fault, OrderedMap, Permit, Task};
 use packline_tree::{Error, Extent, NodeId, Source};
 
-use super::{Listed, StackSource};
+use super::{MergedEntries, StackSource};
 use crate::similarity::{ContentKind, Features, chain, content_kind, memory, minima, sketch};
 
-/// Bytes of contents that a worker gets at a time, and contents, about.
+/// Approximate bytes, and number, of contents that a worker gets at a time.
 const BATCH: usize = 512 << 10;
 const BATCH_FILES: usize = 1024;
 /// Bytes of contents in flight.
 const WINDOW: usize = 4 << 20;
-/// The caller reads no faster than so many workers compare.
+/// Maximum number of workers: the caller reads no faster than they compare.
 const WORKERS_MOST: usize = 4;
 
-/// Contents one after the other.
+/// Contents, one after another.
 struct Batch {
     bytes: Vec<u8>,
-    /// The end of each.
+    /// The end of each content.
     ends: Vec<u32>,
     _permit: Permit,
 }
 
-/// The kind of each content, and how many of the features are its own.
+/// The kind of each content, and the number of features that belong to it.
 #[derive(Default)]
 struct Sketched {
     contents: Vec<(ContentKind, u8)>,
@@ -76,10 +76,10 @@ impl Sketches {
 }
 
 impl StackSource {
-    /// Orders files by what they have in common, and where that is nothing by kind, ending of the name, and path.
+    /// Orders files by similarity and, without similarity, by kind, name ending and path.
     ///
     /// # Errors
-    /// Of the layers; and if the memory is too small.
+    /// The layers return an error, or the memory is too small.
     pub(super) fn similar(
         &mut self,
         files: Vec<NodeId>,
@@ -90,7 +90,7 @@ impl StackSource {
         let numbers: Vec<u32> = numbers.collect();
         self.announce(&numbers);
         let Sketches { kinds, mut features } = self.sketches(&files, compared)?;
-        let Some(Listed { merged, .. }) = &self.merged else { return Ok(files) };
+        let Some(MergedEntries { merged, .. }) = &self.merged else { return Ok(files) };
         let mut plain: Vec<u32> = (0..files.len() as u32).collect();
         plain.sort_by_key(|at| (kinds[*at as usize], ending(merged.tree.name(files[*at as usize]))));
         let mut places = vec![0; plain.len()];
@@ -126,7 +126,7 @@ impl StackSource {
         let map = OrderedMap::new(Sketcher { minima }, config);
         let mut map =
             map.map_err(|cause| Error::Io { path: self.names().into(), action: "cannot start the workers", cause })?;
-        // At most: memory that is not written to is not taken.
+        // An upper bound: untouched memory is not resident.
         let features = Features::with_capacity(files.len(), files.len() * minima);
         let mut sketches = Sketches { kinds: Vec::with_capacity(files.len()), features };
         let mut add = |sketched| {
@@ -149,7 +149,7 @@ impl StackSource {
         Ok(sketches)
     }
 
-    /// How many files are read together: one at least.
+    /// Number of files that are read together, at least one.
     fn batch(&self, files: &[NodeId]) -> usize {
         let mut bytes = 0;
         let fit = files.iter().take(BATCH_FILES).take_while(|node| {
@@ -203,7 +203,7 @@ impl StackSource {
     }
 }
 
-/// The ending of a name, without the version after it: `.so` of `libc.so.6`.
+/// The ending of a name, without a version after it: `.so` for `libc.so.6`.
 fn ending(name: &[u8]) -> &[u8] {
     let versioned = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
     let length = name.iter().rposition(|byte| !versioned(byte)).map_or(0, |last| last + 1);

@@ -1,11 +1,11 @@
-//! Sets of extended attributes, each once: most entries share a few.
+//! Sets of extended attributes, each stored once, because most entries share a few sets.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use packline_tree::{NO_XATTR, Xattr};
 
-/// Memory of a set or an attribute besides its bytes, with its share of the map.
+/// Memory of a set or an attribute in addition to its bytes, including its share of the map.
 const ITEM_BYTES: usize = 64;
 
 #[derive(Default)]
@@ -16,7 +16,7 @@ pub(super) struct XattrSets {
 }
 
 impl XattrSets {
-    /// The number of a set, in any order.
+    /// The number of a set, independent of its order.
     pub fn add(&mut self, mut xattrs: Vec<Xattr>) -> u32 {
         if xattrs.is_empty() {
             return NO_XATTR;

@@ -1,24 +1,24 @@
-//! Position of an entry's content, for reading it again.
+//! The position of an entry's content, for reading it again.
 
 use packline_tree::Bookmark;
 
 use super::content::Content;
 
-/// Position of an entry's content in a tar that can seek.
+/// The position of an entry's content in a tar that can seek.
 #[derive(Debug, Clone)]
 pub struct TarBookmark {
-    /// Offset of the entry's header, bytes.
+    /// Offset of the entry's header in bytes.
     pub(super) header: u64,
-    /// Offset of the content's first stored byte, bytes.
+    /// Offset of the content's first stored byte.
     pub(super) start: u64,
     content: Stored,
 }
 
 #[derive(Debug, Clone)]
 enum Stored {
-    /// Without holes; its size, bytes.
+    /// A content without holes, and its size in bytes.
     Plain(u64),
-    /// With a map.
+    /// A content with a map.
     Sparse(Content),
 }
 
@@ -31,7 +31,7 @@ impl TarBookmark {
         TarBookmark { header, start, content }
     }
 
-    /// The unread content.
+    /// The content before the first read.
     pub(super) fn content(&self) -> Content {
         match &self.content {
             Stored::Plain(size) => Content::plain(*size),
@@ -48,12 +48,12 @@ impl TarBookmark {
         self.header
     }
 
-    /// Offset and size of the content in the tar, bytes, if it has no holes.
+    /// Offset and size of the content in the tar in bytes, if it has no holes.
     pub fn plain(&self) -> Option<(u64, u64)> {
         if let Stored::Plain(size) = self.content { Some((self.start, size)) } else { None }
     }
 
-    /// The bookmark that a source of this tar gives.
+    /// The bookmark that a source of this tar returns.
     pub(crate) fn into_bookmark(self) -> Bookmark {
         let memory = match &self.content {
             Stored::Plain(_) => 0,

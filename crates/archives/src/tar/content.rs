@@ -3,24 +3,23 @@
 use super::header::BLOCK;
 use super::sparse::Segment;
 
-/// Walks a file from start to end over its stored segments.
+/// Walks through a file's stored segments from start to end.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Content {
     size: u64,
     position: u64,
     current: Option<Segment>,
     map: std::vec::IntoIter<Segment>,
-    /// Stored bytes not yet consumed, and the padding behind them.
+    /// Stored bytes not yet consumed, and the padding after them.
     stored: u64,
     padding: u64,
 }
 
-/// The next part of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
-    /// This number of bytes in the tar.
+pub(super) enum ContentPart {
+    /// A number of bytes in the tar.
     Stored(u64),
-    /// This number of zeros.
+    /// A number of zeros.
     Hole(u64),
     End,
 }
@@ -32,8 +31,8 @@ impl Content {
         Self { size, current: whole, stored: size, padding: padding(size), ..Self::default() }
     }
 
-    /// A file with holes. The segments ascend, end within `size` and hold the stored bytes; `area` is the stored size in the header, which
-    /// may include the map at the start of the content: the padding depends on it.
+    /// A file with holes. The segments ascend, end within `size` and contain the stored bytes. `area` is the stored size in the
+    /// header, which may include the map at the start of the content and determines the padding.
     pub fn sparse(size: u64, segments: Vec<Segment>, area: u64) -> Self {
         let stored = segments.iter().map(|segment| segment.length).sum();
         let mut map = segments.into_iter();
@@ -41,30 +40,30 @@ impl Content {
         Self { size, position: 0, current, map, stored, padding: padding(area) }
     }
 
-    /// Its size if it has no holes and is unread.
+    /// The size, if the content has no holes and has not been read.
     pub fn plain_size(&self) -> Option<u64> {
         let whole = self.map.len() == 0 && self.stored == self.size && self.padding == padding(self.size);
         (whole && self.position == 0).then_some(self.size)
     }
 
-    /// Heap memory, bytes.
+    /// Heap memory in bytes.
     pub fn memory(&self) -> u64 {
         (self.map.len() * size_of::<Segment>()) as u64
     }
 
     /// The next part at the current position.
-    pub fn next(&mut self) -> Piece {
+    pub fn next(&mut self) -> ContentPart {
         while let Some(segment) = self.current {
             let end = segment.offset + segment.length;
             if self.position < segment.offset {
-                return Piece::Hole(segment.offset - self.position);
+                return ContentPart::Hole(segment.offset - self.position);
             }
             if self.position < end {
-                return Piece::Stored(end - self.position);
+                return ContentPart::Stored(end - self.position);
             }
             self.current = self.map.next();
         }
-        if self.position < self.size { Piece::Hole(self.size - self.position) } else { Piece::End }
+        if self.position < self.size { ContentPart::Hole(self.size - self.position) } else { ContentPart::End }
     }
 
     /// Advances over a hole.
@@ -78,7 +77,7 @@ impl Content {
         self.stored -= bytes;
     }
 
-    /// Bytes of the tar up to the next header: stored ones and padding. Ends the content.
+    /// Ends the content. Returns the bytes of the tar up to the next header: stored bytes and padding.
     pub fn abandon(&mut self) -> (u64, u64) {
         let rest = (self.stored, self.padding);
         *self = Self::default();
@@ -100,14 +99,14 @@ pub(super) fn padding(size: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn walk(mut content: Content) -> Vec<Piece> {
+    fn walk(mut content: Content) -> Vec<ContentPart> {
         let mut pieces = Vec::new();
         loop {
             let piece = content.next();
             match piece {
-                Piece::Hole(bytes) => content.skip_hole(bytes),
-                Piece::Stored(bytes) => content.take(bytes),
-                Piece::End => return pieces,
+                ContentPart::Hole(bytes) => content.skip_hole(bytes),
+                ContentPart::Stored(bytes) => content.take(bytes),
+                ContentPart::End => return pieces,
             }
             pieces.push(piece);
         }
@@ -116,12 +115,18 @@ mod tests {
     #[test]
     fn pieces_add_up() {
         assert_eq!(walk(Content::plain(0)), []);
-        assert_eq!(walk(Content::plain(7)), [Piece::Stored(7)]);
+        assert_eq!(walk(Content::plain(7)), [ContentPart::Stored(7)]);
         let segment = |offset, length| Segment { offset, length };
         let map = vec![segment(2, 3), segment(9, 0), segment(9, 1)];
-        let expected = [Piece::Hole(2), Piece::Stored(3), Piece::Hole(4), Piece::Stored(1), Piece::Hole(10)];
+        let expected = [
+            ContentPart::Hole(2),
+            ContentPart::Stored(3),
+            ContentPart::Hole(4),
+            ContentPart::Stored(1),
+            ContentPart::Hole(10),
+        ];
         assert_eq!(walk(Content::sparse(20, map, 4)), expected);
-        assert_eq!(walk(Content::sparse(9, vec![], 0)), [Piece::Hole(9)]);
+        assert_eq!(walk(Content::sparse(9, vec![], 0)), [ContentPart::Hole(9)]);
     }
 
     #[test]

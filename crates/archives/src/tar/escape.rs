@@ -3,12 +3,12 @@
 use packline_runtime::nibble;
 use packline_tree::Bytes;
 
-/// Decodes a `SCHILY.xattr.` name as GNU tar writes it: only `%` and `=` are escaped (`%25`, `%3D`).
+/// Decodes a `SCHILY.xattr.` name in the form of GNU tar, which escapes only `%` and `=` (`%25`, `%3D`).
 pub(super) fn schily_name(name: &[u8]) -> Bytes {
     unescape(name, |byte| matches!(byte, b'%' | b'='))
 }
 
-/// Decodes a `LIBARCHIVE.xattr.` name: any byte may be escaped as `%XX`; invalid escapes are literal.
+/// Decodes a `LIBARCHIVE.xattr.` name. Any byte may be escaped as `%XX`; invalid escapes are literal.
 pub(super) fn url_name(name: &[u8]) -> Bytes {
     unescape(name, |_| true)
 }
@@ -36,7 +36,7 @@ fn escaped(bytes: &[u8]) -> Option<u8> {
     Some(nibble(high)? << 4 | nibble(low)?)
 }
 
-/// Base64 (RFC 4648, section 4) with or without padding; libarchive writes none. `None` if it is invalid.
+/// Decodes base64 (RFC 4648, section 4) with or without padding; libarchive writes no padding. `None` if it is invalid.
 pub(super) fn base64(text: &[u8]) -> Option<Bytes> {
     let length = text.iter().position(|&byte| byte == b'=').unwrap_or(text.len());
     let (text, padding) = text.split_at(length);

@@ -1,21 +1,21 @@
-//! Errors of one tar with its name and position.
+//! Errors of one tar, with its name and the position.
 
 use std::io;
 use std::path::PathBuf;
 
 use packline_tree::Error;
 
-/// Position of an error: the offset of the structure and, where known, the entry.
+/// The position of an error: the offset of the structure and, if known, the entry.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct ErrorPosition<'a> {
     pub input: &'a str,
-    /// The entry's name, empty if unknown.
+    /// The entry's name. Empty if unknown.
     pub entry: &'a [u8],
-    /// Offset of the structure in the uncompressed tar, bytes.
+    /// Offset of the structure in the uncompressed tar in bytes.
     pub offset: u64,
 }
 
-impl Place<'_> {
+impl ErrorPosition<'_> {
     pub fn malformed(&self, what: impl Into<String>, expected: impl Into<String>) -> Error {
         Error::Malformed {
             input: self.input.to_owned(),
@@ -27,13 +27,13 @@ impl Place<'_> {
     }
 }
 
-/// The error for an empty input where a tar is expected: usually the program that should have written it failed.
+/// The error for an empty input instead of a tar: usually the program that should have written it has failed.
 pub fn empty_input(input: &str) -> Error {
-    let place = Place { input, entry: &[], offset: 0 };
-    place.malformed("is empty: it ends", "a tar: at least one block of 512 bytes")
+    let position = ErrorPosition { input, entry: &[], offset: 0 };
+    position.malformed("is empty: it ends", "a tar: at least one block of 512 bytes")
 }
 
-/// The error of a failed read; errors of decoders arrive here too.
+/// The error of a failed read, also by a decoder.
 pub(super) fn unreadable(input: &str, cause: io::Error) -> Error {
     Error::Io { path: PathBuf::from(input), action: "cannot read", cause }
 }

@@ -1,4 +1,4 @@
-//! The 512-byte header block: v7, ustar, GNU and star, which differ from byte 257 on.
+//! The 512-byte header block: v7, ustar, GNU and star. The forms differ from byte 257 on.
 //!
 //! Layout from POSIX.1-2017 `pax`, "ustar Interchange Format"; the GNU and star variants from the GNU tar manual, "Basic Tar Format", and
 //! star(5).
@@ -7,7 +7,7 @@ use packline_tree::Bytes;
 
 use super::number;
 
-/// Block size of tars, bytes.
+/// Block size of tars in bytes.
 pub(super) const BLOCK: usize = 512;
 
 /// One header block with a valid checksum.
@@ -15,23 +15,23 @@ pub(super) struct Header {
     bytes: [u8; BLOCK],
 }
 
-/// Layout of bytes 257 and following.
+/// Layout from byte 257 on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// No magic: names of at most 100 bytes.
+    /// No magic. Names have at most 100 bytes.
     V7,
-    /// POSIX: a prefix of 155 bytes.
+    /// POSIX, with a prefix of 155 bytes.
     Ustar,
-    /// `ustar` and two blanks: no prefix, sparse map in the header.
+    /// `ustar` and two blanks. No prefix; the header contains the sparse map.
     Gnu,
-    /// POSIX magic, a prefix of 131 bytes, times behind it.
+    /// POSIX magic, a prefix of 131 bytes, and times after the prefix.
     Star,
 }
 
 impl Header {
     /// `None` if the checksum is wrong.
     ///
-    /// The sum is of unsigned bytes; some old archivers summed signed ones, and both are accepted.
+    /// The checksum is a sum of unsigned bytes. Some old archivers added signed bytes, and both sums are accepted.
     pub fn new(block: &[u8; BLOCK]) -> Option<Self> {
         let header = Self { bytes: *block };
         let stored = number::field(&block[148..156])?;
@@ -39,7 +39,7 @@ impl Header {
         (stored == unsigned || stored == signed).then_some(header)
     }
 
-    /// The checksums of unsigned and of signed bytes, with the checksum field blank.
+    /// The checksums of unsigned and of signed bytes, with a blank checksum field.
     fn sums(&self) -> (i64, i64) {
         let unsigned = self.counted().map(i64::from).sum();
         let high: i64 = self.counted().map(|byte| i64::from(byte >> 7)).sum();
@@ -61,18 +61,18 @@ impl Header {
         }
     }
 
-    /// star ends its prefix at byte 475 and stores access and change time there, each octal with a blank behind it.
+    /// star ends its prefix at byte 475 and stores the access and change times there, each octal with a blank after it.
     fn is_star(&self) -> bool {
         let time = |at: usize| matches!(self.bytes[at], b'0'..=b'7') && self.bytes[at + 11] == b' ';
         self.bytes[475] == 0 && time(476) && time(488)
     }
 
-    /// True if the block ends with star's mark `tar`, with which `S` headers have another layout.
+    /// True if the block ends with star's mark `tar`. `S` headers with this mark have another layout.
     pub fn has_star_mark(&self) -> bool {
         self.dialect() != Dialect::Gnu && &self.bytes[508..512] == b"tar\0"
     }
 
-    /// True if a header with [`Header::has_star_mark`] has a prefix of the name.
+    /// True if a header with [`Header::has_star_mark`] has a prefix.
     pub fn has_star_prefix(&self) -> bool {
         self.has_star_mark() && self.bytes[345] != 0
     }
@@ -81,7 +81,7 @@ impl Header {
         self.bytes[156]
     }
 
-    /// The name, with the prefix where the dialect has one.
+    /// The name, including the prefix if the dialect has one.
     pub fn name(&self) -> Bytes {
         let name = text(&self.bytes[..100]);
         let prefix = match self.dialect() {
@@ -98,7 +98,7 @@ impl Header {
         text(&self.bytes[157..257]).to_vec()
     }
 
-    /// The names of user and group; empty where the dialect has none.
+    /// The names of user and group. Empty if the dialect has no names.
     pub fn owner_names(&self) -> [Bytes; 2] {
         let known = self.dialect() != Dialect::V7;
         [265, 297].map(|at| if known { text(&self.bytes[at..at + 32]).to_vec() } else { Bytes::new() })
@@ -114,7 +114,7 @@ fn text(field: &[u8]) -> &[u8] {
     &field[..memchr::memchr(0, field).unwrap_or(field.len())]
 }
 
-/// True if a block is all zeros, like the two that end an archive.
+/// True if all bytes are zero, as in the two blocks that end an archive.
 pub(super) fn is_zero(block: &[u8]) -> bool {
     block.iter().all(|&byte| byte == 0)
 }

@@ -2,15 +2,15 @@
 
 use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 
-/// Buffer size: half of a pipe's, and the most that content is ever copied twice.
+/// Buffer size: half of a pipe's buffer, and the maximum content that is copied twice.
 const BUFFER: usize = 32 * 1024;
-/// From this many bytes on a read fills the caller's memory and the buffer in one call, and a skip seeks.
+/// From this many bytes on, a read fills the caller's memory and the buffer in one call, and a skip seeks.
 const DIRECT: usize = 4 * 1024;
 
-/// Advances a reader by a number of bytes that are known to exist.
+/// Advances a reader by a number of existing bytes.
 type Seeker<R> = fn(&mut R, i64) -> io::Result<()>;
 
-/// A reader with a buffer, a position and, for a file, a cheap way to skip content.
+/// A reader with a buffer and a position. It skips the content of a file cheaply.
 pub(super) struct Input<R> {
     reader: R,
     buffer: Box<[u8]>,
@@ -22,7 +22,7 @@ pub(super) struct Input<R> {
 }
 
 impl<R: Read + Seek> Input<R> {
-    /// A reader that can seek, from its current position to its end.
+    /// A reader that can seek. It reads from the current position to the end.
     pub fn seekable(mut reader: R) -> io::Result<Self> {
         let here = reader.stream_position()?;
         let end = reader.seek(SeekFrom::End(0))?;
@@ -50,12 +50,12 @@ impl<R: Read> Input<R> {
         self.offset
     }
 
-    /// Length of the whole input in bytes, if it can seek.
+    /// Length of the complete input in bytes, if it can seek.
     pub fn length(&self) -> Option<u64> {
         self.length
     }
 
-    /// The next `wanted` bytes without consuming them; fewer only at the end of the input. `wanted` is at most a few blocks.
+    /// The next `wanted` bytes, without consuming them; fewer only at the end of the input. `wanted` is at most a few blocks.
     pub fn peek(&mut self, wanted: usize) -> io::Result<&[u8]> {
         if self.buffered() < wanted {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -86,7 +86,7 @@ impl<R: Read> Input<R> {
         self.end - self.start
     }
 
-    /// Fills `out`; returns the number of bytes, fewer only at the end of the input.
+    /// Fills `out`. Returns the number of bytes, which is smaller only at the end of the input.
     pub fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let mut done = self.drain(out);
         while done < out.len() {
@@ -101,7 +101,7 @@ impl<R: Read> Input<R> {
         Ok(done)
     }
 
-    /// One call fills the caller's memory and, with the excess, the buffer, which then holds the next header.
+    /// Fills the caller's memory with one call. Excess bytes go to the buffer, which then contains the next header.
     fn read_direct(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let wanted = out.len();
         let count =
@@ -125,7 +125,7 @@ impl<R: Read> Input<R> {
         count
     }
 
-    /// Skips `bytes`; returns the number skipped, fewer only at the end of the input.
+    /// Skips `bytes`. Returns the number of bytes skipped, which is smaller only at the end of the input.
     pub fn skip(&mut self, bytes: u64) -> io::Result<u64> {
         let buffered = bytes.min(self.buffered() as u64);
         self.consume(buffered as usize);
@@ -144,7 +144,7 @@ impl<R: Read> Input<R> {
         Ok(done)
     }
 
-    /// Seeks over as much of `bytes` as the file has; the buffer is empty whenever there is anything to seek over.
+    /// Seeks over as many of the `bytes` as the file has. The buffer is empty whenever there are bytes to seek over.
     fn seek(&mut self, bytes: u64) -> io::Result<u64> {
         let (Some(seeker), Some(length)) = (self.seeker, self.length) else { return Ok(0) };
         let there = bytes.min(length.saturating_sub(self.offset));
@@ -156,7 +156,7 @@ impl<R: Read> Input<R> {
         Ok(there)
     }
 
-    /// Whether it can seek backwards.
+    /// Whether the reader can seek backwards.
     pub fn can_seek(&self) -> bool {
         self.seeker.is_some()
     }
@@ -172,7 +172,8 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// Reads a stream to its end, so that its writer gets no broken pipe and a decoder verifies its last checksum. A file is left as it is.
+    /// Reads a stream to its end, so that its writer gets no broken pipe and a decoder verifies its last checksum. Does nothing
+    /// for a file.
     pub fn finish(&mut self) -> io::Result<()> {
         if self.seeker.is_none() {
             self.skip(u64::MAX)?;
@@ -196,7 +197,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::Cursor;
 
-    /// Returns as few bytes per call as its steps allow.
+    /// Returns as few bytes for each call as its steps allow.
     struct Slow(Cursor<Vec<u8>>, Vec<usize>, usize);
 
     impl Read for Slow {

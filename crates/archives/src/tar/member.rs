@@ -1,35 +1,35 @@
-//! One member of the archive: header, long names and PAX records combined into an entry.
+//! One member of the archive: combines the header, long names and PAX records into an entry.
 
 use packline_runtime::escape::Escape;
 use packline_tree::path::{self, PathFault};
 use packline_tree::{Bytes, Device, Entry, Error, Kind, Meta, Xattr};
 
-use super::fault::Place;
+use super::fault::ErrorPosition;
 use super::header::Header;
 use super::number;
 use super::pax::Pax;
 
-/// All information about one member, before validation.
+/// All data of one member, before validation.
 pub(super) struct Member<'a> {
     /// The member's own header.
     pub header: &'a Header,
     pub pax: Pax,
-    /// Its raw name, for messages and for the path.
+    /// The raw name, for messages and for the path.
     pub name: Bytes,
-    /// The name of a GNU `K` record.
+    /// The name from a GNU `K` record.
     pub long_link: Option<Bytes>,
     pub input: &'a str,
-    /// Offset of the header, bytes.
+    /// Offset of the header in bytes.
     pub offset: u64,
 }
 
-/// The name: of a PAX sparse file, else of a PAX record, of a GNU `L` record, of the header.
+/// The name: from a PAX sparse record, a PAX path record, a GNU `L` record, or the header, in this order.
 pub(super) fn choose_name(header: &Header, pax: &mut Pax, long: Option<Bytes>) -> Bytes {
     pax.sparse.name.take().or_else(|| pax.path.take()).or(long).unwrap_or_else(|| header.name())
 }
 
 impl Member<'_> {
-    /// The entry: a regular file of `size` bytes if given, else of the header's type.
+    /// The entry: a regular file if `size` is given; if not, of the header's type.
     pub fn into_entry(mut self, file: Option<u64>) -> Result<Entry, Error> {
         let path = self.path()?;
         let kind = match file {
@@ -43,7 +43,7 @@ impl Member<'_> {
         Ok(Entry { path, kind, meta, xattrs: xattrs(&mut self.pax) })
     }
 
-    /// The stored size: of the PAX record or of the header.
+    /// The stored size, from the PAX record or the header.
     pub fn stored_size(&self) -> Result<u64, Error> {
         match self.pax.size {
             Some(size) => Ok(size),
@@ -51,7 +51,7 @@ impl Member<'_> {
         }
     }
 
-    /// The header's size field with any content, for a type that stores nothing.
+    /// The header's size field, in any form, for a type without content.
     pub fn loose_size(&self) -> u64 {
         let field = number::field(self.header.slice(124, 12)).and_then(|size| u64::try_from(size).ok());
         self.pax.size.or(field).unwrap_or(0)
@@ -62,13 +62,13 @@ impl Member<'_> {
         u64::try_from(size).map_err(|_| self.malformed(format!("size {size}"), "a size that is not negative"))
     }
 
-    /// True if the name ends in a slash but the type is a regular file: the form of directories before ustar.
+    /// True if the name ends in a slash but the type is a regular file: this was the form of directories before ustar.
     pub fn is_old_directory(&self) -> bool {
         self.name.ends_with(b"/")
     }
 
     pub fn malformed(&self, what: impl Into<String>, expected: impl Into<String>) -> Error {
-        Place { input: self.input, entry: &self.name, offset: self.offset }.malformed(what, expected)
+        ErrorPosition { input: self.input, entry: &self.name, offset: self.offset }.malformed(what, expected)
     }
 
     fn path(&self) -> Result<Bytes, Error> {
@@ -134,7 +134,7 @@ impl Member<'_> {
         })
     }
 
-    /// A number of 32 bits from its PAX record or its field.
+    /// A number of 32 bits, from its PAX record or its field.
     fn narrow(&self, what: &str, record: Option<u64>, field: &[u8]) -> Result<u32, Error> {
         let value = match record {
             Some(value) => value as i64,
@@ -152,8 +152,8 @@ impl Member<'_> {
     }
 }
 
-/// The attributes, each name once. The SELinux context of `--selinux` is text, to which the kernel's attribute adds a NUL; if that
-/// attribute was recorded too, it wins.
+/// The attributes, each name once. The SELinux context of `--selinux` is text; the kernel's attribute has a NUL at the end. If
+/// that attribute was recorded too, it has priority.
 fn xattrs(pax: &mut Pax) -> Vec<Xattr> {
     if let Some(mut value) = pax.selinux.take() {
         value.push(0);

@@ -1,10 +1,10 @@
-//! Numbers in tars: octal text, GNU base-256, and the decimals of PAX records.
+//! Numbers in tars: octal text, GNU base-256, and decimals of PAX records.
 
-/// A number in a header field: octal digits, blank-padded in front, ended by a space, a NUL or the field's end; or, with the top bit of the
-/// first byte set, a two's complement big-endian number in the remaining bits (GNU base-256, also used by star). A blank field, which old
-/// archivers write for unused fields, is 0.
+/// A number in a header field: octal digits, possibly after blanks, ended by a space, a NUL or the field's end. If the top bit of
+/// the first byte is set, the remaining bits are a two's complement big-endian number (GNU base-256, also used by star). A blank
+/// field, which old archivers write for unused fields, is 0.
 ///
-/// `None` if the field is neither, or the number does not fit an `i64`.
+/// `None` if the field has neither form, or if the number does not fit an `i64`.
 pub(super) fn field(bytes: &[u8]) -> Option<i64> {
     match bytes.first() {
         Some(first) if first & 0x80 != 0 => base_256(bytes),
@@ -26,7 +26,7 @@ fn octal(bytes: &[u8]) -> Option<i64> {
     })
 }
 
-/// The top bit marks the form, the next one is the sign.
+/// The top bit marks the form, and the next bit is the sign.
 fn base_256(bytes: &[u8]) -> Option<i64> {
     let (&first, rest) = bytes.split_first()?;
     let negative = first & 0x40 != 0;
@@ -38,8 +38,8 @@ fn base_256(bytes: &[u8]) -> Option<i64> {
     i64::try_from(value).ok()
 }
 
-/// A decimal of a PAX record or a sparse map: digits only, at least one, at most `i64::MAX`, because sizes and offsets are signed in system
-/// calls.
+/// A decimal of a PAX record or a sparse map: at least one digit, and at most `i64::MAX`, because sizes and offsets are signed in
+/// system calls.
 pub(super) fn decimal(bytes: &[u8]) -> Option<u64> {
     if bytes.is_empty() {
         return None;
@@ -68,7 +68,7 @@ pub(super) fn seconds(bytes: &[u8]) -> Option<i64> {
     whole.checked_sub(i64::from(round_away))
 }
 
-/// The time in whole seconds that a text begins with, as GNU tar and bsdtar read it.
+/// The time in whole seconds at the start of a text, as read by GNU tar and bsdtar.
 pub(super) fn leading_seconds(bytes: &[u8]) -> Option<i64> {
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let whole = usize::from(bytes.first() == Some(&b'-'));

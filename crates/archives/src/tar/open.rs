@@ -1,5 +1,5 @@
-//! Opens a source by name or from a stream: plain tars directly, compressed ones through decoder threads. A [`Meter`] counts the bytes that
-//! are read.
+//! Opens a tar by name or from a stream. Plain tars are read directly, compressed tars through decoder threads. A [`Meter`]
+//! counts the bytes that are read.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read};
@@ -17,7 +17,7 @@ use crate::decompress::{self, Format, Limits};
 /// Opens the tar at `path`, compressed or not. `options` has the name for messages.
 ///
 /// # Errors
-/// [`Error::Io`] if it cannot be opened or its first bytes cannot be read; the source reports malformed data later.
+/// [`Error::Io`] if it cannot be opened or its first bytes cannot be read. The source reports malformed data later.
 pub fn open_file(path: &Path, options: TarOptions, limits: &Limits) -> Result<Box<dyn Source + Send>, Error> {
     let error = |action| move |cause| Error::Io { path: path.to_owned(), action, cause };
     let file = File::open(path).map_err(error("cannot open"))?;
@@ -29,11 +29,11 @@ pub fn open_file(path: &Path, options: TarOptions, limits: &Limits) -> Result<Bo
     }
 }
 
-/// Opens a tar that is read at offsets, compressed or not, without reading a plain tar's unwanted content. Progress counts the bytes of
-/// the input.
+/// Opens a tar that is read at offsets, compressed or not. Unwanted content of a plain tar is not read. Progress counts the bytes
+/// of the input.
 ///
 /// # Errors
-/// [`Error::Io`] if its first bytes cannot be read; the source reports malformed data later.
+/// [`Error::Io`] if its first bytes cannot be read. The source reports malformed data later.
 pub fn open_input(
     input: Arc<dyn Input>,
     options: TarOptions,
@@ -49,10 +49,11 @@ pub fn open_input(
     }
 }
 
-/// A tar from a stream, compressed or not: standard input, a socket, the output of a child. It is read to its end.
+/// Opens a tar from a stream, compressed or not: standard input, a socket, the output of a child process. The stream is read to
+/// its end.
 ///
 /// # Errors
-/// [`Error::Io`] if its first bytes cannot be read; the source reports malformed data later.
+/// [`Error::Io`] if its first bytes cannot be read. The source reports malformed data later.
 pub fn open_stream(
     input: impl Read + Send + 'static,
     options: TarOptions,

@@ -1,6 +1,6 @@
 //! PAX extended headers: `LENGTH KEY=VALUE\n` records that replace or extend header fields.
 //!
-//! Format: POSIX.1-2017 `pax`, "pax Extended Header"; the vendors' keys from the GNU tar manual, star(5) and tar(5).
+//! Format: POSIX.1-2017 `pax`, "pax Extended Header". The vendors' keys are from the GNU tar manual, star(5) and tar(5).
 
 use packline_tree::{Bytes, Xattr};
 
@@ -8,7 +8,7 @@ use super::escape;
 use super::number;
 use super::sparse::{Map, Segment};
 
-/// Values of records; later ones replace earlier ones.
+/// Values of records. Later records replace earlier ones.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Pax {
     pub path: Option<Bytes>,
@@ -17,13 +17,13 @@ pub(super) struct Pax {
     pub uid: Option<u64>,
     pub gid: Option<u64>,
     pub mtime: Option<i64>,
-    /// Size with holes of a sparse file of star.
+    /// Size of star's sparse file including holes.
     pub real_size: Option<u64>,
     pub user: Option<Bytes>,
     pub group: Option<Bytes>,
     pub major: Option<u64>,
     pub minor: Option<u64>,
-    /// In the order of the records; names may repeat.
+    /// In the order of the records. Names may repeat.
     pub xattrs: Vec<Xattr>,
     /// The SELinux context of GNU tar's `--selinux`.
     pub selinux: Option<Bytes>,
@@ -38,23 +38,23 @@ pub(super) struct Sparse {
     pub name: Option<Bytes>,
     pub major: Option<u64>,
     pub minor: Option<u64>,
-    /// Size with holes: `size` of 0.0 and 0.1, `realsize` of 1.0.
+    /// Size including holes: `size` in 0.0 and 0.1, `realsize` in 1.0.
     pub size: Option<u64>,
-    /// The map of 0.0 and 0.1.
+    /// The map in 0.0 and 0.1.
     pub map: Map,
     offset: Option<u64>,
 }
 
-/// An invalid record: its position, the fault, and the expected value.
+/// An invalid record: its offset, the fault, and the expected value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RecordFault {
-    /// Offset from the start of the records, bytes.
+    /// Offset from the start of the records in bytes.
     pub at: usize,
     pub what: String,
     pub expected: String,
 }
 
-/// An invalid record that loses nothing of the content, and what is done instead of failing.
+/// An invalid record whose fault loses no content, and what the reader does instead of failing.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mended {
     pub fault: RecordFault,
@@ -65,8 +65,9 @@ pub(super) struct Mended {
 type ValueFault = (String, String);
 
 impl Pax {
-    /// Applies all records of one header. A global header (`global`) describes no file: its sparse records are ignored. Returns the invalid
-    /// times: of one that begins with a number, the number is used; another is ignored if `lenient`.
+    /// Applies all records of one header. A global header (`global`) describes no file, so its sparse records are ignored.
+    /// Returns the invalid times: if an invalid time begins with a number, this number is used; any other is ignored if
+    /// `lenient`.
     pub fn apply(&mut self, records: &[u8], global: bool, lenient: bool) -> Result<Vec<Mended>, RecordFault> {
         let mut at = 0;
         let mut mended = Vec::new();
@@ -87,7 +88,7 @@ impl Pax {
         Ok(mended)
     }
 
-    /// Takes the number that an invalid time begins with.
+    /// Uses the number at the start of an invalid time.
     fn mend_time(&mut self, value: &[u8], fault: RecordFault, lenient: bool) -> Result<Mended, RecordFault> {
         match number::leading_seconds(value) {
             Some(seconds) => {
@@ -99,7 +100,7 @@ impl Pax {
         }
     }
 
-    /// Sorts the attributes by name and keeps the last of each name.
+    /// Sorts the attributes by name and keeps the last attribute of each name.
     pub fn settle_xattrs(&mut self) {
         if self.xattrs.len() > 1 {
             self.xattrs.reverse();
@@ -108,7 +109,7 @@ impl Pax {
         }
     }
 
-    /// Bytes of all attributes.
+    /// Total bytes of the attributes.
     pub fn xattr_bytes(&self) -> u64 {
         self.xattrs.iter().map(|xattr| (xattr.name.len() + xattr.value.len()) as u64).sum()
     }
@@ -143,7 +144,7 @@ impl Pax {
         } else if let Some(name) = key.strip_prefix(b"GNU.sparse.") {
             self.sparse.set(name, value)
         } else {
-            // comment, hdrcharset (bytes stay bytes), atime, ctime, SCHILY.dev, SCHILY.ino, ACLs and others.
+            // Ignored: comment, hdrcharset (bytes stay bytes), atime, ctime, SCHILY.dev, SCHILY.ino, ACLs and others.
             Ok(())
         }
     }
@@ -198,7 +199,7 @@ impl Sparse {
     }
 }
 
-/// One record: its whole length, key and value.
+/// One record: its complete length, its key and its value.
 struct Record<'a> {
     length: usize,
     key: &'a [u8],
@@ -247,7 +248,7 @@ fn seconds(value: &[u8]) -> Result<Option<i64>, ValueFault> {
     number::seconds(value).map(Some).ok_or_else(unusable)
 }
 
-/// The start of a key or value, for a message of one line.
+/// The start of a key or value, for a one-line message.
 fn show(bytes: &[u8]) -> String {
     let head = &bytes[..bytes.len().min(64)];
     let more = if head.len() < bytes.len() { "..." } else { "" };

@@ -1,23 +1,23 @@
-//! Sparse maps: which parts of a file are stored, in the forms of GNU tar (old, PAX 0.0, 0.1 and 1.0) and star.
+//! Sparse maps, which list the stored parts of a file, in the forms of GNU tar (old, PAX 0.0, 0.1 and 1.0) and star.
 //!
-//! Formats: GNU tar manual, "Storing Sparse Files"; the old form also in star(5).
+//! Formats: GNU tar manual, "Storing Sparse Files"; for the old form also star(5).
 
 use super::header::{BLOCK, Header};
 use super::number;
 
-/// Most segments of one file: 64 MiB of memory. A map precedes the data, so it cannot be processed in parts.
+/// Maximum number of segments of one file: 64 MiB of memory. A map precedes the data, so it cannot be processed in parts.
 pub(super) const MAX_SEGMENTS: usize = 4 << 20;
 
 /// A stored part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Segment {
-    /// Offset in the file, bytes.
+    /// Offset in the file in bytes.
     pub offset: u64,
-    /// Bytes stored.
+    /// Number of stored bytes.
     pub length: u64,
 }
 
-/// A map under construction; adjacent segments are joined, so that a file without holes has one.
+/// A map under construction. Adjacent segments are joined, so a file without holes has one segment.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Map {
     segments: Vec<Segment>,
@@ -28,7 +28,7 @@ pub(super) struct Map {
 pub(super) type MapFault = (String, String);
 
 impl Map {
-    /// Appends a segment. Rejects one that overlaps or precedes the previous one, and one that ends past 2^63 - 1.
+    /// Appends a segment. Fails for a segment that overlaps or precedes the previous one, or that ends past 2^63 - 1.
     pub fn push(&mut self, segment: Segment) -> Result<(), MapFault> {
         let Segment { offset, length } = segment;
         self.pushed += 1;
@@ -54,7 +54,7 @@ impl Map {
         Ok(())
     }
 
-    /// Bytes of all segments.
+    /// Total bytes of the segments.
     pub fn stored(&self) -> u64 {
         self.segments.iter().map(|segment| segment.length).sum()
     }
@@ -63,7 +63,7 @@ impl Map {
         self.segments.last().map_or(0, |last| last.offset + last.length)
     }
 
-    /// The segments, if they end within `size` and hold exactly `stored` bytes.
+    /// The segments, if they end within `size` and contain exactly `stored` bytes.
     pub fn finish(self, size: u64, stored: u64) -> Result<Vec<Segment>, MapFault> {
         if self.end() > size {
             let what = format!("sparse map reaches byte {}, past the end of the file", self.end());
@@ -77,7 +77,7 @@ impl Map {
     }
 }
 
-/// Positions of the old form's fields in a header.
+/// Positions of the fields of the old form in a header.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OldLayout {
     map: usize,
@@ -94,23 +94,23 @@ impl OldLayout {
         if header.has_star_mark() { Self::STAR } else { Self::GNU }
     }
 
-    /// Whether the header has no segments: star leaves their bytes to the prefix of the name, unless it writes its oldest form. The rule is
-    /// that of GNU tar: a map in the header begins with the digits of an offset.
+    /// Whether the header has no segments. star uses their bytes for the prefix of the name, unless it writes its oldest form.
+    /// The rule is the same as in GNU tar: a map in the header begins with the digits of an offset.
     fn is_all_in_extensions(self, header: &Header) -> bool {
         self.map == Self::STAR.map && (header.has_star_prefix() || header.slice(self.map + 10, 1)[0] == 0)
     }
 
-    /// Whether the stored size may count extension blocks too, as star's does.
+    /// Whether the stored size may include extension blocks, as in star.
     pub fn counts_extensions(self) -> bool {
         self.map == Self::STAR.map
     }
 
-    /// Size of the file with its holes; `None` if it is not a number.
+    /// Size of the file with its holes. `None` if it is not a number.
     pub fn real_size(self, header: &Header) -> Option<i64> {
         number::field(header.slice(self.real_size, 12))
     }
 
-    /// Reads the four segments of the header. True if extension blocks follow.
+    /// Reads the four segments of the header. Returns true if extension blocks follow.
     pub fn read(self, header: &Header, map: &mut Map) -> Result<bool, MapFault> {
         if self.is_all_in_extensions(header) {
             return Ok(true);
@@ -120,13 +120,13 @@ impl OldLayout {
     }
 }
 
-/// Reads the 21 segments of an extension block. True if another block follows.
+/// Reads the 21 segments of an extension block. Returns true if another block follows.
 pub(super) fn read_extension(block: &[u8; BLOCK], map: &mut Map) -> Result<bool, MapFault> {
     take_pairs(&block[..504], map)?;
     Ok(block[504] != 0)
 }
 
-/// Pairs of 12-byte fields, up to the first blank one.
+/// Pairs of 12-byte fields, up to the first blank field.
 fn take_pairs(pairs: &[u8], map: &mut Map) -> Result<(), MapFault> {
     for pair in pairs.chunks_exact(24) {
         if pair[12] == 0 {
@@ -141,8 +141,8 @@ fn take_pairs(pairs: &[u8], map: &mut Map) -> Result<(), MapFault> {
     Ok(())
 }
 
-/// The map at the start of a PAX 1.0 file's content: lines with the number of segments, then offset and length of each. Parsed
-/// incrementally.
+/// The map at the start of a PAX 1.0 file's content: a line with the number of segments, then two lines with the offset and the
+/// length of each. Parsed incrementally.
 #[derive(Debug, Default)]
 pub(super) struct TextMap {
     map: Map,
@@ -152,7 +152,7 @@ pub(super) struct TextMap {
 }
 
 impl TextMap {
-    /// Consumes bytes up to the map's end. True once it is complete; the rest of the block is padding.
+    /// Consumes bytes up to the end of the map. Returns true when it is complete; the rest of the block is padding.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<bool, MapFault> {
         for &byte in bytes {
             if byte != b'\n' {
@@ -165,7 +165,7 @@ impl TextMap {
     }
 
     fn extend(&mut self, byte: u8) -> Result<(), MapFault> {
-        // A number below 2^63 has at most 19 digits; no archiver writes more leading zeros.
+        // A number below 2^63 has at most 19 digits, and no archiver writes more leading zeros.
         if !byte.is_ascii_digit() || self.line.len() == 20 {
             return Err(("sparse map holds something else than numbers".into(), "a decimal number a line".into()));
         }
@@ -188,7 +188,7 @@ impl TextMap {
         Ok(self.left == Some(0) && self.offset.is_none())
     }
 
-    /// The map, after [`Self::feed`] returned true.
+    /// The map, after [`Self::feed`] has returned true.
     pub fn into_map(self) -> Map {
         self.map
     }

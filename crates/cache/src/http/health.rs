@@ -1,11 +1,11 @@
 //! Decides when a server costs more than it saves and must not be used any more.
 //!
 //! - Three consecutive failed requests end the use of the server. A request fails after at most
-//! [`client::REQUEST`](super::client). An answer in time that is not the entry is not a failure: it costs only its time, like an
-//! answer that the entry is missing.
+//!   [`client::REQUEST`](super::client). An answer in time that is not the entry is not a failure: it costs only its time, like an
+//!   answer that the entry is missing.
 //! - An answer may take as long as compressing the block, or at least [`FREE`]. Longer answers lose time, and shorter ones gain
-//! time. If several workers wait at the same time, each counts its share. A loss of more than [`LOST_MOST`] ends the use of the
-//! server.
+//!   time. If several workers wait at the same time, each counts its share. A loss of more than [`LOST_MOST`] ends the use of the
+//!   server.
 //!
 //! A slow or unreachable server therefore costs about five seconds in total, for any number of blocks.
 

@@ -1,4 +1,4 @@
-//! Where a tar begins and ends: the next header, the marks at the end, and inputs that are no tars.
+//! The start and the end of a tar: the next header, the marks at the end, and inputs that are not tars.
 
 use std::io::Read;
 
@@ -9,12 +9,12 @@ use crate::tar::fault::{empty_input, unreadable};
 use crate::tar::header::{BLOCK, Header, is_zero};
 use crate::{FOREIGN_HEAD, foreign_format};
 
-/// Bytes that are read at a time to see whether only zeros follow.
+/// Bytes read at a time to check whether only zeros follow.
 const STEP: usize = 64 << 10;
 
 impl<R: Read> TarSource<R> {
-    /// The next header and its offset; `None` at two zero blocks, at one that no header follows, and at an end of the input where a header
-    /// could start.
+    /// The next header and its offset. `None` at two zero blocks, at a zero block that no header follows, and at an end of the
+    /// input where a header could start.
     pub(super) fn header(&mut self) -> Result<Option<(Header, u64)>, Error> {
         let mut zeros = 0;
         while zeros < 2 || self.ignore_zeros {
@@ -48,7 +48,7 @@ impl<R: Read> TarSource<R> {
         self.malformed(&[], offset, what, "a tar header whose bytes sum up to it")
     }
 
-    /// The error for an input whose first block that is not zero is no header: names the format, if it is known.
+    /// The error for an input whose first non-zero block is not a header. Names the format, if it is known.
     fn not_a_tar(&mut self, block: &[u8; BLOCK], offset: u64) -> Error {
         match self.format_at(block, offset) {
             Some(format) => self.not_this(format),
@@ -56,7 +56,8 @@ impl<R: Read> TarSource<R> {
         }
     }
 
-    /// The known format of an input of which `found` is at `offset`, with nothing but zeros before. Reads on, since it ends in an error.
+    /// The known format of an input that has `found` at `offset`, after zeros. Reads further bytes, because the result is an
+    /// error anyway.
     fn format_at(&mut self, found: &[u8], offset: u64) -> Option<&'static str> {
         let start = usize::try_from(offset).ok().filter(|start| *start < FOREIGN_HEAD)?;
         let mut head = vec![0; start];
@@ -72,7 +73,8 @@ impl<R: Read> TarSource<R> {
         Error::Input { input: self.name.clone(), what: format.to_string(), expected: "a tar".to_string() }
     }
 
-    /// The next block; `None` if the input ends before it, or after a part of it that is zero, an error if within.
+    /// The next block. `None` if the input ends before it or within a block of zeros. Fails if the input ends within another
+    /// block.
     pub(super) fn block(&mut self) -> Result<Option<[u8; BLOCK]>, Error> {
         let offset = self.input.offset();
         let found = self.input.peek(BLOCK).map_err(|cause| unreadable(&self.name, cause))?;
@@ -87,7 +89,7 @@ impl<R: Read> TarSource<R> {
         Ok(block)
     }
 
-    /// At the end no header may be pending, and a stream is read to its end.
+    /// Called at the end: no header may be pending. Reads a stream to its end.
     pub(super) fn end(&mut self) -> Result<(), Error> {
         self.ended = true;
         if self.input.offset() == 0 {
@@ -107,8 +109,8 @@ impl<R: Read> TarSource<R> {
         self.input.finish().map_err(|cause| self.unreadable(cause))
     }
 
-    /// Fails if anything but zeros follows in an archive without a header: it is not an empty tar, but something that begins with zeros, as
-    /// many file systems do.
+    /// Fails if other bytes than zeros follow in an archive without a header: it is not an empty tar, but another format that
+    /// begins with zeros, like many file systems.
     fn only_zeros(&mut self) -> Result<(), Error> {
         let mut buffer = vec![0; STEP];
         loop {
@@ -127,7 +129,7 @@ impl<R: Read> TarSource<R> {
         }
     }
 
-    /// An extended header without an entry. If the archive has no end mark either, it was probably truncated there.
+    /// An extended header without an entry. If the end mark is missing too, the archive was probably truncated.
     fn header_without_entry(&mut self) -> Result<(), Error> {
         let (name, offset) = &self.current;
         let fault = self.malformed(name, *offset, "extended header at the end", "an entry after it");

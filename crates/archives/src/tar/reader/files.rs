@@ -16,7 +16,7 @@ impl<R: Read> TarSource<R> {
         let sparse = std::mem::take(&mut member.pax.sparse);
         let (size, content) = match (sparse.major, sparse.minor, sparse.size) {
             _ if member.header.kind() == b'S' => self.old_sparse(&member, stored)?,
-            // As in GNU tar, the minor number does not affect reading.
+            // As in GNU tar, the minor number is ignored.
             (Some(1), _, Some(size)) => self.text_sparse(&member, size, stored)?,
             (None | Some(0), _, Some(size)) => {
                 let segments = sparse.map.finish(size, stored).map_err(|fault| map_fault(&member, fault))?;
@@ -49,7 +49,7 @@ impl<R: Read> TarSource<R> {
         Ok((size, Content::sparse(size, segments, stored)))
     }
 
-    /// PAX 1.x: the map is text in whole blocks before the data and counts as stored.
+    /// PAX 1.x: the map is text in whole blocks before the data, and is part of the stored size.
     fn text_sparse(&mut self, member: &Member<'_>, size: u64, stored: u64) -> Result<(u64, Content), Error> {
         let mut text = TextMap::default();
         let mut left = stored;

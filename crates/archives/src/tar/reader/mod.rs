@@ -9,8 +9,8 @@ use std::io::{Read, Seek};
 use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, Source};
 
 use super::bookmark::TarBookmark;
-use super::content::{Content, Piece, padding};
-use super::fault::{Place, unreadable};
+use super::content::{Content, ContentPart, padding};
+use super::fault::{ErrorPosition, unreadable};
 use super::header::{BLOCK, Header, is_zero};
 use super::input::Input;
 use super::member::{Member, choose_name};
@@ -19,14 +19,14 @@ use super::pax::{Pax, RecordFault};
 use super::{Meter, TarOptions};
 use unknown::is_known;
 
-/// Longest extended header of one entry in bytes; names, targets and attributes that a file system supports need far less.
+/// Maximum bytes of an entry's extended header. Names, targets and attributes that a file system supports need far less.
 pub const MAX_EXTENDED: u64 = 16 << 20;
-/// Longest global extended header in bytes: it is copied into every entry.
+/// Maximum bytes of a global extended header, which is copied into every entry.
 pub const MAX_GLOBAL: u64 = 1 << 20;
-/// Longest GNU long name in bytes; longer ones are not valid paths on any system.
+/// Maximum bytes of a GNU long name. Longer names are not valid paths on any system.
 pub const MAX_LONG_NAME: u64 = 1 << 20;
 
-/// A tar as a [`Source`]: v7, ustar, GNU, PAX and star, recognised header by header.
+/// A tar as a [`Source`]: v7, ustar, GNU, PAX and star, recognised for each header.
 pub struct TarSource<R> {
     input: Input<R>,
     name: String,
@@ -34,7 +34,7 @@ pub struct TarSource<R> {
     globals: Pax,
     pending: Pending,
     content: Content,
-    /// Name and header offset of the current entry, for errors in its content.
+    /// Name and header offset of the current entry, for errors of its content.
     current: (Bytes, u64),
     /// Names of the user and the group of the current entry.
     owner_names: [Bytes; 2],
@@ -50,11 +50,11 @@ pub struct TarSource<R> {
     strict: bool,
     needs_end_mark: bool,
     warnings: Vec<String>,
-    /// Number of entries of unknown types, which were skipped.
+    /// Number of skipped entries of unknown types.
     unknown: u64,
 }
 
-/// Headers before an entry that apply to it.
+/// Headers that apply to the next entry.
 #[derive(Default)]
 struct Pending {
     pax: Option<Pax>,
@@ -69,10 +69,10 @@ impl Pending {
 }
 
 impl<R: Read + Seek> TarSource<R> {
-    /// A tar in a file or other input that can seek, from its current position: unread content is skipped by seeking.
+    /// A tar in a file or another input that can seek, from its current position. Seeks over unread content.
     ///
     /// # Errors
-    /// [`Error::Io`] if the input cannot seek (a pipe opened by name): use [`TarSource::new`] then.
+    /// [`Error::Io`] if the input cannot seek (a pipe opened by name). Use [`TarSource::new`] for such inputs.
     pub fn seekable(reader: R, options: TarOptions) -> Result<Self, Error> {
         let input = Input::seekable(reader).map_err(|cause| unreadable(&options.input_name, cause))?;
         Ok(Self::over(input, options))
@@ -109,7 +109,7 @@ impl<R: Read> TarSource<R> {
     }
 
     fn malformed(&self, entry: &[u8], offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
-        Place { input: &self.name, entry, offset }.malformed(what, expected)
+        ErrorPosition { input: &self.name, entry, offset }.malformed(what, expected)
     }
 
     fn unreadable(&self, cause: std::io::Error) -> Error {
@@ -157,7 +157,7 @@ impl<R: Read> TarSource<R> {
         Ok(records)
     }
 
-    /// A header alone, without pending records, which do not apply to a header that describes another.
+    /// A header without pending records, which do not apply to a header that describes another header.
     fn plain_member<'a>(&'a self, header: &'a Header, offset: u64) -> Member<'a> {
         Member { header, pax: Pax::default(), name: header.name(), long_link: None, input: &self.name, offset }
     }
@@ -237,7 +237,7 @@ impl<R: Read> TarSource<R> {
         }
     }
 
-    /// Replaces missing or invalid values by harmless ones, with a warning.
+    /// Replaces missing or invalid values by harmless values, with a warning.
     fn mend(&mut self, header: &Header, offset: u64, name: &mut Bytes, pax: &mut Pax) {
         if name.is_empty() && matches!(header.kind(), b'5' | b'D') {
             *name = b"./".to_vec();
@@ -258,7 +258,7 @@ impl<R: Read> TarSource<R> {
         self.warnings.push(format!("{fault}: {instead}"));
     }
 
-    /// Warns about a fault that loses nothing, unless it is refused.
+    /// Warns about a fault that loses no data. In strict mode it is an error.
     fn forgive(&mut self, fault: Error, instead: &str) -> Result<(), Error> {
         if self.strict {
             return Err(fault);
@@ -272,8 +272,9 @@ impl<R: Read> TarSource<R> {
         self.malformed(&self.current.0, offset, what, "a whole archive, its volumes joined by tar")
     }
 
-    /// A type that stores nothing by POSIX, or a directory. Some archivers give a size all the same, and a few do store content: with hard
-    /// links (`pax -o linkdata`), or the names in a directory (GNU's `D`). The next block decides, unless a PAX record was explicit.
+    /// A type without content in POSIX, or a directory. Some archivers write a size anyway, and a few write content: with hard
+    /// links (`pax -o linkdata`), or the names in a directory (GNU's `D`). The next block decides, unless a PAX record has the
+    /// size.
     fn without_body(&mut self, member: Member<'_>) -> Result<Entry, Error> {
         let size = member.loose_size();
         let explicit = member.pax.size.is_some();
@@ -300,7 +301,7 @@ impl<R: Read> TarSource<R> {
         Ok(Extent::Data(count))
     }
 
-    /// Skips to the next header. The last content may lack its padding, which holds nothing.
+    /// Skips to the next header. The last content may lack its padding, which has no data.
     fn leave_content(&mut self) -> Result<(), Error> {
         let (stored, padding) = self.content.abandon();
         if let Some(next) = self.next.take() {
@@ -350,12 +351,12 @@ impl<R: Read> Source for TarSource<R> {
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
         match self.content.next() {
-            Piece::Stored(there) => self.read_stored(buffer, there),
-            Piece::Hole(bytes) => {
+            ContentPart::Stored(there) => self.read_stored(buffer, there),
+            ContentPart::Hole(bytes) => {
                 self.content.skip_hole(bytes);
                 Ok(Extent::Hole(bytes))
             }
-            Piece::End => Ok(Extent::End),
+            ContentPart::End => Ok(Extent::End),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Entries of types that are not known: they are skipped, and counted.
+//! Entries of unknown types, which are skipped and counted.
 
 use std::io::Read;
 
@@ -9,16 +9,17 @@ use crate::tar::content::Content;
 use crate::tar::header::Header;
 use crate::tar::member::{Member, choose_name};
 
-/// How many entries are named before the rest is only counted.
+/// Number of entries that are named. Further entries are only counted.
 const NAMED_MOST: u64 = 5;
 
-/// Whether an entry of this type is read. Others belong to one archiver (`A` holds the ACLs of Solaris), which may be newer than this.
+/// Whether entries of this type are read. Other types belong to a single archiver (`A` contains the ACLs of Solaris), which may
+/// be newer than this program.
 pub(super) fn is_known(kind: u8) -> bool {
     matches!(kind, 0 | b'0'..=b'7' | b'D' | b'M' | b'S')
 }
 
 impl<R: Read> TarSource<R> {
-    /// Skips an entry with its content, and the headers that describe it, or fails if such entries are refused.
+    /// Skips an entry with its content and the headers that describe it, or fails if unknown types are errors.
     pub(super) fn skip_unknown(&mut self, header: &Header, offset: u64) -> Result<(), Error> {
         let pending = std::mem::take(&mut self.pending);
         let mut pax = pending.pax.unwrap_or_else(|| self.globals.clone());

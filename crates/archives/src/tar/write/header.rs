@@ -7,13 +7,12 @@ const NAME: usize = 100;
 /// Bytes of the prefix field.
 const PREFIX: usize = 155;
 
-/// A header under construction; fields that are not set stay zero, or 0 for a number.
+/// A header under construction. Fields that are not set are zeros, or the number 0.
 pub(super) struct Header {
     bytes: [u8; BLOCK],
 }
 
 impl Header {
-    /// A header of an entry of type `kind`.
     pub(super) fn new(kind: u8) -> Header {
         let mut header = Header { bytes: [0; BLOCK] };
         header.bytes[156] = kind;
@@ -25,7 +24,7 @@ impl Header {
         header
     }
 
-    /// Sets the name, split at a slash if needed; false if it does not fit.
+    /// Sets the name, split at a slash if needed. Returns false if it does not fit.
     pub(super) fn place(&mut self, name: &[u8]) -> bool {
         if name.len() <= NAME {
             self.put(0, name);
@@ -37,14 +36,15 @@ impl Header {
         true
     }
 
-    /// Sets the part that fits of a name whose full form is in an extended header. A trailing slash would make a directory of a file.
+    /// Sets the part that fits of a name whose full form is in an extended header. Without trailing slash, which would turn a
+    /// file into a directory.
     pub(super) fn cut_place(&mut self, name: &[u8]) {
         let cut = &name[..name.len().min(NAME)];
         let end = cut.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
         self.put(0, &cut[..end]);
     }
 
-    /// Sets the target of a link; false if it is too long, of which the part that fits is set.
+    /// Sets the target of a link. If it is too long, sets the part that fits and returns false.
     pub(super) fn link(&mut self, target: &[u8]) -> bool {
         self.put(157, &target[..target.len().min(NAME)]);
         target.len() <= NAME
@@ -94,8 +94,8 @@ impl Header {
     }
 }
 
-/// Where a long name is split: the first slash after which the rest fits, if the prefix then fits too. The trailing slash of a directory's
-/// name does not count.
+/// The position at which a long name is split: the first slash after which the rest fits, if the prefix then fits too. The
+/// trailing slash of a directory's name is not considered.
 fn split(name: &[u8]) -> Option<usize> {
     let first = name.len() - NAME - 1;
     let places = name.get(..name.len() - 1)?.get(first..)?;

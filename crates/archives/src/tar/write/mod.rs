@@ -1,10 +1,10 @@
-//! Formats headers of tars, without any output.
+//! Formats the headers of tars, without any output.
 //!
-//! The format is POSIX ustar (POSIX.1-2017 `pax`, "ustar Interchange Format"), with an extended header before an entry only where ustar is
-//! too small: long names and targets, large numbers, times before 1970, extended attributes (`SCHILY.xattr.`, names escaped as GNU tar
-//! does), holes (GNU sparse format 1.0, GNU tar manual, "PAX Format, Version 1.0"). Names are bytes: a long one that is not UTF-8, as
-//! records must be, is written as GNU tar's `L` or `K` entry, which every reader takes for bytes. Owners are numbers; the names of users
-//! and groups are left empty, since an image has none.
+//! The format is POSIX ustar (POSIX.1-2017 `pax`, "ustar Interchange Format"). An extended header precedes an entry only if ustar
+//! is too small for it: long names and targets, large numbers, times before 1970, extended attributes (`SCHILY.xattr.`, with
+//! names escaped as in GNU tar), holes (GNU sparse format 1.0, GNU tar manual, "PAX Format, Version 1.0"). Names are bytes, but
+//! records must be UTF-8: a long name that is not UTF-8 is written as GNU tar's `L` or `K` entry, which every reader reads as
+//! bytes. Owners are numbers. The names of users and groups are empty, because an image has none.
 
 mod header;
 mod records;
@@ -17,34 +17,34 @@ use header::Header;
 use records::Records;
 pub use sparse::{MapSegment, MapShape};
 
-/// Archives end at a multiple of this size in bytes: 20 blocks, as every archiver writes and some tape readers require.
+/// Archives end at a multiple of this number of bytes: 20 blocks, as every archiver writes and some tape readers require.
 pub const RECORD_BYTES: u64 = 10_240;
 /// Largest number of 7 octal digits: owners, groups, device numbers.
 const SEVEN_DIGITS: u64 = 0o777_7777;
 /// Largest number of 11 octal digits: sizes and times.
 const ELEVEN_DIGITS: u64 = 0o777_7777_7777;
-/// The name of extended headers; readers that support them ignore it.
+/// The name of extended headers, which readers with support for them ignore.
 const RECORDS_NAME: &[u8] = b"././@PaxHeader";
 /// The name of GNU tar's entries for long names.
 const LONG_NAME: &[u8] = b"././@LongLink";
-/// Directory of sparse files extracted by readers without sparse support.
+/// Directory of sparse files if a reader without sparse support extracts them.
 const SPARSE_DIRECTORY: &[u8] = b"GNUSparseFile.0/";
 
 /// Why an entry, or a part of it, cannot be stored in a tar.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unstorable {
-    /// A socket; tar has no type for them.
+    /// A socket. Tars have no type for sockets.
     #[error("a tar cannot hold a socket")]
     Socket,
-    /// It exceeds the largest size that readers support.
+    /// The file exceeds the largest size that readers support.
     #[error("a tar cannot hold a file of {0} bytes (expected at most 9223372036854775807)")]
     Size(u64),
-    /// An attribute's name is empty or contains a NUL byte, which no file system accepts.
+    /// An attribute's name is empty or contains a NUL byte. No file system accepts such names.
     #[error("a tar cannot hold an extended attribute called '{}' (expected a name without NUL, not empty)", .0.escape_ascii())]
     Xattr(Bytes),
 }
 
-/// Formats headers and keeps their buffers.
+/// Formats headers, and keeps their buffers.
 #[derive(Debug)]
 pub struct TarWriter {
     prefix: Bytes,
@@ -55,16 +55,16 @@ pub struct TarWriter {
 }
 
 impl TarWriter {
-    /// A writer that puts `prefix` (empty, or ending in a slash) before every path, and before every target of a hard link. Without a
-    /// prefix the root is `./`.
+    /// A writer that adds `prefix` (empty, or ending in a slash) before every path and before every target of a hard link.
+    /// Without a prefix the root is `./`.
     pub fn new(prefix: impl Into<Bytes>) -> TarWriter {
         TarWriter { prefix: prefix.into(), name: Bytes::new(), records: Records::default(), longs: Bytes::new() }
     }
 
-    /// Appends the header of an entry to `out`. For a file, its content must follow, of the entry's size, and then [`padding`].
+    /// Appends the header of an entry to `out`. The content of a file must follow, with the entry's size, and then [`padding`].
     ///
     /// # Errors
-    /// [`Unstorable`]; `out` is unchanged then.
+    /// [`Unstorable`]. `out` is then unchanged.
     pub fn entry(&mut self, out: &mut Vec<u8>, entry: &Entry) -> Result<(), Unstorable> {
         let size = match entry.kind {
             Kind::File { size } => size,
@@ -79,11 +79,11 @@ impl TarWriter {
         self.finish(out, header, entry)
     }
 
-    /// Appends the header of a file with holes. [`MapShape::stored_bytes`] bytes must follow: the map (made by [`MapShape`]) and the
-    /// content of its segments; and then [`padding`].
+    /// Appends the header of a file with holes. [`MapShape::stored_bytes`] bytes must follow: the map (made by [`MapShape`]) and
+    /// the content of its segments; and then [`padding`].
     ///
     /// # Errors
-    /// [`Unstorable`]; `out` is unchanged then.
+    /// [`Unstorable`]. `out` is then unchanged.
     pub fn sparse_file(
         &mut self,
         out: &mut Vec<u8>,
@@ -166,7 +166,7 @@ impl TarWriter {
         Ok(())
     }
 
-    /// A number of at most 7 octal digits; a larger one goes into a record, and 0 into the header.
+    /// A number of at most 7 octal digits. A larger number goes into a record, and the header has 0.
     fn small(&mut self, key: &[u8], number: u64) -> u64 {
         if number > SEVEN_DIGITS {
             self.records.number(key, number);
@@ -210,7 +210,7 @@ impl TarWriter {
     }
 }
 
-/// An entry of GNU tar that holds the name (`L`) or the target (`K`) of the next one, with a NUL behind it (GNU tar manual, "Basic Tar
+/// An entry of GNU tar with the name (`L`) or the target (`K`) of the next entry, ended by a NUL (GNU tar manual, "Basic Tar
 /// Format").
 fn put_long(out: &mut Vec<u8>, kind: u8, name: &[u8]) {
     let length = name.len() as u64 + 1;

@@ -1,16 +1,15 @@
-//! The records of an extended header: `LENGTH KEY=VALUE\n`, the length counting itself.
+//! The records of an extended header: `LENGTH KEY=VALUE\n`. The length includes itself.
 
 use packline_tree::Xattr;
 
-/// Records under construction.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     bytes: Vec<u8>,
-    /// Whether one of the names is not UTF-8.
+    /// Whether a name is not UTF-8.
     binary: bool,
 }
 
-/// Declares names as bytes; must be the first record.
+/// Declares names as bytes. Must be the first record.
 const BINARY: &[u8] = b"21 hdrcharset=BINARY\n";
 
 impl Records {
@@ -31,13 +30,13 @@ impl Records {
         self.push(key, number.to_string().as_bytes());
     }
 
-    /// Adds a name; if it is not UTF-8, another record declares that, about which GNU tar warns and bsdtar does not.
+    /// Adds a name. If it is not UTF-8, another record declares this; GNU tar warns about that record, bsdtar does not.
     pub(super) fn name(&mut self, key: &[u8], value: &[u8]) {
         self.binary |= std::str::from_utf8(value).is_err();
         self.push(key, value);
     }
 
-    /// Adds an attribute. GNU tar escapes `=`, which would end the name, and `%`.
+    /// Adds an attribute. As in GNU tar, `=`, which would end the name, and `%` are escaped.
     pub(super) fn xattr(&mut self, xattr: &Xattr) {
         let prefix = b"SCHILY.xattr.";
         if xattr.name.iter().any(|byte| matches!(byte, b'%' | b'=')) {
@@ -47,7 +46,7 @@ impl Records {
         }
     }
 
-    /// Bytes of all records.
+    /// Total bytes of the records.
     pub(super) fn length(&self) -> u64 {
         (self.bytes.len() + if self.binary { BINARY.len() } else { 0 }) as u64
     }
@@ -80,7 +79,7 @@ fn escape(name: &[u8]) -> Vec<u8> {
     name.iter().flat_map(byte).collect()
 }
 
-/// The length of a record whose other bytes are `others`: the digits of the length count too.
+/// The length of a record with `others` other bytes. The digits of the length count too.
 fn with_own_digits(others: usize) -> usize {
     let mut length = others;
     loop {

@@ -1,22 +1,22 @@
-//! The map of a file with holes, at the start of its content: a line with the number of segments, then offset and length of each, a line a
-//! number, padded to a block.
+//! The map of a file with holes, at the start of the file's content: lines with the number of segments, then the offset and the
+//! length of each segment, one number for each line, padded to a block.
 //!
-//! The map precedes the data, and its length is in the header before it. So the caller iterates over the segments twice: once to
-//! [`MapShape::add`] each, once to write each with [`MapShape::line`]. They need not be stored.
+//! The map precedes the data, and its length is in the header before it. The caller therefore iterates over the segments twice:
+//! first to [`MapShape::add`] each segment, and then to write each with [`MapShape::line`]. The segments need not be stored.
 
 use super::padding;
 
-/// A stored part of a file. All but the last of a file must be a multiple of 512 bytes long, because GNU tar starts each at a new block.
+/// A stored part of a file. The length of each segment except the last must be a multiple of 512 bytes, because GNU tar starts
+/// each segment at a new block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapSegment {
-    /// Offset in the file, bytes.
+    /// Offset in the file in bytes.
     pub offset: u64,
-    /// Bytes stored.
+    /// Number of stored bytes.
     pub length: u64,
 }
 
 impl MapSegment {
-    /// Offset of its end, bytes.
     pub fn end(&self) -> u64 {
         self.offset + self.length
     }
@@ -26,7 +26,7 @@ impl MapSegment {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MapShape {
     segments: u64,
-    /// Bytes of all lines but the first.
+    /// Bytes of all lines except the first.
     lines: u64,
     content: u64,
     end: u64,
@@ -52,17 +52,17 @@ impl MapShape {
         }
     }
 
-    /// Bytes of content: the sum of the segments.
+    /// Total bytes of the segments.
     pub fn content_bytes(&self) -> u64 {
         self.content
     }
 
-    /// Number of segments, the empty one at the end included.
+    /// Number of segments, including the empty segment at the end.
     pub fn segments(&self) -> u64 {
         self.segments
     }
 
-    /// Bytes of map and content together, without the padding behind the content.
+    /// Bytes of the map and the content together, without the padding after the content.
     pub fn stored_bytes(&self) -> u64 {
         let text = self.text_bytes();
         (text + padding(text) as u64).saturating_add(self.content)

@@ -1,4 +1,4 @@
-//! The tar writer against our own reader; `tests/tar_write.rs` uses other archivers.
+//! Tests the tar writer with our own reader. `tests/sources/tar_write.rs` uses other archivers.
 
 use std::io::Cursor;
 
@@ -33,7 +33,7 @@ fn round_trip(entries: &[Entry]) {
     assert_eq!(read(archive("", entries)), entries);
 }
 
-/// Number of headers before the first entry's own.
+/// Number of headers before the first entry's own header.
 fn blocks_before(entry: &Entry) -> usize {
     let mut writer = TarWriter::new("");
     let mut out = Vec::new();
@@ -169,7 +169,7 @@ fn sparse(size: u64, segments: &[(u64, u64)]) -> Vec<u8> {
     out
 }
 
-/// The extents of the only file; adjacent ones of the same kind joined.
+/// The extents of the only file. Adjacent extents of the same kind are joined.
 fn extents(archive: Vec<u8>) -> (Entry, Vec<(bool, u64)>) {
     let mut source = TarSource::new(Cursor::new(archive), TarOptions::named("test"));
     let entry = source.next_entry().unwrap().unwrap();

@@ -26,7 +26,7 @@ impl Outcome {
         report.measured = runner.take_measured();
         report.notes.append(&mut runner.notes);
         let interrupted = runner.processes.interruption.is_requested();
-        Outcome::partial(report, runner.failures, ended, interrupted, (runner.done, planned))
+        Outcome::partial(report, runner.failures, ended, interrupted, runner.done, planned)
     }
 
     /// Returns the outcome after `done` of the `planned` runs.
@@ -35,7 +35,8 @@ impl Outcome {
         failures: Vec<String>,
         ended: Result<(), Error>,
         interrupted: bool,
-        (done, planned): (usize, usize),
+        done: usize,
+        planned: usize,
     ) -> Outcome {
         report.failures.extend(failures.iter().map(|failure| on_one_line(failure)));
         report.incomplete = ended.as_ref().err().map(|error| match error {

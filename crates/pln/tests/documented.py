@@ -1,7 +1,7 @@
-"""Decompresses a .pln file by docs/format/pln.md alone: python3 documented.py FILE writes its content to standard output.
+"""Decompresses a .pln file as docs/format/pln.md describes. python3 documented.py FILE writes the content to standard output.
 
-It has what Python's standard library has: none, slack, gzip, lzma, xz, bzip2 and zle. BLAKE3 it has not, so it compares sizes,
-places and counts, which is what a reader needs to find its way, and leaves the sums out.
+It supports the codecs of Python's standard library: gzip, lzma, xz and bzip2. It also supports none, zle and slack. It verifies sizes,
+offsets and counts, but no hashes, because the standard library has no BLAKE3.
 """
 
 import bz2
@@ -63,15 +63,15 @@ def trailer(file, record_size):
 
 
 def record(file, at, entry, length):
-    """The content of a record, and where the next piece begins."""
+    """Returns the content of a record, and the offset of the next piece."""
     codec, flags, logical, stored = piece(file, at, 0x52)
-    need((stored, codec, flags, 0) == entry[:4], f"a record at byte {at} that is not as in its table")
+    need((stored, codec, flags, 0) == entry[:4], f"the record at byte {at} differs from its table")
     need(logical == length, f"{logical} bytes in the record at byte {at}, not {length}")
-    need(codec in CODECS, f"codec {codec}, which Python has not")
+    need(codec in CODECS, f"codec {codec} is not supported")
     content = CODECS[codec](file[at + PIECE : at + PIECE + stored])
     if flags == 1:
         content += bytes(logical - len(content))
-    need(flags in (0, 1) and len(content) == logical, f"what the record at byte {at} holds")
+    need(flags in (0, 1) and len(content) == logical, f"the length of the record at byte {at}")
     return content, at + PIECE + stored
 
 
@@ -91,17 +91,17 @@ def content(file):
     at, number = HEAD, 0
     for table_at, _node in index:
         count = min(GROUP, records - number)
-        table, behind = entries(file, table_at, 0x74, count, "<IBBH32s")
+        table, end = entries(file, table_at, 0x74, count, "<IBBH32s")
         for entry in table:
             made, at = record(file, at, entry, min(record_size, logical - number * record_size))
             number += 1
             yield made
         need(at == table_at, f"the table at byte {table_at}, not {at}")
-        at = behind
+        at = end
     need(at == index_at, f"the index at byte {index_at}, not {at}")
 
 
 with open(sys.argv[1], "rb") as source:
-    whole = source.read()
-for part in content(whole):
+    data = source.read()
+for part in content(data):
     sys.stdout.buffer.write(part)

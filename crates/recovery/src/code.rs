@@ -193,8 +193,8 @@ impl Decoder {
             }
             let found = self.decoder.decode()?;
             for (&index, column) in erasures.lost.iter().zip(columns.chunks_mut(width)) {
-                let shard = found.restored_original(index);
-                let shard = shard.ok_or_else(|| Error::internal(format!("shard {index} was not decoded")))?;
+                let restored = found.restored_original(index);
+                let shard = restored.ok_or_else(|| Error::internal(format!("shard {index} was not decoded")))?;
                 column[bytes.clone()].copy_from_slice(shard);
             }
         }

@@ -130,8 +130,8 @@ impl Writer<'_> {
     ) -> Result<(), Error> {
         let shape = self.params.shape;
         let recovery = shape.recovery() as u64;
-        let heads = (0..shape.recovery()).map(|index| Head { params: self.params, kind: Kind::Parity, index });
-        let heads: Vec<Head> = heads.collect();
+        let head = |index| Head { params: self.params, kind: Kind::Parity, index };
+        let heads: Vec<Head> = (0..shape.recovery()).map(head).collect();
         let mut hashers: Vec<blake3::Hasher> = heads.iter().map(Head::hasher).collect();
         let besides = TABLES + recovery * size_of::<blake3::Hasher>() as u64;
         let needed = |width| demand(besides, Encoder::memory(shape.recovery(), width), recovery * width);

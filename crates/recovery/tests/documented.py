@@ -1,7 +1,7 @@
-"""Repairs a file by docs/format/recovery.md alone.
+"""Repairs a file as docs/format/recovery.md describes.
 
-python3 documented.py DAMAGED [SIDECAR] writes the repaired bytes to standard output. Without SIDECAR the recovery data is behind the
-protected bytes, in DAMAGED. It needs nothing but Python's standard library, BLAKE3 included, and so is slow.
+python3 documented.py DAMAGED [SIDECAR] writes the repaired bytes to standard output. Without SIDECAR, the recovery data follows
+the protected bytes in DAMAGED. It uses only Python's standard library and has its own BLAKE3, so it is slow.
 """
 
 import struct
@@ -47,7 +47,7 @@ def chunk(content, counter, root):
 
 
 def subtree(content, counter=0, root=False):
-    """The chaining value of bytes that begin at chunk `counter`, as words."""
+    """Returns the chaining value of bytes that begin at chunk `counter`, as words."""
     if len(content) <= 1024:
         return chunk(content, counter, root)
     left = 1024
@@ -98,7 +98,7 @@ def shard_of(values):
 
 
 def recover(data, repair):
-    """The data shards, of which None are lost, from those and the recovery shards, of which None are lost."""
+    """Returns all data shards. In `data` and `repair`, a lost shard is None."""
     lost = [index for index, shard in enumerate(data) if shard is None]
     spare = [index for index, shard in enumerate(repair) if shard is not None]
     if len(lost) > len(spare):
@@ -108,7 +108,7 @@ def recover(data, repair):
         k *= 2
     known = {k + index: symbols(shard) for index, shard in enumerate(data) if shard is not None}
     known.update({index: symbols(repair[index]) for index in spare[: len(lost)]})
-    others = [place for place in range(k + len(data)) if place not in known]
+    others = [point for point in range(k + len(data)) if point not in known]
     assert len(others) == k
     a = {i: sum(LOGS[i ^ e] for e in others) for i in known}
     out = list(data)
@@ -142,7 +142,7 @@ class Shape:
 
 
 def packets(file):
-    """The packets of the set of the last packet: (parameters, {kind: {index: payload}}, where the first begins)."""
+    """Returns the set of the last packet: its parameters, table pieces, recovery shards and the offset of its first packet."""
     sets, at = {}, 0
     last = None
     while True:
@@ -232,7 +232,7 @@ def main():
     padded = [shard and shard.ljust(shape.p, b"\0") for shard in shards]
     repaired = b"".join(recover(padded, [parity.get(index) for index in range(r)]))[:length]
     if blake3(repaired) != whole:
-        raise SystemExit("the repaired bytes do not have the hash that they should")
+        raise SystemExit("wrong hash of the repaired bytes")
     sys.stdout.buffer.write(repaired)
 
 

@@ -164,8 +164,9 @@ pub fn lrzip(spec: &Spec) -> Result<Vec<String>, String> {
         _ => return Err(not_its("lzma, gzip, lzo and none")),
     };
     let level = parts.level_alone(1, 9)?;
-    let level = level.into_iter().flat_map(|level| ["-L".to_owned(), level.to_string()]);
-    Ok(std::iter::once(back_end.to_owned()).chain(level).collect())
+    let mut options = vec![back_end.to_owned()];
+    options.extend(level.into_iter().flat_map(|level| ["-L".to_owned(), level.to_string()]));
+    Ok(options)
 }
 
 /// Returns the option `-C` of mkdwarfs. The lzma of mkdwarfs is xz in packline.

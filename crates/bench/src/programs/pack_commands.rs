@@ -80,11 +80,9 @@ impl Packing<'_> {
             Tails::NoTailPacking => "small",
             Tails::Fragments | Tails::Unknown => "always",
         };
-        let (codec, block, jobs) = (
-            self.parameters.codec.to_string(),
-            self.parameters.block_size.to_string(),
-            self.parameters.jobs.to_string(),
-        );
+        let codec = self.parameters.codec.to_string();
+        let block = self.parameters.block_size.to_string();
+        let jobs = self.parameters.jobs.to_string();
         let line = CommandLine::new(&self.program.path).with(["pack"]).with([self.source.path(), self.output]);
         let line = line.with(["-c", &codec, "-b", &block, "-j", &jobs, "--fragments", fragments, "--quiet", "--json"]);
         let memory = self.parameters.memory.map(|bytes| words(&["--mem".to_owned(), bytes.to_string()]));

@@ -199,8 +199,9 @@ fn parse_program(part: &[u8], known: &[ProgramKind]) -> Result<NamedProgram, Str
     let label = String::from_utf8_lossy(part).into_owned();
     let equals = part.iter().position(|&byte| byte == b'=');
     let name = &part[..equals.unwrap_or(part.len())];
-    let kind = known.iter().find(|kind| kind.name().as_bytes() == name).copied();
-    let kind = kind.or((name == b"packline" && equals.is_some()).then_some(Packline)).ok_or_else(|| {
+    let packline = (name == b"packline" && equals.is_some()).then_some(Packline);
+    let named = known.iter().find(|kind| kind.name().as_bytes() == name).copied();
+    let kind = named.or(packline).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|kind| kind.name()).collect();
         format!("unknown '{label}' (expected all, none, or some of {}, each with =PATH or not)", names.join(", "))
     })?;
@@ -234,9 +235,9 @@ fn find(named: &NamedProgram) -> Result<Option<Program>, Error> {
         Err(cause) => return Err(Error::file("start", &named.path, &cause)),
     };
     // Some programs print the version to standard error.
-    let output = [output.stdout, output.stderr].concat();
-    let output = String::from_utf8_lossy(&output);
-    let line = output.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("version unknown");
+    let bytes = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&bytes);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("version unknown");
     let NamedProgram { kind, label, path } = named.clone();
     Ok(Some(Program { kind, label, path, version: line.to_owned() }))
 }

@@ -96,8 +96,8 @@ impl ProcessRunner {
 
     /// Returns the output of the program, on separate lines.
     fn quoted_output(&self) -> String {
-        let output = shortened(&self.log).unwrap_or_default();
-        let output = output.trim();
+        let text = shortened(&self.log).unwrap_or_default();
+        let output = text.trim();
         if output.is_empty() { String::new() } else { format!("\n{output}") }
     }
 }

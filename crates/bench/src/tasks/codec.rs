@@ -47,10 +47,10 @@ pub fn run(settings: &CodecSettings, session: &mut Session<'_>) -> Result<Outcom
     let (failures, ended) = measuring.all(&content, &codecs, &mut report.codecs);
     order(&mut report.codecs, &settings.codecs);
     let interrupted = measuring.interruption.is_requested();
-    Ok(Outcome::partial(report, failures, ended, interrupted, (measuring.done, planned)))
+    Ok(Outcome::partial(report, failures, ended, interrupted, measuring.done, planned))
 }
 
-/// The results, codec by codec, in the order of the report.
+/// Sorts the results by codec, in the order of the settings.
 fn order(speeds: &mut [CodecSpeed], codecs: &[Spec]) {
     let names: Vec<String> = codecs.iter().map(Spec::to_string).collect();
     speeds.sort_by_key(|speed| names.iter().position(|name| *name == speed.codec));
@@ -102,9 +102,9 @@ impl Measuring<'_> {
         let mut failures = Vec::new();
         for &block_size in &self.settings.block_sizes {
             let blocks = content.cut(block_size as usize);
-            let blocks = blocks.all();
+            let all_blocks = blocks.all();
             for codec in codecs {
-                match self.speed(codec, block_size, &blocks) {
+                match self.speed(codec, block_size, &all_blocks) {
                     Ok(speed) => speeds.push(speed),
                     Err(_) if self.interruption.is_requested() => {}
                     Err(error) => failures.push(error.to_string()),
@@ -124,8 +124,8 @@ impl Measuring<'_> {
         let mut compress = Vec::new();
         let mut decompress = Vec::new();
         let mut counts = Counts::default();
-        let (runs, warmups) = (self.settings.runs.runs, self.settings.runs.warmups);
-        for round in 0..warmups + runs {
+        let warmups = self.settings.runs.warmups;
+        for round in 0..warmups + self.settings.runs.runs {
             self.progress.begin(&name);
             let (times, found) = match bench.round(blocks, &self.interruption) {
                 Err(_) if self.interruption.is_requested() && !compress.is_empty() => break,

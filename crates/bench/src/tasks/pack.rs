@@ -43,17 +43,27 @@ pub fn run(settings: &PackSettings, session: &mut Session<'_>) -> Result<Outcome
     refuse_idle(&plan, &programs, &comparison.against)?;
     session.progress.plan(&plan.summary(comparison.runs.runs, comparison.runs.warmups));
     report.storage = measure_storage(comparison, &work_dir, session.machine.clock)?;
-    Ok(measure((programs, work_dir), comparison, session, (&plan, &mut PackVerifier::new(source)), report))
+    let mut verifier = PackVerifier::new(source);
+    let run = PlannedRun { programs, work_dir, plan: &plan, verifier: &mut verifier };
+    Ok(measure(run, comparison, session, report))
+}
+
+/// A plan and everything that is needed to run it.
+pub struct PlannedRun<'a> {
+    pub programs: Vec<Program>,
+    pub work_dir: WorkDir,
+    pub plan: &'a Plan,
+    pub verifier: &'a mut dyn Verifier,
 }
 
 /// Runs a plan and adds the results to the report.
 pub fn measure(
-    (programs, work_dir): (Vec<Program>, WorkDir),
+    run: PlannedRun<'_>,
     settings: &Comparison,
     session: &mut Session<'_>,
-    (plan, verifier): (&Plan, &mut dyn Verifier),
     report: crate::Report,
 ) -> Outcome {
+    let PlannedRun { programs, work_dir, plan, verifier } = run;
     let planned = plan.runs(settings.runs.runs + settings.runs.warmups);
     session.progress.start(planned);
     let peak_memory = session.machine.peak_memory;

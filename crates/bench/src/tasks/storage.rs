@@ -50,8 +50,8 @@ pub fn run(settings: &StorageSettings, session: &mut Session<'_>) -> Result<Repo
 /// Returns an error if the file cannot be written or read.
 pub fn measure(name: &str, path: &Path, bytes: Option<u64>, clock: Clock) -> Result<Storage, Error> {
     let directory = path.parent().unwrap_or(path);
-    let free = statvfs(directory).map_err(|cause| Error::file("stat", path, &cause.into()))?;
-    let free = free.f_bavail.saturating_mul(free.f_frsize);
+    let stat = statvfs(directory).map_err(|cause| Error::file("stat", path, &cause.into()))?;
+    let free = stat.f_bavail.saturating_mul(stat.f_frsize);
     let bytes = bytes.unwrap_or((free / 10).min(DEFAULT_BYTES)).next_multiple_of(PIECE as u64);
     if bytes > free {
         return Err(Error::failed(format!("{name}: {free} bytes are free (expected {bytes}, to measure it)")));

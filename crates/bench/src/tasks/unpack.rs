@@ -16,7 +16,7 @@ use crate::runs::process::{ProcessRunner, digest};
 use crate::runs::runner::{Run, Runner, Verifier, processes};
 use crate::runs::work_dir::{WorkDir, remove};
 use crate::settings::UnpackSettings;
-use crate::tasks::pack::{measure, refuse_idle};
+use crate::tasks::pack::{PlannedRun, measure, refuse_idle};
 use crate::tree_diff::TreeDiff;
 use crate::{Error, Session};
 
@@ -54,7 +54,8 @@ pub fn run(settings: &UnpackSettings, session: &mut Session<'_>) -> Result<Outco
     session.progress.plan(&plan.summary(comparison.runs.runs, comparison.runs.warmups));
     report.storage = measure_storage(comparison, &work_dir, session.machine.clock)?;
     let mut verifier = UnpackVerifier { image, first_tar: None };
-    Ok(measure((programs, work_dir), comparison, session, (&plan, &mut verifier), report))
+    let run = PlannedRun { programs, work_dir, plan: &plan, verifier: &mut verifier };
+    Ok(measure(run, comparison, session, report))
 }
 
 /// Runs `packline info` on the image.

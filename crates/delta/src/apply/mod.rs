@@ -62,8 +62,8 @@ pub fn patch(
     let mut passes = Passes::new(observer);
     let opened = OpenedDelta::read(old, delta, resources, &mut passes)?;
     let mut patch = Patch::new(opened, sink, resources, passes)?;
-    let counts = patch.run();
-    let counts = counts.map_err(|error| patch.chunks.earliest_error(error))?;
+    let result = patch.run();
+    let counts = result.map_err(|error| patch.chunks.earliest_error(error))?;
     if old.changed().map_err(Error::input(Side::Old))? {
         return Err(Error::Changed(Side::Old));
     }

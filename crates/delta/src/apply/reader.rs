@@ -62,8 +62,8 @@ impl Reader {
             }
             self.cursor = None;
             self.read_ahead(chunks)?;
-            let group = self.groups.next()?;
-            let group = group.ok_or_else(|| self.corrupt("a group is missing", "groups for the complete recipe"))?;
+            let next = self.groups.next()?;
+            let group = next.ok_or_else(|| self.corrupt("a group is missing", "groups for the complete recipe"))?;
             self.cursor = Some(Cursor::new(group));
         }
     }

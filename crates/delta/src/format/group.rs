@@ -132,8 +132,8 @@ impl Group {
         let mut numbers = Numbers::new(bytes);
         let expected = numbers.at_most(LONGEST)?;
         let count = numbers.at_most(ENTRIES_MOST as u64)?;
-        let extras = numbers.at_most(ENTRIES_MOST as u64)?;
-        let extras = decode_extras(&mut numbers, extras, expected, old)?;
+        let extra_count = numbers.at_most(ENTRIES_MOST as u64)?;
+        let extras = decode_extras(&mut numbers, extra_count, expected, old)?;
         let literals = many(&mut numbers, count, LITERALS_MOST as u64)?;
         let copies = many(&mut numbers, count, LONGEST)?;
         let mut group = Group { expected, entries: Vec::with_capacity(literals.len()), extras };

@@ -100,8 +100,8 @@ impl StepCoder {
     }
 
     fn keep(&mut self, count: u64, from: i64) -> Result<Step, Fault> {
-        let first = self.next.checked_add_signed(from).filter(|first| *first <= LONGEST);
-        let first = first.ok_or_else(|| ("a block number out of range".to_string(), "a block of the old image"))?;
+        let in_range = self.next.checked_add_signed(from).filter(|first| *first <= LONGEST);
+        let first = in_range.ok_or_else(|| ("a block number out of range".to_string(), "a block of the old image"))?;
         self.next = first + count;
         Ok(Step::Keep { first, count })
     }

@@ -28,8 +28,8 @@ pub(crate) fn apply_lengths(mut blocks: Vec<Block>, lengths: &[u8]) -> Result<Ve
     while !numbers.is_at_end() {
         let number = next.saturating_add(numbers.next()?);
         let length = numbers.at_most(packline_squashfs::BlockSize::MAX.into())?;
-        let block = usize::try_from(number).ok().and_then(|number| blocks.get_mut(number));
-        let block = block.ok_or_else(|| (format!("the length of block {number}"), "a block of the old image"))?;
+        let found = usize::try_from(number).ok().and_then(|number| blocks.get_mut(number));
+        let block = found.ok_or_else(|| (format!("the length of block {number}"), "a block of the old image"))?;
         *block = block.with_plain(length as u32);
         next = number + 1;
     }

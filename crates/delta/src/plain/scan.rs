@@ -251,8 +251,8 @@ impl<'d> Spill<'d> {
     /// Creates the file in `directory`. Returns `None` without a directory.
     pub(crate) fn new(directory: Option<&'d Path>) -> Result<Option<Spill<'d>>, Error> {
         let Some(directory) = directory else { return Ok(None) };
-        let file = unnamed_temp_file(directory);
-        let file = file.map_err(|cause| Error::Scratch(ScratchError::wrap(directory, cause)))?;
+        let created = unnamed_temp_file(directory);
+        let file = created.map_err(|cause| Error::Scratch(ScratchError::wrap(directory, cause)))?;
         Ok(Some(Spill { directory, file }))
     }
 
@@ -263,8 +263,8 @@ impl<'d> Spill<'d> {
 
     /// Returns the written bytes as an input.
     pub(crate) fn finish(self) -> Result<Arc<dyn Input>, Error> {
-        let input = FileInput::new(self.file);
-        let input = input.map_err(|cause| Error::Scratch(ScratchError::wrap(self.directory, cause)))?;
+        let opened = FileInput::new(self.file);
+        let input = opened.map_err(|cause| Error::Scratch(ScratchError::wrap(self.directory, cause)))?;
         Ok(Arc::new(input))
     }
 }

@@ -22,7 +22,7 @@ use crate::{Error, Resources};
 
 /// Bytes of a stored block that are read at a time.
 const PART: u64 = 4 << 20;
-/// Blocks of stream 0 that are planned ahead, besides the current one.
+/// Blocks of stream 0 that are planned ahead, in addition to the current one.
 const OPCODES_AHEAD: usize = 2;
 /// Upper bound for the chunks planned ahead.
 const CHUNKS_AHEAD: usize = 8;

@@ -211,8 +211,8 @@ fn reader<'a, R: BufRead + Send + 'a>(
             Box::new(ZpaqReader::new(stored, usize::try_from(memory.min(ZPAQ_MEMORY)).unwrap_or(usize::MAX)))
         }
         BackEnd::Lzma => {
-            let contexts = bytes.magic.lzma.map_or(0, |lzma| lzma.contexts);
-            let contexts = if contexts == 0 { LZMA_CONTEXTS } else { contexts };
+            let stated = bytes.magic.lzma.map_or(0, |lzma| lzma.contexts);
+            let contexts = if stated == 0 { LZMA_CONTEXTS } else { stated };
             let reader = RawLzmaReader::new(stored, contexts, dictionary(bytes, block), block.plain);
             Box::new(reader.map_err(|error| wrong(block, &error))?)
         }

@@ -220,15 +220,16 @@ impl Gcm {
                 Error::corrupt(at, "encrypted bytes that were changed", "bytes that match their tag")
             }
         };
-        let split = bytes.len().checked_sub(TAG).filter(|&split| split >= NONCE);
-        let split = split.ok_or_else(|| Error::corrupt(at, "an encrypted item without a tag", "at least 28 bytes"))?;
+        let tag_at = bytes.len().checked_sub(TAG).filter(|&at| at >= NONCE);
+        let split = tag_at.ok_or_else(|| Error::corrupt(at, "an encrypted item without a tag", "at least 28 bytes"))?;
         let (body, tag) = bytes.split_at_mut(split);
         let (nonce, item) = body.split_at_mut(NONCE);
         let mut label = [context as u8; 8];
         label[..7].copy_from_slice(&self.label);
         let cipher = if matches!(context, Context::Record) { &self.records } else { &self.rest };
-        let (nonce, tag) = (array::<NONCE>(nonce), Tag::from(array::<TAG>(tag)));
-        cipher.decrypt_inout_detached(&nonce.into(), &label, (&mut *item).into(), &tag).map_err(|_| wrong())?;
+        let nonce = array::<NONCE>(nonce).into();
+        let tag = Tag::from(array::<TAG>(tag));
+        cipher.decrypt_inout_detached(&nonce, &label, (&mut *item).into(), &tag).map_err(|_| wrong())?;
         Ok(item)
     }
 }

@@ -1,4 +1,4 @@
-//! The compressors of blocks, behind one interface.
+//! The compressors of blocks, with a common interface.
 
 use packline_codec::{CodecError, Encoder, MemberEncoder, Outcome, RawLzma, Spec, StreamSpec, ZpaqEncoder};
 

@@ -31,8 +31,11 @@ pub(super) struct Search<'a> {
 impl Search<'_> {
     /// Finds the matches of the chunk, records them, and adds the chunk to `sums`.
     pub(super) fn run(mut self, sums: &mut Sums, mut recorder: Recorder<'_>) -> Result<Counts, Error> {
-        let crc = if self.workers == 0 { None } else { self.beside(sums, &mut recorder)? };
-        let crc = crc.map_or_else(|| self.alone(sums, &mut recorder), Ok)?;
+        let parallel = if self.workers == 0 { None } else { self.beside(sums, &mut recorder)? };
+        let crc = match parallel {
+            Some(crc) => crc,
+            None => self.alone(sums, &mut recorder)?,
+        };
         recorder.finish(self.view.length(), crc)
     }
 

@@ -124,11 +124,14 @@ impl PieceHead {
         bytes
     }
 
+    /// Parses the head of the piece of kind `wanted`, and with the number `of` in its check.
+    ///
     /// # Errors
     /// [`Error::Corrupt`] if the head is malformed, or has another kind or number.
     pub(crate) fn parse(
         bytes: &[u8; PIECE_HEAD_BYTES],
-        (wanted, of): (Kind, u64),
+        wanted: Kind,
+        of: u64,
         part: Part,
         offset: u64,
     ) -> Result<PieceHead, Error> {

@@ -184,17 +184,17 @@ fn put(sink: &mut dyn Sink, bytes: &[u8], data: usize) -> io::Result<()> {
 
 impl Consumer<DecodeTask> for RecordConsumer<'_> {
     fn consume(&mut self, product: Product) -> Result<(), Error> {
-        let good = match product.outcome {
-            Ok(good) => good,
+        let record = match product.outcome {
+            Ok(record) => record,
             Err(error) => return self.damage(error),
         };
         self.records += 1;
         self.valid_bytes += product.length as u64;
-        self.alone = good.digest.alone;
+        self.alone = record.digest.alone;
         if let Some(made) = &mut self.made {
-            made.push((product.number, good.entry));
+            made.push((product.number, record.entry));
         }
-        self.write_record(product.number, good.content.content(product.length), good.zeros)?;
+        self.write_record(product.number, record.content.content(product.length), record.zeros)?;
         self.observer.advance(&Progress::of_source(
             (product.number << self.record_size.log()) + product.length as u64,
             self.total,

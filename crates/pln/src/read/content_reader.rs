@@ -53,12 +53,12 @@ impl ContentReader {
     }
 
     fn record(&mut self, number: u64) -> Result<&[u8], Error> {
-        let good = match self.record.take().filter(|(here, _)| *here == number) {
-            Some((_, good)) => good,
+        let record = match self.record.take().filter(|(of, _)| *of == number) {
+            Some((_, record)) => record,
             None => self.decode(number)?,
         };
         let length = self.reader.shape.length(number);
-        Ok(self.record.insert((number, good)).1.content.content(length))
+        Ok(self.record.insert((number, record)).1.content.content(length))
     }
 
     fn decode(&mut self, number: u64) -> Result<DecodedRecord, Error> {
@@ -76,10 +76,11 @@ impl ContentReader {
         let entry = *from.first().ok_or_else(|| Error::internal(format!("there is no record {number}")))?;
         let offset = before.iter().fold(group.start, |at, entry| at + entry.physical());
         let source = RecordSource::InFile(self.reader.input.clone(), entry);
-        let good = self.task.record(&mut self.tools, (number, offset, self.reader.shape.length(number)), source)?;
-        if let Some(root) = good.digest.alone.filter(|_| self.reader.trailer.records == 1) {
+        let length = self.reader.shape.length(number);
+        let record = self.task.record(&mut self.tools, number, offset, length, source)?;
+        if let Some(root) = record.digest.alone.filter(|_| self.reader.trailer.records == 1) {
             self.reader.check_alone(&root)?;
         }
-        Ok(good)
+        Ok(record)
     }
 }

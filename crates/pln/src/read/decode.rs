@@ -97,7 +97,7 @@ impl Check<'_> {
 
     fn in_file(&self, tools: &mut Tools, input: &dyn Input, entry: Entry) -> Result<DecodedRecord, Error> {
         let size = entry.stored.size as usize;
-        let good = if entry.stored.is_plain() {
+        let record = if entry.stored.is_plain() {
             let mut buffer = self.work.pool.take()?;
             input.read_at(self.offset, buffer.record_mut(size)).map_err(Error::Input)?;
             let piece = self.head(buffer.record(0), entry)?;
@@ -109,17 +109,17 @@ impl Check<'_> {
             let piece = self.head(head, entry)?;
             self.packed(&mut tools.decoders, &piece, entry.stored, payload)?
         };
-        if good.digest.node != entry.node {
+        if record.digest.node != entry.node {
             let expected = "the hash in its group's table".to_owned();
             return Err(self.corrupt("wrong hash of the content".to_owned(), expected));
         }
-        Ok(good)
+        Ok(record)
     }
 
     /// Parses the head of a record, which must agree with the table.
     fn head(&self, bytes: &[u8], entry: Entry) -> Result<PieceHead, Error> {
         let bytes = bytes.try_into().map_err(|_| Error::internal("a head is incomplete".to_owned()))?;
-        let piece = PieceHead::parse(bytes, (Kind::Record, self.number), self.part(), self.offset)?;
+        let piece = PieceHead::parse(bytes, Kind::Record, self.number, self.part(), self.offset)?;
         let stored = piece.stored(self.work.record_size.bytes(), self.part(), self.offset)?;
         if stored == entry.stored && piece.logical as usize == self.length {
             return Ok(piece);
@@ -173,14 +173,16 @@ impl Check<'_> {
 }
 
 impl DecodeTask {
-    /// Reads and verifies a record, given by its number, its offset in the file and the bytes of its content.
+    /// Reads and verifies a record, given by its number, its offset in the file and the length of its content.
     ///
     /// # Errors
     /// Returns the faults of the record.
     pub(super) fn record(
         &self,
         tools: &mut Tools,
-        (number, offset, length): (u64, u64, usize),
+        number: u64,
+        offset: u64,
+        length: usize,
         source: RecordSource,
     ) -> Result<DecodedRecord, Error> {
         Check { work: self, number, offset, length }.read(tools, source)
@@ -199,7 +201,7 @@ impl packline_engine::Task for DecodeTask {
 
     fn run(&self, tools: &mut Tools, task: Task) -> Result<Product, Error> {
         let Task { number, offset, length, source, mut permit } = task;
-        let outcome = self.record(tools, (number, offset, length), source);
+        let outcome = self.record(tools, number, offset, length, source);
         permit.shrink_to(RecordPool::bytes(self.record_size));
         // The consumer decides whether reading continues after damage, so damage is not an error of the task.
         Ok(Product { number, length, outcome, _permit: permit })

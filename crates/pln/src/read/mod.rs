@@ -260,7 +260,7 @@ fn read_stream<'a>(
     let pool = RecordPool::new(size, plan.window);
     let mut map = resources.map(DecodeTask { record_size: size, pool: pool.clone() }, plan)?;
     let mut consumer = RecordConsumer::new(goal, observer, size, bounds, None);
-    let mut streaming = StreamingReader::new(parts, &mut map, &mut consumer, (pool, size), resources.cancel.clone());
+    let mut streaming = StreamingReader::new(parts, &mut map, &mut consumer, pool, size, resources.cancel.clone());
     let read = streaming.run();
     let physical = streaming.parts.at;
     // A fault of a record in flight precedes the fault that was just read.

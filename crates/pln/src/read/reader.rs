@@ -98,7 +98,7 @@ impl Reader {
     fn read_index(&self) -> Result<Index, Error> {
         let offset = self.trailer.index;
         let part = Part::Index;
-        let (piece, bytes) = self.entries((Kind::Index, self.trailer.records), self.shape.groups(), part, offset)?;
+        let (piece, bytes) = self.entries(Kind::Index, self.trailer.records, self.shape.groups(), part, offset)?;
         Index::parse(&piece, &bytes, self.shape, offset)
     }
 
@@ -111,10 +111,17 @@ impl Reader {
     }
 
     /// Reads a head and its entries. There must be `count` entries.
-    fn entries(&self, kind: (Kind, u64), count: u64, part: Part, offset: u64) -> Result<(PieceHead, Vec<u8>), Error> {
+    fn entries(
+        &self,
+        kind: Kind,
+        number: u64,
+        count: u64,
+        part: Part,
+        offset: u64,
+    ) -> Result<(PieceHead, Vec<u8>), Error> {
         let mut head = [0; PIECE_HEAD_BYTES];
         self.input.read_at(offset, &mut head).map_err(Error::Input)?;
-        let piece = PieceHead::parse(&head, kind, part, offset)?;
+        let piece = PieceHead::parse(&head, kind, number, part, offset)?;
         // The checks of the trailer guarantee that the entries fit in the file.
         let mut bytes = vec![0; piece.entry_bytes(count, part, offset)?];
         self.input.read_at(offset + PIECE_HEAD_BYTES as u64, &mut bytes).map_err(Error::Input)?;
@@ -136,7 +143,7 @@ impl Reader {
     pub(super) fn table(&self, group: &Group) -> Result<Table, Error> {
         let part = Part::Table(group.number);
         let offset = group.table;
-        let (piece, bytes) = self.entries((Kind::Table, group.number), group.count, part, offset)?;
+        let (piece, bytes) = self.entries(Kind::Table, group.number, group.count, part, offset)?;
         let table = Table::parse(&piece, &bytes, self.shape, group.number, offset)?;
         if let Some(entry) = self.index.entries.get(group.number as usize) {
             table.check_node(&entry.node, group.number, offset)?;

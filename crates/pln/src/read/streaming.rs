@@ -35,7 +35,8 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
         parts: PartReader<'s>,
         map: &'a mut OrderedMap<DecodeTask>,
         consumer: &'a mut RecordConsumer<'t>,
-        (pool, record_size): (RecordPool, RecordSize),
+        pool: RecordPool,
+        record_size: RecordSize,
         cancel: CancelToken,
     ) -> StreamingReader<'a, 's, 't> {
         let tables = Vec::new();
@@ -126,7 +127,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
     pub(super) fn record(&mut self, bytes: &[u8; PIECE_HEAD_BYTES], offset: u64) -> Result<(), Error> {
         let number = self.parts.records;
         let part = Part::Record(number);
-        let piece = PieceHead::parse(bytes, (Kind::Record, number), part, offset)?;
+        let piece = PieceHead::parse(bytes, Kind::Record, number, part, offset)?;
         let stored = piece.stored(self.record_size.bytes(), part, offset)?;
         let permit = self.map.reserve(2 * RecordPool::bytes(self.record_size), self.consumer).map_err(of_fault)?;
         let mut buffer = self.pool.take()?;
@@ -152,14 +153,13 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
     fn table(&mut self, bytes: &[u8; PIECE_HEAD_BYTES], offset: u64) -> Result<(), Error> {
         let group = self.group();
         let part = self.part(Kind::Table);
-        let piece = PieceHead::parse(bytes, (Kind::Table, group), part, offset)?;
+        let piece = PieceHead::parse(bytes, Kind::Table, group, part, offset)?;
         let bytes = self.entries(&piece, self.in_group(), part, offset)?;
         // The table is compared with the results of the records before it.
         self.map.drain(self.consumer).map_err(of_fault)?;
         let made = self.consumer.made.replace(Vec::new()).unwrap_or_default();
-        let table = Table::parse(&piece, &bytes, self.shape(), group, offset);
-        let table = table.and_then(|table| compare(table, &made, group, offset));
-        let node = match table {
+        let parsed = Table::parse(&piece, &bytes, self.shape(), group, offset);
+        let node = match parsed.and_then(|table| compare(table, &made, group, offset)) {
             Ok(table) => {
                 table.entries.iter().for_each(|entry| self.tree.push(entry.node));
                 table.tree().node().unwrap_or_default()
@@ -176,7 +176,7 @@ impl<'a, 's, 't> StreamingReader<'a, 's, 't> {
 
     /// Reads the index and the trailer, and checks that nothing follows.
     fn end(&mut self, bytes: &[u8; PIECE_HEAD_BYTES], offset: u64) -> Result<Option<Root>, Error> {
-        let piece = PieceHead::parse(bytes, (Kind::Index, self.parts.records), Part::Index, offset)?;
+        let piece = PieceHead::parse(bytes, Kind::Index, self.parts.records, Part::Index, offset)?;
         let bytes = self.entries(&piece, self.group(), Part::Index, offset)?;
         self.map.drain(self.consumer).map_err(of_fault)?;
         let index = Index::parse(&piece, &bytes, self.shape(), offset).and_then(|index| self.check(&index, offset));

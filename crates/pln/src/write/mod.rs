@@ -11,7 +11,7 @@ use std::io;
 use std::sync::Arc;
 
 use packline_cache::Lookup;
-use packline_codec::Spec;
+use packline_codec::{Coding, Spec};
 use packline_engine::OrderedMap;
 use packline_runtime::memory::Demand;
 use packline_runtime::of_fault;
@@ -75,8 +75,8 @@ pub fn compress_with(
 ) -> Result<Written, Error> {
     let plan = plan(demand(options, lookup)?, "compressing records", resources, observer)?;
     let pool = RecordPool::new(options.record_size, plan.window);
-    let codings = options.codings.iter().map(|coding| Ok((coding.clone(), CodecId::of(&coding.spec)?)));
-    let codings = codings.collect::<Result<_, Error>>()?;
+    let with_id = |coding: &Coding| Ok((coding.clone(), CodecId::of(&coding.spec)?));
+    let codings = options.codings.iter().map(with_id).collect::<Result<_, Error>>()?;
     let work = CompressTask { record_size: options.record_size, codings, lookup: lookup.clone(), pool: pool.clone() };
     let total = if let Source::At(input) = &source { Some(input.size()) } else { None };
     let mut feeding = Feeding {

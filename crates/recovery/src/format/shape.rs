@@ -51,7 +51,7 @@ impl Shape {
             let shape = Shape { length, shard_log, recovery: 1 };
             Shape { recovery: redundancy.shards(shape.shards() as u32), ..shape }
         });
-        shape.ok_or_else(|| Unsupported::new(format!("a file of {length} bytes"), "2^62 bytes at most").into())
+        shape.ok_or_else(|| Unsupported::new(format!("a file of {length} bytes"), "at most 2^62 bytes").into())
     }
 
     /// Checks the shape in a packet's head.

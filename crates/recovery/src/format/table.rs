@@ -66,8 +66,8 @@ pub(crate) fn table(shape: &Shape, pieces: &[Option<Vec<u8>>]) -> Result<Vec<Ent
     let bytes = shape.piece_bytes() as usize;
     let mut table: Vec<u8> = first.iter().flat_map(|piece| piece.clone().unwrap_or_else(|| vec![0; bytes])).collect();
     if !lost.is_empty() {
-        let known = first.iter().flatten().chain(used.iter().filter_map(|&index| repair[index].as_ref()));
-        let known: Vec<u8> = known.flatten().copied().collect();
+        let shards = first.iter().flatten().chain(used.iter().filter_map(|&index| repair[index].as_ref()));
+        let known: Vec<u8> = shards.flatten().copied().collect();
         let erasures = Erasures { shards: needed, recovery: shape.table_recovery(), lost, used };
         let repaired = Decoder::new(&erasures, bytes)?.decode(&erasures, &known, bytes)?;
         for (&index, piece) in erasures.lost.iter().zip(repaired.chunks(bytes)) {

@@ -37,8 +37,8 @@ pub(crate) fn rebuild(
     let erasures = Erasures { shards: shape.shards(), recovery: shape.recovery(), lost, used };
     let count = erasures.lost.len() as u64;
     let tool = |width| Decoder::memory(shape.shards(), shape.recovery(), width);
-    let widest = KNOWN_MOST / (shape.shards() as u64).next_power_of_two();
-    let widest = shape.parity_bytes().min(WIDEST).min(widest.max(UNIT));
+    let fitting = KNOWN_MOST / (shape.shards() as u64).next_power_of_two();
+    let widest = shape.parity_bytes().min(WIDEST).min(fitting.max(UNIT));
     let plan =
         plan(|width| demand(TABLES, tool(width), count * width), widest, "repairing shards", resources, observer)?;
     let task = DecodeTask {

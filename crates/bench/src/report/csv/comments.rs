@@ -14,10 +14,14 @@ pub(super) fn write(report: &Report) -> String {
     for program in &report.programs {
         put("program", format!("{}\t{}", escaped(&program.name), escaped(&program.version)));
     }
-    report.incomplete.iter().for_each(|reason| put("incomplete", escaped(reason)));
+    if let Some(reason) = &report.incomplete {
+        put("incomplete", escaped(reason));
+    }
     report.failures.iter().for_each(|failure| put("failure", escaped(failure)));
     report.notes.iter().for_each(|note| put("note", escaped(note)));
-    report.storage.iter().for_each(|storage| put("place", escaped(&storage.place)));
+    if let Some(storage) = &report.storage {
+        put("place", escaped(&storage.place));
+    }
     out
 }
 

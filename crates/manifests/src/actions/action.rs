@@ -3,8 +3,8 @@
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Kind, NotFollowed, Xattr};
 
-use super::expression::Expression;
 use super::number::number;
+use super::parser::Expression;
 use super::{ActionFault, ActionHost, ActionLog, BytesMatcher};
 use crate::ModeChange;
 

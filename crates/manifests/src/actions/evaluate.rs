@@ -4,7 +4,7 @@ use std::fs;
 
 use packline_tree::{Bytes, Error, Kind, LINK_HOPS_MAX};
 
-use super::expression::{Expression, Operator, Test};
+use super::parser::{Expression, Operator, Test};
 use super::predicate::{Bits, Predicate, Scope};
 use super::subject::Subject;
 use super::tree::{NodeId, ROOT, Tree, names};

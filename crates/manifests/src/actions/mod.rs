@@ -10,8 +10,6 @@
 mod action;
 mod dereference;
 mod evaluate;
-mod expression;
-mod host;
 mod lexer;
 mod moves;
 mod number;
@@ -21,10 +19,12 @@ mod run;
 mod subject;
 mod tree;
 
-use packline_tree::{DirectoryOptions, Error};
+use std::io;
+use std::path::Path;
+
+use packline_tree::{DirectoryOptions, Error, Xattr};
 
 use action::Rule;
-pub use host::{ActionHost, BytesMatcher, TestedFile};
 pub use parser::ActionFault;
 use run::Run;
 pub use tree::{ActionEntry, FileStorage};
@@ -53,6 +53,46 @@ pub struct ActionSettings<'s> {
     pub block_size: u32,
     /// Returns how to read the directory that has a canonical path in the image.
     pub reading: &'s dyn Fn(&[u8]) -> DirectoryOptions,
+}
+
+/// Returns whether a text matches.
+pub type BytesMatcher = Box<dyn Fn(&[u8]) -> bool>;
+
+/// The file that a test examines.
+#[derive(Debug, Clone, Copy)]
+pub struct TestedFile<'f> {
+    /// The last name of the path in the image.
+    pub name: &'f [u8],
+    /// The path in the image, with a leading slash.
+    pub path: &'f [u8],
+    /// The path on this machine.
+    pub place: &'f Path,
+}
+
+/// Looks up names, compiles expressions and runs commands.
+pub trait ActionHost {
+    fn user(&mut self, name: &[u8]) -> Option<u32>;
+    fn group(&mut self, name: &[u8]) -> Option<u32>;
+    /// Compiles a POSIX extended regular expression, which may match anywhere in a text.
+    ///
+    /// # Errors
+    /// The problem, without the text itself.
+    fn regex(&mut self, text: &[u8]) -> Result<BytesMatcher, String>;
+    /// Parses an extended attribute: `NAME=VALUE`.
+    ///
+    /// # Errors
+    /// The problem, without the text itself.
+    fn xattr(&mut self, text: &[u8]) -> Result<Xattr, String>;
+    /// Describes a file's content as file(1) does.
+    ///
+    /// # Errors
+    /// The program cannot be run or fails.
+    fn describe(&mut self, place: &Path) -> io::Result<Vec<u8>>;
+    /// Returns whether a shell command succeeds.
+    ///
+    /// # Errors
+    /// The command cannot be run.
+    fn succeeds(&mut self, command: &[u8], file: TestedFile<'_>) -> io::Result<bool>;
 }
 
 /// Actions in the order in which they were added.

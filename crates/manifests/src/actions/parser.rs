@@ -1,11 +1,10 @@
-//! The parser of actions.
+//! Expressions (tests joined by operators), and the parser of actions.
 
 use std::fmt;
 
 use packline_tree::Bytes;
 
 use super::action::{Action, Rule};
-use super::expression::{Expression, Operator, Test, call};
 use super::lexer::{Lexer, Token};
 use super::predicate::Predicate;
 use super::{ActionHost, ActionLog};
@@ -14,6 +13,34 @@ use super::{ActionHost, ActionLog};
 const MOST_BYTES: usize = 64 << 10;
 /// Maximum depth of parentheses, `!` and expressions in arguments.
 const MOST_NESTED: u32 = 100;
+
+pub(super) enum Expression {
+    Test(Test),
+    Not(Box<Expression>),
+    /// Evaluated from left to right; there is no precedence.
+    Chain(Box<Expression>, Vec<(Operator, Expression)>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    And,
+    Or,
+}
+
+pub(super) struct Test {
+    pub name: &'static str,
+    /// The name and the arguments, for a log.
+    pub text: Bytes,
+    pub predicate: Predicate,
+}
+
+/// A name with its arguments in parentheses.
+pub(super) fn call(name: &str, arguments: &[Bytes]) -> Bytes {
+    match arguments {
+        [] => name.into(),
+        _ => [name.as_bytes(), b"(", &arguments.join(&b','), b")"].concat(),
+    }
+}
 
 /// Why an action is malformed.
 #[derive(Debug, Clone, PartialEq, Eq)]

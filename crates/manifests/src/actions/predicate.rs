@@ -4,9 +4,8 @@ use packline_runtime::escape::Escape;
 use packline_tree::Bytes;
 
 use super::action::{mode, regex};
-use super::expression::Expression;
 use super::number::Numbers;
-use super::parser::Parser;
+use super::parser::{Expression, Parser};
 use super::{ActionFault, BytesMatcher};
 use crate::ExtGlob;
 

@@ -15,7 +15,6 @@
 //! glob <path> <mode|*> <uid|*> <gid|*> [OPTIONS...] [--] [<location>]
 //! ```
 
-mod fields;
 mod glob_line;
 mod listing;
 pub(crate) mod words;
@@ -23,10 +22,9 @@ pub(crate) mod words;
 use packline_tree::text::{TextLine, lines, quote};
 use packline_tree::{Bytes, Device, Error, Kind};
 
-use fields::{Fields, number};
 pub use glob_line::{GlobPattern, PackGlob, TypeSet};
 pub use listing::list_pack_file;
-use words::Words;
+use words::{Fields, Words, number};
 
 /// The entry that a line adds.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -85,9 +85,8 @@ impl HostEntry {
     pub fn target(&self, place: TextLine<'_>) -> Result<Bytes, Error> {
         match self.attributes_of(Type::Link) {
             Some(_) => {
-                let target = fs::read_link(&self.path);
-                let target =
-                    target.map_err(|cause| refused(place, &self.path, &cause.to_string(), "a symbolic link"))?;
+                let unreadable = |cause: io::Error| refused(place, &self.path, &cause.to_string(), "a symbolic link");
+                let target = fs::read_link(&self.path).map_err(unreadable)?;
                 Ok(target.as_os_str().as_bytes().to_vec())
             }
             None => Err(place.error("type=link without a target", "link= and the target")),
@@ -96,9 +95,9 @@ impl HostEntry {
 
     /// The number of a device of the host.
     pub fn device(&self, place: TextLine<'_>, kind: Type) -> Result<Device, Error> {
-        let found = self.attributes_of(kind).map(MetadataExt::rdev);
-        let found = found.ok_or_else(|| place.error("a device without a number", "device=FORMAT,MAJOR,MINOR"))?;
-        Ok(Device { major: rustix::fs::major(found), minor: rustix::fs::minor(found) })
+        let missing = || place.error("a device without a number", "device=FORMAT,MAJOR,MINOR");
+        let number = self.attributes_of(kind).map(MetadataExt::rdev).ok_or_else(missing)?;
+        Ok(Device { major: rustix::fs::major(number), minor: rustix::fs::minor(number) })
     }
 
     /// The error if a required file is missing.

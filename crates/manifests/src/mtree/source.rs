@@ -103,22 +103,23 @@ impl Walk {
         if keywords.optional && host.found.is_none() && matches!(keywords.kind, Some(Type::File) | None) {
             return Ok(None);
         }
-        let kind = keywords.kind.or_else(|| host.kind());
-        let kind = kind.ok_or_else(|| host.missing(place, "type= where there is no file"))?;
+        let kind =
+            keywords.kind.or_else(|| host.kind()).ok_or_else(|| host.missing(place, "type= where there is no file"))?;
         if kind != Type::Dir && (node == ROOT || !self.mtree.nodes[node].children.is_empty()) {
             let expected = "type=dir for the root, and above other entries";
             return Err(place.error(format!("{} is not a directory", quote(&path)), expected));
         }
         let meta = self.meta(&keywords, kind, &host);
-        let whole = whole_kind(&keywords, kind, &host, place)?;
-        let reads = matches!(whole, Kind::File { .. }) && host.found.is_some();
-        let whole = match self.first_name(node, &keywords, &host, (kind, meta)) {
+        let own_kind = entry_kind(&keywords, kind, &host, place)?;
+        let target = keywords.link.clone().filter(|_| kind == Type::Link);
+        let common = Common { kind, meta, device: keywords.device, target };
+        let kind = match self.first_name(node, &keywords, &host, common) {
             Some(first) => Kind::HardLink(self.mtree.nodes.path(first)),
-            None => whole,
+            None => own_kind,
         };
-        let is_file = reads && matches!(whole, Kind::File { .. });
-        let file = is_file.then(|| HostFile::from(host.path));
-        Ok(Some((Entry { path, kind: whole, meta, xattrs: Vec::new() }, file)))
+        let has_content = matches!(kind, Kind::File { .. }) && host.found.is_some();
+        let file = has_content.then(|| HostFile::from(host.path));
+        Ok(Some((Entry { path, kind, meta, xattrs: Vec::new() }, file)))
     }
 
     fn meta(&self, keywords: &Keywords, kind: Type, host: &HostEntry) -> Meta {
@@ -137,22 +138,14 @@ impl Walk {
     }
 
     /// Returns the first node that is a name of the same inode, if this node is not the first.
-    fn first_name(
-        &mut self,
-        node: usize,
-        keywords: &Keywords,
-        host: &HostEntry,
-        (kind, meta): (Type, Meta),
-    ) -> Option<usize> {
-        if keywords.nlink.is_none_or(|names| names < 2) || kind == Type::Dir {
+    fn first_name(&mut self, node: usize, keywords: &Keywords, host: &HostEntry, common: Common) -> Option<usize> {
+        if keywords.nlink.is_none_or(|names| names < 2) || common.kind == Type::Dir {
             return None;
         }
-        let inode = match host.attributes_of(kind) {
+        let inode = match host.attributes_of(common.kind) {
             Some(found) => Inode::Host(found.dev(), found.ino()),
             None => Inode::Given(keywords.file_system.clone(), keywords.inode?),
         };
-        let target = keywords.link.clone().filter(|_| kind == Type::Link);
-        let common = Common { kind, meta, device: keywords.device, target };
         match self.linked.entry(inode) {
             MapEntry::Vacant(vacant) => {
                 vacant.insert((node, common));
@@ -178,7 +171,7 @@ fn unchanged(host: &HostEntry, place: TextLine<'_>, keywords: Keywords) -> Resul
     Ok(Keywords { kind, contents, nlink, inode, file_system, optional, ..Keywords::default() })
 }
 
-fn whole_kind(keywords: &Keywords, kind: Type, host: &HostEntry, place: TextLine<'_>) -> Result<Kind, Error> {
+fn entry_kind(keywords: &Keywords, kind: Type, host: &HostEntry, place: TextLine<'_>) -> Result<Kind, Error> {
     let device = || keywords.device.map_or_else(|| host.device(place, kind), Ok);
     Ok(match kind {
         Type::Dir => Kind::Dir,

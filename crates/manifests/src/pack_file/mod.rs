@@ -64,8 +64,7 @@ pub fn parse_pack_file(input: &str, text: &[u8]) -> Result<Vec<PackLine>, Error>
 
 fn parse_line(place: TextLine<'_>, line: &[u8]) -> Result<PackLine, Error> {
     let mut words = Words::new(place, line);
-    let keyword = words.require("entry type")?;
-    let keyword = known_keyword(place, &keyword)?;
+    let keyword = known_keyword(place, &words.require("entry type")?)?;
     let fields = Fields::read(place, &mut words, keyword)?;
     if fields.path.is_empty() && !matches!(keyword, "dir" | "glob") {
         return Err(place.error(format!("`{keyword}` for the root"), "`dir` or `glob`"));

@@ -136,9 +136,10 @@ impl Fields {
 }
 
 fn octal_mode(place: TextLine<'_>, field: &[u8]) -> Result<u16, Error> {
-    let mode = digits(field).and_then(|digits| u16::from_str_radix(digits, 8).ok());
-    let mode = mode.filter(|&mode| mode <= 0o7777);
-    mode.ok_or_else(|| place.error(format!("mode {}", quote(field)), "an octal number from 0 to 7777"))
+    let number = digits(field).and_then(|digits| u16::from_str_radix(digits, 8).ok());
+    number
+        .filter(|&mode| mode <= 0o7777)
+        .ok_or_else(|| place.error(format!("mode {}", quote(field)), "an octal number from 0 to 7777"))
 }
 
 /// Parses a decimal number of 32 bits.

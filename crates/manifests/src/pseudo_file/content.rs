@@ -38,9 +38,9 @@ impl Content {
             // An empty content needs no input.
             Data::None => return Err(place.error("`R` without content", "definitions with contents after them")),
             Data::File(file, start) => {
-                let at = start.checked_add(offset).filter(|at| at.checked_add(size).is_some());
-                let at =
-                    at.ok_or_else(|| place.error("a content beyond 16 EiB", "the offset and size of a content"))?;
+                let beyond = || place.error("a content beyond 16 EiB", "the offset and size of a content");
+                let in_range = start.checked_add(offset).filter(|at| at.checked_add(size).is_some());
+                let at = in_range.ok_or_else(beyond)?;
                 Held::File(file.try_clone().map_err(unread)?, at)
             }
             Data::Stream(stream, at) => {

@@ -259,9 +259,9 @@ impl PseudoFile {
     fn other_name(&self, position: Position, target: &[u8]) -> Result<Added, Error> {
         let expected = "the path of a file, device or link that an earlier line defines";
         let place = self.place(position);
-        let node = self.nodes.find(target).filter(|&node| self.nodes[node].added.is_some());
-        let node =
-            node.ok_or_else(|| place.error(format!("`L` to {}, which no line defines", quote(target)), expected))?;
+        let undefined = || place.error(format!("`L` to {}, which no line defines", quote(target)), expected);
+        let defined = self.nodes.find(target).filter(|&node| self.nodes[node].added.is_some());
+        let node = defined.ok_or_else(undefined)?;
         match &self.nodes[node].added {
             Some(Added::OtherName(first)) => Ok(Added::OtherName(*first)),
             Some(added) if added.may_have_children() => {

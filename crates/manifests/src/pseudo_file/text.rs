@@ -66,8 +66,8 @@ impl<'a> Lines<'a> {
         loop {
             let before = self.text.len();
             let limit = (LINE_MAX - before + 1) as u64;
-            let count = (&mut *self.reader).take(limit).read_until(b'\n', &mut self.text);
-            let count = count.map_err(|cause| self.unread(cause))?;
+            let read = (&mut *self.reader).take(limit).read_until(b'\n', &mut self.text);
+            let count = read.map_err(|cause| self.unread(cause))?;
             self.bytes += count as u64;
             self.lines += 1;
             if self.text.len() > LINE_MAX {

@@ -8,8 +8,8 @@ use crate::xattr_file::value::base64;
 
 /// Parses the text after the type `x`.
 pub(super) fn parse(place: TextLine<'_>, text: &[u8]) -> Result<Xattr, Error> {
-    let equals = memchr::memchr(b'=', text).filter(|&at| at > 0);
-    let equals = equals.ok_or_else(|| place.error(format!("attribute {}", quote(text)), "name=value"))?;
+    let malformed = || place.error(format!("attribute {}", quote(text)), "name=value");
+    let equals = memchr::memchr(b'=', text).filter(|&at| at > 0).ok_or_else(malformed)?;
     let name = &text[..equals];
     let value = &text[equals + 1..];
     if ![&b"user."[..], b"trusted.", b"security."].iter().any(|prefix| name.starts_with(prefix)) {

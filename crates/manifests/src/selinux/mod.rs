@@ -92,8 +92,8 @@ impl FileContexts {
     }
 
     fn lookup_patterns(&self, full: &[u8], kind: &Kind) -> Option<&Spec> {
-        let below = spec::first_directory(full).and_then(|directory| self.below.get(directory));
-        let below = below.and_then(|specs| last(specs, full, kind));
+        let specs = spec::first_directory(full).and_then(|directory| self.below.get(directory));
+        let below = specs.and_then(|specs| last(specs, full, kind));
         let later = below.map_or(0, |spec| spec.number);
         let anywhere = self.anywhere.iter().rev().take_while(|spec| spec.number > later);
         anywhere.into_iter().find(|spec| spec.matches(full, kind)).or(below)

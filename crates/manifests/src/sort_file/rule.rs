@@ -18,8 +18,8 @@ fn priority<'a>(place: TextLine<'_>, line: &'a [u8]) -> Result<(i64, &'a [u8]), 
     let end = line.iter().position(|&byte| is_blank(byte)).unwrap_or(line.len());
     let word = &line[..end];
     let digits = word.strip_prefix(b"-").unwrap_or(word);
-    let number = std::str::from_utf8(word).ok().filter(|_| digits.first().is_some_and(u8::is_ascii_digit));
-    let number = number.and_then(|number| number.parse().ok());
+    let text = std::str::from_utf8(word).ok().filter(|_| digits.first().is_some_and(u8::is_ascii_digit));
+    let number = text.and_then(|text| text.parse().ok());
     let wrong = || place.error(format!("priority {}", quote(word)), "a whole number of 64 bits, then a path");
     Ok((number.ok_or_else(wrong)?, after_blanks(place, &line[end..], "priority")?))
 }

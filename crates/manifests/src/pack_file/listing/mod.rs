@@ -83,16 +83,17 @@ impl PackLine {
 /// A regular file with the content of the file `host`.
 fn file(place: TextLine<'_>, host: &Path) -> Result<Node, Error> {
     let display_path = quote(host.as_os_str().as_bytes());
-    let stat = fs::metadata(host);
-    let stat =
-        stat.map_err(|cause| place.error(format!("{display_path}: {cause}"), "a regular file that can be read"))?;
+    let unreadable = |cause| place.error(format!("{display_path}: {cause}"), "a regular file that can be read");
+    let stat = fs::metadata(host).map_err(unreadable)?;
+    // Lists for the kernel's gen_init_cpio usually specify an empty file with `/dev/null`.
     let null = stat.file_type().is_char_device() && stat.rdev() == rustix::fs::makedev(1, 3);
-    match stat.is_file() {
-        true => Ok(Node { host: Some(HostFile::from(host.to_owned())), ..Node::new(Kind::File { size: stat.len() }) }),
-        // Lists for the kernel's gen_init_cpio usually specify an empty file with `/dev/null`.
-        false if null => Ok(Node::new(Kind::File { size: 0 })),
-        false => Err(place
-            .error(format!("{display_path} is not a regular file"), "a regular file, or /dev/null for an empty one")),
+    if stat.is_file() {
+        Ok(Node { host: Some(HostFile::from(host.to_owned())), ..Node::new(Kind::File { size: stat.len() }) })
+    } else if null {
+        Ok(Node::new(Kind::File { size: 0 }))
+    } else {
+        let what = format!("{display_path} is not a regular file");
+        Err(place.error(what, "a regular file, or /dev/null for an empty one"))
     }
 }
 

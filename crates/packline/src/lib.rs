@@ -37,111 +37,86 @@
 
 #![warn(missing_docs)]
 
-#[cfg(any(feature = "lrz", feature = "pln"))]
-mod codecs;
 mod container;
-#[cfg(feature = "delta")]
-mod delta_file;
-#[cfg(feature = "pln")]
-mod encrypted;
 mod error;
-mod input;
-#[cfg(feature = "lrz")]
-mod lrzip;
-#[cfg(any(feature = "lrz", feature = "pln"))]
-mod opened_input;
-#[cfg(any(feature = "lrz", feature = "pln"))]
-mod output_stream;
 mod pack;
-#[cfg(feature = "pln")]
-mod pln_file;
-#[cfg(feature = "pln")]
-mod pln_reader;
-#[cfg(feature = "recovery")]
-mod recovery;
-#[cfg(feature = "pln")]
-mod resumed_sink;
+mod sidecars;
 mod sources;
-#[cfg(any(feature = "lrz", feature = "pln"))]
-mod stream;
-#[cfg(feature = "pln")]
-mod tail_stream;
-mod tar_cat;
+mod streams;
 mod unpack;
-mod unpacker;
-#[cfg(feature = "verity")]
-mod verity;
 
 pub use container::by_name::Container;
 pub use container::image::{Image, ImageFile};
-#[cfg(feature = "pln")]
-pub use encrypted::{Identities, Recipients};
+pub use container::input::Input;
 pub use error::{Error, StreamError};
-pub use input::Input;
-pub use pack::{Packed, Packer};
+pub use pack::packer::{Packed, Packer};
 pub use packline_engine::CancelToken;
 #[doc(inline)]
 pub use packline_image::{Output, RestoreAttributes, Selection};
 #[doc(inline)]
 pub use packline_runtime::{EntryInfo, EntryKind, Observer, Pass, Progress, Resources, StoredData, Unobserved};
-#[cfg(feature = "pln")]
-pub use pln_reader::PlnReader;
-pub use sources::Source;
+pub use sources::source::Source;
 #[cfg(any(feature = "lrz", feature = "pln"))]
-pub use stream::{StreamOptions, compress, decompress};
-pub use unpacker::{Unpacked, Unpacker};
-
-use container::by_magic::ContentKind;
-use packline_image::OpenedImage;
-#[cfg(any(feature = "lrz", feature = "delta", feature = "recovery"))]
-use packline_runtime::must_differ;
-use packline_runtime::{FileIdentity, Temporaries};
-use requests::*;
+pub use streams::convert::{compress, decompress};
+#[cfg(feature = "pln")]
+pub use streams::encrypted::{Identities, Recipients};
+#[cfg(feature = "pln")]
+pub use streams::pln_reader::PlnReader;
+#[cfg(any(feature = "lrz", feature = "pln"))]
+pub use streams::request::StreamOptions;
+pub use unpack::unpacker::{Unpacked, Unpacker};
 
 /// Requests with every option, as the commands fill them; their fields are types of the crates of containers.
 ///
 /// Operations on images alone are in `packline_image`.
 pub mod requests {
-    #[cfg(feature = "pln")]
-    pub use crate::codecs::pln_codings;
     pub use crate::container::archive::{Archive, ArchiveOptions, OpenedTar, TarWork};
     pub use crate::container::by_magic::ContentKind;
     pub use crate::container::file_kind::FileKind;
     pub use crate::container::image_place::ImagePlace;
     pub use crate::container::opened_file::OpenedFile;
-    #[cfg(feature = "delta")]
-    pub use crate::delta_file::{DeltaRequest, PatchRequest, delta, delta_info, patch};
-    #[cfg(feature = "pln")]
-    pub use crate::encrypted::Encryption;
+    pub use crate::pack::bases::{BaseBlocks, BaseImage};
     #[cfg(feature = "lrz")]
-    pub use crate::lrzip::{
-        LrzTreeCounts, LrzUnpackRequest, OpenedLrz, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack, lrz_unpack_tree,
-    };
-    #[cfg(feature = "lrz")]
-    pub use crate::pack::LrzRequest;
-    pub use crate::pack::{
-        BaseBlocks, BaseImage, DEFAULT_META, DryRun, Hints, ImageRequest, ImageSummary, PackContainer, PackRequest,
-        PackSummary, dry_run, pack,
-    };
-    #[cfg(feature = "pln")]
-    pub use crate::pln_file::{PlnFinding, PlnInfo, PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify};
+    pub use crate::pack::request::LrzRequest;
+    pub use crate::pack::request::{ImageRequest, PackContainer, PackRequest};
+    pub use crate::pack::summary::{DryRun, ImageSummary, PackSummary};
+    pub use crate::pack::{dry_run, pack};
     #[cfg(feature = "recovery")]
-    pub use crate::recovery::{
+    pub use crate::sidecars::recovery::{
         ProtectRequest, RecoveryState, RepairRequest, examine, protect, recovery_behind, recovery_info, repair,
         sidecar_of,
     };
-    pub use crate::sources::{
-        AppendTo, AttributeOverrides, Changes, EntryEdit, List, NewRoot, Part, Stack, Unsupported, hints_of, survey,
-    };
-    #[cfg(any(feature = "lrz", feature = "pln"))]
-    pub use crate::stream::CompressRequest;
-    pub use crate::tar_cat::tar_cat;
-    pub use crate::unpack::{Destination, UnpackSummary, unpack};
     #[cfg(feature = "verity")]
-    pub use crate::verity::{
+    pub use crate::sidecars::verity::{
         AppendedTree, VerityCheck, VerityOptions, VerityPlace, VerityRequest, VeritySummary, appended_tree,
         read_signer, refuse_incomplete_tree, verity, verity_check,
     };
+    pub use crate::sources::attribute_overrides::AttributeOverrides;
+    pub use crate::sources::changes::{Changes, EntryEdit, NewRoot, Unsupported};
+    pub use crate::sources::directories::Part;
+    pub use crate::sources::image::AppendTo;
+    pub use crate::sources::listing::{Hints, List, hints_of};
+    pub use crate::sources::planned::DEFAULT_META;
+    pub use crate::sources::source::Stack;
+    pub use crate::sources::survey::survey;
+    #[cfg(feature = "pln")]
+    pub use crate::streams::codecs::pln_codings;
+    #[cfg(feature = "delta")]
+    pub use crate::streams::delta::{DeltaRequest, PatchRequest, delta, delta_info, patch};
+    #[cfg(feature = "pln")]
+    pub use crate::streams::encrypted::Encryption;
+    #[cfg(feature = "lrz")]
+    pub use crate::streams::lrz::tree::{LrzTreeCounts, lrz_unpack_tree};
+    #[cfg(feature = "lrz")]
+    pub use crate::streams::lrz::{LrzUnpackRequest, OpenedLrz, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack};
+    #[cfg(feature = "pln")]
+    pub use crate::streams::pln::{
+        PlnFinding, PlnInfo, PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify,
+    };
+    #[cfg(any(feature = "lrz", feature = "pln"))]
+    pub use crate::streams::request::CompressRequest;
+    pub use crate::unpack::tar_cat::tar_cat;
+    pub use crate::unpack::{Destination, UnpackSummary, unpack};
     #[cfg(feature = "oci")]
     pub use packline_archives::oci::{OciImage, OciPlace, Platform};
     pub use packline_image::UnpackRequest;

@@ -1,23 +1,29 @@
 //! A file or stream of any container, recognised by its first bytes.
 
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use packline_archives::tar::TarOptions;
 use packline_image::{OpenedImage, metadata_cache};
 use packline_runtime::escape::Escape;
-use packline_runtime::{FileInput, InputStream, store_stream};
+use packline_runtime::{InputStream, Resources};
 use packline_tree::keep_all;
 
-use crate::container::image_place::ImagePlace;
+use super::by_magic::ContentKind;
+use super::image_place::ImagePlace;
 #[cfg(feature = "pln")]
-use crate::container::in_pln;
-use crate::container::opened_file::OpenedFile;
+use super::in_pln;
+use super::input::Input;
+use super::opened_file::OpenedFile;
+use super::recognise::{foreign_in, peeked};
+use super::scratch::stored;
+use crate::error::Error;
+use crate::sources::examine::examine;
+use crate::sources::planned::{DEFAULT_META, Opening, Share};
+use crate::sources::source::Source;
 #[cfg(feature = "lrz")]
-use crate::lrzip::{self, OpenedLrz, lrz_open_file, lrz_open_input};
-use crate::sources::{Opening, Share, examine, foreign_in, peeked};
-use crate::{ContentKind, DEFAULT_META, Error, Input, Resources, Source};
+use crate::streams::lrz::{self, OpenedLrz, lrz_open_file, lrz_open_input};
 
 /// What reads a tar.
 pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), Error> + 'w;
@@ -93,7 +99,7 @@ impl Archive {
     #[cfg(feature = "pln")]
     pub fn in_pln(
         file: Input,
-        identities: Option<Arc<crate::Identities>>,
+        identities: Option<Arc<crate::streams::encrypted::Identities>>,
         options: &ArchiveOptions<'_>,
     ) -> Result<Archive, Error> {
         in_pln::open(file, identities, options)
@@ -147,7 +153,7 @@ impl Archive {
                 Ok(source.take_warnings())
             }
             #[cfg(feature = "lrz")]
-            Archive::Lrz(opened) => lrzip::read_tar(opened, resources, work),
+            Archive::Lrz(opened) => lrz::read_tar(opened, resources, work),
             other => Err(other.content_kind().instead_of(&other.display_path(), expected)),
         }
     }
@@ -261,24 +267,4 @@ pub(crate) fn of_stored(
             image.open_input(stored, metadata_cache(options.resources.memory)).map(Archive::SquashFs)
         }
     }
-}
-
-/// Stores a stream in a file without a name.
-pub(crate) fn stored(
-    path: &Path,
-    stream: &mut dyn Read,
-    resources: &Resources,
-) -> Result<Arc<dyn packline_runtime::Input>, Error> {
-    let directory = scratch_for(path, resources)?;
-    let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot store", cause };
-    let file = store_stream(stream, directory).map_err(refused)?;
-    Ok(Arc::new(FileInput::new(file).map_err(refused)?))
-}
-
-/// The directory in which a stream is stored.
-pub(crate) fn scratch_for<'r>(path: &Path, resources: &'r Resources) -> Result<&'r Path, Error> {
-    resources.scratch.as_deref().ok_or_else(|| {
-        let what = "a stream, which is stored first, without a directory for that".to_string();
-        Error::Target { path: path.to_path_buf(), what, expected: "a file".to_string() }
-    })
 }

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use packline_runtime::escape::Escape;
 
-use crate::{Error, FileKind};
+use super::file_kind::FileKind;
+use crate::error::Error;
 
 /// A container that is written and read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +96,7 @@ fn is_block_device(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ContentKind;
+    use crate::container::by_magic::ContentKind;
 
     #[test]
     fn containers_are_recognised_by_what_their_writers_write() {

@@ -4,12 +4,13 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use packline_image::{OpenedImage, metadata_cache};
+use packline_image::{OpenedImage, Selection, metadata_cache};
+use packline_runtime::Resources;
 use packline_squashfs::verify::Finding;
 use packline_volume::Visit;
 
-use crate::container::image_place::ImagePlace;
-use crate::{Error, Resources, Selection};
+use super::image_place::ImagePlace;
+use crate::error::Error;
 
 /// An open image and its name in messages. Operations besides these are in `packline_image`.
 #[derive(Debug, Clone)]

@@ -10,8 +10,8 @@ use packline_image::OpenedImage;
 use packline_runtime::{FormatFault, Input, store_stream};
 use packline_squashfs::read::{Origin, ReadError};
 
-use crate::container::by_magic::ContentKind;
-use crate::container::opened_file::OpenedFile;
+use super::by_magic::ContentKind;
+use super::opened_file::OpenedFile;
 use crate::error::Error;
 
 /// Expected content, for messages.

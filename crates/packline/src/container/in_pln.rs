@@ -7,9 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_runtime::Input as _;
 
-use crate::container::archive::{Archive, ArchiveOptions, of_stored};
-use crate::opened_input::OpenedInput;
-use crate::{ContentKind, Error, Identities, Input, PlnReader, StreamOptions};
+use super::archive::{Archive, ArchiveOptions, of_stored};
+use super::by_magic::ContentKind;
+use super::input::Input;
+use crate::error::Error;
+use crate::streams::encrypted::Identities;
+use crate::streams::opened_input::OpenedInput;
+use crate::streams::pln_reader::PlnReader;
+use crate::streams::request::StreamOptions;
 
 /// The content of a .pln file as an input.
 struct Content {

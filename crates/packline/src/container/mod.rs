@@ -1,5 +1,5 @@
-//! Containers: chosen by the name of an output ([`by_name`]), recognised by the first bytes of an input ([`by_magic`]), and opened
-//! ([`image_place`] for images, [`archive`] for all).
+//! Containers: chosen by the name of an output ([`by_name`]), recognised by the first bytes of an input ([`by_magic`], [`recognise`]), and
+//! opened ([`image_place`] for images, [`archive`] for all).
 
 pub(crate) mod archive;
 pub(crate) mod by_magic;
@@ -9,8 +9,7 @@ pub(crate) mod image;
 pub(crate) mod image_place;
 #[cfg(feature = "pln")]
 mod in_pln;
+pub(crate) mod input;
 pub(crate) mod opened_file;
-
-pub(crate) use archive::scratch_for;
-#[cfg(any(feature = "delta", feature = "pln"))]
-pub(crate) use archive::stored;
+pub(crate) mod recognise;
+pub(crate) mod scratch;

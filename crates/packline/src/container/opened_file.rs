@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use packline_runtime::FileAttributes;
 use packline_runtime::{FileInput, FileStamp, Input, InputStream};
 
-use crate::container::by_magic::{ContentKind, HEAD};
+use super::by_magic::{ContentKind, HEAD};
 use crate::error::Error;
 
 /// An open file or block device. Its first bytes are read once and kept. Clones share the open file.

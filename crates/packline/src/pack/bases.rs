@@ -8,12 +8,14 @@ use packline_engine::Config;
 use packline_image::{OpenedImage, ReadDemand, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
-use packline_runtime::{Observer, OutputFile, must_differ};
+use packline_runtime::{Observer, OutputFile, Resources, must_differ};
 use packline_squashfs::read::{BlockListener, CheckScope};
 use packline_squashfs::{Base, BaseCounts, BaseError, BaseSettings, Options};
 
-use crate::sources::{AppendedImage, PlannedSource};
-use crate::{Error, ImagePlace, Resources};
+use crate::container::image_place::ImagePlace;
+use crate::error::Error;
+use crate::sources::image::AppendedImage;
+use crate::sources::planned::PlannedSource;
 
 /// An earlier image whose blocks are taken as they are, where the content is the same.
 #[derive(Debug, Clone)]

@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use packline_runtime::{FileStamp, must_differ};
+use packline_image::{OpenedImage, Output};
+use packline_runtime::{FileIdentity, FileStamp, Resources, must_differ};
 use packline_tree::{KeepRule, Patterns, keep_all};
 
 use super::request::ImageRequest;
-use crate::{Changes, Error, FileIdentity, OpenedImage, Output, Resources, Source, Unsupported};
+use crate::error::Error;
+use crate::sources::changes::{Changes, Unsupported};
+use crate::sources::source::Source;
 
 /// Whether a pack stores contents, or only lists entries.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use packline_cache::Lookup;
-use packline_runtime::Sink;
+use packline_runtime::{Resources, Sink};
 use packline_squashfs::{FileHints, Options, Start, Summary, Writer};
 use packline_tree::{Meta, Source};
 
 use super::bases::Bases;
 use super::memory::Plan;
-use super::request::Hints;
-use crate::sources::ObservedSource;
-use crate::{Error, Resources};
+use crate::error::Error;
+use crate::sources::listing::Hints;
+use crate::sources::observed::ObservedSource;
 
 /// An image to be written.
 pub(crate) struct ImageJob {

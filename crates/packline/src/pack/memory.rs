@@ -1,9 +1,10 @@
 //! The memory of a pack: workers, and bytes for content in flight and for the tree.
 
+use packline_runtime::Resources;
 use packline_runtime::memory::{Demand, Grant, Limits, Shortage};
 use packline_squashfs::{BlockSize, min_window};
 
-use crate::{Error, Resources};
+use crate::error::Error;
 
 /// Minimum memory for the tree, bytes: a few thousand entries, and 1 MiB of the last tail ends.
 const TREE_LEAST: u64 = 2 << 20;

@@ -6,36 +6,27 @@
 //!    anything is read.
 //! 4. [`run`]: reads, decides, compresses and writes, and gives the output its final name.
 
-mod bases;
+pub(crate) mod bases;
 mod describe;
-mod image;
+pub(crate) mod image;
 mod memory;
 mod open;
-mod outputs;
-mod packer;
+pub(crate) mod outputs;
+pub(crate) mod packer;
 mod plan;
-mod request;
-mod summary;
+pub(crate) mod request;
+pub(crate) mod summary;
 
 use packline_image::idle_exclude;
+use packline_runtime::Observer;
 use packline_tree::{Kind, Patterns, Source as _};
 
-pub use bases::{BaseBlocks, BaseImage};
-pub use packer::{Packed, Packer};
 #[cfg(feature = "lrz")]
-pub use request::LrzRequest;
-pub use request::{DEFAULT_META, Hints, ImageRequest, PackContainer, PackRequest};
-pub use summary::{DryRun, ImageSummary, PackSummary};
-
-#[cfg(feature = "verity")]
-pub(crate) use image::ImageJob;
-#[cfg(any(feature = "delta", feature = "recovery"))]
-pub(crate) use outputs::open_output;
-#[cfg(feature = "lrz")]
-pub(crate) use request::no_lrz;
-
-use crate::sources::ObservedSource;
-use crate::{Error, Observer};
+use self::request::no_lrz;
+use self::request::{PackContainer, PackRequest};
+use self::summary::{DryRun, ImageSummary, PackSummary};
+use crate::error::Error;
+use crate::sources::observed::ObservedSource;
 use describe::{Contents, describe};
 use memory::Plan;
 use open::{OpenPack, open};
@@ -60,7 +51,8 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
         }
         #[cfg(feature = "lrz")]
         PackContainer::Lrz(lrz) => {
-            crate::lrzip::pack_tree(source, target, lrz, &resources, &temporaries, observer).map(PackSummary::Lrz)
+            crate::streams::lrz::pack_tree(source, target, lrz, &resources, &temporaries, observer)
+                .map(PackSummary::Lrz)
         }
     }
 }

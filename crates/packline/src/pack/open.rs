@@ -4,14 +4,17 @@ use std::cell::RefCell;
 
 use packline_archives::RestOrder;
 use packline_manifests::PseudoSource;
+use packline_runtime::{Observer, Pass, Progress};
 use packline_tree::{Patterns, Replaced};
 
 use super::describe::Setup;
 use super::image::ImageJob;
 use super::outputs::Outputs;
 use super::plan::Planned;
-use crate::sources::{Filtered, ObservedSource, OpenSource, Opening, PlannedSource, Share, TreeMemory};
-use crate::{Error, Observer, Pass, Progress};
+use crate::error::Error;
+use crate::sources::filtered::Filtered;
+use crate::sources::observed::ObservedSource;
+use crate::sources::planned::{OpenSource, Opening, PlannedSource, Share, TreeMemory};
 
 /// A pack of which everything is open, and nothing is written.
 pub(super) struct OpenPack<'o> {

@@ -2,18 +2,19 @@
 
 use std::path::Path;
 
+use packline_image::Output;
 use packline_runtime::memory::Demand;
-use packline_runtime::{OutputFile, Temporaries};
+use packline_runtime::{Observer, OutputFile, Resources, Temporaries};
 use packline_squashfs::Summary;
 
 use super::bases::check_output;
 use super::describe::Setup;
 use super::image::ImageJob;
-use crate::container::scratch_for;
-use crate::sources::ObservedSource;
+use crate::container::scratch::scratch_for;
+use crate::error::Error;
 #[cfg(feature = "verity")]
-use crate::verity::{Packing, VeritySummary};
-use crate::{Error, Observer, Output, Resources};
+use crate::sidecars::verity::{Packing, VeritySummary};
+use crate::sources::observed::ObservedSource;
 
 /// The open outputs of a pack.
 pub(super) struct Outputs {

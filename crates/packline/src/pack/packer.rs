@@ -2,12 +2,17 @@
 
 use std::path::PathBuf;
 
+use packline_image::Output;
+use packline_runtime::{Observer, Resources, Unobserved};
 use packline_squashfs::BlockSize;
 use packline_tree::Patterns;
 
-use crate::{
-    Container, Error, Observer, Output, PackContainer, PackRequest, PackSummary, Resources, Source, Unobserved, pack,
-};
+use super::pack;
+use super::request::{PackContainer, PackRequest};
+use super::summary::PackSummary;
+use crate::container::by_name::Container;
+use crate::error::Error;
+use crate::sources::source::Source;
 
 /// Packs a tree into a SquashFS image or a .lrz file.
 ///

@@ -4,6 +4,7 @@
 
 use packline_cache::Lookup;
 use packline_codec::METADATA_BLOCK_SIZE;
+use packline_runtime::Observer;
 use packline_runtime::memory::Demand;
 use packline_squashfs::Options;
 
@@ -11,8 +12,13 @@ use super::bases::{BaseOpening, Bases};
 use super::describe::{Contents, Described, Setup};
 use super::memory::{PackLimits, Plan};
 use super::outputs::Outputs;
-use crate::sources::{AppendedImage, PlannedSource, Share, examine, filter_memory, leave_out};
-use crate::{Error, ImageRequest, Observer};
+use super::request::ImageRequest;
+use crate::error::Error;
+use crate::sources::directory::leave_out;
+use crate::sources::examine::examine;
+use crate::sources::filtered::filter_memory;
+use crate::sources::image::AppendedImage;
+use crate::sources::planned::{PlannedSource, Share};
 
 /// A pack whose parties have their shares of the memory.
 pub(super) struct Planned {

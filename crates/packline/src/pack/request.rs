@@ -5,19 +5,24 @@ use std::sync::Arc;
 use packline_archives::ContentOrder;
 use packline_archives::tar::TarOptions;
 use packline_cache::BlockCache;
+use packline_image::Output;
 use packline_manifests::PseudoFile;
-use packline_squashfs::{BlockSize, FileHints, Options, parse_codec};
+use packline_runtime::{Resources, Temporaries};
+use packline_squashfs::{BlockSize, Options, parse_codec};
 #[cfg(feature = "lrz")]
 use packline_tree::Bytes;
-use packline_tree::{Entry, Meta};
+use packline_tree::Meta;
 
 use super::bases::BaseImage;
+use crate::container::by_name::Container;
+use crate::error::Error;
+use crate::sources::changes::Changes;
+use crate::sources::image::AppendTo;
+use crate::sources::listing::Hints;
+use crate::sources::planned::DEFAULT_META;
+use crate::sources::source::Source;
 #[cfg(feature = "lrz")]
-use crate::codecs::lrz_options;
-use crate::{AppendTo, Changes, Container, Error, Output, Resources, Source, Temporaries};
-
-/// Returns the flags of one file.
-pub type Hints = Box<dyn FnMut(&Entry) -> FileHints>;
+use crate::streams::codecs::lrz_options;
 
 /// A tree to be packed.
 #[non_exhaustive]
@@ -79,7 +84,7 @@ pub struct ImageRequest {
     /// A dm-verity tree of the image, and its root hash in a file beside the image. The output is a file then, and the image is padded to
     /// whole blocks of 4096 bytes.
     #[cfg(feature = "verity")]
-    pub verity: Option<crate::verity::VerityOptions>,
+    pub verity: Option<crate::sidecars::verity::VerityOptions>,
 }
 
 /// A .lrz file to be packed.
@@ -184,9 +189,6 @@ pub(crate) fn no_lrz(what: &str) -> Error {
         expected: "a SquashFS image".to_string(),
     }
 }
-
-/// Attributes of an implied directory: `rwxr-xr-x`, owned by root, at time 0.
-pub const DEFAULT_META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
 
 impl PackRequest {
     /// A pack with all processors and no memory limit.

@@ -41,7 +41,7 @@ pub struct ImageSummary {
     pub base: Option<packline_squashfs::BaseCounts>,
     /// The dm-verity tree, if there was to be one.
     #[cfg(feature = "verity")]
-    pub verity: Option<crate::verity::VeritySummary>,
+    pub verity: Option<crate::sidecars::verity::VeritySummary>,
 }
 
 impl ImageSummary {

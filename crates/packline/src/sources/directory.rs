@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use packline_archives::Layer;
 use packline_runtime::escape::Escape;
+use packline_runtime::memory::Demand;
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, ListedDirectory, Meta, Symlinks};
 
-use super::joined::{Joined, ListedPart, Part};
-use super::{OpenSource, Opening, PLAIN, PlannedSource, Share, joined};
-use crate::Error;
-use packline_runtime::memory::Demand;
+use super::directories::{Joined, ListedPart, Part};
+use super::planned::{OpenSource, Opening, PLAIN, PlannedSource, Share};
+use super::source::joined;
+use crate::error::Error;
 
 /// Minimum read-ahead of a directory's readers, bytes.
 const AHEAD_LEAST: usize = 128 << 10;

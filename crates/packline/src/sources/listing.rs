@@ -8,13 +8,17 @@ use std::path::{Path, PathBuf};
 
 use packline_manifests::actions::{ActionEntry, ActionHost, ActionReport, ActionSettings, Actions, FileStorage};
 use packline_manifests::{FileFlags, SortFile, list_pack_file, parse_pack_file};
+use packline_runtime::FileIdentity;
 use packline_runtime::escape::Escape;
 use packline_squashfs::{Align, FileHints, Override};
 use packline_tree::{AHEAD_BYTES, Bytes, DirectoryOptions, Entry, Error, HostFile, Kind, ListSource, Meta};
 
-use super::joined::{Part, link_to_first};
-use super::{Source, leave_out};
-use crate::{FileIdentity, Hints};
+use super::directories::{Part, link_to_first};
+use super::directory::leave_out;
+use super::source::Source;
+
+/// Returns the flags of one file.
+pub type Hints = Box<dyn FnMut(&Entry) -> FileHints>;
 
 /// A list of entries, with how some of its files are stored.
 pub struct List {
@@ -90,8 +94,8 @@ impl List {
     /// Fails if an output is one of the files to be packed.
     ///
     /// # Errors
-    /// [`crate::Error::Target`].
-    pub fn refuse_output(&self, output: &Path) -> Result<(), crate::Error> {
+    /// [`crate::error::Error::Target`].
+    pub fn refuse_output(&self, output: &Path) -> Result<(), crate::error::Error> {
         let Some(identity) = FileIdentity::of_path(output) else { return Ok(()) };
         let mut files = self.entries.iter().filter_map(|(_, file)| file.as_ref());
         match files.find(|file| FileIdentity::of_path(file.path()) == Some(identity)) {

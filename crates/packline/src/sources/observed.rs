@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use packline_runtime::escape::Escape;
+use packline_runtime::{Observer, Pass, Progress, Resources};
 use packline_tree::{Bytes, Entry, Extent, Kind, Source, Xattr};
 
-use crate::{Changes, NewRoot, Observer, Pass, Progress, Resources};
+use super::changes::{Changes, NewRoot};
 
 /// A source that applies changes and reports progress.
 pub(crate) struct ObservedSource<'a> {

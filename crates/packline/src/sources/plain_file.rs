@@ -6,11 +6,13 @@ use std::path::Path;
 use packline_archives::decompress::{self, Limits};
 use packline_image::metadata_cache;
 
-use super::recognise::has_tar_magic;
+use super::source::Source;
+use crate::container::by_magic::ContentKind;
 use crate::container::file_kind::FileKind;
 use crate::container::image_place::ImagePlace;
 use crate::container::opened_file::OpenedFile;
-use crate::{ContentKind, Error, Source};
+use crate::container::recognise::has_tar_magic;
+use crate::error::Error;
 
 impl Source {
     /// Returns whether a source that is given alone is a plain file: a regular file that is neither an image nor a tar, plain or compressed,

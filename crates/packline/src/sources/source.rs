@@ -6,16 +6,25 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "oci")]
-use packline_archives::oci::OciImage;
+use packline_archives::decompress::Limits;
+#[cfg(feature = "oci")]
+use packline_archives::oci::{OciImage, OciOptions, OciPlace, Platform};
 use packline_archives::{ContentOrder, Whiteouts};
-use packline_image::metadata_cache;
+use packline_image::{OpenedImage, metadata_cache};
+use packline_runtime::Resources;
 use packline_runtime::escape::Escape;
 use packline_tree::{DirectoryOptions, Meta, Patterns};
 
-use super::{Part, joined, peeked};
+use super::directories::Part;
+#[cfg(feature = "oci")]
+use super::tar::decompressor;
+use crate::container::by_magic::ContentKind;
+use crate::container::image::Image;
+use crate::container::image_place::ImagePlace;
 use crate::container::opened_file::OpenedFile;
-use crate::container::scratch_for;
-use crate::{ContentKind, Error, Image, ImagePlace, OpenedImage, Resources};
+use crate::container::recognise::peeked;
+use crate::container::scratch::scratch_for;
+use crate::error::Error;
 
 /// Where the entries of a pack come from.
 pub enum Source {
@@ -241,4 +250,46 @@ impl Source {
         let place = ImagePlace::of_stream(path, None, &mut stream, scratch_for(path, resources)?)?;
         place.open(metadata_cache(resources.memory)).map(Source::Image)
     }
+}
+
+#[cfg(feature = "oci")]
+impl Source {
+    /// The layers of a container image: the image of `platform`, or of this machine's if there are several.
+    ///
+    /// # Errors
+    /// [`Error::Tree`] if it is not such an image, is malformed, or is not the only one.
+    pub fn oci(place: &OciPlace, platform: Option<Platform>, resources: &Resources) -> Result<Source, Error> {
+        Ok(Source::Oci(OciImage::open(place, &oci_options(platform, resources))?))
+    }
+
+    /// The same of an archive that is a stream, called `name` in messages: it is stored first.
+    ///
+    /// # Errors
+    /// As for [`Source::oci`].
+    pub fn oci_reader(
+        place: &OciPlace,
+        name: &str,
+        stream: impl Read + Send + 'static,
+        platform: Option<Platform>,
+        resources: &Resources,
+    ) -> Result<Source, Error> {
+        Ok(Source::Oci(OciImage::open_stream(place, name, stream, &oci_options(platform, resources))?))
+    }
+}
+
+#[cfg(feature = "oci")]
+fn oci_options(platform: Option<Platform>, resources: &Resources) -> OciOptions {
+    let mut options = OciOptions::new();
+    options.platform = platform;
+    options.scratch.clone_from(&resources.scratch);
+    options.limits = match resources.memory {
+        Some(memory) => decompressor(true, resources.workers, memory / 2).0,
+        None => Limits { threads: resources.workers.max(1), ..Limits::default() },
+    };
+    options
+}
+
+/// Names in a message.
+pub(super) fn joined(names: impl Iterator<Item = String>) -> String {
+    names.collect::<Vec<_>>().join(", ")
 }

@@ -8,16 +8,18 @@ use std::rc::Rc;
 
 use packline_archives::tar::{TarOptions, TarSource};
 use packline_archives::{Layer, StackOptions, StackSource, Whiteouts};
+use packline_image::OpenedImage;
 use packline_runtime::escape::Escape;
+use packline_runtime::memory::Demand;
 use packline_tree::{DirectoryOptions, Keep, KeepRule, Patterns, ReadErrors};
 
+use super::directory::DirectoriesPlan;
+use super::examine::examine;
+use super::planned::{DEFAULT_META, Listener, OpenSource, Opening, PlannedSource, Share, TreeMemory};
+use super::source::{Source, Stack, joined};
 use super::store::{StoreShare, StoredTar, UnreadContent, UnreadTar, store};
 use super::tar::{DECOMPRESSOR_LEAST, LAYER, TarPlan};
-use super::{
-    DirectoriesPlan, Listener, OpenSource, Opening, PlannedSource, Share, Source, Stack, TreeMemory, examine, joined,
-};
-use crate::{DEFAULT_META, Error, OpenedImage};
-use packline_runtime::memory::Demand;
+use crate::error::Error;
 
 /// Most layers: each has an open file.
 const LAYERS_MOST: usize = 1_000;

@@ -9,11 +9,11 @@ use packline_archives::decompress::{self, Limits};
 use packline_archives::oci::OciLayer;
 use packline_engine::{CancelToken, Config, Fault, Task};
 use packline_runtime::memory::MapPlan;
-use packline_runtime::store_stream;
+use packline_runtime::{Resources, store_stream};
 
-use super::Share;
+use super::planned::Share;
 use super::tar::{DECOMPRESSOR_LEAST, TarContent, decompressor};
-use crate::{Error, Resources};
+use crate::error::Error;
 
 /// A tar that is read to its end before its entries are used.
 pub(super) struct UnreadTar {

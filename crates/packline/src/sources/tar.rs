@@ -8,12 +8,13 @@ use std::sync::Arc;
 use packline_archives::decompress::Limits;
 use packline_archives::tar::{self, TarOptions};
 use packline_runtime::escape::Escape;
-
-use super::recognise::{ZEROS, foreign_in, is_compressed, may_be_empty_tar, peeked, refuse_container};
-use super::{OpenSource, Opening, PLAIN, PlannedSource, Share};
-use crate::container::opened_file::OpenedFile;
-use crate::{ContentKind, Error};
 use packline_runtime::memory::Demand;
+
+use super::planned::{OpenSource, Opening, PLAIN, PlannedSource, Share};
+use crate::container::by_magic::ContentKind;
+use crate::container::opened_file::OpenedFile;
+use crate::container::recognise::{ZEROS, foreign_in, is_compressed, may_be_empty_tar, peeked, refuse_container};
+use crate::error::Error;
 
 /// Largest dictionary of a compressed tar if memory is not limited, bytes.
 const WINDOW_MOST: u64 = 128 << 20;

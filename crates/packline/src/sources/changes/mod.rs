@@ -1,13 +1,14 @@
 //! Changes of entries between the source and the image.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
 
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Entry, Glob, Keep, KeepRule, Kind, PathFilter, Patterns, Xattr};
 
-use super::{AttributeOverrides, EntryEdit};
-use crate::Error;
+use super::attribute_overrides::AttributeOverrides;
+use crate::error::Error;
 
 /// How attributes are handled that the container cannot store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -251,6 +252,29 @@ fn refused_xattr(entry: &Entry, xattr: &Xattr) -> packline_tree::Error {
         entry: entry.path.clone(),
         what: format!("attribute {} cannot be stored", xattr.name.escaped()),
         expected: "user., trusted. or security. with a name of at most 65535 bytes after it".to_string(),
+    }
+}
+
+/// Changes attributes of entries on their way into the image. Clones share the change.
+#[derive(Clone)]
+pub struct EntryEdit(Rc<Rule>);
+
+type Rule = dyn Fn(&mut Entry) -> Result<(), packline_tree::Error>;
+
+impl EntryEdit {
+    /// `edit` changes an entry's attributes: not its path, nor its kind. It must depend on the entry alone.
+    pub fn new(edit: impl Fn(&mut Entry) -> Result<(), packline_tree::Error> + 'static) -> EntryEdit {
+        EntryEdit(Rc::new(edit))
+    }
+
+    pub(crate) fn apply(&self, entry: &mut Entry) -> Result<(), packline_tree::Error> {
+        (self.0)(entry)
+    }
+}
+
+impl fmt::Debug for EntryEdit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("EntryEdit")
     }
 }
 

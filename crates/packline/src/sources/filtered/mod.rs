@@ -19,7 +19,8 @@ use std::path::PathBuf;
 
 use packline_tree::{Bytes, Contents, CopyReader, Entry, Error, Extent, Held, Kind, Source};
 
-use crate::{Changes, DEFAULT_META};
+use super::changes::Changes;
+use super::planned::DEFAULT_META;
 use names::{Lead, Names};
 
 /// Why a link is refused if the memory limit is too low.

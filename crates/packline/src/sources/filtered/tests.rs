@@ -5,7 +5,7 @@ use std::io::Cursor;
 use packline_archives::tar::{TarOptions, TarSource, TarWriter, end_of_archive, padding};
 
 use super::*;
-use crate::NewRoot;
+use crate::sources::changes::NewRoot;
 
 /// Source of the tar: a file, or a pipe with this memory and with or without a directory for a file.
 #[derive(Debug, Clone, Copy)]

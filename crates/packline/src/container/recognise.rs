@@ -1,0 +1,81 @@
+//! Recognises what a source is by its first bytes.
+
+use std::io::{Cursor, Read};
+use std::path::Path;
+
+use packline_archives::decompress;
+
+use super::by_magic::ContentKind;
+use super::file_kind::FileKind;
+use crate::error::Error;
+
+/// The start of an input that may be the end of a tar.
+pub(crate) const ZEROS: [u8; 8] = [0; 8];
+
+/// The first bytes of an input, by which its compression is detected.
+pub(crate) fn head_of(name: &Path, input: &mut impl Read) -> Result<Vec<u8>, Error> {
+    let refused = |cause| Error::Source { path: name.to_path_buf(), action: "cannot read", cause };
+    decompress::read_head(input).map_err(refused)
+}
+
+/// The first bytes of a stream, and the whole stream.
+pub(crate) fn peeked(name: &Path, mut stream: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn Read + Send>), Error> {
+    let head = head_of(name, &mut stream)?;
+    let whole = Cursor::new(head.clone()).chain(stream);
+    Ok((head, Box::new(whole)))
+}
+
+/// The format of a stream with this start, if it is none of our containers and a known one; and the whole stream.
+pub(crate) fn foreign_in(
+    name: &Path,
+    head: &[u8],
+    mut stream: Box<dyn Read + Send>,
+) -> Result<(Option<ContentKind>, Box<dyn Read + Send>), Error> {
+    if ContentKind::of_head(head).is_some() {
+        return Ok((None, stream));
+    }
+    let refused = |cause| Error::Source { path: name.to_path_buf(), action: "cannot read", cause };
+    let mut more = Vec::new();
+    let found = ContentKind::foreign_stream(&mut more, &mut stream).map_err(refused)?;
+    Ok((found, Box::new(Cursor::new(more).chain(stream))))
+}
+
+/// Fails if an input that should be a tar is something else; `foreign` returns its format if it is a known one besides our containers. A
+/// tar may begin with zeros, which end it, and the first header of one may be damaged, which is an error of its own.
+pub(crate) fn refuse_container(
+    name: &Path,
+    head: &[u8],
+    foreign: impl FnOnce() -> Option<ContentKind>,
+) -> Result<(), Error> {
+    match ContentKind::of_head(head).or_else(foreign) {
+        None if !head.is_empty() && is_no_tar(head) => {
+            let what = "neither a directory nor a tar: no header at byte 0";
+            let expected = "either, or a compressed tar";
+            Err(Error::Target { path: name.to_path_buf(), what: what.to_string(), expected: expected.to_string() })
+        }
+        None | Some(ContentKind::Tar | ContentKind::Compressed(_)) => Ok(()),
+        Some(found) => Err(found.instead_of(name, "a directory or a tar")),
+    }
+}
+
+/// Returns whether an input whose start no container has is not a tar either: zeros may be the end of a tar, and the first header may be
+/// damaged.
+fn is_no_tar(head: &[u8]) -> bool {
+    !head.starts_with(&ZEROS) && !has_tar_magic(head)
+}
+
+/// Returns whether an input begins with the header of a tar, sound or damaged.
+pub(crate) fn has_tar_magic(head: &[u8]) -> bool {
+    head.get(257..262) == Some(b"ustar")
+}
+
+/// Whether an input with this start is compressed.
+pub(crate) fn is_compressed(head: &[u8]) -> bool {
+    decompress::detect(head) != decompress::Format::Plain
+}
+
+/// Returns whether zeros are an empty tar under this name. A file that is standard input is opened as `/dev/stdin`, and streams of zeros are
+/// empty tars.
+pub(crate) fn may_be_empty_tar(path: &Path) -> bool {
+    path.starts_with("/dev") || FileKind::of_path(path).is_some_and(FileKind::is_tar)
+}

@@ -1,0 +1,284 @@
+//! Errors as a user sees them: the file first, then what is wrong. `docs/design/errors.md` has the rules.
+
+#[cfg(feature = "pln")]
+use std::io;
+use std::path::{Path, PathBuf};
+#[cfg(feature = "pln")]
+use std::sync::Arc;
+
+use packline_runtime::WorkFault;
+use packline_runtime::escape::Escape;
+use packline_runtime::memory::Shortage;
+
+use crate::container::by_magic::ContentKind;
+
+/// Why an operation failed. Under the name of an output there is then what was there before.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused something about the output.
+    #[error("{path}: {action}: {cause}", path = path.escaped())]
+    Output {
+        /// The output as the user named it.
+        path: PathBuf,
+        /// What was tried, as a phrase: `cannot create`.
+        action: &'static str,
+        /// The operating system's answer.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The output is something that cannot be, or must not be, written; or the input something that is not read.
+    #[error("{path}: {what} (expected {expected})", path = path.escaped())]
+    Target {
+        /// The file as the user named it.
+        path: PathBuf,
+        /// What it is.
+        what: String,
+        /// What can be written or read instead.
+        expected: String,
+    },
+    /// The output exists, and replacing it was not requested.
+    #[error(transparent)]
+    Exists(#[from] packline_runtime::Exists),
+    /// The operating system refused something about the source.
+    #[error("{path}: {action}: {cause}", path = path.escaped())]
+    Source {
+        /// The source as the user named it.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// The operating system's answer.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The source could not be read, or is malformed.
+    #[error(transparent)]
+    Tree(#[from] packline_tree::Error),
+    /// The container could not be written.
+    #[error("{}", name_image(.path, .cause))]
+    Image {
+        /// The output as the user named it.
+        path: PathBuf,
+        /// What failed, with the entry or the offset.
+        #[source]
+        cause: Box<packline_squashfs::Error>,
+    },
+    /// An image could not be read.
+    #[error("{}", name_read(.path, .entry.as_deref(), .cause))]
+    Read {
+        /// The image as the user named it.
+        path: PathBuf,
+        /// The entry of it that is concerned, if it is one.
+        entry: Option<Vec<u8>>,
+        /// The defect, with its offset.
+        #[source]
+        cause: Box<packline_squashfs::read::ReadError>,
+    },
+    /// Blocks of an earlier image cannot be taken. The user's to change.
+    #[error("{path}: {cause}", path = path.escaped())]
+    Base {
+        /// The image as the user named it.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: Box<packline_squashfs::BaseError>,
+    },
+    /// A .lrz or .pln file, a delta, recovery data or a hash tree could not be written or read.
+    #[error("{path}: {cause}", path = path.escaped())]
+    Stream {
+        /// The file, or what it is made of, as the user named it.
+        path: PathBuf,
+        /// The defect, with the part and its offset.
+        #[source]
+        cause: Box<StreamError>,
+    },
+    /// A file is of another container than the one that is read. The user's to change.
+    #[error("{path}: {found} (expected {expected})", path = path.escaped())]
+    Container {
+        /// The file as the user named it.
+        path: PathBuf,
+        /// What it is.
+        found: ContentKind,
+        /// Which containers are read.
+        expected: String,
+    },
+    /// A file is not repaired, since it was changed after its recovery data was written, and perhaps on purpose. The user's to decide.
+    #[error(
+        "{path}: differs from the file that was protected; it was changed after {recovery} was written",
+        path = path.escaped(),
+        recovery = recovery.escaped()
+    )]
+    ChangedLater {
+        /// The file as the user named it.
+        path: PathBuf,
+        /// The file with its recovery data.
+        recovery: PathBuf,
+    },
+    /// The memory that was allowed is not enough. The user's to change.
+    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
+    Memory {
+        /// Bytes allowed.
+        allowed: u64,
+        /// Smallest amount that works.
+        needed: u64,
+        /// For what.
+        what: String,
+    },
+    /// A codec is unknown, or has no such parameter. The user's fault.
+    #[error(transparent)]
+    Codec(#[from] packline_codec::CodecError),
+    /// A pattern is malformed. The user's fault.
+    #[error(transparent)]
+    Pattern(#[from] packline_tree::PatternFault),
+    /// The request contradicts itself or asks for what does not exist. The user's fault.
+    #[error("{what} (expected {expected})")]
+    Request {
+        /// The part of the request, and why it is refused.
+        what: String,
+        /// What can be asked for instead.
+        expected: String,
+    },
+}
+
+impl From<packline_runtime::Error> for Error {
+    fn from(error: packline_runtime::Error) -> Error {
+        match error {
+            packline_runtime::Error::Output { path, action, cause } => Error::Output { path, action, cause },
+            packline_runtime::Error::Target { path, what, expected } => Error::Target { path, what, expected },
+            packline_runtime::Error::Exists(exists) => Error::Exists(exists),
+        }
+    }
+}
+
+/// Each kind of error of an operation on an image is the same kind here: whoever looks at an error need not know where it comes from.
+impl From<packline_image::Error> for Error {
+    fn from(error: packline_image::Error) -> Error {
+        use packline_image::Error as Image;
+        match error {
+            Image::Output { path, action, cause } => Error::Output { path, action, cause },
+            Image::Target { path, what, expected } => Error::Target { path, what, expected },
+            Image::Exists(exists) => Error::Exists(exists),
+            Image::Source { path, action, cause } => Error::Source { path, action, cause },
+            Image::Read { path, entry, cause } => Error::Read { path, entry, cause },
+            Image::Memory { allowed, needed, what } => Error::Memory { allowed, needed, what },
+            Image::Pattern(fault) => Error::Pattern(fault),
+            Image::Request { what, expected } => Error::Request { what, expected },
+        }
+    }
+}
+
+impl Error {
+    /// An error of a format that is one stream, with the name of the file.
+    #[cfg(any(feature = "lrz", feature = "recovery", feature = "delta", feature = "verity"))]
+    pub fn stream(path: impl Into<PathBuf>, cause: impl Into<StreamError>) -> Error {
+        Error::Stream { path: path.into(), cause: Box::new(cause.into()) }
+    }
+
+    /// Whether damage to a .pln file is the cause, of the content itself or of a file that is read out of it.
+    #[cfg(feature = "pln")]
+    pub fn is_pln_damage(&self) -> bool {
+        is_caused_by_damage(self)
+    }
+
+    /// The workers that read or write `path` cannot be started.
+    pub(crate) fn workers(path: &Path, fault: WorkFault) -> Error {
+        let cause = match fault {
+            WorkFault::Workers(cause) => std::io::Error::new(cause.kind(), cause),
+            fault => std::io::Error::other(fault),
+        };
+        Error::Source { path: path.to_path_buf(), action: "cannot start the workers", cause }
+    }
+
+    /// A memory limit is too small for `what`.
+    pub fn memory(shortage: Shortage, what: String) -> Error {
+        Error::Memory { allowed: shortage.allowed, needed: shortage.needed, what }
+    }
+}
+
+/// Why a .lrz or .pln file, a delta, recovery data or a hash tree cannot be read or written: the error of its crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// A .lrz file.
+    #[cfg(feature = "lrz")]
+    #[error(transparent)]
+    Lrz(#[from] packline_lrz::Error),
+    /// A .pln file.
+    #[cfg(feature = "pln")]
+    #[error(transparent)]
+    Pln(#[from] packline_pln::Error),
+    /// The frame around the content of an encrypted .pln file, or the keys.
+    #[cfg(feature = "encryption")]
+    #[error(transparent)]
+    Encryption(#[from] packline_encryption::Error),
+    /// A delta.
+    #[cfg(feature = "delta")]
+    #[error(transparent)]
+    Delta(#[from] packline_delta::Error),
+    /// Recovery data.
+    #[cfg(feature = "recovery")]
+    #[error(transparent)]
+    Recovery(#[from] packline_recovery::Error),
+    /// A hash tree of dm-verity.
+    #[cfg(feature = "verity")]
+    #[error(transparent)]
+    Verity(#[from] packline_verity::Error),
+    /// Damage to a .pln file that comes through a stream and has recovery data.
+    #[cfg(feature = "pln")]
+    #[error(
+        "{0}; it has recovery data (expected a file and not a stream: saved to a file, it is repaired when it is read)"
+    )]
+    Repairable(#[source] Box<StreamError>),
+}
+
+#[cfg(feature = "pln")]
+impl StreamError {
+    /// Whether a .pln file is damaged, rather than anything else wrong.
+    fn is_pln_damage(&self) -> bool {
+        match self {
+            StreamError::Pln(error) => error.is_of_file(),
+            #[cfg(feature = "encryption")]
+            StreamError::Encryption(error) => error.is_of_file(),
+            StreamError::Repairable(cause) => cause.is_pln_damage(),
+            _ => false,
+        }
+    }
+}
+
+/// Whether an error, or one that caused it, is damage to a .pln file. An error of reading a .pln file as an input is inside an [`io::Error`].
+#[cfg(feature = "pln")]
+fn is_caused_by_damage(error: &(dyn std::error::Error + 'static)) -> bool {
+    let shared = error.downcast_ref::<Arc<io::Error>>().map(Arc::as_ref);
+    let inner = error.downcast_ref::<io::Error>().or(shared).and_then(io::Error::get_ref);
+    let damaged = match inner {
+        Some(inner) => is_damage(inner),
+        None => is_damage(error),
+    };
+    damaged || error.source().is_some_and(is_caused_by_damage)
+}
+
+#[cfg(feature = "pln")]
+fn is_damage(error: &(dyn std::error::Error + 'static)) -> bool {
+    #[cfg(feature = "encryption")]
+    if error.downcast_ref().is_some_and(packline_encryption::Error::is_of_file) {
+        return true;
+    }
+    // The source of [`Error::Stream`] is a box.
+    let boxed = error.downcast_ref().map(Box::<StreamError>::as_ref);
+    error.downcast_ref().is_some_and(packline_pln::Error::is_of_file)
+        || error.downcast_ref().or(boxed).is_some_and(StreamError::is_pln_damage)
+}
+
+/// The source's errors name their own file; what else goes wrong concerns the image.
+fn name_image(path: &std::path::Path, cause: &packline_squashfs::Error) -> String {
+    match cause {
+        packline_squashfs::Error::Source(source) => source.to_string(),
+        other => format!("{}: {other}", path.escaped()),
+    }
+}
+
+fn name_read(path: &std::path::Path, entry: Option<&[u8]>, cause: &packline_squashfs::read::ReadError) -> String {
+    match entry {
+        Some(entry) => format!("{}: {}: {cause}", path.escaped(), entry.escaped()),
+        None => format!("{}: {cause}", path.escaped()),
+    }
+}

@@ -1,0 +1,191 @@
+//! dm-verity trees of images: of those that exist, and of those that are packed.
+
+mod appended;
+mod check;
+mod packing;
+mod sidecars;
+mod signing;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_image::metadata_cache;
+use packline_runtime::{Input, MemoryFault, Observer, Resources, Temporaries, hex, unnamed_temp_file, warn_of_stale};
+use packline_squashfs::read::CheckScope;
+use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, hash_leaves, refuse_incomplete};
+
+pub use check::{AppendedTree, VerityCheck, appended_tree, refuse_incomplete_tree, verity_check};
+pub(crate) use packing::Packing;
+pub use signing::read_signer;
+
+use crate::container::by_magic::ContentKind;
+use crate::container::image_place::ImagePlace;
+use crate::container::opened_file::OpenedFile;
+use crate::error::Error;
+use appended::{Appended, without_tree};
+use sidecars::Sidecars;
+
+/// Where a tree goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum VerityPlace {
+    /// To a file beside the image: the image's name with `.verity`, which takes the place of an ending `.raw`.
+    #[default]
+    Files,
+    /// Behind the image, at its end.
+    Append,
+}
+
+/// What decides a tree besides the image, and who signs it.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct VerityOptions {
+    /// Where it goes. The root hash goes to a file with `.roothash` in any case, its signature to one with `.roothash.p7s`.
+    pub place: VerityPlace,
+    /// What goes before each block in its hash.
+    pub salt: Salt,
+    /// The tree's identity; `None` to derive it from the root hash.
+    pub uuid: Option<Uuid>,
+    /// Signs the root hash.
+    pub signer: Option<Arc<Signer>>,
+}
+
+/// A tree that is to be made of an image.
+#[non_exhaustive]
+pub struct VerityRequest {
+    /// The image: a file of any format, or a block device.
+    pub image: PathBuf,
+    /// Options of the tree.
+    pub options: VerityOptions,
+    /// Whether existing files are replaced.
+    pub force: bool,
+    /// Workers and memory. They change no byte.
+    pub resources: Resources,
+    /// Registers temporary files for removal on exit.
+    pub temporaries: Temporaries,
+}
+
+impl VerityRequest {
+    /// With the default options, all processors, no memory limit.
+    pub fn new(image: impl Into<PathBuf>) -> VerityRequest {
+        let options = VerityOptions::default();
+        let resources = Resources::default();
+        let temporaries = Temporaries::default();
+        VerityRequest { image: image.into(), options, force: false, resources, temporaries }
+    }
+}
+
+/// A tree that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VeritySummary {
+    /// The tree and its root hash.
+    pub tree: Tree,
+    /// Bytes of the image that it is about, and at which it begins if it is behind the image.
+    pub data_bytes: u64,
+    /// Where it is.
+    pub place: VerityPlace,
+    /// The files beside the image that were written.
+    pub files: Vec<PathBuf>,
+}
+
+impl VeritySummary {
+    fn new(tree: Tree, leaves: &Leaves, place: VerityPlace, files: Vec<PathBuf>) -> VeritySummary {
+        VeritySummary { tree, data_bytes: leaves.count() * packline_verity::BLOCK as u64, place, files }
+    }
+}
+
+/// Makes the tree of an image, on all workers. A tree that is behind the image already, without the files that belong to it, is compared with the
+/// image and gets them. The files beside the image have their names, whole, when this returns `Ok`; an image that the
+/// tree is appended to is as it was after an error. If the process is killed while it appends, a part of the tree may be behind the image, which
+/// [`appended_tree`] refuses, and the next run that appends removes.
+///
+/// # Errors
+/// [`Error`], with the name of the file.
+pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<VeritySummary, Error> {
+    let VerityRequest { image, mut options, force, resources, temporaries } = request;
+    let mut appended = match options.place {
+        VerityPlace::Append => Some(Appended::open(&image, &temporaries, observer)?),
+        VerityPlace::Files => None,
+    };
+    let input: Arc<dyn Input> = match &appended {
+        Some(appended) => appended.input().map_err(|cause| fault(&image, packline_verity::Error::Image(cause)))?,
+        None => Arc::new(OpenedFile::open(&image)?),
+    };
+    refuse_incomplete(input.as_ref()).map_err(|cause| fault(&image, cause))?;
+    refuse_damage(&image, &input, &resources)?;
+    if options.place == VerityPlace::Files {
+        // A tree of the image and of the tree after it together would have a root hash that belongs to neither.
+        without_tree(&image, input.as_ref())?;
+    }
+    if let Some(present) = appended.as_ref().filter(|appended| appended.is_present()) {
+        if sidecars::are_there(&image, &options) {
+            return Err(present.refuse_present(""));
+        }
+        (options.salt, options.uuid) = present.options(&options.salt, options.uuid)?;
+    }
+    let signed = sidecars::unreplaced_signature(&image, &options);
+    let mut sidecars = Sidecars::open(&image, &options, force, &temporaries)?;
+    let spool = scratch_file(&image, &resources)?;
+    let leaves = hash_leaves(&input, &options.salt, spool, &resources, observer);
+    let mut leaves = leaves.map_err(|cause| fault(&image, cause))?;
+    if input.changed().map_err(|cause| fault(&image, packline_verity::Error::Image(cause)))? {
+        return Err(refused(&image, "changed while it was read", "an image that nothing writes to"));
+    }
+    let tree = match &mut appended {
+        None => sidecars.write_tree(&mut leaves, options.uuid)?,
+        Some(appended) => appended.write(&mut leaves, options.uuid, scratch_file(&image, &resources)?)?,
+    };
+    sidecars.write_root_hash(&tree, &options)?;
+    let named = sidecars.finish(observer)?;
+    if let Some(appended) = appended {
+        appended.keep();
+    }
+    let files = named.keep();
+    if let Some(signed) = signed.filter(|signed| signed.hash.as_deref() != Some(hex(&tree.root_hash).as_bytes())) {
+        warn_of_stale(&signed.signature, observer);
+    }
+    Ok(VeritySummary::new(tree, &leaves, options.place, files))
+}
+
+/// Refuses an image whose data does not match the checksum in its record: a root hash would vouch for the damage. An image that cannot be
+/// opened is hashed as any other bytes.
+fn refuse_damage(path: &Path, input: &Arc<dyn Input>, resources: &Resources) -> Result<(), Error> {
+    let found = ContentKind::of_input(input.size(), |head| input.read_at(0, head));
+    if found != Some(ContentKind::SquashFs) {
+        return Ok(());
+    }
+    match ImagePlace::new(path).open_input(Arc::clone(input), metadata_cache(resources.memory)) {
+        Ok(image) => Ok(image.checked(CheckScope::Everything).compare_data(resources)?),
+        Err(_) => Ok(()),
+    }
+}
+
+/// A file without a name, in the directory for temporary files or else in that of the image.
+fn scratch_file(image: &Path, resources: &Resources) -> Result<File, Error> {
+    let beside = image.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = resources.scratch.as_deref().unwrap_or(beside);
+    unnamed_temp_file(directory)
+        .map_err(|cause| scratch_fault(image, packline_runtime::ScratchError::wrap(directory, cause)))
+}
+
+fn scratch_fault(image: &Path, cause: std::io::Error) -> Error {
+    Error::Output { path: image.to_path_buf(), action: "cannot store the hash tree", cause }
+}
+
+fn refused(path: &Path, what: &str, expected: &str) -> Error {
+    Error::Target { path: path.to_path_buf(), what: what.to_string(), expected: expected.to_string() }
+}
+
+/// An error of a tree with the file that it concerns.
+fn fault(path: &Path, cause: packline_verity::Error) -> Error {
+    use packline_verity::Error as Verity;
+    let path = path.to_path_buf();
+    match cause {
+        Verity::Image(cause) | Verity::Tree(cause) => Error::Source { path, action: "cannot read", cause },
+        Verity::Output(cause) => Error::Output { path, action: "cannot write", cause },
+        Verity::Scratch(cause) => scratch_fault(&path, cause),
+        Verity::Memory(MemoryFault { allowed, needed, what }) => Error::Memory { allowed, needed, what },
+        Verity::Superblock { what, expected } => Error::Target { path, what, expected },
+        cause => Error::stream(path, cause),
+    }
+}

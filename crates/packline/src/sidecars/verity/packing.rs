@@ -1,0 +1,123 @@
+//! The tree of an image that is being packed: its blocks are hashed while they are written.
+
+use std::fs::File;
+use std::path::Path;
+
+use packline_image::Output;
+use packline_runtime::{Observer, OutputFile, Resources, TaskError, Temporaries, WriteBehind};
+use packline_squashfs::Summary;
+use packline_verity::{BLOCK, HashingSink, Leaves, write_tree};
+
+use super::sidecars::{Named, Sidecars};
+use super::{VerityOptions, VerityPlace, VeritySummary, fault, scratch_file};
+use crate::error::Error;
+use crate::pack::image::ImageJob;
+use crate::sources::observed::ObservedSource;
+
+/// A tree in the making, and the files beside its image.
+pub(crate) struct Packing {
+    options: VerityOptions,
+    sidecars: Sidecars,
+    spool: File,
+    made: Option<VeritySummary>,
+}
+
+impl Packing {
+    /// Opens the files beside the image. `offset` and `pad` are those of the image.
+    pub(crate) fn open(
+        options: VerityOptions,
+        target: &Output,
+        (offset, pad): (u64, u32),
+        resources: &Resources,
+        temporaries: &Temporaries,
+    ) -> Result<Packing, Error> {
+        let request = |what: &str, expected: &str| Error::Request { what: what.into(), expected: expected.into() };
+        let Output::File { path, force } = target else {
+            return Err(request(
+                "a hash tree of an image that goes to a stream, beside which there are no files",
+                "a file",
+            ));
+        };
+        if offset != 0 {
+            return Err(request("a hash tree of an image that does not begin where its file begins", "an offset of 0"));
+        }
+        if !(pad as usize).is_multiple_of(BLOCK) {
+            let expected = "an image that is padded to 4096 bytes or a multiple";
+            return Err(request("a hash tree of an image that is not whole blocks of 4096 bytes", expected));
+        }
+        let sidecars = Sidecars::open(path, &options, *force, temporaries)?;
+        Ok(Packing { options, sidecars, spool: scratch_file(path, resources)?, made: None })
+    }
+
+    /// Refuses an output whose end is not that of the image.
+    pub(crate) fn check(&self, output: &OutputFile, path: &Path) -> Result<(), Error> {
+        if output.begins_empty() {
+            Ok(())
+        } else {
+            Err(super::refused(path, "a block device cannot have files beside it", "a file, for a hash tree"))
+        }
+    }
+
+    /// Files that are no part of the source.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Path> {
+        self.sidecars.names()
+    }
+
+    /// Gives the files beside the image their names; they lose them again unless [`Finished::keep`] follows.
+    pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<Finished, Error> {
+        let internal = packline_verity::Error::internal("the image was not completed".into());
+        let made = self.made.ok_or_else(|| fault(Path::new(""), internal))?;
+        Ok(Finished { named: self.sidecars.finish(observer)?, made })
+    }
+
+    /// Writes an image, whose blocks are hashed on their way to `sink`, and then the tree. Everything is written when this returns, but may
+    /// not be flushed.
+    ///
+    /// # Errors
+    /// As for [`ImageJob::write`], and those of the files beside the image.
+    pub(crate) fn write(
+        &mut self,
+        mut job: ImageJob,
+        sink: &mut WriteBehind,
+        source: &mut ObservedSource<'_>,
+    ) -> Result<Summary, Error> {
+        let path = job.display_path.clone();
+        // The hashes are computed by the workers that compress.
+        let pool = job.resources.pool(job.plan.workers).map_err(|fault| Error::workers(&path, fault))?;
+        job.resources.engine.pool = Some(pool);
+        let config = job.resources.config(job.plan.workers, 0);
+        let spool = self.spool.try_clone().map_err(|cause| super::scratch_fault(&path, cause))?;
+        let mut hashing = HashingSink::new(&mut *sink, self.options.salt.clone(), spool, config);
+        let summary = job.write(&mut hashing, source)?;
+        let leaves = hashing.finish().map_err(|cause| fault(&path, cause))?;
+        self.write_tree(leaves, sink, &path)?;
+        Ok(summary)
+    }
+
+    fn write_tree(&mut self, mut leaves: Leaves, image: &mut WriteBehind, path: &Path) -> Result<(), Error> {
+        let VerityOptions { uuid, place, .. } = self.options;
+        let tree = match place {
+            VerityPlace::Files => self.sidecars.write_tree(&mut leaves, uuid)?,
+            VerityPlace::Append => {
+                let at = leaves.count() * BLOCK as u64;
+                write_tree(&mut leaves, uuid, image, at).map_err(|cause| fault(path, cause))?
+            }
+        };
+        self.sidecars.write_root_hash(&tree, &self.options)?;
+        self.made = Some(VeritySummary::new(tree, &leaves, place, Vec::new()));
+        Ok(())
+    }
+}
+
+/// Files beside an image that have their names, before the image has its own.
+pub(crate) struct Finished {
+    named: Named,
+    made: VeritySummary,
+}
+
+impl Finished {
+    /// The image has its name too.
+    pub(crate) fn keep(self) -> VeritySummary {
+        VeritySummary { files: self.named.keep(), ..self.made }
+    }
+}

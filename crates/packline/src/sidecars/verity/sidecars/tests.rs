@@ -1,0 +1,100 @@
+//! Names of files beside an image, and sets of them that replace another.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+
+use packline_squashfs::Options;
+
+use super::*;
+use crate::requests::{ImageRequest, PackRequest, VerityRequest, pack, verity};
+use crate::sources::source::Source;
+use packline_image::Output;
+use packline_runtime::Resources;
+
+#[test]
+fn names_are_those_that_systemd_looks_for() {
+    let name = |image: &str| beside(Path::new(image), ".roothash.p7s");
+    assert_eq!(name("dir/app.raw"), Path::new("dir/app.roothash.p7s"));
+    assert_eq!(name("app.sqfs"), Path::new("app.sqfs.roothash.p7s"));
+    assert_eq!(name("app"), Path::new("app.roothash.p7s"));
+}
+
+/// Puts a directory at a path when the outputs are synced for the `at`th time: no file can have its name then.
+struct Obstacle {
+    path: PathBuf,
+    at: u32,
+    syncs: u32,
+}
+
+impl Observer for Obstacle {
+    fn syncing(&mut self) {
+        self.syncs += 1;
+        if self.syncs == self.at {
+            let _: std::io::Result<()> = fs::remove_file(&self.path);
+            fs::create_dir(&self.path).unwrap();
+        }
+    }
+}
+
+/// The regular files in a directory, and what is in them.
+fn files(directory: &Path) -> BTreeMap<OsString, Vec<u8>> {
+    let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
+    let files = files.filter(|file| file.file_type().unwrap().is_file());
+    files.map(|file| (file.file_name(), fs::read(file.path()).unwrap())).collect()
+}
+
+/// An old set, and what a run that fails leaves of it, but for the file whose name it cannot have.
+fn failed(blocked: &str, run: impl Fn(&Path, &mut dyn Observer) -> Result<(), Error>) {
+    let mut failures = 0;
+    for at in 1.. {
+        let top = tempfile::tempdir().unwrap();
+        for name in ["i.verity", "i.roothash"] {
+            fs::write(top.path().join(name), "old").unwrap();
+        }
+        fs::write(top.path().join("i.raw"), [7; 4096 * 3]).unwrap();
+        fs::create_dir(top.path().join("tree")).unwrap();
+        let mut before = files(top.path());
+        before.remove(&OsString::from(blocked));
+        let mut obstacle = Obstacle { path: top.path().join(blocked), at, syncs: 0 };
+        let ran = run(&top.path().join("i.raw"), &mut obstacle);
+        if obstacle.syncs < at {
+            ran.unwrap();
+            break;
+        }
+        // The file may have its name already.
+        if ran.is_err() {
+            failures += 1;
+            assert!(files(top.path()) == before, "{blocked}, sync {at}");
+        }
+    }
+    assert!(failures > 1, "{blocked}");
+}
+
+#[test]
+fn the_old_set_is_there_again_when_one_of_the_new_cannot_have_its_name() {
+    for blocked in ["i.verity", "i.roothash"] {
+        failed(blocked, |image, observer| {
+            let mut request = VerityRequest::new(image);
+            request.force = true;
+            request.resources = Resources::new(0);
+            verity(request, observer).map(|_| ())
+        });
+    }
+}
+
+#[test]
+fn the_old_set_is_there_again_when_the_image_cannot_have_its_name() {
+    for place in [VerityPlace::Files, VerityPlace::Append] {
+        failed("i.raw", |image, observer| {
+            let source = Source::at(image.with_file_name("tree"), &Resources::new(0))?;
+            let target = Output::File { path: image.to_path_buf(), force: true };
+            let options = Options::new("gzip".parse().unwrap());
+            let mut request = ImageRequest::new(options);
+            request.verity = Some(VerityOptions { place, ..VerityOptions::default() });
+            let mut request = PackRequest::new(source, target, request);
+            request.resources = Resources::new(0);
+            pack(request, observer).map(|_| ())
+        });
+    }
+}

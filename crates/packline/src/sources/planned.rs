@@ -1,0 +1,138 @@
+//! A source that was examined says how much memory it needs, and is opened within its share of the memory.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use packline_archives::tar::TarOptions;
+use packline_archives::{ContentOrder, Layer};
+use packline_image::OpenedImage;
+use packline_runtime::Resources;
+use packline_runtime::memory::Demand;
+use packline_squashfs::read::BlockListener;
+use packline_tree::{DirectoryOptions, KeepRule, Meta, Replaced, keep_all};
+
+use crate::error::Error;
+
+/// Attributes of an implied directory: `rwxr-xr-x`, owned by root, at time 0.
+pub const DEFAULT_META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+/// Memory of a source that needs no decompressor, bytes.
+pub(super) const PLAIN: u64 = 1 << 20;
+
+/// What the decoded blocks of an image are reported to.
+pub(crate) type Listener = Option<Arc<dyn BlockListener>>;
+
+/// A source that was examined: its kind and the memory that it needs are known, and at most its first bytes were read.
+pub(crate) trait PlannedSource {
+    /// The memory that the source needs if `limit` bytes are allowed for the whole program.
+    fn demand(&self, _limit: Option<u64>) -> Demand {
+        Demand::fixed(PLAIN)
+    }
+
+    /// As [`PlannedSource::demand`], where the source is a layer of a stack.
+    fn layer_demand(&self, limit: Option<u64>) -> Demand {
+        self.demand(limit)
+    }
+
+    /// Bytes that the source takes if it gets this share: what it needs, and a part of what is spare.
+    fn memory(&self, share: &Share) -> u64 {
+        self.demand(share.limit).fixed
+    }
+
+    /// Whether the workers that compress also decode the contents of this source.
+    fn shares_workers(&self) -> bool {
+        false
+    }
+
+    /// Calls `work` for each image that is read, with what the image reports its decoded blocks to.
+    fn each_image(&mut self, _work: &mut dyn FnMut(&mut OpenedImage, &mut Listener)) {}
+
+    /// Calls `work` for each directory that is read.
+    fn each_directory(&mut self, _work: &mut dyn FnMut(&Path, &mut DirectoryOptions)) {}
+
+    /// Opens the source within its share of the memory. Images and stacks leave out what the rule of `opening` does not keep.
+    ///
+    /// # Errors
+    /// [`Error::Tree`] if the source cannot be opened or read.
+    fn open(self: Box<Self>, share: &Share, opening: &Opening<'_>) -> Result<OpenSource, Error>;
+
+    /// Opens the source as a layer of a stack: all of its entries are needed to know what hides what.
+    ///
+    /// # Errors
+    /// As for [`PlannedSource::open`].
+    fn open_layer(self: Box<Self>, share: &Share, opening: &Opening<'_>) -> Result<Layer, Error> {
+        let order = ContentOrder::default();
+        let all = Opening { tar: opening.tar.clone(), rule: keep_all(), order, ..*opening };
+        let OpenSource { name, source, .. } = self.open(share, &all)?;
+        Ok(Layer { name, source })
+    }
+}
+
+/// A source's share of the memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    /// Threads that may work for the source.
+    pub(crate) threads: usize,
+    /// Bytes that are allowed for the whole program.
+    pub(crate) limit: Option<u64>,
+    /// Bytes that are unused, of which the source may take a part.
+    pub(crate) spare: u64,
+}
+
+/// How a source is opened.
+pub(crate) struct Opening<'a> {
+    /// How a tar is read, but for its name.
+    pub(crate) tar: TarOptions,
+    pub(crate) resources: &'a Resources,
+    /// Which entries an image or a stack has. Other sources leave out nothing.
+    pub(crate) rule: KeepRule,
+    /// Attributes of a root and of directories that a stack does not describe.
+    pub(crate) root: Meta,
+    pub(crate) defaults: Meta,
+    /// The order of the contents of a stack, and the block size, on which the order may depend.
+    pub(crate) order: ContentOrder,
+    pub(crate) block_size: u32,
+    /// Gets how many bytes were compared for the order, and how many there are.
+    pub(crate) compared: &'a dyn Fn(u64, u64),
+    /// Gets what is wrong with a stack or with the order, before contents are read.
+    pub(crate) warned: &'a dyn Fn(&str),
+}
+
+impl<'a> Opening<'a> {
+    /// With contents in the order of the source, and the attributes of the root for all directories that are not described.
+    pub(crate) fn in_place(tar: TarOptions, resources: &'a Resources, rule: KeepRule, root: Meta) -> Opening<'a> {
+        Opening {
+            tar,
+            resources,
+            rule,
+            root,
+            defaults: root,
+            order: ContentOrder::default(),
+            block_size: 0,
+            compared: &|_, _| {},
+            warned: &|_: &str| {},
+        }
+    }
+}
+
+/// An open source, or one that is opened when its first entry is read.
+pub(crate) struct OpenSource {
+    /// The source's name in messages.
+    pub(crate) name: String,
+    pub(crate) source: Box<dyn packline_tree::Source>,
+    /// Memory of the merged tree of a stack, if memory is limited.
+    pub(crate) tree: Option<TreeMemory>,
+    /// What layers replaced of the layers below them.
+    pub(crate) replaced: Replaced,
+}
+
+/// Memory of the merged tree of a stack, bytes.
+pub(crate) struct TreeMemory {
+    pub(crate) granted: u64,
+    pub(crate) taken: u64,
+}
+
+impl OpenSource {
+    pub(super) fn new(name: String, source: Box<dyn packline_tree::Source>) -> OpenSource {
+        OpenSource { name, source, tree: None, replaced: Replaced::default() }
+    }
+}

@@ -1,0 +1,440 @@
+//! Creates the entries of a tar in a directory, through handles that follow no link.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use packline_image::{RestoreAttributes, Topic, Warning};
+use packline_tree::destination::{Attributes, DestinationFile, Directory, Refusal, WritableDirectory, XattrRefusal};
+use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
+
+use super::tree::LrzTreeCounts;
+use crate::error::Error;
+use rustix::io::Errno;
+
+/// Bytes of content read at a time.
+const STEP: usize = 256 << 10;
+/// Memory for directories and links kept to the end, bytes: a few bytes of a tar can cause any amount.
+const KEPT_MOST: usize = 160 << 20;
+/// Memory of a directory or a link besides its names and attributes, bytes.
+const KEPT_EACH: usize = 128;
+
+/// A tree being created.
+pub(super) struct Extraction {
+    root: Directory,
+    display_path: PathBuf,
+    restore: RestoreAttributes,
+    devices: bool,
+    /// The directory used last, which probably contains the next entry too.
+    present: Option<(Bytes, Directory)>,
+    /// Attributes of directories, set when everything is in them. The last entry of a path wins.
+    directories: BTreeMap<Bytes, (Meta, Vec<Xattr>)>,
+    /// Further names of files that did not exist yet.
+    links: Vec<(Bytes, Bytes)>,
+    /// Devices that were left out: links to them are too.
+    left_out: BTreeSet<Bytes>,
+    /// Existing directories whose permissions were extended, with those before.
+    extended: BTreeMap<Bytes, u16>,
+    /// Memory of directories, links and skipped devices, bytes.
+    kept_bytes: usize,
+    warned: BTreeSet<Topic>,
+    warnings: Vec<String>,
+    counts: LrzTreeCounts,
+    buffer: Vec<u8>,
+}
+
+impl Extraction {
+    /// Creates entries in `root`, which messages call `display_path`.
+    pub(super) fn new(root: Directory, display_path: PathBuf, restore: RestoreAttributes, devices: bool) -> Extraction {
+        Extraction {
+            root,
+            display_path,
+            restore,
+            devices,
+            present: None,
+            directories: BTreeMap::new(),
+            links: Vec::new(),
+            left_out: BTreeSet::new(),
+            extended: BTreeMap::new(),
+            kept_bytes: 0,
+            warned: BTreeSet::new(),
+            warnings: Vec::new(),
+            counts: LrzTreeCounts::default(),
+            buffer: vec![0; STEP],
+        }
+    }
+
+    /// Creates an entry. It replaces anything of its name except directories, which are kept.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the path; those of the source; [`Error::Memory`] for too many directories or links.
+    pub(super) fn entry(&mut self, entry: &Entry, source: &mut dyn Source) -> Result<(), Error> {
+        if entry.kind == Kind::Dir {
+            return self.directory(entry);
+        }
+        self.counts.entries += 1;
+        let (parent, name) = split(&entry.path);
+        self.enter(parent)?;
+        if self.is_left_out(&entry.kind) {
+            return self.leave_out(&entry.path);
+        }
+        self.left_out.remove(&entry.path);
+        match &entry.kind {
+            Kind::HardLink(target) => self.link_or_wait(entry, target),
+            Kind::File { size } => self.file(entry, name, *size, source),
+            _ => self.node(entry, name),
+        }
+    }
+
+    fn is_left_out(&self, kind: &Kind) -> bool {
+        match kind {
+            Kind::BlockDevice(_) | Kind::CharDevice(_) => !self.devices,
+            Kind::HardLink(target) => self.left_out.contains(target),
+            _ => false,
+        }
+    }
+
+    fn leave_out(&mut self, path: &Bytes) -> Result<(), Error> {
+        self.counts.devices_left_out += 1;
+        let note = Warning::device(&self.path(path));
+        self.tell(note);
+        self.keep(path.len())?;
+        self.left_out.insert(path.clone());
+        Ok(())
+    }
+
+    /// Creates the links that waited for their files, then sets the attributes of directories except the root, children before parents.
+    ///
+    /// # Errors
+    /// As [`Extraction::entry`].
+    pub(super) fn finish_entries(&mut self) -> Result<(), Error> {
+        for (path, target) in std::mem::take(&mut self.links) {
+            if self.left_out.contains(&target) {
+                self.leave_out(&path)?;
+                continue;
+            }
+            self.link(&path, &target).map_err(|refusal| self.refused(&path, refusal))?;
+        }
+        let mut directories = std::mem::take(&mut self.directories);
+        let extended = std::mem::take(&mut self.extended);
+        let root = directories.remove(&b""[..]);
+        let paths: BTreeSet<&Bytes> = directories.keys().chain(extended.keys()).collect();
+        for &path in paths.iter().rev() {
+            self.enter(path)?;
+            match (directories.get(path), extended.get(path)) {
+                (Some((meta, xattrs)), _) => self.set_attributes_of_present(path, meta, xattrs)?,
+                (None, Some(&mode)) => self.restore_mode_of_present(mode),
+                (None, None) => {}
+            }
+        }
+        self.directories.extend(root.map(|attributes| (Bytes::new(), attributes)));
+        Ok(())
+    }
+
+    /// Adds warnings of the tar.
+    pub(super) fn add_warnings(&mut self, warnings: Vec<String>) {
+        self.warnings.extend(warnings);
+    }
+
+    /// Sets the attributes of the root, if the tar has them.
+    ///
+    /// # Errors
+    /// As [`Extraction::entry`].
+    pub(super) fn finish(mut self) -> Result<(LrzTreeCounts, Vec<String>), Error> {
+        let root = self.directories.remove(&b""[..]).filter(|_| self.restore.destination);
+        if let Some((meta, xattrs)) = root {
+            self.enter(b"")?;
+            match self.root.attributes().set_mode(meta.mode & 0o777) {
+                // It belongs to another user.
+                Err(refusal) if refusal.errno() == Some(Errno::PERM) => {
+                    let warning = Warning::destination(&self.display_path, &refusal);
+                    self.tell(warning);
+                }
+                _ => self.set_attributes_of_present(b"", &meta, &xattrs)?,
+            }
+        }
+        Ok((self.counts, std::mem::take(&mut self.warnings)))
+    }
+
+    fn restore_mode_of_present(&self, mode: u16) {
+        if let Some((_, directory)) = &self.present {
+            // The directory is usable with the extended permissions too.
+            let _: Result<(), Refusal> = directory.attributes().set_mode(mode);
+        }
+    }
+
+    fn path(&self, path: &[u8]) -> PathBuf {
+        if path.is_empty() { self.display_path.clone() } else { self.display_path.join(OsStr::from_bytes(path)) }
+    }
+
+    fn refused(&self, path: &[u8], refusal: Refusal) -> Error {
+        Error::Output { path: self.path(path), action: refusal.action(), cause: refusal.cause() }
+    }
+
+    fn tell(&mut self, note: Warning) {
+        if self.warned.insert(note.topic) {
+            self.warnings.push(note.text);
+        }
+    }
+
+    fn keep(&mut self, bytes: usize) -> Result<(), Error> {
+        self.kept_bytes += bytes + KEPT_EACH;
+        if self.kept_bytes <= KEPT_MOST {
+            return Ok(());
+        }
+        let what = "the names of so many directories and hard links".to_string();
+        Err(Error::Memory { allowed: KEPT_MOST as u64, needed: self.kept_bytes as u64, what })
+    }
+
+    // Directories.
+
+    fn directory(&mut self, entry: &Entry) -> Result<(), Error> {
+        self.counts.entries += u64::from(!entry.path.is_empty());
+        self.enter(&entry.path)?;
+        let xattrs: usize = entry.xattrs.iter().map(|xattr| xattr.name.len() + xattr.value.len()).sum();
+        self.keep(entry.path.len() + xattrs)?;
+        self.directories.insert(entry.path.clone(), (entry.meta, entry.xattrs.clone()));
+        Ok(())
+    }
+
+    /// Makes a directory the present one; it and its parents are created if they are missing.
+    fn enter(&mut self, path: &[u8]) -> Result<(), Error> {
+        if self.present.as_ref().is_some_and(|(present, _)| present == path) {
+            return Ok(());
+        }
+        let opened = match self.open(path) {
+            Err(refusal) if matches!(refusal.errno(), Some(Errno::NOENT | Errno::ACCESS)) => self.make_way(path),
+            opened => opened,
+        };
+        let opened = opened.map_err(|refusal| self.refused(path, refusal))?;
+        self.present = Some((path.to_vec(), opened));
+        Ok(())
+    }
+
+    fn open(&self, path: &[u8]) -> Result<Directory, Refusal> {
+        let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).collect();
+        match self.root.open_way(&names)? {
+            Some(found) => Ok(found),
+            None => self.root.again(),
+        }
+    }
+
+    fn make_way(&mut self, path: &[u8]) -> Result<Directory, Refusal> {
+        let mut at = self.root.again()?;
+        let mut length = 0;
+        for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
+            length += name.len() + usize::from(length > 0);
+            at = match at.open_writable(name) {
+                Err(Refusal::Os(_, Errno::NOENT)) => at.make(name)?,
+                opened => {
+                    let WritableDirectory { directory, before } = opened?;
+                    self.note_extended(&path[..length], before);
+                    directory
+                }
+            };
+        }
+        Ok(at)
+    }
+
+    fn note_extended(&mut self, path: &[u8], before: Option<u16>) {
+        if let Some(mode) = before {
+            self.extended.entry(path.to_vec()).or_insert(mode);
+        }
+    }
+
+    /// Gives the user of this process all permissions for the present directory; false if nothing changed.
+    fn extend_present(&mut self) -> bool {
+        let Some((path, directory)) = &self.present else { return false };
+        let path = path.clone();
+        let before = directory.make_writable().ok().flatten();
+        self.note_extended(&path, before);
+        before.is_some()
+    }
+
+    fn set_attributes_of_present(&mut self, path: &[u8], meta: &Meta, xattrs: &[Xattr]) -> Result<(), Error> {
+        let Some((name, directory)) = self.present.take() else { return Ok(()) };
+        let applied = self.set_attributes(path, meta, xattrs, Some(meta.mode), directory.attributes());
+        self.present = Some((name, directory));
+        applied
+    }
+
+    // Everything else.
+
+    /// Creates something in the present directory, replacing anything of that name.
+    fn make<T>(
+        &mut self,
+        path: &[u8],
+        name: &[u8],
+        make: impl Fn(&Directory) -> Result<T, Refusal>,
+    ) -> Result<T, Error> {
+        let made = match self.make_or_replace(name, &make) {
+            Err(Refusal::Os(_, Errno::ACCESS)) if self.extend_present() => self.make_or_replace(name, &make),
+            made => made,
+        };
+        made.map_err(|refusal| self.refused(path, refusal))
+    }
+
+    fn make_or_replace<T>(&self, name: &[u8], make: &impl Fn(&Directory) -> Result<T, Refusal>) -> Result<T, Refusal> {
+        let (_, directory) = self.present.as_ref().ok_or(Refusal::Replaced)?;
+        match make(directory) {
+            Err(Refusal::Os(_, Errno::EXIST)) => directory.unlink(name).and_then(|()| make(directory)),
+            made => made,
+        }
+    }
+
+    fn file(&mut self, entry: &Entry, name: &[u8], size: u64, source: &mut dyn Source) -> Result<(), Error> {
+        let file = self.make(&entry.path, name, |directory| directory.create(name))?;
+        let written = self.content(entry, &file, size, source);
+        let applied = written.and_then(|()| {
+            self.set_attributes(&entry.path, &entry.meta, &entry.xattrs, Some(entry.meta.mode), file.attributes())
+        });
+        if applied.is_err()
+            && let Some((_, directory)) = &self.present
+        {
+            // An incomplete file must not stay.
+            let _: Result<(), Refusal> = directory.unlink(name);
+        }
+        applied
+    }
+
+    fn content(
+        &mut self,
+        entry: &Entry,
+        file: &DestinationFile,
+        size: u64,
+        source: &mut dyn Source,
+    ) -> Result<(), Error> {
+        let mut at = 0;
+        loop {
+            match source.read(&mut self.buffer)? {
+                Extent::Data(bytes) => {
+                    let written = file.write_at(&self.buffer[..bytes], at);
+                    written.map_err(|refusal| self.refused(&entry.path, refusal))?;
+                    at += bytes as u64;
+                }
+                Extent::Hole(bytes) => at += bytes,
+                Extent::End => break,
+            }
+        }
+        self.counts.content_bytes += size;
+        file.set_size(size).map_err(|refusal| self.refused(&entry.path, refusal))
+    }
+
+    fn node(&mut self, entry: &Entry, name: &[u8]) -> Result<(), Error> {
+        let link = if let Kind::Symlink(target) = &entry.kind { Some(target) } else { None };
+        let node = self.make(&entry.path, name, |directory| match link {
+            Some(target) => directory.symlink(name, target),
+            None => directory.special(name, &entry.kind),
+        })?;
+        let mode = link.is_none().then_some(entry.meta.mode);
+        self.set_attributes(&entry.path, &entry.meta, &entry.xattrs, mode, node.attributes())
+    }
+
+    /// Creates a further name, now or, if its file does not exist yet, at the end.
+    fn link_or_wait(&mut self, entry: &Entry, target: &Bytes) -> Result<(), Error> {
+        match self.link(&entry.path, target) {
+            Err(Refusal::Os(_, Errno::NOENT)) => {
+                self.keep(entry.path.len() + target.len())?;
+                self.links.push((entry.path.clone(), target.clone()));
+                Ok(())
+            }
+            linked => linked.map_err(|refusal| self.refused(&entry.path, refusal)),
+        }
+    }
+
+    fn link(&mut self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
+        match self.try_link(path, target) {
+            Err(Refusal::Os(_, Errno::ACCESS)) => {
+                self.present = Some((split(path).0.to_vec(), self.open(split(path).0)?));
+                if self.extend_present() {
+                    self.try_link(path, target)
+                } else {
+                    Err(Refusal::Os("cannot link", Errno::ACCESS))
+                }
+            }
+            linked => linked,
+        }
+    }
+
+    /// Creates a hard link, or a copy where the destination cannot have that.
+    fn try_link(&mut self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
+        let ((parent, name), (target_parent, target_name)) = (split(path), split(target));
+        let to = self.open(parent)?;
+        let from = self.open(target_parent)?;
+        let linked = match from.link(target_name, &to, name) {
+            Err(Refusal::Os(_, Errno::EXIST)) if path != target => {
+                to.unlink(name)?;
+                from.link(target_name, &to, name)
+            }
+            Err(Refusal::Os(_, Errno::EXIST)) => Ok(()),
+            linked => linked,
+        };
+        let Err(refusal) = linked else { return Ok(()) };
+        if !refusal.is_unlinkable() || from.copy_entry(target_name, &to, name).is_err() {
+            return Err(refusal);
+        }
+        self.counts.hard_links_copied += 1;
+        let warning = Warning::not_linked(&self.path(path), &refusal);
+        self.tell(warning);
+        Ok(())
+    }
+
+    /// Owner first, because that clears other things; times last.
+    fn set_attributes(
+        &mut self,
+        path: &[u8],
+        meta: &Meta,
+        xattrs: &[Xattr],
+        mode: Option<u16>,
+        attributes: Attributes<'_>,
+    ) -> Result<(), Error> {
+        if self.restore.owners {
+            attributes.set_owner(meta.uid, meta.gid).map_err(|refusal| self.refused(path, refusal))?;
+        }
+        if self.restore.xattrs {
+            self.set_xattrs(path, xattrs, attributes)?;
+        }
+        if let Some(mode) = mode {
+            let mode = if self.restore.set_id { mode } else { mode & 0o1777 };
+            attributes.set_mode(mode).map_err(|refusal| self.refused(path, refusal))?;
+        }
+        if self.restore.times {
+            attributes.set_time(meta.mtime).map_err(|refusal| self.refused(path, refusal))?;
+        }
+        Ok(())
+    }
+
+    fn set_xattrs(&mut self, path: &[u8], xattrs: &[Xattr], attributes: Attributes<'_>) -> Result<(), Error> {
+        for xattr in xattrs {
+            match attributes.set_xattr(xattr) {
+                Ok(()) => {}
+                Err(XattrRefusal::Other(refusal)) => return Err(self.refused(path, refusal)),
+                Err(other) => {
+                    let note = Warning::xattr(&self.path(path), xattr, other == XattrRefusal::Forbidden);
+                    self.tell(note);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Extraction {
+    /// After an error, directories get their permissions again.
+    fn drop(&mut self) {
+        for (path, mode) in std::mem::take(&mut self.extended).into_iter().rev() {
+            if self.enter(&path).is_ok() {
+                self.restore_mode_of_present(mode);
+            }
+        }
+    }
+}
+
+/// The directory that an entry is in, and its name there.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|&byte| byte == b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (b"", path),
+    }
+}

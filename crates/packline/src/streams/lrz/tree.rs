@@ -1,0 +1,163 @@
+//! The tree in a tar in a .lrz file, unpacked into a directory while it is decompressed.
+
+use std::io::{self, Cursor, Read, Write};
+use std::path::{Path, PathBuf};
+use std::thread::{self, Builder};
+
+use packline_archives::decompress::Limits;
+use packline_archives::pipe::{PipeReader, PipeWriter, pipe};
+use packline_archives::tar::{self, TarOptions};
+use packline_image::{StagingDir, UnpackRequest};
+use packline_lrz::{ReadOptions, Stream};
+use packline_runtime::escape::Escape;
+use packline_runtime::{Observer, Resources, threads};
+use packline_tree::Source;
+
+use super::extract::Extraction;
+use super::{OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits};
+use crate::container::by_magic::ContentKind::{self, Compressed, Tar};
+use crate::container::recognise::head_of;
+use crate::error::Error;
+
+/// Memory that the reader of a tar takes, bytes: the pipe, a buffer, what is kept to the end.
+pub(super) const TREE_BYTES: u64 = PIPE_BYTES + (4 << 20);
+
+/// Counts of unpacked entries and bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LrzTreeCounts {
+    /// Entries of the tar, the root's not counted.
+    pub entries: u64,
+    /// Hard links that became copies, because the destination cannot have them.
+    pub hard_links_copied: u64,
+    /// Devices skipped on request.
+    pub devices_left_out: u64,
+    /// Bytes of content, holes included.
+    pub content_bytes: u64,
+    /// Bytes of the tar.
+    pub tar_bytes: u64,
+}
+
+/// Unpacks the tar in an open .lrz file, which is used instead of the file of the request. All entries are unpacked, with the attributes to be
+/// restored, devices only if wanted. Nothing is created outside the destination, and no link is followed there. A new destination gets
+/// its name only when complete; in an existing one, what has been written stays after an error.
+///
+/// # Errors
+/// [`Error`], with the entry or the path; errors of the .lrz file come before those of the tar.
+pub fn lrz_unpack_tree(
+    opened: &OpenedLrz,
+    request: UnpackRequest,
+    destination: PathBuf,
+    observer: &mut dyn Observer,
+) -> Result<LrzTreeCounts, Error> {
+    let staging_dir = StagingDir::open(&destination, request.force, &request.temporaries)?;
+    let root = staging_dir.root()?.protecting(opened.file_id());
+    let extraction = Extraction::new(root, destination, request.restore, request.devices);
+    let resources = &request.resources;
+    let (limits, inner) = tar_limits(resources.memory);
+    let besides = TREE_BYTES + inner;
+    let unpacked = run(opened, extraction, limits, &resources.with_less_memory(besides), observer);
+    let (extraction, tar_bytes) =
+        unpacked.map_err(|error| needing_more(error, resources, |memory| TREE_BYTES + tar_limits(Some(memory)).1))?;
+    // Before the root gets its time.
+    staging_dir.clear_away()?;
+    let (counts, warnings) = extraction.finish()?;
+    warnings.iter().for_each(|warning| observer.warning(warning));
+    staging_dir.finish(request.sync, observer)?;
+    Ok(LrzTreeCounts { tar_bytes, ..counts })
+}
+
+/// Unpacks everything but the root's attributes; returns the bytes of the tar too.
+fn run(
+    opened: &OpenedLrz,
+    extraction: Extraction,
+    limits: Limits,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<(Extraction, u64), Error> {
+    let (writer, reader) = pipe(PIPE_CHUNKS);
+    let display_path = opened.display_path.clone();
+    thread::scope(|scope| {
+        let work = move || extract(reader, display_path, limits, extraction);
+        let extracting = Builder::new().name("extract".into()).spawn_scoped(scope, work);
+        let extracting = extracting.map_err(|cause| cannot_start(&opened.display_path, &cause))?;
+        let read = decompress(opened, writer, resources, observer);
+        let extracted = extracting.join().unwrap_or_else(|_| Err(internal("makes the tree")));
+        match (read, extracted) {
+            // The pipe breaks when the tree cannot be created; that error is reported instead.
+            (Err(Error::Output { .. }) | Ok(_), Err(error)) | (Err(error), _) => Err(error),
+            (Ok(tar_bytes), Ok(extraction)) => Ok((extraction, tar_bytes)),
+        }
+    })
+}
+
+pub(super) fn decompress(
+    opened: &OpenedLrz,
+    mut writer: PipeWriter,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<u64, Error> {
+    let read = opened.archive.decompress(&mut Stream(&mut writer), &ReadOptions::default(), resources, observer);
+    let read = read.and_then(|unpacked| writer.flush().map_err(packline_lrz::Error::Output).map(|()| unpacked));
+    match read {
+        Ok(unpacked) => {
+            writer.finish(Ok(()));
+            Ok(unpacked.plain)
+        }
+        Err(cause) => {
+            writer.finish(Err(source_failed()));
+            Err(fault(&opened.display_path, &opened.display_path, cause))
+        }
+    }
+}
+
+/// The tar that a .lrz file called `display_path` holds, plain or compressed.
+///
+/// # Errors
+/// [`Error::Request`] if its first bytes are not those of a tar.
+pub(super) fn tar_from(
+    mut reader: PipeReader,
+    display_path: &Path,
+    limits: &Limits,
+) -> Result<Box<dyn Source + Send>, Error> {
+    let mut head = head_of(display_path, &mut reader)?;
+    let refused = |cause| Error::Source { path: display_path.to_path_buf(), action: "cannot read", cause };
+    let known = ContentKind::of_head(&head);
+    let foreign =
+        if known.is_none() { ContentKind::foreign_stream(&mut head, &mut reader).map_err(refused)? } else { None };
+    if let Some(foreign) = foreign {
+        let what = format!("{}: a .lrz file with {foreign}", display_path.escaped());
+        return Err(Error::Request { what, expected: "a tar".to_string() });
+    }
+    if head.iter().any(|&byte| byte != 0) && !matches!(known, Some(Tar | Compressed(_))) {
+        let what = format!("{}: a .lrz file whose content is not a tar", display_path.escaped());
+        return Err(Error::Request { what, expected: "a tar".to_string() });
+    }
+    let options = TarOptions::named(display_path.escaped());
+    Ok(tar::open_stream(Cursor::new(head).chain(reader), options, limits)?)
+}
+
+/// Unpacks the tree.
+fn extract(
+    reader: PipeReader,
+    display_path: PathBuf,
+    limits: Limits,
+    mut extraction: Extraction,
+) -> Result<Extraction, Error> {
+    let mut source = tar_from(reader, &display_path, &limits)?;
+    while let Some(entry) = source.next_entry()? {
+        extraction.entry(&entry, source.as_mut())?;
+    }
+    extraction.finish_entries()?;
+    extraction.add_warnings(source.take_warnings());
+    Ok(extraction)
+}
+
+fn cannot_start(display_path: &Path, cause: &io::Error) -> Error {
+    Error::Source { path: display_path.to_path_buf(), action: "cannot unpack", cause: threads::refused(cause) }
+}
+
+/// The error of a thread that does something (`makes the tree`) and panicked.
+pub(super) fn internal(does: &str) -> Error {
+    let what = format!("internal error: the thread that {does} panicked");
+    Error::Request { what, expected: "no panic".to_string() }
+}

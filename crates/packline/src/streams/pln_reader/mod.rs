@@ -1,0 +1,151 @@
+//! The content of a .pln file, read at any position.
+
+use std::fmt;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use packline_pln::ContentReader;
+use packline_runtime::{Input, Resources, seek_position};
+
+use super::encrypted::{Identities, is_damage};
+use super::opened_input::OpenedInput;
+use super::pln::{OpenedPln, fault, pln_open, pln_open_input, pln_repaired};
+use super::request::StreamOptions;
+use crate::error::Error;
+
+/// The content of a .pln file, which can be read at any position.
+///
+/// The checksum of each record is verified before bytes of it are returned. A read returns bytes of one record at most, and may
+/// be of any size: the record read last is kept (4 KiB to 16 MiB), besides a decoder. A seek reads nothing, and may lead beyond the
+/// end, where nothing is read.
+///
+/// A damaged file that was opened by [`PlnReader::open_repairing`] is read from a copy that its recovery data repairs, if it has any and it
+/// suffices.
+///
+/// # Errors
+/// Those of [`Read`] hold an [`Error`] with the path, the part and its offset ([`io::Error::get_ref`]). They are of the kind
+/// [`io::ErrorKind::InvalidData`] for a damaged file, and of the kind of the operating system's answer where it refuses. The
+/// position then stays. A seek to before the start is an [`io::ErrorKind::InvalidInput`].
+pub struct PlnReader {
+    content: ContentReader,
+    position: u64,
+    path: PathBuf,
+    /// The file with its recovery data, until it turns out to be damaged; `None` if it has none, or is not to be repaired.
+    repair: Option<(Arc<dyn Input>, Box<StreamOptions>)>,
+    repaired: bool,
+}
+
+impl PlnReader {
+    /// Opens a file, and reads its index.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if it cannot be opened, [`Error::Target`] for a pipe, [`Error::Container`] for another container,
+    /// [`Error::Stream`] if the header, the index or the trailer is damaged: [`decompress`](super::convert::decompress) reads the
+    /// records before the damage.
+    pub fn open(path: impl Into<PathBuf>) -> Result<PlnReader, Error> {
+        PlnReader::open_as(path.into(), None, &Resources::new(0), None)
+    }
+
+    /// Opens a file that may be damaged. Once damage is found, here or in a read, the file is repaired by its recovery data to an unnamed
+    /// file in [`Resources::scratch`], of the size of the file, on all workers, and read from there. Without such a directory nothing is
+    /// repaired. The keys of the options may open it, if it is encrypted; the other options do not count.
+    ///
+    /// # Errors
+    /// As [`PlnReader::open`]; for damage only if it cannot be repaired. [`Error::Output`] if the copy cannot be written.
+    pub fn open_repairing(path: impl Into<PathBuf>, options: &StreamOptions) -> Result<PlnReader, Error> {
+        PlnReader::open_as(path.into(), options.identities.as_deref(), &options.resources, Some(options))
+    }
+
+    /// Whether a repaired copy is read in place of the file.
+    pub fn is_repaired(&self) -> bool {
+        self.repaired
+    }
+
+    /// Opens a file that may be encrypted, with keys that may open it. Only the chunks of it that are touched are decrypted.
+    ///
+    /// # Errors
+    /// As [`PlnReader::open`]; [`Error::Stream`] also if no key opens it, or if it is cut off.
+    #[cfg(feature = "encryption")]
+    pub fn open_with(path: impl Into<PathBuf>, identities: &Identities) -> Result<PlnReader, Error> {
+        PlnReader::open_as(path.into(), Some(identities), &Resources::new(0), None)
+    }
+
+    fn open_as(
+        path: PathBuf,
+        identities: Option<&Identities>,
+        resources: &Resources,
+        repairing: Option<&StreamOptions>,
+    ) -> Result<PlnReader, Error> {
+        let opened = pln_open(&path, identities, resources)?;
+        Ok(PlnReader::of(path, opened, repairing))
+    }
+
+    /// As [`PlnReader::open_repairing`], of what is read at offsets already.
+    pub(crate) fn of_input(opened: OpenedInput, options: &StreamOptions) -> Result<PlnReader, Error> {
+        let path = opened.display_path.clone();
+        let opened = pln_open_input(opened, options.identities.as_deref(), &options.resources)?;
+        Ok(PlnReader::of(path, opened, Some(options)))
+    }
+
+    fn of(path: PathBuf, opened: OpenedPln, repairing: Option<&StreamOptions>) -> PlnReader {
+        let OpenedPln { reader, protected, repaired } = opened;
+        let repair = protected.zip(repairing.cloned().map(Box::new));
+        PlnReader { content: ContentReader::new(reader), position: 0, path, repair, repaired }
+    }
+
+    /// Goes on with a repaired copy, if there is one. It is tried once.
+    fn repair(&mut self) -> Result<bool, Error> {
+        let Some((protected, options)) = self.repair.take() else { return Ok(false) };
+        let repaired = pln_repaired(&self.path, &protected, options.identities.as_deref(), &options.resources)?;
+        let Some(reader) = repaired else { return Ok(false) };
+        self.content = ContentReader::new(reader);
+        self.repaired = true;
+        Ok(true)
+    }
+
+    /// Size of the content, bytes.
+    pub fn size(&self) -> u64 {
+        self.content.reader().size()
+    }
+
+    fn fault(&self, cause: packline_pln::Error) -> io::Error {
+        let kind = match &cause {
+            packline_pln::Error::Input(cause) => cause.kind(),
+            cause if cause.is_of_file() => io::ErrorKind::InvalidData,
+            _ => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, fault(&self.path, &self.path, cause))
+    }
+}
+
+impl Read for PlnReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut read = self.content.read_at(self.position, buffer);
+        if read.as_ref().is_err_and(is_damage) && self.repair().map_err(io::Error::other)? {
+            read = self.content.read_at(self.position, buffer);
+        }
+        let read = read.map_err(|cause| self.fault(cause))?;
+        self.position += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for PlnReader {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.position = seek_position(self.position, self.size(), to)?;
+        Ok(self.position)
+    }
+}
+
+impl fmt::Debug for PlnReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PlnReader")
+            .field("size", &self.size())
+            .field("position", &self.position)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! Unpacks a tree: of an image or a .lrz file, to a directory or a tar.
+
+pub(crate) mod tar_cat;
+pub(crate) mod unpacker;
+
+use std::path::PathBuf;
+
+use packline_codec::StreamSpec;
+use packline_image::{OpenedImage, Output, TarOutRequest, TarScope, TarSummary, UnpackRequest, metadata_cache};
+use packline_runtime::escape::Escape;
+use packline_runtime::{Observer, must_differ};
+
+use crate::container::by_magic::ContentKind;
+use crate::container::image_place::ImagePlace;
+use crate::error::Error;
+#[cfg(feature = "lrz")]
+use crate::streams::lrz::tree::{LrzTreeCounts, lrz_unpack_tree};
+#[cfg(feature = "lrz")]
+use crate::streams::lrz::{LrzUnpackRequest, lrz_open, lrz_open_input, lrz_unpack};
+
+/// Where a tree is unpacked to.
+#[non_exhaustive]
+pub enum Destination {
+    /// A directory: a new one, an empty one or, with [`UnpackRequest::force`], one with entries.
+    Directory(PathBuf),
+    /// A tar. The one in a .lrz file cannot be compressed again.
+    Tar(Output, Option<StreamSpec>),
+}
+
+/// What was unpacked, by container and destination.
+#[derive(Debug, Clone)]
+pub enum UnpackSummary {
+    /// An image to a directory.
+    Directory(packline_image::UnpackSummary),
+    /// An image to a tar.
+    Tar(TarSummary),
+    /// The tar in a .lrz file to a directory.
+    #[cfg(feature = "lrz")]
+    LrzDirectory(LrzTreeCounts),
+    /// The tar in a .lrz file, as it is.
+    #[cfg(feature = "lrz")]
+    LrzTar(packline_lrz::Unpacked),
+}
+
+/// Unpacks an image or, by the first bytes of the file, the tar in a .lrz file, which has a `password` if it is encrypted. Of the request,
+/// a .lrz file has no use for `sparse` and `duplicates`.
+///
+/// # Errors
+/// [`Error`], with the entry or the path and, where there is one, the offset; [`Error::Request`] for a part of a .lrz file, and for a
+/// selection below a subdirectory to a tar. A destination that did not exist does not exist then.
+pub fn unpack(
+    place: &ImagePlace,
+    request: UnpackRequest,
+    destination: Destination,
+    password: Option<&[u8]>,
+    observer: &mut dyn Observer,
+) -> Result<UnpackSummary, Error> {
+    if place.content_kind() == Some(ContentKind::Lrz) {
+        return unpack_lrz(place, request, destination, password, observer);
+    }
+    if matches!(destination, Destination::Tar(..)) && !request.subdirectory.is_empty() && !request.selection.is_all() {
+        let what = format!("{}: a selection below a directory, as a tar", place.path.escaped());
+        return Err(Error::Request { what, expected: "one of them".to_string() });
+    }
+    if let Destination::Tar(Output::File { path, .. }, _) = &destination {
+        must_differ(&place.path, path)?;
+    }
+    let image = place.open(metadata_cache(request.resources.memory))?;
+    match destination {
+        Destination::Directory(path) => {
+            Ok(UnpackSummary::Directory(packline_image::unpack(&image, request, path, observer)?))
+        }
+        Destination::Tar(target, compression) => {
+            let tar = packline_image::tar_out(to_tar(image, request, target, compression), observer)?;
+            Ok(UnpackSummary::Tar(tar))
+        }
+    }
+}
+
+#[cfg(not(feature = "lrz"))]
+fn unpack_lrz(
+    _: &ImagePlace,
+    _: UnpackRequest,
+    _: Destination,
+    _: Option<&[u8]>,
+    _: &mut dyn Observer,
+) -> Result<UnpackSummary, Error> {
+    Err(crate::container::by_name::Container::Lrz.left_out())
+}
+
+#[cfg(feature = "lrz")]
+fn unpack_lrz(
+    place: &ImagePlace,
+    request: UnpackRequest,
+    destination: Destination,
+    password: Option<&[u8]>,
+    observer: &mut dyn Observer,
+) -> Result<UnpackSummary, Error> {
+    if !request.selection.is_all() || !request.subdirectory.is_empty() || request.continue_on_error {
+        return Err(whole(place, "a part of it"));
+    }
+    if matches!(destination, Destination::Tar(_, Some(_))) {
+        return Err(whole(place, "a tar in it that is compressed again"));
+    }
+    let opened = if place.is_stored() {
+        lrz_open_input(&place.path, place.input()?, password)?
+    } else {
+        lrz_open(&place.path, password)?
+    };
+    match destination {
+        Destination::Directory(path) => {
+            lrz_unpack_tree(&opened, request, path, observer).map(UnpackSummary::LrzDirectory)
+        }
+        Destination::Tar(target, _) => {
+            let mut tar = LrzUnpackRequest::new(&opened, Some(target));
+            tar.tar = true;
+            tar.resources = request.resources;
+            tar.temporaries = request.temporaries;
+            lrz_unpack(tar, observer).map(UnpackSummary::LrzTar)
+        }
+    }
+}
+
+fn to_tar(
+    image: OpenedImage,
+    request: UnpackRequest,
+    target: Output,
+    compression: Option<StreamSpec>,
+) -> TarOutRequest {
+    let mut tar = TarOutRequest::new(image, target);
+    tar.compression = compression;
+    tar.scope = if request.subdirectory.is_empty() {
+        TarScope::Selected(request.selection)
+    } else {
+        TarScope::Below { directories: vec![request.subdirectory], keep: false }
+    };
+    tar.xattrs = request.restore.xattrs;
+    tar.sparse = request.sparse;
+    tar.continue_on_error = request.continue_on_error;
+    tar.resources = request.resources;
+    tar.temporaries = request.temporaries;
+    tar
+}
+
+#[cfg(feature = "lrz")]
+fn whole(place: &ImagePlace, what: &str) -> Error {
+    let what = format!("{}: a .lrz file, and {what} is asked for", place.path.escaped());
+    Error::Request { what, expected: "all of it, as a directory or a plain tar".to_string() }
+}

@@ -1,0 +1,111 @@
+//! The builder of an unpacking: a SquashFS image or the tar in a .lrz file, to a directory or a tar.
+
+use std::path::PathBuf;
+
+use packline_codec::StreamSpec;
+use packline_image::{Output, RestoreAttributes, Selection, UnpackRequest};
+use packline_runtime::{Observer, Resources, Unobserved};
+
+use super::{Destination, UnpackSummary, unpack};
+use crate::container::file_kind::FileKind;
+use crate::container::image_place::ImagePlace;
+use crate::error::Error;
+
+/// Unpacks a SquashFS image or the tree in a .lrz file; by the first bytes of the file.
+pub struct Unpacker<'o> {
+    place: ImagePlace,
+    request: UnpackRequest,
+    observer: Option<&'o mut dyn Observer>,
+}
+
+/// Result of an unpacking.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unpacked {
+    /// Bytes of file content, holes included; of the tar, where a .lrz file becomes one.
+    pub content_bytes: u64,
+    /// Entries that are missing or not whole; 0 unless [`Unpacker::continue_on_error`] was asked for.
+    pub errors: u64,
+}
+
+impl<'o> Unpacker<'o> {
+    /// Unpacks the file at `path`, everything with all attributes, on all processors.
+    pub fn new(path: impl Into<PathBuf>) -> Unpacker<'o> {
+        Unpacker { place: ImagePlace::new(path), request: UnpackRequest::default(), observer: None }
+    }
+
+    /// Which attributes are restored in a directory.
+    #[must_use]
+    pub fn restore(mut self, attributes: RestoreAttributes) -> Unpacker<'o> {
+        self.request.restore = attributes;
+        self
+    }
+
+    /// Whether errors of single entries are reported to the observer while the rest is unpacked. A file with damaged content is kept, in a
+    /// directory and in a tar, with zeros in place of what cannot be read. Not of a .lrz file.
+    #[must_use]
+    pub fn continue_on_error(mut self, go_on: bool) -> Unpacker<'o> {
+        self.request.continue_on_error = go_on;
+        self
+    }
+
+    /// Which entries are unpacked. A .lrz file is unpacked as a whole.
+    #[must_use]
+    pub fn select(mut self, selection: Selection) -> Unpacker<'o> {
+        self.request.selection = selection;
+        self
+    }
+
+    /// Whether files in an existing directory, or an existing tar, are replaced.
+    #[must_use]
+    pub fn replace(mut self, replace: bool) -> Unpacker<'o> {
+        self.request.force = replace;
+        self
+    }
+
+    /// Workers and memory. They never change what is written.
+    #[must_use]
+    pub fn resources(mut self, resources: Resources) -> Unpacker<'o> {
+        self.request.resources = resources;
+        self
+    }
+
+    /// Receives progress, warnings and, with [`Unpacker::continue_on_error`], errors.
+    #[must_use]
+    pub fn observe(self, observer: &'o mut dyn Observer) -> Unpacker<'o> {
+        Unpacker { observer: Some(observer), ..self }
+    }
+
+    /// Unpacks to a directory, which is made, or is empty, unless [`Unpacker::replace`] was asked for.
+    ///
+    /// # Errors
+    /// [`Error`], with the entry and the path. A directory that was made is not there then.
+    pub fn to_directory(self, destination: impl Into<PathBuf>) -> Result<Unpacked, Error> {
+        self.run(Destination::Directory(destination.into()))
+    }
+
+    /// Makes a tar, compressed as its name says: .tar, .tar.gz, .tar.xz, .tar.zst or .tar.bz2.
+    ///
+    /// # Errors
+    /// [`Error`], with the entry and the offset. The tar is not there then.
+    pub fn to_tar(self, destination: impl Into<PathBuf>) -> Result<Unpacked, Error> {
+        let path = destination.into();
+        let compression = FileKind::of_path(&path).and_then(FileKind::stream).map(StreamSpec::new);
+        let target = Output::File { path, force: self.request.force };
+        self.run(Destination::Tar(target, compression))
+    }
+
+    fn run(self, destination: Destination) -> Result<Unpacked, Error> {
+        let mut silent = Unobserved;
+        let observer = self.observer.unwrap_or(&mut silent);
+        let (content_bytes, errors) = match unpack(&self.place, self.request, destination, None, observer)? {
+            UnpackSummary::Directory(summary) => (summary.counts.content_bytes, summary.counts.errors),
+            UnpackSummary::Tar(summary) => (summary.content_bytes, summary.damaged),
+            #[cfg(feature = "lrz")]
+            UnpackSummary::LrzDirectory(counts) => (counts.content_bytes, 0),
+            #[cfg(feature = "lrz")]
+            UnpackSummary::LrzTar(unpacked) => (unpacked.plain, 0),
+        };
+        Ok(Unpacked { content_bytes, errors })
+    }
+}

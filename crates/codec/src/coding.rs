@@ -17,7 +17,7 @@ const SEPARATOR: char = '+';
 pub struct Coding {
     /// Whether trailing zeros are removed.
     pub slack: bool,
-    /// Codec for the view; [`Spec::None`] for `slack` alone.
+    /// Codec for the view; [`Spec::None`] for `slack` without a codec.
     pub spec: Spec,
 }
 

@@ -38,7 +38,7 @@ pub enum CodecError {
         /// Description of valid values.
         expected: String,
     },
-    /// Parameters that are valid alone but exclude each other.
+    /// Parameters that are valid separately but exclude each other.
     #[error("{codec}: {found} (expected {expected})")]
     Conflict {
         codec: &'static str,
@@ -103,7 +103,7 @@ pub enum CodecError {
     Library {
         codec: &'static str,
         function: &'static str,
-        /// Its return value.
+        /// Return value of the function.
         code: i64,
     },
 }

@@ -1,4 +1,4 @@
-//! What the bytes of an encoder depend on: its revision, and the versions of the libraries that compress.
+//! The versions that determine the bytes of an encoder: its revision, and the libraries that compress.
 
 use crate::Spec;
 

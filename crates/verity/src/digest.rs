@@ -9,7 +9,7 @@ pub(crate) const DIGEST: usize = 32;
 /// A hash of a block.
 pub type Digest = [u8; DIGEST];
 
-/// SHA-256 that has taken the salt.
+/// A SHA-256 state after the salt.
 #[derive(Debug, Clone)]
 pub(crate) struct Salted(Sha256);
 

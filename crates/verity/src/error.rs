@@ -31,7 +31,7 @@ pub enum Error {
     Superblock {
         /// The fault.
         what: String,
-        /// What was expected.
+        /// The expected value.
         expected: String,
     },
     /// A certificate is unusable, or does not belong to the key.

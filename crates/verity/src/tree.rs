@@ -22,7 +22,6 @@ pub struct Tree {
 ///
 /// # Errors
 /// [`Error::Output`] and [`Error::Scratch`]; [`Error::Size`] if there are no blocks.
-/// [`Error::Output`], [`Error::Scratch`]; [`Error::Size`] without any block.
 pub fn write_tree(leaves: &mut Leaves, uuid: Option<Uuid>, out: &mut dyn Sink, at: u64) -> Result<Tree, Error> {
     if leaves.count() == 0 {
         return Err(Error::Size { bytes: 0 });

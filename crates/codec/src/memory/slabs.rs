@@ -46,7 +46,7 @@ unsafe impl Send for BufferStart {}
 // SAFETY: a shared reference only allows reading the bytes.
 unsafe impl Sync for BufferStart {}
 
-/// A buffer, returned to its pool when dropped. Its content is zeros or an earlier user's bytes.
+/// A buffer, returned to its pool when dropped. The content is zeros or the bytes of an earlier user.
 #[derive(Debug)]
 pub struct SlabBuffer {
     start: BufferStart,

@@ -1,4 +1,4 @@
-//! Tests of streams of members; `tests/streams.rs` passes whole files to other programs.
+//! Tests of streams of members; `tests/streams.rs` passes complete files to other programs.
 
 use super::*;
 

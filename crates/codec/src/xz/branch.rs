@@ -73,7 +73,7 @@ fn sparc(word: u32, at: u32) -> u32 {
     0x4000_0000 | sign << 22 & 0x3fff_ffff | target & 0x003f_ffff
 }
 
-/// Changes a branch with link that is always taken. The target is 24 bits of words, counted from the second instruction after it.
+/// Changes an unconditional branch with link. The target is 24 bits of words, counted from the second instruction after it.
 fn arm(word: u32, at: u32) -> u32 {
     const TARGET: u32 = 0x00ff_ffff;
     if word >> 24 != 0xeb {

@@ -59,7 +59,7 @@ impl HeldBack {
         length
     }
 
-    /// Adds bytes that were read. All earlier content must have been taken.
+    /// Adds bytes that were read. The caller must have read all earlier content.
     fn add(&mut self, read: &[u8]) {
         self.bytes.clear();
         self.bytes.append(&mut self.last);

@@ -121,7 +121,7 @@ impl Table {
         let found = self.look_up(symbols);
         let code = _mm512_and_si512(found, _mm512_set1_epi16(0xfff));
         let length = _mm512_srli_epi16::<12>(found);
-        // Of two neighbours, the later symbol is in the higher place here and in the lower place in the stream.
+        // The later symbol of two neighbours is in the higher place here and in the lower place in the stream.
         let low = _mm512_and_si512(code, _mm512_set1_epi32(0xffff));
         let pairs = _mm512_sllv_epi32(low, _mm512_srli_epi32::<16>(length));
         let pairs = _mm512_or_si512(pairs, _mm512_srli_epi32::<16>(code));

@@ -1,4 +1,4 @@
-//! Candidates are matches, and depend on the block alone.
+//! Candidates are matches, and depend only on the block.
 
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn all(finder: &mut Searcher, src: &[u8], part: usize) -> Vec<(Candidate, Vec<Ca
     list
 }
 
-/// Checks a block, alone and after another one, and in parts.
+/// Checks a block in a new searcher, after another block, and in parts.
 fn check(src: &[u8], search: Search) {
     let fresh = all(&mut Searcher::new(search, usize::MAX), src, 1 << LARGEST_LOG);
     let mut used = Searcher::new(search, usize::MAX);

@@ -16,7 +16,7 @@ const FULL: usize = 61 << 10;
 const HEADER: usize = 6;
 const PLAIN_HEADER: usize = 3;
 
-/// What a chunk resets.
+/// The state that a chunk resets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reset {
     Nothing,

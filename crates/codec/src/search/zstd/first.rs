@@ -1,4 +1,4 @@
-//! The first parse, by a rule of thumb: a match is used unless the next position has a clearly better one. Its only result is the
+//! The first parse, by a rule of thumb: a match is used unless the next position has a clearly better one. The only result is the
 //! statistics from which the first prices are computed.
 
 use super::codes::{Repeats, SHORTEST, Sequence};

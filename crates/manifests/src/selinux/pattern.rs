@@ -151,14 +151,14 @@ impl Translator<'_> {
         if self.repeats > 0 && !lazy {
             return Err("a repeat of a repeat");
         }
-        self.unfix_last(byte == b'+');
+        self.end_prefix_at_repeat(byte == b'+');
         self.regex.push(byte as char);
         self.repeats += 1;
         Ok(())
     }
 
-    /// Ends the prefix at a repeat, because the item before it can be missing or repeated.
-    fn unfix_last(&mut self, once_at_least: bool) {
+    /// Ends the prefix at a repeat. The item before the repeat leaves the prefix unless it occurs at least once.
+    fn end_prefix_at_repeat(&mut self, once_at_least: bool) {
         if !self.prefix_ends && !once_at_least {
             self.prefix.pop();
         }
@@ -169,7 +169,7 @@ impl Translator<'_> {
         if self.repeats > 0 {
             return Err("a repeat of a repeat");
         }
-        self.unfix_last(false);
+        self.end_prefix_at_repeat(false);
         let end = self.rest.iter().position(|&byte| byte == b'}').map_or(self.rest.len(), |end| end + 1);
         self.regex.push('{');
         self.regex.extend(self.rest[..end].iter().map(|&byte| byte as char));

@@ -189,7 +189,7 @@ fn only(spec: &Spec, name: &str) -> Result<Parts, String> {
 }
 
 fn not_its(codecs: &str) -> String {
-    format!("it has of these codecs only {codecs}")
+    format!("of these codecs, it supports only {codecs}")
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::{Case, Tails, Task};
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Way {
     image_bytes: u64,
-    /// Speed-up at the most jobs that all treatments have.
+    /// Speed-up at the highest number of jobs that all treatments have.
     speedup: Option<f64>,
     /// Median wall time at these jobs, in seconds.
     wall_s: Option<f64>,
@@ -146,10 +146,10 @@ pub(super) fn verdict(all: &[Fragments]) -> String {
     let judged = || all.iter().filter(|found| !any_ours || is_ours(found));
     let saved = number::range(judged().filter_map(|found| found.saved), number::percent);
     let kept = number::range(judged().filter_map(|found| found.speedup_kept), number::ratio);
-    let saved = saved
+    let saved_text = saved
         .map(|range| format!("Packing small files and tail ends into shared blocks saves {range} % of the image."));
-    let kept = kept.map(|range| {
-        format!("With it the speed-up at the most jobs is {range} times the speed-up without it (under 1: it limits scaling).")
+    let kept_text = kept.map(|range| {
+        format!("With fragments, the speed-up with the most jobs is {range} times as high (below 1: fragments limit scaling).")
     });
-    saved.into_iter().chain(kept).collect::<Vec<_>>().join(" ")
+    saved_text.into_iter().chain(kept_text).collect::<Vec<_>>().join(" ")
 }

@@ -139,7 +139,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         names.into_iter().filter_map(|peer| self.beside(peer)).collect()
     }
 
-    /// Describes the ratios at the most jobs of a competitor.
+    /// Describes the ratios to a competitor at its highest number of jobs.
     fn beside(&self, peer: &str) -> Option<String> {
         let of = || self.figures.iter().filter(|one| one.measured.case.program == peer);
         let most = of().map(|one| one.measured.case.jobs).max()?;

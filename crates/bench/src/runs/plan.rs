@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(
             notes,
             [
-                "zstd takes no part with lz4, none: it has of these codecs only zstd.",
+                "zstd takes no part with lz4, none: of these codecs, it supports only zstd.",
                 "tar2sqfs takes no part with none: it always compresses.",
             ]
         );

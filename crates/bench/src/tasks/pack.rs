@@ -20,7 +20,8 @@ use crate::tree_diff::{ImplicitDirs, TreeDiff};
 use crate::{Against, Error, Session, Setting};
 
 /// The note that wall times on a medium are not quite comparable.
-const SYNCED: &str = "packline ends when its image is on the medium (fsync); most others end before.";
+const SYNCED: &str =
+    "packline ends after the image has been written to the disk (fsync). Most other programs end before that.";
 
 /// # Errors
 /// Returns an error if something fails before the first run.

@@ -63,7 +63,7 @@ fn peers_that_cannot_take_part_are_refused() {
     for (peer, expected) in [
         ("unsquashfs", "unknown 'unsquashfs'"),
         ("zstd=/nonesuch/zstd", "/nonesuch/zstd is not installed"),
-        ("zstd=/bin/true", "zstd=/bin/true takes no part with lz4: it has of these codecs only zstd."),
+        ("zstd=/bin/true", "zstd=/bin/true takes no part with lz4: of these codecs, it supports only zstd."),
     ] {
         let ran = bench(&sandbox, PACKS, &["--against", peer]);
         assert!(ran.status == 2 && ran.err.contains(expected), "{peer}: {ran:?}");

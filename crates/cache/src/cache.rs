@@ -48,6 +48,16 @@ pub(crate) enum EntryLocation {
     Remote,
 }
 
+impl EntryLocation {
+    /// For log messages.
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            EntryLocation::Local => "in the directory",
+            EntryLocation::Remote => "on the server",
+        }
+    }
+}
+
 impl BlockCache {
     /// Opens a cache. Creates it if `directory` is missing or empty. The cache has at most about `limit` bytes, and a sixteenth
     /// more during a pack. `now` is in seconds since 1970.
@@ -76,7 +86,12 @@ impl BlockCache {
         if let Some(local) = &self.local {
             local.finish();
         }
-        self.counts()
+        let counts = self.counts();
+        let Counts { found, missed, damaged, added, .. } = counts;
+        log::debug!(
+            "cache: {found} blocks found, {missed} not found, {damaged} damaged, {added} added to the directory"
+        );
+        counts
     }
 
     /// The counts so far. Waits for a limited time until all entries are on the server.

@@ -138,6 +138,7 @@ impl Entries {
             self.cache.read(location, key, self.block_size, &mut self.file);
             match self.check(key, src, dst) {
                 CacheLookup::Yes(outcome) => {
+                    log::trace!("cache: block of {} bytes: found {}", src.len(), location.in_words());
                     self.cache.found(location, key, entry_of(outcome, dst));
                     return Some(outcome);
                 }
@@ -145,6 +146,7 @@ impl Entries {
                 CacheLookup::Damaged => self.cache.damaged(location, key),
             }
         }
+        log::trace!("cache: block of {} bytes: not found", src.len());
         self.cache.count_missed();
         None
     }

@@ -108,7 +108,24 @@ impl Limits {
         let workers = self.most_workers(|workers| {
             fewest.saturating_add((self.needed(demand, workers) - fewest).saturating_mul(times))
         })?;
-        Ok(Grant { workers, left: self.memory.map_or(u64::MAX, |limit| limit - self.taken(demand, workers)) })
+        let grant = Grant { workers, left: self.memory.map_or(u64::MAX, |limit| limit - self.taken(demand, workers)) };
+        self.log_grant(demand, grant);
+        Ok(grant)
+    }
+
+    fn log_grant(&self, demand: Demand, grant: Grant) {
+        log::debug!(
+            "memory: {} of {} workers granted: limit {}; needed are {} for the process, {} for data structures, {} for each worker, {} in \
+             flight; left are {}",
+            grant.workers,
+            self.workers,
+            self.memory.map_or_else(|| "none".to_string(), in_mib),
+            in_mib(BASE),
+            in_mib(demand.fixed),
+            in_mib(THREAD.saturating_add(demand.per_worker)),
+            in_mib(demand.window.saturating_add(demand.window_per_worker.saturating_mul(grant.workers as u64))),
+            if grant.left == u64::MAX { "no limit".to_string() } else { in_mib(grant.left) },
+        );
     }
 
     /// Bytes beyond what the fewest workers need; `u64::MAX` without a limit. `demand` returns the demand for a limit, with which the demand
@@ -154,6 +171,12 @@ impl Limits {
         let window = demand.window.saturating_add(demand.window_per_worker.saturating_mul(workers as u64));
         self.taken(demand, workers).saturating_add(window)
     }
+}
+
+/// Returns a number of bytes as text for log messages.
+#[must_use]
+pub fn in_mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
 /// The smallest limit, at least `least` bytes, that is enough for a need that grows with the limit. `needs` must grow more slowly than the

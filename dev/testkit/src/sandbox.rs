@@ -134,7 +134,8 @@ impl Sandbox {
     pub fn program(&self, program: impl AsRef<OsStr>, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(program);
         tools::with_system_programs(&mut command).args(arguments).current_dir(self.path()).stdin(Stdio::null());
-        command.env_remove("SOURCE_DATE_EPOCH").env_remove("PACKLINE_CACHE").env("LRZIP", "NOCONFIG").env("TZ", "UTC");
+        command.env_remove("SOURCE_DATE_EPOCH").env_remove("PACKLINE_CACHE").env_remove("PACKLINE_LOG");
+        command.env("LRZIP", "NOCONFIG").env("TZ", "UTC");
         command
     }
 

@@ -18,6 +18,7 @@ use std::ffi::{OsStr, OsString};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
+use log::LevelFilter;
 
 pub use crate::ui::exit_status::Compat;
 use crate::ui::failure::Failure;
@@ -38,6 +39,9 @@ pub mod text_list;
 pub mod value;
 pub mod verity;
 pub mod work;
+
+/// The id of `--log`, which changes no output: commands do not see whether it was given.
+const LOG: &str = "log_level";
 
 /// A command: its arguments, derived by clap, and its work.
 pub trait Command: clap::Args + FromArgMatches {
@@ -118,6 +122,7 @@ impl Invocation {
     pub fn new(command: &'static str, words: &[OsString], parser: &clap::Command, matches: ArgMatches) -> Invocation {
         let was_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
         let options = parser.get_arguments().filter_map(|argument| Some((argument.get_id(), argument.get_long()?)));
+        let options = options.filter(|(id, _)| id.as_str() != LOG);
         let given = options.filter(|(id, _)| matches.ids().any(|known| known == *id) && was_given(id.as_str()));
         let given = given.map(|(_, long)| long.to_string()).collect();
         let has = |long: &&str| parser.get_arguments().any(|argument| argument.get_long() == Some(*long));
@@ -149,6 +154,11 @@ impl Invocation {
     /// Returns the value of an option as typed, or its default, for reports; `None` if the command has no such option.
     pub fn text(&self, long: &str) -> Option<&OsStr> {
         self.matches.try_get_raw(&long.replace('-', "_")).ok().flatten()?.next_back()
+    }
+
+    /// The level of `--log`.
+    pub fn log_level(&self) -> Option<LevelFilter> {
+        self.matches.try_get_one(LOG).ok().flatten().copied()
     }
 
     pub fn wants_json(&self) -> bool {

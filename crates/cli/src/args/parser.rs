@@ -4,9 +4,10 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Command};
 
-use super::value::range_of;
-use super::{Compat, Entry, help_options};
+use super::value::{one_of, range_of};
+use super::{Compat, Entry, LOG, help_options};
 use crate::ui::exit_status;
+use crate::ui::logging::LEVELS;
 use crate::ui::wrap::wrap;
 
 /// Returns the parser of a command, with ranges and defaults for the manual page and completions.
@@ -35,6 +36,7 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
         .args_override_self(true)
         .visible_aliases(entry.aliases.iter().copied());
     let command = with_help_and_version(if drop_in { command.mut_args(with_hyphens) } else { command });
+    let command = if drop_in { command } else { command.arg(log_option()) };
     match entry.compat {
         Compat::SquashfsTools => {
             let command = command.mut_arg("version", |version| version.visible_alias("v").help_heading("Help"));
@@ -85,6 +87,12 @@ pub fn with_help_and_version(command: Command) -> Command {
     }
     let advanced = Arg::new("help-advanced").long("help-advanced").action(ArgAction::HelpLong);
     command.arg(advanced.help("Print this help with the options for tuning and testing, and exit"))
+}
+
+/// `--log`, which every command of our own has, and the program before the name of a command.
+pub fn log_option() -> Arg {
+    let help = "Print to standard error what is decided and why: the level error, warn, info, debug or trace [default: PACKLINE_LOG]";
+    Arg::new(LOG).long("log").value_name("LEVEL").value_parser(one_of(LEVELS)).hide_possible_values(true).help(help)
 }
 
 /// Lets the value of a drop-in's option begin with a hyphen, as getopt does.

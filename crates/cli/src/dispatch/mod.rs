@@ -5,7 +5,8 @@ mod links;
 mod man;
 pub mod table;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use clap::error::ErrorKind;
@@ -20,6 +21,7 @@ use crate::host::fake_root;
 use crate::host::streams::STDOUT;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use crate::ui::logging;
 use crate::ui::usage::{self, Called};
 use table::{find, parser_of_all, unknown_command};
 
@@ -49,6 +51,12 @@ fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
         }
         _ => {}
     }
+    if let Some((level, rest)) = log_level_before_name(arguments) {
+        return match start_log(&level, "--log", io) {
+            Ok(()) => run_named(rest, io),
+            Err(failure) => report(&failure, "packline", 2, io),
+        };
+    }
     if name.as_encoded_bytes().starts_with(b"-") {
         return run_bare(arguments, io);
     }
@@ -56,6 +64,25 @@ fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
         Some(command) => run_command(command, "packline", rest, io),
         None => report(&unknown_command(name), "packline", 2, io),
     }
+}
+
+/// Returns the level in `--log LEVEL` or `--log=LEVEL` before the name of a command, and the words after it.
+fn log_level_before_name(arguments: &[OsString]) -> Option<(OsString, &[OsString])> {
+    let (first, rest) = arguments.split_first()?;
+    if first == "--log" {
+        let (level, rest) = rest.split_first()?;
+        return Some((level.clone(), rest));
+    }
+    let level = first.as_encoded_bytes().strip_prefix(b"--log=")?;
+    Some((OsStr::from_bytes(level).to_owned(), rest))
+}
+
+/// Starts the log at the level named `text`, which `name` gave. Later settings change nothing.
+fn start_log(text: &OsStr, name: &str, io: &mut Io) -> Result<(), Failure> {
+    let level = logging::level(&text.to_string_lossy()).map_err(|what| Failure::usage(format!("{name}: {what}")))?;
+    io.host.log = None;
+    logging::start(level, io);
+    Ok(())
 }
 
 /// Prints `--version --verbose`: the containers, and the libraries that may change the bytes of an output.
@@ -136,6 +163,11 @@ fn longs_of(parser: &clap::Command) -> Vec<String> {
 fn run_parsed(command: &Entry, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
     if let Some(reason) = fake_root::refusal(command.name, io.host.is_static, io.host.fake_root) {
         return Err(Failure::failed(reason));
+    }
+    match (invocation.log_level(), io.host.log.take()) {
+        (Some(level), _) => logging::start(level, io),
+        (None, Some(text)) => start_log(&text, "PACKLINE_LOG", io)?,
+        (None, None) => {}
     }
     if invocation.wants_json() {
         json_has_a_reader(io)?;

@@ -6,7 +6,7 @@ use clap::Command;
 
 use super::{completions, links, man};
 use crate::args::Entry;
-use crate::args::parser::{parser_of, with_help_and_version};
+use crate::args::parser::{log_option, parser_of, with_help_and_version};
 use crate::args::value::{TextOrHelp, text_or_help};
 use crate::commands::bench;
 use crate::commands::compress;
@@ -86,7 +86,7 @@ pub fn parser_of_all() -> Command {
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .subcommands(COMMANDS.iter().map(|entry| parser_of(entry).bin_name(format!("packline {}", entry.name))));
-    with_help_and_version(command)
+    with_help_and_version(command).arg(log_option())
 }
 
 /// Parses the name of a command; completions know all names.

@@ -18,6 +18,11 @@ pub fn scratch() -> PathBuf {
     directory_in("TMPDIR").unwrap_or_else(|| PathBuf::from("/var/tmp"))
 }
 
+/// `PACKLINE_LOG`.
+pub fn log() -> Option<OsString> {
+    filled("PACKLINE_LOG")
+}
+
 /// `PACKLINE_CACHE`.
 pub fn cache() -> Option<OsString> {
     filled("PACKLINE_CACHE")

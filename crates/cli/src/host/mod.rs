@@ -50,6 +50,8 @@ pub struct Host {
     pub scratch: PathBuf,
     /// `PACKLINE_CACHE`: the place of the cache of compressed blocks.
     pub cache: Option<OsString>,
+    /// `PACKLINE_LOG`: the level of the log. `None` once an option has set it.
+    pub log: Option<OsString>,
     /// The directory with the user's settings.
     pub home: Option<PathBuf>,
     /// Whether `lrzip.conf` is ignored.
@@ -86,6 +88,7 @@ impl Host {
             source_date_epoch: environment::source_date_epoch(),
             scratch: environment::scratch(),
             cache: environment::cache(),
+            log: environment::log(),
             home: environment::home(),
             no_lrzip_conf: environment::no_lrzip_conf(),
             is_static: cfg!(target_feature = "crt-static"),

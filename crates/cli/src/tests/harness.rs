@@ -86,6 +86,7 @@ pub fn host() -> Host {
         source_date_epoch: None,
         scratch: std::env::temp_dir(),
         cache: None,
+        log: None,
         home: None,
         no_lrzip_conf: true,
         is_static: false,
@@ -180,7 +181,7 @@ pub fn parse<C: Command>(words: &[&str]) -> (C, Invocation) {
 pub fn options_of(name: &str) -> Vec<String> {
     let parser = parser_of(dispatch::table::find(name.as_ref()).unwrap());
     let longs = parser.get_arguments().filter_map(|argument| argument.get_long());
-    longs.filter(|long| !["help", "help-advanced", "version"].contains(long)).map(str::to_string).collect()
+    longs.filter(|long| !["help", "help-advanced", "version", "log"].contains(long)).map(str::to_string).collect()
 }
 
 /// The options of a command are exactly these, by their long names.

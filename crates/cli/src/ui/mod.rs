@@ -1,8 +1,6 @@
 //! Output for the user: text and JSON on the standard streams, progress, summaries, failures.
 
 pub mod counters;
-#[cfg(feature = "mount")]
-pub mod debug_log;
 pub mod elapsed;
 pub mod escape;
 pub mod exit_status;
@@ -10,6 +8,7 @@ pub mod failure;
 pub mod hash_tree;
 pub mod io;
 pub mod listings;
+pub mod logging;
 pub mod mode;
 pub mod observer;
 pub mod password;

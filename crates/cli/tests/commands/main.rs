@@ -34,6 +34,7 @@ mod interop_codecs;
 mod interop_sources;
 mod killed;
 mod killing;
+mod logging;
 mod lrzip_files;
 mod lrzip_trees;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]

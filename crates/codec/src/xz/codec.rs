@@ -35,7 +35,12 @@ impl XzEncoder {
     /// Replaces the variants to try by the filter and the contexts that suit a block.
     fn choose(&mut self, src: &[u8], filters: Set<Bcj>) {
         let contexts = choice::contexts(src);
-        self.variants = vec![detection::filter(src, filters, &mut self.spare)];
+        let filter = detection::filter(src, filters, &mut self.spare);
+        match filter {
+            Some(filter) => log::trace!("xz:auto: block of {} bytes: filter {filter:?}", src.len()),
+            None => log::trace!("xz:auto: block of {} bytes: no filter", src.len()),
+        }
+        self.variants = vec![filter];
         self.settings = self.settings.with(contexts);
         if let Some(search) = &mut self.search {
             search.set_contexts(contexts);

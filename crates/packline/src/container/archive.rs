@@ -10,7 +10,7 @@ use packline_runtime::escape::Escape;
 use packline_runtime::{InputStream, Resources};
 use packline_tree::keep_all;
 
-use super::by_magic::ContentKind;
+use super::by_magic::{ContentKind, log_kind};
 use super::image_place::ImagePlace;
 #[cfg(feature = "pln")]
 use super::in_pln;
@@ -204,7 +204,9 @@ fn kind_by_end(file: &OpenedFile, options: &ArchiveOptions<'_>) -> Option<Conten
         return None;
     }
     let stripped = packline_recovery::strip(Arc::new(file.clone())).ok()?;
-    stripped.recovery.map(|_| ContentKind::Pln)
+    stripped.recovery?;
+    log::debug!("{}: recognised as a .pln file by the recovery data at its end", file.path().escaped());
+    Some(ContentKind::Pln)
 }
 
 #[cfg(not(feature = "pln"))]
@@ -216,6 +218,7 @@ fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOpti
     let path = PathBuf::from(&name);
     let (head, stream) = peeked(&path, stream)?;
     let found = ContentKind::of_head(&head);
+    log_kind(&path, found);
     let (foreign, mut stream) = match options.offset {
         None => foreign_in(&path, &head, stream)?,
         Some(_) => (None, stream),

@@ -7,6 +7,7 @@ use std::path::Path;
 use packline_archives::decompress::{Format as Compression, detect};
 use packline_archives::{FOREIGN_HEAD, foreign_format, tar};
 use packline_runtime::Input;
+use packline_runtime::escape::Escape;
 
 use crate::error::Error;
 
@@ -93,6 +94,14 @@ impl ContentKind {
     /// The error for a file `path` of this container, where another was expected.
     pub fn instead_of(self, path: &Path, expected: &str) -> Error {
         Error::Container { path: path.to_path_buf(), found: self, expected: expected.to_string() }
+    }
+}
+
+/// Logs what the first bytes of an input are.
+pub(crate) fn log_kind(name: &Path, found: Option<ContentKind>) {
+    match found {
+        Some(found) => log::debug!("{}: recognised as {found} by its first bytes", name.escaped()),
+        None => log::debug!("{}: the first bytes are those of no known container", name.escaped()),
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use packline_archives::decompress::read_head;
 use packline_image::OpenedImage;
+use packline_runtime::escape::Escape;
 use packline_runtime::{FormatFault, Input, store_stream};
 use packline_squashfs::read::{Origin, ReadError};
 
@@ -140,7 +141,9 @@ impl ImagePlace {
             return Err(found.instead_of(&self.path, EXPECTED));
         }
         let opened = OpenedImage::new(self.path.clone(), Arc::clone(&input), origin, metadata_cache);
-        opened.map_err(|cause| self.fault(cause, found, input.as_ref()))
+        let opened = opened.map_err(|cause| self.fault(cause, found, input.as_ref()))?;
+        log::debug!("{}: SquashFS image at byte {}", self.path.escaped(), opened.volume.facts().origin);
+        Ok(opened)
     }
 
     /// Names the container of a file that has no image at its start or elsewhere.

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use packline_runtime::FileAttributes;
 use packline_runtime::{FileInput, FileStamp, Input, InputStream};
 
-use super::by_magic::{ContentKind, HEAD};
+use super::by_magic::{ContentKind, HEAD, log_kind};
 use crate::error::Error;
 
 /// An open file or block device. Its first bytes are read once and kept. Clones share the open file.
@@ -75,6 +75,7 @@ impl OpenedFile {
             if self.0.input.read_at(0, &mut head).is_err() {
                 head.clear();
             }
+            log_kind(&self.0.path, ContentKind::of_head(&head));
             head
         })
     }

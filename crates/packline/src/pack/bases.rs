@@ -79,8 +79,11 @@ impl Bases {
             let left = resources.memory.map(|_| (spare / 2).saturating_sub(bases.memory()));
             let opened = base.place.open(metadata_cache(resources.memory));
             match opened.and_then(|opened| open(&opened, base.blocks, options, resources, left)) {
-                Err(Error::Read { .. } | Error::Base { .. } | Error::Memory { .. })
-                    if base.blocks == BaseBlocks::ExactOrNone => {}
+                Err(error @ (Error::Read { .. } | Error::Base { .. } | Error::Memory { .. }))
+                    if base.blocks == BaseBlocks::ExactOrNone =>
+                {
+                    log::debug!("base: skipped: {error}");
+                }
                 opened => bases.list.push((base.place.path.clone(), Arc::new(opened?))),
             }
         }
@@ -92,7 +95,11 @@ impl Bases {
     /// with the image's record once it has been read.
     pub(crate) fn add_sources(&mut self, source: &mut dyn PlannedSource, opening: BaseOpening<'_>) {
         source.each_image(&mut |image, watch| {
-            *watch = self.add_source(image, opening).ok();
+            let added = self.add_source(image, opening);
+            if let Err(cause) = &added {
+                log::debug!("{}: its blocks are compressed again: {cause}", image.display_path.escaped());
+            }
+            *watch = added.ok();
             if watch.is_none() {
                 self.check(image);
             }
@@ -183,6 +190,10 @@ impl Bases {
     /// Counts of all together, once the output is written; `None` without a base, and if no block was taken of the sources alone.
     pub(crate) fn finish(&self, observer: &mut dyn Observer) -> Option<BaseCounts> {
         self.warn(observer, |counts| counts.changed, "changed meanwhile, and were compressed anew");
+        for (path, base) in &self.list {
+            let BaseCounts { blocks, taken, .. } = base.counts();
+            log::debug!("{}: {taken} blocks taken from this base, which has {blocks} different ones", path.escaped());
+        }
         let counts = self.list.iter().map(|(_, base)| base.counts()).reduce(BaseCounts::and);
         counts.filter(|counts| self.requested || counts.taken > 0)
     }

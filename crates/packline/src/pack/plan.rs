@@ -5,7 +5,7 @@
 use packline_cache::Lookup;
 use packline_codec::METADATA_BLOCK_SIZE;
 use packline_runtime::Observer;
-use packline_runtime::memory::Demand;
+use packline_runtime::memory::{Demand, in_mib};
 use packline_squashfs::Options;
 
 use super::bases::{BaseOpening, Bases};
@@ -60,6 +60,7 @@ pub(super) fn plan(described: Described, outputs: &Outputs, observer: &mut dyn O
     let limits = PackLimits::new(resources, setup.image.options.block_size);
     let spare = limits.spare(|limit| parties.demand(limit))?;
     let needed = parties.demand(resources.memory);
+    parties.log(resources.memory);
     let opening = BaseOpening { options: &setup.image.options, resources, spare };
     let mut bases = Bases::open(&setup.image.base, opening, observer)?;
     if setup.contents == Contents::Packed {
@@ -91,16 +92,35 @@ struct Parties<'a> {
 impl Parties<'_> {
     /// What all of them need if `limit` bytes are allowed.
     fn demand(&self, limit: Option<u64>) -> Demand {
+        self.each(limit).into_iter().map(|(_, demand)| demand).sum()
+    }
+
+    /// What each of them needs, with its name for log messages.
+    fn each(&self, limit: Option<u64>) -> [(&'static str, Demand); 6] {
         let filter = if self.is_filtered { filter_memory(limit) } else { 0 };
-        let demands = [
-            self.source.demand(limit),
-            self.appended.map_or(Demand::default(), |image| image.demand(limit)),
-            self.writer,
-            Demand::fixed(self.lookup),
-            self.outputs,
-            Demand::fixed(filter),
-        ];
-        demands.into_iter().sum()
+        let appended = self.appended.map_or(Demand::default(), |image| image.demand(limit));
+        [
+            ("the sources", self.source.demand(limit)),
+            ("the image that is appended to", appended),
+            ("compression", self.writer),
+            ("the block cache", Demand::fixed(self.lookup)),
+            ("the outputs", self.outputs),
+            ("the filter of entries", Demand::fixed(filter)),
+        ]
+    }
+
+    /// Logs which party asked for how much.
+    fn log(&self, limit: Option<u64>) {
+        if !log::log_enabled!(log::Level::Debug) {
+            return;
+        }
+        for (party, demand) in self.each(limit).into_iter().filter(|(_, demand)| *demand != Demand::default()) {
+            log::debug!(
+                "memory: {party} asked for {} and for {} for each worker",
+                in_mib(demand.fixed.saturating_add(demand.window)),
+                in_mib(demand.per_worker.saturating_add(demand.window_per_worker)),
+            );
+        }
     }
 }
 

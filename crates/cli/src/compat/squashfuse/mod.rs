@@ -15,9 +15,9 @@ use packline_image::{Mounted, metadata_cache};
 
 use crate::args::{Command, Compat, Invocation};
 use crate::commands::mount::{daemon, serve};
-use crate::ui::debug_log;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use crate::ui::logging;
 use notify::NotifyPipe;
 use settings::Settings;
 
@@ -165,7 +165,7 @@ impl Options {
             return daemon::start(program.name, &[&first, &invocation.words], io).map(|()| None);
         }
         if settings.debug {
-            debug_log::start(program.name);
+            logging::start_requests(io);
         }
         let opened = settings.image.open(metadata_cache(settings.request.resources.memory));
         let mounted = opened.and_then(|image| Ok(packline_image::mount(image, &settings.request)?));

@@ -152,6 +152,7 @@ fn environment(command: Option<&Entry>, parser: &Command) -> impl Iterator<Item 
             "PACKLINE_CACHE",
             "Cache of compressed blocks, in the form of --cache; other users cannot see a password in it",
         ),
+        (true, "PACKLINE_LOG", "Level of the log on standard error: error, warn, info, debug or trace"),
         (lrzip, "LRZIP", "NOCONFIG ignores lrzip.conf"),
         (lrzip, "HOME", "Directory that may contain .lrzip/lrzip.conf"),
     ];

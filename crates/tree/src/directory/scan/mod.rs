@@ -13,6 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use packline_runtime::escape::Escape;
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
@@ -137,12 +138,14 @@ impl Scanner {
         while self.advance()? {
             self.count_multiplied()?;
             if self.options.passes_over(&self.path) {
+                log::debug!("{}: skipped, because it is not among the requested entries", self.path.escaped());
                 continue;
             }
             // Examined before the patterns are compared only if they need it: an entry that is left out need not be accessible.
             let early = self.options.excludes.distinguish_directories().then(|| self.examine());
             let directory = matches!(&early, Some(Ok(Some(Examined { stat, .. }))) if is_directory(stat));
             if self.options.excludes(&self.path, directory) {
+                log::debug!("{}: skipped, because a pattern excludes it", self.path.escaped());
                 continue;
             }
             let examined = early.unwrap_or_else(|| self.examine());

@@ -23,8 +23,11 @@ enum Rule {
 enum Part {
     /// Any run of bytes.
     Run,
-    /// A pattern of one byte (`x`, `\x`, `?`, `[a-z]`), and whether it may match a leading period.
-    One(Glob, bool),
+    /// A pattern of one byte: `x`, `\x`, `?`, `[a-z]`.
+    One {
+        glob: Glob,
+        is_period: bool,
+    },
     Group(Repeat, Vec<ExtGlob>),
 }
 
@@ -37,8 +40,14 @@ enum Repeat {
     Not,
 }
 
-/// How often the alternatives may match, the alternatives, and the text after the group.
-type Group<'p> = (Repeat, Vec<&'p [u8]>, &'p [u8]);
+/// The group at the start of a pattern.
+struct Group<'p> {
+    /// How often the alternatives may match.
+    repeat: Repeat,
+    alternatives: Vec<&'p [u8]>,
+    /// The pattern after the group.
+    rest: &'p [u8],
+}
 
 /// Whether each position of a name is reached, including the end.
 type Reached = Vec<bool>;
@@ -58,20 +67,18 @@ impl ExtGlob {
         let mut parts = Vec::new();
         let mut rest = pattern;
         while let Some(&first) = rest.first() {
-            if let Some((repeat, alternatives, after)) = group(rest) {
-                parts.push(Part::Group(
-                    repeat,
-                    alternatives.into_iter().map(|one| ExtGlob::compile(one, rule)).collect(),
-                ));
-                rest = after;
+            if let Some(group) = group(rest) {
+                let inner = group.alternatives.into_iter().map(|one| ExtGlob::compile(one, rule)).collect();
+                parts.push(Part::Group(group.repeat, inner));
+                rest = group.rest;
             } else if first == b'*' {
                 parts.push(Part::Run);
                 rest = &rest[1..];
             } else {
                 let (one, after) = rest.split_at(one_length(rest));
-                let period = matches!(one, b"." | b"\\.");
+                let is_period = matches!(one, b"." | b"\\.");
                 let slash = if rule == Rule::Slash { Slash::Separates } else { Slash::Plain };
-                parts.push(Part::One(Glob::new(one, slash), period));
+                parts.push(Part::One { glob: Glob::new(one, slash), is_period });
                 rest = after;
             }
         }
@@ -90,7 +97,7 @@ impl ExtGlob {
         for part in &self.parts {
             at = match part {
                 Part::Run => run_to_end(name, &at, self.rule),
-                Part::One(glob, period) => one(name, &at, glob, *period || self.rule == Rule::Slash),
+                Part::One { glob, is_period } => one(name, &at, glob, *is_period || self.rule == Rule::Slash),
                 Part::Group(repeat, inner) => repeated(*repeat, inner, name, &at),
             };
         }
@@ -164,7 +171,7 @@ fn union(mut one: Reached, other: &Reached) -> Reached {
     one
 }
 
-/// The group at the start of the text, if there is one.
+/// Parses the group at the start of the text, if there is one.
 fn group(text: &[u8]) -> Option<Group<'_>> {
     let [operator, b'(', inner @ ..] = text else { return None };
     let repeat = repeat_of(*operator)?;
@@ -185,7 +192,7 @@ fn group(text: &[u8]) -> Option<Group<'_>> {
                 alternatives.push(&inner[start..at]);
                 start = at + 1;
                 if mark == b')' {
-                    return Some((repeat, alternatives, &inner[start..]));
+                    return Some(Group { repeat, alternatives, rest: &inner[start..] });
                 }
             }
             _ => {}

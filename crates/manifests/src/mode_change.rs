@@ -18,8 +18,8 @@ pub struct Step {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bits {
-    /// Fixed bits, and whether the step has `X`.
-    Of(u16, bool),
+    /// Fixed bits. `execute` stands for `X`: also the bits for execution, if the file is a directory or has any of them.
+    Fixed { bits: u16, execute: bool },
     /// The bits of the user, the group or others, as the shift of these bits in the mode.
     CopyOf(u32),
 }
@@ -55,7 +55,7 @@ impl ModeChange {
 impl Step {
     fn apply(self, mode: u16, directory: bool) -> u16 {
         let bits = match self.bits {
-            Bits::Of(bits, execute) => {
+            Bits::Fixed { bits, execute } => {
                 let execute = execute && (directory || mode & 0o111 != 0);
                 bits | if execute { 0o111 } else { 0 }
             }
@@ -114,7 +114,7 @@ fn bits(permissions: &str) -> Option<Bits> {
             _ => return None,
         }
     }
-    Some(Bits::Of(bits, execute))
+    Some(Bits::Fixed { bits, execute })
 }
 
 #[cfg(test)]

@@ -12,9 +12,16 @@ pub struct OwnerMap {
     groups: Ranges,
 }
 
-/// The ranges by their first number: the last number, and the new value of the first. Ranges do not overlap.
+/// Ranges by their first number. Ranges do not overlap.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Ranges(BTreeMap<u32, (u32, u32)>);
+struct Ranges(BTreeMap<u32, Range>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Range {
+    last: u32,
+    /// The new value of the first number.
+    to: u32,
+}
 
 impl OwnerMap {
     /// Adds a rule.
@@ -40,7 +47,7 @@ impl OwnerMap {
         }
         for (given, ranges) in [(users, &mut self.users), (groups, &mut self.groups)] {
             if given {
-                ranges.0.insert(first, (last, to));
+                ranges.0.insert(first, Range { last, to });
             }
         }
         Ok(())
@@ -64,12 +71,12 @@ impl OwnerMap {
 
 impl Ranges {
     fn overlap(&self, first: u32, last: u32) -> bool {
-        self.0.range(..=last).next_back().is_some_and(|(_, &(end, _))| end >= first)
+        self.0.range(..=last).next_back().is_some_and(|(_, range)| range.last >= first)
     }
 
     fn map(&self, id: u32) -> u32 {
-        let below = self.0.range(..=id).next_back().filter(|(_, (last, _))| *last >= id);
-        below.map_or(id, |(first, (_, to))| to + (id - first))
+        let below = self.0.range(..=id).next_back().filter(|(_, range)| range.last >= id);
+        below.map_or(id, |(first, range)| range.to + (id - first))
     }
 }
 

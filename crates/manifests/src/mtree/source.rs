@@ -53,7 +53,7 @@ struct Walk {
     /// Nodes to visit, the next one last.
     left: Vec<usize>,
     /// The first name of each inode with more than one name.
-    linked: BTreeMap<Inode, (usize, Common)>,
+    linked: BTreeMap<Inode, (usize, SharedAttributes)>,
 }
 
 /// Identifies an inode with more than one name.
@@ -62,12 +62,12 @@ enum Inode {
     /// By file system and inode number on the host.
     Host(u64, u64),
     /// By file system and inode number in the manifest.
-    Given(Option<Text>, u64),
+    Manifest(Option<Text>, u64),
 }
 
 /// Attributes that must also be equal for all names of an inode.
 #[derive(Debug, PartialEq, Eq)]
-struct Common {
+struct SharedAttributes {
     kind: Type,
     meta: Meta,
     device: Option<Device>,
@@ -112,8 +112,8 @@ impl Walk {
         let meta = self.meta(&keywords, kind, &host);
         let own_kind = entry_kind(&keywords, kind, &host, place)?;
         let target = keywords.link.clone().filter(|_| kind == Type::Link);
-        let common = Common { kind, meta, device: keywords.device, target };
-        let kind = match self.first_name(node, &keywords, &host, common) {
+        let shared = SharedAttributes { kind, meta, device: keywords.device, target };
+        let kind = match self.first_name(node, &keywords, &host, shared) {
             Some(first) => Kind::HardLink(self.mtree.nodes.path(first)),
             None => own_kind,
         };
@@ -138,20 +138,26 @@ impl Walk {
     }
 
     /// Returns the first node that is a name of the same inode, if this node is not the first.
-    fn first_name(&mut self, node: usize, keywords: &Keywords, host: &HostEntry, common: Common) -> Option<usize> {
-        if keywords.nlink.is_none_or(|names| names < 2) || common.kind == Type::Dir {
+    fn first_name(
+        &mut self,
+        node: usize,
+        keywords: &Keywords,
+        host: &HostEntry,
+        shared: SharedAttributes,
+    ) -> Option<usize> {
+        if keywords.nlink.is_none_or(|names| names < 2) || shared.kind == Type::Dir {
             return None;
         }
-        let inode = match host.attributes_of(common.kind) {
+        let inode = match host.attributes_of(shared.kind) {
             Some(found) => Inode::Host(found.dev(), found.ino()),
-            None => Inode::Given(keywords.file_system.clone(), keywords.inode?),
+            None => Inode::Manifest(keywords.file_system.clone(), keywords.inode?),
         };
         match self.linked.entry(inode) {
             MapEntry::Vacant(vacant) => {
-                vacant.insert((node, common));
+                vacant.insert((node, shared));
                 None
             }
-            MapEntry::Occupied(known) => (known.get().1 == common).then_some(known.get().0),
+            MapEntry::Occupied(known) => (known.get().1 == shared).then_some(known.get().0),
         }
     }
 }

@@ -12,11 +12,11 @@ use super::{Data, Input, Position};
 /// The content of one file, and how far it has been read.
 pub(super) struct Content {
     pub position: Position,
-    place: Held,
+    place: ContentSource,
     left: u64,
 }
 
-enum Held {
+enum ContentSource {
     /// In a file, at this byte.
     File(File, u64),
     /// In the stream of an input, at its current position.
@@ -26,7 +26,7 @@ enum Held {
 impl Content {
     /// The content of a complete file.
     pub fn whole(file: File, size: u64, position: Position) -> Content {
-        Content { position, place: Held::File(file, 0), left: size }
+        Content { position, place: ContentSource::File(file, 0), left: size }
     }
 
     /// The content at an offset after the definitions of an input.
@@ -41,7 +41,7 @@ impl Content {
                 let beyond = || place.error("a content beyond 16 EiB", "the offset and size of a content");
                 let in_range = start.checked_add(offset).filter(|at| at.checked_add(size).is_some());
                 let at = in_range.ok_or_else(beyond)?;
-                Held::File(file.try_clone().map_err(unread)?, at)
+                ContentSource::File(file.try_clone().map_err(unread)?, at)
             }
             Data::Stream(stream, at) => {
                 let skipped = offset.checked_sub(*at).ok_or_else(|| {
@@ -51,7 +51,7 @@ impl Content {
                     )
                 })?;
                 *at += io::copy(&mut stream.take(skipped), &mut io::sink()).map_err(unread)?;
-                Held::Stream
+                ContentSource::Stream
             }
         };
         Ok(Content { position, place: held, left: size })
@@ -64,9 +64,9 @@ impl Content {
         let wanted = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
         let Input { name, data } = &mut inputs[self.position.input as usize];
         let count = retried(|| match (&mut self.place, &mut *data) {
-            (Held::File(file, at), _) => file.read_at(&mut buffer[..wanted], *at),
-            (Held::Stream, Data::Stream(stream, _)) => stream.read(&mut buffer[..wanted]),
-            (Held::Stream, _) => Ok(0),
+            (ContentSource::File(file, at), _) => file.read_at(&mut buffer[..wanted], *at),
+            (ContentSource::Stream, Data::Stream(stream, _)) => stream.read(&mut buffer[..wanted]),
+            (ContentSource::Stream, _) => Ok(0),
         });
         let place = TextLine { input: name, line: self.position.line };
         let expected = || format!("{} bytes more", self.left);
@@ -75,7 +75,7 @@ impl Content {
             return Err(place.error("the content ends too early", expected()));
         }
         match (&mut self.place, data) {
-            (Held::File(_, at), _) | (Held::Stream, Data::Stream(_, at)) => *at += count as u64,
+            (ContentSource::File(_, at), _) | (ContentSource::Stream, Data::Stream(_, at)) => *at += count as u64,
             _ => {}
         }
         self.left -= count as u64;
@@ -84,7 +84,7 @@ impl Content {
 
     /// Reads the rest of a content in a stream, so that the stream is at the next content.
     pub fn skip(mut self, inputs: &mut [Input]) -> Result<(), Error> {
-        if matches!(self.place, Held::Stream) {
+        if matches!(self.place, ContentSource::Stream) {
             let mut buffer = vec![0; 8192];
             while self.read(inputs, &mut buffer)? != Extent::End {}
         }

@@ -31,7 +31,7 @@ mod reader;
 mod sparse;
 mod write;
 
-pub use bookmark::TarBookmark;
+pub(crate) use bookmark::TarBookmark;
 pub use fault::empty_input;
 pub use open::{Meter, Metered, open_file, open_input, open_stream};
 pub use reader::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME, TarSource};

@@ -1,4 +1,4 @@
-//! Contents that are needed later: their positions in a source, and copies of those that occur only once.
+//! Contents that are needed later: their positions in a source, or copies if the source can only be read once.
 
 use std::fs::File;
 use std::io;
@@ -12,95 +12,94 @@ use crate::{Bookmark, Error, Extent, Kind, Source};
 /// Bytes of content read at a time.
 const STEP: usize = 256 << 10;
 
-/// Position of a content.
+/// The position of a content.
 #[derive(Debug)]
 pub enum Held {
-    /// There is none: not a regular file, or an empty one.
+    /// No content: not a regular file, or an empty one.
     Nothing,
-    /// In the source.
     InSource(Bookmark),
-    /// In the copies.
     Copied(Copied),
-    /// Not available: there was no space.
+    /// Not available, because there was no space for a copy.
     Lost,
 }
 
 impl Held {
-    /// Approximate memory, bytes.
+    /// Approximate memory in bytes.
     pub fn memory(&self) -> u64 {
         match self {
-            Held::Copied(copy) => (copy.pieces.capacity() * size_of::<Piece>()) as u64,
+            Held::Copied(copy) => (copy.pieces.capacity() * size_of::<ContentPart>()) as u64,
             Held::InSource(bookmark) => bookmark.memory(),
             Held::Nothing | Held::Lost => 0,
         }
     }
 }
 
-/// Position of a copied content.
+/// The position of a copied content.
 #[derive(Debug)]
 pub struct Copied {
     start: u64,
-    pieces: Vec<Piece>,
+    pieces: Vec<ContentPart>,
 }
 
-/// A part of a content: a number of bytes.
+/// A part of a content, with its number of bytes.
 #[derive(Debug, Clone, Copy)]
-enum Piece {
+enum ContentPart {
     Data(u64),
     Hole(u64),
 }
 
-/// A copy that is being read.
+/// Reads a copy.
 #[derive(Debug)]
 pub struct CopyReader {
     at: u64,
-    /// Bytes left of the current piece of data.
+    /// Bytes left in the current part of data.
     data: u64,
-    pieces: std::vec::IntoIter<Piece>,
+    pieces: std::vec::IntoIter<ContentPart>,
 }
 
 impl Copied {
-    /// Reads it from its start.
+    /// Reads the copy from its start.
     pub fn start(&self) -> CopyReader {
         CopyReader { at: self.start, data: 0, pieces: self.pieces.clone().into_iter() }
     }
 
-    fn push(&mut self, piece: Piece) {
+    fn push(&mut self, piece: ContentPart) {
         match (self.pieces.last_mut(), piece) {
-            (Some(Piece::Data(before)), Piece::Data(more)) => *before += more,
+            (Some(ContentPart::Data(before)), ContentPart::Data(more)) => *before += more,
             _ => self.pieces.push(piece),
         }
     }
 }
 
-/// All copies in sequence: in memory, and moved to a file without a name when that is too small.
+/// All copies in sequence: in memory or, if memory is too small, in an unnamed temporary file.
 pub struct Contents {
     memory: Vec<u8>,
     limit: u64,
     directory: Option<PathBuf>,
     file: Option<Spill>,
     buffer: Vec<u8>,
-    /// Why no more contents are copied.
+    /// The reason why no further contents are copied.
     failed: Option<String>,
 }
 
 struct Spill {
     file: File,
     length: u64,
-    /// Its size limit, bytes: half of the free space, since others use that too, and most of these contents are never needed.
+    /// Maximum size of the file in bytes: half of the free space, because other programs need space too, and most of these
+    /// contents are never read.
     most: u64,
 }
 
 impl Contents {
-    /// `limit`: memory in bytes; `directory`: where a file is created beyond it.
+    /// `limit` is the memory in bytes. A file is created in `directory` when it is used up.
     pub fn new(limit: u64, directory: Option<PathBuf>) -> Contents {
         Contents { memory: Vec::new(), limit, directory, file: None, buffer: Vec::new(), failed: None }
     }
 
-    /// Makes the content of the source's current entry available for later.
+    /// Keeps the content of the source's current entry for later.
     ///
     /// # Errors
-    /// Of the source.
+    /// The source returns an error.
     pub fn hold(&mut self, kind: &Kind, source: &mut dyn Source) -> Result<Held, Error> {
         match kind {
             Kind::File { size } if *size > 0 => {}
@@ -113,12 +112,11 @@ impl Contents {
         }
     }
 
-    /// Why contents are lost.
+    /// The reason why contents were lost.
     pub fn failure(&self) -> &str {
         self.failed.as_deref().unwrap_or_default()
     }
 
-    /// Bytes of copies in memory.
     pub fn memory(&self) -> usize {
         self.memory.capacity()
     }
@@ -130,13 +128,13 @@ impl Contents {
         let held = loop {
             match source.read(&mut buffer)? {
                 Extent::Data(count) => match self.append(&buffer[..count]) {
-                    Ok(()) => copy.push(Piece::Data(count as u64)),
+                    Ok(()) => copy.push(ContentPart::Data(count as u64)),
                     Err(cause) => {
                         self.failed = Some(cause.to_string());
                         break Held::Lost;
                     }
                 },
-                Extent::Hole(count) => copy.push(Piece::Hole(count)),
+                Extent::Hole(count) => copy.push(ContentPart::Hole(count)),
                 Extent::End => break Held::Copied(copy),
             }
         };
@@ -167,12 +165,12 @@ impl Contents {
     /// Continues reading a copy.
     ///
     /// # Errors
-    /// Of the file.
+    /// The file cannot be read.
     pub fn read(&self, copy: &mut CopyReader, buffer: &mut [u8]) -> io::Result<Extent> {
         while copy.data == 0 {
             match copy.pieces.next() {
-                Some(Piece::Data(bytes)) => copy.data = bytes,
-                Some(Piece::Hole(bytes)) => return Ok(Extent::Hole(bytes)),
+                Some(ContentPart::Data(bytes)) => copy.data = bytes,
+                Some(ContentPart::Hole(bytes)) => return Ok(Extent::Hole(bytes)),
                 None => return Ok(Extent::End),
             }
         }

@@ -2,34 +2,33 @@
 
 use packline_runtime::{EntryInfo, EntryKind};
 
-/// Raw bytes of a path, an attribute name or a target; not necessarily UTF-8.
+/// Raw bytes of a path, an attribute name or a target. They need not be UTF-8.
 pub type Bytes = Vec<u8>;
 
-/// One extended attribute: full name with its prefix (`user.mime_type`) and value.
+/// One extended attribute: the full name with its prefix (`user.mime_type`), and the value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Xattr {
     pub name: Bytes,
     pub value: Bytes,
 }
 
-/// A device number, split.
+/// The major and minor number of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Device {
     pub major: u32,
     pub minor: u32,
 }
 
-/// Type of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// A regular file; its size in bytes, holes included.
+    /// A regular file, and its size in bytes including holes.
     File {
         size: u64,
     },
     Dir,
-    /// A symbolic link; its target unchanged.
+    /// A symbolic link, and its unchanged target.
     Symlink(Bytes),
-    /// A further name of an inode; the canonical path of another name of it, which may come before or after.
+    /// Another name of an inode, and the canonical path of one of its other names, which may come before or after.
     HardLink(Bytes),
     BlockDevice(Device),
     CharDevice(Device),
@@ -44,18 +43,19 @@ pub struct Meta {
     pub mode: u16,
     pub uid: u32,
     pub gid: u32,
-    /// Modification time, whole seconds since 1970, rounded down; may be negative.
+    /// Modification time in whole seconds since 1970, rounded down. May be negative.
     pub mtime: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Canonical path: components joined by single slashes, no leading or trailing slash, no `.` and no `..`. The root is the empty path.
+    /// The canonical path: components joined by single slashes, without leading or trailing slashes, `.` and `..`. The root is
+    /// the empty path.
     pub path: Bytes,
     pub kind: Kind,
     /// Ignored for a [`Kind::HardLink`].
     pub meta: Meta,
-    /// Extended attributes, unsorted, each name once.
+    /// Extended attributes, unsorted. Each name occurs once.
     pub xattrs: Vec<Xattr>,
 }
 

@@ -17,22 +17,22 @@ pub enum Error {
     },
     #[error("{input}: {what} at byte {offset}{entry} (expected {expected})", entry = name_entry(.entry))]
     Malformed {
-        /// The input's name as the user gave it; `standard input` for a pipe.
+        /// The input's name as given by the user; `standard input` for a pipe.
         input: String,
-        /// The entry concerned, empty if none is known yet.
+        /// The affected entry; empty if none is known yet.
         entry: Vec<u8>,
-        /// Byte offset in the (decompressed) input where the faulty structure starts.
+        /// Offset of the faulty structure in the (decompressed) input.
         offset: u64,
         what: String,
         expected: String,
     },
-    /// An input is not what it should be.
+    /// An input is not of the expected kind.
     #[error("{input}: {what} (expected {expected})")]
     Input { input: String, what: String, expected: String },
-    /// An entry is not acceptable (a hard link to nothing, a name too long).
+    /// An entry is invalid (a hard link to a missing file, a name that is too long).
     #[error("{input}: {entry}: {what} (expected {expected})", entry = .entry.escaped())]
     Entry { input: String, entry: Vec<u8>, what: String, expected: String },
-    /// A line of a text input (a pack file, a sort file, an xattr file) is malformed or impossible.
+    /// A line of a text input (a pack file, a sort file, an xattr file) is malformed or contradictory.
     #[error("{input}: line {line}: {what} (expected {expected})")]
     Line {
         input: String,

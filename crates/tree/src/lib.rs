@@ -1,15 +1,15 @@
 //! Entries of directories in one canonical order, independent of any container.
 //!
-//! A [`Source`] yields [`Entry`] values and the contents of regular files; [`Namespace`] collects entries into one tree in which the last of
-//! two entries at one path wins and hard links are resolved.
+//! A [`Source`] yields [`Entry`] values and the contents of regular files. [`Namespace`] collects entries into one tree, keeps
+//! the last of two entries at one path, and resolves hard links.
 //!
-//! - Sources: a directory (`directory/`) and a list of entries with local files (`list.rs`). The crate `archives` has tars and layers, the
-//!   crate `manifests` text files.
-//! - Destinations (`destination/`) are written through directory handles that follow no symbolic link.
-//! - Symbolic links of a directory are followed on request (`directory/scan/follow.rs`), but never to a directory that contains the link, and with a
-//!   limit.
-//! - Rules about which entries are packed or unpacked: `patterns.rs`, `names.rs`, `filter.rs`.
-//! - `text.rs` reads the text files of users line by line, for the crates that give them a meaning.
+//! - Sources are a directory (`directory/`) and a list of entries with local files (`list.rs`). The crate `archives` has tars and
+//!   layers, and the crate `manifests` has text files.
+//! - Destinations (`destination/`) are written through directory handles that never follow a symbolic link.
+//! - Symbolic links in a directory are followed on request (`directory/scan/follow.rs`), but never to a directory that contains
+//!   the link, and only up to a limit.
+//! - Rules decide which entries are packed or unpacked: `patterns.rs`, `names.rs`, `filter.rs`.
+//! - `text.rs` reads users' text files line by line, for the crates that interpret them.
 
 mod contents;
 pub mod destination;

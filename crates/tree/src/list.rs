@@ -1,18 +1,18 @@
-//! A list of entries as a source, each with the local file that has its content, in the order given.
+//! A list of entries as a source, in the given order. Each entry has the local file with its content.
 
 use std::path::{Path, PathBuf};
 
 use crate::Scanner;
-use crate::directory::{Feed, FileId, Finder, Place, ScannedEntry};
+use crate::directory::{Feed, FileId, FileLocation, Finder, ScannedEntry};
 use crate::{DirectoryOptions, Entry, Error, Extent, ReadErrors, Source};
 
-/// A local regular file. Created from a path, it is the file found there when it is read, symbolic links followed; one from [`scan`] must
-/// still be the same file.
+/// A local regular file. A file created from a path is the file found at this path when it is read, with symbolic links followed.
+/// A file from [`scan`] must still be the same file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostFile {
     path: PathBuf,
     id: Option<FileId>,
-    /// It has other names.
+    /// The file has other names.
     shared: bool,
 }
 
@@ -21,12 +21,12 @@ impl HostFile {
         &self.path
     }
 
-    /// Device and inode number, if it was found to have other names.
+    /// Device and inode number, if the file had other names when it was found.
     pub fn shared_file(&self) -> Option<(u64, u64)> {
         self.id.filter(|_| self.shared)
     }
 
-    /// Device and inode number of the file that must be there, if that is known.
+    /// Device and inode number of the expected file, if known.
     pub fn id(&self) -> Option<(u64, u64)> {
         self.id
     }
@@ -40,8 +40,8 @@ impl From<PathBuf> for HostFile {
 
 /// Entries of an iterator, and the contents of its files.
 ///
-/// Entries are returned unchanged, extended attributes included, but for the size of a file that is shorter than its entry says. The content
-/// of a regular file is read from its local file; a regular file of size 0 needs none.
+/// Entries are returned unchanged, including extended attributes. Only the size of a file that is shorter than its entry says is
+/// changed. The content of a regular file is read from its local file; a regular file of size 0 needs none.
 pub struct ListSource<I> {
     feed: Feed<List<I>>,
     bytes: Option<u64>,
@@ -49,7 +49,7 @@ pub struct ListSource<I> {
 
 struct List<I>(I);
 
-/// An entry of a list with the local file that has its content, or the error that ends the list.
+/// An entry of a list and the local file with its content, or the error that ends the list.
 pub trait ListItem {
     fn into_entry(self) -> Result<(Entry, Option<HostFile>), Error>;
 }
@@ -67,8 +67,8 @@ impl ListItem for Result<(Entry, Option<HostFile>), Error> {
 }
 
 impl<I: Iterator<Item: ListItem>> ListSource<I> {
-    /// `readers` threads read at most `ahead_bytes` of content ahead of the caller; with 0 the caller reads everything. `bytes` is the sum
-    /// of all contents if known, for a progress bar.
+    /// `readers` threads read at most `ahead_bytes` of content ahead of the caller. Without readers the caller reads all
+    /// contents. `bytes` is the sum of all contents, if known, for a progress bar.
     pub fn new(
         entries: impl IntoIterator<IntoIter = I, Item = I::Item>,
         bytes: Option<u64>,
@@ -84,11 +84,11 @@ impl<I: Iterator<Item: ListItem>> Finder for List<I> {
     fn find(&mut self) -> Result<Option<ScannedEntry>, Error> {
         let Some(item) = self.0.next() else { return Ok(None) };
         let (entry, file) = item.into_entry()?;
-        let (place, id) = match file {
-            Some(HostFile { path, id, .. }) => (Place::At(path), id),
-            None => (Place::Nowhere, None),
+        let (location, id) = match file {
+            Some(HostFile { path, id, .. }) => (FileLocation::At(path), id),
+            None => (FileLocation::Nowhere, None),
         };
-        Ok(Some(ScannedEntry { id, sparse: true, ..ScannedEntry::new(entry, place) }))
+        Ok(Some(ScannedEntry { id, sparse: true, ..ScannedEntry::new(entry, location) }))
     }
 }
 
@@ -114,8 +114,9 @@ impl<I: Iterator<Item: ListItem>> Source for ListSource<I> {
     }
 }
 
-/// Everything in the directory `root`, in the order of a [`crate::DirectorySource`], with the local file of each regular file, for
-/// reordering or changing before it is passed to a [`ListSource`]. The first error is final; `warn` gets warnings.
+/// All entries of the directory `root`, in the order of a [`crate::DirectorySource`], with the local file of each regular file.
+/// They can be reordered or changed before they are passed to a [`ListSource`]. The first error is final. `warn` receives
+/// warnings.
 pub fn scan(
     root: &Path,
     mut options: DirectoryOptions,

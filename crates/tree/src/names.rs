@@ -1,4 +1,4 @@
-//! Lists of names: of all entries of a directory only these, as GNU tar takes them with `-T`.
+//! Lists of names: selects these entries of a directory, as `-T` of GNU tar does.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,20 +9,20 @@ use packline_runtime::escape::Escape;
 
 use crate::{Bytes, Error, path};
 
-/// Entries of a directory, each with all below it and the directories that lead to it. Clones share the list.
+/// Entries of a directory, each with everything below it and the directories above it. Clones share the list.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     names: Arc<[Bytes]>,
-    /// Without what is below each entry.
+    /// Without the entries below each name.
     alone: bool,
 }
 
 impl Names {
-    /// Names of existing entries of the directory `root`, each with its line in a list called `input`. Order and
-    /// repetitions do not matter.
+    /// Names of existing entries of the directory `root`, each with its line in a list called `input`. Their order and
+    /// repetitions are ignored.
     ///
     /// # Errors
-    /// [`Error::Line`] for a path that is malformed, leads to nothing, or leads there through a symbolic link.
+    /// [`Error::Line`] for a path that is malformed, that does not exist, or that contains a symbolic link.
     pub fn existing<'n>(
         root: &Path,
         input: &str,
@@ -46,7 +46,7 @@ impl Names {
         Ok(Names { names: names.into(), alone: false })
     }
 
-    /// The same without what is below each entry, but for what is named itself.
+    /// The same names without the entries below them, except entries that are named themselves.
     pub fn alone(self) -> Names {
         Names { alone: true, ..self }
     }
@@ -56,7 +56,8 @@ impl Names {
         self.names.iter().map(|name| name.split(|&byte| byte == b'/').next().unwrap_or_default())
     }
 
-    /// Whether an entry at a canonical path is named, below a directory that is named with all below it, or leads to an entry that is named.
+    /// Whether an entry at a canonical path is named, is below a named directory (unless entries below are excluded), or is above
+    /// a named entry.
     pub fn reach(&self, path: &[u8]) -> bool {
         let named = |path: &[u8]| self.names.binary_search_by(|name| name.as_slice().cmp(path)).is_ok();
         let mut above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end]);
@@ -69,11 +70,11 @@ impl Names {
     }
 }
 
-/// A fault of a name, and what was expected.
+/// A fault of a name, and the expected value.
 type Wrong = (String, String);
 
-/// Whether there is an entry at a canonical path, reached through directories alone. `known` is a directory that was found to be reached
-/// so: the next name is often in the same one.
+/// Whether there is an entry at a canonical path that is reached only through directories. `known` is a directory that is already
+/// known to be reached so, because the next name is often in the same directory.
 fn check(root: &Path, path: &[u8], known: &mut Bytes) -> Result<(), Wrong> {
     let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     for end in slashes.map(|(end, _)| end) {
@@ -100,8 +101,8 @@ fn check_directory(root: &Path, path: &[u8]) -> Result<(), Wrong> {
 }
 
 fn examine(root: &Path, path: &[u8]) -> Result<fs::FileType, Wrong> {
-    let place = root.join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
-    place.symlink_metadata().map(|found| found.file_type()).map_err(|cause| match cause.kind() {
+    let full_path = root.join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
+    full_path.symlink_metadata().map(|found| found.file_type()).map_err(|cause| match cause.kind() {
         ErrorKind::NotFound => {
             ("there is no such entry".to_string(), format!("the path of an entry below {}", root.escaped()))
         }
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_and_what_leads_to_it_is_reached() {
+    fn reaches_named_entries_and_the_directories_above_them() {
         let top = tree();
         let reached = names(top.path(), &["./a//b/", "f", "f"]).unwrap();
         for path in ["a", "a/b", "a/b/c", "a/b/x/y", "f", "f/x"] {
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_lead_to_nothing_or_out_are_refused_with_their_line() {
+    fn rejects_missing_names_and_names_outside_with_their_line() {
         let top = tree();
         for (name, expected) in [
             ("none", "names: line 2: 'none': there is no such entry (expected the path of an entry below "),

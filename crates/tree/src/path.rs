@@ -1,10 +1,10 @@
-//! Canonical paths: the form of an entry's path in every source, and invalid names.
+//! Canonical paths, the form of an entry's path in every source, and faults of paths.
 
 use crate::Bytes;
 
 /// Longest component in bytes: the limit of the Linux VFS (SquashFS could store 256).
 pub const MAX_COMPONENT: usize = 255;
-/// Longest path accepted, bytes.
+/// Longest accepted path in bytes.
 pub const MAX_PATH: usize = 65_535;
 /// Longest target of a symbolic link in bytes, as accepted by SquashFS readers.
 pub const MAX_TARGET: usize = 65_535;
@@ -14,7 +14,7 @@ pub const MAX_TARGET: usize = 65_535;
 pub enum PathFault {
     #[error("the name is empty")]
     Empty,
-    /// It contains a NUL byte, which no file system can store.
+    /// The path contains a NUL byte, which no file system can store.
     #[error("the name holds a NUL byte")]
     Nul,
     #[error("the name holds a `..` component")]
@@ -22,13 +22,13 @@ pub enum PathFault {
     /// A component is longer than [`MAX_COMPONENT`].
     #[error("a component of the name has {0} bytes")]
     LongComponent(usize),
-    /// The whole is longer than [`MAX_PATH`].
+    /// The path is longer than [`MAX_PATH`].
     #[error("the name has {0} bytes")]
     Long(usize),
 }
 
 impl PathFault {
-    /// Description of valid paths, for the end of an error message.
+    /// A description of valid paths, for the end of an error message.
     pub fn expected(self) -> &'static str {
         match self {
             Self::Empty => "a name, or ./ for the root directory",
@@ -40,8 +40,8 @@ impl PathFault {
     }
 }
 
-/// The canonical form of `raw`: components joined by single slashes; without leading and trailing slashes and `.` components. `/`, `.` and
-/// `./` give the empty path, which is the root.
+/// The canonical form of `raw`: components joined by single slashes, without leading and trailing slashes and `.` components.
+/// `/`, `.` and `./` become the empty path, which is the root.
 ///
 /// # Errors
 /// The path is empty, contains NUL or `..`, or is too long.
@@ -57,7 +57,7 @@ pub fn canonical(raw: &[u8]) -> Result<Bytes, PathFault> {
     Ok(path)
 }
 
-/// The path of a node in a tree of names: `above` gives the name of a node and its parent, or nothing for the root.
+/// The path of a node in a tree of names. `above` returns the name of a node and its parent, or `None` for the root.
 pub fn upwards<'a>(node: usize, above: impl Fn(usize) -> Option<(&'a [u8], usize)>) -> Bytes {
     let mut names = Vec::new();
     let mut at = node;
@@ -78,7 +78,7 @@ fn check_whole(raw: &[u8]) -> Result<(), PathFault> {
     }
 }
 
-/// True for most short names, the common case, which needs only one scan and one copy.
+/// True for most short names, which then need only one scan and one copy.
 fn is_canonical(raw: &[u8]) -> bool {
     let mut start = 0;
     for end in memchr::memchr_iter(b'/', raw).chain([raw.len()]) {

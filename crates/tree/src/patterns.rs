@@ -1,16 +1,16 @@
-//! The user's patterns, with a record of which have matched.
+//! The user's patterns, with a record of the patterns that have matched.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{Pattern, PatternFault};
 
-/// Patterns in the order given. Clones share the record of matches.
+/// Patterns in the given order. Clones share the record of matches.
 #[derive(Debug, Clone, Default)]
-pub struct Patterns(Vec<Arc<Given>>);
+pub struct Patterns(Vec<Arc<UserPattern>>);
 
 #[derive(Debug)]
-struct Given {
+struct UserPattern {
     pattern: Pattern,
     matched: AtomicBool,
 }
@@ -25,14 +25,14 @@ impl Patterns {
         self.push(text, false)
     }
 
-    /// Adds a pattern that need not match anything: it counts as one that has.
+    /// Adds a pattern that need not match: it counts as matched from the start.
     pub fn add_optional(&mut self, text: &[u8]) -> Result<(), PatternFault> {
         self.push(text, true)
     }
 
     fn push(&mut self, text: &[u8], matched: bool) -> Result<(), PatternFault> {
         let pattern = Pattern::new(text)?;
-        self.0.push(Arc::new(Given { pattern, matched: AtomicBool::new(matched) }));
+        self.0.push(Arc::new(UserPattern { pattern, matched: AtomicBool::new(matched) }));
         Ok(())
     }
 
@@ -45,30 +45,30 @@ impl Patterns {
         self.0.iter().any(|given| given.pattern.directories_only())
     }
 
-    /// Whether a pattern is that of the root. Records nothing.
+    /// Whether a pattern matches the root. Does not record matches.
     pub fn match_root(&self) -> bool {
         self.0.iter().any(|given| given.pattern.matches(b"", true))
     }
 
-    /// Whether a pattern matches the entry at a canonical path itself. Records each that does.
+    /// Whether a pattern matches the entry at a canonical path itself. Records each pattern that matches.
     pub fn matches(&self, path: &[u8], directory: bool) -> bool {
-        // A pattern that has matched before need not be compared once another one matches.
+        // After a match, only patterns that have not matched before must still be compared.
         self.0.iter().fold(false, |matched, given| {
             let known = matched && given.matched.load(Ordering::Relaxed);
             matched | (!known && given.matches(path, directory))
         })
     }
 
-    /// Whether a pattern matches the entry at a canonical path or a directory above it, except the root. As in a walk that skips matching
-    /// directories, nothing below one is compared.
+    /// Whether a pattern matches the entry at a canonical path or a directory above it, except the root. Compares nothing below a
+    /// matching directory, like a walk that skips it.
     pub fn cover(&self, path: &[u8], directory: bool) -> bool {
         !self.is_empty()
             && !path.is_empty()
             && (above(path).any(|above| self.matches(above, true)) || self.matches(path, directory))
     }
 
-    /// Whether a pattern matches the entry at a canonical path or a directory above it, the root included. All of them are compared: the
-    /// source may have no entries for the directories.
+    /// Whether a pattern matches the entry at a canonical path or a directory above it, including the root. Compares all of them,
+    /// because the source may have no entries for the directories.
     pub fn reach(&self, path: &[u8], directory: bool) -> bool {
         let own = self.matches(path, directory) | self.matches(b"", true);
         above(path).fold(own, |found, above| found | self.matches(above, true))
@@ -78,7 +78,7 @@ impl Patterns {
         self.unmatched().next().is_none()
     }
 
-    /// The patterns without a match so far.
+    /// The patterns that have not matched so far.
     pub fn unmatched(&self) -> impl Iterator<Item = &Pattern> {
         self.0.iter().filter(|given| !given.matched.load(Ordering::Relaxed)).map(|given| &given.pattern)
     }
@@ -89,7 +89,7 @@ fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end])
 }
 
-impl Given {
+impl UserPattern {
     fn matches(&self, path: &[u8], directory: bool) -> bool {
         let matches = self.pattern.matches(path, directory);
         if matches {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn each_pattern_that_matches_is_noted() {
+    fn records_each_pattern_that_matches() {
         let patterns = patterns(&["*.o", "a.o", "b.o", "*"]);
         assert!(!patterns.all_matched() && patterns.clone().matches(b"x/a.o", false));
         assert_eq!(unmatched(&patterns), [b"b.o"]);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_match_is_covered_and_not_compared() {
+    fn covers_entries_below_a_match_without_comparing_them() {
         let patterns = patterns(&["a/b", "deep", "c/"]);
         assert!(
             patterns.cover(b"a/b/deep/x", false) && patterns.cover(b"a/b", false) && patterns.cover(b"x/c/y", false)

@@ -1,4 +1,4 @@
-//! A source: a sequence of entries, and the content of the current one if it is a regular file.
+//! A source is a sequence of entries, with the content of the current entry if it is a regular file.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use crate::{Entry, Error};
 /// Result of a read of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Number of bytes at the start of the buffer; at least one.
+    /// Number of bytes at the start of the buffer. At least one.
     Data(usize),
-    /// Number of zero bytes that are not stored; at least one, possibly more than the buffer holds.
+    /// Number of zero bytes that are not stored. At least one, and possibly more than the buffer's size.
     Hole(u64),
-    /// End of the file, at the entry's size.
+    /// The end of the file, at the entry's size.
     End,
 }
 
-/// Position of the content of an entry, see [`Source::bookmark`]. It is valid for the source that made it alone.
+/// The position of an entry's content, see [`Source::bookmark`]. Valid only for the source that made it.
 #[derive(Debug, Clone)]
 pub enum Bookmark {
     /// A number of the source.
@@ -33,12 +33,12 @@ pub struct OpaqueBookmark {
 }
 
 impl Bookmark {
-    /// A bookmark that holds a value of the source's own type. `memory` is the heap memory of the value, bytes.
+    /// A bookmark with a value of the source's own type. `memory` is the heap memory of the value in bytes.
     pub fn opaque<T: Any + Send + Sync>(value: T, memory: u64) -> Bookmark {
         Bookmark::Opaque(OpaqueBookmark { value: Arc::new(value), memory: size_of::<T>() as u64 + memory })
     }
 
-    /// The value that [`Bookmark::opaque`] was given, if its type is `T`.
+    /// The value given to [`Bookmark::opaque`], if its type is `T`.
     pub fn value<T: Any>(&self) -> Option<&T> {
         match self {
             Bookmark::Number(_) => None,
@@ -46,7 +46,7 @@ impl Bookmark {
         }
     }
 
-    /// Heap memory, bytes.
+    /// Heap memory in bytes.
     pub fn memory(&self) -> u64 {
         match self {
             Bookmark::Number(_) => 0,
@@ -76,8 +76,8 @@ impl Bookmark {
 /// }
 /// ```
 ///
-/// Or, if the source has bookmarks, after all entries, in any order. Entries are then listed without their contents, which costs little
-/// where the source can seek; and a source that knows the order reads and decodes ahead:
+/// If the source has bookmarks, contents can also be read after all entries, in any order. Listing entries without their contents
+/// is cheap if the source can seek, and a source that knows the order reads and decodes ahead:
 ///
 /// ```
 /// # use packline_tree::{Bookmark, Bytes, Error, Extent, Kind, Source};
@@ -99,47 +99,47 @@ impl Bookmark {
 pub trait Source {
     /// The next entry, or `None` after the last. Skips the unread rest of the current file's content.
     fn next_entry(&mut self) -> Result<Option<Entry>, Error>;
-    /// Continues reading the content of the last entry, a regular file. The sum of all extents is exactly the entry's size: of a file that
-    /// grew the rest is left out, and one that got shorter ends with zeros; both are warnings. Other sources that find less or more
-    /// return an error.
+    /// Continues reading the content of the last entry, a regular file. The sum of all extents is exactly the entry's size: the
+    /// excess of a file that grew is dropped, and a file that shrank ends with zeros. Both cause a warning. Sources other than
+    /// directories return an error if a content has another size.
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error>;
-    /// After the end of a content that got shorter while it was read: starts it over, and returns its size now. `None` if the content is as
-    /// it should be, or stays as it is. Whoever does not ask has zeros at its end.
+    /// After the end of a content that shrank while it was read, starts the content over and returns its new size. `None` if the
+    /// content is complete, or cannot change any more. A caller that does not ask gets zeros at the end.
     fn read_again(&mut self) -> Option<u64> {
         None
     }
-    /// Device and inode number of the last entry on this machine, if it has other names, which other sources may have.
+    /// Device and inode number of the last entry on this machine, if the file has other names, which other sources may contain.
     fn shared_file(&self) -> Option<(u64, u64)> {
         None
     }
-    /// Position of the content of the current entry, a regular file of which nothing has been read. `None` if the source can only read
-    /// forward.
+    /// The position of the current entry's content. The entry must be a regular file that has not been read. `None` if the source
+    /// can only read forward.
     fn bookmark(&mut self) -> Option<Bookmark> {
         None
     }
-    /// Makes [`Source::read`] return the content at a bookmark, from its start; [`Source::next_entry`] then continues where it was. `path`
-    /// is the entry's, for messages. A source without bookmarks does nothing.
+    /// Makes [`Source::read`] return the content at a bookmark from its start. [`Source::next_entry`] later continues as before.
+    /// `path` is the entry's path, for messages. A source without bookmarks does nothing.
     fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
         let _ = (bookmark, path);
         Ok(())
     }
-    /// Announces, after the last entry, the bookmarks of files that will be recalled, in this order, so that their contents can be read and
-    /// decoded ahead. It is a hint: a bookmark that is not the next one is found all the same. One that is passed over costs the decoding
-    /// of its content; one that was not announced is read when it is recalled. By default, nothing is read ahead.
+    /// Announces, after the last entry, the bookmarks of files that will be recalled, in this order, so that their contents can
+    /// be read and decoded ahead. This is a hint: a bookmark out of order is found too. A skipped bookmark costs the decoding of
+    /// its content, and a bookmark that was not announced is read when it is recalled. By default, no content is read ahead.
     fn expect(&mut self, order: &mut dyn Iterator<Item = Bookmark>) {
         let _ = order;
     }
-    /// Bytes of memory that grow with the number of entries and bookmarks.
+    /// Memory in bytes that grows with the number of entries and bookmarks.
     fn memory(&self) -> usize {
         0
     }
-    /// Bytes consumed so far, and the total where known (bytes of the input file, or of the files found), for a progress bar.
+    /// Bytes consumed so far, and the total if known (of the input file, or of the files found), for a progress bar.
     fn progress(&self) -> (u64, Option<u64>);
-    /// Errors since the last call after which the source continued, as it was asked to, in the order of the input.
+    /// Errors since the last call after which the source continued, as requested, in the order of the input.
     fn take_problems(&mut self) -> Vec<Error> {
         Vec::new()
     }
-    /// Names of the user and the group that own the last entry; empty where the source has none.
+    /// Names of the user and the group that own the last entry. Empty if the source has no names.
     fn owner_names(&self) -> (&[u8], &[u8]) {
         (b"", b"")
     }

@@ -1,4 +1,4 @@
-//! Text inputs line by line: numbers, positions for errors, canonical paths.
+//! Reads text inputs line by line: line numbers for errors, and canonical paths.
 
 use packline_runtime::escape;
 
@@ -8,7 +8,7 @@ use crate::{Bytes, Error};
 /// A line of a text input, for errors.
 #[derive(Debug, Clone, Copy)]
 pub struct TextLine<'a> {
-    /// The input's name as the user gave it.
+    /// The input's name as given by the user.
     pub input: &'a str,
     /// Line number, from 1.
     pub line: u64,
@@ -28,12 +28,12 @@ impl TextLine<'_> {
     }
 }
 
-/// The lines of a text, without their line ends (`\n` or `\r\n`), blanks before them, comments and empty lines.
+/// The lines of a text, without line ends (`\n` or `\r\n`) and leading blanks. Skips comments and empty lines.
 pub fn lines<'a>(input: &'a str, text: &'a [u8]) -> impl Iterator<Item = (TextLine<'a>, &'a [u8])> {
     numbered(input, text).filter(|(_, line)| !line.is_empty() && line[0] != b'#')
 }
 
-/// As [`lines`], but with the comments.
+/// Like [`lines`], but includes comments.
 pub fn numbered<'a>(input: &'a str, text: &'a [u8]) -> impl Iterator<Item = (TextLine<'a>, &'a [u8])> {
     let numbers = 1u64..;
     text.split(|&byte| byte == b'\n').zip(numbers).map(move |(line, number)| {
@@ -42,24 +42,24 @@ pub fn numbered<'a>(input: &'a str, text: &'a [u8]) -> impl Iterator<Item = (Tex
     })
 }
 
-/// Whether C's `isspace` accepts it.
+/// Whether C's `isspace` accepts the byte.
 pub fn is_blank(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0b
 }
 
-/// Without blanks at its start.
+/// Removes leading blanks.
 pub fn trim_start(text: &[u8]) -> &[u8] {
     let start = text.iter().position(|&byte| !is_blank(byte)).unwrap_or(text.len());
     &text[start..]
 }
 
-/// Without blanks at its end.
+/// Removes trailing blanks.
 pub fn trim_end(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|&byte| !is_blank(byte)).map_or(0, |last| last + 1);
     &text[..end]
 }
 
-/// The user's text for an error message: quoted, escaped where it is not printable, and no longer than a line.
+/// The user's text for an error message: quoted, with unprintable characters escaped, and no longer than a line.
 pub fn quote(text: &[u8]) -> String {
     const LONGEST: usize = 200;
     let start = &text[..text.len().min(LONGEST)];

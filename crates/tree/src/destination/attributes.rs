@@ -1,6 +1,6 @@
-//! Owner, permissions, extended attributes and time, set through a handle.
+//! Sets owner, permissions, extended attributes and time through a handle.
 //!
-//! The order matters: a change of owner clears set-uid, set-gid and capabilities, and every change updates times.
+//! The order is important: a change of owner clears set-uid, set-gid and capabilities, and every change updates times.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -15,8 +15,8 @@ use crate::Xattr;
 
 /// Sets the attributes of an open file.
 ///
-/// Owners and permissions are set by functions of libc, also where rustix makes the system call itself (`fchmod`, `fchown`, `chmodat`): fakeroot
-/// and pseudo replace these functions.
+/// Owners and permissions are set with functions of libc, which fakeroot and pseudo replace. rustix makes the system calls
+/// `fchmod`, `fchown` and `chmodat` itself, so its functions for them are not used.
 #[derive(Debug, Clone, Copy)]
 pub struct Attributes<'a> {
     file: &'a File,
@@ -45,7 +45,8 @@ impl<'a> Attributes<'a> {
     /// Changes owner and group.
     ///
     /// # Errors
-    /// [`Refusal::Owner`] for 4294967295; [`Refusal::Unowned`] for what this process may not set; the system call fails.
+    /// [`Refusal::Owner`] for 4294967295; [`Refusal::Unowned`] for an owner or group that this process may not set; the system
+    /// call fails.
     pub fn set_owner(self, uid: u32, gid: u32) -> Result<(), Refusal> {
         if let Some(none) = [uid, gid].into_iter().find(|&id| id == u32::MAX) {
             return Err(Refusal::Owner(none));
@@ -61,15 +62,15 @@ impl<'a> Attributes<'a> {
         let uid = Some(Uid::from_raw(uid));
         let gid = Some(Gid::from_raw(gid));
         match rustix::fs::chownat(self.file, c"", uid, gid, AtFlags::EMPTY_PATH) {
-            // Not from Linux: some versions of libfakeroot look for a file with an empty name. pseudo needs the call above: it would
-            // follow a symbolic link here.
+            // Linux does not return this error; some versions of libfakeroot do, because they look up the empty name. pseudo needs
+            // the call above, because it would follow a symbolic link in this call.
             Err(Errno::NOENT) => rustix::fs::chown(self.path().as_str(), uid, gid),
             set => set,
         }
         .map_err(refused)
     }
 
-    /// Changes permissions, all 12 bits, regardless of the umask. Not for symbolic links, which have none.
+    /// Changes all 12 permission bits, regardless of the umask. Must not be called for symbolic links, which have no permissions.
     pub fn set_mode(self, mode: u16) -> Result<(), Refusal> {
         let permissions = Permissions::from_mode(u32::from(mode & 0o7777));
         let set = if self.place {
@@ -100,7 +101,7 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    /// Sets the times of access and modification, seconds since 1970.
+    /// Sets the times of access and modification in seconds since 1970.
     pub fn set_time(self, seconds: i64) -> Result<(), Refusal> {
         let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
         let times = Timestamps { last_access: time, last_modification: time };

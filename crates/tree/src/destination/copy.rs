@@ -1,4 +1,4 @@
-//! A copy of an entry of the destination, where a hard link is not possible.
+//! Copies an entry of the destination if a hard link is not possible.
 
 use std::os::fd::AsFd;
 
@@ -12,15 +12,15 @@ use super::file::DestinationFile;
 use super::refusal::{Refusal, Tried};
 use crate::{Device, Kind, Xattr};
 
-/// Longest list of names, and longest value, of extended attributes in Linux, bytes.
+/// Longest list of names, and longest value, of extended attributes in Linux, in bytes.
 const XATTR_MOST: usize = 64 << 10;
 
 impl Directory {
-    /// Copies the entry `name`, which is not a directory, to the new name `new` in `to`, with its holes and its attributes. An owner and
-    /// extended attributes that cannot be set are left out.
+    /// Copies the entry `name`, which is not a directory, to the new name `new` in `to`, with its holes and its attributes. Skips
+    /// an owner and extended attributes that cannot be set.
     ///
     /// # Errors
-    /// The system call fails; then there is no new name.
+    /// The system call fails. The new name then does not exist.
     pub fn copy_entry(&self, name: &[u8], to: &Directory, new: &[u8]) -> Result<(), Refusal> {
         let stat = rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW).tried("cannot copy")?;
         let copied = match FileType::from_raw_mode(stat.st_mode) {
@@ -77,7 +77,7 @@ fn set_rest(stat: &Stat, attributes: Attributes<'_>) -> Result<(), Refusal> {
     attributes.set_time(stat.st_mtime)
 }
 
-/// Copies the extended attributes that can be read and set.
+/// Copies all extended attributes that can be read and set.
 fn copy_xattrs(source: &DestinationFile, attributes: Attributes<'_>) {
     let mut names = Vec::with_capacity(XATTR_MOST);
     if rustix::fs::flistxattr(source.as_fd(), spare_capacity(&mut names)).is_err() {

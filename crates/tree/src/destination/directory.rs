@@ -17,16 +17,16 @@ use super::refusal::{Refusal, Tried};
 use crate::path::MAX_COMPONENT;
 use crate::{Device, Kind};
 
-/// Open flags for directories: links are never followed.
+/// Open flags for directories. Links are never followed.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 /// For several components: no link is followed, and `..` is not allowed.
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
-/// Longest path opened in one call, bytes: Linux's limit of 4,096 includes the NUL.
+/// Longest path that is opened in one call, in bytes. Linux's limit of 4,096 includes the NUL.
 const WAY_MOST: usize = 4095;
 /// Permissions of files under construction.
 const PRIVATE: u32 = 0o600;
 
-/// Identifies a file while it exists.
+/// Identifies a file as long as it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileId {
     pub device: u64,
@@ -44,11 +44,11 @@ impl FileId {
     }
 }
 
-/// An open directory. All names passed to it are single components; none is followed if it is a symbolic link.
+/// An open directory. All names passed to it are single components. A symbolic link is never followed.
 #[derive(Debug)]
 pub struct Directory {
     fd: File,
-    /// A file that is neither replaced nor removed.
+    /// A file that must not be replaced or removed.
     protected: Option<FileId>,
 }
 
@@ -68,7 +68,7 @@ impl Directory {
         Directory { fd: fd.into(), protected: self.protected }
     }
 
-    /// Opens the root of a destination: the only path in which links are followed.
+    /// Opens the root of a destination. Only in this path are links followed.
     ///
     /// # Errors
     /// The directory does not exist or is not readable.
@@ -78,12 +78,12 @@ impl Directory {
         Ok(Directory::from_fd(fd))
     }
 
-    /// Protects a file, the tree's input: it is neither replaced nor removed in this directory and below.
+    /// Protects a file, the input of the tree, from being replaced or removed in this directory and below.
     pub fn protecting(self, file: Option<FileId>) -> Directory {
         Directory { protected: file, ..self }
     }
 
-    /// Refuses to replace or remove the protected file.
+    /// Fails if a name is of the protected file.
     fn check_protected(&self, name: &[u8]) -> Result<(), Refusal> {
         let Some(protected) = self.protected else { return Ok(()) };
         match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -95,18 +95,18 @@ impl Directory {
     /// Opens a subdirectory.
     ///
     /// # Errors
-    /// It does not exist, is not readable, or is something else (`ENOTDIR` also for a link).
+    /// It does not exist, is not readable, or is not a directory (`ENOTDIR`, also for a link).
     pub fn open(&self, name: &[u8]) -> Result<Directory, Refusal> {
         check(name)?;
         let open = || rustix::fs::openat(&self.fd, name, DIRECTORY, Mode::empty());
         Ok(self.with(retry_on_intr(open).tried("cannot open")?))
     }
 
-    /// Opens the directory at the path `names`, relative to this one; `None` for no names. Uses as few system calls as possible, or one for
-    /// each name where the system cannot resolve a path without following links.
+    /// Opens the directory at the path `names`, relative to this directory. `None` if there are no names. Uses as few system
+    /// calls as possible, or one for each name if the system cannot resolve a path without following links.
     ///
     /// # Errors
-    /// As [`open`](Self::open) for each of the names.
+    /// See [`open`](Self::open), for each of the names.
     pub fn open_way(&self, names: &[&[u8]]) -> Result<Option<Directory>, Refusal> {
         let mut found = None::<Directory>;
         let mut rest = names;
@@ -119,7 +119,7 @@ impl Directory {
         Ok(found)
     }
 
-    /// Opens the longest prefix of `names` that one call resolves; returns its length too.
+    /// Opens the longest prefix of `names` that one call resolves. Also returns its length.
     fn open_some(&self, names: &[&[u8]]) -> Result<(Directory, usize), Refusal> {
         let mut way = Vec::new();
         let fits = |way: &Vec<u8>, name: &[u8]| way.is_empty() || way.len() + 1 + name.len() <= WAY_MOST;
@@ -135,7 +135,7 @@ impl Directory {
         }
         let open = || rustix::fs::openat2(&self.fd, way.as_slice(), DIRECTORY, Mode::empty(), BENEATH);
         match retry_on_intr(open) {
-            // An older kernel, a seccomp filter, or a concurrent rename.
+            // The reason is an older kernel, a seccomp filter, or a concurrent rename.
             Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::INVAL) => Ok((self.open(names[0])?, 1)),
             opened => Ok((self.with(known_to_libc(opened.tried("cannot open")?)), gone)),
         }
@@ -162,10 +162,10 @@ impl Directory {
         Ok(DestinationFile::new(retry_on_intr(open).tried("cannot create")?))
     }
 
-    /// Opens a file that was created here before.
+    /// Opens a file that was created in this directory before.
     ///
     /// # Errors
-    /// [`Refusal::Replaced`] if it is another file now; the system call fails.
+    /// [`Refusal::Replaced`] if another file has the name now; the system call fails.
     pub fn reopen(&self, name: &[u8], id: FileId) -> Result<DestinationFile, Refusal> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         check(name)?;
@@ -209,7 +209,7 @@ impl Directory {
         self.node(name, kind)
     }
 
-    /// A handle of the file just created, unless another process replaced it: by another type, or by a further name of another file.
+    /// A handle of the file just created, unless another process replaced it by another type, or by another name of another file.
     fn node(&self, name: &[u8], kind: FileType) -> Result<DestinationNode, Refusal> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty()).tried("cannot open")?;
@@ -239,7 +239,8 @@ impl Directory {
         rustix::fs::renameat(&self.fd, name, &to.fd, new).tried("cannot put it in place")
     }
 
-    /// Moves `name` to `new` in `to`, which must not exist; where the file system cannot check that atomically, an empty directory is replaced.
+    /// Moves `name` to `new` in `to`. The new name must not exist. If the file system cannot check this atomically, an empty
+    /// directory is replaced.
     ///
     /// # Errors
     /// The system call fails; `EEXIST` if the new name exists.
@@ -278,7 +279,7 @@ impl Directory {
         rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR).tried("cannot remove")
     }
 
-    /// Whether it has no entries except `ignored`.
+    /// Whether the directory has no entries except `ignored`.
     pub fn is_empty_but(&self, ignored: &[u8]) -> Result<bool, Refusal> {
         for entry in Dir::read_from(&self.fd).tried("cannot list")? {
             let entry = entry.tried("cannot list")?;
@@ -294,7 +295,7 @@ impl Directory {
         Ok(FileId::of(&self.stat()?))
     }
 
-    /// Whether a file can be moved between this directory and another: both are on one file system, and on one mount of it.
+    /// Whether a file can be moved between this directory and another: both must be on the same mount of one file system.
     ///
     /// # Errors
     /// One of them cannot be examined.
@@ -303,9 +304,9 @@ impl Directory {
         Ok(same_device && self.mount_id() == other.mount_id())
     }
 
-    /// The number of its mount; `None` before Linux 5.8.
+    /// The number of the directory's mount. `None` before Linux 5.8.
     fn mount_id(&self) -> Option<u64> {
-        // Not an empty path, which pseudo does not know.
+        // Not an empty path, which pseudo does not support.
         let found = rustix::fs::statx(&self.fd, c".", AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
         (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
     }
@@ -319,7 +320,7 @@ impl Directory {
         rustix::fs::fstat(&self.fd).tried("cannot look at it")
     }
 
-    /// Takes an advisory lock; false if another process holds it. The lock ends with the handle.
+    /// Takes an advisory lock. Returns false if another process has it. The lock ends with the handle.
     ///
     /// # Errors
     /// The file system does not support locks.
@@ -330,7 +331,7 @@ impl Directory {
         }
     }
 
-    /// Flushes all writes to its file system to the medium.
+    /// Flushes all writes to the directory's file system to the medium.
     ///
     /// # Errors
     /// A write failed.
@@ -343,14 +344,15 @@ impl Directory {
     }
 }
 
-/// The directory opened once more by a call of libc. libc has none for `openat2`, and pseudo rejects descriptors that it did not see opened.
+/// Opens the directory again with a call of libc. libc has no `openat2`, and pseudo rejects descriptors that were not opened
+/// through libc.
 fn known_to_libc(fd: OwnedFd) -> OwnedFd {
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let flags = DIRECTORY.difference(OFlags::NOFOLLOW);
     rustix::fs::openat(CWD, path.as_str(), flags, Mode::empty()).unwrap_or(fd)
 }
 
-/// Rejects everything but a single component.
+/// Rejects a name that is not a single component.
 fn check(name: &[u8]) -> Result<(), Refusal> {
     let single = !matches!(name, b"" | b"." | b"..") && name.len() <= MAX_COMPONENT;
     if single && memchr::memchr2(b'/', 0, name).is_none() { Ok(()) } else { Err(Refusal::Name) }

@@ -26,10 +26,10 @@ impl DestinationFile {
         DestinationFile { fd: fd.into() }
     }
 
-    /// Writes all of `bytes` at `offset`, bytes.
+    /// Writes all of `bytes` at the byte `offset`.
     ///
     /// # Errors
-    /// The system call fails (no space, too large for the file system).
+    /// The system call fails (no space, or too large for the file system).
     pub fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> Result<(), Refusal> {
         while !bytes.is_empty() {
             let written = retry_on_intr(|| rustix::io::pwrite(&self.fd, bytes, offset)).tried("cannot write")?;
@@ -42,7 +42,7 @@ impl DestinationFile {
         Ok(())
     }
 
-    /// Sets the size, bytes; the added part is a hole.
+    /// Sets the size in bytes. The added part is a hole.
     ///
     /// # Errors
     /// The system call fails (too large for the file system).
@@ -50,7 +50,7 @@ impl DestinationFile {
         retry_on_intr(|| rustix::fs::ftruncate(&self.fd, size)).tried("cannot set the size")
     }
 
-    /// Clones the content of `source`, sharing its blocks; false if the file system does not support that.
+    /// Clones the content of `source`, sharing its blocks. Returns false if the file system does not support this.
     pub fn share(&self, source: &DestinationFile) -> Result<bool, Refusal> {
         match rustix::fs::ioctl_ficlone(&self.fd, &source.fd) {
             Ok(()) => Ok(true),
@@ -59,7 +59,7 @@ impl DestinationFile {
         }
     }
 
-    /// Copies the content of `source`, `size` bytes, with its holes.
+    /// Copies the content of `source` (`size` bytes) with its holes.
     pub fn copy(&self, source: &DestinationFile, size: u64) -> Result<(), Refusal> {
         let mut at = 0;
         while let Some((start, end)) = source.data_after(at, size)? {

@@ -1,8 +1,9 @@
-//! Creates files in a directory tree that an attacker may modify at the same time: by directory handles, one name at a time.
+//! Creates files in a directory tree that an attacker may modify at the same time: through directory handles, one name at a time.
 //!
-//! The root is opened once, by the path the user typed. From there on every name is a single component (no slash, no `.`, no `..`) looked
-//! up in an open [`Directory`] and never followed if it is a symbolic link, so nothing is ever created, changed or removed outside the
-//! root. Attributes are set through open handles; for links and devices, which cannot be opened for that, through `O_PATH` handles.
+//! The root is opened once, by the user's path. After that every name is a single component (no slash, no `.`, no `..`) that is
+//! looked up in an open [`Directory`]. A symbolic link is never followed, so nothing is created, changed or removed outside the
+//! root. Attributes are set through open handles, and through `O_PATH` handles for links and devices, which cannot be opened for
+//! this.
 
 mod attributes;
 mod copy;

@@ -1,4 +1,4 @@
-//! Errors of single names, before their path is added.
+//! Errors for single names, before their path is added.
 
 use std::io;
 use std::path::Path;
@@ -12,17 +12,17 @@ use crate::Error;
 pub enum Refusal {
     /// The failed action, as a phrase (`cannot create`), and the system's error.
     Os(&'static str, Errno),
-    /// The process lacks the privilege to create a device; the failed action.
+    /// The process lacks the privilege to create a device. Contains the failed action.
     Device(&'static str),
     /// An invalid name: empty, `.`, `..`, with a slash or a NUL, or longer than 255 bytes.
     Name,
-    /// The name refers to another file than the one created there.
+    /// The name refers to another file than the one that was created.
     Replaced,
-    /// The name is that of the protected input.
+    /// The name is of the protected input.
     Input,
     /// The process lacks the privilege to set this owner or group, or its user namespace has no such number.
     Unowned(Errno),
-    /// An invalid owner or group (the system takes 4294967295 as `leave it as it is`).
+    /// An invalid owner or group: the system interprets 4294967295 as "do not change".
     Owner(u32),
 }
 
@@ -45,7 +45,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the file system, or the place of the two names, cannot have the hard link: a copy is possible.
+    /// Whether the file system, or the positions of the two names, do not allow the hard link. A copy is then possible.
     pub fn is_unlinkable(&self) -> bool {
         matches!(self.errno(), Some(Errno::XDEV | Errno::MLINK | Errno::PERM | Errno::NOTSUP | Errno::NOSYS))
     }

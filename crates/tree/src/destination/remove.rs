@@ -1,4 +1,4 @@
-//! Removes the content of a directory, of any depth, without following links.
+//! Removes the content of a directory of any depth, without following links.
 
 use std::fs;
 use std::io;
@@ -13,16 +13,16 @@ use super::file::DestinationNode;
 use super::refusal::{Refusal, Tried};
 use crate::Bytes;
 
-/// Maximum number of times that a directory is emptied again while others fill it.
+/// Maximum number of times that a directory is emptied again while other processes fill it.
 const FILLED_AGAIN_MOST: usize = 1000;
 
-/// Removes a directory with its content, even while threads create files in it. A link at its path stays, as does everything that cannot be
-/// removed.
+/// Removes a directory with its content, even while threads create files in it. Keeps a link at its path, and everything that
+/// cannot be removed.
 pub fn remove_tree(path: &Path) {
     let _: Option<usize> = (0..FILLED_AGAIN_MOST).find(|_| tree_is_gone(path));
 }
 
-/// Clears and removes a directory; false if it was not empty any more.
+/// Clears and removes a directory. Returns false if it was not empty any more.
 fn tree_is_gone(path: &Path) -> bool {
     if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
         return true;
@@ -38,10 +38,10 @@ struct Level {
 }
 
 impl Directory {
-    /// Removes all entries, including those that others create meanwhile, up to a limit.
+    /// Removes all entries, including entries that other processes create meanwhile, up to a limit.
     ///
-    /// One directory is open at a time, so any depth is possible; the way back uses `..` and verifies that it leads to the directory it came
-    /// from.
+    /// Only one directory is open at a time, so any depth is possible. The way back uses `..`, and checks that it leads to the
+    /// parent directory.
     ///
     /// # Errors
     /// The system call fails; [`Refusal::Replaced`] if directories are moved meanwhile.
@@ -66,7 +66,7 @@ impl Directory {
         }
     }
 
-    /// Removes all files; returns the name of a directory that is left.
+    /// Removes all files. Returns the name of a remaining directory.
     fn empty_of_files(&self) -> Result<Option<Bytes>, Refusal> {
         for entry in Dir::read_from(self).tried("cannot list")? {
             let entry = entry.tried("cannot list")?;
@@ -86,7 +86,7 @@ impl Directory {
         Ok(None)
     }
 
-    /// Opens a directory even if its permissions deny it, and makes its entries removable.
+    /// Opens a directory even if its permissions deny this, and makes its entries removable.
     fn open_to_clear(&self, name: &[u8]) -> Result<Directory, Refusal> {
         if let Err(Refusal::Os(_, Errno::ACCESS)) = self.open(name) {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -94,7 +94,7 @@ impl Directory {
             DestinationNode::new(fd).attributes().set_mode(0o700)?;
         }
         let directory = self.open(name)?;
-        // If this fails, the following calls fail too where it matters.
+        // An error is ignored: the calls that need the permissions then fail too.
         let _: Result<(), Refusal> = directory.attributes().set_mode(0o700);
         Ok(directory)
     }
@@ -130,7 +130,7 @@ mod tests {
     use packline_runtime::Temporaries;
 
     #[test]
-    fn a_tree_goes_with_all_that_is_in_it() {
+    fn removes_a_tree_with_its_content() {
         let top = tempfile::tempdir().unwrap();
         let tree = top.path().join("tree");
         let outside = top.path().join("outside");

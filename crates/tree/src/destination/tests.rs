@@ -9,20 +9,20 @@ use rustix::io::Errno;
 use super::*;
 use crate::{Device, Kind, Xattr};
 
-/// A destination, and beside it a file that no link may lead to.
-struct Place {
+/// A destination, and next to it a file that no link may reach.
+struct Sandbox {
     top: tempfile::TempDir,
     root: Directory,
 }
 
-impl Place {
-    fn new() -> Place {
+impl Sandbox {
+    fn new() -> Sandbox {
         let top = tempfile::tempdir().unwrap();
         fs::create_dir(top.path().join("outside")).unwrap();
         fs::write(top.path().join("outside/secret"), "secret").unwrap();
         fs::create_dir(top.path().join("root")).unwrap();
         let root = Directory::root(&top.path().join("root")).unwrap();
-        Place { top, root }
+        Sandbox { top, root }
     }
 
     fn at(&self, name: &str) -> std::path::PathBuf {
@@ -51,110 +51,110 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn the_root_may_be_a_link_and_nothing_below() {
-    let place = Place::new();
-    symlink(place.top.path().join("root"), place.top.path().join("alias")).unwrap();
-    Directory::root(&place.top.path().join("alias")).unwrap().make(b"d").unwrap();
-    assert!(place.at("d").is_dir());
-    place.plant_link("link", "outside");
-    assert!(matches!(errno(place.root.open(b"link")), Some(Errno::NOTDIR | Errno::LOOP)));
-    assert_eq!(errno(place.root.make(b"link")), Some(Errno::EXIST));
-    place.outside_is_untouched();
+fn only_the_root_may_be_a_link() {
+    let sandbox = Sandbox::new();
+    symlink(sandbox.top.path().join("root"), sandbox.top.path().join("alias")).unwrap();
+    Directory::root(&sandbox.top.path().join("alias")).unwrap().make(b"d").unwrap();
+    assert!(sandbox.at("d").is_dir());
+    sandbox.plant_link("link", "outside");
+    assert!(matches!(errno(sandbox.root.open(b"link")), Some(Errno::NOTDIR | Errno::LOOP)));
+    assert_eq!(errno(sandbox.root.make(b"link")), Some(Errno::EXIST));
+    sandbox.outside_is_untouched();
 }
 
 #[test]
 fn names_are_single_components() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for name in [&b""[..], b".", b"..", b"a/b", b"/etc", b"a\0b", &[b'n'; 256]] {
-        assert_eq!(place.root.create(name).unwrap_err(), Refusal::Name, "{name:?}");
-        assert_eq!(place.root.make(name).unwrap_err(), Refusal::Name);
-        assert_eq!(place.root.open(name).unwrap_err(), Refusal::Name);
-        assert_eq!(place.root.symlink(name, b"t").unwrap_err(), Refusal::Name);
-        assert_eq!(place.root.special(name, &Kind::Fifo).unwrap_err(), Refusal::Name);
-        assert_eq!(place.root.unlink(name).unwrap_err(), Refusal::Name);
-        assert_eq!(place.root.remove_directory(name).unwrap_err(), Refusal::Name);
-        assert_eq!(place.root.link(b"x", &place.root, name).unwrap_err(), Refusal::Name);
-        assert_eq!(place.root.rename(name, &place.root, b"x").unwrap_err(), Refusal::Name);
-        assert_eq!(place.root.rename(b"x", &place.root, name).unwrap_err(), Refusal::Name);
+        assert_eq!(sandbox.root.create(name).unwrap_err(), Refusal::Name, "{name:?}");
+        assert_eq!(sandbox.root.make(name).unwrap_err(), Refusal::Name);
+        assert_eq!(sandbox.root.open(name).unwrap_err(), Refusal::Name);
+        assert_eq!(sandbox.root.symlink(name, b"t").unwrap_err(), Refusal::Name);
+        assert_eq!(sandbox.root.special(name, &Kind::Fifo).unwrap_err(), Refusal::Name);
+        assert_eq!(sandbox.root.unlink(name).unwrap_err(), Refusal::Name);
+        assert_eq!(sandbox.root.remove_directory(name).unwrap_err(), Refusal::Name);
+        assert_eq!(sandbox.root.link(b"x", &sandbox.root, name).unwrap_err(), Refusal::Name);
+        assert_eq!(sandbox.root.rename(name, &sandbox.root, b"x").unwrap_err(), Refusal::Name);
+        assert_eq!(sandbox.root.rename(b"x", &sandbox.root, name).unwrap_err(), Refusal::Name);
     }
-    place.root.create(&[b'n'; 255]).unwrap();
+    sandbox.root.create(&[b'n'; 255]).unwrap();
 }
 
 #[test]
-fn a_file_is_not_written_through_what_was_planted() {
-    let place = Place::new();
-    place.plant_link("to-file", "outside/secret");
-    place.plant_link("to-nothing", "outside/new");
-    fs::hard_link(place.top.path().join("outside/secret"), place.at("second-name")).unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, place.at("pipe"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+fn does_not_write_through_planted_links() {
+    let sandbox = Sandbox::new();
+    sandbox.plant_link("to-file", "outside/secret");
+    sandbox.plant_link("to-nothing", "outside/new");
+    fs::hard_link(sandbox.top.path().join("outside/secret"), sandbox.at("second-name")).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, sandbox.at("pipe"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
         .unwrap();
     for name in ["to-file", "to-nothing", "second-name", "pipe"] {
-        assert_eq!(errno(place.root.create(name.as_bytes())), Some(Errno::EXIST), "{name}");
-        assert_eq!(errno(place.root.symlink(name.as_bytes(), b"x").map(drop)), Some(Errno::EXIST));
-        assert_eq!(errno(place.root.special(name.as_bytes(), &Kind::Socket).map(drop)), Some(Errno::EXIST));
+        assert_eq!(errno(sandbox.root.create(name.as_bytes())), Some(Errno::EXIST), "{name}");
+        assert_eq!(errno(sandbox.root.symlink(name.as_bytes(), b"x").map(drop)), Some(Errno::EXIST));
+        assert_eq!(errno(sandbox.root.special(name.as_bytes(), &Kind::Socket).map(drop)), Some(Errno::EXIST));
     }
-    place.outside_is_untouched();
+    sandbox.outside_is_untouched();
 }
 
 #[test]
-fn a_file_that_was_swapped_is_not_opened_again() {
-    let place = Place::new();
-    let id = place.root.create(b"file").unwrap().id().unwrap();
-    place.root.reopen(b"file", id).unwrap().write_at(b"more", 2).unwrap();
-    assert_eq!(fs::read(place.at("file")).unwrap(), b"\0\0more");
-    type Plant = fn(&Place);
+fn does_not_reopen_a_replaced_file() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.root.create(b"file").unwrap().id().unwrap();
+    sandbox.root.reopen(b"file", id).unwrap().write_at(b"more", 2).unwrap();
+    assert_eq!(fs::read(sandbox.at("file")).unwrap(), b"\0\0more");
+    type Plant = fn(&Sandbox);
     let plants: [Plant; 5] = [
-        |place| place.plant_link("file", "outside/secret"),
-        |place| fs::hard_link(place.top.path().join("outside/secret"), place.at("file")).unwrap(),
-        |place| drop(place.root.special(b"file", &Kind::Fifo).unwrap()),
-        |place| drop(place.root.make(b"file").unwrap()),
+        |sandbox| sandbox.plant_link("file", "outside/secret"),
+        |sandbox| fs::hard_link(sandbox.top.path().join("outside/secret"), sandbox.at("file")).unwrap(),
+        |sandbox| drop(sandbox.root.special(b"file", &Kind::Fifo).unwrap()),
+        |sandbox| drop(sandbox.root.make(b"file").unwrap()),
         |_| {},
     ];
     // Keeps the first inode, so that its number is not reused.
-    fs::rename(place.at("file"), place.at("kept")).unwrap();
+    fs::rename(sandbox.at("file"), sandbox.at("kept")).unwrap();
     for plant in plants {
-        plant(&place);
-        assert_eq!(place.root.reopen(b"file", id).unwrap_err(), Refusal::Replaced);
-        let _: Result<(), Refusal> = place.root.unlink(b"file").or_else(|_| place.root.remove_directory(b"file"));
+        plant(&sandbox);
+        assert_eq!(sandbox.root.reopen(b"file", id).unwrap_err(), Refusal::Replaced);
+        let _: Result<(), Refusal> = sandbox.root.unlink(b"file").or_else(|_| sandbox.root.remove_directory(b"file"));
     }
-    place.outside_is_untouched();
+    sandbox.outside_is_untouched();
 }
 
 #[test]
 fn renaming_replaces_a_link_and_not_what_it_leads_to() {
-    let place = Place::new();
-    place.plant_link("name", "outside/secret");
-    place.root.create(b"new").unwrap().write_at(b"new", 0).unwrap();
-    assert_eq!(errno(place.root.rename_new(b"new", &place.root, b"name")), Some(Errno::EXIST));
-    place.root.rename(b"new", &place.root, b"name").unwrap();
-    assert!(fs::symlink_metadata(place.at("name")).unwrap().is_file());
-    place.root.make(b"directory").unwrap();
-    place.root.create(b"new").unwrap();
-    assert_eq!(errno(place.root.rename(b"new", &place.root, b"directory")), Some(Errno::ISDIR));
-    place.outside_is_untouched();
+    let sandbox = Sandbox::new();
+    sandbox.plant_link("name", "outside/secret");
+    sandbox.root.create(b"new").unwrap().write_at(b"new", 0).unwrap();
+    assert_eq!(errno(sandbox.root.rename_new(b"new", &sandbox.root, b"name")), Some(Errno::EXIST));
+    sandbox.root.rename(b"new", &sandbox.root, b"name").unwrap();
+    assert!(fs::symlink_metadata(sandbox.at("name")).unwrap().is_file());
+    sandbox.root.make(b"directory").unwrap();
+    sandbox.root.create(b"new").unwrap();
+    assert_eq!(errno(sandbox.root.rename(b"new", &sandbox.root, b"directory")), Some(Errno::ISDIR));
+    sandbox.outside_is_untouched();
 }
 
 #[test]
 fn attributes_of_links_and_specials_are_their_own() {
-    let place = Place::new();
-    let target = place.top.path().join("outside/secret");
+    let sandbox = Sandbox::new();
+    let target = sandbox.top.path().join("outside/secret");
     let before = fs::metadata(&target).unwrap();
-    let link = place.root.symlink(b"link", target.as_os_str().as_encoded_bytes()).unwrap();
+    let link = sandbox.root.symlink(b"link", target.as_os_str().as_encoded_bytes()).unwrap();
     link.attributes().set_time(1_000).unwrap();
     link.attributes().set_mode(0o777).unwrap_err();
-    let pipe = place.root.special(b"pipe", &Kind::Fifo).unwrap();
+    let pipe = sandbox.root.special(b"pipe", &Kind::Fifo).unwrap();
     pipe.attributes().set_mode(0o6751).unwrap();
     pipe.attributes().set_time(2_000).unwrap();
-    assert_eq!(mode(&place.at("pipe")), 0o6751);
-    assert_eq!(fs::symlink_metadata(place.at("pipe")).unwrap().mtime(), 2_000);
-    assert_eq!(fs::symlink_metadata(place.at("link")).unwrap().mtime(), 1_000);
+    assert_eq!(mode(&sandbox.at("pipe")), 0o6751);
+    assert_eq!(fs::symlink_metadata(sandbox.at("pipe")).unwrap().mtime(), 2_000);
+    assert_eq!(fs::symlink_metadata(sandbox.at("link")).unwrap().mtime(), 1_000);
     if rustix::process::geteuid().is_root() {
         link.attributes().set_owner(7, 8).unwrap();
-        let found = fs::symlink_metadata(place.at("link")).unwrap();
+        let found = fs::symlink_metadata(sandbox.at("link")).unwrap();
         assert_eq!((found.uid(), found.gid()), (7, 8));
         let device = Kind::CharDevice(Device { major: 1, minor: 3 });
-        place.root.special(b"null", &device).unwrap().attributes().set_mode(0o666).unwrap();
-        assert_eq!(fs::symlink_metadata(place.at("null")).unwrap().rdev(), rustix::fs::makedev(1, 3));
+        sandbox.root.special(b"null", &device).unwrap().attributes().set_mode(0o666).unwrap();
+        assert_eq!(fs::symlink_metadata(sandbox.at("null")).unwrap().rdev(), rustix::fs::makedev(1, 3));
     }
     let after = fs::metadata(&target).unwrap();
     assert_eq!((after.mtime(), after.uid(), after.mode()), (before.mtime(), before.uid(), before.mode()));
@@ -162,9 +162,9 @@ fn attributes_of_links_and_specials_are_their_own() {
 
 #[test]
 fn attributes_that_a_link_cannot_have_do_not_reach_its_target() {
-    let place = Place::new();
-    let target = place.top.path().join("outside/secret");
-    let link = place.root.symlink(b"link", target.as_os_str().as_encoded_bytes()).unwrap();
+    let sandbox = Sandbox::new();
+    let target = sandbox.top.path().join("outside/secret");
+    let link = sandbox.root.symlink(b"link", target.as_os_str().as_encoded_bytes()).unwrap();
     let xattr = Xattr { name: b"user.planted".to_vec(), value: b"x".to_vec() };
     assert!(link.attributes().set_xattr(&xattr).is_err());
     let mut names = [0; 256];
@@ -173,9 +173,9 @@ fn attributes_that_a_link_cannot_have_do_not_reach_its_target() {
 }
 
 #[test]
-fn an_owner_of_all_ones_is_refused() {
-    let place = Place::new();
-    let file = place.root.create(b"file").unwrap();
+fn rejects_an_owner_of_all_ones() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.root.create(b"file").unwrap();
     assert_eq!(file.attributes().set_owner(u32::MAX, 0), Err(Refusal::Owner(u32::MAX)));
     assert_eq!(file.attributes().set_owner(0, u32::MAX), Err(Refusal::Owner(u32::MAX)));
     let error = Refusal::Owner(u32::MAX).at(Path::new("some/file")).to_string();
@@ -184,34 +184,34 @@ fn an_owner_of_all_ones_is_refused() {
 
 #[test]
 fn hard_links_of_links_are_links() {
-    let place = Place::new();
-    place.plant_link("link", "outside/secret");
-    place.root.link(b"link", &place.root, b"again").unwrap();
-    assert!(fs::symlink_metadata(place.at("again")).unwrap().is_symlink());
-    assert_eq!(errno(place.root.link(b"link", &place.root, b"again")), Some(Errno::EXIST));
+    let sandbox = Sandbox::new();
+    sandbox.plant_link("link", "outside/secret");
+    sandbox.root.link(b"link", &sandbox.root, b"again").unwrap();
+    assert!(fs::symlink_metadata(sandbox.at("again")).unwrap().is_symlink());
+    assert_eq!(errno(sandbox.root.link(b"link", &sandbox.root, b"again")), Some(Errno::EXIST));
 }
 
 #[test]
 fn holes_stay_holes() {
-    let place = Place::new();
-    let file = place.root.create(b"file").unwrap();
+    let sandbox = Sandbox::new();
+    let file = sandbox.root.create(b"file").unwrap();
     file.write_at(&[7; 4096], 1 << 30).unwrap();
     file.set_size(1 << 40).unwrap();
-    let found = fs::metadata(place.at("file")).unwrap();
+    let found = fs::metadata(sandbox.at("file")).unwrap();
     assert!(found.len() == 1 << 40 && found.blocks() < 100, "{} blocks", found.blocks());
-    let copy = place.root.create(b"copy").unwrap();
+    let copy = sandbox.root.create(b"copy").unwrap();
     if !copy.share(&file).unwrap() {
         copy.copy(&file, 1 << 40).unwrap();
     }
-    let found = fs::metadata(place.at("copy")).unwrap();
+    let found = fs::metadata(sandbox.at("copy")).unwrap();
     assert!(found.len() == 1 << 40 && found.blocks() < 100, "{} blocks", found.blocks());
 }
 
 #[test]
 fn clearing_follows_nothing_and_reaches_any_depth() {
-    let place = Place::new();
-    place.plant_link("link", "outside");
-    let mut directory = place.root.make(b"deep").unwrap();
+    let sandbox = Sandbox::new();
+    sandbox.plant_link("link", "outside");
+    let mut directory = sandbox.root.make(b"deep").unwrap();
     for level in 0..600 {
         directory.create(b"file").unwrap();
         directory.symlink(b"out", b"/").unwrap();
@@ -221,39 +221,39 @@ fn clearing_follows_nothing_and_reaches_any_depth() {
         directory = directory.make(b"d").unwrap();
     }
     directory.attributes().set_mode(0).unwrap();
-    assert!(!place.root.is_empty_but(b"deep").unwrap());
-    place.root.clear().unwrap();
-    assert!(place.root.is_empty_but(b"").unwrap());
-    place.outside_is_untouched();
+    assert!(!sandbox.root.is_empty_but(b"deep").unwrap());
+    sandbox.root.clear().unwrap();
+    assert!(sandbox.root.is_empty_but(b"").unwrap());
+    sandbox.outside_is_untouched();
 }
 
 #[test]
-fn one_tree_is_removed_and_its_neighbours_stay() {
-    let place = Place::new();
-    place.root.make(b"a").unwrap().make(b"b").unwrap().attributes().set_mode(0o500).unwrap();
-    place.root.create(b"c").unwrap();
-    place.root.remove_tree(b"a").unwrap();
-    assert!(!place.at("a").exists() && place.at("c").exists());
-    assert!(place.root.is_empty_but(b"c").unwrap());
-    place.plant_link("link", "outside");
-    place.root.remove_tree(b"link").unwrap_err();
-    place.outside_is_untouched();
+fn removes_one_tree_and_keeps_its_neighbours() {
+    let sandbox = Sandbox::new();
+    sandbox.root.make(b"a").unwrap().make(b"b").unwrap().attributes().set_mode(0o500).unwrap();
+    sandbox.root.create(b"c").unwrap();
+    sandbox.root.remove_tree(b"a").unwrap();
+    assert!(!sandbox.at("a").exists() && sandbox.at("c").exists());
+    assert!(sandbox.root.is_empty_but(b"c").unwrap());
+    sandbox.plant_link("link", "outside");
+    sandbox.root.remove_tree(b"link").unwrap_err();
+    sandbox.outside_is_untouched();
 }
 
 #[test]
 fn a_lock_excludes_a_second_one() {
-    let place = Place::new();
-    let again = Directory::root(&place.at("")).unwrap();
-    assert!(place.root.lock().unwrap());
+    let sandbox = Sandbox::new();
+    let again = Directory::root(&sandbox.at("")).unwrap();
+    assert!(sandbox.root.lock().unwrap());
     assert!(!again.lock().unwrap());
-    drop(place.root);
+    drop(sandbox.root);
     assert!(again.lock().unwrap());
 }
 
 #[test]
-fn a_way_is_gone_at_once_and_never_through_a_link() {
-    let place = Place::new();
-    let mut at = place.root.again().unwrap();
+fn opens_a_path_in_one_call_and_never_through_a_link() {
+    let sandbox = Sandbox::new();
+    let mut at = sandbox.root.again().unwrap();
     let mut names = Vec::new();
     for level in 0..200 {
         names.push(format!("{level:0>100}").into_bytes());
@@ -262,16 +262,16 @@ fn a_way_is_gone_at_once_and_never_through_a_link() {
     at.create(b"deep").unwrap();
     // 20,000 bytes: more than one call accepts.
     let way: Vec<&[u8]> = names.iter().map(|name| &name[..]).collect();
-    assert_eq!(place.root.open_way(&way).unwrap().unwrap().id(), at.id());
-    assert_eq!(place.root.open_way(&way[..1]).unwrap().unwrap().id(), place.root.open(way[0]).unwrap().id());
-    assert!(place.root.open_way(&[]).unwrap().is_none());
-    assert_eq!(errno(place.root.open_way(&[way[0], b"nowhere", b"x"])), Some(Errno::NOENT));
-    place.plant_link("link", "outside");
-    fs::create_dir(place.top.path().join("outside/d")).unwrap();
+    assert_eq!(sandbox.root.open_way(&way).unwrap().unwrap().id(), at.id());
+    assert_eq!(sandbox.root.open_way(&way[..1]).unwrap().unwrap().id(), sandbox.root.open(way[0]).unwrap().id());
+    assert!(sandbox.root.open_way(&[]).unwrap().is_none());
+    assert_eq!(errno(sandbox.root.open_way(&[way[0], b"nowhere", b"x"])), Some(Errno::NOENT));
+    sandbox.plant_link("link", "outside");
+    fs::create_dir(sandbox.top.path().join("outside/d")).unwrap();
     for way in [&[b"link".as_slice(), b"d"][..], &[b"link"]] {
-        assert!(matches!(errno(place.root.open_way(way)), Some(Errno::NOTDIR | Errno::LOOP)));
+        assert!(matches!(errno(sandbox.root.open_way(way)), Some(Errno::NOTDIR | Errno::LOOP)));
     }
     for name in [&b".."[..], b".", b"", b"a/b"] {
-        assert_eq!(place.root.open_way(&[way[0], name]).unwrap_err(), Refusal::Name);
+        assert_eq!(sandbox.root.open_way(&[way[0], name]).unwrap_err(), Refusal::Name);
     }
 }

@@ -1,4 +1,4 @@
-//! Directories that exist, and whose owner may not change them: their modes are extended while files are written.
+//! Existing directories that their owner may not change: their permissions are extended while files are written.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -11,42 +11,42 @@ use super::directory::{Directory, FileId};
 use super::file::DestinationNode;
 use super::refusal::{Refusal, Tried};
 
-/// What an owner needs to list a directory, and to create and open files in it.
+/// Permissions that an owner needs to list a directory, and to create and open files in it.
 const ALL_OF_OWNER: u32 = 0o700;
 
 /// A directory that is open for changes.
 #[derive(Debug)]
 pub struct WritableDirectory {
     pub directory: Directory,
-    /// Its permissions before, if they had to be extended; the caller sets them or others in the end.
+    /// The old permissions, if they were extended. The caller sets the final permissions.
     pub before: Option<u16>,
 }
 
 impl Directory {
-    /// Opens a subdirectory to change it. If it belongs to the user of this process, who may not read, write and search it, it
-    /// gets these permissions.
+    /// Opens a subdirectory to change it. If it belongs to this process's user, who may not read, write and search it, its
+    /// permissions are extended.
     ///
     /// # Errors
-    /// As [`Directory::open`].
+    /// See [`Directory::open`].
     pub fn open_writable(&self, name: &[u8]) -> Result<WritableDirectory, Refusal> {
         let open = || self.open(name);
         writable(open, || self.handle(name).tried("cannot open"))
     }
 
-    /// Opens the root of a destination to change it: [`Directory::root`] and [`Directory::open_writable`].
+    /// Opens the root of a destination to change it, like [`Directory::root`] and [`Directory::open_writable`].
     ///
     /// # Errors
-    /// As [`Directory::root`].
+    /// See [`Directory::root`].
     pub fn root_writable(path: &Path) -> Result<WritableDirectory, Refusal> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = || rustix::fs::openat(CWD, path, flags, Mode::empty()).tried("cannot open");
         writable(|| Directory::root(path), handle)
     }
 
-    /// Extends the permissions of this directory; returns those before, or `None` if nothing had to be done.
+    /// Extends the permissions of this directory. Returns the old permissions, or `None` if they were sufficient.
     ///
     /// # Errors
-    /// It cannot be examined.
+    /// The directory cannot be examined.
     pub fn make_writable(&self) -> Result<Option<u16>, Refusal> {
         Ok(extend(&self.stat()?, self.attributes()))
     }
@@ -58,7 +58,7 @@ impl Directory {
     }
 }
 
-/// Opens a directory with `open`, for which its permissions are extended through a handle if they deny that.
+/// Opens a directory with `open`. If its permissions deny this, they are extended through a handle first.
 fn writable(
     open: impl Fn() -> Result<Directory, Refusal>,
     handle: impl FnOnce() -> Result<OwnedFd, Refusal>,
@@ -84,7 +84,7 @@ fn writable(
     }
 }
 
-/// Extends the permissions of a directory of this user; returns those before. Root needs none.
+/// Extends the permissions of a directory of this user, and returns the old permissions. Root needs no change.
 fn extend(stat: &Stat, attributes: Attributes<'_>) -> Option<u16> {
     let user = rustix::process::geteuid();
     let directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
@@ -93,6 +93,6 @@ fn extend(stat: &Stat, attributes: Attributes<'_>) -> Option<u16> {
         return None;
     }
     let before = (stat.st_mode & 0o7777) as u16;
-    // Where this fails, the calls that need it fail too.
+    // An error is ignored: the calls that need the permissions then fail too.
     attributes.set_mode(before | ALL_OF_OWNER as u16).is_ok().then_some(before)
 }

@@ -1,4 +1,4 @@
-//! Failures with one file, before its path is added.
+//! Failures of one file, before its path is added.
 
 use std::io;
 use std::path::Path;
@@ -9,18 +9,18 @@ use rustix::io::Errno;
 use super::FOLLOWED_MOST;
 use crate::Error;
 
-/// A failure with one file. Small, and created where the path is not known.
+/// A failure of one file. Small, and created where the path is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The operation, and the operating system's error.
     Os(&'static str, Errno),
-    /// Under its name there is another file than when it was listed.
+    /// The name refers to another file than when it was listed.
     Replaced,
-    /// Under its name there is something of another kind than when it was listed: what it was, what it is.
+    /// The name refers to another kind of file than when it was listed: the old kind and the new kind.
     Kind(FileType, FileType),
-    /// An unknown type of file; `st_mode`.
+    /// An unknown type of file, with its `st_mode`.
     Type(u32),
-    /// A hard link to a file that was left out.
+    /// A hard link to a file that was skipped.
     Link,
     /// Symbolic links to directories multiply the entries.
     Multiplied,
@@ -50,7 +50,7 @@ impl Fault {
         }
     }
 
-    /// The change of kind, if `now` is of another kind than was listed and so is the cause; otherwise this fault.
+    /// The change of kind, if `now` differs from the listed kind and so is the cause. If not, returns this fault.
     pub fn unless_turned(self, was: FileType, now: rustix::io::Result<Stat>) -> Fault {
         match now.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
             Ok(is) if is != was => Self::Kind(was, is),

@@ -1,4 +1,4 @@
-//! The result of a scan: an entry, and the place of its file.
+//! The result of a scan: an entry, and the location of its file.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -12,55 +12,56 @@ use super::stat::{FileId, ModifiedAt};
 use super::xattr::{XattrReader, join};
 use crate::{Entry, Kind};
 
-/// Files of at most so many bytes are read whole, ahead of the caller if there are readers; larger ones piece by piece.
+/// Files of at most this many bytes are read completely, ahead of the caller if there are readers. Larger files are read piece by
+/// piece.
 pub(super) const SMALL_BYTES: u64 = 128 << 10;
 
-/// The most bytes of a file whose size is given as 0: some of /proc have no end.
+/// Maximum number of bytes of a file with a reported size of 0: some files of /proc have no end.
 pub(super) const UNSIZED_MOST: u64 = 64 << 20;
 
-/// Bytes read at once of a file whose size is not known.
+/// Bytes read at a time from a file of unknown size.
 const COUNTED_AT_ONCE: usize = 64 << 10;
 
-/// Where a file is.
+/// The location of a file.
 #[derive(Debug)]
-pub(crate) enum Place {
-    /// In an open directory, under the last name of the entry's path; `followed` if that is a symbolic link to it.
+pub(crate) enum FileLocation {
+    /// In an open directory, under the last name of the entry's path. `followed` if this name is a symbolic link to the file.
     In { directory: Arc<OwnedFd>, followed: bool },
-    /// At a path of the machine.
+    /// At a path of this machine.
     At(PathBuf),
-    /// There is none to read.
+    /// There is no file to read.
     Nowhere,
 }
 
-/// The flags with which a name is examined.
+/// The flags for examining a name.
 pub(super) fn at_flags(followed: bool) -> AtFlags {
     if followed { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW }
 }
 
-/// An entry with what is needed to read its file.
+/// An entry, and the data needed to read its file.
 #[derive(Debug)]
 pub struct ScannedEntry {
     pub entry: Entry,
-    pub(crate) place: Place,
-    /// The file it must be, if that is known.
+    pub(crate) location: FileLocation,
+    /// The file that must be found, if known.
     pub(crate) id: Option<FileId>,
-    /// It has several names and is no directory.
+    /// The file has several names and is not a directory.
     pub(crate) shared: bool,
-    /// Holes are worth asking for.
+    /// The file may have holes.
     pub(crate) sparse: bool,
-    /// Extended attributes are wanted and not there yet.
+    /// Extended attributes are requested and have not been read yet.
     pub(crate) wants_xattrs: bool,
-    /// When it was last written to, if that is known.
+    /// The time of the last write, if known.
     pub(crate) modified: Option<ModifiedAt>,
-    /// Its size was counted: the system says 0.
+    /// The size was counted, because the system reports 0.
     pub(crate) measured: bool,
-    /// Its size cannot change any more.
+    /// The size cannot change any more.
     pub(crate) fixed: bool,
 }
 
 impl ScannedEntry {
-    /// An entry of which nothing more is known.
-    pub(crate) fn new(entry: Entry, place: Place) -> ScannedEntry {
+    /// An entry without further data.
+    pub(crate) fn new(entry: Entry, location: FileLocation) -> ScannedEntry {
         let id = None;
         let modified = None;
         let shared = false;
@@ -68,10 +69,10 @@ impl ScannedEntry {
         let wants_xattrs = false;
         let measured = false;
         let fixed = false;
-        ScannedEntry { entry, place, id, shared, sparse, wants_xattrs, modified, measured, fixed }
+        ScannedEntry { entry, location, id, shared, sparse, wants_xattrs, modified, measured, fixed }
     }
 
-    /// Size in bytes of a regular file's content; nothing for anything else.
+    /// Size of a regular file's content in bytes. `None` for any other entry.
     pub fn size(&self) -> Option<u64> {
         match self.entry.kind {
             Kind::File { size } => Some(size),
@@ -79,7 +80,7 @@ impl ScannedEntry {
         }
     }
 
-    /// Device and inode number of what has other names and is not a directory.
+    /// Device and inode number of a file that has other names and is not a directory.
     pub fn shared_file(&self) -> Option<(u64, u64)> {
         self.id.filter(|_| self.shared)
     }
@@ -90,20 +91,19 @@ impl ScannedEntry {
     }
 
     pub(crate) fn is_nowhere(&self) -> bool {
-        matches!(self.place, Place::Nowhere)
+        matches!(self.location, FileLocation::Nowhere)
     }
 
-    /// Whether it may be another file than was listed: it has no other names, and its attributes are its own.
+    /// Whether another file than the listed one is acceptable: it has no other names, and its attributes are its own.
     pub(crate) fn is_replaceable(&self) -> bool {
-        !self.shared && !self.fixed && matches!(self.place, Place::In { .. })
+        !self.shared && !self.fixed && matches!(self.location, FileLocation::In { .. })
     }
 
-    /// Sets the size of a regular file.
     pub(crate) fn set_size(&mut self, size: u64) {
         self.entry.kind = Kind::File { size };
     }
 
-    /// Counts the bytes of a file whose size is given as 0: files of /proc have content all the same.
+    /// Counts the bytes of a file with a reported size of 0, because files of /proc have content anyway.
     pub(crate) fn measure(&mut self, file: &OwnedFd) -> Result<(), Fault> {
         let size = count(file)?;
         if size > 0 {
@@ -113,17 +113,17 @@ impl ScannedEntry {
         Ok(())
     }
 
-    /// Its path on this machine, for messages.
+    /// The path on this machine, for messages.
     pub fn host_path(&self, root: &Path) -> PathBuf {
-        match &self.place {
-            Place::At(path) => path.clone(),
-            Place::In { .. } | Place::Nowhere => join(root, &self.entry.path),
+        match &self.location {
+            FileLocation::At(path) => path.clone(),
+            FileLocation::In { .. } | FileLocation::Nowhere => join(root, &self.entry.path),
         }
     }
 
-    /// Reads the extended attributes of what is no open file.
+    /// Reads the extended attributes of a file that is not open.
     pub(crate) fn read_xattrs(&mut self, reader: &mut XattrReader, root: &Path) -> Result<(), Fault> {
-        if let (true, Place::In { directory, followed }) = (self.wants_xattrs, &self.place) {
+        if let (true, FileLocation::In { directory, followed }) = (self.wants_xattrs, &self.location) {
             self.entry.xattrs = reader.below(directory, self.name(), *followed, &join(root, &self.entry.path))?;
         }
         self.wants_xattrs = false;
@@ -140,25 +140,25 @@ impl ScannedEntry {
 
     /// Opens the regular file.
     pub(crate) fn open(&self) -> Result<OwnedFd, Fault> {
-        // Not to wait for a writer, should it have become a named pipe.
+        // NONBLOCK: if it has become a named pipe, do not wait for a writer.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let open = || match &self.place {
-            Place::In { directory, followed } => {
+        let open = || match &self.location {
+            FileLocation::In { directory, followed } => {
                 let nofollow = if *followed { OFlags::empty() } else { OFlags::NOFOLLOW };
                 rustix::fs::openat(directory, self.name(), flags | nofollow, Mode::empty())
             }
-            Place::At(path) => rustix::fs::openat(CWD, path, flags, Mode::empty()),
-            Place::Nowhere => Err(rustix::io::Errno::NOENT),
+            FileLocation::At(path) => rustix::fs::openat(CWD, path, flags, Mode::empty()),
+            FileLocation::Nowhere => Err(rustix::io::Errno::NOENT),
         };
         rustix::io::retry_on_intr(open).tried("cannot open").map_err(|fault| self.explain(fault))
     }
 
-    /// The fault of opening the file: that it is no regular file any more, if that is the cause.
+    /// The fault of opening the file: it is not a regular file any more, if that is the cause.
     fn explain(&self, fault: Fault) -> Fault {
-        let now = match &self.place {
-            Place::In { directory, followed } => rustix::fs::statat(directory, self.name(), at_flags(*followed)),
-            Place::At(path) => rustix::fs::stat(path),
-            Place::Nowhere => return fault,
+        let now = match &self.location {
+            FileLocation::In { directory, followed } => rustix::fs::statat(directory, self.name(), at_flags(*followed)),
+            FileLocation::At(path) => rustix::fs::stat(path),
+            FileLocation::Nowhere => return fault,
         };
         fault.unless_turned(FileType::RegularFile, now)
     }
@@ -169,9 +169,9 @@ impl ScannedEntry {
     }
 }
 
-/// How many bytes can be read of a file, at most [`UNSIZED_MOST`].
+/// Number of bytes that can be read from a file, at most [`UNSIZED_MOST`].
 fn count(file: &OwnedFd) -> Result<u64, Fault> {
-    // Not less at first: some files of /proc have nothing after their first byte if that is read alone.
+    // Not fewer at first: some files of /proc return nothing after their first byte if this byte is read alone.
     let mut buffer = Vec::with_capacity(COUNTED_AT_ONCE);
     let mut count = 0;
     while count < UNSIZED_MOST {

@@ -1,16 +1,16 @@
-//! A directory as a source: everything in it, in one order that depends on the names alone.
+//! A directory as a source: all its entries, in an order that depends only on their names.
 //!
-//! Order: depth first, a directory before what is in it, names sorted by their bytes; the root comes first, with the empty
-//! path. The first name of a file with several is the file, the others are hard links to it. Symbolic links are followed
-//! only on request ([`Symlinks`]), and never one that takes the place of a directory during the walk: everything is opened
-//! relative to its directory, and must be what was listed.
+//! The order is depth first, with a directory before its entries and names sorted by their bytes. The root comes first and has
+//! the empty path. The first name of a file with several names is the file; the other names are hard links to it. Symbolic links
+//! are followed only on request ([`Symlinks`]), and never if they have replaced a directory during the walk: every file is opened
+//! relative to its directory, and must be the one that was listed.
 //!
-//! A file that changes between being listed and being read gets a warning, and is stored as it is then: `reading/change.rs` has the rules. A file
-//! with several names must not be replaced by another one, which is an error.
+//! A file that changes between listing and reading is stored as it is when it is read, with a warning; `reading/change.rs` has
+//! the rules. A file with several names must not be replaced by another file, which is an error.
 //!
-//! With [`ReadErrors::LeaveOut`] what cannot be read is left out and reported ([`Source::take_problems`]): the same, in the
-//! same order, with any number of readers. Small files are read before their entry is given, also without readers: its size may be another
-//! one then.
+//! With [`ReadErrors::LeaveOut`], unreadable entries are skipped and reported ([`Source::take_problems`]), identically and in the
+//! same order for any number of readers. Small files are read before their entry is returned, even without readers, and their
+//! size may change then.
 
 mod fault;
 mod found;
@@ -23,7 +23,7 @@ mod xattr;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-pub(crate) use found::Place;
+pub(crate) use found::FileLocation;
 pub use found::ScannedEntry;
 pub use listed::ListedDirectory;
 pub(crate) use reading::{Feed, Finder};
@@ -39,90 +39,90 @@ pub enum MountPoints {
     /// They are entered like any directory.
     #[default]
     Enter,
-    /// A mount point is an empty directory (with the attributes of what is mounted); a file mounted over a file is left out.
+    /// A mount point is an empty directory with the attributes of the mounted root. A file mounted over another file is skipped.
     Empty,
-    /// They are left out.
+    /// They are skipped.
     Skip,
 }
 
-/// What becomes of an entry that cannot be read.
+/// How an entry that cannot be read is treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ReadErrors {
-    /// It ends the reading.
+    /// Reading ends.
     #[default]
     Fail,
-    /// The entry is left out, and the error is reported. A directory stays and is empty; an entry of which an extended attribute cannot
-    /// be read stays, without any. An error in a file of more than 128 KiB that has been opened ends the reading all the same.
+    /// The entry is skipped and the error is reported. A directory is kept and empty. An entry with an unreadable extended
+    /// attribute is kept without extended attributes. An error in an open file of more than 128 KiB still ends the reading.
     LeaveOut,
-    /// As [`ReadErrors::LeaveOut`], but a file is stored as an empty file, and a directory that cannot be opened is left out. This is
-    /// what mksquashfs does.
+    /// Like [`ReadErrors::LeaveOut`], but a file is stored as an empty file, and a directory that cannot be opened is skipped, as
+    /// in mksquashfs.
     EmptyFile,
 }
 
-/// What symbolic links are.
+/// How symbolic links are treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Symlinks {
-    /// Entries of their own.
+    /// They are entries.
     #[default]
     Kept,
-    /// The file or directory that they lead to, wherever it is, under the name of the link. What cannot be followed is reported as a
-    /// warning ([`Source::take_warnings`]): a link that leads to nothing, or to a directory that it is in.
+    /// They are replaced by the file or directory that they lead to, at any path, under the name of the link. A link that cannot
+    /// be followed, because its target is missing or is a directory above the link, causes a warning ([`Source::take_warnings`]).
     Followed(NotFollowed),
 }
 
-/// What a symbolic link is that cannot be followed.
+/// How a symbolic link that cannot be followed is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotFollowed {
-    /// A symbolic link.
+    /// It is a symbolic link.
     Kept,
     LeftOut,
 }
 
-/// How a directory is read.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DirectoryOptions {
-    /// Whether extended attributes are read.
+    /// Whether to read extended attributes.
     pub xattrs: bool,
-    /// Whether files with several names are detected; if not, each name is a file of its own.
+    /// Whether to detect files with several names. If not, each name is a separate file.
     pub hard_links: bool,
     pub mount_points: MountPoints,
-    /// What symbolic links are. Those to a directory can multiply the entries; below such directories there are at most
-    /// [`FOLLOWED_MOST`], or it is an error.
+    /// How symbolic links are treated. Links to directories can multiply the entries; more than [`FOLLOWED_MOST`] entries below
+    /// such directories are an error.
     pub symlinks: Symlinks,
-    /// Device and inode numbers of directories that the root counts as being in, besides itself: links to them are not followed.
+    /// Device and inode numbers of directories above the root, in addition to the root itself. Links to them are not followed.
     pub above: BTreeSet<(u64, u64)>,
-    /// Names that are left out, with all below them; never the root.
+    /// Patterns of names to skip, with everything below them. Never the root.
     pub excludes: Patterns,
-    /// Canonical path of the root in what is packed, empty for the root of that: patterns are compared with paths there.
+    /// Canonical path of the root within the packed tree; empty if it is the packed root. Patterns are compared with paths in the
+    /// packed tree.
     pub prefix: Bytes,
-    /// Canonical paths that are left out, with all below them.
+    /// Canonical paths to skip, with everything below them.
     pub without: Vec<Bytes>,
-    /// Device and inode numbers of entries that are left out, under all of their names; never the root.
+    /// Device and inode numbers of entries to skip, under all of their names. Never the root.
     pub without_inodes: BTreeSet<(u64, u64)>,
-    /// A rule of the caller for what is left out.
+    /// The caller's rule for entries to skip.
     pub filter: Option<PathFilter>,
-    /// Canonical path of a directory, empty for the root: of everything beside it only the directories on the way to it are
-    /// found. A file whose other names are outside is a file, not a hard link.
+    /// Canonical path of a directory to list alone; empty for the root. Outside it, only the directories above it are listed. A
+    /// file whose other names are outside is a file, not a hard link.
     pub below: Bytes,
-    /// The entries that are found, if not all: of a file with other names, only the names among them count.
+    /// The entries to list, if not all. Of a file with several names, only the listed names count.
     pub only: Option<Names>,
-    /// What becomes of an entry that cannot be read.
+    /// How an entry that cannot be read is treated.
     pub errors: ReadErrors,
-    /// Whether only entries are wanted: files are opened, and read only if reading continues after errors.
+    /// Whether only entries are needed. Files are then opened, but read only if reading continues after errors.
     pub entries_only: bool,
-    /// How many threads read small files ahead of the caller; with 0 the caller reads everything. Changes no result.
+    /// Number of threads that read small files ahead of the caller. With 0 the caller reads all files. Changes no result.
     pub readers: usize,
-    /// How many bytes of content they read ahead at most, not counting the current file; at least 131,072.
+    /// Maximum number of bytes of content that they read ahead, not counting the current file. At least 131,072.
     pub ahead_bytes: usize,
-    /// How many directories they keep open at most, not counting that of the current file.
+    /// Maximum number of directories that they keep open, not counting the current file's directory.
     pub ahead_directories: usize,
 }
 
-/// The most entries below directories that are entered through symbolic links.
+/// Maximum number of entries below directories that are entered through symbolic links.
 pub const FOLLOWED_MOST: u64 = 1 << 22;
 
-/// How many directories on the way down are kept open.
+/// Number of directories on the way from the root that are kept open.
 const OPEN_DIRECTORIES: usize = 64;
 
 /// The default number of directories kept open for files that are read ahead.
@@ -132,7 +132,7 @@ const AHEAD_DIRECTORIES: usize = 128;
 pub const AHEAD_BYTES: usize = 2 << 20;
 
 impl Default for DirectoryOptions {
-    /// Everything, extended attributes and hard links included, with no readers.
+    /// All entries, with extended attributes and hard links, without readers.
     fn default() -> Self {
         Self {
             xattrs: true,
@@ -162,12 +162,12 @@ pub struct DirectorySource {
 }
 
 impl DirectoryOptions {
-    /// The default, with this many threads that read files ahead.
+    /// The defaults with `readers` threads that read files ahead.
     pub fn new(readers: usize) -> DirectoryOptions {
         DirectoryOptions { readers, ..DirectoryOptions::default() }
     }
 
-    /// Whether everything at a path and below it is left out, whatever the patterns.
+    /// Whether a path is skipped with everything below it, regardless of the patterns.
     pub fn passes_over(&self, path: &[u8]) -> bool {
         self.without.iter().any(|without| without == path)
             || self.is_beside(path)
@@ -184,7 +184,7 @@ impl DirectoryOptions {
         }
     }
 
-    /// Whether a path neither leads to the directory that is wanted nor is in it.
+    /// Whether a path is neither above the requested directory nor in it.
     fn is_beside(&self, path: &[u8]) -> bool {
         let (short, long) =
             if path.len() < self.below.len() { (path, &self.below[..]) } else { (&self.below[..], path) };
@@ -194,7 +194,7 @@ impl DirectoryOptions {
 }
 
 impl DirectorySource {
-    /// Opens the directory `root`, which may be given as a symbolic link to one. Fails if it cannot be opened.
+    /// Opens the directory `root`, which may be a symbolic link to a directory. Fails if it cannot be opened.
     pub fn open(root: &Path, options: DirectoryOptions) -> Result<Self, Error> {
         let readers = options.readers;
         let ahead = options.ahead_bytes;
@@ -239,7 +239,7 @@ impl Source for DirectorySource {
         self.feed.shared_file().filter(|_| self.hard_links)
     }
 
-    /// Bytes of contents returned so far, holes included; the total is not known.
+    /// Bytes of contents returned so far, including holes. The total is not known.
     fn progress(&self) -> (u64, Option<u64>) {
         (self.feed.bytes_done(), None)
     }

@@ -4,14 +4,14 @@ use rustix::fs::{FileType, Stat};
 
 use crate::{Device, Kind, Meta};
 
-/// Tells one file of a machine from all others: device and inode number.
+/// Identifies a file on a machine by its device and inode number.
 pub(crate) type FileId = (u64, u64);
 
 pub(super) fn id(stat: &Stat) -> FileId {
     (stat.st_dev, stat.st_ino)
 }
 
-/// When a file was last written to: seconds and nanoseconds.
+/// The time of the last write in seconds and nanoseconds.
 pub(super) type ModifiedAt = (i64, u64);
 
 pub(super) fn modified(stat: &Stat) -> ModifiedAt {
@@ -22,17 +22,17 @@ pub(super) fn meta(stat: &Stat) -> Meta {
     Meta { mode: (stat.st_mode & 0o7777) as u16, uid: stat.st_uid, gid: stat.st_gid, mtime: stat.st_mtime }
 }
 
-/// A size in bytes; the operating system returns none below zero.
+/// A size in bytes. The system never returns a negative size.
 pub(super) fn size(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or(0)
 }
 
-/// Whether fewer blocks are stored than the size needs: there are holes, or the file system compresses.
+/// Whether fewer blocks are stored than the size needs, because of holes or compression.
 pub(super) fn is_sparse(stat: &Stat) -> bool {
     u64::try_from(stat.st_blocks).is_ok_and(|blocks| blocks.saturating_mul(512) < size(stat))
 }
 
-/// The kind of what is not a symbolic link; `None` for what no known type of file is.
+/// The kind of a file that is not a symbolic link. `None` for an unknown type.
 pub(super) fn kind(stat: &Stat) -> Option<Kind> {
     Some(match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Kind::File { size: size(stat) },

@@ -1,4 +1,4 @@
-//! Extended attributes: through an open file where there is one, else through its directory in `/proc/self/fd`.
+//! Reads extended attributes through an open file or, without one, through its directory in `/proc/self/fd`.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use rustix::io::Errno;
 use super::fault::{Fault, Tried};
 use crate::{Bytes, Error, Xattr};
 
-/// Longest list of names, and longest value, that Linux gives (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+/// Longest list of names, and longest value, in Linux (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
 const LONGEST: usize = 65_536;
 
-/// Buffers for reading attributes; one a thread.
+/// Buffers for reading attributes. Each thread has its own.
 #[derive(Default)]
 pub struct XattrReader {
     names: Vec<u8>,
@@ -20,10 +20,10 @@ pub struct XattrReader {
     path: Vec<u8>,
 }
 
-/// Whose attributes.
+/// The file whose attributes are read.
 enum Subject<'a> {
     Open(BorrowedFd<'a>),
-    /// The last component is followed if it is a symbolic link and `followed`.
+    /// If the last component is a symbolic link, it is followed only if `followed`.
     Path {
         path: &'a [u8],
         followed: bool,
@@ -31,18 +31,18 @@ enum Subject<'a> {
 }
 
 impl XattrReader {
-    /// The extended attributes of an open file; `path` is the file's, for messages.
+    /// The extended attributes of an open file. `path` is the file's path, for messages.
     pub fn of_file(&mut self, file: impl AsFd, path: &Path) -> Result<Vec<Xattr>, Error> {
         self.open(file).map_err(|fault| fault.at(path))
     }
 
-    /// Of an open file.
+    /// Reads from an open file.
     pub(crate) fn open(&mut self, file: impl AsFd) -> Result<Vec<Xattr>, Fault> {
         self.read(&Subject::Open(file.as_fd()))
     }
 
-    /// Of the file `name` in an open directory. It need not be readable. A symbolic link is followed only if `followed`.
-    /// `fallback` is its path, for where `/proc` is not mounted.
+    /// Reads from the file `name` in an open directory. The file need not be readable. A symbolic link is followed only if
+    /// `followed`. `fallback` is the file's path, used if `/proc` is not mounted.
     pub(crate) fn below(
         &mut self,
         directory: impl AsFd,
@@ -80,7 +80,7 @@ impl XattrReader {
         Ok(xattrs)
     }
 
-    /// `None` if it was removed after it was listed.
+    /// `None` if the attribute was removed after it was listed.
     fn value(&mut self, subject: &Subject<'_>, name: &[u8]) -> Result<Option<Bytes>, Fault> {
         self.value.clear();
         self.value.reserve(LONGEST);

@@ -1,12 +1,13 @@
-//! Shell patterns over bytes, as POSIX fnmatch(3) in the C locale, matched without recursion.
+//! Shell patterns over bytes, as in POSIX fnmatch(3) in the C locale, matched without recursion.
 //!
-//! `*` matches any run of bytes, `?` any one, `[a-z]` one of a set (`[!a-z]` or `[^a-z]` one outside it; `]` first and `-` first or last are
-//! literal; `[:digit:]` and other classes inside), `\x` the byte `x` itself. A `[` without its `]` is literal, and a pattern that ends in a
-//! lone backslash matches nothing. Not supported: `[.x.]` and `[=x=]`.
+//! `*` matches any run of bytes and `?` any byte. `[a-z]` matches a byte of a set, and `[!a-z]` or `[^a-z]` a byte outside it; in
+//! a set, `]` at the start and `-` at the start or end are literal, and there are classes like `[:digit:]`. `\x` matches the byte
+//! `x`. A `[` without its `]` is literal. A pattern that ends in a single backslash matches nothing. Not supported: `[.x.]` and
+//! `[=x=]`.
 //!
-//! Cost: at most length of the pattern times length of the text. Only the last `*` met is ever tried again, with one byte more: whatever
-//! an earlier one could match, the last can match too. Where `*` does not match `/`, each `/` of the pattern matches one `/` of the text, so
-//! stars before a `/` do not affect what follows it.
+//! Cost: at most the length of the pattern times the length of the text. Only the last `*` is tried again, with one more byte,
+//! because it can match everything that an earlier `*` could. If `*` does not match `/`, each `/` of the pattern matches one `/`
+//! of the text, so stars before a `/` do not affect the rest.
 
 mod set;
 
@@ -15,7 +16,7 @@ pub(crate) use set::{Set, unknown_class};
 /// How `*`, `?` and sets treat a `/` in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slash {
-    /// As any byte (fnmatch without flags).
+    /// Like any byte (fnmatch without flags).
     Plain,
     /// Only a `/` in the pattern matches it (`FNM_PATHNAME`).
     Separates,
@@ -37,7 +38,7 @@ enum Token {
 }
 
 impl Glob {
-    /// Compiles a pattern; every byte string is valid.
+    /// Compiles a pattern. Every byte string is valid.
     pub fn new(pattern: &[u8], slash: Slash) -> Self {
         let mut tokens = Vec::new();
         let mut rest = pattern;
@@ -51,11 +52,11 @@ impl Glob {
         Self { tokens, slash }
     }
 
-    /// Whether the whole text matches.
+    /// Whether the complete text matches.
     pub fn matches(&self, text: &[u8]) -> bool {
         let mut token = 0;
         let mut at = 0;
-        // After the last star met: the token behind it, and the position in the text tried last.
+        // State after the last star: the next token, and the position in the text that was tried last.
         let mut star: Option<(usize, usize)> = None;
         loop {
             match self.tokens.get(token) {
@@ -94,7 +95,7 @@ impl Glob {
     }
 }
 
-/// One token that starts with `byte`, and what follows it.
+/// The token that starts with `byte`, and the rest of the pattern.
 fn token(byte: u8, after: &[u8]) -> (Token, &[u8]) {
     match (byte, after) {
         (b'*', _) => (Token::Run, after),
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Pattern, text, and the results of glibc 2.35's fnmatch without flags and with `FNM_PATHNAME`.
+    /// Pattern, text, and the results of fnmatch in glibc 2.35 without flags and with `FNM_PATHNAME`.
     const KNOWN: &[(&[u8], &[u8], bool, bool)] = &[
         (b"", b"", true, true),
         (b"", b"a", false, false),
@@ -188,7 +189,7 @@ mod tests {
         assert!(Glob::new(&pattern, Slash::Plain).matches(&text));
     }
 
-    /// Matches by the definition, trying everything.
+    /// Matches by the definition, by trying all possibilities.
     fn naive(pattern: &[u8], text: &[u8], slash: Slash) -> bool {
         let special = |byte: u8| slash == Slash::Plain || byte != b'/';
         match (pattern.split_first(), text.split_first()) {

@@ -1,6 +1,6 @@
 //! Sets of bytes in patterns: `[a-z]`, `[!a-z]`, `[[:digit:]_]`.
 
-/// A bit for each of the 256 bytes.
+/// One bit for each of the 256 bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Set([u64; 4]);
 
@@ -8,7 +8,7 @@ pub(crate) struct Set([u64; 4]);
 type Holds = fn(&u8) -> bool;
 
 impl Set {
-    /// A set whose `[` has been read, and the text after its `]`; `None` if there is no `]`.
+    /// Parses a set after its `[`. Returns the set and the text after its `]`; `None` if there is no `]`.
     pub(crate) fn read(mut rest: &[u8]) -> Option<(Set, &[u8])> {
         let inverted = matches!(rest.first(), Some(b'!' | b'^'));
         rest = &rest[usize::from(inverted)..];
@@ -43,7 +43,7 @@ impl Set {
     }
 }
 
-/// One byte, range or class of a set; returns the text after it.
+/// Parses one byte, range or class of a set. Returns the text after it.
 fn member<'a>(set: &mut Set, rest: &'a [u8]) -> Option<&'a [u8]> {
     if let Some((name, after)) = class(rest) {
         let holds = class_named(name).unwrap_or(|_| false);
@@ -78,7 +78,7 @@ fn class(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&inner[..end], &inner[end + 2..]))
 }
 
-/// The first class in the text of a set that does not exist, and so matches nothing.
+/// The first unknown class in the text of a set, which matches nothing.
 pub(crate) fn unknown_class(text: &[u8]) -> Option<&[u8]> {
     let classes = memchr::memmem::find_iter(text, b"[:").filter_map(|at| class(&text[at..]));
     classes.map(|(name, _)| name).find(|name| class_named(name).is_none())

@@ -4,42 +4,42 @@ use packline_runtime::escape::Escape;
 
 use crate::{Bytes, Error};
 
-/// Longest path accepted, in bytes: it bounds the depth of the tree and the cost of one entry.
+/// Longest accepted path in bytes. It bounds the depth of the tree and the cost of one entry.
 pub const PATH_MAX: usize = 65_535;
-/// Longest target of a symbolic link, in bytes (Linux's limit); it also bounds the cost of following links.
+/// Longest target of a symbolic link in bytes (Linux's limit). It bounds the cost of following links.
 pub const TARGET_MAX: usize = 4_095;
-/// Longest name of one component, in bytes (Linux's limit).
+/// Longest component in bytes (Linux's limit).
 pub const NAME_MAX: usize = 255;
-/// Most symbolic links followed for the parent directories of one path (Linux's limit).
+/// Maximum number of symbolic links that are followed for the parent directories of one path (Linux's limit).
 pub const LINK_HOPS_MAX: u32 = 40;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Length in bytes of the path, or of a hard link's target.
+    /// Length of the path, or of a hard link's target, in bytes.
     PathTooLong(usize),
-    /// Length in bytes of a symbolic link's target.
+    /// Length of a symbolic link's target in bytes.
     TargetTooLong(usize),
-    /// Length in bytes of a component.
+    /// Length of a component in bytes.
     NameTooLong(usize),
     /// A component that is empty, `.` or `..`, or contains a NUL byte.
     BadName(Bytes),
-    /// A symbolic link's or hard link's target is empty.
+    /// The target of a symbolic or hard link is empty.
     EmptyTarget,
     RootNotDirectory,
     ParentNotDirectory(Bytes),
-    /// A parent is a symbolic link to a missing path, given here.
+    /// A parent is a symbolic link to this missing path.
     ParentMissing(Bytes),
     /// The parents contain more than [`LINK_HOPS_MAX`] symbolic links.
     TooManySymlinks,
-    /// A non-directory would replace a directory with this number of entries.
+    /// An entry that is not a directory would replace a directory with this number of entries.
     DirectoryNotEmpty(u32),
-    /// Target of a hard link that is a directory.
+    /// The target of a hard link is this directory.
     LinkToDirectory(Bytes),
-    /// Target of a hard link that does not exist in the input.
+    /// The target of a hard link is missing in the input.
     LinkToNothing(Bytes),
-    /// Target of a hard link that leads back to itself.
+    /// The target of a hard link leads back to the link.
     LinkLoop(Bytes),
-    /// More names, inodes or bytes of names than 32 bits can count.
+    /// There are more names, inodes or bytes of names than 32 bits can count.
     TooMany,
 }
 
@@ -57,7 +57,7 @@ impl NamespaceError {
         Self { entry: entry.to_vec(), fault }
     }
 
-    /// As an error of the source named `input` (as the user gave it).
+    /// The error of the source named `input` (as given by the user).
     pub fn in_input(self, input: &str) -> Error {
         Error::Entry {
             input: input.to_owned(),
@@ -110,7 +110,7 @@ impl Fault {
     }
 }
 
-/// The root has no path to display.
+/// The root has no path, so it has a name of its own in messages.
 fn display_path(target: &[u8]) -> String {
     if target.is_empty() { "the root".into() } else { target.escaped() }
 }

@@ -1,4 +1,4 @@
-//! Hard links that precede their target: resolved when all entries are known, each name visited once.
+//! Hard links that precede their targets. They are resolved when all entries are known, and each name is visited once.
 
 use super::error::{Fault, NamespaceError};
 use super::resolve::{Lookup, Missing, Walk, split};
@@ -6,8 +6,8 @@ use super::store::{InodeId, NodeId, ROOT, Store, Type};
 
 /// Binds every pending link to its target's inode, through chains of links.
 ///
-/// All targets are looked up before any link is bound: a path through a directory that is itself a pending link (to a symbolic link) does
-/// not resolve, in any order of entries.
+/// All targets are looked up before any link is bound: a path through a directory that is itself a pending link (to a symbolic
+/// link) never resolves, in any order of entries.
 pub(super) fn resolve(store: &mut Store, lookup: &mut Lookup, pending: &[NodeId]) -> Result<(), NamespaceError> {
     for &link in pending {
         aim(store, lookup, link)?;
@@ -27,7 +27,7 @@ fn is_pending(store: &Store, node: NodeId) -> bool {
     store.inode_of(node).kind == Type::Pending
 }
 
-/// Stores in a pending link the name that it links to, in its owner field: it has no attributes of its own.
+/// Stores the target's name in the owner field of a pending link, which has no attributes of its own.
 fn aim(store: &mut Store, lookup: &mut Lookup, link: NodeId) -> Result<(), NamespaceError> {
     if is_pending(store, link) {
         let path = store.target(store.inode_of(link)).to_vec();
@@ -37,7 +37,7 @@ fn aim(store: &mut Store, lookup: &mut Lookup, link: NodeId) -> Result<(), Names
     Ok(())
 }
 
-/// Walks from link to link, recording each in `chain`, to the first inode that is not a pending link.
+/// Follows links, recording each in `chain`, to the first inode that is not a pending link.
 fn follow(store: &mut Store, link: NodeId, chain: &mut Vec<NodeId>) -> Result<InodeId, NamespaceError> {
     let mut at = link;
     while is_pending(store, at) {
@@ -55,11 +55,11 @@ fn follow(store: &mut Store, link: NodeId, chain: &mut Vec<NodeId>) -> Result<In
     Ok(store.node(at).inode)
 }
 
-/// The mode of a pending inode on the current walk. A successful walk rebinds all that it marked, and a failed one ends everything, so
-/// meeting a mark means a loop.
+/// Marks a pending inode on the current walk. A successful walk rebinds all marked inodes, and a failed one ends the resolution,
+/// so a mark that is found again means a loop.
 const MARK: u16 = u16::MAX;
 
-/// The name at `path`: parents are followed through symbolic links, the last component is not.
+/// The name at `path`. Parents are followed through symbolic links; the last component is not.
 pub(super) fn find(store: &mut Store, lookup: &mut Lookup, path: &[u8]) -> Option<NodeId> {
     let (parent, name) = split(path);
     if name.is_empty() {

@@ -1,32 +1,33 @@
-//! Collects entries into one tree, as if they were extracted in order: of two entries at one path the last wins.
+//! Collects entries into one tree, as if they were extracted in order: the last of two entries at one path is kept.
 //!
-//! Repeated paths have the same effect as in GNU tar 1.34 when it extracts (tested with that version):
+//! Repeated paths have the same effect as extracting with GNU tar 1.34 (tested with that version):
 //!
 //! | existing | new | result |
 //! |---|---|---|
-//! | directory | directory | its entries stay, attributes of the last |
-//! | not a directory | not a directory | replaced; other hard links to the old one keep it |
+//! | directory | directory | the entries stay, the attributes of the last are kept |
+//! | not a directory | not a directory | replaced; other hard links to the old entry keep its inode |
 //! | empty directory | not a directory | replaced |
 //! | directory with entries | not a directory | error (tar: `File exists`) |
-//! | anything else, a symbolic link to a directory too | directory | replaced |
-//! | any but a directory or symbolic link | an entry below it | error (tar: `Not a directory`) |
-//! | symbolic link to a directory that exists | an entry below it | added to that directory |
-//! | symbolic link to nothing | an entry below it | error (tar: `No such file or directory`) |
-//! | a name | a hard link to itself | nothing |
+//! | anything else, also a symbolic link to a directory | directory | replaced |
+//! | anything except a directory or symbolic link | an entry below it | error (tar: `Not a directory`) |
+//! | symbolic link to an existing directory | an entry below it | added to that directory |
+//! | symbolic link to a missing path | an entry below it | error (tar: `No such file or directory`) |
+//! | a name | a hard link to itself | no effect |
 //!
-//! Two cases go beyond tar. A parent that is a symbolic link with an absolute target or with `..` is followed too, inside the tree: the
-//! target starts at the tree's root and `..` stops there, as if the tree were the root file system (tar defers such links to the end and
-//! fails below them). And a hard link may precede its target: a link to an existing name refers to that name's inode at once, so that
-//! replacing the name later does not change the link; any other is resolved at the end, to the target's final inode.
+//! Two cases go beyond tar. A parent that is a symbolic link with an absolute target or with `..` is followed within the tree: an
+//! absolute target starts at the tree's root, and `..` stops there, as if the tree were the root file system (tar defers such
+//! links to the end and fails below them). A hard link may precede its target: a link to an existing name refers to that name's
+//! inode at once, so that replacing the name later does not change the link; any other link is resolved at the end, to the
+//! target's final inode.
 //!
-//! A tree of layers ([`Namespace::layered`]) is what extracting the layers one after the other would leave, with these differences to the
-//! table: a directory is replaced by anything else with all that is in it, as in umoci and podman; and [`Namespace::hide`] and
-//! [`Namespace::hide_below`] remove what lower layers brought, wherever in the layer they are called. A hard link without a target in its
-//! own layer or below is an error at the end of the layer.
+//! A tree of layers ([`Namespace::layered`]) equals the result of extracting the layers in order, with these differences from the
+//! table: any other entry replaces a directory with all its content, as in umoci and podman; and [`Namespace::hide`] and
+//! [`Namespace::hide_below`] remove entries of lower layers, at any point within a layer. A hard link whose target is missing in
+//! its own layer and below is an error at the end of the layer.
 //!
-//! Cost: an entry takes one table look-up, and one more for each directory on the way that is not one of the previous entry's;
-//! nothing grows with the number of names in a directory or of links. Memory: 12 bytes a name, 36 an inode, 5 to 11 in the table, and the
-//! bytes of names and targets; of layers 4 bytes a name more.
+//! Cost: an entry needs one table look-up, and one more for each directory above it that is not also above the previous entry. No
+//! cost grows with the number of names in a directory or of links. Memory: 12 bytes for a name, 36 for an inode, 5 to 11 in the
+//! table, and the bytes of names and targets; with layers 4 more bytes for a name.
 
 mod error;
 mod layers;
@@ -46,7 +47,7 @@ use recent::Recent;
 use resolve::{Lookup, Missing, Walk, split};
 use store::{ROOT, Store, Type};
 
-/// Means no attributes where [`Namespace::add`] takes the index of an attribute set.
+/// The index of an attribute set that means no attributes, for [`Namespace::add`].
 pub const NO_XATTR: u32 = u32::MAX;
 
 /// A tree under construction. The module's description defines the effect of repeated paths.
@@ -54,31 +55,31 @@ pub struct Namespace {
     store: Store,
     lookup: Lookup,
     defaults: Meta,
-    /// Hard links whose target was missing, in order; some may have been replaced since.
+    /// Hard links whose target was missing, in order. Some may have been replaced since.
     pending: Vec<NodeId>,
     recent: Recent,
     replaced: Replaced,
 }
 
-/// Entries of layers that are not in the tree because later layers have others at their paths. A directory that is replaced counts as one
-/// with all that is in it; what whiteouts hide does not count, nor do directories that merge.
+/// Entries that are not in the tree because later layers have other entries at their paths. A replaced directory counts as one
+/// entry with all its content. Entries hidden by whiteouts and merged directories do not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Replaced {
     pub count: u64,
-    /// The paths of the first ones.
+    /// The paths of the first replaced entries.
     pub first: Vec<Bytes>,
 }
 
-/// How many replaced entries are named.
+/// Maximum number of replaced entries that are named.
 const NAMED_MOST: usize = 3;
 
 /// Result of [`Namespace::hide`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
     Nothing,
-    /// An entry of the current layer, or a directory that leads to one.
+    /// An entry of the current layer, or a directory above such an entry.
     Entry,
-    /// The path leads through something that is not a directory.
+    /// A component of the path is not a directory.
     NoDirectory,
 }
 
@@ -91,37 +92,37 @@ struct Added<'a> {
 }
 
 impl Namespace {
-    /// A tree with a root with the attributes `defaults`, which implied directories get too.
+    /// A tree with a root. The root and implied directories have the attributes `defaults`.
     pub fn new(defaults: Meta) -> Self {
         let store = Store::new(defaults);
         let lookup = Lookup::new();
         Self { store, lookup, defaults, pending: Vec::new(), recent: Recent::default(), replaced: Replaced::default() }
     }
 
-    /// The same for entries of layers, the lowest first.
+    /// A tree for entries of layers, the lowest first.
     #[must_use]
     pub fn layered(mut self) -> Self {
         self.store.layers = Some(Layers::new());
         self
     }
 
-    /// Gives the root other attributes than implied directories.
+    /// Sets attributes of the root that differ from those of implied directories.
     #[must_use]
     pub fn with_root(mut self, root: Meta) -> Self {
         self.store.inode_of_mut(ROOT).set_meta(root);
         self
     }
 
-    /// Adds an entry. `payload` is the container's index of the content, for a regular file; `xattr` its index of the attribute set, or
-    /// [`NO_XATTR`]. Both are ignored for a hard link.
+    /// Adds an entry. `payload` is the container's index of the content, for a regular file. `xattr` is the container's index of
+    /// the attribute set, or [`NO_XATTR`]. Both are ignored for a hard link.
     ///
-    /// On an error, see [`Fault`], the tree stays usable but may have new parent directories.
+    /// After an error (see [`Fault`]) the tree remains usable, but may have new parent directories.
     pub fn add(&mut self, entry: &Entry, payload: u32, xattr: u32) -> Result<(), NamespaceError> {
         let added = Added { entry, payload, xattr };
         self.place(added).map_err(|fault| NamespaceError::new(&entry.path, fault))
     }
 
-    /// Ends a layer: what follows lies over it. Fails as [`Namespace::finish`] does.
+    /// Ends a layer; further entries are above it. Fails like [`Namespace::finish`].
     pub fn end_layer(&mut self) -> Result<(), NamespaceError> {
         self.resolve_links()?;
         self.recent.clear();
@@ -129,19 +130,19 @@ impl Namespace {
         advanced.map_err(|fault| NamespaceError::new(b"", fault))
     }
 
-    /// Removes what lower layers have at a path. Entries of the current layer stay, and the directories that lead to them. Returns what
-    /// is left there.
+    /// Removes the entry of lower layers at a path. Entries of the current layer and the directories above them stay. Returns
+    /// what remains at the path.
     pub fn hide(&mut self, path: &[u8]) -> Result<Left, NamespaceError> {
         self.hide_at(path).map_err(|fault| NamespaceError::new(path, fault))
     }
 
-    /// Removes what lower layers have in the directory at a path, if there is one; symbolic links to it are followed. With `make`, it is
-    /// made like an implied directory if it is missing.
+    /// Removes the entries of lower layers in the directory at a path, if it exists. Follows symbolic links to the directory.
+    /// With `make`, creates a missing directory like an implied one.
     pub fn hide_below(&mut self, path: &[u8], make: bool) -> Result<(), NamespaceError> {
         self.hide_in(path, make).map_err(|fault| NamespaceError::new(path, fault))
     }
 
-    /// What was replaced so far.
+    /// The entries that were replaced so far.
     pub fn replaced(&self) -> &Replaced {
         &self.replaced
     }
@@ -153,13 +154,13 @@ impl Namespace {
         leaf.then(|| self.store.node(node).inode)
     }
 
-    /// Upper bound of its memory, bytes.
+    /// Upper bound of the memory in bytes.
     pub fn memory(&self) -> usize {
         let pending = self.pending.capacity() * size_of::<NodeId>();
         self.store.memory() + self.lookup.memory() + pending + self.recent.memory()
     }
 
-    /// The tree. Fails if a hard link's target is missing, a directory, or leads back to the link.
+    /// Completes the tree. Fails if a hard link's target is missing, is a directory, or leads back to the link.
     pub fn finish(mut self) -> Result<Tree, NamespaceError> {
         self.resolve_links()?;
         drop(self.lookup);
@@ -217,7 +218,7 @@ impl Namespace {
         }
     }
 
-    /// Removes a name, so that it can be a new one.
+    /// Removes a name, so that it can be added again.
     fn detach(&mut self, node: NodeId) {
         self.lookup.remove(&self.store, node);
         if let Some(layers) = &mut self.store.layers {
@@ -246,7 +247,8 @@ impl Namespace {
         Ok(())
     }
 
-    /// The directory at `parent`, that of the entry at `path`. Names of both that were not checked before are checked first.
+    /// The directory at `parent`, which is the parent of the entry at `path`. Checks the names of both unless they were checked
+    /// before.
     fn parent(&mut self, parent: &[u8], path: &[u8]) -> Result<NodeId, Fault> {
         let known = self.recent.on_the_way(parent);
         path[known.next(path)..].split(|&byte| byte == b'/').try_for_each(check_name)?;
@@ -255,7 +257,7 @@ impl Namespace {
         walk.directory_from(known, parent, &mut |place| self.recent.note(place))
     }
 
-    /// A new name.
+    /// Adds a new name.
     fn first(&mut self, parent: NodeId, name: &[u8], added: Added<'_>) -> Result<(), Fault> {
         let inode = self.inode(added)?;
         let node = self.walk(Missing::Refuse).name(parent, name, inode)?;
@@ -263,7 +265,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// An existing name.
+    /// Replaces an existing name.
     fn again(&mut self, node: NodeId, place: (NodeId, &[u8]), added: Added<'_>) -> Result<(), Fault> {
         let old = *self.store.inode_of(node);
         let layered = self.store.layers.is_some();
@@ -274,7 +276,7 @@ impl Namespace {
             }
             (Type::Dir, _) if layered => return self.replace_directory(node, place, added),
             (Type::Dir, _) if old.data > 0 => return Err(Fault::DirectoryNotEmpty(old.data)),
-            // It hides what lies below all layers, as what was there did.
+            // The new entry hides entries below all layers, like the old one.
             (_, Kind::Dir) => self.cut(node),
             _ => {}
         }
@@ -285,12 +287,12 @@ impl Namespace {
         self.store.rebind(node, inode);
         self.store.touch(node);
         self.note_pending(node);
-        // Paths through this name may lead elsewhere now.
+        // Paths through this name may now resolve differently.
         self.recent.clear();
         Ok(())
     }
 
-    /// Replaces a directory, and so all that is in it.
+    /// Replaces a directory with all its content.
     fn replace_directory(&mut self, node: NodeId, place: (NodeId, &[u8]), added: Added<'_>) -> Result<(), Fault> {
         let inode = self.inode(added)?;
         self.note_replaced(node, added.entry);
@@ -301,7 +303,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// Counts an entry of an earlier layer.
+    /// Counts a replaced entry of an earlier layer.
     fn note_replaced(&mut self, node: NodeId, by: &Entry) {
         if self.store.layers.as_ref().is_some_and(|layers| !layers.is_current(node)) {
             self.replaced.count += 1;
@@ -318,7 +320,7 @@ impl Namespace {
         inode.xattr = added.xattr;
     }
 
-    /// The inode of an entry: the target's for a hard link to an existing name, else a new one.
+    /// The inode of an entry: the target's inode for a hard link to an existing name, and a new inode otherwise.
     fn inode(&mut self, added: Added<'_>) -> Result<InodeId, Fault> {
         if let Kind::HardLink(path) = &added.entry.kind
             && let Some(target) = links::find(&mut self.store, &mut self.lookup, path)

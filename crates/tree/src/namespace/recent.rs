@@ -1,64 +1,63 @@
-//! The directories on the way to the previous entry: most entries have them in common with it.
+//! Remembers the directories above the previous entry, because most entries share them.
 
 use super::store::{NodeId, ROOT};
 use crate::Bytes;
 
-/// A place on a walk along a path.
+/// A position on a walk along a path.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    /// Bytes of the path that lead here, without the slash after them.
+pub(super) struct WalkPosition {
+    /// Number of bytes of the path up to this position, without the slash after them.
     pub done: usize,
-    /// The directory.
     pub node: NodeId,
-    /// Symbolic links on the way.
+    /// Number of symbolic links followed so far.
     pub hops: u32,
 }
 
-impl Place {
-    pub const ROOT: Place = Place { done: 0, node: ROOT, hops: 0 };
+impl WalkPosition {
+    pub const ROOT: WalkPosition = WalkPosition { done: 0, node: ROOT, hops: 0 };
 
-    /// Where the next component of `path` starts.
+    /// The start of the next component of `path`.
     pub fn next(&self, path: &[u8]) -> usize {
         if self.done == 0 { 0 } else { (self.done + 1).min(path.len()) }
     }
 }
 
-/// The path of the last directory that was looked for, and the directories on the way.
+/// The path of the last directory that was looked up, and the positions on the way.
 #[derive(Default)]
 pub(super) struct Recent {
     path: Bytes,
-    places: Vec<Place>,
+    positions: Vec<WalkPosition>,
 }
 
 impl Recent {
-    /// Upper bound of its memory, bytes.
+    /// Upper bound of the memory in bytes.
     pub fn memory(&self) -> usize {
-        self.path.capacity() + self.places.capacity() * size_of::<Place>()
+        self.path.capacity() + self.positions.capacity() * size_of::<WalkPosition>()
     }
 
-    /// The last directory on the way to `path` that is known. The walk from there is to be noted.
-    pub fn on_the_way(&mut self, path: &[u8]) -> Place {
+    /// The last known position on the way to `path`. The walk from there must be recorded.
+    pub fn on_the_way(&mut self, path: &[u8]) -> WalkPosition {
         let common = common_length(&self.path, path);
         let leads = |done: usize| done <= common && matches!(path.get(done), None | Some(b'/'));
-        while self.places.pop_if(|place| !leads(place.done)).is_some() {}
-        let place = self.places.last().copied().unwrap_or(Place::ROOT);
-        self.path.truncate(place.done);
-        self.path.extend_from_slice(&path[place.done..]);
-        place
+        while self.positions.pop_if(|position| !leads(position.done)).is_some() {}
+        let position = self.positions.last().copied().unwrap_or(WalkPosition::ROOT);
+        self.path.truncate(position.done);
+        self.path.extend_from_slice(&path[position.done..]);
+        position
     }
 
-    /// Notes a directory on the way to the path.
-    pub fn note(&mut self, place: Place) {
-        self.places.push(place);
+    /// Records a position on the way to the path.
+    pub fn note(&mut self, position: WalkPosition) {
+        self.positions.push(position);
     }
 
-    /// Forgets all: a path may lead elsewhere now.
+    /// Forgets all positions, because a path may now resolve differently.
     pub fn clear(&mut self) {
-        self.places.clear();
+        self.positions.clear();
     }
 }
 
-/// Bytes at the start that are equal, compared in pieces: paths may be long.
+/// The number of equal bytes at the start, compared in chunks because paths may be long.
 fn common_length(one: &[u8], other: &[u8]) -> usize {
     const PIECE: usize = 64;
     let equal = one.chunks(PIECE).zip(other.chunks(PIECE)).take_while(|(one, other)| one == other);

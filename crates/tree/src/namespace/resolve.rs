@@ -6,11 +6,11 @@ use std::hash::{BuildHasher, RandomState};
 use hashbrown::HashTable;
 
 use super::error::{Fault, LINK_HOPS_MAX};
-use super::recent::Place;
+use super::recent::WalkPosition;
 use super::store::{Inode, InodeId, NodeId, ROOT, Store, Type};
 use crate::Meta;
 
-/// Finds names by (directory, name). Never iterated, so its random order has no effect.
+/// Finds names by (directory, name). The table is never iterated, so its random order has no effect.
 pub(super) struct Lookup {
     table: HashTable<u32>,
     hasher: RandomState,
@@ -25,7 +25,7 @@ impl Lookup {
         self.table.allocation_size()
     }
 
-    /// A name in a directory that has been entered. One that is hidden is removed from the table.
+    /// A name in an entered directory. Removes a hidden name from the table.
     pub fn find(&mut self, store: &Store, parent: NodeId, name: &[u8]) -> Option<NodeId> {
         let same = |&id: &u32| store.node(NodeId(id)).parent == parent && store.name(NodeId(id)) == name;
         let found = NodeId(*self.table.find(self.hash(parent, name), same)?);
@@ -43,7 +43,7 @@ impl Lookup {
         }
     }
 
-    /// Adds a name of the store that is not in the table yet.
+    /// Adds a name of the store that is not yet in the table.
     pub fn insert(&mut self, store: &Store, node: NodeId) {
         let Self { table, hasher } = self;
         let hash = |&id: &u32| hasher.hash_one((store.node(NodeId(id)).parent, store.name(NodeId(id))));
@@ -63,8 +63,8 @@ pub(super) enum Missing {
     Refuse,
 }
 
-/// One walk along a path of directories. Symbolic links are followed inside the tree: an absolute target starts at the root, `..` stops
-/// there. Only missing components of the entry's path are created, never those of a link's target.
+/// One walk along a path of directories. Symbolic links are followed within the tree: an absolute target starts at the root, and
+/// `..` stops there. Only missing components of the entry's path are created, never components of a link's target.
 pub(super) struct Walk<'a> {
     pub store: &'a mut Store,
     pub lookup: &'a mut Lookup,
@@ -74,16 +74,21 @@ pub(super) struct Walk<'a> {
 impl Walk<'_> {
     /// The directory at `path`.
     pub fn directory(&mut self, path: &[u8]) -> Result<NodeId, Fault> {
-        self.directory_from(Place::ROOT, path, &mut |_| {})
+        self.directory_from(WalkPosition::ROOT, path, &mut |_| {})
     }
 
-    /// The directory at `path`, from a place on the way there. Those passed are noted.
-    pub fn directory_from(&mut self, from: Place, path: &[u8], note: &mut dyn FnMut(Place)) -> Result<NodeId, Fault> {
+    /// The directory at `path`, from a known position. Passes the directories on the way to `note`.
+    pub fn directory_from(
+        &mut self,
+        from: WalkPosition,
+        path: &[u8],
+        note: &mut dyn FnMut(WalkPosition),
+    ) -> Result<NodeId, Fault> {
         let mut rest = Cow::Borrowed(path);
         let mut at = from.node;
         let mut done = from.next(path);
         let mut hops = from.hops;
-        // Number of bytes at the end of `rest` that belong to the path; the bytes before them came from links.
+        // Number of bytes at the end of `rest` that belong to the path. The bytes before them came from links.
         let mut own = path.len() - done;
         while done < rest.len() {
             let (name, next) = component(&rest, done);
@@ -99,7 +104,7 @@ impl Walk<'_> {
                 let left = rest.len() - done;
                 if left <= own {
                     let slash = usize::from(left > 0);
-                    note(Place { done: path.len() - left - slash, node: at, hops });
+                    note(WalkPosition { done: path.len() - left - slash, node: at, hops });
                     own = left;
                 }
                 continue;
@@ -166,7 +171,7 @@ fn below(store: &Store, at: NodeId, name: &[u8]) -> Vec<u8> {
     path
 }
 
-/// The component that starts at `from`, and the start of the next one (at most the length of `path`).
+/// The component that starts at `from`, and the start of the next component (at most the length of `path`).
 fn component(path: &[u8], from: usize) -> (&[u8], usize) {
     let length = memchr::memchr(b'/', &path[from..]).unwrap_or(path.len() - from);
     (&path[from..from + length], (from + length + 1).min(path.len()))

@@ -1,5 +1,5 @@
-//! Names and inodes as flat arrays: 12 bytes a name, 36 an inode, and the bytes of names and targets in one arena; in a tree of layers 4
-//! bytes more a name.
+//! Names and inodes in flat arrays: 12 bytes for a name, 36 for an inode, and the bytes of names and targets in one arena. A tree
+//! of layers needs 4 more bytes for a name.
 
 use packline_runtime::{push_tight, reserve_tight};
 
@@ -7,7 +7,7 @@ use super::error::Fault;
 use super::layers::Layers;
 use crate::{Device, Kind, Meta};
 
-/// One name in the tree. The first is the root. Names are never removed, but can be bound to another inode.
+/// One name in the tree. The first name is the root. Names are never removed, but can be bound to another inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
@@ -16,14 +16,14 @@ pub struct NodeId(pub u32);
 pub struct InodeId(pub u32);
 
 impl NodeId {
-    /// Its index in an array with one element a name.
+    /// The index in an array with one element for each name.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl InodeId {
-    /// Its index in an array with one element an inode.
+    /// The index in an array with one element for each inode.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -31,7 +31,7 @@ impl InodeId {
 
 pub(super) const ROOT: NodeId = NodeId(0);
 
-/// A name: its directory, the position of its bytes (length byte first), its inode.
+/// A name: its directory, the position of its bytes (the length byte comes first), and its inode.
 #[derive(Clone, Copy)]
 pub(super) struct Node {
     pub parent: NodeId,
@@ -39,26 +39,26 @@ pub(super) struct Node {
     pub inode: InodeId,
 }
 
-/// Type of an inode, which determines the meaning of its `data` and `extra`.
+/// The type of an inode, which determines the meaning of `data` and `extra`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Type {
     /// `data`: the container's payload.
     File,
-    /// `data`: number of its entries.
+    /// `data`: the number of its entries.
     Dir,
-    /// `data`: the target's position in the arena, `extra`: its length.
+    /// `data`: the position of the target in the arena; `extra`: its length.
     Symlink,
-    /// `data`: major, `extra`: minor.
+    /// `data`: the major number; `extra`: the minor number.
     BlockDevice,
-    /// `data`: major, `extra`: minor.
+    /// `data`: the major number; `extra`: the minor number.
     CharDevice,
     Fifo,
     Socket,
-    /// A hard link whose target is not known yet. `data` and `extra` as for a symbolic link.
+    /// A hard link with an unknown target. `data` and `extra` are as for a symbolic link.
     Pending,
 }
 
-/// An inode. The time is split so that its size is 36 bytes.
+/// An inode. The time is split, so that the size is 36 bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Inode {
     pub mtime: [u32; 2],
@@ -102,7 +102,7 @@ pub(super) struct Store {
     pub nodes: Vec<Node>,
     pub inodes: Vec<Inode>,
     arena: Vec<u8>,
-    /// If it is a tree of layers.
+    /// Present in a tree of layers.
     pub layers: Option<Layers>,
 }
 
@@ -180,21 +180,21 @@ impl Store {
         Ok(id)
     }
 
-    /// Notes that a name is that of an entry of the current layer.
+    /// Records that a name belongs to the current layer.
     pub fn touch(&mut self, node: NodeId) {
         if let Some(layers) = &mut self.layers {
             layers.touch(&self.nodes, node);
         }
     }
 
-    /// Notes that a walk goes from a directory to one in it.
+    /// Records that a walk goes from a directory to a directory in it.
     pub fn enter(&mut self, parent: NodeId, directory: NodeId) {
         if let Some(layers) = &mut self.layers {
             layers.enter(parent, directory);
         }
     }
 
-    /// Whether no layer hides a name in a directory that has been entered.
+    /// Whether a name in an entered directory is visible in all layers.
     pub fn shows(&self, parent: NodeId, node: NodeId) -> bool {
         self.layers.as_ref().is_none_or(|layers| layers.shows(parent, node))
     }
@@ -213,7 +213,7 @@ impl Store {
         self.inodes[inode.index()].links += 1;
     }
 
-    /// The inode of an entry that is not a hard link; `payload` is for files.
+    /// The inode of an entry that is not a hard link. `payload` is for files.
     pub fn make(&mut self, kind: &Kind, meta: Meta, payload: u32, xattr: u32) -> Result<Inode, Fault> {
         let (kind, data, extra) = match kind {
             Kind::File { .. } => (Type::File, payload, 0),
@@ -228,7 +228,7 @@ impl Store {
         Ok(Inode::new(kind, meta, xattr, data, extra))
     }
 
-    /// A hard link to a missing target; its attributes are zero and used by the resolver.
+    /// A hard link to a missing target. Its attributes are zero and used by the resolver.
     fn make_pending(&mut self, target: &[u8]) -> Result<Inode, Fault> {
         let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
         Ok(Inode::new(Type::Pending, meta, super::NO_XATTR, self.push_bytes(&[], target)?, target.len() as u32))

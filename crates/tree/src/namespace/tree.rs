@@ -1,4 +1,4 @@
-//! The finished tree: every name with its inode, directories with sorted entries.
+//! The finished tree: all names with their inodes, and directories with sorted entries.
 
 use super::store::{Inode, InodeId, NodeId, ROOT, Store, Type};
 use crate::{Device, Meta};
@@ -6,10 +6,10 @@ use crate::{Device, Meta};
 /// Type-specific data of an inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content<'a> {
-    /// A regular file: the payload it was added with.
+    /// A regular file, and its payload.
     File(u32),
     Dir,
-    /// A symbolic link: its target unchanged.
+    /// A symbolic link, and its unchanged target.
     Symlink(&'a [u8]),
     BlockDevice(Device),
     CharDevice(Device),
@@ -17,19 +17,20 @@ pub enum Content<'a> {
     Socket,
 }
 
-/// The tree of all entries. Names and inodes are numbered densely from 0 in the order of their first entries, root first.
+/// The tree of all entries. Names and inodes are numbered densely from 0 in the order of their first entries. The root comes
+/// first.
 pub struct Tree {
     store: Store,
-    /// All names but the root, grouped by directory and sorted within.
+    /// All names except the root, grouped by directory and sorted within a directory.
     children: Vec<NodeId>,
-    /// The start of each name's group in `children`, and the end of the last.
+    /// The start of each name's group in `children`, and the end of the last group.
     starts: Vec<u32>,
-    /// Directories that hide what lies below all layers; sorted.
+    /// Directories that hide entries below all layers, sorted.
     opaque: Vec<NodeId>,
 }
 
 impl Tree {
-    /// Sorts the names; every inode must have a name, and none be pending.
+    /// Sorts the names. Every inode must have a name, and no inode may be pending.
     pub(super) fn new(mut store: Store, opaque: Vec<NodeId>) -> Self {
         store.shrink();
         let starts = group_starts(&store);
@@ -40,7 +41,7 @@ impl Tree {
         Self { store, children, starts, opaque }
     }
 
-    /// Its memory, bytes.
+    /// The memory in bytes.
     pub fn memory(&self) -> usize {
         self.store.memory() + (self.children.capacity() + self.starts.capacity()) * size_of::<u32>()
     }
@@ -49,17 +50,17 @@ impl Tree {
         ROOT
     }
 
-    /// Number of names, the root's included.
+    /// Number of names, including the root.
     pub fn node_count(&self) -> usize {
         self.store.nodes.len()
     }
 
-    /// Number of inodes; at least one.
+    /// Number of inodes. At least one.
     pub fn inode_count(&self) -> usize {
         self.store.inodes.len()
     }
 
-    /// All names, in the order of their first entries; a directory before its entries.
+    /// All names, in the order of their first entries. A directory comes before its entries.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
         (0..self.store.nodes.len() as u32).map(NodeId)
     }
@@ -69,28 +70,28 @@ impl Tree {
         (0..self.store.inodes.len() as u32).map(InodeId)
     }
 
-    /// The names in a directory, sorted by their bytes; empty for anything else.
+    /// The names in a directory, sorted by their bytes. Empty for any other entry.
     pub fn children(&self, node: NodeId) -> &[NodeId] {
         &self.children[self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize]
     }
 
-    /// The directory of a name; the root for the root.
+    /// The directory of a name. The root is its own directory.
     pub fn parent(&self, node: NodeId) -> NodeId {
         self.store.node(node).parent
     }
 
-    /// The bytes of the name, 1 to 255; empty for the root.
+    /// The bytes of the name, 1 to 255. Empty for the root.
     pub fn name(&self, node: NodeId) -> &[u8] {
         self.store.name(node)
     }
 
-    /// The canonical path; empty for the root.
+    /// The canonical path. Empty for the root.
     pub fn path(&self, node: NodeId) -> Vec<u8> {
         self.store.path(node)
     }
 
-    /// Whether it is a directory of layers that hides what would lie below all of them: the layers hid everything in it, or replaced
-    /// something else by it.
+    /// Whether it is a directory of layers that hides entries below all layers: the layers hid its content, or replaced another
+    /// entry by it.
     pub fn is_opaque(&self, node: NodeId) -> bool {
         self.opaque.binary_search(&node).is_ok()
     }
@@ -109,7 +110,7 @@ impl Tree {
         match inode.kind {
             Type::File => Content::File(inode.data),
             Type::Dir => Content::Dir,
-            // None is pending here: `finish` has resolved or rejected each.
+            // No inode is pending here, because `finish` has resolved or rejected each.
             Type::Symlink | Type::Pending => Content::Symlink(self.store.target(inode)),
             Type::BlockDevice => Content::BlockDevice(inode.device()),
             Type::CharDevice => Content::CharDevice(inode.device()),
@@ -118,12 +119,12 @@ impl Tree {
         }
     }
 
-    /// The attribute set it was added with; [`super::NO_XATTR`] for none.
+    /// The index of the attribute set, or [`super::NO_XATTR`].
     pub fn xattr(&self, inode: InodeId) -> u32 {
         self.store.inode(inode).xattr
     }
 
-    /// Number of its names; 1 for a directory.
+    /// Number of names. 1 for a directory.
     pub fn links(&self, inode: InodeId) -> u32 {
         self.store.inode(inode).links
     }
@@ -152,7 +153,7 @@ fn grouped(store: &Store, starts: &[u32]) -> Vec<NodeId> {
     children
 }
 
-/// Drops inodes without names; the others keep their order.
+/// Removes inodes without names. The others keep their order.
 pub(super) fn drop_unnamed(store: &mut Store) {
     if store.inodes.iter().all(|inode| inode.links > 0) {
         return;

@@ -1,4 +1,4 @@
-//! Compiles the text of a pattern to its program, without recursion: braces may be nested as deep as a pattern is long.
+//! Compiles the text of a pattern to its program, without recursion: braces may be nested as deeply as the pattern is long.
 
 use packline_runtime::escape::Escape;
 
@@ -22,7 +22,7 @@ struct Compiler<'p> {
     rest: &'p [u8],
     steps: Vec<Step>,
     groups: Vec<Group<'p>>,
-    /// Whether the current alternative is empty so far: a slash here only means "from the root".
+    /// Whether the current alternative is empty so far. A slash then only means "from the root".
     start: bool,
 }
 
@@ -30,13 +30,13 @@ struct Compiler<'p> {
 struct Group<'p> {
     /// The pattern from the brace on.
     text: &'p [u8],
-    /// Index of its fork.
+    /// Index of the brace's fork.
     fork: usize,
     /// Start of each alternative.
     starts: Vec<usize>,
-    /// Jumps from the ends of its alternatives.
+    /// Jumps at the ends of the alternatives.
     jumps: Vec<usize>,
-    /// Whether it is at the start of the pattern.
+    /// Whether the brace is at the start of the pattern.
     start: bool,
 }
 
@@ -64,7 +64,7 @@ impl<'p> Compiler<'p> {
         self.start = false;
     }
 
-    /// Two stars or more; with a slash behind them: a run that ends in one, or nothing at the start of a name.
+    /// Compiles two or more stars. If a slash follows, they match a run that ends in a slash, or nothing at the start of a name.
     fn take_stars(&mut self) {
         let stars = self.rest.iter().take_while(|&&byte| byte == b'*').count();
         match &self.rest[stars..] {

@@ -1,15 +1,16 @@
 //! The pattern language of packline's own commands for entries of a tree.
 //!
-//! - A pattern without a `/` is compared with the last name of each path, at any depth: `*.gz`. One with a `/` is compared with whole paths:
-//!   `etc/passwd`, `home/*/.cache`. A leading `/` or `./` only makes it one of these: `/bin`, `./bin`.
-//! - `*` matches any run of bytes and `?` any one, but no `/`. `**` matches any run, `/` included; `**/` also nothing at the start of a name:
-//!   `**/x` matches `x`, and `a/**/b` matches `a/b`.
-//! - `[a-z]`, `[!a-z]` and `[[:digit:]]` match one byte as in [`Glob`](crate::Glob), never a `/`. `{a,b}` matches what `a` or `b` matches;
-//!   braces may be nested. `\x` is the byte `x` itself. A `]`, `}` or `,` without its opening is literal.
+//! - A pattern without a `/` is compared with the last name of each path, at any depth: `*.gz`. A pattern with a `/` is compared
+//!   with complete paths: `etc/passwd`, `home/*/.cache`. A leading `/` or `./` only makes a pattern one of the second kind:
+//!   `/bin`, `./bin`.
+//! - `*` matches any run of bytes and `?` any byte, but not `/`. `**` matches any run, including `/`. `**/` also matches nothing
+//!   at the start of a name: `**/x` matches `x`, and `a/**/b` matches `a/b`.
+//! - `[a-z]`, `[!a-z]` and `[[:digit:]]` match one byte as in [`Glob`](crate::Glob), but never a `/`. `{a,b}` matches `a` or `b`;
+//!   braces may be nested. `\x` matches the byte `x`. A `]`, `}` or `,` without its opening bracket is literal.
 //! - A trailing `/` restricts the pattern to directories. `/`, `.` and `./` are the root, which no other pattern matches.
 //! - Empty and `.` components are ignored, as in paths.
 //!
-//! Cost of a comparison: at most length of the pattern times length of the text (see `pattern/program.rs`).
+//! Cost of a comparison: at most the length of the pattern times the length of the text (see `pattern/program.rs`).
 
 mod compile;
 mod program;
@@ -59,7 +60,7 @@ impl Pattern {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// The text is not a valid pattern, or could never match.
+    /// The text is not a valid pattern, or can never match.
     pub fn new(text: &[u8]) -> Result<Pattern, PatternFault> {
         match text.len() {
             0 => return Err(PatternFault::Empty),
@@ -80,7 +81,7 @@ impl Pattern {
         self.directories_only
     }
 
-    /// Whether it matches the entry at a canonical path itself; `directory` is whether that is a directory.
+    /// Whether the pattern matches the entry at a canonical path itself. `directory` says whether the entry is a directory.
     pub fn matches(&self, path: &[u8], directory: bool) -> bool {
         if self.directories_only && !directory {
             return false;
@@ -94,7 +95,7 @@ impl Pattern {
     }
 }
 
-/// The pattern without empty and `.` components, and without leading and trailing slashes.
+/// Removes empty and `.` components, and leading and trailing slashes.
 fn canonical(text: &[u8]) -> Result<(Bytes, Scope), PatternFault> {
     let parts = text.split(|&byte| byte == b'/');
     let components: Vec<&[u8]> = parts.filter(|part| !part.is_empty() && *part != b".").collect();

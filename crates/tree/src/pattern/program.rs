@@ -1,12 +1,12 @@
 //! A pattern as a nondeterministic automaton, and its simulation.
 //!
-//! All states that the text so far can lead to are followed in parallel (Thompson, Regular Expression Search Algorithm, CACM 11(6), 1968), so
-//! nothing is tried twice: a byte of the text costs at most as many steps as the program has. Steps that consume no byte only lead
-//! forward, so one pass in ascending order finds all their successors.
+//! All states that the text so far can lead to are followed in parallel (Thompson, Regular Expression Search Algorithm, CACM
+//! 11(6), 1968), so nothing is tried twice: a byte of the text costs at most as many steps as the program has. Steps that consume
+//! no byte only lead forward, so one pass in ascending order finds all their successors.
 
 use crate::glob::Set;
 
-/// One step of a program. A step that consumes a byte continues at the next one.
+/// One step of a program. A step that consumes a byte continues at the next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     /// Consumes this byte.
@@ -27,14 +27,14 @@ pub(super) enum Step {
     Jump(usize),
 }
 
-/// The steps of a pattern; it matches if the end of the text is reached after the last.
+/// The steps of a pattern. The pattern matches if the text ends after the last step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Program(pub(super) Vec<Step>);
 
 impl Program {
-    /// Whether the whole text matches.
+    /// Whether the complete text matches.
     pub(super) fn matches(&self, text: &[u8]) -> bool {
-        let mut now = Places::new(self.0.len() + 1);
+        let mut now = StepSet::new(self.0.len() + 1);
         let mut next = now.clone();
         now.insert(0);
         let mut name_start = true;
@@ -51,8 +51,8 @@ impl Program {
         now.contains(self.0.len())
     }
 
-    /// Completes `now` by the steps reachable without a byte, and adds to `next` those reachable with this one.
-    fn follow(&self, now: &mut Places, byte: Option<u8>, name_start: bool, next: &mut Places) {
+    /// Adds to `now` the steps reachable without a byte, and to `next` the steps reachable with this byte.
+    fn follow(&self, now: &mut StepSet, byte: Option<u8>, name_start: bool, next: &mut StepSet) {
         let within = byte.filter(|&byte| byte != b'/');
         let mut from = 0;
         while let Some(at) = now.first_from(from) {
@@ -70,8 +70,8 @@ impl Program {
                     next.insert_if(byte.is_some(), at);
                 }
                 Some(Step::NameStart) => now.insert_if(name_start, at + 1),
-                Some(Step::Fork(places)) => places.iter().for_each(|&place| now.insert(place)),
-                Some(Step::Jump(place)) => now.insert(*place),
+                Some(Step::Fork(steps)) => steps.iter().for_each(|&step| now.insert(step)),
+                Some(Step::Jump(step)) => now.insert(*step),
                 None => {}
             }
         }
@@ -80,25 +80,25 @@ impl Program {
 
 /// A set of steps.
 #[derive(Debug, Clone)]
-struct Places(Vec<u64>);
+struct StepSet(Vec<u64>);
 
-impl Places {
-    fn new(count: usize) -> Places {
-        Places(vec![0; count.div_ceil(64)])
+impl StepSet {
+    fn new(count: usize) -> StepSet {
+        StepSet(vec![0; count.div_ceil(64)])
     }
 
-    fn insert(&mut self, place: usize) {
-        self.0[place / 64] |= 1 << (place % 64);
+    fn insert(&mut self, step: usize) {
+        self.0[step / 64] |= 1 << (step % 64);
     }
 
-    fn insert_if(&mut self, condition: bool, place: usize) {
+    fn insert_if(&mut self, condition: bool, step: usize) {
         if condition {
-            self.insert(place);
+            self.insert(step);
         }
     }
 
-    fn contains(&self, place: usize) -> bool {
-        self.0[place / 64] >> (place % 64) & 1 == 1
+    fn contains(&self, step: usize) -> bool {
+        self.0[step / 64] >> (step % 64) & 1 == 1
     }
 
     fn is_empty(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Patterns compared with a matcher that follows their definition literally.
+//! Compares patterns with a matcher that follows their definition literally.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     Pattern::new(pattern.as_bytes()).unwrap().matches(path.as_bytes(), true)
 }
 
-/// Pattern, matching paths, other paths.
+/// A pattern, matching paths, and other paths.
 const KNOWN: &[(&str, &[&str], &[&str])] = &[
     ("bin", &["bin", "usr/bin", "a/b/bin"], &["", "bin2", "bin/x", "usr/bin/x", "sbin"]),
     ("/bin", &["bin"], &["usr/bin", "bin/x"]),
@@ -62,7 +62,7 @@ fn answers_as_defined() {
 }
 
 #[test]
-fn a_slash_at_the_end_asks_for_a_directory() {
+fn a_trailing_slash_requires_a_directory() {
     for pattern in ["build/", "/build/", "b*//", "**/build/"] {
         let pattern = Pattern::new(pattern.as_bytes()).unwrap();
         assert!(pattern.directories_only() && pattern.matches(b"build", true) && !pattern.matches(b"build", false));
@@ -72,7 +72,7 @@ fn a_slash_at_the_end_asks_for_a_directory() {
 }
 
 #[test]
-fn what_can_match_nothing_is_refused() {
+fn rejects_patterns_that_can_never_match() {
     let cases: &[(&[u8], &str)] = &[
         (b"", "is empty"),
         (b"a/[bc", "'[bc' is not closed (expected ']', or \\[ for"),
@@ -95,7 +95,7 @@ fn what_can_match_nothing_is_refused() {
 }
 
 #[test]
-fn no_pattern_is_dear() {
+fn no_pattern_is_expensive() {
     let text = vec![b'a'; 4_000];
     for (pattern, matched) in [
         (b"a*".repeat(1_000), true),
@@ -108,7 +108,7 @@ fn no_pattern_is_dear() {
     }
 }
 
-/// Whether a pattern matches a text after `before`, by the definition, trying everything.
+/// Whether a pattern matches a text after `before`, by the definition, by trying all possibilities.
 fn naive(pattern: &[u8], before: Option<u8>, text: &[u8]) -> bool {
     let ways = |least: usize, across: bool| {
         let most = text.iter().take_while(|&&byte| across || byte != b'/').count();
@@ -137,10 +137,10 @@ fn naive(pattern: &[u8], before: Option<u8>, text: &[u8]) -> bool {
     }
 }
 
-/// Replaces a brace or comma: stars on its two sides do not form a `**`.
+/// A placeholder for a brace or comma, so that stars on its two sides do not form a `**`.
 const CUT: u8 = 1;
 
-/// A pattern without braces for each choice of alternatives.
+/// The patterns without braces, one for each choice of alternatives.
 fn expanded(pattern: &[u8]) -> Vec<Vec<u8>> {
     let Some(open) = pattern.iter().position(|&byte| byte == b'{') else { return vec![pattern.to_vec()] };
     let mut depth = 0;
@@ -159,14 +159,14 @@ fn expanded(pattern: &[u8]) -> Vec<Vec<u8>> {
     cuts.windows(2).flat_map(one).collect()
 }
 
-/// The definition: a pattern with a slash is compared with the path, in each expansion.
+/// The definition: in each expansion, a pattern with a slash is compared with the path.
 fn by_definition(pattern: &[u8], path: &[u8]) -> bool {
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap();
     let text = if pattern.contains(&b'/') { path } else { name };
     expanded(pattern).iter().any(|one| naive(one, None, text))
 }
 
-/// Patterns with balanced braces and without doubled slashes, whose meaning needs no normal form.
+/// Patterns with balanced braces and without doubled slashes, which are in normal form.
 fn any_pattern() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         4 => "[ab]", 2 => Just("/".to_string()), 2 => Just("*".to_string()), 1 => Just("?".to_string()), 1 => Just("**".to_string()),

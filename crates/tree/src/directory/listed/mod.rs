@@ -1,9 +1,10 @@
-//! A directory of which all entries are listed first, and contents are read later, in any order.
+//! A directory whose entries are all listed first, and whose contents are read later in any order.
 //!
-//! Contents that were announced ([`Source::expect`]) are read ahead as those of a [`super::DirectorySource`]. A file keeps the size that was
-//! listed: a shorter one ends with zeros. It must still be the one that was listed, and is reached through directories alone, never through a symbolic link that took the place of one.
+//! Announced contents ([`Source::expect`]) are read ahead as in a [`super::DirectorySource`]. A file keeps the size that was
+//! listed, so a file that shrank ends with zeros. It must still be the listed file, and is reached only through directories,
+//! never through a symbolic link that has replaced a directory.
 
-mod places;
+mod locations;
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -14,24 +15,24 @@ use std::sync::Arc;
 use packline_runtime::escape::Escape;
 
 use crate::directory::fault::Fault;
-use crate::directory::found::{Place, ScannedEntry};
+use crate::directory::found::{FileLocation, ScannedEntry};
 use crate::directory::reading::{Feed, Finder};
 use crate::directory::scan::{Scanner, open_directory, open_root};
 use crate::directory::xattr::join;
 use crate::directory::{DirectoryOptions, OPEN_DIRECTORIES, ReadErrors};
 use crate::{Bookmark, Bytes, Entry, Error, Extent, Kind, Meta, Source};
-use places::{Listed, Places};
+use locations::{FileLocations, ListedFile};
 
-/// A directory that is listed before it is read. [`DirectoryOptions::errors`] does not hold for it.
+/// A directory that is listed before it is read. [`DirectoryOptions::errors`] does not apply to it.
 pub struct ListedDirectory {
     scanner: Scanner,
     root: Arc<Path>,
     readers: usize,
     ahead_bytes: usize,
     ahead_directories: usize,
-    places: Rc<Places>,
+    locations: Rc<FileLocations>,
     current: Option<ScannedEntry>,
-    /// Contents in the order that was announced, and the numbers of those that have not begun.
+    /// Contents in the announced order, and the numbers of the contents that have not begun.
     announced: Option<(Feed<Later>, VecDeque<u32>)>,
     alone: Option<Feed<Later>>,
     bytes_done: u64,
@@ -39,7 +40,7 @@ pub struct ListedDirectory {
 }
 
 impl ListedDirectory {
-    /// Opens the directory `root`, which may be given as a symbolic link to one. Fails if it cannot be opened.
+    /// Opens the directory `root`, which may be a symbolic link to a directory. Fails if it cannot be opened.
     pub fn open(root: &Path, mut options: DirectoryOptions) -> Result<Self, Error> {
         options.errors = ReadErrors::Fail;
         Ok(Self {
@@ -48,7 +49,7 @@ impl ListedDirectory {
             ahead_bytes: options.ahead_bytes,
             ahead_directories: options.ahead_directories,
             scanner: Scanner::open(root, options)?,
-            places: Rc::default(),
+            locations: Rc::default(),
             current: None,
             announced: None,
             alone: None,
@@ -58,7 +59,7 @@ impl ListedDirectory {
     }
 
     fn feed(&self, order: Vec<u32>, readers: usize) -> Result<Feed<Later>, Error> {
-        let later = Later::new(&self.root, Rc::clone(&self.places), order)?;
+        let later = Later::new(&self.root, Rc::clone(&self.locations), order)?;
         Ok(Feed::new(later, &self.root, readers, self.ahead_bytes).keeping_open(self.ahead_directories))
     }
 
@@ -69,7 +70,7 @@ impl ListedDirectory {
         feeds.into_iter().flatten().for_each(|feed| self.warnings.append(&mut feed.take_warnings()));
     }
 
-    /// Whether a file is in the rest of the announced order; if it is, it is the current one then.
+    /// Whether a file is in the rest of the announced order. If so, it becomes the current file.
     fn go_to(&mut self, number: u32) -> Result<bool, Error> {
         let Some((feed, left)) = &mut self.announced else { return Ok(false) };
         let Some(passed) = left.iter().position(|other| *other == number) else { return Ok(false) };
@@ -88,9 +89,13 @@ impl Source for ListedDirectory {
         self.announced = None;
         self.current = self.scanner.next_measured()?;
         let Some(found) = &self.current else { return Ok(None) };
-        if let Some(places) = Rc::get_mut(&mut self.places) {
+        if let Some(locations) = Rc::get_mut(&mut self.locations) {
             let directory = found.entry.kind == Kind::Dir;
-            places.visit(&found.entry.path, directory, self.scanner.stack.last().is_some_and(|frame| frame.followed));
+            locations.visit(
+                &found.entry.path,
+                directory,
+                self.scanner.stack.last().is_some_and(|frame| frame.followed),
+            );
         }
         Ok(Some(found.entry.clone()))
     }
@@ -120,14 +125,14 @@ impl Source for ListedDirectory {
 
     fn bookmark(&mut self) -> Option<Bookmark> {
         let found = self.current.as_ref().filter(|found| found.size().is_some_and(|size| size > 0))?;
-        let followed = matches!(found.place, Place::In { followed: true, .. });
-        Rc::get_mut(&mut self.places)?.add(found, followed).map(|number| Bookmark::Number(number.into()))
+        let followed = matches!(found.location, FileLocation::In { followed: true, .. });
+        Rc::get_mut(&mut self.locations)?.add(found, followed).map(|number| Bookmark::Number(number.into()))
     }
 
     fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {
         let number = if let Bookmark::Number(number) = bookmark { u32::try_from(*number).ok() } else { None };
         let foreign = || Bookmark::foreign(&self.root.escaped(), path);
-        let number = number.filter(|number| self.places.file(*number).is_some()).ok_or_else(foreign)?;
+        let number = number.filter(|number| self.locations.file(*number).is_some()).ok_or_else(foreign)?;
         self.drain();
         self.current = None;
         self.alone = None;
@@ -143,17 +148,17 @@ impl Source for ListedDirectory {
         let number = |bookmark| if let Bookmark::Number(number) = bookmark { u32::try_from(number).ok() } else { None };
         let order: Vec<u32> = order.filter_map(number).collect();
         self.drain();
-        // Without it, which is a hint, each file is read on its own.
+        // The order is a hint: without it, each file is read separately.
         self.announced = self.feed(order.clone(), self.readers).ok().map(|feed| (feed, order.into()));
     }
 
-    /// Bytes of contents returned so far, holes included; the total is not known.
+    /// Bytes of contents returned so far, including holes. The total is not known.
     fn progress(&self) -> (u64, Option<u64>) {
         (self.bytes_done, None)
     }
 
     fn memory(&self) -> usize {
-        self.places.memory()
+        self.locations.memory()
     }
 
     fn take_warnings(&mut self) -> Vec<String> {
@@ -162,19 +167,19 @@ impl Source for ListedDirectory {
     }
 }
 
-/// Files that were listed, in an order of their own.
+/// ListedFile files in the order of reading.
 struct Later {
     root: Arc<Path>,
-    places: Rc<Places>,
+    locations: Rc<FileLocations>,
     order: std::vec::IntoIter<u32>,
-    /// Directories from the root to that of the last file, without some in the middle if there are many.
+    /// Open directories from the root to the last file's directory. If there are many, some in the middle are missing.
     open: Vec<(u32, Arc<OwnedFd>)>,
 }
 
 impl Later {
-    fn new(root: &Arc<Path>, places: Rc<Places>, order: Vec<u32>) -> Result<Later, Error> {
+    fn new(root: &Arc<Path>, locations: Rc<FileLocations>, order: Vec<u32>) -> Result<Later, Error> {
         let opened = open_root(root).map_err(|fault| fault.at(root))?;
-        Ok(Later { root: Arc::clone(root), places, order: order.into_iter(), open: vec![(0, Arc::new(opened))] })
+        Ok(Later { root: Arc::clone(root), locations, order: order.into_iter(), open: vec![(0, Arc::new(opened))] })
     }
 
     fn enter(&mut self, directory: u32) -> Result<Arc<OwnedFd>, Error> {
@@ -185,17 +190,18 @@ impl Later {
                 Some(known) => break known,
                 None => way.push(at),
             }
-            at = self.places.directory(at).map_or(0, |(parent, ..)| parent);
+            at = self.locations.directory(at).map_or(0, |(parent, ..)| parent);
         };
         self.open.truncate(known + 1);
         for next in way.into_iter().rev() {
-            self.step(next).map_err(|fault| fault.at(&join(&self.root, &self.places.directory_path(next))))?;
+            self.step(next).map_err(|fault| fault.at(&join(&self.root, &self.locations.directory_path(next))))?;
         }
         self.open.last().map(|(_, open)| Arc::clone(open)).ok_or_else(|| Fault::Replaced.at(&self.root))
     }
 
     fn step(&mut self, directory: u32) -> Result<(), Fault> {
-        let (Some((_, above)), Some((_, name, followed))) = (self.open.last(), self.places.directory(directory)) else {
+        let (Some((_, above)), Some((_, name, followed))) = (self.open.last(), self.locations.directory(directory))
+        else {
             return Err(Fault::Replaced);
         };
         let opened = open_directory(above, name, followed)?;
@@ -209,16 +215,16 @@ impl Later {
 
 impl Finder for Later {
     fn find(&mut self) -> Result<Option<ScannedEntry>, Error> {
-        let Some(file) = self.order.next().and_then(|number| self.places.file(number)) else { return Ok(None) };
-        let Listed { path, directory, id, size, sparse, followed, measured } = file;
+        let Some(file) = self.order.next().and_then(|number| self.locations.file(number)) else { return Ok(None) };
+        let ListedFile { path, directory, id, size, sparse, followed, measured } = file;
         let directory = self.enter(directory)?;
-        let place = Place::In { directory, followed };
-        let found = ScannedEntry::new(unnamed(path, size), place);
+        let location = FileLocation::In { directory, followed };
+        let found = ScannedEntry::new(unnamed(path, size), location);
         Ok(Some(ScannedEntry { id: Some(id), sparse, measured, fixed: true, ..found }))
     }
 }
 
-/// An entry for its content alone.
+/// An entry that is used only for its content.
 fn unnamed(path: Bytes, size: u64) -> Entry {
     let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
     Entry { path, kind: Kind::File { size }, meta, xattrs: Vec::new() }

@@ -8,36 +8,36 @@ use super::Finder;
 use super::batch::{Batch, Item};
 use super::readers::Readers;
 use crate::Error;
-use crate::directory::found::{Place, SMALL_BYTES, ScannedEntry};
+use crate::directory::found::{FileLocation, SMALL_BYTES, ScannedEntry};
 
-/// A batch is handed over when it has so many entries or bytes.
+/// A batch is submitted when it has this many entries or bytes.
 const BATCH_ITEMS: usize = 128;
 const BATCH_BYTES: usize = 256 << 10;
-/// Most entries in the queue.
+/// Maximum number of entries in the queue.
 const ITEMS_AHEAD: usize = 1_024;
 
-/// Entries that have been listed and not yet given to the caller.
+/// Entries that have been listed but not yet returned to the caller.
 pub(super) struct Ahead {
     readers: Readers,
     queue: VecDeque<Planned>,
-    /// The batch that is being put together, and its number.
+    /// The batch that is being filled, and its number.
     filling: Batch,
     number: u64,
     /// The batch whose items are being returned, and its number.
     taken: Option<(u64, Batch)>,
-    /// Batches to use again: fresh memory costs more than reading a small file into it.
+    /// Unused batches, kept because new memory costs more than reading a small file into it.
     spare: Vec<Batch>,
-    /// Bytes of content planned and not yet returned, and their limit.
+    /// Bytes of content that are planned but not yet returned, and their limit.
     bytes: usize,
     window: usize,
-    /// Directories that the queue keeps open, and their limit; the one of the last entry.
+    /// Number of directories that the queue keeps open, their limit, and the directory of the last entry.
     directories: usize,
     directories_most: usize,
     last: Option<Arc<OwnedFd>>,
     ended: bool,
 }
 
-/// One entry in the queue, with what it adds to the counts.
+/// One entry in the queue, and its share of the counts.
 struct Planned {
     what: What,
     bytes: usize,
@@ -45,11 +45,11 @@ struct Planned {
 }
 
 enum What {
-    /// For the caller to read.
+    /// The caller reads it.
     Alone(Box<ScannedEntry>),
     /// The next item of the batch with this number.
     Batched(u64),
-    /// Listing went wrong here, and ended or continued.
+    /// Listing failed here, and ended or continued.
     Failed(Error),
     Passed(Error),
 }
@@ -58,14 +58,14 @@ enum What {
 pub(super) enum Next {
     /// Not opened yet.
     Alone(ScannedEntry),
-    /// Done by a reader; its content is in [`Ahead::data`].
+    /// Completed by a reader. Its content is in [`Ahead::data`].
     Loaded(Item),
-    /// Listing went wrong here, and continued.
+    /// Listing failed here, and continued.
     Passed(Error),
 }
 
 impl Ahead {
-    /// `window`: how many bytes of content are read ahead; one small file at least.
+    /// `window` is the number of bytes of content that are read ahead. At least one small file is.
     pub fn new(readers: Readers, window: usize) -> Self {
         Self {
             readers,
@@ -83,7 +83,7 @@ impl Ahead {
         }
     }
 
-    /// Keeps at most so many directories open, not counting that of the next entry.
+    /// Sets the maximum number of open directories, not counting the directory of the next entry.
     pub fn keep_open(&mut self, directories: usize) {
         self.directories_most = directories;
     }
@@ -101,7 +101,7 @@ impl Ahead {
         }
     }
 
-    /// The contents of the batch that the last item came from.
+    /// The contents of the batch of the last item.
     pub fn data(&self) -> &[u8] {
         self.taken.as_ref().map_or(&[], |(_, batch)| &batch.data)
     }
@@ -129,7 +129,7 @@ impl Ahead {
     }
 
     fn plan(&mut self, found: ScannedEntry) -> Result<(), Error> {
-        let directories = self.count_directory(&found.place);
+        let directories = self.count_directory(&found.location);
         if !found.is_small() {
             self.queue.push_back(Planned { what: What::Alone(Box::new(found)), bytes: 0, directories });
             return Ok(());
@@ -144,9 +144,9 @@ impl Ahead {
         Ok(())
     }
 
-    /// 1 if the queue keeps a directory open for this place alone (and the places that follow).
-    fn count_directory(&mut self, place: &Place) -> usize {
-        let Place::In { directory, .. } = place else { return 0 };
+    /// 1 if the queue keeps a directory open only for this location and the following ones.
+    fn count_directory(&mut self, location: &FileLocation) -> usize {
+        let FileLocation::In { directory, .. } = location else { return 0 };
         if self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, directory)) {
             return 0;
         }
@@ -155,7 +155,7 @@ impl Ahead {
         1
     }
 
-    /// Submits the batch being filled and begins another.
+    /// Submits the batch that is being filled, and begins another.
     fn submit(&mut self) -> Result<(), Error> {
         self.number += 1;
         let next = self.spare.pop().unwrap_or_default();

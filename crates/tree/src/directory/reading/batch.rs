@@ -1,4 +1,4 @@
-//! A run of small files that are opened and read whole, one after the other, into one buffer.
+//! A run of small files that are opened and read completely, one after another, into one buffer.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,12 +8,12 @@ use std::path::Path;
 use rustix::buffer::spare_capacity;
 use rustix::fs::FileType;
 
-use super::change::{Change, Watch};
+use super::change::{Change, ChangeCheck};
 use crate::directory::fault::{Fault, Tried};
 use crate::directory::found::{SMALL_BYTES, ScannedEntry};
 use crate::directory::xattr::XattrReader;
 
-/// Consecutive entries that a reader completes in one go; kept and used again for their buffers.
+/// Consecutive entries that a reader completes in one job. Batches are reused for their buffers.
 #[derive(Default)]
 pub(super) struct Batch {
     pub items: VecDeque<Item>,
@@ -24,17 +24,17 @@ pub(super) struct Batch {
 
 pub(super) struct Item {
     pub found: ScannedEntry,
-    /// Where its content is in the batch's data.
+    /// The range of its content in the batch's data.
     pub content: Range<usize>,
-    /// Opening it failed.
+    /// The file could not be opened.
     pub opening: Option<Fault>,
-    /// Reading its extended attributes failed.
+    /// The extended attributes could not be read.
     pub attributes: Option<Fault>,
-    /// Reading its content failed.
+    /// The content could not be read.
     pub reading: Option<Fault>,
-    /// Its content differs from what was listed.
+    /// The content differs from the listed file.
     pub change: Option<Change>,
-    /// The caller reads it: it is larger than it was listed.
+    /// Left to the caller, because the file is larger than listed.
     pub later: bool,
 }
 
@@ -54,7 +54,7 @@ impl Batch {
         self.bytes >= bytes || self.items.len() >= items
     }
 
-    /// Reads everything. Failures are kept with their items: the first in order is reported.
+    /// Reads all files. Failures are kept with their items, because the first in order is reported.
     pub fn load(&mut self, xattrs: &mut XattrReader, root: &Path) {
         self.data.reserve_exact(self.bytes + 1);
         for item in &mut self.items {
@@ -86,42 +86,43 @@ impl Item {
         }
     }
 
-    /// Appends the content, and notes its size. A file that turns out to be large is left to the caller.
+    /// Appends the content and records its size. A file that turns out to be large is left to the caller.
     fn read(&mut self, file: &OwnedFd, data: &mut Vec<u8>) -> Result<(), Fault> {
         let start = data.len();
-        let mut watch = Watch::new(&self.found);
+        let mut check = ChangeCheck::new(&self.found);
         loop {
             data.truncate(start);
-            let size = watch.size as usize;
+            let size = check.size as usize;
             let ended = read_whole(file, size, data)?;
             data.truncate(start + size);
             let stat = rustix::fs::fstat(file).tried("cannot examine")?;
-            if let Some(meta) = watch.end(&stat, ended)? {
+            if let Some(meta) = check.end(&stat, ended)? {
                 self.found.entry.meta = meta;
             }
-            if !watch.again() {
+            if !check.again() {
                 break;
             }
-            self.later = watch.size > SMALL_BYTES;
+            self.later = check.size > SMALL_BYTES;
             if self.later {
                 data.truncate(start);
                 self.found.modified = None;
                 break;
             }
         }
-        self.change = watch.change();
-        self.found.set_size(watch.size);
-        if watch.size == 0 && !self.found.fixed {
+        self.change = check.change();
+        self.found.set_size(check.size);
+        if check.size == 0 && !self.found.fixed {
             self.found.measure(file)?;
             self.later = self.found.measured;
         } else if !self.later {
-            data.resize(start + watch.size as usize, 0);
+            data.resize(start + check.size as usize, 0);
         }
         Ok(())
     }
 }
 
-/// Appends so many bytes of a file, and perhaps some that follow; returns the byte at which it ended before.
+/// Appends `wanted` bytes of a file, and possibly some bytes after them. Returns the offset at which the file ended, if it is too
+/// short.
 fn read_whole(file: &OwnedFd, size: usize, data: &mut Vec<u8>) -> Result<Option<u64>, Fault> {
     let start = data.len();
     data.reserve_exact(size + 1);

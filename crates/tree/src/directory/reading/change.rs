@@ -1,8 +1,8 @@
-//! Changes of a file between being listed and the end of reading it, and what is stored then.
+//! Changes of a file between listing and the end of reading, and the content that is stored then.
 //!
-//! A file that grows is stored up to its size at the start. A shorter one is read again, a few times at most; where its size cannot
-//! change any more, zeros take the place of what is missing, as in GNU tar. Files of /proc and /sys have other sizes than the system
-//! says: what can be read is stored. Each such file gets a warning.
+//! A file that grows is stored up to its size at the start. A file that shrinks is read again, a limited number of times; if its
+//! size cannot change any more, zeros replace the missing bytes, as in GNU tar. Files of /proc and /sys have other sizes than the
+//! system reports, and all readable bytes are stored. Each such file gets a warning.
 
 use std::path::Path;
 
@@ -14,34 +14,34 @@ use crate::directory::fault::Fault;
 use crate::directory::found::{ScannedEntry, UNSIZED_MOST};
 use crate::directory::stat::{self, FileId, ModifiedAt};
 
-/// How often a file is read again that gets shorter each time.
+/// Maximum number of times that a shrinking file is read again.
 const AGAIN_MOST: u32 = 3;
 
-/// A difference between a file as it was listed and as it is stored.
+/// A difference between the listed file and the stored one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// Stored and found bytes.
+    /// The number of stored bytes and of found bytes.
     Grew(u64, u64),
-    /// The bytes that were listed, those that are left, and what became of the others.
+    /// The number of listed bytes, the number of remaining bytes, and the treatment of the missing bytes.
     Shrank(u64, u64, Rest),
-    /// The bytes that the system says, those that can be read, and what became of the others.
+    /// The number of bytes that the system reports, the number of readable bytes, and the treatment of the missing bytes.
     Misreported(u64, u64, Rest),
-    /// Another file took its place.
+    /// Another file has replaced it.
     Replaced,
     /// It was written to, or may have been.
     Modified,
 }
 
-/// What became of the bytes that a file does not have.
+/// The treatment of missing bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// They are left out: the file was read again.
+    /// They are not stored: the file was read again.
     LeftOut,
     Zeros,
 }
 
 impl Change {
-    /// The warning.
+    /// The text of the warning.
     pub fn text(self, path: &Path) -> String {
         const CHANGED: &str = "file changed as we read it";
         let path = path.escaped();
@@ -74,28 +74,28 @@ impl Rest {
     }
 }
 
-/// Compares a file with what was listed, while it is read.
+/// Compares a file with the listed one while it is read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Watch {
-    /// Bytes of content to read.
+pub(super) struct ChangeCheck {
+    /// Number of bytes of content to read.
     pub size: u64,
-    /// The size that the system says; another one than `size` in /proc and /sys.
+    /// The size that the system reports, which differs from `size` in /proc and /sys.
     reported: u64,
     id: Option<FileId>,
     modified: Option<ModifiedAt>,
     /// Whether `size` can change.
     resizable: bool,
-    /// Whether the entry is that of any file under its name.
+    /// Whether any file under the entry's name is acceptable.
     replaceable: bool,
-    /// Why it was read again, first; and what the last reading found.
+    /// The first reason for reading it again, and the result of the last reading.
     cause: Option<Change>,
     now: Option<Change>,
-    /// The size for the next reading, and how often it was read again.
+    /// The size for the next reading, and the number of repeated readings.
     next: Option<u64>,
     again: u32,
 }
 
-impl Watch {
+impl ChangeCheck {
     pub fn new(found: &ScannedEntry) -> Self {
         let size = found.size().unwrap_or(0);
         Self {
@@ -112,10 +112,10 @@ impl Watch {
         }
     }
 
-    /// Compares the open file before it is read. Returns the attributes of another one that took its place.
+    /// Compares the open file before it is read. Returns the attributes of another file that has replaced it.
     ///
     /// # Errors
-    /// It is not a regular file, or is another one that must not take its place.
+    /// It is not a regular file, or it is another file that must not replace the listed one.
     pub fn begin(&mut self, stat: &Stat) -> Result<Option<Meta>, Fault> {
         let replaced = self.check(stat)?;
         let found = stat::size(stat);
@@ -128,11 +128,11 @@ impl Watch {
         Ok(replaced)
     }
 
-    /// Compares the file after it was read; `ended` is the byte at which it ended, if that is before its size. Returns the attributes of
-    /// another one that took its place.
+    /// Compares the file after it was read. `ended` is the offset at which it ended, if that is before its size. Returns the
+    /// attributes of another file that has replaced it.
     ///
     /// # Errors
-    /// As [`Watch::begin`].
+    /// See [`ChangeCheck::begin`].
     pub fn end(&mut self, stat: &Stat, ended: Option<u64>) -> Result<Option<Meta>, Fault> {
         let replaced = self.check(stat)?;
         let found = stat::size(stat);
@@ -155,7 +155,7 @@ impl Watch {
         Ok(replaced)
     }
 
-    /// Whether it is to be read again, with the size that it has now.
+    /// Whether the file must be read again, with its current size.
     pub fn again(&mut self) -> bool {
         let Some(size) = self.next.take().filter(|_| self.resizable && self.again < AGAIN_MOST) else { return false };
         let now = self.now.take().map(|now| match now {
@@ -170,7 +170,7 @@ impl Watch {
         true
     }
 
-    /// The difference between what was listed and what is stored.
+    /// The difference between the listed file and the stored one.
     pub fn change(&self) -> Option<Change> {
         self.now.filter(|now| *now != Change::Modified).or(self.cause).or(self.now)
     }

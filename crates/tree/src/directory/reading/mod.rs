@@ -1,8 +1,8 @@
-//! Entries in order, each with its content: read by the caller, or ahead of it by readers.
+//! Entries in order, each with its content. The caller reads the content, or readers read it ahead of the caller.
 //!
-//! With readers, the list of entries runs ahead of the caller, by a bounded distance; small files go into batches that readers
-//! complete, everything else waits in the queue for the caller. Batches come out in the order they went in, so the caller
-//! gets the same entries, contents and errors as without readers.
+//! With readers, the list of entries is ahead of the caller by a bounded distance. Small files go into batches that readers
+//! complete; other entries wait in the queue for the caller. Batches leave in the order in which they entered, so the caller gets
+//! the same entries, contents and errors as without readers.
 
 mod ahead;
 mod batch;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::directory::fault::Fault;
-use crate::directory::found::{Place, ScannedEntry};
+use crate::directory::found::{FileLocation, ScannedEntry};
 use crate::directory::stat::FileId;
 use crate::directory::xattr::{XattrReader, join};
 use crate::{Bytes, Entry, Error, Extent, Kind, ReadErrors};
@@ -30,7 +30,7 @@ use readers::Readers;
 pub(crate) trait Finder {
     fn find(&mut self) -> Result<Option<ScannedEntry>, Error>;
 
-    /// Errors before the last entry, after which the list continued.
+    /// Errors before the last entry after which listing continued.
     fn take_problems(&mut self) -> Vec<Error> {
         Vec::new()
     }
@@ -48,19 +48,19 @@ pub(crate) struct Feed<F> {
     root: Arc<Path>,
     xattrs: XattrReader,
     current: Current,
-    /// The current file's place: its path below the root, or its path on this machine.
+    /// The current file's path below the root, or its path on this machine.
     name: Bytes,
     host: Option<PathBuf>,
     bytes_done: u64,
     /// The current entry, if it has several names.
     shared: Option<FileId>,
-    /// About files that changed while they were read.
+    /// Warnings about files that changed while they were read.
     warnings: Vec<String>,
     /// The small file that the caller reads.
     own: Batch,
-    /// Small files are not read before their entries are given.
+    /// Whether small files are read only after their entries are returned.
     unread: bool,
-    /// If reading continues after errors: those to report, and what they leave out.
+    /// If reading continues after errors: the errors to report, and the entries that they remove.
     left_out: Option<LeftOut>,
 }
 
@@ -69,7 +69,7 @@ struct LeftOut {
     /// Whether files that cannot be read are stored as empty files.
     keeps_files: bool,
     problems: Vec<Error>,
-    /// First names of files with several: the others are links to nothing.
+    /// First names of files with several names whose other names are links to nothing.
     names: BTreeSet<Bytes>,
 }
 
@@ -80,7 +80,7 @@ enum Current {
 }
 
 impl<F: Finder> Feed<F> {
-    /// `root` precedes entries' paths in messages; `window` bytes of content are read ahead at most.
+    /// `root` precedes entries' paths in messages. At most `window` bytes of content are read ahead.
     pub fn new(finder: F, root: &Path, readers: usize, window: usize) -> Self {
         let root: Arc<Path> = root.into();
         let readers = if readers > 0 { Readers::start(readers, &root).ok() } else { None };
@@ -102,7 +102,7 @@ impl<F: Finder> Feed<F> {
         }
     }
 
-    /// Keeps at most so many directories open for files that wait.
+    /// Sets the maximum number of directories kept open for waiting files.
     pub fn keeping_open(mut self, directories: usize) -> Self {
         if let Some(ahead) = &mut self.ahead {
             ahead.keep_open(directories);
@@ -110,12 +110,12 @@ impl<F: Finder> Feed<F> {
         self
     }
 
-    /// Reads no file before it is asked for, without readers.
+    /// Reads no file before its content is requested. Only without readers.
     pub fn leaving_unread(self) -> Self {
         Self { unread: true, ..self }
     }
 
-    /// Decides what becomes of entries that cannot be read, see [`Feed::take_problems`].
+    /// Decides how entries that cannot be read are handled, see [`Feed::take_problems`].
     pub fn with_errors(self, errors: ReadErrors) -> Self {
         let keeps_files = errors == ReadErrors::EmptyFile;
         let left_out = (errors != ReadErrors::Fail).then(|| LeftOut { keeps_files, ..LeftOut::default() });
@@ -127,7 +127,7 @@ impl<F: Finder> Feed<F> {
         self.left_out.as_mut().map_or_else(Vec::new, |left_out| std::mem::take(&mut left_out.problems))
     }
 
-    /// The warnings so far: with readers also of what is ahead of the caller.
+    /// The warnings so far. With readers they include entries ahead of the caller.
     pub fn take_warnings(&mut self) -> Vec<String> {
         self.leave();
         let mut warnings = self.finder.take_warnings();
@@ -167,12 +167,12 @@ impl<F: Finder> Feed<F> {
         }
     }
 
-    /// As [`crate::Source::read_again`].
+    /// See [`crate::Source::read_again`].
     pub fn read_again(&mut self) -> Option<u64> {
         if let Current::Open(file) = &mut self.current { file.read_again() } else { None }
     }
 
-    /// Warns of the current file, if it has been read and has changed.
+    /// Warns about the current file, if it has been read and has changed.
     fn leave(&mut self) {
         if let Current::Open(file) = &mut self.current
             && let Some(change) = file.take_change()
@@ -182,7 +182,7 @@ impl<F: Finder> Feed<F> {
     }
 
     fn warn(&mut self, change: Change) {
-        self.warnings.push(change.text(&self.place()));
+        self.warnings.push(change.text(&self.location()));
     }
 
     /// The next entry without readers.
@@ -193,7 +193,7 @@ impl<F: Finder> Feed<F> {
         if self.unread || !found.is_small() {
             return Ok(Some(Next::Alone(found)));
         }
-        // Read whole, as by readers: it can have another size then, and be left out whatever fails.
+        // Read completely, as by readers: its size may then differ, and it can be skipped after any failure.
         self.own.clear();
         self.own.push(found);
         self.own.load(&mut self.xattrs, &self.root);
@@ -218,7 +218,7 @@ impl<F: Finder> Feed<F> {
         Ok(extent)
     }
 
-    /// An entry whose file is read here; none if it is left out.
+    /// An entry whose file is read here. `None` if it is skipped.
     fn start(&mut self, mut found: ScannedEntry) -> Result<Option<Entry>, Error> {
         self.note(&found);
         if self.leads_to_nothing(&found) {
@@ -247,7 +247,7 @@ impl<F: Finder> Feed<F> {
         Ok(Some(found.entry))
     }
 
-    /// An entry whose file has been read; none if it is left out.
+    /// An entry whose file has been read. `None` if it is skipped.
     fn start_loaded(&mut self, item: Item) -> Result<Option<Entry>, Error> {
         self.note(&item.found);
         if item.later && item.reading.is_none() {
@@ -270,13 +270,13 @@ impl<F: Finder> Feed<F> {
         Ok(Some(item.found.entry))
     }
 
-    /// Whether it is a link to a file that was left out.
+    /// Whether it is a link to a file that was skipped.
     fn leads_to_nothing(&self, found: &ScannedEntry) -> bool {
         let target = if let Kind::HardLink(target) = &found.entry.kind { target } else { return false };
         self.left_out.as_ref().is_some_and(|left_out| left_out.names.contains(target))
     }
 
-    /// Leaves an entry out, or returns it as an empty file.
+    /// Skips an entry, or returns it as an empty file.
     fn pass(&mut self, fault: Fault, mut found: ScannedEntry) -> Result<Option<Entry>, Error> {
         let keeps_files = self.left_out.as_ref().is_some_and(|left_out| left_out.keeps_files);
         if keeps_files && let Kind::File { size } = &mut found.entry.kind {
@@ -291,7 +291,7 @@ impl<F: Finder> Feed<F> {
         Ok(None)
     }
 
-    /// Notes an error, if reading continues after errors.
+    /// Records an error, if reading continues after errors.
     fn problem(&mut self, error: Error) -> Result<(), Error> {
         match &mut self.left_out {
             Some(left_out) => left_out.problems.push(error),
@@ -303,18 +303,18 @@ impl<F: Finder> Feed<F> {
     fn note(&mut self, found: &ScannedEntry) {
         self.shared = found.id.filter(|_| found.shared);
         self.name.clone_from(&found.entry.path);
-        self.host = match &found.place {
-            Place::At(path) => Some(path.clone()),
-            Place::In { .. } | Place::Nowhere => None,
+        self.host = match &found.location {
+            FileLocation::At(path) => Some(path.clone()),
+            FileLocation::In { .. } | FileLocation::Nowhere => None,
         };
     }
 
     fn fault(&self, fault: Fault) -> Error {
-        fault.at(&self.place())
+        fault.at(&self.location())
     }
 
     /// The current file's path on this machine.
-    fn place(&self) -> PathBuf {
+    fn location(&self) -> PathBuf {
         self.host.clone().unwrap_or_else(|| join(&self.root, &self.name))
     }
 }

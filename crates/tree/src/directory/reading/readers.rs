@@ -39,8 +39,8 @@ impl Task for Load {
 }
 
 impl Readers {
-    /// Starts `count` threads, or as many as the operating system grants; with none the caller reads everything. A batch that no
-    /// thread has begun when the caller needs it is read by the caller.
+    /// Starts `count` threads, or as many as the system allows. Without threads the caller reads all batches. The caller also
+    /// reads a batch that no thread has begun when the caller needs it.
     pub fn start(count: usize, root: &Arc<Path>) -> io::Result<Self> {
         let config = Config { help_out: true, ..Config::new(count, usize::MAX) };
         let map = OrderedMap::new(Load(Arc::clone(root)), config)?;
@@ -52,7 +52,7 @@ impl Readers {
         map.submit(batch, &mut keep(loaded)).map_err(|_| panicked(root))
     }
 
-    /// The earliest batch that has not been taken, once it is read.
+    /// Waits for the earliest batch that has not been taken.
     pub fn take(&mut self) -> Result<Option<Batch>, Error> {
         let Self { map, loaded, root } = self;
         if loaded.is_empty() {

@@ -1,7 +1,7 @@
 //! Symbolic links that the walk follows.
 //!
-//! The directories from the root to a link are known, and a link to one of them is not followed: so no walk is endless. Links between
-//! directories beside each other can still multiply the entries beyond measure, so that those below links are counted.
+//! The directories from the root to a link are known, and a link to one of them is not followed, so the walk always ends. Links
+//! between neighbouring directories can still multiply the entries, so entries below links are counted.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -15,11 +15,11 @@ use crate::directory::xattr::join;
 use crate::directory::{FOLLOWED_MOST, NotFollowed, Symlinks, stat};
 
 impl Scanner {
-    /// The attributes of what the symbolic link at `path` leads to, or a warning and none.
+    /// The attributes of the target of the symbolic link at `path`. `None`, with a warning, if it cannot be followed.
     pub(super) fn follow(&mut self, directory: &OwnedFd, name_start: usize) -> Option<Stat> {
         let found = match self.entered {
             0 => stat_at(directory, &self.path[name_start..], true),
-            // By its path: only so many links may be in one, however it is opened later.
+            // By its path, because the system limits the number of links in a path, in whatever way it is opened later.
             _ => rustix::fs::stat(join(&self.root, &self.path)).tried("cannot examine"),
         };
         let why = match found {
@@ -32,8 +32,8 @@ impl Scanner {
         };
         let kept = self.options.symlinks == Symlinks::Followed(NotFollowed::Kept);
         let end = if kept { "kept as a symbolic link" } else { "left out" };
-        let place = join(&self.root, &self.path).escaped();
-        self.warnings.push(format!("{place}: cannot follow the symbolic link: {why}; {end}"));
+        let link = join(&self.root, &self.path).escaped();
+        self.warnings.push(format!("{link}: cannot follow the symbolic link: {why}; {end}"));
         None
     }
 
@@ -49,7 +49,7 @@ impl Scanner {
     }
 }
 
-/// The attributes of `name` in a directory; `followed`: of what it leads to, if it is a symbolic link.
+/// The attributes of `name` in a directory. If it is a symbolic link and `followed`, the attributes of its target.
 pub(super) fn stat_at(directory: impl AsFd, name: &[u8], followed: bool) -> Result<Stat, Fault> {
     rustix::fs::statat(directory, name, at_flags(followed)).tried("cannot examine")
 }
@@ -59,9 +59,9 @@ mod tests {
     use super::*;
     use crate::DirectoryOptions;
 
-    /// Seven directories, each with links to the six others: 13,699 paths that visit none twice.
+    /// Seven directories, each with links to the six others: 13,699 paths that enter no directory twice.
     #[test]
-    fn links_that_multiply_the_entries_are_an_error() {
+    fn rejects_links_that_multiply_the_entries() {
         let temp = tempfile::tempdir().unwrap();
         let names = ["a", "b", "c", "d", "e", "f", "g"];
         for name in names {

@@ -1,4 +1,4 @@
-//! An open directory of the walk: its names, sorted, and how many have been visited.
+//! An open directory of the walk: its sorted names, and the number of visited names.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,18 +11,18 @@ use rustix::fs::{CWD, Mode, OFlags, RawDir, Stat};
 use crate::directory::fault::{Fault, Tried};
 use crate::directory::stat::{FileId, id};
 
-/// Bytes asked of the operating system at once when a directory is listed.
+/// Bytes requested from the system at a time when a directory is listed.
 const LIST_BYTES: usize = 32 << 10;
 
 pub(in crate::directory) struct Frame {
-    /// Closed while the walk is far below, see [`Frame::close`]; shared with files that wait to be read.
+    /// Closed while the walk is far below, see [`Frame::close`]. Shared with files that wait to be read.
     directory: Option<Arc<OwnedFd>>,
     pub id: FileId,
-    /// It was entered through a symbolic link: its `..` is not the directory that the link is in.
+    /// The directory was entered through a symbolic link, so its `..` is not the directory that contains the link.
     pub followed: bool,
-    /// Names one after the other, each followed by a zero byte.
+    /// Names, each followed by a zero byte.
     names: Vec<u8>,
-    /// Where each name starts; sorted by the names.
+    /// Start of each name, sorted by the names.
     order: Vec<usize>,
     next: usize,
     /// Length of this directory's path.
@@ -30,13 +30,13 @@ pub(in crate::directory) struct Frame {
 }
 
 impl Frame {
-    /// A directory that is not listed, whose path is `path_length` bytes long.
+    /// A directory that is not listed yet, with a path of `path_length` bytes.
     pub fn empty(directory: OwnedFd, stat: &Stat, path_length: usize) -> Self {
         let directory = Some(Arc::new(directory));
         Self { directory, id: id(stat), followed: false, names: Vec::new(), order: Vec::new(), next: 0, path_length }
     }
 
-    /// Lists it. After a fault it has no names.
+    /// Lists the directory. After a fault it has no names.
     pub fn list(&mut self) -> Result<(), Fault> {
         let mut names = Vec::new();
         let mut order = Vec::new();
@@ -48,7 +48,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Appends the next name to `path`; false after the last.
+    /// Appends the next name to `path`. Returns false after the last.
     pub fn next_name(&mut self, path: &mut Vec<u8>) -> bool {
         let Some(&start) = self.order.get(self.next) else { return false };
         self.next += 1;
@@ -56,7 +56,7 @@ impl Frame {
         true
     }
 
-    /// Gives the descriptor back: a walk may be deeper than files may be open.
+    /// Closes the descriptor, because a walk may be deeper than the limit of open files.
     pub fn close(&mut self) {
         self.directory = None;
     }
@@ -71,7 +71,7 @@ impl Frame {
         Ok(())
     }
 
-    /// The directory, opened again from one that is in it if it was closed.
+    /// The directory. If it was closed, it is opened again from a directory in it.
     pub fn directory(&mut self, below: Option<&Frame>) -> Result<&Arc<OwnedFd>, Fault> {
         if self.directory.is_none() {
             let child = below.and_then(|below| below.directory.as_ref()).ok_or(Fault::Replaced)?;
@@ -87,14 +87,14 @@ fn reopen(child: &OwnedFd, id_before: FileId) -> Result<OwnedFd, Fault> {
     if id(&stat) == id_before { Ok(parent) } else { Err(Fault::Replaced) }
 }
 
-/// Opens the directory `name` in another, through a symbolic link only if `followed`.
+/// Opens the directory `name` in another directory. Follows a symbolic link only if `followed`.
 pub(in crate::directory) fn open_directory(parent: impl AsFd, name: &[u8], followed: bool) -> Result<OwnedFd, Fault> {
     let nofollow = if followed { OFlags::empty() } else { OFlags::NOFOLLOW };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | nofollow | OFlags::CLOEXEC;
     rustix::io::retry_on_intr(|| rustix::fs::openat(&parent, name, flags, Mode::empty())).tried("cannot open")
 }
 
-/// Opens the directory at a path of this machine, which may be a symbolic link.
+/// Opens the directory at a path of this machine. The path may be a symbolic link.
 pub(in crate::directory) fn open_root(root: &Path) -> Result<OwnedFd, Fault> {
     open_directory(CWD, root.as_os_str().as_bytes(), true)
 }

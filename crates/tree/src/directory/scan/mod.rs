@@ -1,9 +1,9 @@
-//! The walk: depth first, a directory before what is in it, names sorted by their bytes; symbolic links are followed on request
-//! (`follow.rs`).
+//! The walk: depth first, with a directory before its entries and names sorted by their bytes. Symbolic links are followed on
+//! request (`follow.rs`).
 //!
-//! Everything is opened relative to its directory's descriptor. Memory: the names of the directories from the root to the current one. At
-//! most [`OPEN_DIRECTORIES`] of them are open; those above are opened again on the way back, through `..`, and must then
-//! be the same directories still.
+//! Every file is opened relative to its directory's descriptor. The walk keeps the names of the directories from the root to the
+//! current one in memory. At most [`OPEN_DIRECTORIES`] of them are open. The directories above are opened again on the way back,
+//! through `..`, and must still be the same directories.
 
 mod follow;
 mod frame;
@@ -18,7 +18,7 @@ use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
 use crate::directory::fault::{Fault, Tried};
-use crate::directory::found::{Place, ScannedEntry, at_flags};
+use crate::directory::found::{FileLocation, ScannedEntry, at_flags};
 use crate::directory::stat::{self, FileId};
 use crate::directory::xattr::{XattrReader, join};
 use crate::directory::{DirectoryOptions, MountPoints, NotFollowed, OPEN_DIRECTORIES, ReadErrors, Symlinks};
@@ -29,23 +29,23 @@ pub(super) use frame::{open_directory, open_root};
 
 /// An entry before it is visited.
 struct Examined {
-    /// The directory that it is in.
+    /// The directory that contains it.
     directory: Arc<OwnedFd>,
-    /// Where its name starts in its path.
+    /// The start of its name in its path.
     name_start: usize,
-    /// Its attributes, or those of what it leads to if it is `followed`.
+    /// Its attributes, or the attributes of its target if `followed`.
     stat: Stat,
     followed: bool,
 }
 
-/// The first paths of files with more than one name.
+/// The first paths of files with several names.
 #[derive(Default)]
 struct Links {
     first: BTreeMap<FileId, Bytes>,
 }
 
 impl Links {
-    /// The path at which the file was found before; if it was not, `path` is remembered.
+    /// The path at which the file was found before. If there is none, remembers `path`.
     fn meet(&mut self, id: FileId, path: &[u8]) -> Option<Bytes> {
         let known = self.first.get(&id).cloned();
         if known.is_none() {
@@ -54,7 +54,7 @@ impl Links {
         known
     }
 
-    /// Forgets a file that is left out: the next of its names is the first.
+    /// Forgets a file that is skipped, so that its next name becomes the first.
     fn forget(&mut self, id: FileId) {
         self.first.remove(&id);
     }
@@ -70,19 +70,20 @@ pub struct Scanner {
     xattrs: XattrReader,
     /// The root's file system.
     device: u64,
-    /// The root while it has not been visited.
+    /// The root, until it is visited.
     start: Option<(OwnedFd, Stat)>,
-    /// Errors after which the walk continued, as it was asked to.
+    /// Errors after which the walk continued, as requested.
     pub(super) problems: Vec<Error>,
-    /// About symbolic links that are not followed.
+    /// Warnings about symbolic links that are not followed.
     pub(super) warnings: Vec<String>,
-    /// Directories on the stack that were entered through a symbolic link, and entries found below such.
+    /// Number of directories on the stack that were entered through a symbolic link, and number of entries below such
+    /// directories.
     pub(super) entered: usize,
     pub(super) multiplied: u64,
 }
 
 impl Scanner {
-    /// Opens the directory `root`; it may be given as a symbolic link.
+    /// Opens the directory `root`, which may be a symbolic link.
     pub fn open(root: &Path, options: DirectoryOptions) -> Result<Self, Error> {
         let opened = open_root(root).and_then(|directory| {
             let stat = rustix::fs::fstat(&directory).tried("cannot examine")?;
@@ -109,19 +110,19 @@ impl Scanner {
         self.next_entering(&mut |_| true)
     }
 
-    /// The next; a directory is entered, or even opened, only if `enters` returns true for its path. The root always is.
+    /// The next entry. A directory is opened and entered only if `enters` returns true for its path. The root is always entered.
     pub fn next_entering(&mut self, enters: &mut dyn FnMut(&[u8]) -> bool) -> Result<Option<ScannedEntry>, Error> {
         self.step(enters).map_err(|fault| fault.at(&join(&self.root, &self.path)))
     }
 
-    /// The next with its extended attributes.
+    /// The next entry with its extended attributes.
     pub(crate) fn next_complete(&mut self) -> Result<Option<ScannedEntry>, Error> {
         let Some(mut found) = self.next()? else { return Ok(None) };
         found.read_xattrs(&mut self.xattrs, &self.root).map_err(|fault| fault.at(&join(&self.root, &self.path)))?;
         Ok(Some(found))
     }
 
-    /// As [`Scanner::next_complete`], with the size of files of /proc, which say 0: each empty file is opened.
+    /// Like [`Scanner::next_complete`], but counts the size of files of /proc with a reported size of 0. Opens each empty file.
     pub(crate) fn next_measured(&mut self) -> Result<Option<ScannedEntry>, Error> {
         let Some(mut found) = self.next_complete()? else { return Ok(None) };
         if found.size() == Some(0) {
@@ -141,7 +142,8 @@ impl Scanner {
                 log::debug!("{}: skipped, because it is not among the requested entries", self.path.escaped());
                 continue;
             }
-            // Examined before the patterns are compared only if they need it: an entry that is left out need not be accessible.
+            // The entry is examined before the patterns are compared only if they need its kind: an entry that is skipped need
+            // not be accessible.
             let early = self.options.excludes.distinguish_directories().then(|| self.examine());
             let directory = matches!(&early, Some(Ok(Some(Examined { stat, .. }))) if is_directory(stat));
             if self.options.excludes(&self.path, directory) {
@@ -160,7 +162,7 @@ impl Scanner {
         Ok(None)
     }
 
-    /// Notes a fault with the entry at `path`, if the walk is to continue after faults.
+    /// Records a fault of the entry at `path`, if the walk must continue after faults.
     fn pass(&mut self, fault: Fault) -> Result<(), Fault> {
         if self.options.errors == ReadErrors::Fail {
             return Err(fault);
@@ -169,12 +171,12 @@ impl Scanner {
         Ok(())
     }
 
-    /// The value, or the default after a fault that is passed.
+    /// The value, or the default after a fault that is recorded.
     fn or_pass<T: Default>(&mut self, found: Result<T, Fault>) -> Result<T, Fault> {
         found.or_else(|fault| self.pass(fault).map(|()| T::default()))
     }
 
-    /// Examines the entry at `path`; none if it is a symbolic link that cannot be followed, and is left out.
+    /// Examines the entry at `path`. `None` if it is a symbolic link that cannot be followed and is skipped.
     fn examine(&mut self) -> Result<Option<Examined>, Fault> {
         let top = self.stack.last_mut().ok_or(Fault::Replaced)?;
         let name_start = if top.path_length == 0 { 0 } else { top.path_length + 1 };
@@ -191,7 +193,7 @@ impl Scanner {
         })
     }
 
-    /// Puts the next path in `path`; false when there is none.
+    /// Puts the next path into `path`. Returns false if there is none.
     fn advance(&mut self) -> Result<bool, Fault> {
         while let Some(top) = self.stack.last_mut() {
             self.path.truncate(top.path_length);
@@ -233,7 +235,7 @@ impl Scanner {
             match opened.map_err(|fault| turned(fault, directory, name, *followed, stat)) {
                 Ok(opened) => return self.enter_found(opened, stat, *followed).map(Some),
                 Err(fault) if self.options.errors == ReadErrors::EmptyFile => return self.pass(fault).map(|()| None),
-                // It stays, without what is in it.
+                // The directory is kept without its entries.
                 Err(fault @ Fault::Os(_, errno)) if errno != Errno::NOENT => self.pass(fault)?,
                 Err(fault) => return Err(fault),
             }
@@ -241,7 +243,7 @@ impl Scanner {
         self.found(examined).map(Some)
     }
 
-    /// Whether it is left out: by its inode number, or as part of another file system.
+    /// Whether the entry is skipped because of its inode number, or because it is on another file system.
     fn skips(&self, stat: &Stat) -> bool {
         if self.options.without_inodes.contains(&stat::id(stat)) {
             return true;
@@ -253,7 +255,7 @@ impl Scanner {
         }
     }
 
-    /// Enters a directory that must be the one that was examined.
+    /// Enters a directory, which must be the one that was examined.
     fn enter_found(&mut self, directory: OwnedFd, before: &Stat, followed: bool) -> Result<ScannedEntry, Fault> {
         let stat = rustix::fs::fstat(&directory).tried("cannot examine")?;
         if stat::id(&stat) != stat::id(before) {
@@ -279,7 +281,7 @@ impl Scanner {
             self.or_pass(listed)?;
         }
         self.push(frame);
-        Ok(ScannedEntry::new(entry, Place::Nowhere))
+        Ok(ScannedEntry::new(entry, FileLocation::Nowhere))
     }
 
     fn push(&mut self, frame: Frame) {
@@ -289,7 +291,7 @@ impl Scanner {
         }
     }
 
-    /// Anything but a directory that is entered.
+    /// An entry that is not a directory to enter.
     fn found(&mut self, examined: Examined) -> Result<ScannedEntry, Fault> {
         let Examined { directory, name_start, stat, followed } = examined;
         // A link may lead to any file of the tree.
@@ -303,12 +305,12 @@ impl Scanner {
         };
         let again = matches!(kind, Kind::HardLink(_));
         let entry = Entry { path: self.path.clone(), kind, meta: stat::meta(&stat), xattrs: Vec::new() };
-        let place = if again { Place::Nowhere } else { Place::In { directory, followed } };
+        let location = if again { FileLocation::Nowhere } else { FileLocation::In { directory, followed } };
         let id = Some(file);
         let sparse = stat::is_sparse(&stat);
         let modified = Some(stat::modified(&stat));
         let wants_xattrs = self.options.xattrs && !again;
-        Ok(ScannedEntry { id, shared, sparse, wants_xattrs, modified, ..ScannedEntry::new(entry, place) })
+        Ok(ScannedEntry { id, shared, sparse, wants_xattrs, modified, ..ScannedEntry::new(entry, location) })
     }
 }
 
@@ -327,7 +329,7 @@ fn read_kind(directory: &OwnedFd, name: &[u8], stat: &Stat) -> Result<Kind, Faul
     stat::kind(stat).ok_or(Fault::Type(stat.st_mode))
 }
 
-/// A fault with what was listed: that it is of another kind now, if that is the cause.
+/// The fault of a file that was listed: the change of its kind, if that is the cause.
 fn turned(fault: Fault, directory: &OwnedFd, name: &[u8], followed: bool, listed: &Stat) -> Fault {
     let now = rustix::fs::statat(directory, name, at_flags(followed));
     fault.unless_turned(FileType::from_raw_mode(listed.st_mode), now)
@@ -381,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_directory_is_refused() {
+    fn rejects_files_that_are_not_directories() {
         let folder = tree();
         for name in ["b.x", "none"] {
             let Err(error) = Scanner::open(&folder.path().join(name), DirectoryOptions::default()) else {

@@ -1,4 +1,4 @@
-//! Where files are that were listed and have not been read: 32 bytes each, and those of their names.
+//! Locations of listed files that have not been read, in 32 bytes each plus their names.
 
 use packline_runtime::{push_tight, reserve_tight};
 
@@ -6,15 +6,15 @@ use crate::Bytes;
 use crate::directory::found::ScannedEntry;
 use crate::directory::stat::FileId;
 
-/// Directories and files below a root, numbered in the order in which they were found.
+/// Directories and files below a root, numbered in the order of listing.
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct FileLocations {
     directories: Vec<Directory>,
     files: Vec<File>,
-    /// Each name after its length.
+    /// Each name, after a byte with its length.
     names: Vec<u8>,
     devices: Vec<u64>,
-    /// The directories from the root to the one of the last entry.
+    /// The directories from the root to the last entry's directory.
     way: Vec<u32>,
 }
 
@@ -36,8 +36,8 @@ struct File {
     measured: bool,
 }
 
-/// A file, and the path below the root at which it was found.
-pub(super) struct Listed {
+/// A file, and its path below the root when it was listed.
+pub(super) struct ListedFile {
     pub path: Bytes,
     pub directory: u32,
     pub id: FileId,
@@ -47,14 +47,15 @@ pub(super) struct Listed {
     pub measured: bool,
 }
 
-impl Places {
+impl FileLocations {
     pub fn memory(&self) -> usize {
         self.directories.capacity() * size_of::<Directory>()
             + self.files.capacity() * size_of::<File>()
             + self.names.capacity()
     }
 
-    /// Notes an entry's directory, and the entry if it is one: each must be noted, a directory before what is in it.
+    /// Records an entry's directory, and the entry itself if it is a directory. Every entry must be visited, and a directory
+    /// before its entries.
     pub fn visit(&mut self, path: &[u8], directory: bool, followed: bool) {
         let depth = if path.is_empty() { 0 } else { 1 + memchr::memchr_iter(b'/', path).count() };
         self.way.truncate(depth);
@@ -67,7 +68,7 @@ impl Places {
         }
     }
 
-    /// Adds the file that was visited last; its number. `None` if there are too many.
+    /// Adds the file that was visited last, and returns its number. `None` if there are too many files.
     pub fn add(&mut self, found: &ScannedEntry, followed: bool) -> Option<u32> {
         let number = u32::try_from(self.files.len()).ok()?;
         let ((device, inode), size) = (found.id?, found.size()?);
@@ -80,9 +81,9 @@ impl Places {
         Some(number)
     }
 
-    pub fn file(&self, number: u32) -> Option<Listed> {
+    pub fn file(&self, number: u32) -> Option<ListedFile> {
         let file = self.files.get(number as usize)?;
-        Some(Listed {
+        Some(ListedFile {
             path: self.path(file.parent, file.name),
             directory: file.parent,
             id: (self.devices[file.device as usize], file.inode),
@@ -93,7 +94,8 @@ impl Places {
         })
     }
 
-    /// The directory that a directory is in, its name there, and whether that is a symbolic link to it; `None` for the root.
+    /// The parent of a directory, the directory's name, and whether this name is a symbolic link to the directory. `None` for the
+    /// root.
     pub fn directory(&self, number: u32) -> Option<(u32, &[u8], bool)> {
         let directory = self.directories.get(number as usize).filter(|_| number > 0)?;
         Some((directory.parent, self.name(directory.name), directory.followed))
@@ -121,7 +123,7 @@ impl Places {
         self.way.last().copied().unwrap_or(0)
     }
 
-    /// There are few file systems, and most files are on that of the last one.
+    /// Searched from the end: there are few file systems, and most files are on the last one's.
     fn device(&mut self, device: u64) -> u32 {
         let known = self.devices.iter().rposition(|known| *known == device);
         known.unwrap_or_else(|| {
@@ -148,12 +150,12 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::directory::found::Place;
+    use crate::directory::found::FileLocation;
     use crate::{Entry, Kind, Meta};
 
     #[test]
     fn paths_come_back() {
-        let mut places = Places::default();
+        let mut locations = FileLocations::default();
         let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
         let mut numbers = Vec::new();
         for (path, kind) in [
@@ -169,15 +171,15 @@ mod tests {
             let directory = kind == Kind::Dir;
             let entry = Entry { path: path.into(), kind, meta, xattrs: Vec::new() };
             let id = Some((numbers.len() as u64 % 2, 9));
-            let found = ScannedEntry { id, ..ScannedEntry::new(entry, Place::Nowhere) };
-            places.visit(path.as_bytes(), directory, false);
-            numbers.extend(if directory { None } else { places.add(&found, false) });
+            let found = ScannedEntry { id, ..ScannedEntry::new(entry, FileLocation::Nowhere) };
+            locations.visit(path.as_bytes(), directory, false);
+            numbers.extend(if directory { None } else { locations.add(&found, false) });
         }
-        let files = numbers.iter().map(|number| places.file(*number).unwrap());
+        let files = numbers.iter().map(|number| locations.file(*number).unwrap());
         let files: Vec<_> = files.map(|file| (String::from_utf8(file.path).unwrap(), file.size, file.id)).collect();
         let expected = [("a", 1, (0, 9)), ("b/c/d", 2, (1, 9)), ("b/e", 3, (0, 9)), ("g", 4, (1, 9))];
         assert_eq!(files, expected.map(|(path, size, id)| (path.to_string(), size, id)));
-        assert_eq!(places.directory_path(2), b"b/c");
-        assert!(places.file(4).is_none());
+        assert_eq!(locations.directory_path(2), b"b/c");
+        assert!(locations.file(4).is_none());
     }
 }

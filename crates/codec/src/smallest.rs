@@ -5,7 +5,6 @@ use crate::{
     XzParams, ZstdParams,
 };
 
-/// Largest level of lzo.
 const LZO_MAX_LEVEL: u32 = 9;
 
 impl Spec {

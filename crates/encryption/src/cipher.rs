@@ -39,8 +39,6 @@ impl fmt::Debug for PayloadKey {
 }
 
 impl FileKey {
-    /// # Errors
-    /// [`Error::Randomness`].
     pub(crate) fn random() -> Result<FileKey, Error> {
         let mut key = Zeroizing::new([0; FILE_KEY]);
         getrandom::getrandom(&mut key[..]).map_err(|cause| Error::Randomness(cause.to_string()))?;

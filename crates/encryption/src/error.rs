@@ -14,7 +14,6 @@ pub enum Part {
     Head,
     /// A wrapped key.
     Wrap(usize),
-    /// A sealed chunk.
     Chunk(u64),
     /// Sealed chunks, from the first to the last.
     Chunks(u64, u64),
@@ -40,14 +39,12 @@ pub enum Error {
     /// A part of the file is invalid: damaged, or replaced.
     #[error("{part}, {fault:#}")]
     Corrupt {
-        /// The invalid part.
         part: Part,
         /// The fault, with the part's offset in the file.
         fault: FormatFault,
     },
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// No key was given.
     #[error("encrypted for {0}, and no key was given")]
     NoKey(MadeFor),
     /// None of the given keys opens the file.

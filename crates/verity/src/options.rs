@@ -73,8 +73,8 @@ impl FromStr for Uuid {
     fn from_str(text: &str) -> Result<Uuid, String> {
         let groups: Vec<usize> = text.split('-').map(str::len).collect();
         let bytes = from_hex(text.replace('-', "").as_bytes()).filter(|_| groups == [8, 4, 4, 4, 12]);
-        let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
-        bytes.map(Uuid).ok_or_else(|| {
+        let uuid = bytes.and_then(|bytes| bytes.try_into().ok());
+        uuid.map(Uuid).ok_or_else(|| {
             format!("invalid UUID '{text}' (expected hexadecimal digits such as 01234567-89ab-cdef-0123-456789abcdef)")
         })
     }

@@ -86,7 +86,6 @@ impl<S: Sink> HashingSink<S> {
         Ok(())
     }
 
-    /// Submits the batch.
     fn submit(&mut self) -> Result<(), Error> {
         let mut map = match self.map.take() {
             Some(map) => map,

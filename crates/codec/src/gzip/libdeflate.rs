@@ -21,8 +21,8 @@ impl Deflater {
     /// A context for a level of 1 to 12.
     pub(crate) fn new(level: u32) -> Result<Self, CodecError> {
         // SAFETY: any level is accepted; a level out of range gives null.
-        let context = unsafe { sys::libdeflate_alloc_compressor(level as c_int) };
-        let context = NonNull::new(context).ok_or(CodecError::OutOfMemory { codec: NAME })?;
+        let raw = unsafe { sys::libdeflate_alloc_compressor(level as c_int) };
+        let context = NonNull::new(raw).ok_or(CodecError::OutOfMemory { codec: NAME })?;
         Ok(Deflater { context })
     }
 
@@ -83,8 +83,8 @@ unsafe impl Send for Inflater {}
 impl Inflater {
     pub(crate) fn new() -> Result<Self, CodecError> {
         // SAFETY: no precondition; null when memory is short.
-        let context = unsafe { sys::libdeflate_alloc_decompressor() };
-        let context = NonNull::new(context).ok_or(CodecError::OutOfMemory { codec: NAME })?;
+        let raw = unsafe { sys::libdeflate_alloc_decompressor() };
+        let context = NonNull::new(raw).ok_or(CodecError::OutOfMemory { codec: NAME })?;
         Ok(Inflater { context })
     }
 

@@ -67,8 +67,8 @@ impl Default for LzmaParams {
 /// Checks that the dictionary in the header of a block is not larger than the dictionary of this codec's encoder.
 pub(crate) fn check_dictionary(params: &LzmaParams, block_size: usize, src: &[u8]) -> Result<(), CodecError> {
     let bad = |reason| CodecError::Malformed { codec: NAME, size: src.len(), reason };
-    let size = src.get(1..SIZE_FIELD.start).and_then(|size| size.try_into().ok());
-    let size = size.map(u32::from_le_bytes).ok_or_else(|| bad("ends in its header"))?;
+    let field = src.get(1..SIZE_FIELD.start).and_then(|size| size.try_into().ok());
+    let size = field.map(u32::from_le_bytes).ok_or_else(|| bad("ends in its header"))?;
     let most = params.dict_size(block_size)?;
     if size > most { Err(bad("a dictionary that is larger than a block")) } else { Ok(()) }
 }

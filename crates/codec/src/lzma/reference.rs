@@ -84,8 +84,8 @@ impl ReferenceEncoder {
         let bytes = reference.len() + src.len();
         check_block_size(NAME, bytes.max(1))?;
         let found = dst.len();
-        let usable = dst.get_mut(..src.len().saturating_sub(1));
-        let usable = usable.ok_or(CodecError::DestinationTooSmall { found, expected: src.len() })?;
+        let limited = dst.get_mut(..src.len().saturating_sub(1));
+        let usable = limited.ok_or(CodecError::DestinationTooSmall { found, expected: src.len() })?;
         if usable.is_empty() {
             return Ok(Outcome::NotSmaller);
         }
@@ -95,7 +95,6 @@ impl ReferenceEncoder {
     }
 }
 
-/// Decompresses blocks.
 pub struct ReferenceDecoder {
     stream: Stream,
 }

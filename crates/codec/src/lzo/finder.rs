@@ -42,7 +42,6 @@ pub(super) struct Search<'a> {
     at: usize,
 }
 
-/// Candidates: earlier positions.
 struct EarlierPositions {
     two: u16,
     three: u16,
@@ -112,9 +111,9 @@ impl Search<'_> {
     /// Indexes the next position and returns its candidates, unless it is too near the end.
     #[inline(always)]
     fn remember<const KEYS: u32>(&mut self) -> Option<(LoadPosition<'_>, EarlierPositions)> {
-        let here = LoadPosition::new(self.src, self.at).filter(|_| self.at + MARGIN <= self.src.len());
+        let position = LoadPosition::new(self.src, self.at).filter(|_| self.at + MARGIN <= self.src.len());
         self.at += 1;
-        let here = here?;
+        let here = position?;
         let now = here.first_eight();
         let low = here.at() as u16;
         let tables = &mut *self.tables;

@@ -10,9 +10,7 @@ const WRITTEN: usize = 64;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DecodePosition {
-    /// Number of bytes read.
     pub read: usize,
-    /// Number of bytes written.
     pub written: usize,
     /// Number of preceding literals: 0 to 3 attached to a match, or 4 for a separate run.
     pub run: usize,

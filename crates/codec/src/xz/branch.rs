@@ -23,7 +23,6 @@ impl Bcj {
         }
     }
 
-    /// Filters a block.
     pub(crate) fn encode(self, block: &mut [u8]) {
         match self {
             Bcj::X86 => by_library(sys::lzma_bcj_x86_encode, block),

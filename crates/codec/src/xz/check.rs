@@ -32,8 +32,8 @@ pub(crate) fn check_parameters(params: &XzParams, block_size: usize, src: &[u8])
 /// Returns the number of blocks according to the index, which is found through the stream footer.
 fn count_of_blocks(src: &[u8]) -> Option<u64> {
     let footer = src.len().checked_sub(EDGE)?;
-    let size = src.get(footer + 4..footer + 8)?;
-    let size = (u32::from_le_bytes(size.try_into().ok()?) as usize).checked_add(1)?.checked_mul(4)?;
+    let stored = src.get(footer + 4..footer + 8)?;
+    let size = (u32::from_le_bytes(stored.try_into().ok()?) as usize).checked_add(1)?.checked_mul(4)?;
     let mut index = src.get(footer.checked_sub(size)?..footer)?;
     match take(&mut index)? {
         0 => number(&mut index),

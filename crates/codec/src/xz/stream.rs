@@ -24,7 +24,6 @@ type Start = unsafe extern "C" fn(*mut sys::lzma_stream, *const sys::lzma_filter
 const LZMA1EXT: sys::lzma_vli = 0x4000_0000_0000_0002;
 
 pub(crate) enum CodeResult {
-    /// The stream ended.
     Ended {
         /// Bytes consumed of the source.
         read: usize,

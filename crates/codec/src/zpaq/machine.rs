@@ -23,10 +23,8 @@ const HALT: u8 = 56;
 /// The instruction that outputs a byte from A.
 const OUT: u8 = 57;
 
-/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunEnd {
-    /// The program halted.
     Halted,
     /// Output must be consumed first.
     Paused,

@@ -6,7 +6,6 @@ use super::machine::{Machine, RunEnd};
 
 /// How decoded bytes are processed. The first bytes of a block's first segment choose it.
 pub(super) enum Post {
-    /// Not known yet.
     Open,
     /// Decoded bytes are data.
     Pass,

@@ -10,7 +10,6 @@ use super::context::is_error;
 use crate::spec::METADATA_BLOCK_SIZE;
 use crate::{CodecError, Decoder};
 
-/// Memory of a decoder.
 pub(crate) fn decoder_memory() -> usize {
     // SAFETY: no precondition.
     unsafe { sys::ZSTD_estimateDCtxSize() }

@@ -10,7 +10,6 @@ fn packed(name: &str, size: usize) -> Vec<u8> {
     compress(&mut *spec(name).encoder(size).unwrap(), &subject(name, size)).unwrap()
 }
 
-/// Compressible content.
 fn subject(name: &str, size: usize) -> Vec<u8> {
     let mut bytes = content("text", size, 1);
     if name == "zle" {

@@ -133,8 +133,8 @@ fn fixed(bytes: &[u8]) -> Result<(ChunkSize, usize, usize), Error> {
     if bytes[11] & !PADDED != 0 {
         return unsupported(format!("flags {:#04x} of the encryption", bytes[11]), format!("none but {PADDED:#04x}"));
     }
-    let chunk = ChunkSize::from_log(bytes[9]);
-    let chunk = chunk.ok_or_else(|| wrong(format!("chunks of 2^{} bytes", bytes[9]), "2^12 to 2^20"))?;
+    let size = ChunkSize::from_log(bytes[9]);
+    let chunk = size.ok_or_else(|| wrong(format!("chunks of 2^{} bytes", bytes[9]), "2^12 to 2^20"))?;
     let length = u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]) as usize;
     let count = usize::from(bytes[10]);
     if count == 0 || count > WRAPS || length > WRAPS_BYTES {

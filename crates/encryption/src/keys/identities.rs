@@ -84,7 +84,6 @@ impl Identities {
         Ok(())
     }
 
-    /// Adds a passphrase.
     pub fn add_passphrase(&mut self, passphrase: SecretString) {
         self.passphrases.push(passphrase);
     }
@@ -100,7 +99,6 @@ fn no_identity() -> Error {
     Error::key("no identity", EXPECTED)
 }
 
-/// The result of asking.
 pub(super) enum AskResult<T> {
     Opened(T),
     /// No answer was right.

@@ -77,7 +77,6 @@ impl Recipients {
         Ok(())
     }
 
-    /// Adds a passphrase.
     pub fn add_passphrase(&mut self, passphrase: SecretString) {
         self.passphrases.push(passphrase);
     }

@@ -119,8 +119,8 @@ impl Wrap<'_> {
     }
 
     fn open_by(&self, passphrase: &SecretString, limit: Option<u64>) -> Result<Option<FileKey>, Error> {
-        let work = work_factor(&self.stanzas);
-        let work = work.ok_or_else(|| self.corrupt("a passphrase without its work factor"))?;
+        let stored = work_factor(&self.stanzas);
+        let work = stored.ok_or_else(|| self.corrupt("a passphrase without its work factor"))?;
         self.open(&scrypt_identity(passphrase, work, limit)?)
     }
 

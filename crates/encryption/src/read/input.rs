@@ -41,8 +41,8 @@ impl fmt::Debug for PlainInput {
 impl PlainInput {
     pub(super) fn new(mut head: OpenedHead, file: Arc<dyn Input>) -> Result<PlainInput, Error> {
         let stride = head.chunk.stride() as u64;
-        let sealed = file.size().checked_sub(head.start).and_then(|sealed| sealed.checked_sub(CHUNK_OVERHEAD));
-        let sealed = sealed.ok_or_else(|| cut(0, head.start))?;
+        let after_head = file.size().checked_sub(head.start).and_then(|sealed| sealed.checked_sub(CHUNK_OVERHEAD));
+        let sealed = after_head.ok_or_else(|| cut(0, head.start))?;
         // A rest that is too short for a chunk belongs to the previous one.
         let last = sealed / stride;
         let rest = sealed % stride + CHUNK_OVERHEAD;

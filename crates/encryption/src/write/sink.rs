@@ -25,7 +25,6 @@ pub struct SealingSink<'a> {
     pads: bool,
 }
 
-/// Writes sealed batches.
 struct Writer<'a> {
     sink: &'a mut dyn Sink,
     written: u64,

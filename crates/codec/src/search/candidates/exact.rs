@@ -22,7 +22,6 @@ pub(crate) enum Format {
     Lzma { longest: usize },
 }
 
-/// Limits of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exact {
     pub(crate) format: Format,

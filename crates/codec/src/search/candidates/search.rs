@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::{CandidateList, Effort, Exact, ExactFinder, Finder};
 use crate::CodecError;
 
-/// How candidates are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Search {
     /// By [`Finder`]: fast; finds most of the candidates.

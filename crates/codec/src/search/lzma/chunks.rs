@@ -20,7 +20,6 @@ const PLAIN_HEADER: usize = 3;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reset {
     Nothing,
-    /// The model.
     Model,
     /// The model. The chunk also stores its contexts.
     Contexts,

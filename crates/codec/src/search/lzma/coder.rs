@@ -135,7 +135,6 @@ impl Coder {
         self.past.repeat(choice);
     }
 
-    /// Codes the end mark.
     pub(super) fn encode_end(&mut self, range: &mut RangeEncoder, at: usize) {
         let position = self.contexts.of_position(at);
         let state = self.past.state.index();

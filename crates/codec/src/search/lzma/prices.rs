@@ -104,7 +104,6 @@ impl Prices {
 
     pub(super) const MEMORY: usize = size_of::<Prices>() + 2 * size_of::<[Steps; POSITIONS]>();
 
-    /// Sets all prices.
     pub(super) fn set(&mut self, model: &Model, contexts: Contexts) {
         let positions = 1 << contexts.pb;
         self.set_kinds(model, positions);

@@ -212,11 +212,11 @@ impl Walk<'_> {
                 continue;
             }
             let there = at - distance as usize;
-            let length = match differing {
+            let equal = match differing {
                 0 => 8 + bounded_match_length(window.text, there + 8, at + 8, LONGEST),
                 differing => differing.trailing_zeros() as usize / 8,
             };
-            let length = length.min(rest);
+            let length = equal.min(rest);
             let price = price + self.prices.repeat[state.index()][position][choice];
             let offer = Offer { price, choice: choice as u32, distance, length };
             let prices = self.prices;

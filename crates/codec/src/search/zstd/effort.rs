@@ -5,7 +5,6 @@ use crate::search::candidates::{self, Exact, Format, Search};
 /// The first level with our own search. Below it libzstd is faster.
 const FIRST: i32 = 13;
 
-/// How an encoder searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Effort {
     pub(super) search: Search,

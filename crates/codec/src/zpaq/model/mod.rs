@@ -29,7 +29,6 @@ pub(in crate::zpaq) trait Predictor {
 }
 
 pub(super) enum Model {
-    /// Data is stored.
     Stored,
     Min(Box<Min>),
     Mid(Box<Mid>),

@@ -42,8 +42,8 @@ impl Rows {
     pub(in crate::zpaq) fn new(bits: u8) -> Self {
         let count = LINE << bits;
         let rows = vec![[0; 16]; count + LINE - 1];
-        let skip = rows.as_ptr().align_offset(LINE * size_of::<Row>());
-        let skip = if skip < LINE { skip } else { 0 };
+        let before_line = rows.as_ptr().align_offset(LINE * size_of::<Row>());
+        let skip = if before_line < LINE { before_line } else { 0 };
         Rows { rows, mask: count - 1, skip, bits: u32::from(bits) + 2, at: skip, row: [0; 16] }
     }
 

@@ -53,7 +53,7 @@ fn rejects_trees_outside_their_file() {
         assert!(check_at(&image, &place, &made.root_hash).is_err(), "{at}");
     }
     let error = check(&content[..299 * BLOCK], &bytes, &made.root_hash).unwrap_err().to_string();
-    assert!(error.contains("about 300 blocks, and the image has 1224704 bytes"), "{error}");
+    assert!(error.contains("covers 300 blocks, but the image has 1224704 bytes"), "{error}");
 }
 
 #[test]
@@ -77,5 +77,5 @@ fn rejects_noise() {
     }
     let mut other = image(1);
     other.extend_from_slice(&tree(&image(2), &Salt::Derived, None).1[..BLOCK]);
-    assert!(find_appended(&other).unwrap_err().to_string().contains("about 2 blocks"));
+    assert!(find_appended(&other).unwrap_err().to_string().contains("covers 2 blocks"));
 }

@@ -12,21 +12,21 @@ use packline_runtime::memory::Shortage;
 
 use crate::container::by_magic::ContentKind;
 
-/// Why an operation failed. Under the name of an output there is then what was there before.
+/// Why an operation failed. An existing output file is unchanged then.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused something about the output.
+    /// The operating system returned an error for the output.
     #[error("{path}: {action}: {cause}", path = path.escaped())]
     Output {
         /// The output as the user named it.
         path: PathBuf,
-        /// What was tried, as a phrase: `cannot create`.
+        /// The failed action, as a phrase: `cannot create`.
         action: &'static str,
-        /// The operating system's answer.
+        /// The operating system's error.
         #[source]
         cause: std::io::Error,
     },
-    /// The output is something that cannot be, or must not be, written; or the input something that is not read.
+    /// The output cannot be, or must not be, written; or the input is not supported.
     #[error("{path}: {what} (expected {expected})", path = path.escaped())]
     Target {
         /// The file as the user named it.
@@ -39,14 +39,14 @@ pub enum Error {
     /// The output exists, and replacing it was not requested.
     #[error(transparent)]
     Exists(#[from] packline_runtime::Exists),
-    /// The operating system refused something about the source.
+    /// The operating system returned an error for the source.
     #[error("{path}: {action}: {cause}", path = path.escaped())]
     Source {
         /// The source as the user named it.
         path: PathBuf,
-        /// What was tried.
+        /// The failed action.
         action: &'static str,
-        /// The operating system's answer.
+        /// The operating system's error.
         #[source]
         cause: std::io::Error,
     },
@@ -67,41 +67,41 @@ pub enum Error {
     Read {
         /// The image as the user named it.
         path: PathBuf,
-        /// The entry of it that is concerned, if it is one.
+        /// The faulty entry, if the fault is in one.
         entry: Option<Vec<u8>>,
         /// The defect, with its offset.
         #[source]
         cause: Box<packline_squashfs::read::ReadError>,
     },
-    /// Blocks of an earlier image cannot be taken. The user's to change.
+    /// Blocks of an earlier image cannot be reused. The user can change that.
     #[error("{path}: {cause}", path = path.escaped())]
     Base {
         /// The image as the user named it.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         #[source]
         cause: Box<packline_squashfs::BaseError>,
     },
     /// A .lrz or .pln file, a delta, recovery data or a hash tree could not be written or read.
     #[error("{path}: {cause}", path = path.escaped())]
     Stream {
-        /// The file, or what it is made of, as the user named it.
+        /// The file, or its input, as the user named it.
         path: PathBuf,
         /// The defect, with the part and its offset.
         #[source]
         cause: Box<StreamError>,
     },
-    /// A file is of another container than the one that is read. The user's to change.
+    /// A file has another container than expected. The user can change that.
     #[error("{path}: {found} (expected {expected})", path = path.escaped())]
     Container {
         /// The file as the user named it.
         path: PathBuf,
         /// What it is.
         found: ContentKind,
-        /// Which containers are read.
+        /// The containers that are read.
         expected: String,
     },
-    /// A file is not repaired, since it was changed after its recovery data was written, and perhaps on purpose. The user's to decide.
+    /// A file is not repaired, because it was changed after its recovery data was written, perhaps on purpose. The user must decide.
     #[error(
         "{path}: differs from the file that was protected; it was changed after {recovery} was written",
         path = path.escaped(),
@@ -113,28 +113,28 @@ pub enum Error {
         /// The file with its recovery data.
         recovery: PathBuf,
     },
-    /// The memory that was allowed is not enough. The user's to change.
+    /// The memory limit is too low. The user can change it.
     #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
     Memory {
         /// Bytes allowed.
         allowed: u64,
-        /// Smallest amount that works.
+        /// Minimum that suffices.
         needed: u64,
-        /// For what.
+        /// The work that needs the memory.
         what: String,
     },
-    /// A codec is unknown, or has no such parameter. The user's fault.
+    /// A codec is unknown, or does not have a parameter. The user's error.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),
-    /// A pattern is malformed. The user's fault.
+    /// A pattern is malformed. The user's error.
     #[error(transparent)]
     Pattern(#[from] packline_tree::PatternFault),
-    /// The request contradicts itself or asks for what does not exist. The user's fault.
+    /// The request contradicts itself or names something that does not exist. The user's error.
     #[error("{what} (expected {expected})")]
     Request {
-        /// The part of the request, and why it is refused.
+        /// The rejected part of the request, and the reason.
         what: String,
-        /// What can be asked for instead.
+        /// Requests that are valid instead.
         expected: String,
     },
 }
@@ -149,7 +149,7 @@ impl From<packline_runtime::Error> for Error {
     }
 }
 
-/// Each kind of error of an operation on an image is the same kind here: whoever looks at an error need not know where it comes from.
+/// Each kind of error of an operation on an image stays the same kind, so that a caller need not know where an error comes from.
 impl From<packline_image::Error> for Error {
     fn from(error: packline_image::Error) -> Error {
         use packline_image::Error as Image;
@@ -173,7 +173,7 @@ impl Error {
         Error::Stream { path: path.into(), cause: Box::new(cause.into()) }
     }
 
-    /// Whether damage to a .pln file is the cause, of the content itself or of a file that is read out of it.
+    /// Whether the cause is damage to a .pln file: to its content, or to a file that is read from the content.
     #[cfg(feature = "pln")]
     pub fn is_pln_damage(&self) -> bool {
         is_caused_by_damage(self)
@@ -232,7 +232,7 @@ pub enum StreamError {
 
 #[cfg(feature = "pln")]
 impl StreamError {
-    /// Whether a .pln file is damaged, rather than anything else wrong.
+    /// Whether the cause is damage to a .pln file.
     fn is_pln_damage(&self) -> bool {
         match self {
             StreamError::Pln(error) => error.is_of_file(),
@@ -268,7 +268,7 @@ fn is_damage(error: &(dyn std::error::Error + 'static)) -> bool {
         || error.downcast_ref().or(boxed).is_some_and(StreamError::is_pln_damage)
 }
 
-/// The source's errors name their own file; what else goes wrong concerns the image.
+/// Errors of the source name their own file. All other errors concern the image.
 fn name_image(path: &std::path::Path, cause: &packline_squashfs::Error) -> String {
     match cause {
         packline_squashfs::Error::Source(source) => source.to_string(),

@@ -3,12 +3,12 @@
 //! - [`Packer`] packs a directory or a tar into a SquashFS image or a .lrz file.
 //! - [`Image`] reads an image: entries, contents, checks. [`Image::open_file`] opens a file in it for reading at any position.
 //! - [`PlnReader`] reads the content of a .pln file at any position.
-//! - [`Unpacker`] makes a directory or a tar of an image or a .lrz file.
+//! - [`Unpacker`] unpacks an image or a .lrz file to a directory or a tar.
 //! - [`compress`] and [`decompress`] are for single files and streams: .lrz and .pln.
 //! - [`requests`] has every option of every operation, as the commands of `packline` use them.
 //!
-//! The bytes of an output depend on the input and the options alone, never on [`Resources`]. An output that is a file has its
-//! name only when it is whole and synced. Nothing here reads the clock or the environment; the number of processors is read for
+//! The bytes of an output depend on the input and the options alone, never on [`Resources`]. An output file gets its name when it is
+//! complete and synced. The library never reads the clock or the environment. It reads the number of processors for
 //! [`Resources::default`], which all operations use by default.
 //!
 //! ```
@@ -66,7 +66,7 @@ pub use streams::pln_reader::PlnReader;
 pub use streams::request::StreamOptions;
 pub use unpack::unpacker::{Unpacked, Unpacker};
 
-/// Requests with every option, as the commands fill them; their fields are types of the crates of containers.
+/// Requests with every option, as the commands fill them. Their fields have types of the lower crates.
 ///
 /// Operations on images alone are in `packline_image`.
 pub mod requests {

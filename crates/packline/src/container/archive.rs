@@ -51,14 +51,14 @@ pub struct ArchiveOptions<'a> {
     pub offset: Option<u64>,
     /// The password of a .lrz file.
     pub password: Option<&'a [u8]>,
-    /// Whether a tar is read more than once. A stream is stored then.
+    /// Whether a tar is read more than once. If so, a stream is stored.
     pub again: bool,
-    /// Memory, and the directory for what is stored.
+    /// Memory, and the directory for temporary files.
     pub resources: &'a Resources,
 }
 
 impl<'a> ArchiveOptions<'a> {
-    /// Recognises the container, which has no password; a tar is read once.
+    /// Options that recognise the container, without a password, for a tar that is read once.
     pub fn new(resources: &'a Resources) -> ArchiveOptions<'a> {
         ArchiveOptions { offset: None, password: None, again: false, resources }
     }
@@ -79,7 +79,7 @@ enum Content {
 }
 
 impl Archive {
-    /// Opens a file or stream. An image or .lrz file in a stream is stored first, in a file without a name.
+    /// Opens a file or stream. An image or .lrz file in a stream is stored first, in an unnamed temporary file.
     ///
     /// # Errors
     /// [`Error`], with the name of the file; [`Error::Target`] for a stream of an unknown format.
@@ -95,7 +95,7 @@ impl Archive {
     /// encrypted one.
     ///
     /// # Errors
-    /// Those of opening; [`Error::Target`] for a content of another kind.
+    /// Returns the errors of opening; [`Error::Target`] for other content.
     #[cfg(feature = "pln")]
     pub fn in_pln(
         file: Input,
@@ -129,11 +129,11 @@ impl Archive {
         }
     }
 
-    /// Passes a tar, or the tar in a .lrz file, to `work` as a source. [`TarOptions::lenient`] and [`TarOptions::end_mark`] are those of
-    /// a tar that is not in a .lrz file. Returns the warnings of the tar.
+    /// Passes a tar, or the tar in a .lrz file, to `work` as a source. [`TarOptions::lenient`] and [`TarOptions::end_mark`] apply only to
+    /// a tar outside a .lrz file. Returns the warnings of the tar.
     ///
     /// # Errors
-    /// Those of `work` and of reading; [`Error::Container`] for another container.
+    /// Returns the errors of `work` and of reading; [`Error::Container`] for another container.
     pub fn read_tar(
         &mut self,
         options: TarOptions,
@@ -191,13 +191,13 @@ fn open_file(file: OpenedFile, options: &ArchiveOptions<'_>) -> Result<Archive, 
     }
 }
 
-/// Whether an input begins with a block of zeros, and is of no known format: it can only be an empty tar.
+/// Whether an input begins with a block of zeros and has no known format. Such an input can only be an empty tar.
 fn is_empty_tar(input: &dyn packline_runtime::Input) -> bool {
     let mut head = [1; 512];
     input.read_at(0, &mut head).is_ok() && head == [0; 512] && ContentKind::foreign(input).is_none()
 }
 
-/// The container of a file whose first bytes are damaged, by its end: only .pln files can have recovery data there.
+/// Recognises a file whose first bytes are damaged by its end: only .pln files can end with recovery data.
 #[cfg(feature = "pln")]
 fn kind_by_end(file: &OpenedFile, options: &ArchiveOptions<'_>) -> Option<ContentKind> {
     if options.offset.is_some() || !file.is_regular() {
@@ -233,7 +233,7 @@ fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOpti
         Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) if !options.again => {
             return Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::Stream(stream) }));
         }
-        // One that is empty, or begins with zeros, can only be a tar.
+        // An empty stream, or one that begins with zeros, can only be a tar.
         None if options.offset.is_none() && head.iter().all(|&byte| byte == 0) => {
             let kind = ContentKind::Tar;
             let content = Content::Stream(stream);
@@ -250,7 +250,7 @@ fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOpti
     of_stored(path, found, stored, options)
 }
 
-/// An archive, of the kind that its first bytes show, in an input that is read instead of a file.
+/// Opens an archive in an input that is read instead of a file. `found` is its container.
 pub(crate) fn of_stored(
     path: PathBuf,
     found: Option<ContentKind>,

@@ -34,7 +34,7 @@ pub enum ContentKind {
     Pln,
     /// The same, encrypted.
     Encrypted,
-    /// What makes a file of another one.
+    /// A delta, from which one file is rebuilt from another.
     Delta,
     /// A tar that is not compressed.
     Tar,
@@ -69,7 +69,7 @@ impl ContentKind {
         Some(detect(head)).filter(|&compression| compression != Compression::Plain).map(ContentKind::Compressed)
     }
 
-    /// The container of an input of `size` bytes that `read` reads from its start.
+    /// Recognises an input of `size` bytes that `read` reads from its start.
     pub fn of_input(size: u64, read: impl FnOnce(&mut [u8]) -> io::Result<()>) -> Option<ContentKind> {
         let mut head = [0; HEAD];
         let head = &mut head[..size.min(HEAD as u64) as usize];
@@ -77,15 +77,15 @@ impl ContentKind {
         ContentKind::of_head(head)
     }
 
-    /// The format of an input that is none of these containers, if it is a known one.
+    /// The format of an input that is not one of these containers, if the format is known.
     pub fn foreign(input: &dyn Input) -> Option<ContentKind> {
         foreign_format(input).map(ContentKind::Foreign)
     }
 
-    /// As [`ContentKind::foreign`] of a stream that begins with `head`, to which more is added.
+    /// As [`ContentKind::foreign`], for a stream that begins with `head`. More bytes of the stream are appended to `head`.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Returns the errors of reading.
     pub fn foreign_stream(head: &mut Vec<u8>, stream: &mut dyn Read) -> io::Result<Option<ContentKind>> {
         stream.take((FOREIGN_HEAD.saturating_sub(head.len())) as u64).read_to_end(head)?;
         Ok(ContentKind::foreign(head))

@@ -1,4 +1,4 @@
-//! Which container an output gets: by its name, or as asked.
+//! Chooses the container of an output: by its name, or as requested.
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
@@ -37,7 +37,7 @@ impl Container {
     /// The container of trees with this name.
     ///
     /// # Errors
-    /// [`Error::Request`] for an unknown name, or that of a container that holds no trees.
+    /// [`Error::Request`] for an unknown name, and for a container that cannot hold a tree.
     pub fn for_tree(name: &str) -> Result<Container, Error> {
         match name {
             "squashfs" => Ok(Container::SquashFs),
@@ -47,11 +47,11 @@ impl Container {
         }
     }
 
-    /// The container for a tree that is packed into this file, by the ending of its name. A name without an ending is that of a
-    /// SquashFS image, as is a block device.
+    /// The container for a tree that is packed into this file, by the ending of its name. A file without an ending and a block device
+    /// become a SquashFS image.
     ///
     /// # Errors
-    /// [`Error::Request`] for an unknown ending, or that of a format that trees are not packed into.
+    /// [`Error::Request`] for an unknown ending, and for the ending of a format that cannot hold a tree.
     pub fn for_tree_at(path: &Path) -> Result<Container, Error> {
         match FileKind::of_path(path) {
             Some(FileKind::SquashFs) => Ok(Container::SquashFs),

@@ -1,11 +1,11 @@
-//! What a file's name promises of its content: the one table of endings.
+//! The table of the endings of file names, and the kind of content that each ending stands for.
 
 use std::fmt;
 use std::path::Path;
 
 use packline_codec::StreamFormat;
 
-/// What the ending of a file's name stands for.
+/// The kind of file that the ending of a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A SquashFS image.
@@ -26,7 +26,7 @@ pub enum FileKind {
 
 use FileKind::{Other, OtherTar, Stream, Tar};
 
-/// Endings in lower case. The longest that fits counts.
+/// Endings in lower case. The longest match applies.
 const ENDINGS: &[(&str, FileKind)] = &[
     (".sqfs", FileKind::SquashFs),
     (".squashfs", FileKind::SquashFs),
@@ -81,7 +81,7 @@ const ENDINGS: &[(&str, FileKind)] = &[
 ];
 
 impl FileKind {
-    /// What a file's name says by its ending, in upper or lower case; `None` for an ending that is not in the table.
+    /// Returns the kind of a file by the ending of its name, in upper or lower case; `None` if the ending is not in the table.
     pub fn of_path(path: &Path) -> Option<FileKind> {
         let name = path.file_name()?.as_encoded_bytes().to_ascii_lowercase();
         let fits = |ending: &str| name.len() > ending.len() && name.ends_with(ending.as_bytes());
@@ -105,7 +105,7 @@ impl FileKind {
         self.stream().is_some() || matches!(self, OtherTar(_))
     }
 
-    /// What it is compressed with, if that can be written.
+    /// The compression, if it can be written.
     pub fn stream(self) -> Option<StreamFormat> {
         match self {
             Tar(stream) => stream,

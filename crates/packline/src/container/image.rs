@@ -34,17 +34,17 @@ impl Image {
     /// Writes the content of a regular file to `out`. Symbolic links are followed inside the image.
     ///
     /// # Errors
-    /// [`Error::Request`] for a path that leads to no regular file, [`Error::Read`] for content that cannot be read,
+    /// [`Error::Request`] if the path does not lead to a regular file, [`Error::Read`] for content that cannot be read,
     /// [`Error::Output`] if `out` refuses.
     pub fn read(&self, path: impl AsRef<[u8]>, out: &mut dyn Write) -> Result<(), Error> {
         Ok(self.0.read(path, out)?)
     }
 
-    /// Opens a regular file for reading at any position. Symbolic links are followed inside the image. Content is read when it
-    /// is asked for.
+    /// Opens a regular file for reading at any position. Symbolic links are followed inside the image. Content is read on
+    /// demand.
     ///
     /// # Errors
-    /// [`Error::Request`] for a path that leads to no regular file, [`Error::Read`] for metadata that cannot be read and for
+    /// [`Error::Request`] if the path does not lead to a regular file, [`Error::Read`] for metadata that cannot be read and for
     /// lack of memory for a decoder.
     pub fn open_file(&self, path: impl AsRef<[u8]>) -> Result<ImageFile, Error> {
         Ok(ImageFile(self.0.open_file(path)?))
@@ -86,9 +86,9 @@ impl From<Image> for OpenedImage {
 /// is read in small parts is decoded once. A seek reads nothing, and may lead beyond the end, where nothing is read.
 ///
 /// # Errors
-/// Those of [`Read`] hold an [`Error::Read`] with the image, the path and the offset ([`io::Error::get_ref`]). They are of the
-/// kind [`io::ErrorKind::InvalidData`] for a malformed image, and of the kind of the operating system's answer where it refuses.
-/// The position then stays. A seek to before the start is an [`io::ErrorKind::InvalidInput`].
+/// An error of [`Read`] holds an [`Error::Read`] with the image, the path and the offset ([`io::Error::get_ref`]). Its kind is
+/// [`io::ErrorKind::InvalidData`] for a malformed image, and otherwise the kind of the operating system's error. The position
+/// does not change after an error. A seek to before the start is an [`io::ErrorKind::InvalidInput`].
 #[derive(Debug)]
 pub struct ImageFile(packline_image::ImageFile);
 

@@ -1,4 +1,4 @@
-//! Where an image is: in a file, at an offset or wherever it is found, or in a stream that was stored.
+//! The location of an image: in a file, at a known offset or found by a search, or in a stream that was stored.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,14 +17,14 @@ use crate::error::Error;
 
 /// Expected content, for messages.
 const EXPECTED: &str = "a SquashFS image";
-/// A file that begins as none of ours, and in which no image was found.
+/// A file of unknown format in which no image was found.
 const UNKNOWN: &str = "not an image, .lrz, .pln or tar file: no magic number at byte 0 and no superblock after it";
 
-/// Location of an image. The file is opened, and its start read, when it is first needed, and never again; clones share the open file.
+/// Location of an image. The file is opened and its start is read once, when they are first needed. Clones share the open file.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ImagePlace {
-    /// A file or a block device; of a stream that was stored, its name in messages.
+    /// A file or a block device; for a stream that was stored, its name in messages.
     pub path: PathBuf,
     /// Byte at which the image starts; `None` to search for it.
     pub offset: Option<u64>,
@@ -50,8 +50,8 @@ impl ImagePlace {
         ImagePlace { file: Arc::new(OnceLock::from(file)), ..ImagePlace::new(path) }
     }
 
-    /// An image or a .lrz file that comes through a stream, which is stored in an unnamed file in `directory`; `name` is for messages. A
-    /// stream of another format, where an image should start at its first byte, is not stored.
+    /// An image or a .lrz file in a stream, which is stored in an unnamed temporary file in `directory`; `name` is for messages. A
+    /// stream of another format is not stored if an image should start at its first byte.
     ///
     /// # Errors
     /// [`Error::Source`] if it cannot be read or stored, [`Error::Container`] and [`Error::Target`] for another format.
@@ -84,7 +84,7 @@ impl ImagePlace {
         Ok(ImagePlace { offset, is_stored: true, ..ImagePlace::of_file(file) })
     }
 
-    /// Whether it came through a stream.
+    /// Whether the image came through a stream.
     pub fn is_stored(&self) -> bool {
         self.is_stored
     }
@@ -106,12 +106,12 @@ impl ImagePlace {
     /// Opens the file, unless it is open.
     ///
     /// # Errors
-    /// [`Error::Source`].
+    /// [`Error::Source`] if the file cannot be opened.
     pub fn input(&self) -> Result<Arc<dyn Input>, Error> {
         Ok(Arc::new(self.file()?.clone()))
     }
 
-    /// Content of the file by its first bytes, unless an image at an offset in it is meant. `None` for unknown content, and for a file that
+    /// Recognises the content of the file by its first bytes. `None` for unknown content, for an image at an offset, and for a file that
     /// cannot be opened or read.
     pub fn content_kind(&self) -> Option<ContentKind> {
         // All of a .pln file is compressed: there is no byte at which an image could start.

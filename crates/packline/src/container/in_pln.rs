@@ -1,5 +1,5 @@
-//! An image or a tar in a .pln file, read where it is: only the records that are touched are decompressed, and of an encrypted file only the
-//! chunks that are touched are decrypted. The content is stored nowhere.
+//! Reads an image or a tar inside a .pln file without storing it. Only the records that are read are decompressed, and only the chunks of an
+//! encrypted file that are read are decrypted.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ impl packline_runtime::Input for Content {
     }
 }
 
-/// An error of the reader without the name of the file, which whoever reads the content adds.
+/// Removes the name of the file from an error of the reader. The reader of the content adds the name again.
 fn unnamed(error: io::Error) -> io::Error {
     let kind = error.kind();
     match error.downcast::<Error>() {
@@ -44,11 +44,11 @@ fn unnamed(error: io::Error) -> io::Error {
     }
 }
 
-/// Opens what is in a .pln file. The file itself is stored first if it is a stream. A damaged file is read from a copy that its recovery data
+/// Opens the content of a .pln file. A stream is stored first. A damaged file is read from a copy that its recovery data
 /// repairs.
 ///
 /// # Errors
-/// Those of opening the file and of reading its first bytes; [`Error::Target`] for a content that is neither an image, a tar nor a .lrz file.
+/// Returns the errors of opening the file and of reading its first bytes; [`Error::Target`] if the content is not an image, a tar or a .lrz file.
 pub(crate) fn open(
     file: Input,
     identities: Option<Arc<Identities>>,

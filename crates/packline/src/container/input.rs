@@ -65,7 +65,7 @@ impl Input {
         }
     }
 
-    /// The same input, and its container by its first bytes.
+    /// Returns the same input, and its container by its first bytes.
     #[cfg(any(feature = "lrz", feature = "pln"))]
     pub(crate) fn recognized(self) -> Result<(Input, Option<ContentKind>), Error> {
         match self {

@@ -12,20 +12,20 @@ use crate::error::Error;
 /// The start of an input that may be the end of a tar.
 pub(crate) const ZEROS: [u8; 8] = [0; 8];
 
-/// The first bytes of an input, by which its compression is detected.
+/// Reads the first bytes of an input. They show its compression.
 pub(crate) fn head_of(name: &Path, input: &mut impl Read) -> Result<Vec<u8>, Error> {
     let refused = |cause| Error::Source { path: name.to_path_buf(), action: "cannot read", cause };
     decompress::read_head(input).map_err(refused)
 }
 
-/// The first bytes of a stream, and the whole stream.
+/// Reads the first bytes of a stream. Returns them, and the complete stream.
 pub(crate) fn peeked(name: &Path, mut stream: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn Read + Send>), Error> {
     let head = head_of(name, &mut stream)?;
     let whole = Cursor::new(head.clone()).chain(stream);
     Ok((head, Box::new(whole)))
 }
 
-/// The format of a stream with this start, if it is none of our containers and a known one; and the whole stream.
+/// Returns the format of a stream with this start, if the format is known but is not one of our containers; and the complete stream.
 pub(crate) fn foreign_in(
     name: &Path,
     head: &[u8],
@@ -40,8 +40,8 @@ pub(crate) fn foreign_in(
     Ok((found, Box::new(Cursor::new(more).chain(stream))))
 }
 
-/// Fails if an input that should be a tar is something else; `foreign` returns its format if it is a known one besides our containers. A
-/// tar may begin with zeros, which end it, and the first header of one may be damaged, which is an error of its own.
+/// Rejects an input that should be a tar and is not. `foreign` returns its format if that is known and not one of our containers. A tar may
+/// begin with zeros, which end it. A damaged first header of a tar is reported later.
 pub(crate) fn refuse_container(
     name: &Path,
     head: &[u8],
@@ -58,7 +58,7 @@ pub(crate) fn refuse_container(
     }
 }
 
-/// Returns whether an input whose start no container has is not a tar either: zeros may be the end of a tar, and the first header may be
+/// Returns whether an input that does not begin as a container is not a tar either. Zeros may be the end of a tar, and the first header may be
 /// damaged.
 fn is_no_tar(head: &[u8]) -> bool {
     !head.starts_with(&ZEROS) && !has_tar_magic(head)

@@ -1,4 +1,4 @@
-//! Base images of a pack: which blocks are taken from them, and their opening within the memory limit.
+//! Base images of a pack: which of their blocks are reused, and how they are opened within the memory limit.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::sources::image::AppendedImage;
 use crate::sources::planned::PlannedSource;
 
-/// An earlier image whose blocks are taken as they are, where the content is the same.
+/// An earlier image whose compressed blocks are reused if the content is the same.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BaseImage {
@@ -30,24 +30,24 @@ pub struct BaseImage {
 /// Which blocks of a base are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BaseBlocks {
-    /// Those of an image that was packed with the same codec, by this version: the output has the bytes that it would have without a base.
+    /// Blocks of an image that this version packed with the same codec. The output has the same bytes as without a base.
     /// Any other image is an error.
     #[default]
     Exact,
-    /// The same; an image of which none can be taken counts for nothing.
+    /// The same, but an image whose blocks cannot be reused is ignored.
     ExactOrNone,
-    /// Those of any image with this compressor and block size. The bytes of the output may differ then.
+    /// Blocks of any image with this compressor and block size. The output may have other bytes than without a base.
     Any,
 }
 
 impl BaseImage {
-    /// A base of which only blocks are taken that change no byte of the output.
+    /// A base that does not change the bytes of the output.
     pub fn new(place: ImagePlace) -> BaseImage {
         BaseImage { place, blocks: BaseBlocks::Exact }
     }
 }
 
-/// What the opening of bases depends on.
+/// Parameters for opening bases.
 #[derive(Clone, Copy)]
 pub(crate) struct BaseOpening<'a> {
     pub(crate) options: &'a Options,
@@ -59,10 +59,10 @@ pub(crate) struct BaseOpening<'a> {
 /// The open bases of a pack, with their names.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bases {
-    /// Whether bases were requested; otherwise images that are sources may be in the list.
+    /// Whether bases were requested. Otherwise the list has only images that are sources.
     requested: bool,
     list: Vec<(PathBuf, Arc<Base>)>,
-    /// Images that are read without being bases, and compared with their records before the new image gets one.
+    /// Images that are read but are not bases. They are compared with their records before the new image gets a record.
     checked: Vec<OpenedImage>,
 }
 
@@ -91,8 +91,8 @@ impl Bases {
         Ok(bases)
     }
 
-    /// Adds the images that a source reads, if their blocks are those that the encoder would make. The data of any other image is compared
-    /// with the image's record once it has been read.
+    /// Adds the images that a source reads, if the encoder would write the same blocks. The data of any other image is compared
+    /// with the image's record after the data was read.
     pub(crate) fn add_sources(&mut self, source: &mut dyn PlannedSource, opening: BaseOpening<'_>) {
         source.each_image(&mut |image, watch| {
             let added = self.add_source(image, opening);
@@ -106,7 +106,7 @@ impl Bases {
         });
     }
 
-    /// Adds the image before a source. Blocks of any encoder are taken, since the image is kept as it is.
+    /// Adds the image before a source. Blocks of any encoder are reused, because the image is kept unchanged.
     ///
     /// # Errors
     /// [`Error::Memory`]: the memory must not decide which blocks the new image has.
@@ -126,11 +126,11 @@ impl Bases {
         added
     }
 
-    /// Adds an image that is read as a source, if its blocks are those that the encoder would make; the image is to report what it decodes
-    /// to the result.
+    /// Adds an image that is read as a source, if the encoder would write the same blocks. The image must report its decoded blocks
+    /// to the returned listener.
     ///
     /// # Errors
-    /// [`BaseError`]: why it was not added.
+    /// Returns the reason why the image was not added.
     fn add_source(
         &mut self,
         source: &OpenedImage,
@@ -144,11 +144,11 @@ impl Bases {
         Ok(base)
     }
 
-    /// Adds an image whose blocks are taken whatever encoder made them. An image that cannot be read is left out: the error comes when its
+    /// Adds an image whose blocks are reused whichever encoder wrote them. An image that cannot be read is skipped: the error is reported when its
     /// entries are read.
     ///
     /// # Errors
-    /// [`Error::Memory`].
+    /// [`Error::Memory`] if the index does not fit.
     fn add_any(&mut self, image: &OpenedImage, opening: BaseOpening<'_>) -> Result<(), Error> {
         let BaseOpening { options, resources, spare } = opening;
         match open(image, BaseBlocks::Any, options, resources, self.left(resources, spare)) {
@@ -159,7 +159,7 @@ impl Bases {
         Ok(())
     }
 
-    /// Lets an image compute the checksum of the data that is read, for [`Bases::compare_checked`].
+    /// Makes an image compute the checksum of its data, for [`Bases::compare_checked`].
     fn check(&mut self, image: &mut OpenedImage) {
         *image = image.checked(CheckScope::Everything);
         self.checked.push(image.clone());
@@ -173,7 +173,7 @@ impl Bases {
         Ok(self.checked.iter().try_for_each(|image| image.compare_data(resources))?)
     }
 
-    /// Most bytes of the next index.
+    /// Maximum bytes of the next index.
     fn left(&self, resources: &Resources, spare: u64) -> Option<u64> {
         resources.memory.map(|_| spare.saturating_sub(self.memory()) / 2)
     }
@@ -187,7 +187,7 @@ impl Bases {
         self.list.iter().map(|(_, base)| -> Arc<dyn KnownBlocks> { base.clone() }).collect()
     }
 
-    /// Counts of all together, once the output is written; `None` without a base, and if no block was taken of the sources alone.
+    /// The sum of the counts after the output was written; `None` without a base, and if no block of the sources was reused.
     pub(crate) fn finish(&self, observer: &mut dyn Observer) -> Option<BaseCounts> {
         self.warn(observer, |counts| counts.changed, "changed meanwhile, and were compressed anew");
         for (path, base) in &self.list {
@@ -208,7 +208,7 @@ impl Bases {
     }
 }
 
-/// A block device is written in place: a base on it would be overwritten while it is read.
+/// Rejects a base on the output if that is a block device. The device is written in place, so that the base would be overwritten while it is read.
 pub(crate) fn check_output(bases: &[BaseImage], output: &OutputFile, path: &Path) -> Result<(), Error> {
     if output.begins_empty() {
         Ok(())
@@ -217,7 +217,7 @@ pub(crate) fn check_output(bases: &[BaseImage], output: &OutputFile, path: &Path
     }
 }
 
-/// `memory`: most bytes of the index.
+/// Opens an image as a base. `memory` is the maximum size of its index in bytes.
 fn open(
     opened: &OpenedImage,
     blocks: BaseBlocks,
@@ -243,6 +243,6 @@ fn open(
 /// Workers and window for reading a base; `besides`: bytes of its index.
 fn engine(image: &OpenedImage, resources: &Resources, besides: u64) -> Result<Config, Error> {
     let plan = ReadDemand::new(&image.volume, resources.limits(), besides).plan()?;
-    // The counters are those of packing.
+    // The counters count packing only.
     Ok(Config { stats: None, ..plan.config(resources) })
 }

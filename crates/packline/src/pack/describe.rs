@@ -1,4 +1,4 @@
-//! The first phase of a pack: what the request asks for.
+//! The first phase of a pack: checks the request and describes the work.
 
 use std::path::{Path, PathBuf};
 
@@ -18,26 +18,26 @@ pub(super) enum Contents {
     Listed,
 }
 
-/// A pack of which no file is open yet.
+/// A described pack. No file is open yet.
 pub(super) struct Described {
     pub(super) source: Source,
     pub(super) setup: Setup,
 }
 
-/// What all phases of a pack use.
+/// Values that all phases of a pack use.
 pub(super) struct Setup {
     /// The output's name in messages.
     pub(super) display_path: PathBuf,
-    /// The options of the image. The changes are those that are left after `rule`.
+    /// The options of the image. The changes do not include `rule`.
     pub(super) image: ImageRequest,
     pub(super) contents: Contents,
     /// The state, when it was opened, of an image that is read and that the output replaces.
     pub(super) replaced_input: Option<FileStamp>,
-    /// Which entries an image or a stack has as the source.
+    /// Which entries of an image or a stack are kept.
     pub(super) rule: KeepRule,
     /// Whether hard links may refer to entries that are left out.
     pub(super) is_filtered: bool,
-    /// All patterns that exclude entries, to warn of those without a match.
+    /// All patterns that exclude entries. Patterns without a match cause a warning.
     pub(super) excludes: Vec<Patterns>,
     pub(super) resources: Resources,
 }
@@ -65,11 +65,11 @@ pub(super) fn describe(
         refuse_input(&source, &display_path)?;
     }
     if !image.options.xattrs {
-        // Attributes that are not stored need not be storable.
+        // Attributes that are not stored need not be supported.
         image.changes.unsupported = Unsupported::Ignore;
     }
     if contents == Contents::Listed {
-        // Without contents these change nothing.
+        // These options affect only contents.
         image.order = None;
         #[cfg(feature = "verity")]
         {
@@ -88,7 +88,7 @@ pub(super) fn describe(
     Ok(Described { source, setup })
 }
 
-/// Refuses an output that is the input: one that is written in place, or a tar, of which little would be left if its packing failed late.
+/// Rejects an output that is the input, if it is written in place or is a tar. If packing failed late, little of the tar would be left.
 fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
     match source {
         Source::TarFile { path, .. } => Ok(must_differ(path, output)?),
@@ -129,7 +129,7 @@ fn excluded_by(source: &Source) -> Patterns {
     }
 }
 
-/// A directory source that reads nothing outside the new root: of a file's names, the first that it finds becomes the file.
+/// Makes a directory source read nothing outside the new root. The first name of a hard-linked file that it finds becomes the file.
 fn within_root(mut source: Source, changes: &Changes) -> Source {
     if let Source::Directory { options, .. } = &mut source {
         options.without.extend_from_slice(&changes.without);

@@ -35,7 +35,7 @@ impl ImageJob {
     /// Writes the image. Everything is written to `sink` when this returns, but may not be flushed.
     ///
     /// # Errors
-    /// [`Error::Image`] with the output's name, for whatever the source, the codec, the format or the sink refuses; [`Error::Read`] for an
+    /// [`Error::Image`] with the output's name, for an error of the source, the codec, the format or the sink; [`Error::Read`] for a source
     /// image whose data does not match its record.
     pub(crate) fn write(self, sink: &mut dyn Sink, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
         let path = self.display_path.clone();

@@ -11,7 +11,7 @@ const TREE_LEAST: u64 = 2 << 20;
 /// Minimum default of content in flight, bytes.
 const WINDOW_LEAST: u64 = 16 << 20;
 
-/// What decides the plan of a pack besides the demands of its parties.
+/// Upper bounds for the plan of a pack.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PackLimits {
     limits: Limits,
@@ -32,7 +32,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Changes the memory of the source after the plan was made: from `granted` bytes to what it takes.
+    /// Changes the memory of the source after the plan was made: from `granted` to `taken` bytes.
     pub(super) fn exchange(&mut self, granted: u64, taken: u64) {
         self.shared = to_usize((self.shared as u64).saturating_add(granted).saturating_sub(taken));
     }

@@ -1,10 +1,10 @@
 //! Packs a tree in four phases, each a function with a result of its own:
 //!
-//! 1. [`describe`]: what the request asks for. No file is opened.
-//! 2. [`plan`]: the memory and the workers of all parties.
-//! 3. [`open`]: the sources. The outputs are opened before the plan is made, so that an output that must not be replaced is reported before
+//! 1. [`describe`] checks the request. No file is opened.
+//! 2. [`plan`] divides the memory and the workers among all parties.
+//! 3. [`open`] opens the sources. The outputs are opened before the plan is made, so that an output that must not be replaced is reported before
 //!    anything is read.
-//! 4. [`run`]: reads, decides, compresses and writes, and gives the output its final name.
+//! 4. [`run`] reads, compresses and writes, and gives the output its final name.
 
 pub(crate) mod bases;
 mod describe;
@@ -33,12 +33,12 @@ use open::{OpenPack, open};
 use outputs::Outputs;
 use plan::plan;
 
-/// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium, or is written to its stream, which
-/// gets an image only when it is whole, by an unnamed file in [`Resources::scratch`]; after an error the output is unchanged (a
-/// block device on which writing had begun: without a superblock).
+/// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium, or is written to its stream. A stream
+/// gets an image when it is complete; until then the image is in an unnamed temporary file in [`Resources::scratch`]. After an error the output is
+/// unchanged, except that a block device on which writing had begun has no superblock.
 ///
 /// # Errors
-/// [`Error`], with the name of the file or entry and, where there is one, the offset; independent of timing.
+/// [`Error`], with the name of the file or entry and, if known, the offset. The error does not depend on timing.
 pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSummary, Error> {
     let PackRequest { source, target, container, resources, temporaries } = request;
     match container {
@@ -61,7 +61,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
 /// content is read only if it is small and errors are passed over. An output that must not be written is an error, as for a pack.
 ///
 /// # Errors
-/// Those of [`pack`] that do not depend on contents; [`Error::Request`] for a container other than an image.
+/// Returns the errors of [`pack`] that do not depend on contents; [`Error::Request`] for a container other than an image.
 pub fn dry_run(request: PackRequest, observer: &mut dyn Observer) -> Result<DryRun, Error> {
     let PackRequest { mut source, target, container, resources, temporaries } = request;
     #[cfg_attr(not(feature = "lrz"), allow(clippy::infallible_destructuring_match, reason = "there is one container"))]
@@ -111,7 +111,7 @@ fn run(opened: OpenPack<'_>, mut outputs: Outputs) -> Result<ImageSummary, Error
     let output_bytes = outputs.output.size();
     #[cfg_attr(not(feature = "verity"), allow(unused_variables, reason = "only a hash tree is reported"))]
     let finished = outputs.finish(observed.observer())?;
-    // A limit of threads may have reduced it.
+    // The system's limit of threads may have reduced the number.
     let workers = workers.min(image.workers.len());
     Ok(ImageSummary {
         image,

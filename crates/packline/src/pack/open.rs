@@ -1,4 +1,4 @@
-//! The third phase of a pack: the sources are opened, and wrapped in what changes their entries.
+//! The third phase of a pack: opens the sources, and wraps them in sources that change the entries.
 
 use std::cell::RefCell;
 
@@ -16,20 +16,20 @@ use crate::sources::filtered::Filtered;
 use crate::sources::observed::ObservedSource;
 use crate::sources::planned::{OpenSource, Opening, PlannedSource, Share, TreeMemory};
 
-/// A pack of which everything is open, and nothing is written.
+/// A pack whose sources are open. Nothing is written yet.
 pub(super) struct OpenPack<'o> {
     pub(super) observed: ObservedSource<'o>,
     pub(super) job: ImageJob,
-    /// All patterns that exclude entries, to warn of those without a match.
+    /// All patterns that exclude entries. Patterns without a match cause a warning.
     pub(super) excludes: Vec<Patterns>,
-    /// What layers replaced of the layers below them.
+    /// Entries of layers that later layers replaced.
     pub(super) replaced: Replaced,
 }
 
 /// Opens the sources of a planned pack.
 ///
 /// # Errors
-/// Those of the sources.
+/// Returns the errors of opening the sources.
 pub(super) fn open<'o>(
     planned: Planned,
     outputs: &Outputs,
@@ -112,7 +112,7 @@ fn open_source(
     source.open(share, &setup.opening(&compared, &warned))
 }
 
-/// Wraps a source in everything that changes its entries: what is left out, definitions, changes; and in the observer.
+/// Wraps a source in the filter, the pseudo file, the changes and the observer.
 fn changed<'o>(
     mut source: Box<dyn packline_tree::Source>,
     name: &str,

@@ -60,7 +60,7 @@ impl Outputs {
         })
     }
 
-    /// The final and temporary names of the outputs, which are no part of the source.
+    /// The final and temporary names of the outputs. They are not part of the source.
     pub(super) fn names(&self) -> Vec<&Path> {
         #[cfg_attr(not(feature = "verity"), allow(unused_mut, reason = "only a hash tree has more names"))]
         let mut names: Vec<_> = self.output.names().collect();
@@ -78,10 +78,10 @@ impl Outputs {
         Demand::default()
     }
 
-    /// Writes an image, and what belongs to it.
+    /// Writes an image and its hash tree, if one was requested.
     ///
     /// # Errors
-    /// Those of [`ImageJob::write`] and of the outputs.
+    /// Returns the errors of [`ImageJob::write`] and of the outputs.
     pub(super) fn write(&mut self, job: ImageJob, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
         let path = job.display_path.clone();
         let mut sink = self.output.sink_at(self.offset)?;
@@ -114,7 +114,7 @@ impl Outputs {
 }
 
 /// Opens the file of an image, or a temporary file for an image that goes to a stream. The superblock is written last, at the start of
-/// the image, so that a stream gets an image when the image is whole.
+/// the image, so that a stream gets the image only when it is complete.
 pub(crate) fn open_output(
     target: Output,
     resources: &Resources,

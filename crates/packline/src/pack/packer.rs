@@ -1,4 +1,4 @@
-//! The builder of a pack: into any container that holds trees, with the options that most callers need.
+//! A builder for packs into any container that holds trees, with the options that most callers need.
 
 use std::path::PathBuf;
 
@@ -34,11 +34,11 @@ pub struct Packer<'o> {
 pub struct Packed {
     /// Container that was written.
     pub container: Container,
-    /// Bytes of file content, holes included; of a .lrz file, bytes of the tar in it.
+    /// Bytes of file content, holes included; for a .lrz file, bytes of the tar in it.
     pub content_bytes: u64,
     /// Bytes of the output.
     pub output_bytes: u64,
-    /// Workers that ran; fewer than asked for where memory is short.
+    /// Workers that ran: fewer than requested if the memory limit did not allow more.
     pub workers: usize,
 }
 
@@ -57,7 +57,7 @@ impl<'o> Packer<'o> {
         }
     }
 
-    /// The container; without it, the one that the output's name ends in.
+    /// Sets the container. Default: by the ending of the output's name.
     #[must_use]
     pub fn container(self, container: Container) -> Packer<'o> {
         Packer { container: Some(container), ..self }
@@ -75,16 +75,16 @@ impl<'o> Packer<'o> {
         Packer { block_size: Some(bytes), ..self }
     }
 
-    /// Leaves out entries that match a pattern, with all below them.
+    /// Leaves out entries that match a pattern, and everything below them.
     ///
     /// # Errors
-    /// [`Error::Pattern`] for a malformed one.
+    /// [`Error::Pattern`] for a malformed pattern.
     pub fn exclude(mut self, pattern: impl AsRef<[u8]>) -> Result<Packer<'o>, Error> {
         self.exclude.add(pattern.as_ref())?;
         Ok(self)
     }
 
-    /// Whether an existing output is replaced. Default: no, it is an error.
+    /// Whether an existing output is replaced. By default it is an error.
     #[must_use]
     pub fn replace(self, replace: bool) -> Packer<'o> {
         Packer { replace, ..self }
@@ -102,10 +102,10 @@ impl<'o> Packer<'o> {
         Packer { observer: Some(observer), ..self }
     }
 
-    /// Packs. The output has its name only when it is whole and synced.
+    /// Packs the tree. The output file gets its name when it is complete and synced.
     ///
     /// # Errors
-    /// [`Error`], with the name of the file or entry and, where there is one, the offset.
+    /// [`Error`], with the name of the file or entry and, if known, the offset.
     pub fn write_to(self, output: impl Into<PathBuf>) -> Result<Packed, Error> {
         let output = output.into();
         let mut silent = Unobserved;
@@ -132,7 +132,7 @@ impl<'o> Packer<'o> {
     }
 }
 
-/// A directory leaves entries out by itself; of other sources they are left out on their way.
+/// A directory source skips the entries itself. The entries of other sources are filtered.
 fn with_excludes(mut source: Source, exclude: Patterns) -> (Source, Patterns) {
     if let Source::Directory { options, .. } = &mut source {
         options.excludes = exclude;

@@ -20,13 +20,13 @@ use crate::sources::filtered::filter_memory;
 use crate::sources::image::AppendedImage;
 use crate::sources::planned::{PlannedSource, Share};
 
-/// A pack whose parties have their shares of the memory.
+/// A pack whose parties have shares of the memory.
 pub(super) struct Planned {
     pub(super) setup: Setup,
     pub(super) source: Box<dyn PlannedSource>,
     /// The image before the source.
     pub(super) appended: Option<Box<AppendedImage>>,
-    /// What each of the two may use.
+    /// The share of the source, and of the image before it.
     pub(super) share: Share,
     pub(super) plan: Plan,
     pub(super) bases: Bases,
@@ -78,7 +78,7 @@ pub(super) fn plan(described: Described, outputs: &Outputs, observer: &mut dyn O
     Ok(Planned { setup, source, appended, share, plan, bases, lookup })
 }
 
-/// Everything that takes memory, but the bases.
+/// The parties that take memory, except the bases.
 struct Parties<'a> {
     source: &'a dyn PlannedSource,
     appended: Option<&'a AppendedImage>,
@@ -90,7 +90,7 @@ struct Parties<'a> {
 }
 
 impl Parties<'_> {
-    /// What all of them need if `limit` bytes are allowed.
+    /// The sum of the demands if `limit` bytes are allowed.
     fn demand(&self, limit: Option<u64>) -> Demand {
         self.each(limit).into_iter().map(|(_, demand)| demand).sum()
     }
@@ -129,13 +129,13 @@ fn granted(source: &dyn PlannedSource, share: &Share) -> u64 {
     source.memory(share).saturating_sub(source.demand(share.limit).fixed)
 }
 
-/// Bytes that the encoders of one worker take, and its buffers: a block in, a block out.
+/// Memory of the encoders of one worker and of its buffers: an input block and an output block.
 fn writer_demand(image: &ImageRequest, lookup: &Lookup) -> Demand {
     let Options { codec, block_size, .. } = &image.options;
     let block = block_size.bytes();
     let encoders = codec.footprint(block).encoder + codec.footprint(METADATA_BLOCK_SIZE).encoder;
     let encoders = encoders + lookup.encoder_memory(codec, block);
-    // A decoder takes their place when the image is read back.
+    // A decoder replaces the encoders when the image is read back.
     let decoder = if image.verify { codec.footprint(block.max(METADATA_BLOCK_SIZE)).decoder } else { 0 };
     Demand { per_worker: (encoders.max(decoder) + 2 * block) as u64, ..Demand::default() }
 }

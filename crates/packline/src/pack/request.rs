@@ -27,13 +27,13 @@ use crate::streams::codecs::lrz_options;
 /// A tree to be packed.
 #[non_exhaustive]
 pub struct PackRequest {
-    /// The tree. An image may be replaced by what is packed from it.
+    /// The tree. The output may replace an image that is the source.
     pub source: Source,
     /// Where the output goes.
     pub target: Output,
     /// The container, with its options.
     pub container: PackContainer,
-    /// Workers and memory. They change no byte.
+    /// Workers and memory. They do not affect the output.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
@@ -52,13 +52,13 @@ pub enum PackContainer {
 /// A SquashFS image to be packed.
 #[non_exhaustive]
 pub struct ImageRequest {
-    /// What decides the image's bytes besides the source.
+    /// Options that affect the image's bytes.
     pub options: Options,
     /// An image whose entries come before those of the source.
     pub append_to: Option<AppendTo>,
-    /// Byte of the output at which the image begins: a file has zeros before it, a block device what it has there.
+    /// Byte of the output at which the image begins. A file has zeros before the image; a block device keeps its bytes.
     pub offset: u64,
-    /// How a tar is read, but for its name and meter.
+    /// How a tar is read, except its name and meter.
     pub tar: TarOptions,
     /// Changes of entries. A directory source excludes entries itself.
     pub changes: Changes,
@@ -70,19 +70,19 @@ pub struct ImageRequest {
     pub defaults: Meta,
     /// Flags of single files.
     pub hints: Option<Hints>,
-    /// The order in which contents are stored; `None` for that of the source. Paths are those of the source; what
-    /// [`ImageRequest::pseudo`] adds comes last. The source is listed first, and a tar that cannot be read twice is stored in
-    /// [`Resources::scratch`]. The entries of the image are the same.
+    /// The order in which contents are stored; `None` for the order of the source. The paths are paths of the source. Entries from
+    /// [`ImageRequest::pseudo`] come last. The source is listed first, and a tar that cannot be read twice is stored in
+    /// [`Resources::scratch`]. The entries of the image do not change.
     pub order: Option<ContentOrder>,
-    /// Whether the image is read back before it gets its name, and each block is decoded and compared with what was packed. Changes no
-    /// byte.
+    /// Whether the image is read back before it gets its name, and each block is decoded and compared with the packed data. This does
+    /// not affect the output.
     pub verify: bool,
-    /// Where blocks are looked up before they are compressed, and kept. Changes no byte.
+    /// A cache in which blocks are looked up before they are compressed, and stored afterwards. It does not affect the output.
     pub cache: Option<Arc<BlockCache>>,
-    /// Earlier images whose blocks are taken as they are. If several have a block, the first is used.
+    /// Earlier images whose compressed blocks are reused. If several images have a block, the first image is used.
     pub base: Vec<BaseImage>,
-    /// A dm-verity tree of the image, and its root hash in a file beside the image. The output is a file then, and the image is padded to
-    /// whole blocks of 4096 bytes.
+    /// A dm-verity tree of the image, and its root hash in a file next to the image. The output must be a file, and the image is padded to
+    /// a multiple of 4096 bytes.
     #[cfg(feature = "verity")]
     pub verity: Option<crate::sidecars::verity::VerityOptions>,
 }
@@ -154,7 +154,7 @@ impl From<LrzRequest> for PackContainer {
 }
 
 impl PackContainer {
-    /// The defaults of a container, with a codec (`zstd:level=19`; `None`: zstd, or LZMA in a .lrz file) and, of an image, a block
+    /// The defaults of a container, with a codec (`zstd:level=19`; `None`: zstd, or LZMA in a .lrz file) and, for an image, a block
     /// size.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ impl PackContainer {
     }
 }
 
-/// The error for what a .lrz file cannot have.
+/// The error for a feature that .lrz files do not have.
 #[cfg(feature = "lrz")]
 pub(crate) fn no_lrz(what: &str) -> Error {
     Error::Request {

@@ -17,15 +17,15 @@ pub enum PackSummary {
 pub struct ImageSummary {
     /// Content of the image.
     pub image: Summary,
-    /// What could not be read, and was left out on request.
+    /// Entries that could not be read and were left out on request.
     pub errors: u64,
-    /// Warnings about entries: files that changed while they were read, attributes that cannot be stored and the like.
+    /// Warnings about entries, for example files that changed while they were read and attributes that cannot be stored.
     pub warnings: u64,
-    /// Entries of layers that later layers replaced. A directory counts as one, with all that was in it.
+    /// Entries of layers that later layers replaced. A directory with its content counts as one entry.
     pub replaced: u64,
-    /// The paths of the first of them.
+    /// The paths of the first replaced entries.
     pub first_replaced: Vec<Vec<u8>>,
-    /// Bytes of the source consumed: of the stored tar, or of the files.
+    /// Bytes read from the source: of the stored tar, or of the files.
     pub source_bytes: u64,
     /// Bytes written to the output, padding included.
     pub output_bytes: u64,
@@ -35,11 +35,11 @@ pub struct ImageSummary {
     pub workers: usize,
     /// Limit of content in flight, bytes.
     pub window: usize,
-    /// How blocks were found in the cache, if there was one.
+    /// Counts of the cache, if there was one.
     pub cache: Option<packline_cache::Counts>,
-    /// How blocks of bases were used, if there were any.
+    /// Counts of the bases, if there were any.
     pub base: Option<packline_squashfs::BaseCounts>,
-    /// The dm-verity tree, if there was to be one.
+    /// The dm-verity tree, if it was requested.
     #[cfg(feature = "verity")]
     pub verity: Option<crate::sidecars::verity::VeritySummary>,
 }
@@ -52,7 +52,7 @@ impl ImageSummary {
     }
 }
 
-/// What a pack would read.
+/// Entries that a pack would read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DryRun {
@@ -60,7 +60,7 @@ pub struct DryRun {
     pub counts: Counts,
     /// Bytes of file content, holes included.
     pub content_bytes: u64,
-    /// What could not be read, and would be left out.
+    /// Entries that could not be read and would be left out.
     pub errors: u64,
     /// Entries of layers that later layers would replace.
     pub replaced: u64,

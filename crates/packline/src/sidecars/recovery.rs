@@ -1,4 +1,4 @@
-//! Recovery data of files: made, compared with a file, and used to repair it.
+//! Writes recovery data for files, compares it with a file, and repairs the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub struct ProtectRequest {
     pub target: Output,
     /// How many recovery shards there are.
     pub redundancy: Redundancy,
-    /// Workers and memory. They change no byte.
+    /// Workers and memory. They do not affect the output.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
@@ -49,15 +49,15 @@ impl ProtectRequest {
 pub struct RepairRequest {
     /// The file.
     pub source: PathBuf,
-    /// Its recovery data; `None` if that is in the file, behind the protected bytes.
+    /// The file with the recovery data; `None` if it is in the same file, after the protected bytes.
     pub recovery: Option<PathBuf>,
-    /// Where the repaired file goes; `None` to replace the damaged one, once the repaired one is proven.
+    /// Where the repaired file goes; `None` to replace the damaged file after the repaired file was verified.
     pub target: Option<Output>,
-    /// Workers and memory. They change no byte.
+    /// Workers and memory. They do not affect the output.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
-    /// Whether a file is replaced that was changed after its recovery data was written, and perhaps on purpose.
+    /// Whether a file is replaced that was changed after its recovery data was written, perhaps on purpose.
     pub revert: bool,
 }
 
@@ -79,9 +79,9 @@ pub struct RecoveryState {
     pub blake3: [u8; 32],
     /// The shards.
     pub examined: Examined,
-    /// Whether all recovery data is whole and at its place.
+    /// Whether all recovery data is intact and at its position.
     pub recovery_is_whole: bool,
-    /// Whether there was no file.
+    /// Whether the file was missing.
     pub is_missing: bool,
     /// Whether the file was changed after the file with its recovery data was written. Then the recovery data belongs to an earlier state of
     /// the file, unless the file is whole.
@@ -100,7 +100,7 @@ impl RecoveryState {
     }
 }
 
-/// Makes recovery data for a file. It has its name, whole, when this returns `Ok`.
+/// Writes recovery data for a file. When this returns `Ok`, the recovery data is complete and has its name.
 ///
 /// # Errors
 /// [`Error`], with the name of the file.
@@ -126,7 +126,7 @@ pub fn protect(request: ProtectRequest, observer: &mut dyn Observer) -> Result<P
 /// Compares a file with its recovery data, which is in the file if `recovery` is `None`.
 ///
 /// # Errors
-/// [`Error`], with the name of the file; of recovery data too little of which is whole too.
+/// [`Error`], with the name of the file, also if too little of the recovery data is intact.
 pub fn examine(
     source: &OpenedFile,
     recovery: Option<&Path>,
@@ -137,12 +137,12 @@ pub fn examine(
     Repair::new(source.path(), Some(input), recovery, resources, observer).map(|repair| repair.state())
 }
 
-/// Repairs a file. The result is as the file was: recovery data that is in the file is made again. A file that is whole is left alone, or
-/// copied if there is a target. One that is missing is made again, if its recovery data is in a file of its own and suffices. Returns how the
-/// file was found.
+/// Repairs a file. The result equals the protected file: recovery data inside the file is written again. An intact file is unchanged, or
+/// copied if there is a target. A missing file is rebuilt, if its recovery data is in a separate file and suffices. Returns the state before
+/// the repair.
 ///
 /// # Errors
-/// [`Error`], with the name of the file; the file is unchanged then. [`Error::ChangedLater`] for a file that would be replaced, although it
+/// [`Error`], with the name of the file, which is unchanged. [`Error::ChangedLater`] for a file that would be replaced although it
 /// was changed after its recovery data was written, unless [`RepairRequest::revert`].
 pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<RecoveryState, Error> {
     let RepairRequest { source, recovery, target, resources, temporaries, revert } = request;
@@ -151,7 +151,7 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
     let repair = Repair::new(&source, input, recovery.as_deref(), &resources, observer)?;
     let state = repair.state();
     let in_place = target.is_none();
-    // Recovery data in a file of its own is not repaired here.
+    // Recovery data in a separate file is not repaired here.
     let is_done =
         state.examined.is_whole() && (state.recovery_is_whole || repair.set.location() == PacketLocation::Sidecar);
     if in_place && is_done {
@@ -185,16 +185,16 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
     Ok(state)
 }
 
-/// Recovery data that is a file of its own: how it was made, and whether it is whole.
+/// Reads a recovery file: its parameters, and whether it is intact.
 ///
 /// # Errors
-/// [`Error`] if it cannot be read, or too little of it is whole.
+/// [`Error`] if it cannot be read, or too little of it is intact.
 pub fn recovery_info(file: &OpenedFile, resources: &Resources) -> Result<RecoverySet, Error> {
     let names = Names::of(file.path());
     RecoverySet::sidecar(Arc::new(file.clone()), resources).map_err(|cause| names.error(cause))
 }
 
-/// The recovery data behind a file, as its end and the first packet tell it.
+/// The recovery data at the end of a file, according to its last bytes and the first packet.
 ///
 /// # Errors
 /// [`Error`] if the file cannot be read.
@@ -204,8 +204,8 @@ pub fn recovery_behind(file: &OpenedFile) -> Result<Option<Summary>, Error> {
     Ok(stripped.recovery)
 }
 
-/// A copy of the protected bytes of `file`, repaired and proven, in a file without a name; `None` if there is no recovery data in it, or
-/// not enough, or no directory for the copy. The observer is warned of what was found.
+/// Returns a copy of the protected bytes of `file`, repaired and verified, in an unnamed temporary file; `None` if the file has no or too little
+/// recovery data, or without a directory for the copy. The observer is warned of the damage.
 ///
 /// # Errors
 /// [`Error`], with the name of the file.
@@ -264,7 +264,7 @@ fn is_later(file: &Path, other: &Path) -> bool {
     modified(file).zip(modified(other)).is_some_and(|(file, other)| file > other)
 }
 
-/// Opens a file. One that is missing is `None` if it has recovery data elsewhere.
+/// Opens a file. Returns `None` for a missing file whose recovery data is in another file.
 fn open_unless_missing(path: &Path, has_sidecar: bool) -> Result<Option<OpenedFile>, Error> {
     match OpenedFile::open(path) {
         Err(Error::Source { cause, .. }) if has_sidecar && cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -316,7 +316,7 @@ impl<'n> Repair<'n> {
         }
     }
 
-    /// Writes the repaired file and proves it. It does not have its name yet.
+    /// Writes the repaired file and verifies it. The file does not have its name yet.
     fn write(
         &self,
         output: &OutputFile,
@@ -367,7 +367,7 @@ pub(crate) struct Names<'n> {
 }
 
 impl<'n> Names<'n> {
-    /// All of them in one file.
+    /// The same file for all.
     pub(crate) fn of(path: &'n Path) -> Names<'n> {
         Names { source: path, recovery: path, output: path }
     }

@@ -1,4 +1,4 @@
-//! Attributes from files beside the source: extended attributes, SELinux labels; and the attributes of the root.
+//! Attributes that override those of the source: extended attributes and SELinux labels from files, and attributes of the root.
 
 use packline_manifests::XattrFile;
 #[cfg(feature = "selinux")]
@@ -10,9 +10,9 @@ use packline_tree::{Entry, Kind, Meta, Xattr};
 pub struct AttributeOverrides {
     /// Attributes of the root.
     pub root: Option<Meta>,
-    /// Extended attributes by path, each replaces one of the same name.
+    /// Extended attributes by path. Each replaces the attribute of the same name.
     pub xattrs: Option<XattrFile>,
-    /// SELinux contexts, which replace all others; [`UNLABELED`] where there is none.
+    /// SELinux contexts, which replace all others; [`UNLABELED`] for entries without a context.
     #[cfg(feature = "selinux")]
     pub contexts: Option<FileContexts>,
 }

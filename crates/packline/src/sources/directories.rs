@@ -14,15 +14,15 @@ use packline_tree::{
 pub struct Part {
     /// The directory that is read.
     pub directory: PathBuf,
-    /// How it is read, and which of its entries are.
+    /// How the directory is read, and which of its entries are read.
     pub options: DirectoryOptions,
-    /// Canonical path in it of the packed entry; empty for the directory itself. Entries that are not below it are left out.
+    /// Canonical path of the packed entry in the directory; empty for the directory itself. Entries outside that path are left out.
     pub from: Bytes,
-    /// Canonical path of that in the image; empty for the root, if it is the only part.
+    /// Canonical path of the packed entry in the image; empty for the root, if this is the only part.
     pub to: Bytes,
-    /// New names of some entries in the root of the directory, if that is the root of the image.
+    /// New names of some entries in the root of the directory, if the directory is the root of the image.
     pub renames: BTreeMap<Bytes, Bytes>,
-    /// Whether only what is in the directory is packed, into the root, and not the directory itself.
+    /// Whether only the content of the directory is packed, into the root, and not the directory itself.
     pub without_root: bool,
 }
 
@@ -34,7 +34,7 @@ impl Part {
         Part { directory: directory.into(), options, from, to, renames, without_root: false }
     }
 
-    /// The name of a source in the root: the last of its path, or of the directory that `.` or `..` at its end leads to. `None` for `/`.
+    /// The name of a source in the root: the last component of its path. A path that ends in `.` or `..` is resolved first. `None` for `/`.
     pub fn name_of(path: &Path) -> Option<Bytes> {
         let whole = match path.components().next_back() {
             Some(Component::ParentDir) => std::fs::canonicalize(path),
@@ -51,7 +51,7 @@ impl Part {
         self.from.is_empty() && self.to.is_empty() && !self.without_root
     }
 
-    /// The path in the image of an entry of the directory, if it is packed.
+    /// Returns the path in the image of an entry of the directory; `None` if the entry is not packed.
     pub(crate) fn moved(&self, path: &[u8]) -> Option<Bytes> {
         if self.without_root && path.is_empty() {
             return None;
@@ -68,7 +68,7 @@ impl Part {
         (rest.is_empty() || rest.starts_with(b"/")).then(|| [self.to.as_slice(), rest].concat())
     }
 
-    /// A path with the new name of its first component.
+    /// Replaces the first component of a path by its new name.
     pub fn renamed(&self, path: &[u8]) -> Bytes {
         let (name, rest) = path.split_at(path.iter().position(|&byte| byte == b'/').unwrap_or(path.len()));
         self.renames.get(name).map_or_else(|| path.to_vec(), |name| [name, rest].concat())
@@ -82,7 +82,7 @@ pub(crate) struct Joined {
     rest: vec::IntoIter<Part>,
     /// The first paths in the image of files with several names, if there are several parts.
     linked: Option<BTreeMap<(u64, u64), Bytes>>,
-    /// Bytes of the parts that are done.
+    /// Bytes of the finished parts.
     done: u64,
     problems: Vec<Error>,
     warnings: Vec<String>,
@@ -119,7 +119,7 @@ impl Joined {
     }
 }
 
-/// Makes an entry a further name of the file, if another part had one.
+/// Turns an entry into a hard link, if an earlier part had another name of the same file.
 pub(crate) fn link_to_first(entry: &mut Entry, file: (u64, u64), linked: &mut BTreeMap<(u64, u64), Bytes>) {
     match linked.get(&file) {
         Some(first) => entry.kind = Kind::HardLink(first.clone()),

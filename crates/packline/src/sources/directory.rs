@@ -1,4 +1,4 @@
-//! Directories as sources, alone and side by side.
+//! Directories as sources, alone and next to each other.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -115,7 +115,7 @@ fn ahead(options: &DirectoryOptions, spare: u64) -> usize {
     options.ahead_bytes.min(usize::try_from(granted).unwrap_or(usize::MAX)).max(AHEAD_LEAST)
 }
 
-/// Bytes that a directory takes as a source if its readers read so much ahead.
+/// Memory of a directory source whose readers read `ahead` bytes ahead.
 fn memory(options: &DirectoryOptions, ahead: usize) -> u64 {
     PLAIN + if options.readers == 0 { 0 } else { ahead as u64 }
 }
@@ -128,7 +128,7 @@ pub(crate) fn leave_out(output: &Path, directory: &Path, options: &mut Directory
     }
 }
 
-/// The canonical path of `output` below `source`, if it is there: packing it would be packing the image itself.
+/// Returns the canonical path of `output` below `source`, if the output is inside the source. The image must not contain itself.
 fn place_within(source: &Path, output: &Path) -> Option<Bytes> {
     let source = fs::canonicalize(source).ok()?;
     let name = output.file_name()?;

@@ -1,4 +1,4 @@
-//! Finds out what a source is.
+//! Determines the kind of a source.
 
 use super::directory::{DirectoriesPlan, DirectoryPlan};
 use super::image::ImagePlan;

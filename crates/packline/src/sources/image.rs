@@ -55,8 +55,8 @@ impl PlannedSource for ImagePlan {
 pub struct AppendTo {
     /// The image. The output may replace it.
     pub image: OpenedImage,
-    /// Canonical path of the directory that the root of the image becomes, with all that is in the image; empty for the root itself,
-    /// which then has the attributes that the source gives it. The source must have no other entry at the path of one of the image's.
+    /// Canonical path of the directory that the root of the image becomes, with the content of the image. Empty for the root itself,
+    /// which then has the attributes from the source. The source must not have another entry at the path of an entry of the image.
     pub directory: Bytes,
     /// A change of the image's entries.
     pub edit: Option<EntryEdit>,
@@ -102,7 +102,7 @@ impl PlannedSource for AppendedImage {
     }
 }
 
-/// The entries of an image below a directory.
+/// The entries of an image, moved below a directory.
 struct BelowDirectory {
     source: Box<dyn Source>,
     directory: Bytes,

@@ -24,10 +24,10 @@ pub type Hints = Box<dyn FnMut(&Entry) -> FileHints>;
 pub struct List {
     name: String,
     entries: Vec<Listed>,
-    /// Where each entry is on this machine, of a list of parts.
+    /// The path of each entry on this machine, for a list of parts.
     places: Vec<Option<PathBuf>>,
     hints: BTreeMap<Bytes, FileHints>,
-    /// About symbolic links that were not followed.
+    /// Warnings about symbolic links that were not followed.
     warnings: Vec<String>,
 }
 
@@ -47,9 +47,9 @@ impl List {
         Ok(List { warnings, ..List::new(path.escaped(), entries) })
     }
 
-    /// Everything in the parts, except `output`, which may be in one of them, below a new root with the attributes `root` unless a part
-    /// is the root itself. Files with a higher priority come first. `priority` gives that of each entry by its place on this machine and
-    /// the priority of the directory that it is in.
+    /// Lists the parts, except `output`, which may be in one of them, below a new root with the attributes `root` unless a part
+    /// is the root itself. Files with a higher priority come first. `priority` returns the priority of an entry from its path on this machine and
+    /// the priority of its directory.
     ///
     /// # Errors
     /// [`Error::Io`] if an entry cannot be listed or examined.
@@ -174,7 +174,7 @@ struct Reports<'a> {
     warn: &'a mut dyn FnMut(String),
 }
 
-/// Adds the entries of a part, each with its priority: of directories and the like one that leaves their order as it is.
+/// Adds the entries of a part, each with its priority. The priority of directories and special files keeps their order.
 fn place_part(part: &Part, placed: &mut Vec<Placed>, reports: &mut Reports<'_>) -> Result<(), Error> {
     let Reports { priority, linked, warn } = reports;
     // Priorities of the directories on the way to the current entry, each with the length of its path.

@@ -12,7 +12,7 @@ use super::changes::{Changes, NewRoot};
 
 /// A source that applies changes and reports progress.
 pub(crate) struct ObservedSource<'a> {
-    /// What comes before the source, unchanged and unreported, until it has ended.
+    /// A source whose entries come first, unchanged and unreported; `None` after its end.
     before: Option<Box<dyn Source>>,
     /// Bytes that it consumed.
     bytes_before: u64,
@@ -21,7 +21,7 @@ pub(crate) struct ObservedSource<'a> {
     observer: &'a mut dyn Observer,
     progress: Progress,
     image: Arc<AtomicU64>,
-    /// Names of dropped attributes: one warning is enough for each.
+    /// Names of dropped attributes, so that each name causes one warning.
     dropped: BTreeSet<Bytes>,
     /// Number of errors of the source after which it continued, and of warnings.
     errors: u64,
@@ -57,7 +57,7 @@ impl<'a> ObservedSource<'a> {
         }
     }
 
-    /// With the entries of another source before, which are neither changed nor reported.
+    /// Adds a source whose entries come first. They are neither changed nor reported.
     pub(crate) fn after(self, before: Box<dyn Source>) -> ObservedSource<'a> {
         ObservedSource { before: Some(before), ..self }
     }

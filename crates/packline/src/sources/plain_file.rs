@@ -1,4 +1,4 @@
-//! Tells plain files, which are packed under their own names, from tars, images and other containers.
+//! Distinguishes plain files, which are packed under their own names, from tars, images and other containers.
 
 use std::fs;
 use std::path::Path;
@@ -62,8 +62,8 @@ fn is_plain(place: &ImagePlace, company: Company) -> Result<bool, Error> {
     })
 }
 
-/// Returns whether a file's name promises entries to pack. Disk images of all kinds end in `.img`, so beside others the ending promises
-/// nothing.
+/// Returns whether a file's name promises entries to pack. Disk images of all kinds end in `.img`, so that ending is ignored for a source among
+/// others.
 fn promises_tree(path: &Path, company: Company) -> bool {
     let Some(kind) = FileKind::of_path(path) else { return false };
     match company {

@@ -1,4 +1,4 @@
-//! A source that was examined says how much memory it needs, and is opened within its share of the memory.
+//! A planned source states how much memory it needs, and is opened within its share of the memory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub const DEFAULT_META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
 /// Memory of a source that needs no decompressor, bytes.
 pub(super) const PLAIN: u64 = 1 << 20;
 
-/// What the decoded blocks of an image are reported to.
+/// Receives the decoded blocks of an image.
 pub(crate) type Listener = Option<Arc<dyn BlockListener>>;
 
 /// A source that was examined: its kind and the memory that it needs are known, and at most its first bytes were read.
@@ -33,7 +33,7 @@ pub(crate) trait PlannedSource {
         self.demand(limit)
     }
 
-    /// Bytes that the source takes if it gets this share: what it needs, and a part of what is spare.
+    /// Bytes that the source uses with this share: its demand, and a part of the spare memory.
     fn memory(&self, share: &Share) -> u64 {
         self.demand(share.limit).fixed
     }
@@ -43,7 +43,7 @@ pub(crate) trait PlannedSource {
         false
     }
 
-    /// Calls `work` for each image that is read, with what the image reports its decoded blocks to.
+    /// Calls `work` for each image that is read, with the listener for its decoded blocks.
     fn each_image(&mut self, _work: &mut dyn FnMut(&mut OpenedImage, &mut Listener)) {}
 
     /// Calls `work` for each directory that is read.
@@ -55,7 +55,7 @@ pub(crate) trait PlannedSource {
     /// [`Error::Tree`] if the source cannot be opened or read.
     fn open(self: Box<Self>, share: &Share, opening: &Opening<'_>) -> Result<OpenSource, Error>;
 
-    /// Opens the source as a layer of a stack: all of its entries are needed to know what hides what.
+    /// Opens the source as a layer of a stack. All entries are read, because they decide which entries of lower layers are hidden.
     ///
     /// # Errors
     /// As for [`PlannedSource::open`].
@@ -72,18 +72,18 @@ pub(crate) trait PlannedSource {
 pub(crate) struct Share {
     /// Threads that may work for the source.
     pub(crate) threads: usize,
-    /// Bytes that are allowed for the whole program.
+    /// Maximum bytes of the process.
     pub(crate) limit: Option<u64>,
-    /// Bytes that are unused, of which the source may take a part.
+    /// Spare bytes, of which the source may use a part.
     pub(crate) spare: u64,
 }
 
 /// How a source is opened.
 pub(crate) struct Opening<'a> {
-    /// How a tar is read, but for its name.
+    /// How a tar is read, except its name.
     pub(crate) tar: TarOptions,
     pub(crate) resources: &'a Resources,
-    /// Which entries an image or a stack has. Other sources leave out nothing.
+    /// Which entries of an image or a stack are kept. Other sources keep all entries.
     pub(crate) rule: KeepRule,
     /// Attributes of a root and of directories that a stack does not describe.
     pub(crate) root: Meta,
@@ -91,14 +91,14 @@ pub(crate) struct Opening<'a> {
     /// The order of the contents of a stack, and the block size, on which the order may depend.
     pub(crate) order: ContentOrder,
     pub(crate) block_size: u32,
-    /// Gets how many bytes were compared for the order, and how many there are.
+    /// Receives the number of bytes that were compared for the order, and the total.
     pub(crate) compared: &'a dyn Fn(u64, u64),
-    /// Gets what is wrong with a stack or with the order, before contents are read.
+    /// Receives warnings about a stack or the order, before contents are read.
     pub(crate) warned: &'a dyn Fn(&str),
 }
 
 impl<'a> Opening<'a> {
-    /// With contents in the order of the source, and the attributes of the root for all directories that are not described.
+    /// Keeps the order of the source, and uses the attributes of the root for all directories that are not described.
     pub(crate) fn in_place(tar: TarOptions, resources: &'a Resources, rule: KeepRule, root: Meta) -> Opening<'a> {
         Opening {
             tar,
@@ -121,7 +121,7 @@ pub(crate) struct OpenSource {
     pub(crate) source: Box<dyn packline_tree::Source>,
     /// Memory of the merged tree of a stack, if memory is limited.
     pub(crate) tree: Option<TreeMemory>,
-    /// What layers replaced of the layers below them.
+    /// Entries of layers that later layers replaced.
     pub(crate) replaced: Replaced,
 }
 

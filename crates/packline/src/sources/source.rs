@@ -58,7 +58,7 @@ pub enum Source {
     },
     /// An image.
     Image(OpenedImage),
-    /// Sources that lie over each other.
+    /// Sources that overlay each other.
     Stack(Stack),
     /// The layers of a container image.
     #[cfg(feature = "oci")]
@@ -72,20 +72,21 @@ pub enum Source {
     },
 }
 
-/// Sources that lie over each other: what extracting them in order on one file system leaves.
+/// Sources that overlay each other: the result of extracting them in order on one file system.
 ///
-/// The image is that of the merged tree as a directory, byte for byte. A directory over a directory merges, anything else replaces.
+/// The image has the same bytes as an image of a directory with the merged tree. A directory merges with a directory below it; any other
+/// entry replaces the entry below it.
 pub struct Stack {
     /// The lowest comes first.
     pub layers: Vec<Source>,
-    /// What entries are that hide others.
+    /// Which entries hide others.
     pub whiteouts: Whiteouts,
     /// Entries of the merged tree that are left out, with all below them.
     pub remove: Patterns,
 }
 
 impl Stack {
-    /// Layers, the lowest first; whiteouts hide what lower layers have.
+    /// Layers, the lowest first; whiteouts hide entries of lower layers.
     pub(super) fn of(layers: impl IntoIterator<Item = Source>) -> Stack {
         Stack { layers: layers.into_iter().collect(), whiteouts: Whiteouts::Apply, remove: Patterns::new() }
     }
@@ -116,7 +117,7 @@ impl Source {
         Source::Image(image.into())
     }
 
-    /// Sources that lie over each other, the lowest first; whiteouts hide what lower ones have. A compressed tar is stored first, in
+    /// Sources that overlay each other, the lowest first; whiteouts hide entries of lower sources. A compressed tar is stored first, in
     /// [`Resources::scratch`].
     ///
     /// ```
@@ -140,7 +141,7 @@ impl Source {
         Source::Stack(Stack::of(layers))
     }
 
-    /// A source whose contents come in an order: it is listed before they are read.
+    /// A source whose contents come in the given order. The source is listed before contents are read.
     pub(crate) fn in_order(self, order: &ContentOrder) -> Source {
         let has_order = match &self {
             // They are by path.
@@ -181,7 +182,7 @@ impl Source {
         }
     }
 
-    /// Calls `change` for each directory that is read, with how it is read.
+    /// Calls `change` for each directory that is read, with its options.
     pub fn for_each_directory(&mut self, change: &mut dyn FnMut(&Path, &mut DirectoryOptions)) {
         match self {
             Source::Directory { path, options } => change(path, options),
@@ -212,7 +213,7 @@ impl Source {
         Source::of_file(&ImagePlace::new(path), resources)
     }
 
-    /// As [`Source::at`], for a path that may have been opened already, to find out that [`Source::is_plain_file`] is false.
+    /// As [`Source::at`], for a path that may be open already because [`Source::is_plain_file`] examined it.
     ///
     /// # Errors
     /// As for [`Source::at`].
@@ -262,7 +263,7 @@ impl Source {
         Ok(Source::Oci(OciImage::open(place, &oci_options(platform, resources))?))
     }
 
-    /// The same of an archive that is a stream, called `name` in messages: it is stored first.
+    /// As [`Source::oci`], for an archive in a stream, which is stored first. `name` is for messages.
     ///
     /// # Errors
     /// As for [`Source::oci`].

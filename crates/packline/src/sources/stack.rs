@@ -1,4 +1,4 @@
-//! Sources that lie over each other.
+//! Sources that overlay each other.
 //!
 //! A directory, an image and a tar in a plain file are read where they are. Other tars are stored first; and the layers of container images are
 //! read first, so that their digests are known to be right before anything is written.
@@ -21,7 +21,7 @@ use super::store::{StoreShare, StoredTar, UnreadContent, UnreadTar, store};
 use super::tar::{DECOMPRESSOR_LEAST, LAYER, TarPlan};
 use crate::error::Error;
 
-/// Most layers: each has an open file.
+/// Maximum number of layers: each has an open file.
 const LAYERS_MOST: usize = 1_000;
 /// Minimum memory for the merged tree, bytes.
 const TREE_LEAST: u64 = 4 << 20;
@@ -40,7 +40,7 @@ enum LayerPlan {
     Stored(UnreadTar),
 }
 
-/// What the parts of a stack get of its share of the memory.
+/// Division of a stack's share of the memory.
 struct StackShare {
     /// Each layer that is read where it is.
     layer: Share,
@@ -54,7 +54,7 @@ impl StackPlan {
     /// Examines the layers.
     ///
     /// # Errors
-    /// As for [`examine`], and [`Error::Request`] for what no stack can have.
+    /// As for [`examine`], and [`Error::Request`] for layers that a stack cannot have.
     pub(super) fn new(stack: Stack) -> Result<StackPlan, Error> {
         let name = joined(stack.layers.iter().map(Source::name));
         let given = stack.layers.len();
@@ -189,7 +189,7 @@ impl PlannedSource for StackPlan {
         }
     }
 
-    /// Stores what has to be stored, opens the layers, and lists them.
+    /// Stores the tars that cannot be read twice, opens the layers, and lists them.
     ///
     /// # Errors
     /// [`Error::Tree`] for the lowest layer that cannot be opened, read or stored, or that has another digest.
@@ -250,7 +250,7 @@ fn open_layers(
     Ok(opened)
 }
 
-/// A rule that also leaves out what matches patterns.
+/// Extends a rule: it also leaves out entries that match patterns.
 fn without(rule: KeepRule, remove: Patterns) -> KeepRule {
     Rc::new(move |path, directory| {
         let removed = !path.is_empty() && remove.matches(path, directory);

@@ -30,7 +30,7 @@ pub(super) enum UnreadContent {
 }
 
 impl UnreadContent {
-    /// Whether no bytes at all are an empty tar.
+    /// Whether empty content is an empty tar.
     fn may_be_empty(&self) -> bool {
         match self {
             UnreadContent::Tar(_) => false,
@@ -47,11 +47,11 @@ pub(super) struct StoredTar {
     pub(super) may_be_empty: bool,
 }
 
-/// What the storing of tars may use.
+/// Memory and threads for storing tars.
 pub(super) struct StoreShare {
-    /// How many are stored at a time.
+    /// Number of tars that are stored at a time.
     at_once: usize,
-    /// The limits of each.
+    /// The limits of each decompressor.
     limits: Limits,
 }
 
@@ -135,7 +135,7 @@ impl Store {
     }
 }
 
-/// A stream that fails once the work is cancelled.
+/// A stream that fails after the work was cancelled.
 struct Stoppable {
     stream: Box<dyn Read + Send>,
     cancel: CancelToken,

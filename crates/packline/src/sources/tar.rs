@@ -43,7 +43,7 @@ pub(super) enum TarContent {
 }
 
 impl TarPlan {
-    /// Examines a file, which is opened unless it is open. A file that is not a regular file is read as a stream.
+    /// Examines a file, and opens it if it is not open. A file that is not a regular file is read as a stream.
     ///
     /// # Errors
     /// [`Error::Source`] if the file cannot be read, [`Error::Target`] if it is not a tar.

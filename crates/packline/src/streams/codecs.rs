@@ -1,4 +1,4 @@
-//! Codecs of .lrz and .pln files, written `NAME[:key=value,...]` as those of images are.
+//! Codecs of .lrz and .pln files, written `NAME[:key=value,...]` like the codecs of images.
 
 #[cfg(feature = "pln")]
 use packline_codec::Coding;
@@ -10,7 +10,7 @@ use crate::error::Error;
 /// Codecs of .lrz files, for messages.
 #[cfg(feature = "lrz")]
 const OF_LRZ: &str = "none, gzip, bzip2, lzo, lzma or zpaq, with :level=1 to :level=9";
-/// Stands for several codings of .pln files, of which each record gets the best.
+/// Selects several codings of .pln files. Each record gets the best of them.
 #[cfg(feature = "pln")]
 const AUTO: &str = "auto";
 

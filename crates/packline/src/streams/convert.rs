@@ -25,8 +25,8 @@ use crate::error::Error;
 /// Compresses a file or stream into a .lrz or .pln file. Returns the bytes read and the bytes written.
 ///
 /// # Errors
-/// [`Error`], with the name of the file; an output that is a file is not there then. [`Error::Request`] for
-/// [`Container::SquashFs`], which holds trees.
+/// [`Error`], with the name of the file. An output file is removed. [`Error::Request`] for [`Container::SquashFs`], which holds
+/// trees.
 pub fn compress(
     input: Input,
     container: Container,
@@ -65,11 +65,11 @@ pub fn compress(
     }
 }
 
-/// Decompresses a .lrz or .pln file, or, of a .pln file, a range of its bytes. Returns the bytes written.
+/// Decompresses a .lrz or .pln file, or a range of the bytes in a .pln file. Returns the bytes written.
 ///
 /// # Errors
-/// [`Error`], with the part and its offset; an output that is a file is not there then, and a stream has got what precedes the
-/// damage. [`Error::Request`] for a part of a .lrz file.
+/// [`Error`], with the part and its offset. An output file is removed; a stream gets the data before the damage.
+/// [`Error::Request`] for a part of a .lrz file.
 pub fn decompress(
     input: Input,
     range: impl RangeBounds<u64>,
@@ -117,7 +117,7 @@ pub fn decompress(
     }
 }
 
-/// The first byte, and the number of bytes; `None` for all that follow.
+/// Returns the first byte, and the number of bytes; `None` for all following bytes.
 fn bounds(range: impl RangeBounds<u64>) -> (u64, Option<u64>) {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,

@@ -1,4 +1,4 @@
-//! Deltas between files: made and applied.
+//! Writes and applies deltas between files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,25 +12,25 @@ use crate::container::scratch::stored;
 use crate::error::Error;
 use crate::pack::outputs::open_output;
 
-/// A delta that is to be made.
+/// A request to write a delta.
 #[non_exhaustive]
 pub struct DeltaRequest {
-    /// The file that is there when the delta is applied.
+    /// The old file, which is needed to apply the delta.
     pub old: PathBuf,
-    /// The file that it makes then.
+    /// The new file, which the delta rebuilds.
     pub new: PathBuf,
     /// Where the delta goes.
     pub target: Output,
-    /// What decides its bytes besides the files.
+    /// Options that affect the delta's bytes.
     pub options: DeltaOptions,
-    /// Workers and memory. They change no byte.
+    /// Workers and memory. They do not affect the output.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
 }
 
 impl DeltaRequest {
-    /// With the default effort, all processors, no memory limit.
+    /// Uses the default effort, all processors, no memory limit.
     pub fn new(old: impl Into<PathBuf>, new: impl Into<PathBuf>, target: Output) -> DeltaRequest {
         let options = DeltaOptions::default();
         let resources = Resources::default();
@@ -45,16 +45,16 @@ impl DeltaRequest {
     }
 }
 
-/// A delta that is to be applied.
+/// A request to apply a delta.
 #[non_exhaustive]
 pub struct PatchRequest {
-    /// The file that the delta was made for.
+    /// The old file.
     pub old: PathBuf,
-    /// The delta. A stream is stored first, in [`Resources::scratch`], since it is read at any offset.
+    /// The delta. A stream is stored first, in [`Resources::scratch`], because the delta is read at any offset.
     pub delta: crate::container::input::Input,
     /// Where the new file goes.
     pub target: Output,
-    /// Workers and memory. They change no byte.
+    /// Workers and memory. They do not affect the output.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
@@ -69,7 +69,7 @@ impl PatchRequest {
     }
 }
 
-/// Makes a delta. It has its name, whole, when this returns `Ok`.
+/// Writes a delta. When this returns `Ok`, the delta is complete and has its name.
 ///
 /// # Errors
 /// [`Error`], with the name of the file.
@@ -85,7 +85,7 @@ pub fn delta(request: DeltaRequest, observer: &mut dyn Observer) -> Result<Made,
     })
 }
 
-/// Makes the new file of the old one and a delta. It has its name, whole and compared with its hash, when this returns `Ok`.
+/// Rebuilds the new file from the old file and a delta. When this returns `Ok`, the new file was compared with its hash and has its name.
 ///
 /// # Errors
 /// [`Error`], with the name of the file.
@@ -116,10 +116,10 @@ pub fn patch(request: PatchRequest, observer: &mut dyn Observer) -> Result<Patch
     })
 }
 
-/// What a delta says of itself.
+/// Reads the description of a delta.
 ///
 /// # Errors
-/// [`Error`] if it cannot be read or is no delta.
+/// [`Error`] if the file cannot be read or is not a delta.
 pub fn delta_info(delta: &OpenedFile) -> Result<Head, Error> {
     let path = delta.path();
     Head::read(delta).map_err(|cause| fault(path, path, path, cause))
@@ -129,9 +129,9 @@ pub fn delta_info(delta: &OpenedFile) -> Result<Head, Error> {
 struct Named<'n> {
     names: [&'n Path; 2],
     inputs: [Arc<dyn Input>; 2],
-    /// Which one the second is.
+    /// What the second file is.
     side: Side,
-    /// What the output takes from both.
+    /// Attributes that the output takes from both files.
     access: FileAttributes,
 }
 
@@ -187,7 +187,7 @@ impl Named<'_> {
     }
 }
 
-/// An error with the file that it concerns: the one that was read, the delta, or the output.
+/// Adds the faulty file to an error: the input, the delta, or the output.
 fn fault(read: &Path, delta: &Path, output: &Path, cause: packline_delta::Error) -> Error {
     use packline_delta::Error as Delta;
     match cause {

@@ -1,4 +1,4 @@
-//! Encrypted .pln files: a sealed stream (`packline_encryption`) around a .pln file. Each is read once the other is taken off.
+//! Encrypted .pln files: a sealed stream (`packline_encryption`) around a .pln file.
 
 use std::io;
 use std::path::Path;
@@ -27,36 +27,36 @@ use super::pln::PlnFinding;
 use super::pln::fault;
 use crate::error::Error;
 
-/// There are none without encryption.
+/// A build without encryption has no values of this type.
 #[cfg(not(feature = "encryption"))]
 #[derive(Debug)]
 pub enum Identities {}
-/// There are none without encryption.
+/// A build without encryption has no values of this type.
 #[cfg(not(feature = "encryption"))]
 #[derive(Debug)]
 pub enum Recipients {}
 
-/// There are none without encryption.
+/// A build without encryption has no values of this type.
 #[cfg(not(feature = "encryption"))]
 pub(crate) enum OpenedHead {}
 
-/// What the head of an encrypted file tells without a key.
+/// Facts in the head of an encrypted file that are readable without a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Encryption {
     /// Kinds of keys that open it (`X25519`, `ssh-ed25519`, `ssh-rsa` or others of age), with their numbers.
     pub keys: Vec<(String, u64)>,
-    /// How many passphrases open it.
+    /// Number of passphrases that open it.
     pub passphrases: u64,
     /// Bytes of content of an encrypted chunk.
     pub chunk_size: u64,
     /// Whether padding hides the size of the content.
     pub padded: bool,
-    /// Bytes of the file; 0 of a stream that was not read.
+    /// Bytes of the file; 0 for a stream that was not read.
     pub physical: u64,
 }
 
-/// What encryption takes of the memory: now, and without a limit.
+/// Memory of encryption, bytes: with the current limit, and without a limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Share {
     now: u64,
@@ -69,7 +69,7 @@ impl Share {
         Share { now: memory(resources, chunk), most: memory(&resources.clone().memory_limit(None), chunk) }
     }
 
-    /// Does work with the rest of the memory. An error about memory names all of it.
+    /// Does work with the rest of the memory. A memory error names the complete limit.
     pub(crate) fn beside<T>(
         self,
         resources: &Resources,
@@ -84,10 +84,10 @@ impl Share {
     }
 }
 
-/// An encrypted file, with its content in place of its bytes. One that is cut off is read from front to back, up to there.
+/// Opens an encrypted file: its content replaces its bytes. A truncated file is read from front to back, up to its end.
 ///
 /// # Errors
-/// [`Error::Stream`] without a key of it, and for a damaged head; [`Error::Memory`] for a passphrase.
+/// [`Error::Stream`] if no key opens it, and for a damaged head; [`Error::Memory`] if a passphrase needs too much memory.
 #[cfg(feature = "encryption")]
 pub(crate) fn opened(
     opened: OpenedInput,
@@ -97,7 +97,7 @@ pub(crate) fn opened(
     opened_with(opened, identities, resources, &|head| head)
 }
 
-/// As [`opened`], by a head that `prepare` has changed.
+/// As [`opened`], with a head that `prepare` has changed.
 #[cfg(feature = "encryption")]
 fn opened_with(
     opened: OpenedInput,
@@ -137,7 +137,7 @@ pub(crate) fn salvaged(
     opened_with(opened, identities, resources, &|head| head.with_damage(&Arc::default()))
 }
 
-/// An error of a build without encryption.
+/// Returns an error: this build does not include encryption.
 ///
 /// # Errors
 /// [`Error::Container`].
@@ -150,7 +150,7 @@ pub(crate) fn salvaged(
     Err(crate::container::by_magic::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
 }
 
-/// As [`packline_pln::verify`], of a file that is encrypted: damaged chunks are read over, and named after what is wrong in the content.
+/// As [`packline_pln::verify`], for an encrypted file. Damaged chunks are skipped, and reported after the faults of the content.
 ///
 /// # Errors
 /// As [`opened`] and [`packline_pln::verify`].
@@ -176,7 +176,7 @@ pub(crate) fn verify(
     read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause))
 }
 
-/// An error of a build without encryption.
+/// Returns an error: this build does not include encryption.
 ///
 /// # Errors
 /// [`Error::Container`].
@@ -191,7 +191,7 @@ pub(crate) fn verify(
     Err(crate::container::by_magic::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
 }
 
-/// Reads what is left of a file whose damage is noted.
+/// Reads the rest of a file whose damage is noted.
 #[cfg(feature = "encryption")]
 fn read_rest(opened: &mut OpenedInput) -> io::Result<()> {
     match (&opened.plain, &mut opened.bytes) {
@@ -201,7 +201,7 @@ fn read_rest(opened: &mut OpenedInput) -> io::Result<()> {
     }
 }
 
-/// Checks the padding of a file all of whose content was read at offsets.
+/// Checks the padding of a file after its complete content was read at offsets.
 ///
 /// # Errors
 /// [`PlnError::Input`].
@@ -215,11 +215,11 @@ pub(crate) fn check_padding(opened: &OpenedInput) -> Result<(), PlnError> {
     Ok(())
 }
 
-/// Recovery data, which a stream still has behind it.
+/// Recovery data that a stream may still have at its end.
 #[cfg(feature = "encryption")]
 const MAY_FOLLOW: Option<[u8; 8]> = Some(packline_recovery::MAGIC);
 
-/// The content of a file. Of one that is damaged it is read up to the damage, which is an error of reading: recovery data may repair it.
+/// The content of a file. A damaged file is read up to the damage, which is a read error: recovery data may repair it.
 #[cfg(feature = "encryption")]
 fn at_offsets(
     file: Arc<dyn packline_runtime::Input>,
@@ -267,26 +267,26 @@ impl io::Read for Damaged {
     }
 }
 
-/// Whether a file is damaged, rather than anything else wrong.
+/// Whether the cause is damage to the file.
 #[cfg(feature = "encryption")]
 pub(crate) fn is_damage(error: &PlnError) -> bool {
     error.is_of_file() || frame_error(error).is_some_and(packline_encryption::Error::is_of_file)
 }
 
-/// The error of the frame around the content, which the reader of the content gets as an error of its input.
+/// Returns the error of the frame around the content. The reader of the content gets that error from its input.
 #[cfg(feature = "encryption")]
 pub(crate) fn frame_error(error: &PlnError) -> Option<&packline_encryption::Error> {
     let PlnError::Input(cause) = error else { return None };
     cause.get_ref()?.downcast_ref()
 }
 
-/// Whether a file is damaged, rather than anything else wrong.
+/// Whether the cause is damage to the file.
 #[cfg(not(feature = "encryption"))]
 pub(crate) fn is_damage(error: &PlnError) -> bool {
     error.is_of_file()
 }
 
-/// An error of a build without encryption.
+/// Returns an error: this build does not include encryption.
 ///
 /// # Errors
 /// [`Error::Container`].
@@ -299,10 +299,10 @@ pub(crate) fn opened(
     Err(crate::container::by_magic::ContentKind::Encrypted.instead_of(&opened.display_path, "a .pln file"))
 }
 
-/// What the head of an encrypted file tells.
+/// Reads the facts in the head of an encrypted file.
 ///
 /// # Errors
-/// [`Error::Stream`] for one that is damaged.
+/// [`Error::Stream`] for a damaged head.
 #[cfg(feature = "encryption")]
 pub(crate) fn described(path: &Path, file: &Arc<dyn packline_runtime::Input>) -> Result<Encryption, Error> {
     let wrong = |cause| refused(path, cause);
@@ -314,10 +314,10 @@ pub(crate) fn described(path: &Path, file: &Arc<dyn packline_runtime::Input>) ->
     Ok(Encryption { keys: made_for.keys, passphrases: made_for.passphrases, chunk_size, padded, physical })
 }
 
-/// Seals what `write` appends to a sink. Returns what reads it back, too.
+/// Seals the bytes that `write` appends to a sink. Also returns an opener to read them back.
 ///
 /// # Errors
-/// Those of `write`; those of sealing as [`PlnError::Output`].
+/// Returns the errors of `write`, and errors of sealing as [`PlnError::Output`].
 #[cfg(feature = "encryption")]
 pub(crate) fn sealed(
     recipients: &Recipients,
@@ -386,10 +386,10 @@ fn refused(path: &Path, cause: packline_encryption::Error) -> Error {
     }
 }
 
-/// The error of encryption in one that came through a reader or a writer of `path`.
+/// Extracts an error of encryption from an error of a reader or a writer of `path`.
 ///
 /// # Errors
-/// `cause`, if there is none in it.
+/// Returns `cause` if it holds no error of encryption.
 #[cfg(feature = "encryption")]
 pub(crate) fn error_in(path: &Path, cause: io::Error) -> Result<Error, io::Error> {
     packline_encryption::Error::from_io(cause).map(|cause| refused(path, cause))

@@ -35,15 +35,15 @@ use crate::sidecars::recovery::repaired_copy;
 pub(crate) struct OpenedInput {
     pub(crate) display_path: PathBuf,
     pub(crate) bytes: Bytes,
-    /// Of a regular file.
+    /// Attributes of a regular file.
     pub(crate) about: Option<FileAttributes>,
-    /// The same with recovery data behind it, of a file that may have some.
+    /// The same bytes with the recovery data at the end, for a file that may have recovery data.
     #[cfg(feature = "pln")]
     pub(crate) protected: Option<Arc<dyn Input>>,
-    /// Memory that decrypting it takes.
+    /// Memory for decryption.
     #[cfg(feature = "pln")]
     pub(crate) share: Share,
-    /// The content of one that is encrypted and read at offsets.
+    /// The content of an encrypted file that is read at offsets.
     #[cfg(feature = "encryption")]
     pub(crate) plain: Option<Arc<packline_encryption::PlainInput>>,
 }
@@ -112,7 +112,7 @@ impl OpenedInput {
         Ok(self)
     }
 
-    /// Stores a stream in an unnamed file, to be read at any offset.
+    /// Stores a stream in an unnamed temporary file, to be read at any offset.
     #[cfg(feature = "pln")]
     pub(crate) fn store(&mut self, resources: &Resources) -> Result<(), Error> {
         if let Bytes::Stream(stream) = &mut self.bytes {
@@ -121,7 +121,7 @@ impl OpenedInput {
         Ok(())
     }
 
-    /// The same without recovery data at the end of a file.
+    /// Removes recovery data at the end of a file.
     #[cfg(feature = "pln")]
     pub(crate) fn without_recovery(mut self) -> Result<OpenedInput, Error> {
         if let Bytes::At(input) = &self.bytes {
@@ -133,7 +133,7 @@ impl OpenedInput {
         Ok(self)
     }
 
-    /// Of a .pln file that is read as a stream: the same stream, to be read to its end.
+    /// Returns the stream of a .pln file once more, to be read to its end.
     #[cfg(feature = "pln")]
     pub(crate) fn tail(&mut self) -> Result<Option<TailStream>, Error> {
         // A stream of another kind may have no end.
@@ -148,7 +148,7 @@ impl OpenedInput {
         })
     }
 
-    /// A damaged file as its recovery data repairs it, in a temporary file, if there is any and it suffices.
+    /// Returns a repaired copy of a damaged file, in a temporary file, if its recovery data suffices.
     #[cfg(feature = "pln")]
     pub(crate) fn repaired(
         &self,
@@ -160,7 +160,7 @@ impl OpenedInput {
         repaired_input(&self.display_path, protected, identities, resources, observer)
     }
 
-    /// A file that was opened, once more, with its content as far as it is whole.
+    /// Returns an open file once more, with its content up to the damage.
     #[cfg(feature = "pln")]
     pub(crate) fn damaged(
         &self,
@@ -176,7 +176,7 @@ impl OpenedInput {
         }
     }
 
-    /// Refuses an input of another container than .pln. Recovery data behind a file is taken off first; then one that is encrypted is
+    /// Rejects an input of another container than .pln. Recovery data at the end of a file is removed first. Then an encrypted file is
     /// opened with `identities`.
     #[cfg(feature = "pln")]
     pub(crate) fn require_pln(
@@ -187,7 +187,7 @@ impl OpenedInput {
         self.without_recovery()?.decrypted(identities, resources)
     }
 
-    /// As [`OpenedInput::require_pln`], of what has no recovery data.
+    /// As [`OpenedInput::require_pln`], for an input without recovery data.
     #[cfg(feature = "pln")]
     pub(crate) fn decrypted(
         mut self,
@@ -214,7 +214,7 @@ impl OpenedInput {
         })
     }
 
-    /// The warning about a file that is read at offsets, if it has changed since it was opened.
+    /// Returns a warning if a file that is read at offsets has changed since it was opened.
     pub(crate) fn change(&self) -> Result<Option<String>, Error> {
         let Bytes::At(input) = &self.bytes else { return Ok(None) };
         let refused = |cause| Error::Source { path: self.display_path.clone(), action: "cannot look at", cause };
@@ -227,7 +227,7 @@ impl OpenedInput {
         Ok(Some(if has_more { format!("{changed}: its first {size} bytes are stored") } else { changed }))
     }
 
-    /// Refuses a target that is this file.
+    /// Rejects a target that is this file.
     pub(crate) fn refuse_target(&self, target: &Output) -> Result<(), Error> {
         refuse_target(self.about.as_ref(), &self.display_path, target)
     }
@@ -240,7 +240,7 @@ impl OpenedInput {
     }
 }
 
-/// As [`OpenedInput::repaired`], of a file with its recovery data.
+/// As [`OpenedInput::repaired`], for a file with its recovery data.
 #[cfg(feature = "pln")]
 pub(crate) fn repaired_input(
     path: &Path,

@@ -1,4 +1,4 @@
-//! Outputs of compression and decompression: a file that gets its name when it is whole, or a stream.
+//! Outputs of compression and decompression: a file that gets its name when it is complete, or a stream.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -49,10 +49,10 @@ pub(crate) enum Checksum {
     Blake3([u8; 32]),
 }
 
-/// Refuses a target that is the input, whose attributes are `about`.
+/// Rejects a target that is the input. `about` are the attributes of the input.
 ///
 /// # Errors
-/// [`Error::Target`].
+/// [`Error::Target`] if both are the same file.
 pub(crate) fn refuse_target(about: Option<&FileAttributes>, input: &Path, target: &Output) -> Result<(), Error> {
     match (about.map(FileAttributes::about).and_then(FileIdentity::of), target) {
         (Some(identity), Output::File { path, .. }) => Ok(identity.refuse_output(input, path)?),
@@ -62,7 +62,7 @@ pub(crate) fn refuse_target(about: Option<&FileAttributes>, input: &Path, target
 
 impl OutputStream {
     /// # Errors
-    /// Those of [`OutputFile::open`].
+    /// Returns the errors of [`OutputFile::open`].
     pub(crate) fn open(target: Output, temporaries: &Temporaries) -> Result<OutputStream, Error> {
         match target {
             Output::Stream(display_path, out) => {
@@ -81,10 +81,10 @@ impl OutputStream {
         Ok(OutputStream { display_path, destination: Destination::File { output: Box::new(output), sink, file } })
     }
 
-    /// One that [`OutputStream::protect`] completes: a stream gets its bytes at the end.
+    /// Opens an output that [`OutputStream::protect`] completes. A stream gets its bytes at the end.
     ///
     /// # Errors
-    /// Those of [`OutputFile::open`]; [`Error::Target`] for a block device, on which nothing would be at the end.
+    /// Returns the errors of [`OutputFile::open`]; [`Error::Target`] for a block device, whose end is not the end of the output.
     #[cfg(feature = "recovery")]
     pub(crate) fn open_for_recovery(
         target: Output,
@@ -101,10 +101,10 @@ impl OutputStream {
         OutputStream::of(path, output)
     }
 
-    /// Writes recovery data behind what was written.
+    /// Appends recovery data to the written bytes.
     ///
     /// # Errors
-    /// Those of making it; [`Error::Target`] for a stream.
+    /// Returns the errors of the recovery data; [`Error::Target`] for a stream.
     #[cfg(feature = "recovery")]
     pub(crate) fn protect(
         &mut self,
@@ -126,10 +126,10 @@ impl OutputStream {
         written.map(drop).map_err(|cause| names.error(cause))
     }
 
-    /// What was written to a file, on the medium, to be read back.
+    /// Flushes a file to the medium, and opens the written bytes to be read back.
     ///
     /// # Errors
-    /// [`Error::Output`]; [`Error::Target`] for a stream or a block device.
+    /// [`Error::Output`] if the file cannot be flushed; [`Error::Target`] for a stream or a block device.
     pub(crate) fn read_back(&mut self) -> Result<Arc<dyn Input>, Error> {
         let read = match &mut self.destination {
             Destination::File { sink, file, output } if output.begins_empty() => {
@@ -157,7 +157,7 @@ impl OutputStream {
         matches!(self.destination, Destination::Stream(_))
     }
 
-    /// Its final and its temporary name; none of a stream.
+    /// The final and the temporary name of a file; none for a stream.
     #[cfg(feature = "lrz")]
     pub(crate) fn names(&self) -> Vec<PathBuf> {
         match &self.destination {
@@ -166,10 +166,10 @@ impl OutputStream {
         }
     }
 
-    /// Reads what was written to a file again, from the medium as far as the system allows, and compares it with what was decompressed.
+    /// Reads a written file again, from the medium if the system allows it, and compares it with the decompressed data.
     ///
     /// # Errors
-    /// [`Error::Output`] if it cannot be read or is not the same, or if there is no checksum; [`Error::Target`] for a stream.
+    /// [`Error::Output`] if the file cannot be read or differs, or without a checksum; [`Error::Target`] for a stream.
     #[cfg(any(feature = "lrz", feature = "pln"))]
     pub(crate) fn check(&mut self, size: u64, expected: Option<Checksum>) -> Result<(), Error> {
         let Destination::File { sink, file, .. } = &mut self.destination else {
@@ -193,7 +193,7 @@ impl OutputStream {
     /// Gives a file its name, with the attributes of another file. It does not have its name after an error.
     ///
     /// # Errors
-    /// [`Error::Output`].
+    /// [`Error::Output`] if the file cannot be renamed or synced.
     pub(crate) fn finish(mut self, about: Option<&FileAttributes>, observer: &mut dyn Observer) -> Result<(), Error> {
         self.end().map_err(|cause| self.refused("cannot write", cause))?;
         let Destination::File { mut output, sink, .. } = self.destination else { return Ok(()) };
@@ -250,7 +250,7 @@ impl Sink for OutputStream {
 
 #[cfg(any(feature = "lrz", feature = "pln"))]
 impl Checksum {
-    /// How it is called in messages.
+    /// The name of the checksum in messages.
     fn name(self) -> &'static str {
         match self {
             #[cfg(feature = "lrz")]
@@ -260,7 +260,7 @@ impl Checksum {
         }
     }
 
-    /// The same checksum of a file that should have `size` bytes.
+    /// Computes the same checksum of a file that should have `size` bytes.
     fn of_file(self, file: &File, size: u64) -> io::Result<Checksum> {
         let about = file.metadata()?;
         if about.is_file() && about.len() != size {

@@ -21,22 +21,22 @@ pub struct CompressRequest<O> {
     pub source: Input,
     /// Where the compressed file goes.
     pub target: Output,
-    /// What decides its bytes besides the source.
+    /// Options that affect its bytes.
     pub options: O,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
     pub keep_attributes: bool,
-    /// Whether the output, which is a file then, is read back and decompressed before it gets its name, and the hash of that compared with the
-    /// one of what was read: required before the source is removed. Changes no byte.
+    /// Whether the output, which must be a file, is read back and decompressed before it gets its name, and compared with the hash of the
+    /// source. Required before the source is removed. Does not affect the output.
     pub verify: bool,
-    /// Where compressed records are looked up and added; not for .lrz files. It changes no byte.
+    /// A cache in which compressed records are looked up and stored; not for .lrz files. It does not affect the output.
     pub cache: Option<Arc<BlockCache>>,
-    /// Recovery data behind the output, for .pln files. An output that is a stream is stored first then, in [`Resources::scratch`].
+    /// Recovery data at the end of the output, for .pln files. An output stream is stored first, in [`Resources::scratch`].
     #[cfg(feature = "recovery")]
     pub recovery: Option<packline_recovery::Redundancy>,
-    /// For whom it is encrypted; not for .lrz files. `None` for no one: then anyone can read it.
+    /// Recipients of an encrypted file; not for .lrz files. `None` for no encryption.
     #[cfg(feature = "pln")]
     pub recipients: Option<Arc<Recipients>>,
-    /// Workers and memory. They change no byte.
+    /// Workers and memory. They do not affect the output.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
@@ -63,8 +63,8 @@ impl<O> CompressRequest<O> {
         }
     }
 
-    /// Opens the source by `open` and compresses it by `compress`. `check` decompresses what was written, and says whether that is what was read:
-    /// on request, and if `is_unsteady` says that the output may be of two states of the source. `fault` names the input and the output of an error.
+    /// Opens the source by `open` and compresses it by `compress`. `check` decompresses the output and returns whether it equals the source. It is
+    /// called on request, and if `is_unsteady` returns that the source may have changed. `fault` adds the input and the output to an error.
     pub(crate) fn run<W, E>(
         self,
         open: fn(Input) -> Result<OpenedInput, Error>,
@@ -104,22 +104,23 @@ impl<O> CompressRequest<O> {
     }
 }
 
-/// The error for an output that is not what was written.
+/// The error for an output that differs from the source.
 fn not_same(path: PathBuf) -> Error {
     let cause = std::io::Error::other("what is read back is not what was compressed (expected the same hash)");
     Error::Output { path, action: "cannot verify", cause }
 }
 
-/// Options of [`compress`](super::convert::compress) and [`decompress`](super::convert::decompress): made by [`StreamOptions::new`] and changed field by field.
+/// Options of [`compress`](super::convert::compress) and [`decompress`](super::convert::decompress): made by [`StreamOptions::new`] and changed
+/// field by field.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StreamOptions {
-    /// Codec, `NAME[:key=value,...]`; `None` for the container's default. Only where something is compressed.
+    /// Codec, `NAME[:key=value,...]`; `None` for the container's default. Applies only to compression.
     pub codec: Option<String>,
     /// Whether an output that is a file gets permissions, time and, where that is allowed, the owner of an input that is one.
     /// Default: yes.
     pub keep_attributes: bool,
-    /// For whom a .pln file is encrypted; `None` for no one: then anyone can read it. There is no encryption of .lrz files here.
+    /// Recipients of an encrypted .pln file; `None` for no encryption. .lrz files cannot be encrypted here.
     #[cfg(feature = "pln")]
     pub recipients: Option<Arc<Recipients>>,
     /// Keys that may open an encrypted .pln file.

@@ -1,15 +1,15 @@
-//! An output that is written a second time from the start, after an error, and goes on where it was.
+//! A sink to which the same bytes are written again after an error, and which continues where the output ended.
 
 use std::io;
 
 use packline_runtime::Sink;
 
-/// Passes on what was not passed on before.
+/// Passes on the bytes that the output does not have yet.
 pub(crate) struct ResumedSink<'s> {
     sink: &'s mut dyn Sink,
     /// Bytes that the output has.
     written: u64,
-    /// Bytes that it has already, and that come once more.
+    /// Bytes that the output has already and that are written again.
     known: u64,
 }
 
@@ -23,7 +23,7 @@ impl<'s> ResumedSink<'s> {
         self.known = self.written;
     }
 
-    /// Whether all bytes have come again that the output had before.
+    /// Whether all bytes that the output had before were written again.
     pub(crate) fn is_caught_up(&self) -> bool {
         self.known == 0
     }

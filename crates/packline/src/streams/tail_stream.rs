@@ -1,4 +1,4 @@
-//! A stream whose last bytes stay known, to tell whether recovery data is behind a damaged file that was not read to its end.
+//! A stream that keeps its last bytes. They show whether a damaged file that was not read to its end has recovery data.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use packline_recovery::{FOOTER_BYTES, is_footer};
 use packline_runtime::Resources;
 
-/// Bytes read at a time of what is passed over.
+/// Bytes read at a time while the rest of the stream is skipped.
 const STEP: usize = 64 << 10;
 
-/// A stream that is read in two places: by what decompresses it, and then to its end.
+/// A stream with two readers: the decompressor, and then a reader that skips to its end.
 #[derive(Clone)]
 pub(crate) struct TailStream(Arc<Mutex<Tail>>);
 
@@ -33,7 +33,7 @@ impl TailStream {
         TailStream(Arc::new(Mutex::new(Tail { stream, last: [0; FOOTER_BYTES] })))
     }
 
-    /// Reads the rest of the stream. Whether recovery data is at its end; a stream that cannot be read has none.
+    /// Reads the rest of the stream. Returns whether it ends with recovery data; false if it cannot be read.
     pub(crate) fn has_recovery(&self, resources: &Resources) -> bool {
         let mut tail = self.lock();
         let mut buffer = vec![0; STEP];

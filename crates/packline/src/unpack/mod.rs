@@ -1,4 +1,4 @@
-//! Unpacks a tree: of an image or a .lrz file, to a directory or a tar.
+//! Unpacks the tree in an image or a .lrz file to a directory or a tar.
 
 pub(crate) mod tar_cat;
 pub(crate) mod unpacker;
@@ -23,7 +23,7 @@ use crate::streams::lrz::{LrzUnpackRequest, lrz_open, lrz_open_input, lrz_unpack
 pub enum Destination {
     /// A directory: a new one, an empty one or, with [`UnpackRequest::force`], one with entries.
     Directory(PathBuf),
-    /// A tar. The one in a .lrz file cannot be compressed again.
+    /// A tar. The tar in a .lrz file cannot be compressed again.
     Tar(Output, Option<StreamSpec>),
 }
 
@@ -42,12 +42,13 @@ pub enum UnpackSummary {
     LrzTar(packline_lrz::Unpacked),
 }
 
-/// Unpacks an image or, by the first bytes of the file, the tar in a .lrz file, which has a `password` if it is encrypted. Of the request,
-/// a .lrz file has no use for `sparse` and `duplicates`.
+/// Unpacks an image or the tar in a .lrz file, which is recognised by its first bytes. An encrypted .lrz file needs the `password`. The fields
+/// `sparse`
+/// and `duplicates` of the request do not apply to .lrz files.
 ///
 /// # Errors
-/// [`Error`], with the entry or the path and, where there is one, the offset; [`Error::Request`] for a part of a .lrz file, and for a
-/// selection below a subdirectory to a tar. A destination that did not exist does not exist then.
+/// [`Error`], with the entry or the path and, if known, the offset; [`Error::Request`] for a part of a .lrz file, and for a
+/// selection below a subdirectory to a tar. A new destination is removed after an error.
 pub fn unpack(
     place: &ImagePlace,
     request: UnpackRequest,

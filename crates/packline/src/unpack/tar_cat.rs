@@ -16,8 +16,8 @@ use crate::sources::planned::DEFAULT_META;
 /// Bytes of content that are read at once.
 const PIECE: usize = 64 << 10;
 
-/// Writes the contents of the files at `paths`, in that order, holes as zeros. Of several entries at one path the last counts, and links are
-/// followed inside the tar, as if it were unpacked. Messages call `out` `display_path`.
+/// Writes the contents of the files at `paths`, in that order, holes as zeros. The last of several entries at one path applies, and links are
+/// followed inside the tar, as if it were unpacked. `display_path` is the name of `out` in messages.
 ///
 /// The tar is read once for its entries and once for the contents, and once more each time that a path comes before the previous one in
 /// the tar. Returns the warnings of the tar.
@@ -87,7 +87,7 @@ fn copy(
     }
 }
 
-/// The tree that the entries make; the payload of a file is the index of its entry.
+/// Builds the tree of the entries. The payload of a file is the index of its entry.
 fn tree(archive: &mut Archive, name: &Path, resources: &Resources) -> Result<(Tree, Vec<String>), Error> {
     let mut names = Namespace::new(DEFAULT_META);
     let input = name.escaped();
@@ -139,7 +139,7 @@ fn regular_file(tree: &Tree, path: &[u8]) -> Result<u32, &'static str> {
     }
 }
 
-/// Puts the components of a path before the others.
+/// Inserts the components of a path before the others.
 fn put(rest: &mut VecDeque<Bytes>, path: &[u8]) {
     for name in path.split(|&byte| byte == b'/').rev().filter(|name| !matches!(*name, b"" | b".")) {
         rest.push_front(name.to_vec());

@@ -1,4 +1,4 @@
-//! The builder of an unpacking: a SquashFS image or the tar in a .lrz file, to a directory or a tar.
+//! A builder that unpacks a SquashFS image or the tar in a .lrz file to a directory or a tar.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::container::file_kind::FileKind;
 use crate::container::image_place::ImagePlace;
 use crate::error::Error;
 
-/// Unpacks a SquashFS image or the tree in a .lrz file; by the first bytes of the file.
+/// Unpacks a SquashFS image or the tree in a .lrz file. The first bytes of the file decide which.
 pub struct Unpacker<'o> {
     place: ImagePlace,
     request: UnpackRequest,
@@ -22,9 +22,9 @@ pub struct Unpacker<'o> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unpacked {
-    /// Bytes of file content, holes included; of the tar, where a .lrz file becomes one.
+    /// Bytes of file content, holes included; if a .lrz file is unpacked to a tar, bytes of the tar.
     pub content_bytes: u64,
-    /// Entries that are missing or not whole; 0 unless [`Unpacker::continue_on_error`] was asked for.
+    /// Entries that are missing or incomplete; 0 without [`Unpacker::continue_on_error`].
     pub errors: u64,
 }
 
@@ -42,7 +42,7 @@ impl<'o> Unpacker<'o> {
     }
 
     /// Whether errors of single entries are reported to the observer while the rest is unpacked. A file with damaged content is kept, in a
-    /// directory and in a tar, with zeros in place of what cannot be read. Not of a .lrz file.
+    /// directory and in a tar, with zeros in place of unreadable data. Not for .lrz files.
     #[must_use]
     pub fn continue_on_error(mut self, go_on: bool) -> Unpacker<'o> {
         self.request.continue_on_error = go_on;
@@ -76,18 +76,18 @@ impl<'o> Unpacker<'o> {
         Unpacker { observer: Some(observer), ..self }
     }
 
-    /// Unpacks to a directory, which is made, or is empty, unless [`Unpacker::replace`] was asked for.
+    /// Unpacks to a directory, which is created or must be empty, unless [`Unpacker::replace`] was set.
     ///
     /// # Errors
-    /// [`Error`], with the entry and the path. A directory that was made is not there then.
+    /// [`Error`], with the entry and the path. A directory that was created is removed.
     pub fn to_directory(self, destination: impl Into<PathBuf>) -> Result<Unpacked, Error> {
         self.run(Destination::Directory(destination.into()))
     }
 
-    /// Makes a tar, compressed as its name says: .tar, .tar.gz, .tar.xz, .tar.zst or .tar.bz2.
+    /// Writes a tar, compressed according to its name: .tar, .tar.gz, .tar.xz, .tar.zst or .tar.bz2.
     ///
     /// # Errors
-    /// [`Error`], with the entry and the offset. The tar is not there then.
+    /// [`Error`], with the entry and the offset. The tar is removed.
     pub fn to_tar(self, destination: impl Into<PathBuf>) -> Result<Unpacked, Error> {
         let path = destination.into();
         let compression = FileKind::of_path(&path).and_then(FileKind::stream).map(StreamSpec::new);

@@ -18,27 +18,27 @@ use crate::error::Error;
 pub struct VerityCheck {
     /// The image.
     pub image: PathBuf,
-    /// The file with the tree; `None` for the image itself, or for the file beside it if there is no tree behind the image.
+    /// The file with the tree; `None` for the image itself, or for the file next to it if no tree follows the image.
     pub tree: Option<PathBuf>,
-    /// Byte at which the tree's superblock begins; `None` for 0 in a file of its own, and to find it behind an image.
+    /// Byte at which the tree's superblock begins; `None` for 0 in a separate file, and to find the superblock after an image.
     pub offset: Option<u64>,
-    /// The hash that is trusted.
+    /// The trusted root hash.
     pub root_hash: Digest,
     /// Workers and memory.
     pub resources: Resources,
 }
 
 impl VerityCheck {
-    /// With the tree behind the image, all processors, no memory limit.
+    /// Uses the tree after the image, all processors, no memory limit.
     pub fn new(image: impl Into<PathBuf>, root_hash: Digest) -> VerityCheck {
         VerityCheck { image: image.into(), tree: None, offset: None, root_hash, resources: Resources::default() }
     }
 }
 
-/// Checks each block of an image and of its tree, whoever made them; reports what differs to `found`.
+/// Checks each block of an image and of its tree, whichever program wrote them. Reports differences to `found`.
 ///
 /// # Errors
-/// [`Error`] with the name of the file, for what cannot be read and a tree that makes no sense.
+/// [`Error`] with the name of the file, for unreadable data and an invalid tree.
 pub fn verity_check(
     request: &VerityCheck,
     observer: &mut dyn Observer,
@@ -79,14 +79,14 @@ fn place(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf, Tree
     }
 }
 
-/// A tree behind an image.
+/// A tree after an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppendedTree {
-    /// Byte of the file at which it begins, and up to which it is about the image.
+    /// Byte of the file at which the tree begins. The tree covers the bytes before it.
     pub at: u64,
     /// Its superblock.
     pub superblock: Superblock,
-    /// The root hash that it has, which proves nothing by itself.
+    /// The root hash of the tree, which proves nothing by itself.
     pub root_hash: Digest,
 }
 
@@ -102,7 +102,7 @@ pub fn appended_tree(image: &OpenedFile) -> Result<Option<AppendedTree>, Error> 
     Ok(Some(AppendedTree { at, superblock, root_hash }))
 }
 
-/// Refuses an image with a part of a hash tree behind it, whose writing was stopped. Others pass, with a tree or without.
+/// Rejects an image that ends with a part of a hash tree, whose writing was stopped. Images with a complete tree or without one pass.
 ///
 /// # Errors
 /// [`Error`] with the name of the file.

@@ -1,4 +1,4 @@
-//! dm-verity trees of images: of those that exist, and of those that are packed.
+//! dm-verity trees of existing images, and of images that are being packed.
 
 mod appended;
 mod check;
@@ -29,20 +29,20 @@ use sidecars::Sidecars;
 /// Where a tree goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VerityPlace {
-    /// To a file beside the image: the image's name with `.verity`, which takes the place of an ending `.raw`.
+    /// To a file next to the image: the image's name with `.verity`, which replaces the ending `.raw`.
     #[default]
     Files,
-    /// Behind the image, at its end.
+    /// After the image, in the same file.
     Append,
 }
 
-/// What decides a tree besides the image, and who signs it.
+/// Options of a tree, and its signer.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct VerityOptions {
     /// Where it goes. The root hash goes to a file with `.roothash` in any case, its signature to one with `.roothash.p7s`.
     pub place: VerityPlace,
-    /// What goes before each block in its hash.
+    /// The salt that is hashed before each block.
     pub salt: Salt,
     /// The tree's identity; `None` to derive it from the root hash.
     pub uuid: Option<Uuid>,
@@ -50,7 +50,7 @@ pub struct VerityOptions {
     pub signer: Option<Arc<Signer>>,
 }
 
-/// A tree that is to be made of an image.
+/// A tree that is to be built from an image.
 #[non_exhaustive]
 pub struct VerityRequest {
     /// The image: a file of any format, or a block device.
@@ -59,7 +59,7 @@ pub struct VerityRequest {
     pub options: VerityOptions,
     /// Whether existing files are replaced.
     pub force: bool,
-    /// Workers and memory. They change no byte.
+    /// Workers and memory. They do not affect the output.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
@@ -75,16 +75,16 @@ impl VerityRequest {
     }
 }
 
-/// A tree that was made.
+/// The result of building a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VeritySummary {
     /// The tree and its root hash.
     pub tree: Tree,
-    /// Bytes of the image that it is about, and at which it begins if it is behind the image.
+    /// Bytes of the image that the tree covers. A tree after the image begins at this offset.
     pub data_bytes: u64,
-    /// Where it is.
+    /// The location of the tree.
     pub place: VerityPlace,
-    /// The files beside the image that were written.
+    /// The files that were written next to the image.
     pub files: Vec<PathBuf>,
 }
 
@@ -94,10 +94,10 @@ impl VeritySummary {
     }
 }
 
-/// Makes the tree of an image, on all workers. A tree that is behind the image already, without the files that belong to it, is compared with the
-/// image and gets them. The files beside the image have their names, whole, when this returns `Ok`; an image that the
-/// tree is appended to is as it was after an error. If the process is killed while it appends, a part of the tree may be behind the image, which
-/// [`appended_tree`] refuses, and the next run that appends removes.
+/// Builds the tree of an image, on all workers. If the image ends with a tree already but the files that belong to the tree are missing, the tree is
+/// compared with the image and the files are written. The files next to the image are complete and have their names when this returns `Ok`. After an
+/// error the image is unchanged. If the process is killed while it appends, the image may end with a part of a tree: [`appended_tree`] rejects it,
+/// and the next run that appends removes it.
 ///
 /// # Errors
 /// [`Error`], with the name of the file.
@@ -147,8 +147,8 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
     Ok(VeritySummary::new(tree, &leaves, options.place, files))
 }
 
-/// Refuses an image whose data does not match the checksum in its record: a root hash would vouch for the damage. An image that cannot be
-/// opened is hashed as any other bytes.
+/// Rejects an image whose data does not match the checksum in its record, because a root hash would certify the damage. An image that cannot be
+/// opened is hashed like any other bytes.
 fn refuse_damage(path: &Path, input: &Arc<dyn Input>, resources: &Resources) -> Result<(), Error> {
     let found = ContentKind::of_input(input.size(), |head| input.read_at(0, head));
     if found != Some(ContentKind::SquashFs) {
@@ -160,7 +160,7 @@ fn refuse_damage(path: &Path, input: &Arc<dyn Input>, resources: &Resources) -> 
     }
 }
 
-/// A file without a name, in the directory for temporary files or else in that of the image.
+/// An unnamed temporary file, in the directory for temporary files or, without one, in the directory of the image.
 fn scratch_file(image: &Path, resources: &Resources) -> Result<File, Error> {
     let beside = image.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = resources.scratch.as_deref().unwrap_or(beside);

@@ -1,4 +1,4 @@
-//! The tree of an image that is being packed: its blocks are hashed while they are written.
+//! The tree of an image that is being packed. The blocks are hashed while they are written.
 
 use std::fs::File;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::pack::image::ImageJob;
 use crate::sources::observed::ObservedSource;
 
-/// A tree in the making, and the files beside its image.
+/// A tree that is being built, and the files next to its image.
 pub(crate) struct Packing {
     options: VerityOptions,
     sidecars: Sidecars,
@@ -49,7 +49,7 @@ impl Packing {
         Ok(Packing { options, sidecars, spool: scratch_file(path, resources)?, made: None })
     }
 
-    /// Refuses an output whose end is not that of the image.
+    /// Rejects an output that does not end where the image ends.
     pub(crate) fn check(&self, output: &OutputFile, path: &Path) -> Result<(), Error> {
         if output.begins_empty() {
             Ok(())
@@ -58,7 +58,7 @@ impl Packing {
         }
     }
 
-    /// Files that are no part of the source.
+    /// The names of files that are not part of the source.
     pub(crate) fn names(&self) -> impl Iterator<Item = &Path> {
         self.sidecars.names()
     }
@@ -74,7 +74,7 @@ impl Packing {
     /// not be flushed.
     ///
     /// # Errors
-    /// As for [`ImageJob::write`], and those of the files beside the image.
+    /// Returns the errors of [`ImageJob::write`] and of the files next to the image.
     pub(crate) fn write(
         &mut self,
         mut job: ImageJob,

@@ -10,13 +10,13 @@ use super::{fault, refused};
 use crate::error::Error;
 use zeroize::Zeroizing;
 
-/// Bytes of a key or a certificate at most.
+/// Maximum bytes of a key or a certificate.
 const PEM_MOST: u64 = 1 << 20;
 
 /// A key and its certificate from PEM files.
 ///
 /// # Errors
-/// [`Error::Source`] if one cannot be read, [`Error::Target`] with the name of the one that is unusable.
+/// [`Error::Source`] if a file cannot be read, [`Error::Target`] with the name of an unusable file.
 pub fn read_signer(key: &Path, certificate: &Path) -> Result<Signer, Error> {
     let key_text = read_pem(key)?;
     let certificate_text = read_pem(certificate)?;
@@ -30,7 +30,7 @@ pub fn read_signer(key: &Path, certificate: &Path) -> Result<Signer, Error> {
 
 /// The text of a file, wiped when it is dropped.
 fn read_pem(path: &Path) -> Result<Zeroizing<String>, Error> {
-    // Large enough for any, so that no copy stays behind where it grew.
+    // Large enough for any file, so that growing leaves no copy in memory.
     let mut text = Zeroizing::new(String::with_capacity(PEM_MOST as usize));
     let read = File::open(path).and_then(|file| file.take(PEM_MOST).read_to_string(&mut text));
     read.map_err(|cause| Error::Source { path: path.to_path_buf(), action: "cannot read", cause })?;

@@ -52,9 +52,9 @@ pub struct Changes {
     pub drop: Vec<Glob>,
     /// Canonical paths of the source to leave out: the output itself.
     pub without: Vec<Bytes>,
-    /// A rule of the caller for what is left out. A directory source should get it itself.
+    /// A rule of the caller that leaves out entries. A directory source should get the rule itself.
     pub filter: Option<PathFilter>,
-    /// A change by the caller, after those of owner and time.
+    /// A change by the caller, applied after the changes of owner and time.
     pub edit: Option<EntryEdit>,
     /// Attributes from files beside the source.
     pub overrides: Option<Rc<RefCell<AttributeOverrides>>>,
@@ -91,12 +91,12 @@ impl Changes {
         Ok(Some(entry))
     }
 
-    /// Whether an entry at a path of the source is kept; `directory`: whether it is one.
+    /// Returns whether an entry at a path of the source is kept. `directory`: whether the entry is a directory.
     pub(crate) fn keeps(&self, path: &[u8], directory: bool) -> bool {
         !self.leaves_out(path, directory) && self.root.as_ref().is_none_or(|root| root.below(path).is_some())
     }
 
-    /// Takes what is left out of the changes, as a rule for an image. The new root stays: its entries are moved later.
+    /// Moves the exclusions out of the changes into a rule for an image. The new root stays: its entries are moved later.
     pub(crate) fn take_rule(&mut self) -> KeepRule {
         let rule = Changes {
             exclude: std::mem::take(&mut self.exclude),
@@ -109,7 +109,7 @@ impl Changes {
         Rc::new(move |path, directory| rule.keep(path, directory))
     }
 
-    /// What becomes of an entry when everything above it is not pruned.
+    /// Decides about an entry whose parents are not pruned.
     fn keep(&self, path: &[u8], directory: bool) -> Keep {
         let pruned = self.without.iter().any(|without| without == path)
             || (!path.is_empty() && self.exclude.matches(path, directory))
@@ -184,7 +184,8 @@ impl NewRoot {
         }
     }
 
-    /// Moves an entry to its path below the new root; false if it is outside. The source guarantees that targets of hard links are inside.
+    /// Moves an entry to its path below the new root. Returns false if the entry is outside. The source guarantees that targets of hard links are
+    /// inside.
     fn apply(&self, entry: &mut Entry) -> Result<bool, packline_tree::Error> {
         let Some(path) = self.below(&entry.path) else { return Ok(false) };
         if path.is_empty() && entry.kind != Kind::Dir {
@@ -209,7 +210,7 @@ impl NewRoot {
         }
     }
 
-    /// What becomes of an entry of the source: those on the way to the new root are left out, but not what is below them.
+    /// Decides about an entry of the source: the parents of the new root are left out, but not the entries below them.
     fn keep(&self, path: &[u8]) -> Keep {
         let leads = path.is_empty() || self.path.strip_prefix(path).is_some_and(|rest| rest.starts_with(b"/"));
         match self.below(path) {

@@ -1,14 +1,14 @@
-//! A filtered source in which no hard link refers to an entry that is left out: of the names of a file, the first that is kept becomes the
-//! file, and the others are links to it.
+//! A filtered source in which no hard link refers to an entry that is left out. The first kept name of a file becomes the
+//! file, and the other names are links to it.
 //!
-//! A directory source does this itself, since it finds a file under each of its names. In a tar the content occurs once, with the first
-//! name. If that is left out, whether the content is needed is known only when a later name follows. So the position of the content of
-//! each file that is left out is recorded:
+//! A directory source does this itself, because it finds a file under each of its names. In a tar the content occurs once, with the first
+//! name. If the first name is left out, a later name may still need the content. Therefore the position of the content of each file that is
+//! left out is recorded:
 //!
 //! - In a tar that is a plain file: its position in that file. Nothing is copied.
-//! - In any other source: a copy, in memory and then in a temporary file without a name ([`Contents`]). Packing it at once instead would
-//!   leave it in the image if no link follows; reading the source a second time takes as long as the first, for each compressed tar that
-//!   is filtered, and is impossible for a pipe.
+//! - In any other source: a copy, in memory and then in an unnamed temporary file ([`Contents`]). Packing the content at once would
+//!   leave it in the image if no link follows. Reading a compressed tar a second time takes as long as the first time, and is impossible
+//!   for a pipe.
 //!
 //! Contents that cannot be recorded (no space for the copy, no memory for the name) are an error only if a link needs them.
 
@@ -23,7 +23,7 @@ use super::changes::Changes;
 use super::planned::DEFAULT_META;
 use names::{Lead, Names};
 
-/// Why a link is refused if the memory limit is too low.
+/// The reason in the error for a link, if the memory limit is too low.
 const NO_MEMORY: &str = "for which the memory limit leaves no room, or which is missing";
 /// Memory for copied contents, bytes.
 const CONTENTS_MOST: u64 = 16 << 20;
@@ -45,7 +45,7 @@ fn names_memory(limit: Option<u64>) -> u64 {
 enum Reading {
     /// The source itself.
     Source,
-    /// There is none.
+    /// No content.
     Nothing,
     /// A copy.
     Copy(CopyReader),
@@ -64,7 +64,7 @@ pub(crate) struct Filtered {
 }
 
 impl Filtered {
-    /// The entries that `changes` keep of a source called `input`, within `limit` bytes of memory; contents beyond it go to `scratch`.
+    /// The entries of a source called `input` that `changes` keep, within `limit` bytes of memory. Contents beyond the limit go to `scratch`.
     pub(crate) fn new(
         source: Box<dyn Source>,
         changes: Changes,
@@ -77,7 +77,7 @@ impl Filtered {
         Filtered { source, changes, names, contents, ready: VecDeque::new(), reading: Reading::Source, input }
     }
 
-    /// The next entry to process: a link whose target is known now, or the source's next.
+    /// The next entry to process: a link whose target is known now, or the next entry of the source.
     fn advance(&mut self) -> Result<Option<Entry>, Error> {
         if let Some(link) = self.ready.pop_front() {
             self.reading = Reading::Nothing;
@@ -116,7 +116,7 @@ impl Filtered {
         self.names.lead(target, &|path| self.changes.keeps(path, false))
     }
 
-    /// Gives an inode that was left out a kept name: the first becomes the file.
+    /// Adds a kept name to an inode that was left out. The first kept name becomes the file.
     fn named(&mut self, inode: usize, path: &[u8]) -> Result<Entry, Error> {
         let first = self.names.name(inode);
         let held = self.names.held(inode);

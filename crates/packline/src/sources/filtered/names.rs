@@ -38,7 +38,7 @@ pub(super) struct HeldInode {
     names: VecDeque<Bytes>,
 }
 
-/// All such names, in bounded memory.
+/// All names that are left out, in bounded memory.
 pub(super) struct Names {
     targets: BTreeMap<Bytes, Target>,
     inodes: Vec<HeldInode>,
@@ -82,7 +82,7 @@ impl Names {
         !self.full
     }
 
-    /// The current target of a link to `target`; `keeps`: which names are kept.
+    /// Returns the current target of a link to `target`. `keeps` returns whether a name is kept.
     pub(super) fn lead(&self, target: &[u8], keeps: &dyn Fn(&[u8]) -> bool) -> Lead {
         let mut at = target;
         for _ in 0..CHAIN_MOST {
@@ -110,7 +110,7 @@ impl Names {
 
     // Names that are left out.
 
-    /// Records an inode under the name of its entry. Without memory for it the name refers to nothing, never to an earlier inode.
+    /// Records an inode under the name of its entry. If memory is short, the name refers to nothing, never to an earlier inode.
     pub(super) fn add(&mut self, entry: Entry, content: Held) {
         let xattrs = entry.xattrs.iter().map(|xattr| NAME_BYTES + (xattr.name.len() + xattr.value.len()) as u64);
         let bytes = 2 * (NAME_BYTES + entry.path.len() as u64) + content.memory() + xattrs.sum::<u64>();
@@ -142,7 +142,7 @@ impl Names {
         self.targets.insert(path.clone(), target);
     }
 
-    /// Removes a name, which can not be linked to any more.
+    /// Removes a name, which no later link can refer to.
     pub(super) fn forget(&mut self, path: &[u8]) {
         self.targets.remove(path);
     }
@@ -175,7 +175,7 @@ impl Names {
         names.front().cloned()
     }
 
-    /// Adds a kept name of an inode; false if there is no memory for it.
+    /// Adds a kept name of an inode. Returns false if memory is short.
     pub(super) fn add_name(&mut self, inode: usize, path: &[u8]) -> bool {
         self.kept.insert(path.to_vec(), inode);
         self.inodes[inode].names.push_back(path.to_vec());
@@ -184,7 +184,7 @@ impl Names {
 
     // Links whose target has not come yet.
 
-    /// Makes the link at `path` wait for `target`; false if there is no memory for it.
+    /// Makes the link at `path` wait for `target`. Returns false if memory is short.
     pub(super) fn wait(&mut self, path: &[u8], target: Bytes) -> bool {
         let bytes = 2 * (NAME_BYTES + path.len() as u64 + target.len() as u64);
         self.waiting.insert(path.to_vec(), target.clone());

@@ -26,15 +26,15 @@ pub(super) struct Extraction {
     display_path: PathBuf,
     restore: RestoreAttributes,
     devices: bool,
-    /// The directory used last, which probably contains the next entry too.
+    /// The most recent directory, which probably contains the next entry too.
     present: Option<(Bytes, Directory)>,
     /// Attributes of directories, set when everything is in them. The last entry of a path wins.
     directories: BTreeMap<Bytes, (Meta, Vec<Xattr>)>,
     /// Further names of files that did not exist yet.
     links: Vec<(Bytes, Bytes)>,
-    /// Devices that were left out: links to them are too.
+    /// Devices that were left out. Links to them are left out too.
     left_out: BTreeSet<Bytes>,
-    /// Existing directories whose permissions were extended, with those before.
+    /// Existing directories whose permissions were extended, with their previous permissions.
     extended: BTreeMap<Bytes, u16>,
     /// Memory of directories, links and skipped devices, bytes.
     kept_bytes: usize,
@@ -68,7 +68,7 @@ impl Extraction {
     /// Creates an entry. It replaces anything of its name except directories, which are kept.
     ///
     /// # Errors
-    /// [`Error::Output`] with the path; those of the source; [`Error::Memory`] for too many directories or links.
+    /// [`Error::Output`] with the path; the errors of the source; [`Error::Memory`] for too many directories or links.
     pub(super) fn entry(&mut self, entry: &Entry, source: &mut dyn Source) -> Result<(), Error> {
         if entry.kind == Kind::Dir {
             return self.directory(entry);
@@ -198,7 +198,7 @@ impl Extraction {
         Ok(())
     }
 
-    /// Makes a directory the present one; it and its parents are created if they are missing.
+    /// Makes a directory the current one. Creates it and its parents if they are missing.
     fn enter(&mut self, path: &[u8]) -> Result<(), Error> {
         if self.present.as_ref().is_some_and(|(present, _)| present == path) {
             return Ok(());
@@ -243,7 +243,7 @@ impl Extraction {
         }
     }
 
-    /// Gives the user of this process all permissions for the present directory; false if nothing changed.
+    /// Gives the user of this process all permissions for the current directory. Returns false if nothing changed.
     fn extend_present(&mut self) -> bool {
         let Some((path, directory)) = &self.present else { return false };
         let path = path.clone();
@@ -261,7 +261,7 @@ impl Extraction {
 
     // Everything else.
 
-    /// Creates something in the present directory, replacing anything of that name.
+    /// Creates an entry in the current directory. It replaces any entry of that name.
     fn make<T>(
         &mut self,
         path: &[u8],
@@ -357,7 +357,7 @@ impl Extraction {
         }
     }
 
-    /// Creates a hard link, or a copy where the destination cannot have that.
+    /// Creates a hard link, or a copy if the destination does not support hard links.
     fn try_link(&mut self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
         let ((parent, name), (target_parent, target_name)) = (split(path), split(target));
         let to = self.open(parent)?;
@@ -380,7 +380,7 @@ impl Extraction {
         Ok(())
     }
 
-    /// Owner first, because that clears other things; times last.
+    /// Sets the owner first, because that clears other attributes, and times last.
     fn set_attributes(
         &mut self,
         path: &[u8],

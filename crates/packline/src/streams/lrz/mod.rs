@@ -1,4 +1,4 @@
-//! .lrz files: written from a file, a stream or a tree, and read into a file, a stream or a tree.
+//! Compresses a file, a stream or a tree to a .lrz file, and decompresses it.
 
 mod extract;
 mod list;
@@ -35,13 +35,13 @@ use crate::error::Error;
 use crate::pack::request::{LrzRequest, no_lrz};
 use crate::sources::source::Source;
 
-/// Least dictionary that a tar's own compression may ask for, bytes: what default levels need.
+/// Minimum of the largest supported dictionary of a compressed tar, bytes: enough for default levels.
 const TAR_WINDOW_LEAST: u64 = 9 << 20;
-/// Largest dictionary that it may ask for, bytes.
+/// Maximum of the largest supported dictionary of a compressed tar, bytes.
 const TAR_WINDOW_MOST: u64 = 128 << 20;
 /// Bytes in flight while a tar is decompressed.
 const TAR_BUFFERS: u64 = 4 << 20;
-/// Chunks in flight between the thread that makes or reads a tar and the one that compresses or decompresses.
+/// Chunks in flight between the thread that writes or reads a tar and the thread that compresses or decompresses it.
 const PIPE_CHUNKS: usize = 4;
 /// Memory of a pipe, bytes.
 const PIPE_BYTES: u64 = pipe_bytes(PIPE_CHUNKS);
@@ -78,9 +78,9 @@ pub struct LrzUnpackRequest<'a> {
     pub check: bool,
     /// Whether the content must be a tar: then it is not empty.
     pub tar: bool,
-    /// Whether an output that is not whole is kept.
+    /// Whether an incomplete output is kept.
     pub keep_broken: bool,
-    /// Workers and memory. They change no byte.
+    /// Workers and memory. They do not affect the output.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
@@ -102,10 +102,11 @@ impl<'a> LrzUnpackRequest<'a> {
     }
 }
 
-/// Compresses a file or stream into a .lrz file. A file has its name, whole, when this returns `Ok`, and is as it was after an error.
+/// Compresses a file or stream to a .lrz file. When this returns `Ok`, the file is complete and has its name. After an error an existing file is
+/// unchanged.
 ///
 /// # Errors
-/// [`Error`], with the name of the file or entry and, where there is one, the offset.
+/// [`Error`], with the name of the file or entry and, if known, the offset.
 pub fn lrz_pack(request: CompressRequest<WriteOptions>, observer: &mut dyn Observer) -> Result<Written, Error> {
     if request.cache.is_some() {
         return Err(no_lrz("a cache of blocks"));
@@ -144,10 +145,10 @@ fn is_whole(
     Ok(read.plain == written.plain && read.md5 == Some(written.md5))
 }
 
-/// Packs a tree, as a tar, into a .lrz file. A tar is packed as it is, but for its own compression.
+/// Packs a tree, as a tar, into a .lrz file. A tar is decompressed if necessary and packed unchanged.
 ///
 /// # Errors
-/// [`Error::Request`] for a source that a .lrz file cannot have; as [`lrz_pack`].
+/// As [`lrz_pack`]; [`Error::Request`] for a source that cannot be packed into a .lrz file.
 pub(crate) fn pack_tree(
     source: Source,
     target: Output,
@@ -211,7 +212,7 @@ fn pack_directory(
     Ok(written)
 }
 
-/// Opens a .lrz file; with its password, if it is encrypted, which takes a second.
+/// Opens a .lrz file. An encrypted file needs its password, and deriving the key takes a second.
 ///
 /// # Errors
 /// [`Error::Source`] if it cannot be opened, [`Error::Stream`] if it is not a .lrz file or another password is needed.
@@ -230,7 +231,7 @@ pub(crate) fn lrz_open_file(file: &OpenedFile, password: Option<&[u8]>) -> Resul
     Ok(OpenedLrz { about: Some(about), ..opened })
 }
 
-/// Opens a .lrz file that comes through a stream, which is stored first: in memory, or in a file without a name.
+/// Opens a .lrz file in a stream, which is stored first: in memory, or in an unnamed temporary file.
 ///
 /// # Errors
 /// As [`lrz_open`].
@@ -263,7 +264,7 @@ pub(crate) fn lrz_open_input(
 /// Decompresses a .lrz file to another file, which has its name when this returns `Ok`, to a stream, or to nowhere.
 ///
 /// # Errors
-/// [`Error`]; a file is not there then, unless [`LrzUnpackRequest::keep_broken`].
+/// [`Error`]. An output file is removed, unless [`LrzUnpackRequest::keep_broken`] is set.
 pub fn lrz_unpack(request: LrzUnpackRequest<'_>, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
     let LrzUnpackRequest { opened, target, resources, temporaries, .. } = request;
     let options = ReadOptions { md5: request.md5 || request.check };
@@ -304,7 +305,7 @@ fn pack_stream(
     written.map_err(|cause| fault(Path::new(name), &display_path, cause))
 }
 
-/// Packs a tar without what it was compressed with, which takes memory only if it was.
+/// Packs a tar without its own compression. The decompressor takes memory only for a compressed tar.
 fn pack_tar(
     name: &str,
     stream: Box<dyn Read + Send>,
@@ -327,7 +328,7 @@ fn pack_tar(
     if written.plain == 0 { Err(empty_input(name).into()) } else { Ok(written) }
 }
 
-/// The error that the reader of a pipe gets; its cause is reported by the writing thread.
+/// The error for the reader of a pipe. The writing thread reports the cause.
 fn source_failed() -> io::Error {
     io::Error::other("the source of the stream failed")
 }

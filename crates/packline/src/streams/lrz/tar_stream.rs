@@ -1,4 +1,4 @@
-//! A directory as a tar, made on a thread of its own while it is compressed.
+//! Writes a directory as a tar, on its own thread, while the tar is compressed.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -33,14 +33,14 @@ pub(super) struct Tar {
     pub(super) options: DirectoryOptions,
     /// Prefix of each name.
     pub(super) prefix: Bytes,
-    /// Paths to leave out: those of the output.
+    /// Paths of the output, which are left out.
     pub(super) outputs: Vec<PathBuf>,
 }
 
 /// Packs a directory.
 ///
 /// # Errors
-/// Those of the directory come before those of the file.
+/// Errors of the directory come before errors of the file.
 pub(super) fn pack(
     tar: Tar,
     output: &mut OutputStream,
@@ -94,7 +94,7 @@ struct Writing {
     header: Vec<u8>,
     /// Bytes of the tar so far.
     length: u64,
-    /// First names of sockets: a link to one has no target in the tar.
+    /// First names of sockets. A link to a socket has no target in the tar.
     sockets: BTreeSet<Bytes>,
 }
 
@@ -121,7 +121,7 @@ impl Writing {
         Ok(warnings)
     }
 
-    /// Makes an entry's header. Each name of a socket is as unstorable as the first.
+    /// Writes an entry's header. A further name of a socket cannot be stored either.
     fn begin(&mut self, entry: &Entry) -> Result<(), Unstorable> {
         self.header.clear();
         match &entry.kind {

@@ -19,15 +19,15 @@ use crate::container::by_magic::ContentKind::{self, Compressed, Tar};
 use crate::container::recognise::head_of;
 use crate::error::Error;
 
-/// Memory that the reader of a tar takes, bytes: the pipe, a buffer, what is kept to the end.
+/// Memory of the reader of a tar, bytes: the pipe, a buffer, and directories and links that are kept to the end.
 pub(super) const TREE_BYTES: u64 = PIPE_BYTES + (4 << 20);
 
 /// Counts of unpacked entries and bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LrzTreeCounts {
-    /// Entries of the tar, the root's not counted.
+    /// Entries of the tar, without the root.
     pub entries: u64,
-    /// Hard links that became copies, because the destination cannot have them.
+    /// Hard links that became copies, because the destination does not support hard links.
     pub hard_links_copied: u64,
     /// Devices skipped on request.
     pub devices_left_out: u64,
@@ -37,9 +37,9 @@ pub struct LrzTreeCounts {
     pub tar_bytes: u64,
 }
 
-/// Unpacks the tar in an open .lrz file, which is used instead of the file of the request. All entries are unpacked, with the attributes to be
-/// restored, devices only if wanted. Nothing is created outside the destination, and no link is followed there. A new destination gets
-/// its name only when complete; in an existing one, what has been written stays after an error.
+/// Unpacks the tar in an open .lrz file, which is used instead of the file of the request. All entries are unpacked with the requested attributes,
+/// devices only on request. Nothing is created outside the destination, and no link in it is followed. A new destination gets
+/// its name only when complete. In an existing destination, written entries stay after an error.
 ///
 /// # Errors
 /// [`Error`], with the entry or the path; errors of the .lrz file come before those of the tar.
@@ -113,7 +113,7 @@ pub(super) fn decompress(
 /// The tar that a .lrz file called `display_path` holds, plain or compressed.
 ///
 /// # Errors
-/// [`Error::Request`] if its first bytes are not those of a tar.
+/// [`Error::Request`] if it does not begin as a tar.
 pub(super) fn tar_from(
     mut reader: PipeReader,
     display_path: &Path,
@@ -156,7 +156,7 @@ fn cannot_start(display_path: &Path, cause: &io::Error) -> Error {
     Error::Source { path: display_path.to_path_buf(), action: "cannot unpack", cause: threads::refused(cause) }
 }
 
-/// The error of a thread that does something (`makes the tree`) and panicked.
+/// The error for a thread that panicked. `does` says what the thread does.
 pub(super) fn internal(does: &str) -> Error {
     let what = format!("internal error: the thread that {does} panicked");
     Error::Request { what, expected: "no panic".to_string() }

@@ -1,4 +1,4 @@
-//! .pln files: any file or stream compressed, and back.
+//! Compresses files and streams to .pln files, and decompresses them.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -34,14 +34,14 @@ pub struct PlnUnpackRequest {
     pub target: Output,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
     pub keep_attributes: bool,
-    /// Whether an output that is a file is read again and compared with the content's hash before it gets its name. One that was written
-    /// from a repaired copy always is.
+    /// Whether an output file is read again and compared with the content's hash before it gets its name. An output from a repaired copy is
+    /// always compared.
     pub check: bool,
-    /// Whether an output that is not whole is kept. If the source is a file and all of it is wanted, zeros stand for what is lost.
+    /// Whether an incomplete output is kept. If the source is a file that is decompressed completely, zeros replace the lost data.
     pub keep_broken: bool,
-    /// Whether a damaged file is read from a copy that its recovery data repairs, if it has any; the observer is warned then.
+    /// Whether a damaged file is read from a copy that its recovery data repairs. The observer is warned then.
     pub repair: bool,
-    /// Workers and memory. They change no byte.
+    /// Workers and memory. They do not affect the output.
     pub resources: Resources,
     /// Registers temporary files for removal on exit.
     pub temporaries: Temporaries,
@@ -65,10 +65,10 @@ impl PlnUnpackRequest {
     }
 }
 
-/// Writes a .pln file. A file has its name, whole, when this returns `Ok`, and is as it was after an error.
+/// Writes a .pln file. When this returns `Ok`, the file is complete and has its name. After an error an existing file is unchanged.
 ///
 /// # Errors
-/// [`Error`], with the name of the file and, where there is one, the offset.
+/// [`Error`], with the name of the file and, if known, the offset.
 pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn Observer) -> Result<Written, Error> {
     let open = |source| OpenedInput::new(source)?.empty_as_stream();
     let cache = request.cache.clone();
@@ -100,7 +100,7 @@ pub fn pln_compress(request: CompressRequest<WriteOptions>, observer: &mut dyn O
     Ok(written)
 }
 
-/// Whether a file that was written, with recovery data behind it or without, has the content that was read.
+/// Whether a written file, with recovery data at its end or without, has the content that was read.
 fn is_whole(
     file: Arc<dyn packline_runtime::Input>,
     head: Option<OpenedHead>,
@@ -114,11 +114,11 @@ fn is_whole(
     Ok(read.findings == 0 && read.blake3 == Some(written.blake3))
 }
 
-/// Decompresses a .pln file, or a span of it, to a file, which has its name when this returns `Ok`, or to a stream. A stream has got
-/// what precedes damage, if there is any.
+/// Decompresses a .pln file, or a span of it, to a stream or to a file, which has its name when this returns `Ok`. A stream gets the data
+/// before the damage, if the file is damaged.
 ///
 /// # Errors
-/// [`Error`]; a file is not there then, unless [`PlnUnpackRequest::keep_broken`].
+/// [`Error`]. An output file is removed, unless [`PlnUnpackRequest::keep_broken`] is set.
 pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Result<Unpacked, Error> {
     let PlnUnpackRequest { source, identities, span, target, .. } = request;
     let keep_attributes = request.keep_attributes;
@@ -170,7 +170,7 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
     }
 }
 
-/// Goes on behind the damage of a file: zeros stand for what is lost. The observer is warned of how much that is.
+/// Continues after the damage of a file. Zeros replace the lost data. The observer is told how much was lost.
 fn salvage(
     opened: &OpenedInput,
     identities: Option<&Identities>,
@@ -197,7 +197,8 @@ fn salvage(
     Ok(())
 }
 
-/// The error of a damaged stream, and that it is repaired as a file, if it has recovery data: its beginning is gone.
+/// The error of a damaged stream. If the stream has recovery data, the error says that it can be repaired as a file: the beginning of a stream is
+/// gone.
 fn naming_recovery(error: Error, tail: Option<TailStream>, resources: &Resources) -> Error {
     match error {
         Error::Stream { path, cause } if tail.is_some_and(|tail| tail.has_recovery(resources)) => {
@@ -207,7 +208,7 @@ fn naming_recovery(error: Error, tail: Option<TailStream>, resources: &Resources
     }
 }
 
-/// Decompresses what was opened, with what decrypting it leaves of the memory.
+/// Decompresses an open input with the memory that decryption leaves.
 fn decompress(
     opened: &mut OpenedInput,
     span: Span,
@@ -257,7 +258,7 @@ impl std::fmt::Display for PlnFinding<'_> {
 /// Verifies a whole .pln file. Faults are passed to `found`, in the order of the file.
 ///
 /// # Errors
-/// [`Error`] if it cannot be read, or is of a kind that is not known here.
+/// [`Error`] if the file cannot be read, or is not a .pln file.
 pub fn pln_verify(
     source: Input,
     identities: Option<&Identities>,
@@ -291,7 +292,7 @@ pub struct PlnInfo {
 /// `identities` only the head of an encrypted file is read.
 ///
 /// # Errors
-/// [`Error`] if it cannot be read or is not a .pln file; if it is encrypted and none of the keys opens it.
+/// [`Error`] if the file cannot be read or is not a .pln file, or if none of the keys opens an encrypted file.
 pub fn pln_info(source: Input, identities: Option<&Identities>, resources: &Resources) -> Result<PlnInfo, Error> {
     let mut opened = OpenedInput::new(source)?;
     if let Some(other) =
@@ -327,13 +328,13 @@ pub fn pln_info(source: Input, identities: Option<&Identities>, resources: &Reso
 /// A .pln file that is read at any position.
 pub(crate) struct OpenedPln {
     pub(crate) reader: Reader,
-    /// The file with its recovery data, if it has any that was not needed so far.
+    /// The file with its recovery data, if it has any and no repair was tried yet.
     pub(crate) protected: Option<Arc<dyn packline_runtime::Input>>,
     /// Whether `reader` reads a repaired copy.
     pub(crate) repaired: bool,
 }
 
-/// Opens a .pln file to be read at any position, and a damaged one as its recovery data repairs it. One that is encrypted is opened with
+/// Opens a .pln file to be read at any position. A damaged file is repaired by its recovery data. An encrypted file is opened with
 /// `identities`.
 pub(crate) fn pln_open(
     path: &Path,
@@ -349,7 +350,7 @@ pub(crate) fn pln_open(
     pln_open_input(opened, identities, resources)
 }
 
-/// As [`pln_open`], of what is read at offsets already.
+/// As [`pln_open`], for an input that is read at offsets already.
 pub(crate) fn pln_open_input(
     opened: OpenedInput,
     identities: Option<&Identities>,
@@ -370,7 +371,7 @@ pub(crate) fn pln_open_input(
     }
 }
 
-/// A damaged .pln file, `protected` with its recovery data, opened as that repairs it; `None` if it does not.
+/// Opens a repaired copy of a damaged .pln file. `protected` is the file with its recovery data. Returns `None` if it cannot be repaired.
 pub(crate) fn pln_repaired(
     path: &Path,
     protected: &Arc<dyn packline_runtime::Input>,

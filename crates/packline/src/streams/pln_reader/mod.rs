@@ -20,13 +20,13 @@ use crate::error::Error;
 /// be of any size: the record read last is kept (4 KiB to 16 MiB), besides a decoder. A seek reads nothing, and may lead beyond the
 /// end, where nothing is read.
 ///
-/// A damaged file that was opened by [`PlnReader::open_repairing`] is read from a copy that its recovery data repairs, if it has any and it
+/// A damaged file that was opened by [`PlnReader::open_repairing`] is read from a copy that its recovery data repairs, if the recovery data
 /// suffices.
 ///
 /// # Errors
-/// Those of [`Read`] hold an [`Error`] with the path, the part and its offset ([`io::Error::get_ref`]). They are of the kind
-/// [`io::ErrorKind::InvalidData`] for a damaged file, and of the kind of the operating system's answer where it refuses. The
-/// position then stays. A seek to before the start is an [`io::ErrorKind::InvalidInput`].
+/// An error of [`Read`] holds an [`Error`] with the path, the part and its offset ([`io::Error::get_ref`]). Its kind is
+/// [`io::ErrorKind::InvalidData`] for a damaged file, and otherwise the kind of the operating system's error. The position
+/// does not change after an error. A seek to before the start is an [`io::ErrorKind::InvalidInput`].
 pub struct PlnReader {
     content: ContentReader,
     position: u64,
@@ -62,7 +62,7 @@ impl PlnReader {
         self.repaired
     }
 
-    /// Opens a file that may be encrypted, with keys that may open it. Only the chunks of it that are touched are decrypted.
+    /// Opens a file that may be encrypted, with keys that may open it. Only the chunks that are read are decrypted.
     ///
     /// # Errors
     /// As [`PlnReader::open`]; [`Error::Stream`] also if no key opens it, or if it is cut off.
@@ -81,7 +81,7 @@ impl PlnReader {
         Ok(PlnReader::of(path, opened, repairing))
     }
 
-    /// As [`PlnReader::open_repairing`], of what is read at offsets already.
+    /// As [`PlnReader::open_repairing`], for a file that is read at offsets already.
     pub(crate) fn of_input(opened: OpenedInput, options: &StreamOptions) -> Result<PlnReader, Error> {
         let path = opened.display_path.clone();
         let opened = pln_open_input(opened, options.identities.as_deref(), &options.resources)?;
@@ -94,7 +94,7 @@ impl PlnReader {
         PlnReader { content: ContentReader::new(reader), position: 0, path, repair, repaired }
     }
 
-    /// Goes on with a repaired copy, if there is one. It is tried once.
+    /// Continues with a repaired copy, if the file can be repaired. A repair is tried once.
     fn repair(&mut self) -> Result<bool, Error> {
         let Some((protected, options)) = self.repair.take() else { return Ok(false) };
         let repaired = pln_repaired(&self.path, &protected, options.identities.as_deref(), &options.resources)?;

@@ -1,8 +1,10 @@
-//! A tree behind an image that exists.
+//! A tree that is appended to an existing image.
 //!
-//! A signal that stops a run cuts off what it appended. A run that is killed leaves the image as it was, or with its whole tree, or with a mark
-//! where the superblock would be (`crates/verity/src/incomplete.rs`): then the next run removes what is behind the image. A whole tree without its
-//! root hash beside the image is compared with the image, and completed.
+//! If a signal stops a run, the appended bytes are cut off. A run that is killed leaves the image unchanged, or with its complete tree, or with a
+//! mark
+//! in place of the superblock (`crates/verity/src/incomplete.rs`). In the last case the next run removes all bytes after the image. A complete tree
+//! without
+//! a file for its root hash is compared with the image, and the file is written.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek as _, SeekFrom};
@@ -19,23 +21,23 @@ use packline_verity::{
 use super::{fault, refused, scratch_fault};
 use crate::error::Error;
 
-/// Bytes of a tree that are compared, or written between two looks at signals.
+/// Bytes of a tree that are compared or written between two checks for signals.
 const STEP: usize = 256 << 10;
 
-/// An image that a tree is appended to, locked against other runs. What was written is cut off again if this is dropped.
+/// An image that a tree is appended to, locked against other runs. The written bytes are cut off again if this is dropped.
 pub(super) struct Appended {
     path: PathBuf,
     image: File,
     size: u64,
-    /// The superblock of a tree that is there already.
+    /// The superblock of an existing tree.
     present: Option<Superblock>,
-    /// Whether anything may be behind the image that has to be cut off.
+    /// Whether the file may have bytes after the image that must be cut off.
     begun: bool,
     list: Temporaries,
 }
 
 impl Appended {
-    /// Opens an image. The rest of a run that was killed is removed.
+    /// Opens an image. The bytes that a killed run appended are removed.
     pub(super) fn open(path: &Path, list: &Temporaries, observer: &mut dyn Observer) -> Result<Appended, Error> {
         let output = |action| move |cause| Error::Output { path: path.to_path_buf(), action, cause };
         if !path.metadata().map_err(output("cannot look at"))?.is_file() {
@@ -61,20 +63,20 @@ impl Appended {
         Ok(appended)
     }
 
-    /// The bytes of the image, without a tree that is behind it.
+    /// The bytes of the image, without a tree after it.
     pub(super) fn input(&self) -> io::Result<Arc<dyn Input>> {
         Ok(Arc::new(Front { file: FileInput::new(self.image.try_clone()?)?, size: self.size }))
     }
 
-    /// Whether a tree is behind the image already.
+    /// Whether the image ends with a tree already.
     pub(super) fn is_present(&self) -> bool {
         self.present.is_some()
     }
 
-    /// The salt and the UUID of a tree that is there, or those that were asked for.
+    /// The salt and the UUID of an existing tree, or the requested ones.
     ///
     /// # Errors
-    /// [`Error::Target`] if others were asked for.
+    /// [`Error::Target`] if the existing tree has another salt or UUID than requested.
     pub(super) fn options(&self, salt: &Salt, uuid: Option<Uuid>) -> Result<(Salt, Option<Uuid>), Error> {
         let Some(present) = &self.present else { return Ok((salt.clone(), uuid)) };
         let other_salt = matches!(salt, Salt::Given(bytes) if *bytes != present.salt);
@@ -84,7 +86,7 @@ impl Appended {
         Ok((Salt::Given(present.salt.clone()), Some(present.uuid)))
     }
 
-    /// The error for a tree that is there.
+    /// The error for an existing tree.
     pub(super) fn refuse_present(&self, how: &str) -> Error {
         let expected = format!("an image without one: it ends at byte {}", self.size);
         refused(&self.path, format!("has a hash tree behind it already {how}").trim_end(), &expected)
@@ -98,7 +100,7 @@ impl Appended {
         Ok(at)
     }
 
-    /// Writes the tree to a temporary file first, so that nothing is appended before all of it is known.
+    /// Writes the tree to a temporary file first, so that nothing is appended before the complete tree is known.
     pub(super) fn write(&mut self, leaves: &mut Leaves, uuid: Option<Uuid>, scratch: File) -> Result<Tree, Error> {
         let path = self.path.clone();
         let failed = |cause| scratch_fault(&path, cause);
@@ -132,7 +134,7 @@ impl Appended {
         Err(refused(&self.path, &what, &format!("{end} bytes")))
     }
 
-    /// Whether the tree behind the image has this superblock and these levels.
+    /// Whether the tree after the image has this superblock and these levels.
     fn is_same(&self, superblock: &[u8; BLOCK], levels: &mut impl Read) -> io::Result<bool> {
         let mut wanted = superblock.to_vec();
         let mut found = vec![0; STEP];
@@ -163,7 +165,7 @@ impl Appended {
         self.list.unless_stopped(|| self.image.set_len(self.size + tree))
     }
 
-    /// Writes what follows the superblock.
+    /// Writes the blocks after the superblock.
     fn fill(&mut self, levels: &mut impl Read) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(STEP);
         let mut at = self.size + BLOCK as u64;
@@ -223,7 +225,7 @@ impl Input for Front {
     }
 }
 
-/// Refuses a file with a tree behind its image.
+/// Rejects a file with a tree after its image.
 pub(super) fn without_tree(path: &Path, input: &dyn Input) -> Result<(), Error> {
     match find_appended(input).map_err(|cause| fault(path, cause))? {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! The files beside an image, by the names under which systemd looks for them.
+//! The files next to an image, under the names that systemd expects.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub(crate) use packline_runtime::beside_image as beside;
 use super::{VerityOptions, VerityPlace, fault};
 use crate::error::Error;
 
-/// Whether all files are there that belong to a tree behind an image.
+/// Whether all files exist that belong to a tree after an image.
 pub(crate) fn are_there(image: &Path, options: &VerityOptions) -> bool {
     let is_there = |ending| beside(image, ending).exists();
     is_there(".roothash") && (options.signer.is_none() || is_there(".roothash.p7s"))
@@ -35,7 +35,7 @@ pub(crate) struct Signed {
     pub(crate) hash: Option<Vec<u8>>,
 }
 
-/// Files beside an image that have no names yet.
+/// Files next to an image that do not have their names yet.
 pub(crate) struct Sidecars {
     tree: Option<Sidecar>,
     root_hash: Sidecar,
@@ -69,7 +69,7 @@ impl Sidecar {
 }
 
 impl Sidecars {
-    /// Opens all of them, so that one that cannot be written is an error before any work.
+    /// Opens all files, so that a file that cannot be written is an error before any work.
     pub(crate) fn open(
         image: &Path,
         options: &VerityOptions,
@@ -112,7 +112,7 @@ impl Sidecars {
         Ok(())
     }
 
-    /// Gives them their names. If one cannot have its name, all that they replace is there again.
+    /// Gives the files their names. If one cannot have its name, all replaced files are restored.
     pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<Named, Error> {
         // Renames alone are between the old set and the new one.
         self.all().try_for_each(|sidecar| sidecar.output.sync(observer))?;
@@ -124,7 +124,7 @@ impl Sidecars {
     }
 }
 
-/// Files that have their names. If this is dropped, those that they replaced are there again: the image failed after all.
+/// Files that have their names. If this is dropped because the image failed, the replaced files are restored.
 pub(crate) struct Named(Vec<(PathBuf, Revocable)>);
 
 impl Named {

@@ -138,7 +138,7 @@ impl Bases {
     ) -> Result<Arc<dyn BlockListener>, BaseError> {
         let BaseOpening { options, resources, spare } = opening;
         let engine = resources.config(0, 0);
-        let settings = BaseSettings { any: false, memory: self.left(resources, spare), engine };
+        let settings = BaseSettings { any: false, memory: self.index_limit(resources, spare), engine };
         let base = Arc::new(Base::of_source(&source.image, options, &settings)?);
         self.list.push((source.display_path.clone(), Arc::clone(&base)));
         Ok(base)
@@ -151,7 +151,7 @@ impl Bases {
     /// [`Error::Memory`] if the index does not fit.
     fn add_any(&mut self, image: &OpenedImage, opening: BaseOpening<'_>) -> Result<(), Error> {
         let BaseOpening { options, resources, spare } = opening;
-        match open(image, BaseBlocks::Any, options, resources, self.left(resources, spare)) {
+        match open(image, BaseBlocks::Any, options, resources, self.index_limit(resources, spare)) {
             Ok(base) => self.list.push((image.display_path.clone(), Arc::new(base))),
             Err(error @ Error::Memory { .. }) => return Err(error),
             Err(_) => {}
@@ -174,7 +174,7 @@ impl Bases {
     }
 
     /// Maximum bytes of the next index.
-    fn left(&self, resources: &Resources, spare: u64) -> Option<u64> {
+    fn index_limit(&self, resources: &Resources, spare: u64) -> Option<u64> {
         resources.memory.map(|_| spare.saturating_sub(self.memory()) / 2)
     }
 

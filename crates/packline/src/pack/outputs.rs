@@ -13,7 +13,7 @@ use super::image::ImageJob;
 use crate::container::scratch::scratch_for;
 use crate::error::Error;
 #[cfg(feature = "verity")]
-use crate::sidecars::verity::{Packing, VeritySummary};
+use crate::sidecars::verity::{PackedTree, VeritySummary};
 use crate::sources::observed::ObservedSource;
 
 /// The open outputs of a pack.
@@ -22,7 +22,7 @@ pub(super) struct Outputs {
     /// Byte of the output at which the image begins.
     offset: u64,
     #[cfg(feature = "verity")]
-    verity: Option<Packing>,
+    verity: Option<PackedTree>,
 }
 
 /// Outputs that have their names.
@@ -40,7 +40,7 @@ impl Outputs {
             None => None,
             Some(options) => {
                 let extent = (setup.image.offset, setup.image.options.pad);
-                Some(Packing::open(options, &target, extent, &setup.resources, temporaries)?)
+                Some(PackedTree::open(options, &target, extent, &setup.resources, temporaries)?)
             }
         };
         let mut output = open_output(target, &setup.resources, temporaries)?;
@@ -65,7 +65,7 @@ impl Outputs {
         #[cfg_attr(not(feature = "verity"), allow(unused_mut, reason = "only a hash tree has more names"))]
         let mut names: Vec<_> = self.output.names().collect();
         #[cfg(feature = "verity")]
-        names.extend(self.verity.iter().flat_map(Packing::names));
+        names.extend(self.verity.iter().flat_map(PackedTree::names));
         names
     }
 

@@ -73,7 +73,8 @@ pub(super) fn plan(described: Described, outputs: &Outputs, observer: &mut dyn O
     let sources = 1 + u64::from(appended.is_some());
     let spare = spare.saturating_sub(bases.memory()) / sources;
     let share = Share { threads: resources.workers, limit: resources.memory, spare };
-    let granted = granted(source.as_ref(), &share) + appended.as_deref().map_or(0, |image| granted(image, &share));
+    let granted =
+        beyond_least(source.as_ref(), &share) + appended.as_deref().map_or(0, |image| beyond_least(image, &share));
     let plan = limits.plan(needed + Demand::fixed(bases.memory()) + Demand::fixed(granted))?;
     Ok(Planned { setup, source, appended, share, plan, bases, lookup })
 }
@@ -125,7 +126,7 @@ impl Parties<'_> {
 }
 
 /// Bytes that a source gets beyond what it needs.
-fn granted(source: &dyn PlannedSource, share: &Share) -> u64 {
+fn beyond_least(source: &dyn PlannedSource, share: &Share) -> u64 {
     source.memory(share).saturating_sub(source.demand(share.limit).fixed)
 }
 

@@ -110,7 +110,7 @@ pub fn protect(request: ProtectRequest, observer: &mut dyn Observer) -> Result<P
     if let Output::File { path, .. } = &target {
         must_differ(&source, path)?;
     }
-    let names = Names { source: &source, recovery: &source, output: &name_of(&target) };
+    let names = ErrorPaths { source: &source, recovery: &source, output: &name_of(&target) };
     let mut output = open_output(target, &resources, &temporaries)?;
     // It can have all of the content.
     output.limit_access(&opened.attributes()?)?;
@@ -190,7 +190,7 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
 /// # Errors
 /// [`Error`] if it cannot be read, or too little of it is intact.
 pub fn recovery_info(file: &OpenedFile, resources: &Resources) -> Result<RecoverySet, Error> {
-    let names = Names::of(file.path());
+    let names = ErrorPaths::of(file.path());
     RecoverySet::sidecar(Arc::new(file.clone()), resources).map_err(|cause| names.error(cause))
 }
 
@@ -216,7 +216,7 @@ pub(crate) fn repaired_copy(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<Option<Arc<dyn Input>>, Error> {
-    let names = Names::of(path);
+    let names = ErrorPaths::of(path);
     let Some(directory) = resources.scratch.as_deref() else { return Ok(None) };
     let Ok(set) = RecoverySet::appended(Arc::clone(file), resources) else { return Ok(None) };
     let examined = packline_recovery::examine(file, &set, resources, observer).map_err(|cause| names.error(cause))?;
@@ -274,7 +274,7 @@ fn open_unless_missing(path: &Path, has_sidecar: bool) -> Result<Option<OpenedFi
 
 /// A file and its recovery data.
 struct Repair<'n> {
-    names: Names<'n>,
+    names: ErrorPaths<'n>,
     input: Arc<dyn Input>,
     set: RecoverySet,
     examined: Examined,
@@ -291,7 +291,7 @@ impl<'n> Repair<'n> {
         resources: &Resources,
         observer: &mut dyn Observer,
     ) -> Result<Repair<'n>, Error> {
-        let names = Names { source, recovery: recovery.unwrap_or(source), output: source };
+        let names = ErrorPaths { source, recovery: recovery.unwrap_or(source), output: source };
         let is_missing = input.is_none();
         let input = input.unwrap_or_else(|| Arc::new(Vec::new()));
         let set = match recovery {
@@ -323,7 +323,7 @@ impl<'n> Repair<'n> {
         (name, resources): (&Path, &Resources),
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        let names = Names { output: name, ..self.names };
+        let names = ErrorPaths { output: name, ..self.names };
         let mut sink = output.sink()?;
         let written = self.repaired(output, &mut sink, resources, observer).and_then(|repaired| {
             if self.set.location() == PacketLocation::Appended {
@@ -360,16 +360,16 @@ impl<'n> Repair<'n> {
 
 /// The files that an error can concern.
 #[derive(Clone, Copy)]
-pub(crate) struct Names<'n> {
+pub(crate) struct ErrorPaths<'n> {
     pub(crate) source: &'n Path,
     pub(crate) recovery: &'n Path,
     pub(crate) output: &'n Path,
 }
 
-impl<'n> Names<'n> {
+impl<'n> ErrorPaths<'n> {
     /// The same file for all.
-    pub(crate) fn of(path: &'n Path) -> Names<'n> {
-        Names { source: path, recovery: path, output: path }
+    pub(crate) fn of(path: &'n Path) -> ErrorPaths<'n> {
+        ErrorPaths { source: path, recovery: path, output: path }
     }
 
     pub(crate) fn error(&self, cause: Fault) -> Error {

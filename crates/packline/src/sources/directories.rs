@@ -76,7 +76,7 @@ impl Part {
 }
 
 /// Reads the parts one after the other. A file with names in several parts is packed once.
-pub(crate) struct Joined {
+pub(crate) struct ConcatenatedDirectories {
     root: Option<Meta>,
     current: Option<(Part, DirectorySource)>,
     rest: vec::IntoIter<Part>,
@@ -88,10 +88,10 @@ pub(crate) struct Joined {
     warnings: Vec<String>,
 }
 
-impl Joined {
-    pub(crate) fn new(parts: Vec<Part>, root: Meta) -> Joined {
+impl ConcatenatedDirectories {
+    pub(crate) fn new(parts: Vec<Part>, root: Meta) -> ConcatenatedDirectories {
         let has_root = parts.iter().any(Part::is_root);
-        Joined {
+        ConcatenatedDirectories {
             root: Some(root).filter(|_| !has_root),
             current: None,
             linked: (parts.len() > 1).then(BTreeMap::new),
@@ -186,7 +186,7 @@ impl Source for ListedPart {
     }
 }
 
-impl Source for Joined {
+impl Source for ConcatenatedDirectories {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         if let Some(meta) = self.root.take() {
             return Ok(Some(Entry { path: Bytes::new(), kind: Kind::Dir, meta, xattrs: Vec::new() }));
@@ -254,7 +254,7 @@ mod tests {
         let mut options = DirectoryOptions::default();
         options.only = Some(Names::existing(top.path(), "", [(1, &b"file"[..])]).unwrap());
         let file = Part { from: b"file".to_vec(), ..Part::new(top.path(), options, b"file_1".to_vec()) };
-        let mut joined = Joined::new(vec![whole, file], ROOT);
+        let mut joined = ConcatenatedDirectories::new(vec![whole, file], ROOT);
         let mut found = Vec::new();
         while let Some(entry) = joined.next_entry().unwrap() {
             while matches!(entry.kind, Kind::File { .. }) && joined.read(&mut [0; 8]).unwrap() != Extent::End {}

@@ -10,7 +10,7 @@ use packline_runtime::escape::Escape;
 use packline_runtime::memory::Demand;
 use packline_tree::{Bytes, DirectoryOptions, DirectorySource, ListedDirectory, Meta, Symlinks};
 
-use super::directories::{Joined, ListedPart, Part};
+use super::directories::{ConcatenatedDirectories, ListedPart, Part};
 use super::planned::{OpenSource, Opening, PLAIN, PlannedSource, Share};
 use super::source::joined;
 use crate::error::Error;
@@ -64,7 +64,7 @@ pub(super) struct DirectoriesPlan {
 }
 
 impl DirectoriesPlan {
-    fn most(&self, memory: impl Fn(&DirectoryOptions) -> u64) -> u64 {
+    fn largest(&self, memory: impl Fn(&DirectoryOptions) -> u64) -> u64 {
         self.parts.iter().map(|part| memory(&part.options)).max().unwrap_or(PLAIN)
     }
 
@@ -77,11 +77,11 @@ impl DirectoriesPlan {
 
 impl PlannedSource for DirectoriesPlan {
     fn demand(&self, _limit: Option<u64>) -> Demand {
-        Demand::fixed(self.most(|options| memory(options, AHEAD_LEAST)))
+        Demand::fixed(self.largest(|options| memory(options, AHEAD_LEAST)))
     }
 
     fn memory(&self, share: &Share) -> u64 {
-        self.most(|options| memory(options, ahead(options, share.spare)))
+        self.largest(|options| memory(options, ahead(options, share.spare)))
     }
 
     fn each_directory(&mut self, work: &mut dyn FnMut(&Path, &mut DirectoryOptions)) {
@@ -93,7 +93,7 @@ impl PlannedSource for DirectoriesPlan {
     fn open(mut self: Box<Self>, share: &Share, _opening: &Opening<'_>) -> Result<OpenSource, Error> {
         self.grant(share);
         let name = joined(self.parts.iter().map(|part| part.to.escaped()));
-        Ok(OpenSource::new(name, Box::new(Joined::new(self.parts, self.root))))
+        Ok(OpenSource::new(name, Box::new(ConcatenatedDirectories::new(self.parts, self.root))))
     }
 
     /// A stack has a layer for each part.

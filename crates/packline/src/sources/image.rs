@@ -16,7 +16,7 @@ pub(super) struct ImagePlan {
 }
 
 impl ImagePlan {
-    fn granted(&self, share: &Share) -> SourcePlan {
+    fn plan(&self, share: &Share) -> SourcePlan {
         SourceDemand::new(&self.image, share.limit).plan(share.threads, share.spare / 4)
     }
 }
@@ -28,7 +28,7 @@ impl PlannedSource for ImagePlan {
     }
 
     fn memory(&self, share: &Share) -> u64 {
-        PLAIN + SourceDemand::new(&self.image, share.limit).memory(&self.granted(share))
+        PLAIN + SourceDemand::new(&self.image, share.limit).memory(&self.plan(share))
     }
 
     fn shares_workers(&self) -> bool {
@@ -40,7 +40,7 @@ impl PlannedSource for ImagePlan {
     }
 
     fn open(self: Box<Self>, share: &Share, opening: &Opening<'_>) -> Result<OpenSource, Error> {
-        let plan = self.granted(share);
+        let plan = self.plan(share);
         let name = self.image.display_path.escaped();
         let mut source = ImageSource::new(self.image, &plan, opening.resources, opening.rule.clone());
         if let Some(listener) = self.listener {

@@ -23,7 +23,7 @@ pub type Hints = Box<dyn FnMut(&Entry) -> FileHints>;
 /// A list of entries, with how some of its files are stored.
 pub struct List {
     name: String,
-    entries: Vec<Listed>,
+    entries: Vec<HostEntry>,
     /// The path of each entry on this machine, for a list of parts.
     places: Vec<Option<PathBuf>>,
     hints: BTreeMap<Bytes, FileHints>,
@@ -32,7 +32,7 @@ pub struct List {
 }
 
 impl List {
-    fn new(name: String, entries: Vec<Listed>) -> List {
+    fn new(name: String, entries: Vec<HostEntry>) -> List {
         List { name, entries, places: Vec::new(), hints: BTreeMap::new(), warnings: Vec::new() }
     }
 
@@ -157,12 +157,12 @@ impl List {
     }
 }
 
-type Listed = (Entry, Option<HostFile>);
+type HostEntry = (Entry, Option<HostFile>);
 
 /// An entry of a part.
 struct Placed {
     priority: i32,
-    listed: Listed,
+    listed: HostEntry,
     place: Option<PathBuf>,
 }
 

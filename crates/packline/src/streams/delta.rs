@@ -79,7 +79,7 @@ pub fn delta(request: DeltaRequest, observer: &mut dyn Observer) -> Result<Made,
     let opened_new = OpenedFile::open(&new)?;
     let access = opened_old.attributes()?.common_with(&opened_new.attributes()?);
     let inputs: [Arc<dyn Input>; 2] = [Arc::new(opened_old), Arc::new(opened_new)];
-    let inputs = Named { names: [&old, &new], inputs, side: Side::New, access };
+    let inputs = FilePair { names: [&old, &new], inputs, side: Side::New, access };
     inputs.run(target, &resources, &temporaries, observer, |[old, new], sink, observer| {
         packline_delta::delta(old, new, sink, &options, &resources, observer)
     })
@@ -110,7 +110,7 @@ pub fn patch(request: PatchRequest, observer: &mut dyn Observer) -> Result<Patch
         }
     };
     let inputs =
-        Named { names: [&old, &delta], inputs: [Arc::new(opened_old), opened_delta], side: Side::Delta, access };
+        FilePair { names: [&old, &delta], inputs: [Arc::new(opened_old), opened_delta], side: Side::Delta, access };
     inputs.run(target, &resources, &temporaries, observer, |[old, delta], sink, observer| {
         packline_delta::patch(old, delta, sink, &resources, observer)
     })
@@ -126,7 +126,7 @@ pub fn delta_info(delta: &OpenedFile) -> Result<Head, Error> {
 }
 
 /// The old file, and the new one or the delta.
-struct Named<'n> {
+struct FilePair<'n> {
     names: [&'n Path; 2],
     inputs: [Arc<dyn Input>; 2],
     /// What the second file is.
@@ -135,7 +135,7 @@ struct Named<'n> {
     access: FileAttributes,
 }
 
-impl Named<'_> {
+impl FilePair<'_> {
     /// Does the work with an output that gets its name at the end.
     fn run<T>(
         &self,

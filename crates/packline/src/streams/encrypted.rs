@@ -70,7 +70,7 @@ impl Share {
     }
 
     /// Does work with the rest of the memory. A memory error names the complete limit.
-    pub(crate) fn beside<T>(
+    pub(crate) fn with_rest<T>(
         self,
         resources: &Resources,
         work: impl FnOnce(&Resources) -> Result<T, PlnError>,
@@ -165,7 +165,7 @@ pub(crate) fn verify(
     let damage = Arc::new(Damage::default());
     let mut opened = opened_with(opened, identities, resources, &|head| head.with_damage(&damage))?;
     let share = opened.share;
-    let read = share.beside(resources, |rest| {
+    let read = share.with_rest(resources, |rest| {
         packline_pln::verify(opened.source(), &mut |error| found(error.into()), rest, observer)
     });
     let rest = read_rest(&mut opened).map_err(PlnError::Input);
@@ -330,7 +330,7 @@ pub(crate) fn sealed(
     let sealing = Sealing::new(recipients, chunk, resources.memory).map_err(failed)?;
     let head = sealing.opened();
     let mut sealing = SealingSink::new(sealing, sink, resources).map_err(failed)?;
-    let written = Share::new(resources, chunk).beside(resources, |rest| write(&mut sealing, rest))?;
+    let written = Share::new(resources, chunk).with_rest(resources, |rest| write(&mut sealing, rest))?;
     Ok((Written { physical: sealing.finish().map_err(failed)?, ..written }, head))
 }
 

@@ -20,7 +20,7 @@ use crate::error::Error;
 #[cfg(feature = "recovery")]
 use crate::pack::outputs::open_output;
 #[cfg(feature = "recovery")]
-use crate::sidecars::recovery::Names;
+use crate::sidecars::recovery::ErrorPaths;
 #[cfg(feature = "lrz")]
 use md5::{Digest, Md5};
 
@@ -112,7 +112,7 @@ impl OutputStream {
         resources: &Resources,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        let names = Names::of(&self.display_path);
+        let names = ErrorPaths::of(&self.display_path);
         let Destination::File { sink, file, .. } = &mut self.destination else {
             let what = "a stream cannot be read again".into();
             let expected = "a file".into();

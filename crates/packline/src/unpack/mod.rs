@@ -98,10 +98,10 @@ fn unpack_lrz(
     observer: &mut dyn Observer,
 ) -> Result<UnpackSummary, Error> {
     if !request.selection.is_all() || !request.subdirectory.is_empty() || request.continue_on_error {
-        return Err(whole(place, "a part of it"));
+        return Err(needs_all(place, "a part of it"));
     }
     if matches!(destination, Destination::Tar(_, Some(_))) {
-        return Err(whole(place, "a tar in it that is compressed again"));
+        return Err(needs_all(place, "a tar in it that is compressed again"));
     }
     let opened = if place.is_stored() {
         lrz_open_input(&place.path, place.input()?, password)?
@@ -144,7 +144,7 @@ fn to_tar(
 }
 
 #[cfg(feature = "lrz")]
-fn whole(place: &ImagePlace, what: &str) -> Error {
+fn needs_all(place: &ImagePlace, what: &str) -> Error {
     let what = format!("{}: a .lrz file, and {what} is asked for", place.path.escaped());
     Error::Request { what, expected: "all of it, as a directory or a plain tar".to_string() }
 }

@@ -111,7 +111,7 @@ fn regular_file(tree: &Tree, path: &[u8]) -> Result<u32, &'static str> {
     let mut at = tree.root();
     let mut links = 0;
     let mut rest = VecDeque::new();
-    put(&mut rest, path);
+    prepend(&mut rest, path);
     while let Some(name) = rest.pop_front() {
         if name == b".." {
             at = tree.parent(at);
@@ -127,7 +127,7 @@ fn regular_file(tree: &Tree, path: &[u8]) -> Result<u32, &'static str> {
                     return Err("too many symbolic links on the way");
                 }
                 at = if target.starts_with(b"/") { tree.root() } else { at };
-                put(&mut rest, target);
+                prepend(&mut rest, target);
             }
             _ => at = child,
         }
@@ -140,7 +140,7 @@ fn regular_file(tree: &Tree, path: &[u8]) -> Result<u32, &'static str> {
 }
 
 /// Inserts the components of a path before the others.
-fn put(rest: &mut VecDeque<Bytes>, path: &[u8]) {
+fn prepend(rest: &mut VecDeque<Bytes>, path: &[u8]) {
     for name in path.split(|&byte| byte == b'/').rev().filter(|name| !matches!(*name, b"" | b".")) {
         rest.push_front(name.to_vec());
     }

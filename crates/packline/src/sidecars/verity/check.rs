@@ -45,7 +45,7 @@ pub fn verity_check(
     found: &mut dyn FnMut(Finding),
 ) -> Result<CheckResult, Error> {
     let image: Arc<dyn Input> = Arc::new(OpenedFile::open(&request.image)?);
-    let (path, place) = place(request, &image)?;
+    let (path, place) = locate_tree(request, &image)?;
     let checked = check(&image, &place, &request.root_hash, &request.resources, observer, found);
     checked.map_err(|cause| match cause {
         packline_verity::Error::Image(_) => fault(&request.image, cause),
@@ -54,7 +54,7 @@ pub fn verity_check(
 }
 
 /// Where the tree is, with the name of its file.
-fn place(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf, TreeLocation), Error> {
+fn locate_tree(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf, TreeLocation), Error> {
     let own = |path: &Path| {
         let at = request.offset.unwrap_or(0);
         Ok((path.to_path_buf(), TreeLocation { input: Arc::new(OpenedFile::open(path)?), at }))

@@ -16,7 +16,7 @@ use packline_squashfs::read::CheckScope;
 use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, hash_leaves, refuse_incomplete};
 
 pub use check::{AppendedTree, VerityCheck, appended_tree, refuse_incomplete_tree, verity_check};
-pub(crate) use packing::Packing;
+pub(crate) use packing::PackedTree;
 pub use signing::read_signer;
 
 use crate::container::by_magic::ContentKind;

@@ -8,21 +8,21 @@ use packline_runtime::{Observer, OutputFile, Resources, TaskError, Temporaries, 
 use packline_squashfs::Summary;
 use packline_verity::{BLOCK, HashingSink, Leaves, write_tree};
 
-use super::sidecars::{Named, Sidecars};
+use super::sidecars::{RenamedFiles, Sidecars};
 use super::{VerityOptions, VerityPlace, VeritySummary, fault, scratch_file};
 use crate::error::Error;
 use crate::pack::image::ImageJob;
 use crate::sources::observed::ObservedSource;
 
 /// A tree that is being built, and the files next to its image.
-pub(crate) struct Packing {
+pub(crate) struct PackedTree {
     options: VerityOptions,
     sidecars: Sidecars,
     spool: File,
     made: Option<VeritySummary>,
 }
 
-impl Packing {
+impl PackedTree {
     /// Opens the files beside the image. `offset` and `pad` are those of the image.
     pub(crate) fn open(
         options: VerityOptions,
@@ -30,7 +30,7 @@ impl Packing {
         (offset, pad): (u64, u32),
         resources: &Resources,
         temporaries: &Temporaries,
-    ) -> Result<Packing, Error> {
+    ) -> Result<PackedTree, Error> {
         let request = |what: &str, expected: &str| Error::Request { what: what.into(), expected: expected.into() };
         let Output::File { path, force } = target else {
             return Err(request(
@@ -46,7 +46,7 @@ impl Packing {
             return Err(request("a hash tree of an image that is not whole blocks of 4096 bytes", expected));
         }
         let sidecars = Sidecars::open(path, &options, *force, temporaries)?;
-        Ok(Packing { options, sidecars, spool: scratch_file(path, resources)?, made: None })
+        Ok(PackedTree { options, sidecars, spool: scratch_file(path, resources)?, made: None })
     }
 
     /// Rejects an output that does not end where the image ends.
@@ -63,11 +63,11 @@ impl Packing {
         self.sidecars.names()
     }
 
-    /// Gives the files beside the image their names; they lose them again unless [`Finished::keep`] follows.
-    pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<Finished, Error> {
+    /// Gives the files beside the image their names; they lose them again unless [`NamedTree::keep`] follows.
+    pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<NamedTree, Error> {
         let internal = packline_verity::Error::internal("the image was not completed".into());
         let made = self.made.ok_or_else(|| fault(Path::new(""), internal))?;
-        Ok(Finished { named: self.sidecars.finish(observer)?, made })
+        Ok(NamedTree { named: self.sidecars.finish(observer)?, made })
     }
 
     /// Writes an image, whose blocks are hashed on their way to `sink`, and then the tree. Everything is written when this returns, but may
@@ -110,12 +110,12 @@ impl Packing {
 }
 
 /// Files beside an image that have their names, before the image has its own.
-pub(crate) struct Finished {
-    named: Named,
+pub(crate) struct NamedTree {
+    named: RenamedFiles,
     made: VeritySummary,
 }
 
-impl Finished {
+impl NamedTree {
     /// The image has its name too.
     pub(crate) fn keep(self) -> VeritySummary {
         VeritySummary { files: self.named.keep(), ..self.made }

@@ -21,7 +21,7 @@ use packline_tree::{Bytes, Contents, CopyReader, Entry, Error, Extent, Held, Kin
 
 use super::changes::Changes;
 use super::planned::DEFAULT_META;
-use names::{Lead, Names};
+use names::{Lead, OmittedNames};
 
 /// The reason in the error for a link, if the memory limit is too low.
 const NO_MEMORY: &str = "for which the memory limit leaves no room, or which is missing";
@@ -54,7 +54,7 @@ enum Reading {
 pub(crate) struct Filtered {
     source: Box<dyn Source>,
     changes: Changes,
-    names: Names,
+    names: OmittedNames,
     contents: Contents,
     /// Hard links whose target is known now.
     ready: VecDeque<Entry>,
@@ -73,7 +73,7 @@ impl Filtered {
         scratch: Option<PathBuf>,
     ) -> Filtered {
         let contents = Contents::new(contents_memory(limit), scratch);
-        let names = Names::new(names_memory(limit));
+        let names = OmittedNames::new(names_memory(limit));
         Filtered { source, changes, names, contents, ready: VecDeque::new(), reading: Reading::Source, input }
     }
 

@@ -39,7 +39,7 @@ pub(super) struct HeldInode {
 }
 
 /// All names that are left out, in bounded memory.
-pub(super) struct Names {
+pub(super) struct OmittedNames {
     targets: BTreeMap<Bytes, Target>,
     inodes: Vec<HeldInode>,
     /// Inodes by kept name.
@@ -54,10 +54,10 @@ pub(super) struct Names {
     full: bool,
 }
 
-impl Names {
+impl OmittedNames {
     /// Uses about `memory` bytes at most.
-    pub(super) fn new(memory: u64) -> Names {
-        Names {
+    pub(super) fn new(memory: u64) -> OmittedNames {
+        OmittedNames {
             targets: BTreeMap::new(),
             inodes: Vec::new(),
             kept: BTreeMap::new(),

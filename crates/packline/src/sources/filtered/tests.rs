@@ -199,7 +199,7 @@ fn names_beyond_the_memory_limit_never_refer_to_another_entry() {
     let nodes = [file("a", "one"), file("b", "b"), file("a", "two"), linked("p/c", "a")];
     for memory in 0..3000 {
         let mut source = filtered(&nodes, below("p"), From::File);
-        source.names = Names::new(memory);
+        source.names = names::OmittedNames::new(memory);
         match source.next_entry() {
             Ok(entry) => {
                 let mut content = [0; 9];

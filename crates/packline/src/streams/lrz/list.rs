@@ -33,7 +33,7 @@ fn run(
 ) -> Result<Vec<String>, Error> {
     let (writer, reader) = pipe(PIPE_CHUNKS);
     thread::scope(|threads| {
-        let started = thread::Builder::new().spawn_scoped(threads, || give(opened, writer, resources));
+        let started = thread::Builder::new().spawn_scoped(threads, || decompress_into(opened, writer, resources));
         let decompressing = started.map_err(|cause| refused(opened, cause))?;
         let done = read(opened, reader, limits, work);
         match decompressing.join().unwrap_or_else(|_| Err(internal("decompresses"))) {
@@ -44,7 +44,7 @@ fn run(
     })
 }
 
-fn give(opened: &OpenedLrz, writer: PipeWriter, resources: &Resources) -> Result<u64, Error> {
+fn decompress_into(opened: &OpenedLrz, writer: PipeWriter, resources: &Resources) -> Result<u64, Error> {
     decompress(opened, writer, resources, &mut Unobserved)
 }
 

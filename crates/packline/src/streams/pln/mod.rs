@@ -181,7 +181,7 @@ fn salvage(
     let Some(mut damaged) = opened.damaged(identities, resources)? else { return Ok(()) };
     let share = damaged.share;
     let read =
-        share.beside(resources, |rest| packline_pln::salvage(damaged.source(), sink, &mut |_| {}, rest, observer));
+        share.with_rest(resources, |rest| packline_pln::salvage(damaged.source(), sink, &mut |_| {}, rest, observer));
     match read {
         Ok(salvaged) => observer.warning(&format!(
             "{}: {} bytes of its content are whole, {} are lost and are zeros in the output (expected a file without damage; 'packline \
@@ -217,7 +217,8 @@ fn decompress(
     observer: &mut dyn Observer,
 ) -> Result<Unpacked, packline_pln::Error> {
     let share = opened.share;
-    let read = share.beside(resources, |rest| packline_pln::decompress(opened.source(), span, sink, rest, observer))?;
+    let read =
+        share.with_rest(resources, |rest| packline_pln::decompress(opened.source(), span, sink, rest, observer))?;
     if span == Span::ALL {
         encrypted::check_padding(opened)?;
     }
@@ -272,7 +273,7 @@ pub fn pln_verify(
     }
     let mut opened = opened.decrypted(identities, resources)?;
     let share = opened.share;
-    let read = share.beside(resources, |rest| {
+    let read = share.with_rest(resources, |rest| {
         packline_pln::verify(opened.source(), &mut |error| found(error.into()), rest, observer)
     });
     read.map_err(|cause| fault(&opened.display_path, &opened.display_path, cause))

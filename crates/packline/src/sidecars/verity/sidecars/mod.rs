@@ -113,10 +113,10 @@ impl Sidecars {
     }
 
     /// Gives the files their names. If one cannot have its name, all replaced files are restored.
-    pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<Named, Error> {
+    pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<RenamedFiles, Error> {
         // Renames alone are between the old set and the new one.
         self.all().try_for_each(|sidecar| sidecar.output.sync(observer))?;
-        let mut named = Named(Vec::new());
+        let mut named = RenamedFiles(Vec::new());
         for Sidecar { path, output } in [self.tree, Some(self.root_hash), self.signature].into_iter().flatten() {
             named.0.push((path, output.finish_revocably(observer)?));
         }
@@ -125,9 +125,9 @@ impl Sidecars {
 }
 
 /// Files that have their names. If this is dropped because the image failed, the replaced files are restored.
-pub(crate) struct Named(Vec<(PathBuf, Revocable)>);
+pub(crate) struct RenamedFiles(Vec<(PathBuf, Revocable)>);
 
-impl Named {
+impl RenamedFiles {
     /// Their names; they stay.
     pub(crate) fn keep(self) -> Vec<PathBuf> {
         let kept = self.0.into_iter().map(|(path, file)| {

@@ -177,7 +177,7 @@ fn a_pln_file_is_no_image_and_an_image_no_pln_file() {
         (&["list", "--identity", "key", &image], "--identity: has no effect on a SquashFS image"),
         (&["info", "--quick", &packed], "--quick: has no effect"),
         (&["verify", "--notes", &packed], "--notes: has no effect"),
-        (&["cat", "--range", "5..4", &packed], "--range: '5..4' (expected START..END"),
+        (&["cat", "--range", "5..4", &packed], "--range: '5..4' is not a range (expected START..END"),
     ];
     for (words, message) in cases {
         let ran = run(words);

@@ -216,7 +216,7 @@ fn reports_bytes_after_the_end() {
             assert!(out == content);
             let outcome = read.unwrap_err().to_string();
             let end = one.len();
-            assert!(outcome.contains(&format!("behind the trailer, at byte {end}")) || more == one, "{outcome}");
+            assert!(outcome.contains(&format!("after the trailer, at byte {end}")) || more == one, "{outcome}");
         }
         let (found, _) = verified(&two, true);
         assert!(found[0].to_string().contains("concatenated .pln files are not"), "{}", found[0]);

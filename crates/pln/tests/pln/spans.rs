@@ -67,7 +67,7 @@ fn damage_elsewhere_does_not_matter() {
         assert!(read(&file, last, &resources(2)).0 == content[90_000..]);
         assert!(read(&file, Span::ALL, &resources(2)).1.is_err());
     }
-    // Not even damage of the index.
+    // Damage of the index does not matter either.
     let end = file.len() - 100;
     file[end] ^= 1;
     assert!(read_span(&file, first, &resources(2)).0 == content[..5000]);

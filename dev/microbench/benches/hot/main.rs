@@ -2,8 +2,8 @@
 //! `cargo bench -p packline-microbench [-- FILTER]`.
 
 mod codecs;
-mod line;
 mod longrange;
+mod pipeline;
 mod reading;
 mod trees;
 mod writing;
@@ -15,7 +15,7 @@ fn main() {
     let short = Criterion::default().warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
     let mut criterion = short.sample_size(20).configure_from_args();
     codecs::bench(&mut criterion);
-    line::bench(&mut criterion);
+    pipeline::bench(&mut criterion);
     longrange::bench(&mut criterion);
     trees::bench(&mut criterion);
     writing::bench(&mut criterion);

@@ -1,6 +1,6 @@
 //! Blocks of data: each file's content assembled and hashed, and the use of the data area.
 
-use super::image::Disk;
+use super::disk::Disk;
 use super::inodes::{FileBody, NONE};
 use super::tables::Fragment;
 use std::collections::BTreeMap;

@@ -87,7 +87,7 @@ fn check_index(table: &Table, directory: &DirBody, listing: &Listing) -> Result<
         let (_, at, name) =
             header.ok_or_else(|| format!("index entry at {}, where no header starts", entry.position))?;
         let block_start = table.locate(entry.block.into(), 0)?;
-        if !(block_start..block_start + super::metadata::BLOCK).contains(at) || *name != entry.name {
+        if !(block_start..block_start + super::disk::METADATA_BLOCK).contains(at) || *name != entry.name {
             return Err(format!("index entry {} at {} is wrong", entry.name.escape_ascii(), entry.position));
         }
         if entry.position < before {

@@ -1,11 +1,11 @@
 //! Opens an image, reads all of it, and reports.
 
+use super::disk::Disk;
 use super::metadata::Table;
 use super::superblock::{self, Superblock};
 use super::tree::Parts;
 use super::{inodes, tables, tree, xattrs};
 use crate::snapshot::Snapshot;
-use packline_codec::{Decoder, Spec};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::ops::Range;
@@ -14,9 +14,6 @@ use std::path::Path;
 
 /// Length of a record, bytes; docs/format/squashfs-record.md.
 const RECORD: usize = 64;
-
-/// Memory limit of decoders, bytes: far more than any sound image needs.
-const DECODER_MEMORY: usize = 64 << 20;
 
 /// The content of an image and its faults.
 #[derive(Debug)]
@@ -36,42 +33,11 @@ pub struct Report {
     pub options: Vec<u8>,
 }
 
-/// The image's bytes, its codec, and the problems found so far.
-pub(super) struct Disk {
-    file: File,
-    size: u64,
-    pub block_size: usize,
-    decoder: Box<dyn Decoder>,
-    scratch: Vec<u8>,
-    pub problems: Vec<String>,
-}
-
-impl Disk {
-    /// `length` bytes at `at`, all of them within the image.
-    pub fn bytes(&mut self, at: u64, length: u64, what: &str) -> Result<Vec<u8>, String> {
-        if at.checked_add(length).is_none_or(|end| end > self.size) {
-            return Err(format!("{what}: {length} bytes at {at} of an image of {}", self.size));
-        }
-        let mut bytes = vec![0; length as usize];
-        self.file.read_exact_at(&mut bytes, at).map_err(|cause| format!("{what}: {cause}"))?;
-        Ok(bytes)
-    }
-
-    /// Decompresses a block of at most `limit` bytes.
-    pub fn decode(&mut self, raw: &[u8], limit: usize) -> Result<Vec<u8>, String> {
-        let length = self.decoder.decompress(raw, &mut self.scratch[..limit]).map_err(|cause| cause.to_string())?;
-        Ok(self.scratch[..length].to_vec())
-    }
-}
-
 /// Reads all tables and blocks of an image. The error is a fault that prevents reading the rest.
 pub fn inspect(path: &Path) -> Result<Report, String> {
     let (file, superblock) = open(path)?;
     let size = file.metadata().map_err(|cause| cause.to_string())?.len();
-    let decoder = decoder(superblock.codec()?, superblock.block_size as usize)?;
-    let block_size = superblock.block_size as usize;
-    let scratch = vec![0; block_size.max(super::metadata::BLOCK)];
-    let mut disk = Disk { file, size, block_size, decoder, scratch, problems: Vec::new() };
+    let mut disk = Disk::new(file, size, superblock.codec()?, superblock.block_size as usize)?;
     superblock.check(size, &mut disk.problems);
     check_padding(&mut disk, &superblock)?;
     read_all(disk, superblock)
@@ -88,11 +54,6 @@ fn open(path: &Path) -> Result<(File, Superblock), String> {
     let mut head = vec![0; superblock::SIZE as usize];
     file.read_exact_at(&mut head, 0).map_err(named)?;
     Ok((file, Superblock::read(&head)?))
-}
-
-fn decoder(codec: &str, block_size: usize) -> Result<Box<dyn Decoder>, String> {
-    let spec: Spec = codec.parse().map_err(|cause| format!("{codec}: {cause}"))?;
-    spec.decoder(block_size.max(super::metadata::BLOCK), DECODER_MEMORY).map_err(|cause| format!("{codec}: {cause}"))
 }
 
 fn read_all(mut disk: Disk, superblock: Superblock) -> Result<Report, String> {

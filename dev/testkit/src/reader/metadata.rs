@@ -1,10 +1,8 @@
 //! Metadata: a sequence of blocks of at most 8 KiB, each with a 2-byte header.
 
-use super::image::Disk;
+use super::disk::{Disk, METADATA_BLOCK as BLOCK};
 use std::collections::BTreeMap;
 
-/// Uncompressed bytes of every metadata block but the last of a table.
-pub(super) const BLOCK: usize = 8192;
 const STORED: u16 = 0x8000;
 
 /// A decoded table of metadata blocks.

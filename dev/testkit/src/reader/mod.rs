@@ -6,6 +6,7 @@
 mod bytes;
 mod data;
 mod directories;
+mod disk;
 mod image;
 mod inodes;
 mod metadata;

@@ -1,8 +1,8 @@
 //! The tables found through an index: fragments, exports, ids. And the end of each region of the image.
 
 use super::bytes::Cursor;
-use super::image::Disk;
-use super::metadata::{BLOCK, Table};
+use super::disk::{Disk, METADATA_BLOCK as BLOCK};
+use super::metadata::Table;
 use super::superblock::{NO_TABLE, Superblock};
 
 /// A table whose blocks are found through an index of 8-byte positions after them.

@@ -2,7 +2,7 @@
 
 use super::data::{self, Tails, Usage};
 use super::directories;
-use super::image::Disk;
+use super::disk::Disk;
 use super::inodes::{Body, Inode, Inodes, NONE};
 use super::metadata::Table;
 use super::superblock::Superblock;

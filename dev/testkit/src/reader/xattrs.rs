@@ -1,7 +1,7 @@
 //! Extended attributes: sets of names and values, found through a table of ids.
 
 use super::bytes::Cursor;
-use super::image::Disk;
+use super::disk::Disk;
 use super::metadata::Table;
 use super::superblock::{NO_TABLE, Superblock};
 use super::tables::Indexed;
@@ -49,14 +49,14 @@ fn check_end(disk: &mut Disk, superblock: &Superblock, end: u64) {
 
 fn ids_table(disk: &mut Disk, header: u64, count: u32) -> Result<Indexed, String> {
     let bytes = u64::from(count) * 16;
-    let blocks = bytes.div_ceil(super::metadata::BLOCK as u64);
+    let blocks = bytes.div_ceil(super::disk::METADATA_BLOCK as u64);
     let words = disk.bytes(header + 16, blocks * 8, "xattr index")?;
     let mut cursor = Cursor::new(&words, 0, "xattr index");
     let start = if blocks == 0 { header } else { cursor.u64()? };
     let table = Table::read(disk, start..header, "xattr ids")?;
     for number in 1..blocks {
         let position = cursor.u64()?;
-        if table.locate(position.wrapping_sub(start), 0) != Ok(number as usize * super::metadata::BLOCK) {
+        if table.locate(position.wrapping_sub(start), 0) != Ok(number as usize * super::disk::METADATA_BLOCK) {
             return Err(format!("xattr index: entry {number} is {position}, where that block does not start"));
         }
     }

@@ -7,8 +7,6 @@ use crate::shell;
 
 /// Files that import from one another, directly or through others, are hard to read one at a time.
 const MAX_CIRCLE: usize = 5;
-/// Crates with a larger circle, and its size. A circle that shrinks lowers its number here, so that the size only ever falls.
-const LARGER: [(&str, usize); 1] = [("testkit", 8)];
 
 /// Each module that is a file, by its path in the crate, with the modules that the file imports from. The root is the empty path.
 pub type Imports = BTreeMap<String, BTreeSet<String>>;
@@ -30,19 +28,13 @@ pub fn below(src: &Path) -> Result<Imports, String> {
     Ok(texts.iter().map(|(module, text)| (module.clone(), imports_of(module, text))).collect())
 }
 
-/// The violation of a crate whose largest circle has too many files, or fewer than [`LARGER`] says.
-pub fn large_circle(name: &str, imports: &Imports) -> Option<String> {
-    let larger = LARGER.iter().find(|(known, _)| *known == name).map(|(_, most)| *most);
-    let most = larger.unwrap_or(MAX_CIRCLE);
+/// Returns the violation of a crate whose largest circle has too many files.
+pub fn large_circle(imports: &Imports) -> Option<String> {
     let largest = largest_circle(imports);
     let size = largest.len();
-    if size > most {
-        let files = largest.join(", ");
-        return Some(format!("{size} files import from one another (expected at most {most}): {files}"));
-    }
-    larger
-        .filter(|most| size < *most)
-        .map(|most| format!("its largest circle has {size} files (lower the {most} in LARGER)"))
+    let files = || largest.join(", ");
+    (size > MAX_CIRCLE)
+        .then(|| format!("{size} files import from one another (expected at most {MAX_CIRCLE}): {}", files()))
 }
 
 fn largest_circle(imports: &Imports) -> Vec<&str> {

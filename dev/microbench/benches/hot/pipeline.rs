@@ -7,9 +7,9 @@ use packline_microbench::Idle;
 const JOBS: u64 = 10_000;
 const BYTES: usize = 1000;
 
-/// `line/serial`, `line/workers/N`: time for 10,000 jobs.
+/// `pipeline/serial`, `pipeline/workers/N`: time of 10,000 jobs.
 pub fn bench(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("line");
+    let mut group = criterion.benchmark_group("pipeline");
     group.throughput(Throughput::Elements(JOBS));
     let idle = Idle::default();
     let mut serial = idle.pipeline(Config::new(0, 0)).expect("no thread is started");
@@ -17,9 +17,9 @@ pub fn bench(criterion: &mut Criterion) {
         bencher.iter(|| idle.send(&mut serial, JOBS, BYTES).expect("nothing fails"));
     });
     for workers in [1, 2] {
-        let mut line = idle.pipeline(Config::new(workers, BYTES << 10)).expect("threads start");
+        let mut pipeline = idle.pipeline(Config::new(workers, BYTES << 10)).expect("threads start");
         group.bench_function(BenchmarkId::new("workers", workers), |bencher| {
-            bencher.iter(|| idle.send(&mut line, JOBS, BYTES).expect("nothing fails"));
+            bencher.iter(|| idle.send(&mut pipeline, JOBS, BYTES).expect("nothing fails"));
         });
     }
 }

@@ -1,4 +1,4 @@
-//! Any bytes as a delta, with its checksums corrected too; and any two files as what a delta is made of.
+//! Applies any bytes as a delta, also with corrected checksums, and makes deltas of any two files.
 #![no_main]
 
 use std::io;
@@ -32,7 +32,7 @@ impl Sink for MemorySink {
     }
 }
 
-/// What a delta makes; `None` for an error, which is no bug.
+/// The file that a delta builds; `None` for an error, which is not a bug.
 fn applied(old: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
     let mut resources = Resources::new(0).memory_limit(256 << 20);
     let mut out = MemorySink(Vec::new(), CancelToken::new());

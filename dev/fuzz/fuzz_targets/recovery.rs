@@ -15,7 +15,7 @@ const CHECKED: usize = 64;
 /// The most bytes of a file that a repair may make here.
 const ENOUGH: u64 = 1 << 20;
 
-/// A file, and the same with recovery data behind it.
+/// A file, and the same file with appended recovery data.
 static FILES: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let file = Random::new(1).prose(20_000);
     let (input, mut behind): (Arc<dyn Input>, _) = (Arc::new(file.clone()), file.clone());
@@ -28,7 +28,7 @@ fn resources() -> Resources {
     Resources::new(0).memory_limit(256 << 20)
 }
 
-/// The protected bytes; `None` for an error, which is no bug.
+/// The protected bytes; `None` for an error, which is not a bug.
 fn repaired(file: &[u8], sidecar: Option<&[u8]>) -> Option<Vec<u8>> {
     let (file, resources): (Arc<dyn Input>, _) = (Arc::new(file.to_vec()), resources());
     let set = match sidecar {

@@ -1,4 +1,4 @@
-//! Any bytes as a hash tree of dm-verity: its superblock is read, it is found behind an image, and an image is checked with it.
+//! Reads any bytes as a hash tree of dm-verity: reads the superblock, finds the tree after an image, and checks an image with the tree.
 #![no_main]
 
 use std::sync::Arc;

@@ -79,9 +79,9 @@ pub struct Request {
 enum Cores {
     /// One for each worker and the caller.
     Enough,
-    /// Those of the calibration.
+    /// The costs of the calibration.
     Here,
-    /// Those of the published table's machine.
+    /// The costs of the machine of the published table.
     Published,
     Number(usize),
 }

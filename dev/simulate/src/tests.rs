@@ -52,7 +52,7 @@ fn many_workers_leave_the_callers_path() {
     work.tail = 40.0;
     for &design in DesignName::value_variants() {
         let setup = Setup { design, ..Setup::packline(16, 100.0) };
-        // All is hidden behind the caller's work except the last compress job: the last hash job runs while the item before is
+        // The caller's work hides everything except the last compress job: the last hash job runs while the item before is
         // committed.
         close(run(&setup, &free(16), &work).wall, 50.0 * 15.0 + 40.0 + 4.0);
     }

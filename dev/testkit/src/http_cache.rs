@@ -74,7 +74,7 @@ impl HttpCache {
     /// An empty cache without faults.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// An error of the operating system.
     pub fn start() -> io::Result<HttpCache> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;

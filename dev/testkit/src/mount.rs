@@ -57,7 +57,7 @@ pub fn kernel_mounts(codec: &str) -> bool {
 pub struct Mounted {
     point: tempfile::TempDir,
     unmount: &'static [&'static str],
-    /// The file behind the file system, if it goes with the mount.
+    /// The file that holds the file system, if it is removed with the mount.
     _held: Option<tempfile::NamedTempFile>,
 }
 

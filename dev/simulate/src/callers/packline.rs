@@ -21,7 +21,7 @@ const HASH_LANE: u64 = 1 << 62;
 pub struct Packline<'a> {
     work: &'a Workload,
     window: Window,
-    /// Two jobs for each worker: the number that must remain behind a result that the caller waits for.
+    /// Two jobs for each worker: the number that must remain after a result that the caller waits for.
     busy: usize,
     phase: Phase,
     next_item: usize,

@@ -77,7 +77,7 @@ macro_rules! zoo {
             Specimen::new(concat!("bad-", $codec, "-cut"), Contents, concat!("an ", $codec, " block without its last bytes"), || {
                 cut($codec)
             }),
-            Specimen::new(concat!("bad-", $codec, "-followed"), Contents, concat!("an ", $codec, " block with more behind it"), || {
+            Specimen::new(concat!("bad-", $codec, "-followed"), Contents, concat!("an ", $codec, " block with more after it"), || {
                 followed($codec)
             }),
             Specimen::new(concat!("bad-", $codec, "-short"), Contents, concat!("an ", $codec, " block that is a byte short"), || {

@@ -122,7 +122,7 @@ fn lengths() -> Vec<Specimen> {
         new("bad-directory-size-less", Tree, "a listing that ends in a name", || sized(|length| length + 1)),
         new("bad-directory-size-header", Tree, "a listing that ends in a header", || sized(|_| 3 + 7)),
         new("bad-directory-size-entry", Tree, "a listing that ends in an entry's numbers", || sized(|_| 3 + 12 + 5)),
-        new("bad-directory-size-more", Tree, "a listing that goes on in the next one", || {
+        new("bad-directory-size-more", Tree, "a listing that continues in the next one", || {
             sized(|length| length + 3 + 4)
         }),
         new("bad-directory-count-257", Tree, "257 entries below one header", || {
@@ -131,7 +131,7 @@ fn lengths() -> Vec<Specimen> {
         new("bad-directory-count-4g", Tree, "2^32 entries below one header", || {
             listing(|bytes| over(bytes, 0, 4, 0xffff_ffff))
         }),
-        new("bad-directory-count-2", Tree, "a header of two entries and one behind it", || {
+        new("bad-directory-count-2", Tree, "a header of two entries and one after it", || {
             listing(|bytes| over(bytes, 0, 4, 1))
         }),
         new("bad-directory-offset-8192", Tree, "a listing at byte 8,192 of a metadata block", || place(0, 8192)),
@@ -209,7 +209,7 @@ fn indices() -> Vec<Specimen> {
         new("bad-index-count", Rules, "an index of 65,535 entries in a table that has one", || {
             indexed(65_535, 0, 0, 4)
         }),
-        new("bad-index-lies", Rules, "an index that sends every search behind the entry", || indexed(1, 25, 0, 0)),
+        new("bad-index-lies", Rules, "an index that sends every search past the entry", || indexed(1, 25, 0, 0)),
     ]
 }
 

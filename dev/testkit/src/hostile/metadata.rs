@@ -118,7 +118,7 @@ pub(super) fn specimens() -> Vec<Specimen> {
                 with_header(bytes.len() as u16 - 9, &bytes[..bytes.len() - 9])
             })
         }),
-        new("bad-metadata-short-block", Rules, "a metadata block that is not full, and another behind it", short_block),
+        new("bad-metadata-short-block", Rules, "a metadata block that is not full, and another after it", short_block),
         new("bad-metadata-cut-inode", Refused, "the inode table ends in the middle of the root", cut),
         new(
             "bad-metadata-into-next-table",

@@ -95,7 +95,7 @@ fn nasty() -> Vec<Specimen> {
         new("odd-names-terminal", Sound, "names with escapes for terminals and lines of their own", || {
             files(&[b"\n", b"\r\nroot:x:0:0", b"\x1b]0;title\x07\x1b[2J", b"-rf", b"a\tb", b"\xe2\x80\xae"])
         }),
-        new("odd-names-not-utf-8", Sound, "names that are no UTF-8", || {
+        new("odd-names-not-utf-8", Sound, "names that are not UTF-8", || {
             files(&[b"\x80", b"\xc0\xaf", b"\xed\xa0\x80", b"\xff\xfe"])
         }),
         new("odd-names-case", Sound, "names that are equal where case does not count", || {
@@ -108,7 +108,7 @@ fn nasty() -> Vec<Specimen> {
         new("odd-names-glob", Sound, "names full of signs of patterns", || {
             files(&[b"*", b"?", b"[a", b"\\*", b"{a,b}", b"~"])
         }),
-        new("odd-names-dots", Sound, "names that begin with dots and are no way up", || {
+        new("odd-names-dots", Sound, "names that begin with dots and do not lead upwards", || {
             files(&[b"...", b"..a", b".a"])
         }),
     ]

@@ -52,7 +52,7 @@ fn numbers() -> Vec<Specimen> {
         new("bad-version-4-1", Refused, "version 4.1", || with(MINOR, 1)),
         new("bad-block-size-0", Refused, "blocks of 0 bytes", || with(BLOCK_SIZE, 0)),
         new("bad-block-size-3", Refused, "blocks of 3 bytes", || with(BLOCK_SIZE, 3)),
-        new("bad-block-size-5000", Refused, "a block size that is no power of two", || with(BLOCK_SIZE, 5000)),
+        new("bad-block-size-5000", Refused, "a block size that is not a power of two", || with(BLOCK_SIZE, 5000)),
         new("bad-block-size-2-to-31", Refused, "blocks of 2 GiB", || {
             let mut image = with(BLOCK_SIZE, 1 << 31);
             set(&mut image, BLOCK_LOG, 31);

@@ -141,10 +141,8 @@ fn roots() -> Vec<Specimen> {
     let new = Specimen::new;
     vec![
         new("bad-root-beyond", Refused, "the root lies beyond the inode table", || with(ROOT, 0xffff_0000)),
-        new("bad-root-offset-8191", Refused, "the root lies behind the last inode", || with(ROOT, 8191)),
-        new("bad-root-offset-65535", Refused, "the root lies behind the end of any metadata block", || {
-            with(ROOT, 65_535)
-        }),
+        new("bad-root-offset-8191", Refused, "the root is after the last inode", || with(ROOT, 8191)),
+        new("bad-root-offset-65535", Refused, "the root is after the end of any metadata block", || with(ROOT, 65_535)),
         new("bad-root-block-2-to-47", Refused, "the root's block is 2^47", || with(ROOT, 1 << 63)),
         new("bad-root-in-the-middle", Refused, "the root lies in the middle of another inode", || with(ROOT, 9)),
         new("bad-root-is-a-file", Refused, "the root is a file", || {

@@ -31,8 +31,8 @@ pub(super) fn specimens() -> Vec<Specimen> {
 fn places() -> Vec<Specimen> {
     let new = Specimen::new;
     vec![
-        new("bad-tail-index-1", Tree, "the fragment block behind the last", || tail(100, 1, 0)),
-        new("bad-tail-index-2", Tree, "a fragment block two behind the last", || tail(100, 2, 0)),
+        new("bad-tail-index-1", Tree, "the fragment block after the last", || tail(100, 1, 0)),
+        new("bad-tail-index-2", Tree, "a fragment block two after the last", || tail(100, 2, 0)),
         new("bad-tail-index-512", Tree, "a fragment block in a table block that is not there", || tail(100, 512, 0)),
         new("bad-tail-index-4g", Tree, "fragment block 2^32-2", || tail(100, 0xffff_fffe, 0)),
         new("bad-tail-beyond", Contents, "a tail end that reaches beyond its fragment block", || tail(100, 0, 901)),

@@ -136,7 +136,7 @@ fn table() -> Vec<Specimen> {
         new(
             "odd-xattr-header-unused",
             Sound,
-            "the attributes' header has a number where there usually is none",
+            "the attributes' header has a number where usually there is none",
             || header(12, 4, 1),
         ),
     ]

@@ -37,8 +37,8 @@ fn heads() -> Vec<Specimen> {
             with(|draft| draft.head = |head| head[9] = 13)
         }),
         Specimen::new("bad-cut-behind-head", "cut off at byte 32", "nothing but the head", || sound()[..32].to_vec()),
-        Specimen::new("bad-behind", "more bytes", "a byte behind the trailer", || [sound(), vec![0]].concat()),
-        Specimen::new("bad-twice", "more bytes", "two files, one behind the other", || [sound(), sound()].concat()),
+        Specimen::new("bad-behind", "more bytes", "a byte after the trailer", || [sound(), vec![0]].concat()),
+        Specimen::new("bad-twice", "more bytes", "two files, one after the other", || [sound(), sound()].concat()),
     ]
 }
 
@@ -109,7 +109,7 @@ fn indexes() -> Vec<Specimen> {
         Specimen::new("bad-index-before", "the index", "a table before the first record", || {
             with(|draft| draft.index.entries = |entries| entries[..8].fill(0))
         }),
-        Specimen::new("bad-index-beyond", "the index", "a table behind the end of all files", || {
+        Specimen::new("bad-index-beyond", "the index", "a table after the end of all files", || {
             with(|draft| draft.index.entries = |entries| entries[..8].fill(0xFF))
         }),
         Specimen::new("bad-index-off", "the index", "a table that begins a byte later", || {
@@ -132,7 +132,7 @@ fn trailers() -> Vec<Specimen> {
         Specimen::new("bad-trailer-index", "the trailer", "an index elsewhere", || {
             with(|draft| draft.trailer = |trailer| trailer[8] ^= 1)
         }),
-        Specimen::new("bad-trailer-index-huge", "the trailer", "an index behind the end of all files", || {
+        Specimen::new("bad-trailer-index-huge", "the trailer", "an index after the end of all files", || {
             with(|draft| draft.trailer = |trailer| trailer[8..16].fill(0xFF))
         }),
         Specimen::new("bad-trailer-records", "5 records", "one record more than there are", || {

@@ -21,7 +21,7 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("bad-stored-huge", "4294967295 bytes stored", "a stored size of 4 GiB", || {
             with(|draft| draft.records[1].stored = Some(u32::MAX))
         }),
-        Specimen::new("bad-stored-none", "0 bytes stored", "nothing is stored, and it is no slack", || {
+        Specimen::new("bad-stored-none", "0 bytes stored", "nothing is stored, and the record is not slack", || {
             with(|draft| draft.records[1].payload.clear())
         }),
         Specimen::new("bad-plain-short", "4095 bytes stored", "stored as it is, but a byte is missing", || {

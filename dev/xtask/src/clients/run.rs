@@ -40,7 +40,7 @@ impl fmt::Display for Programs<'_> {
     }
 }
 
-/// Whether modification times are compared. Those of what a client creates differ from run to run.
+/// Whether modification times are compared. The times of files that a client creates differ from run to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
     Compared,

@@ -11,7 +11,7 @@ const PATIENCE: u32 = 200;
 
 /// Files of certificates.
 pub struct Certificates {
-    /// That of the authority, which signed the server's.
+    /// The certificate of the authority that signed the certificate of the server.
     pub root: PathBuf,
     server: PathBuf,
     key: PathBuf,

@@ -58,7 +58,7 @@ impl Attack {
     }
 }
 
-/// Prints each finding and goes on; an error at the end if there was any. The directory of a round with a finding is kept.
+/// Prints each finding and continues. Returns an error at the end if there was a finding. The directory of a round with a finding is kept.
 pub fn run(options: &Options) -> Result<(), String> {
     let program = std::path::absolute(options.binary.path()?).map_err(|cause| cause.to_string())?;
     let attacks = if options.attacks.is_empty() { Attack::value_variants() } else { &options.attacks };

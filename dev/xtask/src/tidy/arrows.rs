@@ -107,7 +107,7 @@ pub fn check(root: &Path) -> Result<Vec<String>, String> {
         let Ok(text) = std::fs::read_to_string(&manifest) else { continue };
         let imports = imports::below(&directory.join("src"))?;
         let mut found = violations_of(&name, &text);
-        found.extend(imports::large_circle(&name, &imports));
+        found.extend(imports::large_circle(&imports));
         if name == "cli" {
             found.extend(upward(&imports));
         }

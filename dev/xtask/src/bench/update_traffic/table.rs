@@ -61,7 +61,7 @@ pub fn page(machine: &str, codec: &str, rows: &[Row]) -> String {
     format!(
         "# Update traffic between two images\n\n{machine}\n\nCodec {codec}. Megabytes that an update moves, and the ratio to mksquashfs's image. \
          chunks: cut as casync does (16, 64, 256 KiB), each new one compressed with zstd level 3; desync and casync: what their \
-         stores grow by; RAUC: blocks of 4 KiB that are no block of the old image; zsync: blocks of 4 KiB (2 KiB below 100 MB) that are nowhere in the old image; \
+         stores grow by; RAUC: blocks of 4 KiB that are not in the old image; zsync: blocks of 4 KiB (2 KiB below 100 MB) that are nowhere in the old image; \
          xdelta3: a delta of the two images; delta: that of packline delta.\n\n| block | change | image | size | {} |\n|---|---|---|--:|{}\n{}\n",
         COLUMNS.join(" | "),
         "--:|".repeat(COLUMNS.len()),

@@ -42,7 +42,7 @@ fn place(sum: u32) -> (usize, u64) {
     ((mixed >> 6) as usize, 1 << (mixed & 63))
 }
 
-/// The blocks that occur in the old file. After one that does, the search goes on behind it.
+/// Returns the blocks that occur in the old file. After such a block, the search continues at its end.
 fn found(old: &[u8], wanted: &Wanted, block: usize) -> Hashes {
     let mut found = Hashes::new();
     let mut at = 0;

@@ -10,12 +10,12 @@ use crate::follow::regular_file;
 use crate::read_plan::read_settings;
 use crate::{Error, OpenedImage, Resources};
 
-/// Writes the contents of the files at `paths`, in that order, holes as zeros. Symbolic links are followed, inside the image. Messages call
-/// `out` `display_path`.
+/// Writes the contents of the files at `paths`, in that order, with holes as zeros. Symbolic links are followed inside the image. Messages call
+/// the output `display_path`.
 ///
 /// # Errors
-/// [`Error::Request`] before anything is written for a path that does not lead to a regular file; [`Error::Read`] for unreadable content,
-/// after all content before it is written; [`Error::Output`].
+/// [`Error::Request`], before anything is written, for a path that does not lead to a regular file. [`Error::Read`] for unreadable content, after
+/// all content before it is written. [`Error::Output`].
 pub fn cat(
     image: &OpenedImage,
     paths: &[Vec<u8>],

@@ -1,4 +1,4 @@
-//! Errors of operations on images: the file first, then what is wrong.
+//! Errors of operations on images. A message starts with the file and then says the problem.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,26 +8,26 @@ use packline_runtime::memory::Shortage;
 use packline_runtime::{FailedOutput, Problem};
 use packline_volume::ReadError;
 
-/// Why an operation failed. Under the name of an output there is then what was there before.
+/// Why an operation failed. The existing output, if any, is then unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused something about the output.
+    /// A system call on the output failed.
     #[error("{path}: {action}: {cause}", path = path.escaped())]
     Output {
         /// The output as the user named it.
         path: PathBuf,
         /// What was tried, as a phrase: `cannot create`.
         action: &'static str,
-        /// The operating system's answer.
+        /// The error of the operating system.
         #[source]
         cause: io::Error,
     },
-    /// The output is something that cannot be, or must not be, written; or the input something that is not read.
+    /// The output cannot or must not be written, or the input cannot be read.
     #[error("{path}: {what} (expected {expected})", path = path.escaped())]
     Target {
         /// The file as the user named it.
         path: PathBuf,
-        /// What it is.
+        /// What the file is.
         what: String,
         /// What can be written or read instead.
         expected: String,
@@ -35,14 +35,14 @@ pub enum Error {
     /// The output exists, and replacing it was not requested.
     #[error(transparent)]
     Exists(#[from] packline_runtime::Exists),
-    /// The operating system refused something about the source.
+    /// A system call on the source failed.
     #[error("{path}: {action}: {cause}", path = path.escaped())]
     Source {
         /// The source as the user named it.
         path: PathBuf,
         /// What was tried.
         action: &'static str,
-        /// The operating system's answer.
+        /// The error of the operating system.
         #[source]
         cause: io::Error,
     },
@@ -51,29 +51,29 @@ pub enum Error {
     Read {
         /// The image as the user named it.
         path: PathBuf,
-        /// The entry of it that is concerned, if it is one.
+        /// The affected entry, if the defect affects one.
         entry: Option<Vec<u8>>,
         /// The defect, with its offset.
         #[source]
         cause: Box<ReadError>,
     },
-    /// The memory that was allowed is not enough. The user's to change.
+    /// The memory limit is too small. The user can change it.
     #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
     Memory {
-        /// Bytes allowed.
+        /// Limit, bytes.
         allowed: u64,
         /// Smallest amount that works.
         needed: u64,
-        /// For what.
+        /// The purpose of the memory.
         what: String,
     },
-    /// A pattern is malformed. The user's fault.
+    /// A pattern is malformed, which is the user's error.
     #[error(transparent)]
     Pattern(#[from] packline_tree::PatternFault),
-    /// The request contradicts itself or asks for what does not exist. The user's fault.
+    /// The request contradicts itself or asks for something that does not exist, which is the user's error.
     #[error("{what} (expected {expected})")]
     Request {
-        /// The part of the request, and why it is refused.
+        /// The wrong part of the request, and the problem.
         what: String,
         /// What can be asked for instead.
         expected: String,
@@ -91,7 +91,7 @@ impl From<packline_runtime::Error> for Error {
 }
 
 impl Error {
-    /// This error as an observer gets it.
+    /// Returns the error in the form for observers.
     pub(crate) fn as_problem(&self) -> Problem<'_> {
         let output = match self {
             Error::Output { path, action, cause } => Some(FailedOutput { path, action, cause }),
@@ -100,13 +100,13 @@ impl Error {
         Problem { error: self, output }
     }
 
-    /// A memory limit is too small for `what`.
+    /// The error of a memory limit that is too small for `what`.
     pub fn memory(shortage: Shortage, what: String) -> Error {
         Error::Memory { allowed: shortage.allowed, needed: shortage.needed, what }
     }
 
-    /// The kind of an [`io::Error`] that holds this one: [`io::ErrorKind::InvalidData`] for a malformed image, the kind of the operating
-    /// system's answer where it refused.
+    /// Returns the kind of an [`io::Error`] that holds this error: [`io::ErrorKind::InvalidData`] for a malformed image, or the kind of the
+    /// operating system's error.
     pub fn io_kind(&self) -> io::ErrorKind {
         match self {
             Error::Output { cause, .. } | Error::Source { cause, .. } => cause.kind(),

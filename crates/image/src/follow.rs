@@ -1,4 +1,4 @@
-//! Resolves paths inside an image through symbolic links, as if the image were the whole file system.
+//! Resolves paths inside an image through symbolic links, as if the image were the complete file system.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use crate::{Error, OpenedImage};
 /// Maximum number of symbolic links followed for one path, as in Linux.
 const LINKS_MOST: usize = 40;
 
-/// The regular file at `path`, through all symbolic links.
+/// Returns the regular file at `path`, through all symbolic links.
 ///
 /// # Errors
-/// [`Error::Request`] for a path that does not lead to one; [`Error::Read`].
+/// [`Error::Request`] for a path that does not lead to a regular file; [`Error::Read`].
 pub(crate) fn regular_file(image: &OpenedImage, path: &[u8]) -> Result<FileData, Error> {
     let refused = |what: &str| Error::Request {
         what: format!("{}: {}: {what}", image.display_path.escaped(), path.escaped()),
@@ -41,30 +41,31 @@ pub(crate) enum Followed {
     TooManyLinks,
 }
 
-/// The inode at `path`, through all symbolic links. `..` of the root is the root.
+/// Returns the inode at `path`, through all symbolic links. `..` of the root is the root.
 ///
 /// # Errors
-/// A directory or inode cannot be read.
+/// An error of reading a directory or inode.
 pub(crate) fn follow(volume: &SharedVolume, path: &[u8]) -> Result<Followed, ReadError> {
-    let mut way = Way { volume, above: Vec::new(), at: volume.inode(volume.root())?, links: 0, rest: VecDeque::new() };
-    way.put(path);
-    while let Some(name) = way.rest.pop_front() {
-        match way.step(&name)? {
-            Step::Went => {}
-            Step::Nowhere => return Ok(Followed::Missing),
-            Step::TooMany => return Ok(Followed::TooManyLinks),
+    let mut walk =
+        PathWalk { volume, above: Vec::new(), at: volume.inode(volume.root())?, links: 0, rest: VecDeque::new() };
+    walk.prepend(path);
+    while let Some(name) = walk.rest.pop_front() {
+        match walk.step(&name)? {
+            Step::Entered => {}
+            Step::Missing => return Ok(Followed::Missing),
+            Step::TooManyLinks => return Ok(Followed::TooManyLinks),
         }
     }
-    Ok(Followed::Found(Box::new(way.at)))
+    Ok(Followed::Found(Box::new(walk.at)))
 }
 
 enum Step {
-    Went,
-    Nowhere,
-    TooMany,
+    Entered,
+    Missing,
+    TooManyLinks,
 }
 
-struct Way<'i> {
+struct PathWalk<'i> {
     volume: &'i SharedVolume,
     /// The directories above the current one.
     above: Vec<Inode>,
@@ -74,9 +75,9 @@ struct Way<'i> {
     rest: VecDeque<Vec<u8>>,
 }
 
-impl Way<'_> {
+impl PathWalk<'_> {
     /// Resolves `path` before the remaining components.
-    fn put(&mut self, path: &[u8]) {
+    fn prepend(&mut self, path: &[u8]) {
         for name in path.split(|byte| *byte == b'/').rev() {
             if !matches!(name, b"" | b".") {
                 self.rest.push_front(name.to_vec());
@@ -86,35 +87,35 @@ impl Way<'_> {
 
     fn step(&mut self, name: &[u8]) -> Result<Step, ReadError> {
         if !matches!(self.at.node, Node::Directory(_)) {
-            return Ok(Step::Nowhere);
+            return Ok(Step::Missing);
         }
         if name == b".." {
             if let Some(parent) = self.above.pop() {
                 self.at = parent;
             }
-            return Ok(Step::Went);
+            return Ok(Step::Entered);
         }
-        let Some(entry) = self.volume.lookup(&self.at, name)? else { return Ok(Step::Nowhere) };
+        let Some(entry) = self.volume.lookup(&self.at, name)? else { return Ok(Step::Missing) };
         let found = self.volume.entry_inode(&entry)?;
         match &found.node {
-            Node::Symlink(target) => Ok(self.go(target)),
+            Node::Symlink(target) => Ok(self.follow_link(target)),
             _ => {
                 self.above.push(std::mem::replace(&mut self.at, found));
-                Ok(Step::Went)
+                Ok(Step::Entered)
             }
         }
     }
 
-    fn go(&mut self, target: &[u8]) -> Step {
+    fn follow_link(&mut self, target: &[u8]) -> Step {
         self.links += 1;
         if self.links > LINKS_MOST {
-            return Step::TooMany;
+            return Step::TooManyLinks;
         }
         if target.starts_with(b"/") && !self.above.is_empty() {
             self.at = self.above.swap_remove(0);
             self.above.clear();
         }
-        self.put(target);
-        Step::Went
+        self.prepend(target);
+        Step::Entered
     }
 }

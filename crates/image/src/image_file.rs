@@ -9,8 +9,8 @@ use packline_volume::{Files, OpenFile, RandomSettings};
 use crate::follow::regular_file;
 use crate::{Error, OpenedImage};
 
-/// A regular file of an image, open for reading at any position, by [`OpenedImage::open_file`]. Holes are read as zeros. A seek reads
-/// nothing, and may lead beyond the end, where nothing is read.
+/// A regular file of an image, open for reading at any position, from [`OpenedImage::open_file`]. Holes are read as zeros. A seek reads nothing.
+/// A position after the end is allowed, and reads nothing.
 pub struct ImageFile {
     files: Files,
     file: OpenFile,
@@ -25,7 +25,7 @@ pub struct ImageFile {
 impl ImageFile {
     pub(crate) fn open(image: &OpenedImage, path: &[u8]) -> Result<ImageFile, Error> {
         let data = regular_file(image, path)?;
-        // Two blocks are kept in any case: of data and of tail ends.
+        // The cache always keeps two blocks: one of data and one of tail ends.
         let settings = RandomSettings { workers: 0, cache: 0, ahead: 0 };
         let files = Files::new(&image.volume, settings).map_err(|cause| image.fault_at(path, cause))?;
         let file = files.open(&data);
@@ -40,12 +40,12 @@ impl ImageFile {
         self.file.size()
     }
 
-    /// Reads bytes of one block, at most as many as `buffer` holds; 0 at the end. After an error the position stays.
+    /// Reads bytes of one block, at most as many as `buffer` holds; 0 at the end. After an error the position is unchanged.
     ///
     /// # Errors
-    /// [`Error::Read`].
+    /// [`Error::Read`] for content that cannot be read.
     pub fn read_next(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
-        // Bytes of one block are copied from it, without being gathered first.
+        // Bytes of one block are copied directly, without a buffer for several blocks.
         let length = buffer.len().min((self.block_size - self.position % self.block_size) as usize);
         let read = self.files.read_with(&self.file, self.position, length, &mut self.scratch, |bytes| {
             buffer[..bytes.len()].copy_from_slice(bytes);

@@ -9,7 +9,7 @@ use packline_volume::{Inode, Node, NodeId, ReadError, SharedVolume, Walk};
 
 use crate::{Error, OpenedImage};
 
-/// Maximum number of distinguished files with several names, about 16 bytes each.
+/// Maximum number of files with several names, about 16 bytes each.
 const SHARED_MOST: usize = 4 << 20;
 
 /// Superblock, codec and tables of an image.
@@ -34,7 +34,7 @@ pub struct TreeCounts {
     pub directories: u64,
     /// Symbolic links.
     pub symlinks: u64,
-    /// Devices.
+    /// Block and character devices.
     pub devices: u64,
     /// Named pipes.
     pub fifos: u64,
@@ -46,16 +46,16 @@ pub struct TreeCounts {
     pub with_xattrs: u64,
     /// Bytes of content, holes included, of each file once.
     pub content_bytes: u64,
-    /// Bytes in holes, by the inodes.
+    /// Bytes in holes, as the inodes say.
     pub sparse_bytes: u64,
-    /// Blocks of files of their own, holes included.
+    /// Own blocks of files, holes included.
     pub blocks: u64,
     /// Files that end in a unit shared with other files.
     pub tail_ends: u64,
 }
 
 impl ImageInfo {
-    /// Information available without reading more of the image than for opening it.
+    /// Collects the information that opening the image has read already.
     pub fn of(image: &OpenedImage) -> ImageInfo {
         ImageInfo {
             superblock: image.image.superblock().clone(),
@@ -67,7 +67,7 @@ impl ImageInfo {
 }
 
 impl TreeCounts {
-    /// Walks all inodes of an image.
+    /// Counts all inodes of an image.
     ///
     /// # Errors
     /// [`Error::Read`] for the first broken inode or listing, and for more than four million files with several names.

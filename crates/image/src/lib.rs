@@ -1,7 +1,7 @@
 //! Operations on SquashFS images: list, read, compare, verify, unpack, turn into a tar, mount.
 //!
-//! Each takes an image that is open ([`OpenedImage`]), and [`Resources`]: workers and a limit of memory, from which
-//! [`ReadDemand::plan`] makes the sizes of windows and caches.
+//! Each operation takes an open image ([`OpenedImage`]) and [`Resources`]: workers and a memory limit, from which [`ReadDemand::plan`] computes
+//! the sizes of windows and caches.
 
 #![warn(missing_docs)]
 

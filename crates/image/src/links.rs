@@ -1,4 +1,4 @@
-//! Names of inodes with several.
+//! Names of inodes with several names.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use packline_runtime::Unsupported;
 use packline_tree::Bytes;
 use packline_volume::{Inode, Node, NodeId, ReadError};
 
-/// Memory for names of files with several names, if memory is not limited, bytes: a few bytes of an image can cause any amount.
+/// Memory for names of files with several names without a memory limit, bytes: a few bytes of an image can lead to any amount.
 const LINKS: u64 = 128 << 20;
-/// Memory of a name besides its bytes, with its share of the map.
+/// Memory of a name in addition to its bytes, including its share of the map.
 const LINK_BYTES: u64 = 64;
 
-/// Memory for the first names of files with several, of a total limit, bytes.
+/// Returns the share of a memory limit for the first names of files with several names, bytes.
 pub fn link_bytes(limit: Option<u64>) -> u64 {
     limit.map_or(LINKS, |limit| limit / 8)
 }
 
-/// The first names of inodes with several, until all have been met: some 100 bytes and the path for each.
+/// The first names of inodes with several names, until all names were visited: about 100 bytes and the path for each.
 pub struct Links {
     names: BTreeMap<NodeId, (Bytes, u32)>,
     /// Memory left for names, bytes.
@@ -24,15 +24,15 @@ pub struct Links {
 }
 
 impl Links {
-    /// None so far; `bytes` are the memory for them.
+    /// Starts without names; `bytes`: memory for names.
     pub fn new(bytes: u64) -> Links {
         Links { names: BTreeMap::new(), left: bytes }
     }
 
-    /// The earlier name of an inode that is met at `path`.
+    /// Returns the earlier name of an inode that is visited at `path`.
     ///
     /// # Errors
-    /// [`ReadError::Unsupported`] if there is no memory for its first name.
+    /// [`ReadError::Unsupported`] if the memory for its first name is exhausted.
     pub fn earlier(&mut self, inode: &Inode, path: &[u8]) -> Result<Option<Bytes>, ReadError> {
         if inode.links < 2 || matches!(inode.node, Node::Directory(_)) {
             return Ok(None);

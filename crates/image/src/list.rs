@@ -6,14 +6,14 @@ use crate::{Error, OpenedImage, SelectedWalk, Selection};
 
 /// Selected entries in the order of their paths, without the directories that only lead to them.
 ///
-/// An error concerns one entry; the following ones are returned all the same.
+/// An error affects one entry; the following entries are still returned.
 pub struct ImageEntries<'s> {
     image: &'s OpenedImage,
     walk: SelectedWalk<'s>,
 }
 
 impl<'s> ImageEntries<'s> {
-    /// The entries of `image` in `selection`.
+    /// Lists the entries of `image` in `selection`.
     pub fn new(image: &'s OpenedImage, selection: &'s Selection) -> ImageEntries<'s> {
         ImageEntries { image, walk: SelectedWalk::new(&image.volume, selection).without_leading() }
     }

@@ -14,13 +14,13 @@ use crate::{Error, FileIdentity, ImageEntries, ImageFile, ImageInfo, Resources, 
 /// An open image and its name in messages.
 #[derive(Debug, Clone)]
 pub struct OpenedImage {
-    /// What all operations read the image through.
+    /// The volume through which all operations read the image.
     pub volume: SharedVolume,
-    /// The tables of the container, for what shows them.
+    /// The container, for operations that show its tables.
     pub image: Image,
-    /// Its path as the user gave it.
+    /// The path as the user gave it.
     pub display_path: PathBuf,
-    /// The state of its file when it was opened.
+    /// The state of the file when it was opened.
     stamp: Option<FileStamp>,
 }
 
@@ -28,7 +28,7 @@ impl OpenedImage {
     /// Opens the image that starts at `origin` of `input`; `metadata_cache` is in bytes, `display_path` is the name of the input in messages.
     ///
     /// # Errors
-    /// [`ReadError`] if there is no sound image. Whoever opened the input knows its format, and names that.
+    /// [`ReadError`] if there is no sound image. The caller knows the format of the input, and names it.
     pub fn new(
         display_path: PathBuf,
         input: Arc<dyn Input>,
@@ -40,7 +40,7 @@ impl OpenedImage {
         Ok(OpenedImage { volume: image.to_volume(), image, display_path, stamp })
     }
 
-    /// The entries that a selection names, in the order of their paths. An error concerns one entry; the others follow.
+    /// Returns the entries of a selection, in the order of their paths. An error affects one entry; the others follow.
     pub fn entries<'s>(&'s self, selection: &'s Selection) -> ImageEntries<'s> {
         ImageEntries::new(self, selection)
     }
@@ -48,33 +48,32 @@ impl OpenedImage {
     /// Writes the content of a regular file to `out`. Symbolic links are followed inside the image.
     ///
     /// # Errors
-    /// [`Error::Request`] for a path that leads to no regular file, [`Error::Read`] for content that cannot be read,
-    /// [`Error::Output`] if `out` refuses.
+    /// [`Error::Request`] if the path does not lead to a regular file, [`Error::Read`] for content that cannot be read, [`Error::Output`] if
+    /// writing to `out` fails.
     pub fn read(&self, path: impl AsRef<[u8]>, out: &mut dyn Write) -> Result<(), Error> {
         cat(self, &[path.as_ref().to_vec()], &Resources::new(1), out, "output")
     }
 
-    /// Opens a regular file for reading at any position. Symbolic links are followed inside the image. Content is read when it
-    /// is asked for.
+    /// Opens a regular file for reading at any position. Symbolic links are followed inside the image. Content is read on demand.
     ///
     /// # Errors
-    /// [`Error::Request`] for a path that leads to no regular file, [`Error::Read`] for metadata that cannot be read and for
-    /// lack of memory for a decoder.
+    /// [`Error::Request`] if the path does not lead to a regular file, [`Error::Read`] for metadata that cannot be read and for lack of memory
+    /// for a decoder.
     pub fn open_file(&self, path: impl AsRef<[u8]>) -> Result<ImageFile, Error> {
         ImageFile::open(self, path.as_ref())
     }
 
-    /// Reads every byte and checks every rule of the format. Returns the findings, in the order in which they were made.
+    /// Reads every byte and checks every rule of the format. Returns the findings, in the order in which they were found.
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is not enough for so many inodes, [`Error::Read`] if cancelled.
+    /// [`Error::Memory`] if the memory does not suffice for the number of inodes, [`Error::Read`] if cancelled.
     pub fn verify(&self, resources: &Resources) -> Result<Vec<Finding>, Error> {
         let mut findings = Findings(Vec::new());
         verify(self, resources, &mut findings)?;
         Ok(findings.0)
     }
 
-    /// The same image, for [`OpenedImage::compare_data`] after its contents have been read.
+    /// Returns the same image, for [`OpenedImage::compare_data`] after its contents have been read.
     #[must_use]
     pub fn checked(&self, scope: CheckScope) -> OpenedImage {
         let image = self.image.checked(scope);
@@ -89,18 +88,17 @@ impl OpenedImage {
         self.volume.compare_data(&resources.cancel).map_err(|cause| self.fault(cause))
     }
 
-    /// Superblock, codec and tables.
+    /// Returns superblock, codec and tables.
     pub fn info(&self) -> ImageInfo {
         ImageInfo::of(self)
     }
 
-    /// The state of its file when it was opened; `None` if it is not in a file.
+    /// Returns the state of the file when it was opened; `None` if the image is not in a file.
     #[doc(hidden)]
     pub fn stamp(&self) -> Option<FileStamp> {
         self.stamp
     }
 
-    /// Identifies its file.
     pub(crate) fn identity(&self) -> Option<FileIdentity> {
         FileIdentity::of_path(&self.display_path)
     }

@@ -1,4 +1,4 @@
-//! An image as a pseudo file: definitions of its entries, then the contents of its files.
+//! Writes an image as a pseudo file: definitions of its entries, then the contents of its files.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use crate::read_plan::read_settings;
 use crate::tar_out::kind_of;
 use crate::{Error, OpenedImage, Resources, SelectedWalk, Selection};
 
-/// The entries that are written, and how.
+/// Selects the entries to write, and how to write them.
 pub struct PseudoOutRequest<'r> {
-    /// Entries, and the directories that lead to them.
+    /// The entries, with the directories that lead to them.
     pub selection: &'r Selection,
-    /// Tells by its name whether an extended attribute is written.
+    /// Whether an extended attribute with this name is written.
     pub keeps_xattr: &'r dyn Fn(&[u8]) -> bool,
-    /// Workers and memory. They change no byte.
+    /// Workers and memory. They do not change a byte.
     pub resources: &'r Resources,
 }
 
@@ -28,17 +28,17 @@ pub struct PseudoOutRequest<'r> {
 pub struct EmptyXattrs {
     /// Number of attributes that were left out.
     pub count: u64,
-    /// The path of the first one's entry.
+    /// The path of the entry of the first one.
     pub first_path: Bytes,
-    /// The first one's name.
+    /// The name of the first one.
     pub first_name: Bytes,
 }
 
-/// Writes an image as definitions, in the order of a walk, and the contents of its files in the same order. Messages call `out`
+/// Writes an image as definitions, in the order of a walk, and the contents of its files in the same order. Messages call the output
 /// `display_path`. Returns the attributes that were left out because they are empty.
 ///
 /// # Errors
-/// [`Error::Read`] for unreadable metadata and content, and for what a definition cannot hold; [`Error::Output`].
+/// [`Error::Read`] for unreadable metadata and content, and for entries that a definition cannot express; [`Error::Output`].
 pub fn pseudo_out(
     image: &OpenedImage,
     request: &PseudoOutRequest<'_>,
@@ -83,7 +83,7 @@ struct Definitions<'d> {
     image: &'d OpenedImage,
     request: &'d PseudoOutRequest<'d>,
     links: Links,
-    /// Bytes of contents before the next file's.
+    /// Bytes of contents before the next file.
     offset: u64,
     empty: EmptyXattrs,
 }
@@ -109,7 +109,7 @@ impl Definitions<'_> {
 }
 
 impl EmptyXattrs {
-    /// Whether an attribute is empty; then it is counted.
+    /// Whether an attribute is empty. Empty attributes are counted.
     fn take(&mut self, path: &[u8], xattr: &Xattr) -> bool {
         if !xattr.value.is_empty() {
             return false;
@@ -127,7 +127,7 @@ fn unsupported(what: &str, expected: &str) -> ReadError {
     Unsupported::new(what, expected).into()
 }
 
-/// The files under the first of their names.
+/// The files, each under its first name.
 struct Files<'f> {
     walk: SelectedWalk<'f>,
     links: Links,

@@ -1,4 +1,4 @@
-//! Division of a limit on the memory of the whole process when an image is read: workers, a window and caches.
+//! Divides a memory limit of the process when an image is read: workers, a window and caches.
 
 use packline_engine::Config;
 use packline_runtime::memory::{Demand, Grant, Limits, Shortage, enough};
@@ -6,21 +6,21 @@ use packline_volume::{ReadSettings, SharedVolume};
 
 use crate::{Error, Resources};
 
-/// Blocks that each worker can have before it and behind it, by default.
+/// Blocks in flight for each worker by default.
 const BLOCKS_A_WORKER: u64 = 8;
-/// The least window by default: small blocks are many.
+/// Minimum default window: small blocks are many.
 const WINDOW_LEAST: u64 = 8 << 20;
-/// Fragment blocks that are kept by default, where nothing limits memory.
+/// Fragment blocks to cache by default without a memory limit.
 const FRAGMENTS: u64 = 256 << 20;
-/// Metadata that is kept by default.
+/// Metadata to cache by default.
 const METADATA: u64 = 16 << 20;
-/// Small blocks are decoded so many bytes at a time, at most; their stored bytes are read together.
+/// Maximum bytes of small blocks that are decoded together; their stored bytes are read together.
 const RUN: u64 = 256 << 10;
-/// The least metadata cache.
+/// Minimum metadata cache.
 const METADATA_LEAST: u64 = 256 << 10;
 
-/// Bytes of metadata to keep when an image is opened, before its block size and so the rest of the plan is known: what
-/// [`ReadPlan::metadata`] comes to at most, and a sixteenth of the memory that is allowed.
+/// Returns the bytes of metadata to cache when an image is opened, before its block size and therefore the rest of the plan is known. This is the
+/// maximum of [`ReadPlan::metadata`], and at most a sixteenth of the memory limit.
 pub fn metadata_cache(limit: Option<u64>) -> usize {
     limit.map_or(METADATA, |limit| (limit / 16).clamp(METADATA_LEAST, METADATA)) as usize
 }
@@ -32,16 +32,16 @@ pub struct ReadDemand {
     pub limits: Limits,
     /// Size of the largest unit, bytes.
     pub block_size: u32,
-    /// Bytes that the decoder of one worker takes.
+    /// Memory of one worker's decoder, bytes.
     pub decoder: u64,
-    /// Bytes that the command holds besides (a plan of the tree, output buffers).
+    /// Memory of the command itself (a plan of the tree, output buffers), bytes.
     pub besides: u64,
 }
 
-/// What a limit grants; all but `workers` in bytes.
+/// Shares of a memory limit, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadPlan {
-    /// Workers.
+    /// Number of workers.
     pub workers: usize,
     /// Decoded blocks in flight.
     pub window: usize,
@@ -52,17 +52,17 @@ pub struct ReadPlan {
 }
 
 impl ReadDemand {
-    /// The memory to read this volume. `besides`: bytes that the command holds itself.
+    /// Returns the memory to read this volume. `besides`: memory of the command itself, bytes.
     pub fn new(volume: &SharedVolume, limits: Limits, besides: u64) -> ReadDemand {
         let facts = volume.facts();
         ReadDemand { limits, block_size: facts.largest_unit, decoder: facts.decoder, besides }
     }
 
-    /// Divides the memory: metadata as [`metadata_cache`] says; as many of the workers wanted as fit into half of what is
-    /// spare; of the rest an eighth for the window, more if the workers need it; what is left for fragment blocks.
+    /// Divides the memory. [`metadata_cache`] is for metadata. As many of the wanted workers are used as fit into half of the spare memory. An
+    /// eighth of the rest is for the window, or more if the workers need it. Everything else is for fragment blocks.
     ///
     /// # Errors
-    /// [`Error::Memory`] if not even one worker (none, if none is wanted) and two blocks fit.
+    /// [`Error::Memory`] if one worker (or none, if none is wanted) and two blocks do not fit.
     pub fn plan(&self) -> Result<ReadPlan, Error> {
         let Limits { workers, memory, .. } = self.limits;
         let metadata = metadata_cache(memory) as u64;
@@ -80,26 +80,26 @@ impl ReadDemand {
         Demand { fixed: self.besides, per_worker: self.tool(), window: self.least(), window_per_worker: 0 }
     }
 
-    /// Two blocks in flight, and one in the cache.
+    /// Returns the minimum: two blocks in flight, and one in the cache.
     pub(crate) fn least(&self) -> u64 {
         let block = u64::from(self.block_size);
         self.reading(2 * block) + block
     }
 
-    /// Bytes that reading takes for a window: the blocks, the plan of what comes behind them (a quarter more), and buffers that
-    /// wait to be used again.
+    /// Returns the memory of reading with a window: the blocks, the plan of the following blocks (a quarter more), and buffers that wait for
+    /// reuse.
     pub(crate) fn reading(&self, window: u64) -> u64 {
         let block = u64::from(self.block_size);
         let spare = if block < RUN { (window / 4).max(2 * (block + RUN)) } else { (window / 8).max(2 * block) };
         window + window / 4 + spare
     }
 
-    /// A worker holds a block, or several small ones, as stored beside those it makes.
+    /// Returns the memory of a worker: its decoder, and a stored block or several small ones.
     pub(crate) fn tool(&self) -> u64 {
         self.decoder.saturating_add(u64::from(self.block_size).max(RUN))
     }
 
-    /// Divides `left` bytes between contents in flight and fragment blocks, for all workers wanted.
+    /// Divides `left` bytes between contents in flight and fragment blocks, for all wanted workers.
     pub(crate) fn share_of(&self, left: u64) -> ReadPlan {
         self.share(Grant { workers: self.limits.workers, left }, metadata_cache(self.limits.memory) as u64)
     }
@@ -108,7 +108,7 @@ impl ReadDemand {
         let block = u64::from(self.block_size);
         let threads = workers.max(1) as u64;
         let wanted = (BLOCKS_A_WORKER * block * threads).max(WINDOW_LEAST);
-        // The cache of fragment blocks needs the memory more than blocks in flight do: what it lacks is decoded again.
+        // The cache of fragment blocks needs the memory more than blocks in flight do: evicted fragment blocks are decoded again.
         let window = wanted.min((2 * block * threads).min(left / 4).max(left / 8));
         let fits = self.reading(window).saturating_add(block) <= left;
         let window = if fits { window.max(2 * block) } else { 2 * block };
@@ -118,20 +118,20 @@ impl ReadDemand {
 }
 
 impl ReadPlan {
-    /// Settings of a [`Reading`](packline_volume::Reading); a requested window is an upper bound.
+    /// Returns settings of a [`Reading`](packline_volume::Reading); a requested window is an upper bound.
     pub(crate) fn settings(&self, resources: &Resources) -> ReadSettings {
         let engine = self.config(resources);
         ReadSettings { shared: self.fragments, scratch: resources.scratch.clone(), engine, listener: None }
     }
 
-    /// The configuration of a pipeline that reads; a requested window is an upper bound.
+    /// Returns the configuration of a pipeline that reads; a requested window is an upper bound.
     pub fn config(&self, resources: &Resources) -> Config {
         let requested = resources.window.map_or(usize::MAX, |window| usize::try_from(window).unwrap_or(usize::MAX));
         resources.config(self.workers, self.window.min(requested))
     }
 }
 
-/// Settings of a reading of this image within the memory limit. `besides`: bytes that the caller takes.
+/// Returns settings of a reading of this image within the memory limit. `besides`: memory of the caller, bytes.
 ///
 /// # Errors
 /// [`Error::Memory`] if the limit is too small.

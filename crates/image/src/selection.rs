@@ -15,7 +15,7 @@ pub struct Selection {
     pub exclude: Patterns,
     /// Types that are skipped.
     pub omit: Omit,
-    /// A further rule, for entries that are skipped.
+    /// A further rule that skips entries.
     pub filter: Option<PathFilter>,
 }
 
@@ -48,15 +48,15 @@ impl Omit {
 }
 
 impl Selection {
-    /// Everything.
+    /// Selects everything.
     pub fn all() -> Selection {
         Selection::default()
     }
 
-    /// What a pattern names, with all below it.
+    /// Selects the entries that match a pattern, with everything below them.
     ///
     /// # Errors
-    /// [`Error::Pattern`] for a malformed one.
+    /// [`Error::Pattern`] for a malformed pattern.
     pub fn pattern(pattern: impl AsRef<[u8]>) -> Result<Selection, Error> {
         let mut selection = Selection::all();
         selection.include.add(pattern.as_ref())?;
@@ -73,19 +73,19 @@ impl Selection {
         self.include.is_empty() && self.exclude.is_empty() && self.filter.is_none()
     }
 
-    /// The error if patterns of [`Selection::include`] matched no entry of `place` that is not excluded.
+    /// Returns the error if a pattern of [`Selection::include`] matched no entry of `place` that is not excluded.
     pub fn unmatched(&self, place: &str) -> Option<Error> {
         let what = idle(&self.include, place)?;
         Some(Error::Request { what, expected: "the name or path of an entry, or wildcards that match one".to_string() })
     }
 
-    /// The same of [`Selection::exclude`], as a warning.
+    /// Returns the warning if a pattern of [`Selection::exclude`] matched no entry.
     pub fn unmatched_exclude(&self, place: &str) -> Option<String> {
         idle_exclude(&self.exclude, place)
     }
 
-    /// Whether an entry of a source in any order is selected: a pattern matches it or a directory above it, which the source need not
-    /// contain, and none of them is excluded.
+    /// Whether an entry of a source in any order is selected. A pattern must match the entry or a directory above it, even if the source does not
+    /// have the directory. None of them may be excluded.
     pub fn selects(&self, path: &[u8], directory: bool) -> bool {
         !self.exclude.cover(path, directory)
             && (self.include.is_empty() || self.include.reach(path, directory))
@@ -98,7 +98,7 @@ impl Selection {
     }
 }
 
-/// The warning that patterns to leave out matched nothing of `place`, if some did not.
+/// Returns the warning if a pattern to leave out matched nothing of `place`.
 pub fn idle_exclude(patterns: &Patterns, place: &str) -> Option<String> {
     idle(patterns, place).map(|what| format!("exclude {what}"))
 }
@@ -123,7 +123,7 @@ pub struct SelectedWalk<'s> {
     held: Vec<Visit>,
     /// Whether directories that only lead to an entry are returned.
     leading: bool,
-    /// The outermost directory above the current entry that is selected by a pattern.
+    /// The outermost directory above the current entry that a pattern selects.
     inside: Option<Bytes>,
 }
 
@@ -156,7 +156,7 @@ impl<'s> SelectedWalk<'s> {
 }
 
 impl SelectedWalk<'_> {
-    /// Forgets directories that do not lead to `path`: the walk is depth first and does not return to them.
+    /// Forgets directories that do not lead to `path`. The walk is depth first and does not return to them.
     fn forget_beside(&mut self, path: &[u8]) {
         while self.waiting.pop_if(|above| !is_below(path, &above.path)).is_some() {}
     }
@@ -201,7 +201,7 @@ impl Iterator for SelectedWalk<'_> {
             }
             let selected = self.selects(&visit.path, directory) && !(directory && omit.empty_directories);
             if omit.omits(kind) {
-                // Nothing is below it.
+                // Nothing is below the entry.
             } else if selected {
                 return Some(Ok(self.release(visit)));
             } else if directory && (self.leading || omit.empty_directories) {

@@ -1,5 +1,5 @@
-//! Images that were written to a pipe with the superblock at their end, as `mksquashfs -stream` of squashfs-tools 4.7 does. At byte 0 they
-//! have a block of zeros with a magic number of their own, at the end, after the padding, the superblock.
+//! Images that were written to a pipe with the superblock at their end, as `mksquashfs -stream` of squashfs-tools 4.7 does. Such an image has a
+//! block of zeros with a magic number of its own at byte 0, and the superblock after the padding.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,15 +11,15 @@ use packline_squashfs::read::{ReadError, STREAMED_MAGIC, SUPERBLOCK_BYTES, Super
 
 use crate::{Error, FileIdentity};
 
-/// Bytes that an image is padded to a multiple of before the superblock, or not at all.
+/// The image is padded to a multiple of this number of bytes before the superblock, or not at all.
 const PADDING: u64 = 4096;
 
-/// Writes the superblock of such an image at its start, and cuts it off its end. Returns whether there was something to do: an image whose
-/// superblock is at its start stays as it is. After an error the file is as it was.
+/// Moves the superblock of such an image from its end to its start. Returns false if the superblock was already at the start. After an error the
+/// file is unchanged.
 ///
 /// # Errors
-/// [`Error::Source`] if the file cannot be opened, [`Error::Target`] if it is neither, [`Error::Read`] for a superblock that is not sound,
-/// [`Error::Output`] if it cannot be written.
+/// [`Error::Source`] if the file cannot be opened, [`Error::Target`] if it is no such image, [`Error::Read`] if the superblock is invalid,
+/// [`Error::Output`] if the file cannot be written.
 pub fn restore_superblock(path: &Path) -> Result<bool, Error> {
     let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
     let file = OpenOptions::new().read(true).write(true).open(path).map_err(refused)?;
@@ -56,7 +56,7 @@ pub fn restore_superblock(path: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// The end is cut off when the start is on the medium. After an error the file has its start and its end, `mark` and `superblock`, again.
+/// Cuts the end off after the start is on the medium. After an error, the file has its start and its end again: `mark` and `superblock`.
 fn move_to_start(file: &File, (mark, superblock): (&[u8], &[u8]), at: u64) -> io::Result<()> {
     let moved = file
         .write_all_at(superblock, 0)
@@ -64,7 +64,7 @@ fn move_to_start(file: &File, (mark, superblock): (&[u8], &[u8]), at: u64) -> io
         .and_then(|()| file.set_len(at))
         .and_then(|()| file.sync_all());
     moved.inspect_err(|_| {
-        // The end first: without it the mark is of no use. The error that led here is the one that is reported.
+        // The end comes first: without it the mark is useless. The earlier error is the one that is reported.
         let _: io::Result<()> = file
             .write_all_at(superblock, at)
             .and_then(|()| file.sync_all())

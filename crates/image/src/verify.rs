@@ -1,4 +1,4 @@
-//! Verifies an image: distributes the memory, reads every byte, and reports faults.
+//! Verifies an image: divides the memory, reads every byte, and reports faults.
 
 use packline_squashfs::verify::{Examiner, Verified, VerifySettings};
 
@@ -15,10 +15,11 @@ const RECORDS_LEAST: u64 = 1 << 20;
 /// Reads every byte of an image and checks every rule of the format; reports faults to `examiner`.
 ///
 /// # Errors
-/// Not for faults of the image: [`Error::Memory`] if there is too little for the number of inodes, [`Error::Read`] if cancelled.
+/// Errors that are not faults of the image: [`Error::Memory`] if the memory does not suffice for the number of inodes, [`Error::Read`] if
+/// cancelled.
 pub fn verify(image: &OpenedImage, resources: &Resources, examiner: &mut dyn Examiner) -> Result<Verified, Error> {
     let facts = image.volume.facts();
-    // Bounds the stated number of inodes by the image's size before memory is allocated for it.
+    // The image's size bounds the stated number of inodes before memory is allocated for it.
     let inodes = facts.inodes.min(facts.bytes);
     let reading = read_settings(&image.volume, resources, inodes * (NOTED + WALKED))?;
     let records = (inodes * NOTED).max(RECORDS_LEAST) as usize;

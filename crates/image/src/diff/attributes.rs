@@ -1,4 +1,4 @@
-//! Differences between two entries of one path, except their contents.
+//! Compares two entries of one path, except their contents.
 
 use packline_tree::{Bytes, Xattr};
 use packline_volume::Inode;
@@ -6,7 +6,7 @@ use packline_volume::Inode;
 use super::side::Node;
 use super::{Compared, What};
 
-/// The differences, in the order of reporting. Extended attributes, links and sizes are not compared.
+/// Returns the differences, in the order of reporting. Extended attributes, links and sizes are not compared.
 pub(super) fn differences(old: &Node, new: &Node, compared: &Compared) -> Vec<What> {
     if old.kind != new.kind {
         return vec![What::Type(old.kind, new.kind)];
@@ -36,7 +36,7 @@ pub(super) fn differences(old: &Node, new: &Node, compared: &Compared) -> Vec<Wh
     found
 }
 
-/// The names of attributes that differ; both lists are sorted by name.
+/// Returns the names of attributes that differ; both lists are sorted by name.
 pub(super) fn differing_xattrs(old: &[Xattr], new: &[Xattr]) -> Vec<Bytes> {
     let lacks = |list: &[Xattr], xattr: &Xattr| list.binary_search(xattr).is_err();
     let gone = old.iter().filter(|xattr| lacks(new, xattr));

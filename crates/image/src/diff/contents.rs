@@ -12,15 +12,15 @@ use super::extract::Extraction;
 use super::merge::Pair;
 use super::planner::{Item, LINKS_PART, Planner, QUEUE, SharedPlanner, Which, links_share};
 use super::side::Side;
-use super::stream::{Piece, Stream};
+use super::stream::{Stream, StreamPiece};
 use super::{DiffRequest, DiffSummary};
 use crate::read_plan::read_settings;
 use crate::{Error, Resources};
 
-/// Memory of a recorded use of a shared unit, bytes.
+/// Memory of one recorded use of a shared unit, bytes.
 const USE: u64 = 4;
 
-type Found<'f> = &'f mut dyn FnMut(&Difference) -> io::Result<bool>;
+type Reporter<'f> = &'f mut dyn FnMut(&Difference) -> io::Result<bool>;
 
 pub(super) struct Comparison<'p> {
     planner: SharedPlanner,
@@ -52,10 +52,10 @@ impl<'p> Comparison<'p> {
         })
     }
 
-    pub(super) fn run(mut self, found: Found<'_>) -> Result<DiffSummary, Error> {
+    pub(super) fn run(mut self, found: Reporter<'_>) -> Result<DiffSummary, Error> {
         let mut more = true;
         while more {
-            // The planner is released before the streams are read: they borrow it.
+            // The streams borrow the planner, so it is released before they are read.
             let item = self.planner.borrow_mut().next_item();
             let Some(item) = item else { break };
             more = match item {
@@ -77,7 +77,7 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    fn tell(&mut self, difference: &Difference, found: Found<'_>) -> Result<bool, Error> {
+    fn tell(&mut self, difference: &Difference, found: Reporter<'_>) -> Result<bool, Error> {
         self.summary.differences += 1;
         found(difference).map_err(|cause| Error::Output {
             path: PathBuf::from("standard output"),
@@ -86,7 +86,7 @@ impl<'p> Comparison<'p> {
         })
     }
 
-    fn contents(&mut self, pair: &Pair, found: Found<'_>) -> Result<bool, Error> {
+    fn contents(&mut self, pair: &Pair, found: Reporter<'_>) -> Result<bool, Error> {
         let (Some(old), Some(new)) = (&pair.old, &pair.new) else { return Ok(true) };
         self.old.begin(&pair.path, old)?;
         self.new.begin(&pair.path, new)?;
@@ -98,7 +98,7 @@ impl<'p> Comparison<'p> {
         self.tell(&Difference { path: pair.path.clone(), what: What::Content(at) }, found)
     }
 
-    /// The first byte that differs of two contents of `size` bytes, both of which are read to their ends.
+    /// Returns the first byte that differs between two contents of `size` bytes. Both contents are read to their ends.
     fn first_difference(&mut self, path: &[u8], size: u64) -> Result<Option<u64>, Error> {
         let mut at = 0;
         while at < size {
@@ -118,16 +118,16 @@ impl<'p> Comparison<'p> {
     }
 }
 
-/// The number of equal bytes at the start, and the length that both have.
-fn compare(old: &Piece<'_>, new: &Piece<'_>) -> (u64, u64) {
+/// Returns the number of equal bytes at the start, and the length that both pieces have.
+fn compare(old: &StreamPiece<'_>, new: &StreamPiece<'_>) -> (u64, u64) {
     let length = old.length().min(new.length());
     let same = match (old, new) {
-        (Piece::Hole(_), Piece::Hole(_)) => length,
-        (Piece::Bytes(bytes), Piece::Hole(_)) | (Piece::Hole(_), Piece::Bytes(bytes)) => {
+        (StreamPiece::Hole(_), StreamPiece::Hole(_)) => length,
+        (StreamPiece::Bytes(bytes), StreamPiece::Hole(_)) | (StreamPiece::Hole(_), StreamPiece::Bytes(bytes)) => {
             let bytes = &bytes[..length as usize];
             bytes.iter().position(|byte| *byte != 0).map_or(length, |at| at as u64)
         }
-        (Piece::Bytes(old), Piece::Bytes(new)) => {
+        (StreamPiece::Bytes(old), StreamPiece::Bytes(new)) => {
             let old = &old[..length as usize];
             let new = &new[..length as usize];
             if old == new {
@@ -139,16 +139,16 @@ fn compare(old: &Piece<'_>, new: &Piece<'_>) -> (u64, u64) {
     (same, length)
 }
 
-/// Each side gets half of the workers, and half of the memory that the planner leaves.
+/// Returns the shares: each side gets half of the workers, and half of the memory that the planner leaves.
 fn shares(resources: &Resources) -> [Resources; 2] {
     let mut shares = [resources.clone(), resources.clone()];
-    // The base memory of the process is counted on both sides, but used once.
+    // Both sides count the base memory of the process, which is used once.
     let memory = resources.memory.map(|limit| (limit + BASE).saturating_sub(planning(limit)) / 2);
     (shares[0].workers, shares[1].workers) = (resources.workers.div_ceil(2), resources.workers / 2);
     shares.map(|share| share.memory_limit(memory))
 }
 
-/// Memory of the planner, bytes, of a total limit.
+/// Returns the memory of the planner for a total limit, bytes.
 fn planning(limit: u64) -> u64 {
     QUEUE + 2 * links_share(limit)
 }
@@ -156,7 +156,7 @@ fn planning(limit: u64) -> u64 {
 /// Resources for reading one side.
 struct Share {
     settings: ReadSettings,
-    /// Whether a first pass should find out when each shared unit is needed: they do not all fit.
+    /// Whether a first pass records the uses of shared units, because the units do not all fit.
     surveyed: bool,
 }
 
@@ -170,7 +170,7 @@ impl Share {
         if all <= plain.shared as u64 {
             return Ok(Some(Share { settings: plain, surveyed: false }));
         }
-        // Bounds the stated number of inodes by the image's size, so that a wrong count does not disable caching.
+        // The image's size bounds the stated number of inodes, so that a wrong number does not disable caching.
         let noted = facts.inodes.min(facts.bytes) * USE;
         Ok(Some(match settings(noted) {
             Ok(settings) => Share { settings, surveyed: true },
@@ -179,7 +179,7 @@ impl Share {
     }
 }
 
-/// When each shared unit will be needed, for the sides that need to know.
+/// Records the uses of shared units for the sides that need them.
 fn uses(old: &Side, new: &Side, request: &DiffRequest, shares: [&Option<Share>; 2]) -> Result<[SharedUses; 2], Error> {
     let wanted = shares.map(|share| share.as_ref().is_some_and(|share| share.surveyed));
     if !request.compared.contents || !wanted.contains(&true) {
@@ -188,7 +188,7 @@ fn uses(old: &Side, new: &Side, request: &DiffRequest, shares: [&Option<Share>; 
     Planner::survey(old, new, request, wanted)
 }
 
-/// Converts a memory need of one side to that of both.
+/// Converts a memory need of one side to the need of both.
 fn for_both(error: Error, limit: Option<u64>) -> Error {
     match (error, limit) {
         (Error::Memory { needed, what, .. }, Some(allowed)) => {
@@ -207,14 +207,14 @@ mod tests {
 
     #[test]
     fn pieces_are_compared_as_far_as_both_go() {
-        let bytes = Piece::Bytes(b"ab\0\0");
-        let hole = Piece::Hole(9);
-        assert_eq!(compare(&bytes, &Piece::Bytes(b"ab")), (2, 2));
-        assert_eq!(compare(&bytes, &Piece::Bytes(b"ax\0\0\0")), (1, 4));
+        let bytes = StreamPiece::Bytes(b"ab\0\0");
+        let hole = StreamPiece::Hole(9);
+        assert_eq!(compare(&bytes, &StreamPiece::Bytes(b"ab")), (2, 2));
+        assert_eq!(compare(&bytes, &StreamPiece::Bytes(b"ax\0\0\0")), (1, 4));
         assert_eq!(compare(&bytes, &hole), (0, 4));
-        assert_eq!(compare(&Piece::Bytes(b"\0\0\0"), &hole), (3, 3));
-        assert_eq!(compare(&hole, &Piece::Bytes(b"\0x")), (1, 2));
-        assert_eq!(compare(&hole, &Piece::Hole(5)), (5, 5));
+        assert_eq!(compare(&StreamPiece::Bytes(b"\0\0\0"), &hole), (3, 3));
+        assert_eq!(compare(&hole, &StreamPiece::Bytes(b"\0x")), (1, 2));
+        assert_eq!(compare(&hole, &StreamPiece::Hole(5)), (5, 5));
     }
 
     #[test]

@@ -15,11 +15,11 @@ pub struct Difference {
 /// The kind of difference. Pairs are of the old and the new tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// Only the old tree has it. Entries below a directory are reported too.
+    /// Only the old tree has the path. Entries below a directory are reported, too.
     OnlyOld(NodeType),
-    /// Only the new tree has it.
+    /// Only the new tree has the path.
     OnlyNew(NodeType),
-    /// Nothing else is compared then.
+    /// Types. Nothing else is then compared.
     Type(NodeType, NodeType),
     /// The inode's form.
     Form {
@@ -40,7 +40,7 @@ pub enum What {
     Device(Device, Device),
     /// Extended attributes of these names differ, or only one side has them.
     Xattrs(Vec<Bytes>),
-    /// It is another name of another file, or of none. The first name of the file is not reported.
+    /// The path is a name of different files, or a further name in only one tree. The first name of a file is not reported.
     Links,
     /// Size of a regular file, bytes.
     Size(u64, u64),

@@ -1,4 +1,4 @@
-//! Extracts differing files below a directory, without following links or leaving it.
+//! Extracts differing files below a directory. Never follows links or leaves the directory.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -18,7 +18,7 @@ use crate::{Error, FileIdentity, OpenedImage};
 /// Bytes copied at a time.
 const BUFFER: usize = 128 << 10;
 
-/// Destination of files of both trees.
+/// Destination of the files of both trees.
 pub(super) struct Extraction {
     place: PathBuf,
     old: Copier,
@@ -32,7 +32,7 @@ struct Copier {
     /// `old` or `new`.
     name: &'static str,
     top: OwnedFd,
-    /// The compared images, which are not replaced.
+    /// The compared images, which must not be replaced.
     kept: Vec<FileIdentity>,
     buffer: Vec<u8>,
 }
@@ -65,7 +65,7 @@ impl Extraction {
     }
 }
 
-/// Rejects extraction into a compared directory, or over one.
+/// Returns an error for an extraction into a compared directory, or over one.
 fn refuse_trees(place: &Path, sides: [&Side; 2]) -> Result<(), Error> {
     let Ok(place) = fs::canonicalize(place) else { return Ok(()) };
     let trees = sides.into_iter().filter_map(|side| if let Side::Directory(root) = side { Some(root) } else { None });
@@ -165,7 +165,7 @@ fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Creates the file at `path` below `top`/`name`, with missing parent directories. Each component is opened relative to its parent without
-/// following links; an existing file is replaced, not overwritten.
+/// following links. An existing file is replaced, not overwritten.
 fn create_below(top: &OwnedFd, name: &str, path: &[u8], kept: &[FileIdentity]) -> io::Result<File> {
     let mut components = path.split(|byte| *byte == b'/');
     let last = components.next_back().unwrap_or_default();
@@ -186,7 +186,7 @@ fn create_below(top: &OwnedFd, name: &str, path: &[u8], kept: &[FileIdentity]) -
     Ok(rustix::fs::openat(&directory, last, flags, Mode::from_raw_mode(0o644))?.into())
 }
 
-/// A subdirectory, created if it is missing.
+/// Opens a subdirectory, and creates it if it is missing.
 fn enter(directory: &OwnedFd, name: &[u8]) -> io::Result<OwnedFd> {
     match rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(Errno::EXIST) => {}

@@ -1,4 +1,4 @@
-//! Names of the same file: each further name is identified by the first one met.
+//! Names of the same file: the first visited name identifies the further names.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,7 +10,7 @@ const ENTRY_BYTES: usize = 48;
 
 /// Files with several names, of one tree.
 pub(super) struct Links {
-    /// The first name of each, hashed.
+    /// The hash of the first name of each file.
     first: BTreeMap<(u64, u64), u64>,
     most: usize,
     /// Memory limit of the whole comparison, bytes.
@@ -18,12 +18,12 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Uses at most `bytes` of memory, its share of `limit`.
+    /// Uses at most `bytes` of memory, which is its share of `limit`.
     pub(super) fn new(bytes: usize, limit: Option<u64>) -> Links {
         Links { first: BTreeMap::new(), most: bytes / ENTRY_BYTES, limit }
     }
 
-    /// Hash of the first name of the file with the id `shared`; `None` if that is `path` itself or the file has no other name.
+    /// Returns the hash of the first name of the file with the id `shared`; `None` if `path` is the first name or the file has no other name.
     pub(super) fn first_of(&mut self, shared: Option<(u64, u64)>, path: &[u8]) -> Result<Option<u64>, Error> {
         let Some(file) = shared else { return Ok(None) };
         if let Some(first) = self.first.get(&file) {

@@ -23,14 +23,14 @@ pub(super) struct Pair {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pass {
     All,
-    /// Those that one side lacks.
+    /// Names that one side lacks.
     Missing,
-    /// Those that both sides have.
+    /// Names that both sides have.
     Common,
 }
 
 /// A directory on one side.
-struct Listed {
+struct OpenDirectory {
     node: Node,
     children: Children,
     /// The next name.
@@ -39,11 +39,11 @@ struct Listed {
 
 /// A directory above the current entry.
 struct Frame {
-    /// Length of its path.
+    /// Length of the directory's path.
     length: usize,
     pass: Pass,
-    old: Option<Listed>,
-    new: Option<Listed>,
+    old: Option<OpenDirectory>,
+    new: Option<OpenDirectory>,
 }
 
 pub(super) struct Merge {
@@ -52,7 +52,7 @@ pub(super) struct Merge {
     order: DiffOrder,
     path: Bytes,
     stack: Vec<Frame>,
-    /// Directories entered, of each side: one that is entered again is a loop.
+    /// Directories entered on each side. A directory that is entered again is a loop.
     seen: [BTreeSet<NodeId>; 2],
     begun: bool,
 }
@@ -64,7 +64,7 @@ impl Merge {
         Merge { old, new, order, path: Bytes::new(), stack: Vec::new(), seen: Default::default(), begun: false }
     }
 
-    /// The next name; a directory that both sides, or the only one, have is entered after it.
+    /// Returns the next name. If it is a directory on both sides, or on its only side, the walk enters it next.
     pub(super) fn next_pair(&mut self) -> Result<Option<Pair>, Error> {
         if !self.begun {
             self.begun = true;
@@ -104,8 +104,8 @@ impl Merge {
         };
         note_entered(&self.old, &mut self.seen[0], &self.path, old.as_ref())?;
         note_entered(&self.new, &mut self.seen[1], &self.path, new.as_ref())?;
-        let old = old.map(|node| Listed::open(&self.old, &self.path, node)).transpose()?;
-        let new = new.map(|node| Listed::open(&self.new, &self.path, node)).transpose()?;
+        let old = old.map(|node| OpenDirectory::open(&self.old, &self.path, node)).transpose()?;
+        let new = new.map(|node| OpenDirectory::open(&self.new, &self.path, node)).transpose()?;
         self.stack.push(Frame { length: self.path.len(), pass, old, new });
         Ok(())
     }
@@ -114,8 +114,8 @@ impl Merge {
     fn finish_frame(&mut self) -> Result<(), Error> {
         let Some(frame) = self.stack.pop() else { return Ok(()) };
         if let (Pass::Missing, Some(old), Some(new)) = (frame.pass, frame.old, frame.new) {
-            let old = Some(Listed::open(&self.old, &self.path, old.node)?);
-            let new = Some(Listed::open(&self.new, &self.path, new.node)?);
+            let old = Some(OpenDirectory::open(&self.old, &self.path, old.node)?);
+            let new = Some(OpenDirectory::open(&self.new, &self.path, new.node)?);
             self.stack.push(Frame { length: frame.length, pass: Pass::Common, old, new });
         }
         Ok(())
@@ -133,7 +133,7 @@ impl Merge {
         Err(Error::Request { what, expected: format!("paths of at most {MAX_PATH} bytes") })
     }
 
-    /// The trees' names for messages.
+    /// Returns the trees' names for messages.
     fn display_path(&self) -> String {
         let name = |side: &Side| match side {
             Side::Image(image) => image.display_path.escaped(),
@@ -142,7 +142,7 @@ impl Merge {
         format!("{} and {}", name(&self.old), name(&self.new))
     }
 
-    /// The start of the path for a message if it is too long.
+    /// Returns the start of a path that is too long for a message.
     fn beginning(&self) -> String {
         self.path[..255].escaped()
     }
@@ -158,11 +158,11 @@ impl Pass {
     }
 }
 
-impl Listed {
-    fn open(side: &Side, path: &[u8], node: Node) -> Result<Listed, Error> {
+impl OpenDirectory {
+    fn open(side: &Side, path: &[u8], node: Node) -> Result<OpenDirectory, Error> {
         let mut children = side.children(path, &node)?;
         let next = side.next_child(path, &mut children)?;
-        Ok(Listed { node, children, next })
+        Ok(OpenDirectory { node, children, next })
     }
 
     fn take(&mut self, side: &Side, path: &[u8]) -> Result<Option<(Bytes, Handle)>, Error> {
@@ -172,7 +172,7 @@ impl Listed {
 }
 
 impl Frame {
-    /// The least remaining name, and its entry on each side.
+    /// Takes the least remaining name, with its entry on each side.
     #[allow(clippy::type_complexity, reason = "a name and two places")]
     fn take(
         &mut self,
@@ -180,13 +180,13 @@ impl Frame {
         new: &Side,
         path: &[u8],
     ) -> Result<Option<(Bytes, Option<Handle>, Option<Handle>)>, Error> {
-        let name = |listed: &Option<Listed>| {
+        let name = |listed: &Option<OpenDirectory>| {
             let next = listed.as_ref().and_then(|listed| listed.next.as_ref());
             next.map(|(name, _)| name.clone())
         };
         let names = [name(&self.old), name(&self.new)];
         let Some(least) = names.iter().flatten().min().cloned() else { return Ok(None) };
-        let place = |listed: &mut Option<Listed>, side: &Side, name: &Option<Bytes>| match listed {
+        let place = |listed: &mut Option<OpenDirectory>, side: &Side, name: &Option<Bytes>| match listed {
             Some(listed) if name.as_ref() == Some(&least) => {
                 Ok::<_, Error>(listed.take(side, path)?.map(|(_, handle)| handle))
             }
@@ -197,7 +197,7 @@ impl Frame {
     }
 }
 
-/// Rejects a directory that was entered before: no sound image has one, and a loop would never end.
+/// Returns an error for a directory that was entered before: no sound image has one, and a loop would never end.
 fn note_entered(side: &Side, seen: &mut BTreeSet<NodeId>, path: &[u8], node: Option<&Node>) -> Result<(), Error> {
     match (side, node.and_then(|node| node.inode.as_ref())) {
         (Side::Image(image), Some(inode)) if !seen.insert(inode.at) => Err(found_again(image, path, inode.at)),

@@ -1,10 +1,9 @@
 //! Compares two trees, each in an image or a directory: names, attributes, contents.
 //!
-//! Both trees are walked in parallel, a directory at a time, in the order of the names. Contents are compared only where sizes are equal,
-//! decoded ahead by workers on both sides. Memory holds the directories above the current entry (for a directory of the file system all
-//! names), a window of each side, and about 16 bytes for each directory and each file with several names: 40 MB for a million of them.
-//! Where an image's fragment blocks do not all fit into memory, both trees are walked once in advance to learn when each is needed, which
-//! takes 4 bytes a file.
+//! Both trees are walked in parallel, a directory at a time, in the order of the names. Contents are compared only if sizes are equal; workers
+//! decode both sides ahead. Memory holds the directories above the current entry (for a directory of the file system with all names), a window
+//! for each side, and about 16 bytes for each directory and each file with several names: 40 MB for a million of them. If an image's fragment
+//! blocks do not all fit into memory, both trees are first walked once to learn when each block is needed, at 4 bytes a file.
 
 mod attributes;
 mod contents;
@@ -28,10 +27,10 @@ use contents::Comparison;
 use planner::Planner;
 use side::Side;
 
-/// Bytes of metadata that each image that is compared should be opened with.
+/// Bytes of metadata to cache when an image is opened for a comparison.
 pub const DIFF_METADATA: usize = 4 << 20;
 
-/// One of two trees.
+/// One of the two trees.
 #[derive(Debug, Clone)]
 pub enum DiffPlace {
     /// In an image.
@@ -40,7 +39,7 @@ pub enum DiffPlace {
     Directory(PathBuf),
 }
 
-/// Compared attributes besides names, types, link targets, device numbers and sizes.
+/// Attributes to compare in addition to names, types, link targets, device numbers and sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compared {
     /// Contents of regular files.
@@ -53,16 +52,16 @@ pub struct Compared {
     pub times: bool,
     /// Extended attributes.
     pub xattrs: bool,
-    /// Which names belong to one file.
+    /// Whether the same names belong to one file.
     pub links: bool,
-    /// Inode numbers, of two images.
+    /// Inode numbers; both trees must be images.
     pub numbers: bool,
-    /// Whether inodes have the basic or the extended form, of two images.
+    /// Basic or extended form of the inodes; both trees must be images.
     pub forms: bool,
 }
 
 impl Compared {
-    /// All attributes of the trees, but not how an image stores them.
+    /// All attributes of the trees, except how an image stores them.
     pub fn tree() -> Compared {
         Compared {
             contents: true,
@@ -80,9 +79,9 @@ impl Compared {
 /// The order in which differences are found. Directories are visited in the same order, depth first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffOrder {
-    /// In the order of the names.
+    /// The order of the names.
     Names,
-    /// In each directory first names that only one side has, then common names, like sqfsdiff.
+    /// In each directory first the names that only one side has, then the common names, as sqfsdiff does.
     MissingFirst,
 }
 
@@ -98,14 +97,14 @@ pub struct DiffRequest {
     pub compared: Compared,
     /// The order of the differences.
     pub order: DiffOrder,
-    /// Extract regular files that only one side has, or that differ in content, below `old` and `new` in this directory.
+    /// Directory for extracted files: regular files that only one side has, or that differ in content, below `old` and `new`.
     pub extract: Option<PathBuf>,
     /// Workers and memory.
     pub resources: Resources,
 }
 
 impl DiffRequest {
-    /// Compares everything of the trees in the order of the names and extracts nothing; with all processors, no memory limit.
+    /// Compares everything of the trees in the order of the names and extracts nothing, with all processors and no memory limit.
     pub fn new(old: DiffPlace, new: DiffPlace) -> DiffRequest {
         let compared = Compared::tree();
         let order = DiffOrder::Names;
@@ -116,11 +115,11 @@ impl DiffRequest {
 /// Result of a comparison.
 #[derive(Debug, Clone)]
 pub struct DiffSummary {
-    /// Differences found.
+    /// Number of differences.
     pub differences: u64,
     /// Names that both trees have.
     pub common: u64,
-    /// Bytes of content compared, holes included, of one side.
+    /// Bytes of content compared on one side, holes included.
     pub compared_bytes: u64,
     /// Shared units decoded, of the old and of the new tree.
     pub fragments: [SharedCounts; 2],
@@ -129,9 +128,9 @@ pub struct DiffSummary {
 /// Compares two trees and passes each difference to `found`, which returns whether to continue.
 ///
 /// # Errors
-/// [`Error::Read`] and [`Error::Source`] if a tree cannot be read or, after the last difference, if the data of an image whose contents were
-/// compared does not match its record; [`Error::Memory`], [`Error::Request`] for inode numbers or forms of a
-/// directory, [`Error::Output`] if `found` fails or a file cannot be extracted.
+/// [`Error::Read`] and [`Error::Source`] if a tree cannot be read or, after the last difference, if the data of a compared image does not match
+/// its record; [`Error::Memory`]; [`Error::Request`] for inode numbers or forms of a directory; [`Error::Output`] if `found` fails or a file
+/// cannot be extracted.
 pub fn diff(
     request: &DiffRequest,
     found: &mut dyn FnMut(&Difference) -> io::Result<bool>,

@@ -1,4 +1,4 @@
-//! Walks ahead of the comparison: finds pairs of names, compares their attributes, and queues the contents to be compared.
+//! Walks ahead of the comparison: finds pairs of names, compares their attributes, and queues contents to compare.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -16,16 +16,16 @@ use super::side::{Node, Side};
 use super::{Compared, DiffRequest, Difference, What};
 use crate::Error;
 
-/// Maximum number of queued items; the walk pauses beyond that.
+/// Maximum number of queued items, at which the walk pauses.
 const AHEAD_MOST: usize = 4096;
-/// Memory for files with several names, of each tree, if memory is not limited, bytes.
+/// Memory for files with several names, of each tree, without a memory limit, bytes.
 const LINKS_BYTES: usize = 64 << 20;
-/// The inverse share of a memory limit for them, of each tree.
+/// Inverse of the share of a memory limit for files with several names, of each tree.
 pub(super) const LINKS_PART: u64 = 8;
 /// Memory of queued items, bytes, except for very long paths.
 pub(super) const QUEUE: u64 = 4 << 20;
 
-/// Memory for files with several names, of each tree, of a total limit, bytes.
+/// Returns the memory for files with several names, of each tree, under a total limit, bytes.
 pub(super) fn links_share(limit: u64) -> u64 {
     limit / LINKS_PART
 }
@@ -34,7 +34,7 @@ pub(super) fn links_share(limit: u64) -> u64 {
 pub(super) enum Item {
     /// A difference, and the files to extract because of it.
     Found(Difference, Extracted),
-    /// Contents to be compared.
+    /// Contents to compare.
     Contents(Box<Pair>),
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Which {
     New,
 }
 
-/// The planner, shared by the comparison and by both readers, which ask it for the files to decode.
+/// The planner, shared by the comparison and both readers, which ask it for the next file to decode.
 pub(super) type SharedPlanner = Rc<RefCell<Planner>>;
 
 pub(super) struct Planner {
@@ -59,7 +59,7 @@ pub(super) struct Planner {
     same_image: bool,
     links: [Links; 2],
     pub(super) items: VecDeque<Item>,
-    /// Contents to be decoded, of the old and of the new tree.
+    /// Contents to decode, of the old and of the new tree.
     files: [VecDeque<FileData>; 2],
     pub(super) common: u64,
     ended: bool,
@@ -68,8 +68,8 @@ pub(super) struct Planner {
 }
 
 impl Planner {
-    /// Walks both trees once in advance: the order in which shared units will be needed, of the sides wanted. Faults are reported when
-    /// the trees are compared.
+    /// Walks both trees once in advance, and returns the uses of shared units of the wanted sides. Faults are reported later, when the trees are
+    /// compared.
     pub(super) fn survey(
         old: &Side,
         new: &Side,
@@ -113,7 +113,7 @@ impl Planner {
         })))
     }
 
-    /// The next content to decode: `None` after the last, `Some(None)` if there is none for now.
+    /// Returns the next content to decode: `None` after the last, `Some(None)` if there is none now.
     pub(super) fn next_file(&mut self, which: Which) -> Option<Option<FileData>> {
         loop {
             if let Some(file) = self.files[which as usize].pop_front() {
@@ -129,7 +129,7 @@ impl Planner {
         }
     }
 
-    /// The next item; `None` after the last.
+    /// Returns the next item; `None` after the last.
     pub(super) fn next_item(&mut self) -> Option<Item> {
         while self.items.is_empty() && !self.ended {
             self.advance();
@@ -183,7 +183,7 @@ impl Planner {
             [None, None]
         };
         if firsts[0].is_some() && firsts[0] == firsts[1] {
-            // Both are further names of files that have been compared.
+            // Both are further names of files that were compared before.
             return Ok(());
         }
         let found = differences(old, new, &self.compared);
@@ -245,7 +245,7 @@ fn is_file(node: &Node) -> bool {
     node.kind == NodeType::File
 }
 
-/// The content of a file of an image.
+/// Returns the content of a file of an image.
 pub(super) fn file_of(node: &Node) -> Option<&FileData> {
     match node.inode.as_ref().map(|inode| &inode.node) {
         Some(InodeNode::File(file)) => Some(file),

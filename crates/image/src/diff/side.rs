@@ -1,4 +1,4 @@
-//! One of the two trees: an image, or a directory of the file system, through one interface.
+//! One of the two trees, an image or a directory of the file system, through one interface.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -13,7 +13,7 @@ use packline_volume::{CheckScope, DirEntry, Inode, Listing, Node as InodeNode, N
 use super::{DiffPlace, DiffRequest};
 use crate::{Error, OpenedImage};
 
-/// Longest list of names of attributes, and longest value, that Linux supports, bytes.
+/// Maximum bytes of a list of attribute names, and of a value, that Linux supports.
 const XATTR_MOST: usize = 64 << 10;
 
 /// A tree.
@@ -28,15 +28,15 @@ pub(super) enum Side {
 pub(super) struct Node {
     pub(super) kind: NodeType,
     pub(super) meta: Meta,
-    /// Of a regular file, bytes.
+    /// Size of a regular file, bytes.
     pub(super) size: u64,
-    /// Of a symbolic link.
+    /// Target of a symbolic link.
     pub(super) target: Bytes,
-    /// Of a device.
+    /// Number of a device.
     pub(super) device: Option<Device>,
     /// Identifies the file among all others of the tree, if it may have several names.
     pub(super) shared: Option<(u64, u64)>,
-    /// Its inode in the image.
+    /// The inode, in an image.
     pub(super) inode: Option<Inode>,
 }
 
@@ -69,7 +69,7 @@ impl Side {
         }
     }
 
-    /// The root of the tree.
+    /// Returns the root of the tree.
     pub(super) fn root(&self) -> Result<Node, Error> {
         match self {
             Side::Image(_) => self.node(b"", &Handle::Root),
@@ -107,7 +107,7 @@ impl Side {
         }
     }
 
-    /// The next name in a directory at `path`.
+    /// Returns the next name in a directory at `path`.
     pub(super) fn next_child(&self, path: &[u8], children: &mut Children) -> Result<Option<(Bytes, Handle)>, Error> {
         match (self, children) {
             (Side::Image(image), Children::Image(listing)) => match listing.next().transpose() {
@@ -119,7 +119,7 @@ impl Side {
         }
     }
 
-    /// Extended attributes, in the order of their names.
+    /// Returns the extended attributes, in the order of their names.
     pub(super) fn xattrs(&self, path: &[u8], node: &Node) -> Result<Vec<Xattr>, Error> {
         let mut xattrs = match (self, &node.inode) {
             (Side::Image(image), Some(inode)) => {
@@ -134,7 +134,7 @@ impl Side {
         Ok(xattrs)
     }
 
-    /// The path of an entry in the file system; in an image, its name in messages.
+    /// Returns the path of an entry in the file system; for an image, its name in messages.
     pub(super) fn host_path(&self, path: &[u8]) -> PathBuf {
         let root = match self {
             Side::Image(image) => &image.display_path,

@@ -1,4 +1,4 @@
-//! The contents of the files of a tree in sequence, in pieces.
+//! The contents of a tree's files in sequence, in pieces.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,7 +14,7 @@ use crate::{Error, OpenedImage};
 /// Bytes of a file of the file system that are read at once.
 const BUFFER: usize = 128 << 10;
 
-/// The next part of a content: bytes, or zeros that are not stored.
+/// The contents of one tree.
 pub(super) enum Stream<'p> {
     Image(Box<ImageStream<'p>>),
     Host(Box<HostStream>),
@@ -41,7 +41,7 @@ pub(super) struct HostStream {
     held: Held,
 }
 
-/// Bytes that have been read and not yet used.
+/// Bytes that were read and not yet used.
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
     /// Range of bytes of the buffer or the chunk.
@@ -51,14 +51,14 @@ struct Held {
     hole: u64,
 }
 
-/// The current piece.
-pub(super) enum Piece<'b> {
+/// The current piece: bytes, or zeros that are not stored.
+pub(super) enum StreamPiece<'b> {
     Bytes(&'b [u8]),
     Hole(u64),
 }
 
 impl<'p> Stream<'p> {
-    /// The contents that `planner` queues for one of its sides.
+    /// Reads the contents that `planner` queues for one of its sides.
     pub(super) fn new(
         side: &Side,
         which: Which,
@@ -78,7 +78,7 @@ impl<'p> Stream<'p> {
         Ok(Stream::Image(Box::new(ImageStream { image: image.clone(), reading, chunk: None, held: Held::default() })))
     }
 
-    /// Shared units decoded so far.
+    /// Returns the number of shared units decoded so far.
     pub(super) fn shared_counts(&self) -> SharedCounts {
         match self {
             Stream::Image(stream) => stream.reading.shared_counts(),
@@ -86,7 +86,7 @@ impl<'p> Stream<'p> {
         }
     }
 
-    /// Goes to the start of the next content, that of `node` at `path`.
+    /// Goes to the start of the next content, which belongs to `node` at `path`.
     pub(super) fn begin(&mut self, path: &[u8], node: &Node) -> Result<(), Error> {
         match self {
             Stream::Image(stream) => stream.begin(path),
@@ -94,7 +94,7 @@ impl<'p> Stream<'p> {
         }
     }
 
-    /// Makes the next piece available. Some content must be left.
+    /// Reads the next piece. Some content must be left.
     pub(super) fn fill(&mut self, path: &[u8]) -> Result<(), Error> {
         match self {
             Stream::Image(stream) if stream.held.is_empty() => stream.fill(path),
@@ -104,12 +104,12 @@ impl<'p> Stream<'p> {
     }
 
     /// The current piece.
-    pub(super) fn piece(&self) -> Piece<'_> {
+    pub(super) fn piece(&self) -> StreamPiece<'_> {
         let (held, bytes): (&Held, &[u8]) = match self {
             Stream::Image(stream) => (&stream.held, stream.chunk.as_deref().unwrap_or(&[])),
             Stream::Host(stream) => (&stream.held, &stream.buffer),
         };
-        if held.hole > 0 { Piece::Hole(held.hole) } else { Piece::Bytes(&bytes[held.from..held.to]) }
+        if held.hole > 0 { StreamPiece::Hole(held.hole) } else { StreamPiece::Bytes(&bytes[held.from..held.to]) }
     }
 
     /// Drops the first `length` bytes of the current piece.
@@ -137,11 +137,11 @@ impl<'p> Stream<'p> {
     }
 }
 
-impl Piece<'_> {
+impl StreamPiece<'_> {
     pub(super) fn length(&self) -> u64 {
         match self {
-            Piece::Bytes(bytes) => bytes.len() as u64,
-            Piece::Hole(length) => *length,
+            StreamPiece::Bytes(bytes) => bytes.len() as u64,
+            StreamPiece::Hole(length) => *length,
         }
     }
 }
@@ -158,7 +158,7 @@ impl ImageStream<'_> {
         event.ok_or_else(|| self.lost(path))
     }
 
-    /// The error of a reader that returned too little content.
+    /// Returns the error of a reader that returned too little content.
     fn lost(&self, path: &[u8]) -> Error {
         let cause = packline_volume::ReadError::internal("contents ended too early".to_string());
         self.image.fault_at(path, cause)
@@ -176,7 +176,7 @@ impl ImageStream<'_> {
     }
 
     fn fill(&mut self, path: &[u8]) -> Result<(), Error> {
-        // Its memory is returned before more is requested.
+        // The memory of the chunk is freed before more is requested.
         self.chunk = None;
         self.held = match self.next_event(path)? {
             Event::Data(chunk) => {
@@ -246,7 +246,7 @@ impl HostStream {
     }
 }
 
-/// Opens a regular file of this size. Does not follow a link or block on a pipe that has replaced it.
+/// Opens a regular file of this size. Does not follow a link, and does not block on a pipe that replaced the file.
 pub(super) fn open_file(path: &std::path::Path, size: u64) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
@@ -254,7 +254,7 @@ pub(super) fn open_file(path: &std::path::Path, size: u64) -> io::Result<File> {
     if found.is_file() && found.len() == size { Ok(file) } else { Err(io::Error::other("it has changed")) }
 }
 
-/// Start of the next data from `at` on; `size` if there is none.
+/// Returns the start of the next data from `at` on; `size` if there is none.
 pub(super) fn next_data(file: &File, at: u64, size: u64) -> io::Result<u64> {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
         Ok(data) => Ok(data.min(size)),
@@ -265,7 +265,7 @@ pub(super) fn next_data(file: &File, at: u64, size: u64) -> io::Result<u64> {
     }
 }
 
-/// Start of the next hole from `at` on; `size` if there is none.
+/// Returns the start of the next hole from `at` on; `size` if there is none.
 pub(super) fn next_hole(file: &File, at: u64, size: u64) -> io::Result<u64> {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(at)) {
         Ok(hole) => Ok(hole.min(size)),

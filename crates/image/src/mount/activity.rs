@@ -1,13 +1,13 @@
-//! Whether a mount is used: by requests, or by files and directories that are open.
+//! Whether a mount is in use: by requests, or by open files and directories.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How often a mount is looked at that ends when it is idle.
+/// Interval of the checks of a mount that ends when it is idle.
 pub(super) const TICK: Duration = Duration::from_secs(1);
 
-/// Counts requests and what is open.
+/// Counts requests, and open files and directories.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
     requests: AtomicU64,
@@ -15,29 +15,29 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    /// A request came.
+    /// Called for each request.
     pub(super) fn asked(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A file or directory was opened.
+    /// Called when a file or directory is opened.
     pub(super) fn opened(&self) {
         self.open.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One was closed, which is a request too.
+    /// Called when a file or directory is closed, which is a request, too.
     pub(super) fn closed(&self) {
         self.asked();
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Starts to measure for how long nothing happens.
+    /// Starts to measure the idle time.
     pub(super) fn quiet(self: &Arc<Activity>) -> Quiet {
         Quiet { activity: Arc::clone(self), requests: self.requests.load(Ordering::Relaxed), time: Duration::ZERO }
     }
 }
 
-/// For how long a mount has not been used.
+/// The time since the mount was used last.
 #[derive(Debug)]
 pub(super) struct Quiet {
     activity: Arc<Activity>,
@@ -47,9 +47,9 @@ pub(super) struct Quiet {
 }
 
 impl Quiet {
-    /// To be called after each [`TICK`]: the time without a use until now.
+    /// Returns the time without a use until now. The caller must call it after each [`TICK`].
     pub(super) fn tick(&mut self) -> Duration {
-        // Open files are read first: closing one counts as a request, so one of both shows it.
+        // Open files are read first. Closing a file counts as a request, so one of the two values shows it.
         let open = self.activity.open.load(Ordering::Acquire);
         let requests = self.activity.requests.load(Ordering::Acquire);
         let used = open > 0 || requests != self.requests;

@@ -1,4 +1,4 @@
-//! The answers to the kernel's requests.
+//! ImageFs the requests of the kernel.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -21,25 +21,25 @@ use super::attributes::{absent, attributes, file_type, unreadable};
 use super::directory::{DOTS, Directory};
 use super::handles::Handles;
 use super::kernel_ahead::READ_AHEAD;
-use super::numbers::{Named, Numbers};
+use super::numbers::{NodeNumbers, Numbers};
 use crate::{Error, OpenedImage};
 
-/// How long the kernel may cache replies: an image does not change.
-const ALWAYS: Duration = Duration::from_secs(1 << 30);
-/// Inodes are never used for something else.
-const ONLY: Generation = Generation(0);
+/// The kernel may cache replies for ever: an image does not change.
+const CACHE_FOREVER: Duration = Duration::from_secs(1 << 30);
+/// The only generation: an inode number is never reused.
+const GENERATION: Generation = Generation(0);
 /// Longest name, bytes.
 const NAME: u32 = 255;
-/// Requests ahead of readers that the kernel may have waiting.
+/// Maximum number of read-ahead requests that the kernel may have waiting.
 const BACKGROUND: u16 = 64;
 
 thread_local! {
-    /// Where each answering thread gathers contents that are in several blocks.
+    /// Buffer of each answering thread for contents that are in several blocks.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The file system.
-pub(super) struct Answers {
+pub(super) struct ImageFs {
     image: OpenedImage,
     numbers: Numbers,
     contents: Arc<Files>,
@@ -51,9 +51,9 @@ pub(super) struct Answers {
     owner: (Option<u32>, Option<u32>),
 }
 
-/// The error code of a request that failed.
+/// Why a request failed.
 enum Refusal {
-    /// The image, or the device that it is on, cannot be read.
+    /// The image, or its device, cannot be read.
     Fault(ReadError),
     /// The request is invalid.
     Wrong(Errno),
@@ -65,15 +65,15 @@ impl From<ReadError> for Refusal {
     }
 }
 
-impl Answers {
-    /// The file system below a directory of an image, if the directory can be read.
+impl ImageFs {
+    /// Serves the files below a directory of an image. Fails if the directory cannot be read.
     pub(super) fn new(
         image: OpenedImage,
         root: &Inode,
         contents: Arc<Files>,
         request: &MountRequest,
         faults: SyncSender<String>,
-    ) -> Result<Answers, Error> {
+    ) -> Result<ImageFs, Error> {
         if let Err(cause) = image.volume.entries(root) {
             return Err(image.fault(cause));
         }
@@ -82,10 +82,10 @@ impl Answers {
         let directories = Handles::new();
         let activity = Arc::default();
         let owner = (request.uid, request.gid);
-        Ok(Answers { image, numbers, contents, files, directories, faults, activity, owner })
+        Ok(ImageFs { image, numbers, contents, files, directories, faults, activity, owner })
     }
 
-    /// What counts the use of the mount.
+    /// Returns the counters of the mount's use.
     pub(super) fn activity(&self) -> Arc<Activity> {
         Arc::clone(&self.activity)
     }
@@ -100,16 +100,16 @@ impl Answers {
         Ok(self.volume().inode(place)?)
     }
 
-    fn named(&self, inode: &Inode) -> Named {
+    fn named(&self, inode: &Inode) -> NodeNumbers {
         self.numbers.named(self.volume(), inode.at, inode.number)
     }
 
-    /// Reports a fault, unless the receiver is full or gone.
+    /// Reports a fault, unless the receiver's queue is full or closed.
     fn refuse(&self, refusal: Refusal) -> Errno {
         match refusal {
             Refusal::Wrong(errno) => errno,
             Refusal::Fault(cause) => {
-                // A reader of faults that does not keep up misses some.
+                // A slow receiver misses some faults.
                 let _ = self.faults.try_send(self.image.fault(cause).to_string());
                 Errno::EIO
             }
@@ -151,37 +151,37 @@ impl Answers {
     }
 
     /// Passes `.`, `..` and the entries from `offset` on to `take`: the offset after each, its kind, and its name.
-    fn list(&self, handle: u64, offset: u64, take: &mut dyn FnMut(u64, Listed<'_>) -> bool) -> Result<(), Refusal> {
+    fn list(&self, handle: u64, offset: u64, take: &mut dyn FnMut(u64, ListEntry<'_>) -> bool) -> Result<(), Refusal> {
         let directory = self.directories.get(handle).ok_or(Refusal::Wrong(Errno::EBADF))?;
         for (number, name) in [(0, "."), (1, "..")] {
-            if offset <= number && !take(number + 1, Listed::Dot(&directory.inode, name)) {
+            if offset <= number && !take(number + 1, ListEntry::Dot(&directory.inode, name)) {
                 return Ok(());
             }
         }
         let mut given = offset < DOTS;
         let mut fits = |number: u64, entry: &DirEntry| {
-            given = take(number + 1 + DOTS, Listed::Entry(entry));
+            given = take(number + 1 + DOTS, ListEntry::Entry(entry));
             given
         };
         match directory.entries(self.volume(), offset.saturating_sub(DOTS), &mut fits) {
-            // Entries read before the fault are returned; the next request meets it again.
+            // Entries before the fault are returned; the next request meets the fault again.
             Err(_) if given => Ok(()),
             outcome => Ok(outcome?),
         }
     }
 
-    /// The number that `.` or `..` of a directory shows. That of a parent is what the directory says; the root is its own.
+    /// Returns the number that `.` or `..` of a directory shows. A directory says the number of its parent; the root is its own parent.
     fn dot(&self, directory: &Inode, name: &str) -> INodeNo {
         match &directory.node {
             Node::Directory(data) if name == ".." && !self.numbers.is_root(directory.at) => {
                 INodeNo(data.parent.unwrap_or(0).max(1))
             }
-            _ => self.named(directory).display_path,
+            _ => self.named(directory).st_ino,
         }
     }
 
-    /// The attributes of an entry, with its node, and how long they hold. An entry whose inode cannot be read is listed all the
-    /// same: only requests for more than its name fail.
+    /// Returns the attributes of an entry, with its node, and how long they are valid. An entry whose inode cannot be read is still listed: only
+    /// requests for more than its name fail.
     fn listed(&self, entry: &DirEntry) -> (fuser::FileAttr, Duration) {
         match self.volume().inode(entry.inode) {
             Ok(inode) => self.entered(&inode),
@@ -192,14 +192,14 @@ impl Answers {
         }
     }
 
-    /// The attributes that come with a name, and how long they hold: not at all, if the kernel is to ask for the number.
+    /// Returns the attributes that come with a name, and how long they are valid. The time is zero if the kernel must ask for the number.
     fn entered(&self, inode: &Inode) -> (fuser::FileAttr, Duration) {
         let named = self.named(inode);
-        let holds = if named.shows_node() { ALWAYS } else { Duration::ZERO };
+        let holds = if named.shows_node() { CACHE_FOREVER } else { Duration::ZERO };
         (self.attributes(named.node, inode), holds)
     }
 
-    /// All attributes of an inode that shows this number.
+    /// Returns all attributes of an inode that shows this number.
     fn attributes(&self, number: INodeNo, inode: &Inode) -> fuser::FileAttr {
         let own = attributes(self.volume(), number, inode);
         fuser::FileAttr { uid: self.owner.0.unwrap_or(own.uid), gid: self.owner.1.unwrap_or(own.gid), ..own }
@@ -212,14 +212,14 @@ impl Answers {
 }
 
 /// An entry of a directory.
-enum Listed<'a> {
+enum ListEntry<'a> {
     /// `.` or `..` of a directory.
     Dot(&'a Inode, &'a str),
     /// An entry of the image.
     Entry(&'a DirEntry),
 }
 
-/// Answers with attributes or names: their size if that was asked for.
+/// ImageFs with attributes or names, or with their size if the kernel asks for it.
 fn answer_xattr(reply: ReplyXattr, size: u32, data: &[u8]) {
     if size == 0 {
         reply.size(data.len() as u32);
@@ -230,9 +230,9 @@ fn answer_xattr(reply: ReplyXattr, size: u32, data: &[u8]) {
     }
 }
 
-impl Filesystem for Answers {
+impl Filesystem for ImageFs {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // Each is optional: an older kernel does without.
+        // Each capability is optional: an older kernel works without it.
         for wanted in [
             InitFlags::FUSE_PARALLEL_DIROPS,
             InitFlags::FUSE_DO_READDIRPLUS | InitFlags::FUSE_READDIRPLUS_AUTO,
@@ -252,16 +252,16 @@ impl Filesystem for Answers {
         match self.found(parent, name) {
             Ok(Some(inode)) => {
                 let (attributes, holds) = self.entered(&inode);
-                reply.entry_with_ttls(&holds, &ALWAYS, &attributes, ONLY);
+                reply.entry_with_ttls(&holds, &CACHE_FOREVER, &attributes, GENERATION);
             }
-            Ok(None) => reply.entry(&ALWAYS, &absent(self.volume()), ONLY),
+            Ok(None) => reply.entry(&CACHE_FOREVER, &absent(self.volume()), GENERATION),
             Err(refusal) => reply.error(self.refuse(refusal)),
         }
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.inode(ino) {
-            Ok(inode) => reply.attr(&ALWAYS, &self.attributes(self.named(&inode).display_path, &inode)),
+            Ok(inode) => reply.attr(&CACHE_FOREVER, &self.attributes(self.named(&inode).st_ino, &inode)),
             Err(refusal) => reply.error(self.refuse(refusal)),
         }
     }
@@ -332,9 +332,9 @@ impl Filesystem for Answers {
     fn readdir(&self, _: &Request, _: INodeNo, fh: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         let outcome = self.list(fh.0, offset, &mut |next, listed| {
             let full = match listed {
-                Listed::Dot(inode, name) => reply.add(self.dot(inode, name), next, fuser::FileType::Directory, name),
-                Listed::Entry(entry) => {
-                    let number = self.numbers.named(self.volume(), entry.inode, entry.number).display_path;
+                ListEntry::Dot(inode, name) => reply.add(self.dot(inode, name), next, fuser::FileType::Directory, name),
+                ListEntry::Entry(entry) => {
+                    let number = self.numbers.named(self.volume(), entry.inode, entry.number).st_ino;
                     reply.add(number, next, file_type(entry.kind), OsStr::from_bytes(&entry.name))
                 }
             };
@@ -350,14 +350,14 @@ impl Filesystem for Answers {
         let outcome = self.list(fh.0, offset, &mut |next, listed| {
             let full = match listed {
                 // The kernel uses only the number of these two.
-                Listed::Dot(inode, name) => {
+                ListEntry::Dot(inode, name) => {
                     let number = self.dot(inode, name);
                     let attributes = self.attributes(number, inode);
-                    reply.add(number, next, name, &Duration::ZERO, &attributes, ONLY)
+                    reply.add(number, next, name, &Duration::ZERO, &attributes, GENERATION)
                 }
-                Listed::Entry(entry) => {
+                ListEntry::Entry(entry) => {
                     let (attributes, holds) = self.listed(entry);
-                    reply.add(attributes.ino, next, OsStr::from_bytes(&entry.name), &holds, &attributes, ONLY)
+                    reply.add(attributes.ino, next, OsStr::from_bytes(&entry.name), &holds, &attributes, GENERATION)
                 }
             };
             !full

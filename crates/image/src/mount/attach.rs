@@ -1,4 +1,4 @@
-//! Mounts on a directory, and unmounts: by mount(2) where that is allowed, otherwise through fusermount, which is set-uid root.
+//! Mounts on a directory and unmounts. Uses mount(2) where that is allowed, and otherwise fusermount, which is set-uid root.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use super::{MountRequest, helper, refused};
 use crate::Error;
 
 const DEVICE: &str = "/dev/fuse";
-/// What follows `fuse.` in the type that mount(8) shows, by default.
+/// Suffix after `fuse.` in the type that mount(8) shows, by default.
 pub(super) const SUBTYPE: &[u8] = b"packline";
 
 /// A connection to the kernel that is mounted, but not served yet.
@@ -26,7 +26,7 @@ pub(super) struct Attached {
     unmounter: Unmounter,
 }
 
-/// Unmounts a mount. Clones refer to the same one.
+/// Unmounts a mount. Clones refer to the same mount.
 #[derive(Debug, Clone)]
 pub struct Unmounter {
     shared: Arc<Shared>,
@@ -34,15 +34,15 @@ pub struct Unmounter {
 
 #[derive(Debug)]
 struct Shared {
-    /// None for a mount of another process.
+    /// `None` for a mount of another process.
     point: Option<PathBuf>,
-    /// Shows whether it is still mounted. Closed with the mount, as the kernel aborts only when no process has the device.
+    /// Shows whether it is still mounted. Closed with the mount, because the kernel ends the connection only when no process has the device.
     device: Mutex<Option<OwnedFd>>,
-    /// While it is open, fusermount waits to unmount after us.
+    /// fusermount waits until it is closed, and then unmounts.
     _guard: Option<UnixStream>,
 }
 
-/// Mounts. `source`: the source that mount(8) shows; `answer`: most bytes of a read request.
+/// Mounts. `source`: the source that mount(8) shows; `answer`: maximum bytes of a read request.
 pub(super) fn attach(request: &MountRequest, source: &[u8], answer: u64) -> Result<Attached, Error> {
     if let Some(device) = &request.device {
         let device = device.try_clone().map_err(|cause| refused(&request.point, cause))?;
@@ -59,7 +59,7 @@ pub(super) fn attach(request: &MountRequest, source: &[u8], answer: u64) -> Resu
     attached(request, Some(point), taken)
 }
 
-fn attached(request: &MountRequest, point: Option<PathBuf>, taken: Taken) -> Result<Attached, Error> {
+fn attached(request: &MountRequest, point: Option<PathBuf>, taken: DeviceAndGuard) -> Result<Attached, Error> {
     let (device, guard) = taken;
     let watched = device.try_clone().map_err(|cause| refused(&request.point, cause))?;
     let shared = Shared { point, device: Mutex::new(Some(watched)), _guard: guard };
@@ -71,7 +71,7 @@ impl Attached {
         self.unmounter.clone()
     }
 
-    /// The mount point, if the mount is ours.
+    /// Returns the mount point, if the mount is ours.
     pub(super) fn point(&self) -> Option<&Path> {
         self.unmounter.point()
     }
@@ -81,7 +81,7 @@ impl Attached {
     }
 }
 
-/// The helper checks as root whether a mount is dead, but root may not enter a mount that only a user may use.
+/// fusermount checks as root whether a mount is dead, but root may not enter a mount that only one user may use.
 fn check_access(request: &MountRequest) -> Result<(), Error> {
     if request.allow_root && request.allow_other {
         let what = "allow-root and allow-other exclude each other".to_string();
@@ -100,14 +100,14 @@ fn check_access(request: &MountRequest) -> Result<(), Error> {
     Err(Error::Request { what, expected: "allow-other together with auto-unmount".to_string() })
 }
 
-/// The effective user as the kernel knows it, whom fakeroot and pseudo replace in libc.
+/// Returns the effective user that the kernel knows. fakeroot and pseudo replace it in libc.
 fn kernel_user() -> Option<u32> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let numbers = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     numbers.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// The kernel lets root in only together with all others; the session then refuses those.
+/// Whether the kernel must let other users in: it lets root in only together with all others. The session then rejects the others.
 fn lets_others_in(request: &MountRequest) -> bool {
     request.allow_other || request.allow_root
 }
@@ -122,12 +122,12 @@ fn mount_point(path: &Path) -> Result<PathBuf, Error> {
     fs::canonicalize(path).map_err(failed)
 }
 
-type Taken = (OwnedFd, Option<UnixStream>);
+type DeviceAndGuard = (OwnedFd, Option<UnixStream>);
 
-fn by_any_means(request: &MountRequest, point: &Path, source: &[u8], answer: u64) -> io::Result<Taken> {
+fn by_any_means(request: &MountRequest, point: &Path, source: &[u8], answer: u64) -> io::Result<DeviceAndGuard> {
     match directly(request, point, source, answer) {
         Ok(device) => Ok((device, None)),
-        // A user who may not mount may use the helper, and so may one who may not open the device.
+        // A user who may not mount, or may not open the device, can use fusermount.
         Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => through_helper(request, point, source, answer),
         Err(cause) => Err(cause),
     }
@@ -147,7 +147,7 @@ fn directly(request: &MountRequest, point: &Path, source: &[u8], answer: u64) ->
     Ok(device.into())
 }
 
-fn through_helper(request: &MountRequest, point: &Path, source: &[u8], answer: u64) -> io::Result<Taken> {
+fn through_helper(request: &MountRequest, point: &Path, source: &[u8], answer: u64) -> io::Result<DeviceAndGuard> {
     let mut options = format!("{},max_read={answer},fsname=", request.flags.words()).into_bytes();
     options.extend_from_slice(&helper::escaped(source));
     if !request.subtype.is_empty() {
@@ -164,12 +164,12 @@ fn through_helper(request: &MountRequest, point: &Path, source: &[u8], answer: u
     helper::mount(&options, point, request.auto_unmount)
 }
 
-/// The type that mount(8) shows.
+/// Returns the type that mount(8) shows.
 pub(super) fn type_name(subtype: &[u8]) -> Vec<u8> {
     if subtype.is_empty() { b"fuse".to_vec() } else { [b"fuse.", subtype].concat() }
 }
 
-/// The source that mount(8) shows by default.
+/// Returns the source that mount(8) shows by default.
 pub(super) fn source_name(image: &Path) -> Vec<u8> {
     let path = fs::canonicalize(image).unwrap_or_else(|_| image.to_path_buf());
     path.as_os_str().as_bytes().to_vec()
@@ -180,11 +180,11 @@ impl Unmounter {
         self.shared.point.as_deref()
     }
 
-    /// Unmounts, unless that was done already. The mount cannot be entered after this; processes in it stay until the process
-    /// ends. A mount of another process answers with errors once this process ends.
+    /// Unmounts, unless that was done already. Nobody can enter the mount afterwards; processes inside the mount stay until the process ends. A
+    /// mount of another process answers with errors after this process ends.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The error of the system call.
     pub fn unmount(&self) -> io::Result<()> {
         let mut device = self.shared.device.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(watched) = device.take() else { return Ok(()) };
@@ -196,8 +196,8 @@ impl Unmounter {
     }
 }
 
-/// The kernel reports an error on the device of a mount that is no more. Asked before unmounting, so that nothing that was
-/// mounted on the same directory since is taken away.
+/// Whether the mount is gone: the kernel then reports an error on its device. Checked before unmounting, so that a later mount on the same
+/// directory is not removed.
 fn is_gone(device: BorrowedFd<'_>) -> bool {
     let mut watched = [PollFd::new(&device, PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,4 +1,4 @@
-//! Inodes as the kernel wants them.
+//! Attributes of inodes in the form that the kernel needs.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,10 +6,9 @@ use fuser::{FileAttr, FileType, INodeNo};
 use packline_tree::Device;
 use packline_volume::{Inode, Node, NodeType, SharedVolume};
 
-/// Bytes that `st_blocks` counts in.
+/// Unit of `st_blocks`, bytes.
 const SECTOR: u64 = 512;
 
-/// The type of an entry.
 pub(super) fn file_type(kind: NodeType) -> FileType {
     match kind {
         NodeType::Directory => FileType::Directory,
@@ -22,7 +21,7 @@ pub(super) fn file_type(kind: NodeType) -> FileType {
     }
 }
 
-/// All attributes of an inode that shows this number.
+/// Returns all attributes of an inode that shows this number.
 pub(super) fn attributes(volume: &SharedVolume, number: INodeNo, inode: &Inode) -> FileAttr {
     let (size, rdev) = size_and_device(&inode.node);
     let holes = if let Node::File(file) = &inode.node { file.sparse.min(size) } else { 0 };
@@ -38,17 +37,17 @@ pub(super) fn attributes(volume: &SharedVolume, number: INodeNo, inode: &Inode) 
     }
 }
 
-/// The attributes of an inode that cannot be read: it exists.
+/// Returns the attributes of an inode that exists but cannot be read.
 pub(super) fn unreadable(volume: &SharedVolume, number: INodeNo, kind: NodeType) -> FileAttr {
     blank(number, file_type(kind), UNIX_EPOCH, volume)
 }
 
-/// The reply for an absent entry, which the kernel caches.
+/// Returns the reply for an absent entry, which the kernel caches.
 pub(super) fn absent(volume: &SharedVolume) -> FileAttr {
     blank(INodeNo(0), FileType::RegularFile, UNIX_EPOCH, volume)
 }
 
-/// Times before 1970 are shown as its beginning.
+/// Returns the modification time. Times before 1970 become 1970.
 fn time_of(inode: &Inode) -> SystemTime {
     match u64::try_from(inode.meta.mtime) {
         Ok(seconds) => UNIX_EPOCH + Duration::new(seconds, inode.nanoseconds),
@@ -86,7 +85,7 @@ fn size_and_device(node: &Node) -> (u64, u32) {
     }
 }
 
-/// The kernel's 32 bits of a device number: 12 of the major number between 8 low and 12 high ones of the minor number.
+/// Returns the kernel's 32 bits of a device number: 12 bits of the major number between 8 low and 12 high bits of the minor number.
 fn device_number(device: Device) -> u32 {
     (device.minor & 0xff) | ((device.major & 0xfff) << 8) | ((device.minor & 0xfff00) << 12)
 }

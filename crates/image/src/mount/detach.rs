@@ -1,4 +1,4 @@
-//! Unmounting by another process than the one that answers the kernel.
+//! Unmounts a mount whose requests another process answers.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,10 +18,11 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 /// Unmounts an image that [`super::mount`] mounted on a directory.
 ///
 /// # Errors
-/// [`Error::Target`] if no image is mounted there by packline, [`Error::Output`] if the system refuses, as while a process uses it.
+/// [`Error::Target`] if packline has no image mounted there, [`Error::Output`] if the system call fails, for example while a process uses the
+/// mount.
 pub fn unmount(point: &Path) -> Result<(), Error> {
     let failed = |cause| helper::failed(point, "cannot unmount", cause);
-    // A mount whose process was killed answers no path lookup, so only its parent is resolved.
+    // A mount whose process was killed answers no path look-up, so only its parent is resolved.
     let resolved = resolved(point).map_err(failed)?;
     let mounts = std::fs::read(MOUNTS).map_err(failed)?;
     if !is_ours(&mounts, &resolved) {
@@ -53,7 +54,7 @@ struct Mount<'m> {
     kind: &'m [u8],
 }
 
-/// The topmost mount on a directory. Fields as in proc_pid_mountinfo(5): the third is the device, the fifth the mount point, and the one
+/// Returns the topmost mount on a directory. Fields as in proc_pid_mountinfo(5): the third is the device, the fifth the mount point, and the one
 /// after ` - ` the type.
 fn topmost<'m>(mounts: &'m [u8], point: &Path) -> Option<Mount<'m>> {
     let mut found = mounts.split(|&byte| byte == b'\n').filter_map(|line| {
@@ -66,19 +67,19 @@ fn topmost<'m>(mounts: &'m [u8], point: &Path) -> Option<Mount<'m>> {
     found.next_back()
 }
 
-/// Whether the topmost mount on a directory is one of packline's.
+/// Whether packline made the topmost mount on a directory.
 fn is_ours(mounts: &[u8], point: &Path) -> bool {
     topmost(mounts, point).is_some_and(|mount| mount.kind == type_name(SUBTYPE))
 }
 
-/// The device of the topmost mount on a directory, as `MAJOR:MINOR`.
+/// Returns the device of the topmost mount on a directory, as `MAJOR:MINOR`.
 pub(super) fn device_on(point: &Path) -> Option<String> {
     let mounts = std::fs::read(MOUNTS).ok()?;
     let mount = topmost(&mounts, point)?;
     String::from_utf8(mount.device.to_vec()).ok()
 }
 
-/// A path in which space, tab, newline and backslash are written as `\ooo`, octal.
+/// Decodes a path in which space, tab, newline and backslash are written as `\ooo`, octal.
 fn unescaped(field: &[u8]) -> OsString {
     let mut path = Vec::new();
     let mut rest = field;

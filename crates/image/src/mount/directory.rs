@@ -1,10 +1,10 @@
-//! Open directories: a listing is read on from where the last request ended, so that one of any length is read once.
+//! Open directories. A listing continues at the end of the last request, so that a listing of any length is read once.
 
 use std::sync::{Mutex, PoisonError};
 
 use packline_volume::{DirEntry, Inode, Listing, ReadError, SharedVolume};
 
-/// Offsets 1 and 2 are after `.` and `..`; the image's entries follow.
+/// Number of entries before the image's: `.` and `..` have the offsets 1 and 2.
 pub(super) const DOTS: u64 = 2;
 
 /// An open directory.
@@ -13,10 +13,10 @@ pub(super) struct Directory {
     cursor: Mutex<Option<Cursor>>,
 }
 
-/// A listing, and how far it has been read.
+/// A listing, and the position in it.
 struct Cursor {
     listing: Listing,
-    /// Entries returned so far.
+    /// Number of entries returned so far.
     taken: u64,
     /// An entry that was read but did not fit into the answer.
     left: Option<DirEntry>,
@@ -27,7 +27,7 @@ impl Directory {
         Directory { inode, cursor: Mutex::new(None) }
     }
 
-    /// Passes the entries from the `first` on to `take`, each with its number, until it has no space, or the end.
+    /// Passes the entries from number `first` on to `take`, each with its number, until `take` returns false or the listing ends.
     pub(super) fn entries(
         &self,
         volume: &SharedVolume,
@@ -52,7 +52,7 @@ impl Directory {
 }
 
 impl Cursor {
-    /// Past the first entries of a listing: after a seek back, or with two readers of the same directory.
+    /// Skips the first entries of a listing: after a seek back, or with two readers of the same directory.
     fn at(mut listing: Listing, first: u64) -> Result<Cursor, ReadError> {
         for _ in 0..first {
             if listing.next().transpose()?.is_none() {

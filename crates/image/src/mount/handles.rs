@@ -1,4 +1,4 @@
-//! Handles of files and directories that the kernel has open, each shared with the requests that use it.
+//! Handles of the kernel's open files and directories. A file or directory is shared with the requests that use it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,7 +21,7 @@ impl<T> Handles<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens; the number is free for others once it is closed.
+    /// Opens; the number can be reused after the handle is closed.
     pub(super) fn open(&self, thing: T) -> u64 {
         let mut state = self.lock();
         let thing = Some(Arc::new(thing));

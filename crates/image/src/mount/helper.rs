@@ -1,7 +1,7 @@
 //! fusermount, the program that mounts for users without the privilege.
 //!
-//! An environment variable names the descriptor of a socket, through which it sends the open device. With `auto_unmount` it runs until the
-//! socket closes, and unmounts then.
+//! An environment variable names the descriptor of a socket, through which fusermount sends the open device. With `auto_unmount` fusermount runs
+//! until the socket closes, and then unmounts.
 
 use std::ffi::OsStr;
 use std::io::{self, IoSliceMut, Read};
@@ -17,14 +17,14 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 
 use crate::Error;
 
-/// Names under which it is installed.
+/// Names under which the program is installed.
 const NAMES: [&str; 2] = ["fusermount3", "fusermount"];
 /// The variable that names the socket.
 const SOCKET: &str = "_FUSE_COMMFD";
-/// Most bytes of its error messages that are shown.
+/// Maximum bytes of its error messages that are shown.
 const SHOWN: u64 = 4000;
 
-/// Mounts; returns the device, and the socket that keeps the helper waiting if it `stays`.
+/// Mounts. Returns the device, and the socket on which fusermount waits if it `stays`.
 pub(super) fn mount(options: &[u8], point: &Path, stays: bool) -> io::Result<(OwnedFd, Option<UnixStream>)> {
     let (ours, theirs) = UnixStream::pair()?;
     fcntl_setfd(&theirs, FdFlags::empty())?;
@@ -65,12 +65,12 @@ fn unmount_with(options: &[&str], point: &Path) -> io::Result<()> {
     if child.wait()?.success() { Ok(()) } else { Err(complaint(&mut child)) }
 }
 
-/// A value escaped for a list of options.
+/// Escapes a value for a list of options.
 pub(super) fn escaped(value: &[u8]) -> Vec<u8> {
     value.iter().flat_map(|&byte| if matches!(byte, b',' | b'\\') { vec![b'\\', byte] } else { vec![byte] }).collect()
 }
 
-/// The error for what failed with a mount point: about the helper if that could not be started.
+/// Returns the error of an action on a mount point, or of fusermount if it could not be started.
 pub(super) fn failed(point: &Path, action: &'static str, cause: io::Error) -> Error {
     match cause.downcast::<NotStarted>() {
         Ok(NotStarted(cause)) => Error::Output {
@@ -82,7 +82,7 @@ pub(super) fn failed(point: &Path, action: &'static str, cause: io::Error) -> Er
     }
 }
 
-/// The source of an [`io::Error`] about a helper that could not be started under any of its names.
+/// The source of an [`io::Error`] if the program could not be started under any of its names.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct NotStarted(io::Error);
@@ -94,7 +94,7 @@ fn start(prepare: impl Fn(&mut Command)) -> io::Result<Child> {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         prepare(&mut command);
         match command.spawn() {
-            // The search for a name that is nowhere ends so too if a directory in PATH may not be entered.
+            // A failed search in PATH also has this error if a directory in PATH may not be entered.
             Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
                 refused = cause;
             }
@@ -115,7 +115,7 @@ fn complaint(child: &mut Child) -> io::Error {
     io::Error::other(if lines.is_empty() { "fusermount failed".to_string() } else { lines.join("; ") })
 }
 
-/// The descriptor that comes with the helper's one byte; `None` if it closed the socket.
+/// Receives the descriptor that comes with the one byte of fusermount; `None` if fusermount closed the socket.
 fn receive(socket: &UnixStream) -> io::Result<Option<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -1,6 +1,6 @@
-//! An image mounted as a file system: read-only, through the kernel's FUSE, answered by several threads.
+//! Mounts an image as a read-only file system through the kernel's FUSE. Several threads answer requests.
 //!
-//! Of the tree only inode numbers are kept, where the image has no table of them (`numbers.rs`): a look-up costs the metadata that it
+//! Memory holds only inode numbers of the tree, and only if the image has no table of them (`numbers.rs`). A look-up costs the metadata that it
 //! reads, and the kernel may cache replies for ever.
 
 mod activity;
@@ -37,44 +37,42 @@ pub use table::{MountFlag, MountFlags};
 use crate::follow::{Followed, follow};
 use crate::{Error, OpenedImage, ReadDemand, ReadPlan, Resources};
 use activity::{Activity, TICK};
-use answer::Answers;
+use answer::ImageFs;
 
-/// Faults waiting to be reported, at most; further ones are dropped.
+/// Maximum number of faults that wait to be reported; further faults are dropped.
 const FAULTS: usize = 64;
-/// Decoded blocks that are kept by default where nothing limits memory: parts of them that were not requested yet. What was
-/// read is kept by the kernel besides.
+/// Default bytes of decoded blocks to cache without a memory limit, for parts that were not requested yet. The kernel caches what was read.
 const CACHE: usize = 256 << 20;
-/// Bytes decoded ahead of sequential readers, or a few blocks for each processor if that is more. Little, so that what was
-/// decoded is still in the processor's caches when it is asked for, and its buffer when it is used again.
+/// Bytes decoded ahead of sequential readers, or a few blocks for each processor if that is more. The distance is short, so that decoded blocks
+/// and reused buffers are still in the processor's caches.
 const AHEAD: usize = 2 << 20;
-/// Blocks ahead for each processor, at least.
+/// Minimum number of blocks ahead for each processor.
 const BLOCKS_AHEAD: usize = 3;
-/// Bytes of one answer: the least and the most that the kernel may ask for at once. Between them it is a block, so that each
-/// request is for a block of its own and several can be decoded at the same time.
+/// Bytes of one answer: the minimum and maximum that the kernel may ask for at once. Between them it is a block, so that each request is for a
+/// block of its own and several blocks can be decoded at the same time.
 const ANSWERS: (u64, u64) = (128 << 10, 1 << 20);
 
-/// A mount to be made.
+/// Request to mount an image.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MountRequest {
-    /// The directory on which it appears.
+    /// The directory to mount on.
     pub point: PathBuf,
-    /// An open `/dev/fuse` that another process has mounted already. Then `point` is its name in messages, and who may use the mount, its
-    /// flags, its type and its source are not changed.
+    /// An open `/dev/fuse` that another process has already mounted. `point` is then its name in messages, and the users, flags, type and source
+    /// of the mount are not changed.
     pub device: Option<Arc<OwnedFd>>,
-    /// The directory of the image that becomes the root of the mount: a path, empty for all of it. Symbolic links are followed inside the
-    /// image.
+    /// The directory of the image that becomes the root of the mount: a path, empty for the complete image. Symbolic links are followed inside
+    /// the image.
     pub subdir: Vec<u8>,
-    /// Whether other users may use the mount too.
+    /// Whether other users may use the mount, too.
     pub allow_other: bool,
-    /// Whether root may use the mount too, and other users not.
+    /// Whether root may use the mount, too, but not other users.
     pub allow_root: bool,
-    /// Whether the permissions of the entries count. Otherwise whoever may use the mount may read all of it.
+    /// Whether the permissions of the entries are checked. Otherwise every user of the mount may read everything.
     pub check_permissions: bool,
-    /// Whether the mount also ends if this process is killed. Needs `fusermount3` or `fusermount`, and `allow_other` unless this
-    /// is root.
+    /// Whether the mount also ends if this process is killed. Needs `fusermount3` or `fusermount`, and `allow_other` unless the user is root.
     pub auto_unmount: bool,
-    /// What the kernel allows on it.
+    /// Flags of the mount.
     pub flags: MountFlags,
     /// The owner that every entry shows, instead of its own.
     pub uid: Option<u32>,
@@ -82,16 +80,16 @@ pub struct MountRequest {
     pub gid: Option<u32>,
     /// The source that mount(8) shows; by default the path of the image.
     pub source_name: Option<Vec<u8>>,
-    /// What follows `fuse.` in the type that mount(8) shows.
+    /// Suffix after `fuse.` in the type that mount(8) shows.
     pub subtype: Vec<u8>,
-    /// Unmount after this time without a request and without an open file or directory, to the second.
+    /// Unmount after this time without a request and without an open file or directory. The precision is one second.
     pub idle: Option<Duration>,
-    /// Processors to use, and memory; at least one thread answers and one decodes ahead. The other fields are not used.
+    /// Processors and memory; at least one thread answers and one decodes ahead. The other fields are not used.
     pub resources: Resources,
 }
 
 impl MountRequest {
-    /// A mount for this user until it is unmounted, with default flags; with all processors, no memory limit.
+    /// Mounts for this user until it is unmounted, with default flags, all processors and no memory limit.
     pub fn new(point: PathBuf) -> MountRequest {
         MountRequest {
             point,
@@ -112,7 +110,7 @@ impl MountRequest {
     }
 }
 
-/// A mounted image. It stays mounted until it is unmounted, even if this is dropped.
+/// A mounted image. It stays mounted until it is unmounted, even if this value is dropped.
 pub struct Mounted {
     session: BackgroundSession,
     unmounter: Unmounter,
@@ -122,11 +120,11 @@ pub struct Mounted {
     display_path: PathBuf,
 }
 
-/// Mounts `image`. When this returns, it can be used.
+/// Mounts `image`, which can be used when this returns.
 ///
 /// # Errors
-/// [`Error::Request`] for options that exclude each other; [`Error::Target`] and [`Error::Output`] for an
-/// unsuitable mount point, and if the kernel refuses; [`Error::Memory`].
+/// [`Error::Request`] for options that exclude each other; [`Error::Target`] and [`Error::Output`] for an unsuitable mount point, and for system
+/// calls that fail; [`Error::Memory`].
 pub fn mount(image: OpenedImage, request: &MountRequest) -> Result<Mounted, Error> {
     let plan = plan(&image, request)?;
     let source = request.source_name.clone().unwrap_or_else(|| attach::source_name(&image.display_path));
@@ -136,7 +134,7 @@ pub fn mount(image: OpenedImage, request: &MountRequest) -> Result<Mounted, Erro
     let (teller, faults) = sync_channel(FAULTS);
     let files = Arc::new(files);
     let root = root_of(&image, &request.subdir)?;
-    let answers = Answers::new(image, &root, Arc::clone(&files), request, teller)?;
+    let answers = ImageFs::new(image, &root, Arc::clone(&files), request, teller)?;
     let activity = answers.activity();
     let attached = attach(request, &source, answer)?;
     let unmounter = attached.unmounter();
@@ -155,7 +153,7 @@ pub fn mount(image: OpenedImage, request: &MountRequest) -> Result<Mounted, Erro
             })
         }
         Err(cause) => {
-            // A mount that is attached already must not stay without a process that answers.
+            // A mount must not stay without a process that answers.
             let _: std::io::Result<()> = unmounter.unmount();
             Err(refused(&request.point, cause))
         }
@@ -166,7 +164,7 @@ fn refused(point: &Path, cause: std::io::Error) -> Error {
     helper::failed(point, "cannot mount on it", cause)
 }
 
-/// The directory of the image that becomes the root of the mount.
+/// Returns the directory of the image that becomes the root of the mount.
 fn root_of(image: &OpenedImage, subdir: &[u8]) -> Result<Inode, Error> {
     let refused = |what: &str| Error::Target {
         path: image.display_path.clone(),
@@ -185,13 +183,13 @@ fn root_of(image: &OpenedImage, subdir: &[u8]) -> Result<Inode, Error> {
 }
 
 fn plan(image: &OpenedImage, request: &MountRequest) -> Result<ReadPlan, Error> {
-    // Each thread decodes; those that answer gather at most one answer besides.
+    // Each thread decodes. A thread that answers also holds at most one answer.
     let threads = 2 * request.resources.workers.max(1);
     let numbers = request.resources.memory.map_or(0, |limit| numbers::memory(&image.volume, limit));
     let besides = threads as u64 / 2 * ANSWERS.1 + numbers;
     let limits = Limits { workers: threads, memory: request.resources.memory, ..Limits::default() };
     let mut plan = ReadDemand::new(&image.volume, limits, besides).plan()?;
-    // The session itself has a thread too, and one answers at least.
+    // The session needs a thread itself, and at least one more answers.
     let Some(startable @ 1..) = startable(plan.workers.max(1) + 1).checked_sub(1) else {
         return Err(refused(&request.point, no_thread(&std::io::ErrorKind::WouldBlock.into())));
     };
@@ -199,7 +197,7 @@ fn plan(image: &OpenedImage, request: &MountRequest) -> Result<ReadPlan, Error> 
     Ok(plan)
 }
 
-/// Threads that answer: half of all, rounded up.
+/// Returns the number of threads that answer: half of all, rounded up.
 fn answering(plan: &ReadPlan) -> usize {
     plan.workers.div_ceil(2).max(1)
 }
@@ -207,20 +205,20 @@ fn answering(plan: &ReadPlan) -> usize {
 fn settings(request: &MountRequest, plan: &ReadPlan, block_size: u32) -> RandomSettings {
     let workers = plan.workers - answering(plan).min(plan.workers);
     let cache = plan.window + plan.fragments;
-    // Without a limit a mount, which stays, takes less than a command that ends.
+    // Without a memory limit a mount uses less than a command, because a mount stays.
     let cache = if request.resources.memory.is_some() { cache } else { cache.min(CACHE) };
     let ahead = AHEAD.max(BLOCKS_AHEAD * request.resources.workers * block_size as usize);
     RandomSettings { workers, cache, ahead: ahead.min(cache / 2) }
 }
 
 fn serve(
-    answers: Answers,
+    answers: ImageFs,
     attached: Attached,
     threads: usize,
     request: &MountRequest,
 ) -> std::io::Result<BackgroundSession> {
-    // The kernel knows who may use the mount, except that it cannot let in root alone. The session would take the user from geteuid(),
-    // which fakeroot and pseudo replace, and would then keep all users out.
+    // The kernel knows who may use the mount, but it cannot let in root alone. The session would get the user from geteuid(), which fakeroot and
+    // pseudo replace, and would then keep all users out.
     let acl = if request.allow_root { SessionACL::RootAndOwner } else { SessionACL::All };
     let mut config = Config::default();
     config.acl = acl;
@@ -229,34 +227,34 @@ fn serve(
 }
 
 impl Mounted {
-    /// A handle that unmounts it, from any thread.
+    /// Returns a handle that unmounts from any thread.
     pub fn unmounter(&self) -> Unmounter {
         self.unmounter.clone()
     }
 
-    /// Waits until it is unmounted, or has been idle for the time of the request, and then unmounts it. `fault` gets a message for each
-    /// failed read meanwhile, as far as it keeps up.
+    /// Waits until the image is unmounted, or has been idle for the requested time, and then unmounts it. Meanwhile `fault` gets a message for
+    /// each failed read, unless it is too slow.
     ///
     /// # Errors
-    /// [`Error::Output`] if the kernel's requests could no longer be read, or if the system refuses to unmount.
+    /// [`Error::Output`] if the kernel's requests can no longer be read, or if unmounting fails.
     pub fn wait(self, fault: &mut dyn FnMut(&str)) -> Result<(), Error> {
         let failed = |cause| refused(&self.display_path, cause);
         if self.is_left_idle(fault) {
             self.unmounter.unmount().map_err(failed)?;
-            // Without a mount point of ours the kernel ends the session when the process ends.
+            // Without a mount point of ours, the kernel ends the session when the process ends.
             if self.unmounter.point().is_none() {
                 return Ok(());
             }
             self.faults.iter().for_each(|what| fault(&what));
         }
         match self.session.join() {
-            // The kernel has ended the connection (`umount -f`, or by its file in /sys/fs/fuse): the mount is gone all the same.
+            // The kernel has ended the connection (`umount -f`, or its file in /sys/fs/fuse), so the mount is gone.
             Err(cause) if cause.raw_os_error() == Some(Errno::CONNABORTED.raw_os_error()) => Ok(()),
             joined => joined.map_err(failed),
         }
     }
 
-    /// Passes faults on until the session ends, or the mount is idle: then true.
+    /// Passes faults on until the session ends, or until the mount is idle; returns true if it is idle.
     fn is_left_idle(&self, fault: &mut dyn FnMut(&str)) -> bool {
         let Some(most) = self.idle else {
             // The sender is part of the file system, which ends with the session.

@@ -1,9 +1,8 @@
-//! Inode numbers as users of the mount see them: those of the image, where no other inode of it has the same.
+//! Inode numbers that users of the mount see: the numbers of the image, if no other inode of the image has the same number.
 //!
-//! The protocol names an inode by one 64-bit number, its node, which is also what the inode shows as `st_ino`; only an answer to
-//! `getattr` may show another. A node is the image's number, or, if that is not good for one, the inode's place with the highest
-//! bit set. The export table has the place of each number; an image without one has the numbers that were looked up
-//! noted, so that what is mounted costs nothing and what is read 20 bytes an inode.
+//! The protocol identifies an inode by one 64-bit number, its node, which the inode also shows as `st_ino`. Only an answer to `getattr` may show
+//! another number. A node is the image's number or, if that number is unsuitable, the inode's position with the highest bit set. The export table
+//! has the position of each number. Without the table, the numbers that were looked up are recorded, at 20 bytes for each inode.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -12,16 +11,16 @@ use std::sync::{PoisonError, RwLock};
 use fuser::INodeNo;
 use packline_volume::{Inode, NodeId, ReadError, SharedVolume};
 
-/// Set in a node that is a place.
+/// Set in a node that is a position.
 const PLACE: u64 = 1 << 63;
-/// Maximum number of recorded numbers; further inodes are named by their places.
+/// Maximum number of recorded numbers; positions identify further inodes.
 const NOTED_MOST: usize = 4 << 20;
 /// Memory of a recorded number, with its share of the tree, bytes.
 const NOTED_BYTES: u64 = 24;
-/// The inverse share of a memory limit for recorded numbers.
+/// Inverse of the share of a memory limit for recorded numbers.
 const PART: u64 = 16;
 
-/// Bytes that the numbers of an image may take where memory is limited.
+/// Returns the bytes that the numbers of an image may take under a memory limit.
 pub(super) fn memory(volume: &SharedVolume, limit: u64) -> u64 {
     let all = if volume.has_numbers() { 0 } else { volume.facts().inodes.saturating_mul(NOTED_BYTES) };
     all.min(limit / PART)
@@ -38,26 +37,26 @@ pub(super) struct Numbers {
 
 /// The kernel's number of an inode, and the number that it shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NodeNumbers {
     /// The node.
     pub(super) node: INodeNo,
-    /// `st_ino`. Where it is not the node, only `getattr` may show it.
-    pub(super) display_path: INodeNo,
+    /// The number that `st_ino` shows. If it differs from the node, only `getattr` may show it.
+    pub(super) st_ino: INodeNo,
 }
 
-impl Named {
-    fn both(number: u64) -> Named {
-        Named { node: INodeNo(number), display_path: INodeNo(number) }
+impl NodeNumbers {
+    fn both(number: u64) -> NodeNumbers {
+        NodeNumbers { node: INodeNo(number), st_ino: INodeNo(number) }
     }
 
-    /// Whether attributes that come with a name, and so show the node, are right.
+    /// Whether the attributes that come with a name, and therefore show the node, are right.
     pub(super) fn shows_node(self) -> bool {
-        self.node == self.display_path
+        self.node == self.st_ino
     }
 }
 
 impl Numbers {
-    /// Those of an image mounted from this directory on, where memory has this limit.
+    /// The numbers of an image that is mounted from `root` on, with this memory limit.
     pub(super) fn new(volume: &SharedVolume, root: &Inode, limit: Option<u64>) -> Numbers {
         let most = limit.map_or(u64::MAX, |limit| memory(volume, limit)) / NOTED_BYTES;
         Numbers {
@@ -69,39 +68,39 @@ impl Numbers {
         }
     }
 
-    /// The node of the inode at a place that has, or claims to have, a number.
-    pub(super) fn named(&self, volume: &SharedVolume, at: NodeId, number: u64) -> Named {
+    /// Returns the numbers of the inode at a position, which has, or claims to have, `number`.
+    pub(super) fn named(&self, volume: &SharedVolume, at: NodeId, number: u64) -> NodeNumbers {
         if at == self.root {
-            return Named { node: INodeNo::ROOT, display_path: self.root() };
+            return NodeNumbers { node: INodeNo::ROOT, st_ino: self.root() };
         }
         let place = INodeNo(at.0 | PLACE);
         match number {
-            _ if !self.belongs(volume, at, number) => Named { node: place, display_path: place },
-            // That is the root's node.
-            1 => Named { node: place, display_path: INodeNo(1) },
-            _ => Named::both(number),
+            _ if !self.belongs(volume, at, number) => NodeNumbers { node: place, st_ino: place },
+            // The number 1 is the root's node.
+            1 => NodeNumbers { node: place, st_ino: INodeNo(1) },
+            _ => NodeNumbers::both(number),
         }
     }
 
-    /// The name of an inode of which nothing but its place is known.
-    pub(super) fn by_place(&self, at: NodeId) -> Named {
-        if at == self.root { Named::both(INodeNo::ROOT.0) } else { Named::both(at.0 | PLACE) }
+    /// Returns the numbers of an inode of which only the position is known.
+    pub(super) fn by_place(&self, at: NodeId) -> NodeNumbers {
+        if at == self.root { NodeNumbers::both(INodeNo::ROOT.0) } else { NodeNumbers::both(at.0 | PLACE) }
     }
 
-    /// Whether this is the place of the mount's root.
+    /// Whether the mount's root is at this position.
     pub(super) fn is_root(&self, at: NodeId) -> bool {
         at == self.root
     }
 
-    /// The number that the root shows.
+    /// Returns the number that the root shows.
     pub(super) fn root(&self) -> INodeNo {
         INodeNo(self.root_number.max(1))
     }
 
-    /// The place of a node; none if the kernel was never given it.
+    /// Returns the position of a node; `None` if the kernel never got the node.
     ///
     /// # Errors
-    /// The export table cannot be read.
+    /// The error of reading the export table.
     pub(super) fn place(&self, volume: &SharedVolume, node: INodeNo) -> Result<Option<NodeId>, ReadError> {
         match u32::try_from(node.0) {
             _ if node == INodeNo::ROOT => Ok(Some(self.root)),
@@ -111,7 +110,7 @@ impl Numbers {
         }
     }
 
-    /// Whether a number is that of the inode at this place, and of no other.
+    /// Whether the inode at this position, and no other, has a number.
     fn belongs(&self, volume: &SharedVolume, at: NodeId, number: u64) -> bool {
         if number == 0 || number == self.root_number {
             return false;
@@ -119,7 +118,7 @@ impl Numbers {
         if self.exported {
             return volume.numbered(number).is_ok_and(|exported| exported == Some(at));
         }
-        // A number of more bits is not noted: its node is the place.
+        // A number of more bits is not recorded: the node is then the position.
         let Ok(number) = u32::try_from(number) else { return false };
         let noted = self.noted.read().unwrap_or_else(PoisonError::into_inner).get(&number).copied();
         noted.map_or_else(|| self.note(at, number), |noted| noted == at)
@@ -152,7 +151,7 @@ mod tests {
     #[test]
     fn what_is_known_by_its_place_is_no_number_of_an_image() {
         let numbers = Numbers { root: NodeId(7), root_number: 9, exported: false, most: 2, noted: RwLock::default() };
-        assert_eq!(numbers.by_place(NodeId(7)), Named::both(1));
+        assert_eq!(numbers.by_place(NodeId(7)), NodeNumbers::both(1));
         assert!(numbers.by_place(NodeId(8)).node.0 > u64::from(u32::MAX));
         assert_eq!(numbers.root(), INodeNo(9));
     }

@@ -1,13 +1,13 @@
-//! The flags of mount(8) that make sense for an image that cannot be written.
+//! The flags of mount(8) that make sense for a read-only image.
 
 use rustix::mount::MountFlags as KernelFlags;
 
 /// One flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MountFlag {
-    /// Set-user-id and set-group-id bits, and file capabilities, count.
+    /// Set-user-id and set-group-id bits, and file capabilities, have effect.
     Suid,
-    /// Device files are devices.
+    /// Device files give access to devices.
     Dev,
     /// Programs may be run.
     Exec,
@@ -28,7 +28,7 @@ impl Default for MountFlags {
 }
 
 impl MountFlags {
-    /// With one flag on or off.
+    /// Sets one flag on or off.
     pub fn with(mut self, flag: MountFlag, on: bool) -> MountFlags {
         match flag {
             MountFlag::Suid => self.suid = on,
@@ -38,7 +38,7 @@ impl MountFlags {
         self
     }
 
-    /// For mount(2).
+    /// Returns the flags of mount(2).
     pub(super) fn kernel(self) -> KernelFlags {
         let mut flags = KernelFlags::RDONLY;
         flags.set(KernelFlags::NOSUID, !self.suid);
@@ -47,7 +47,7 @@ impl MountFlags {
         flags
     }
 
-    /// For mount(8) and fusermount.
+    /// Returns the words of mount(8) and fusermount.
     pub(super) fn words(self) -> String {
         let word = |on, word: &str| if on { word.to_string() } else { format!("no{word}") };
         ["ro".to_string(), word(self.suid, "suid"), word(self.dev, "dev"), word(self.exec, "exec")].join(",")

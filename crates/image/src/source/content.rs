@@ -1,4 +1,4 @@
-//! Content of one file after the other, from a reading that decodes ahead.
+//! Contents of files in sequence, from a reading that decodes ahead.
 
 use packline_runtime::TaskError;
 use packline_tree::Extent;
@@ -7,19 +7,19 @@ use packline_volume::{Chunk, Event, ReadError, Reading};
 /// The part of a file's content that has not been returned.
 #[derive(Default)]
 pub(super) struct Content {
-    /// Bytes, those of the chunk included.
+    /// Bytes left, including the rest of the chunk.
     left: u64,
-    /// Decoded bytes, and how many of them have been returned.
+    /// Decoded bytes, and the number of them that were returned.
     chunk: Option<(Chunk, usize)>,
 }
 
 impl Content {
-    /// Nothing of a content of `size` bytes has been returned.
+    /// A content of `size` bytes of which nothing was returned.
     pub(super) fn new(size: u64) -> Content {
         Content { left: size, chunk: None }
     }
 
-    /// Continues with a content that `reading` has begun.
+    /// Continues with the content that `reading` is at.
     pub(super) fn read<T>(&mut self, reading: &mut Reading<'_, T>, buffer: &mut [u8]) -> Result<Extent, ReadError> {
         if self.left == 0 {
             return Ok(Extent::End);
@@ -58,7 +58,7 @@ impl Content {
     }
 }
 
-/// Skips events up to the next request, which begins.
+/// Skips to the start of the next request.
 pub(super) fn begin<T>(reading: &mut Reading<'_, T>) -> Result<Option<T>, ReadError> {
     loop {
         match reading.next_event()? {

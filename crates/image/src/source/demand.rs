@@ -7,7 +7,7 @@ use packline_volume::ReadSettings;
 use crate::links::link_bytes;
 use crate::{OpenedImage, ReadDemand, ReadPlan, Resources, metadata_cache};
 
-/// Memory that an image takes as a source, and the share of it that it gets.
+/// Memory demand of an image as a source, and its share.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceDemand {
     read: ReadDemand,
@@ -15,31 +15,31 @@ pub struct SourceDemand {
 }
 
 impl SourceDemand {
-    /// Of an image, if `limit` bytes are allowed in all.
+    /// The demand of an image under a limit of `limit` bytes in all.
     pub fn new(image: &OpenedImage, limit: Option<u64>) -> SourceDemand {
         let links = limit.map_or(0, |limit| link_bytes(Some(limit)));
         let limits = Limits { memory: limit, ..Limits::default() };
         SourceDemand { read: ReadDemand::new(&image.volume, limits, 0), links }
     }
 
-    /// Bytes that each worker takes to decode.
+    /// Returns the memory of each worker to decode, bytes.
     pub fn tool(&self) -> u64 {
         self.read.tool()
     }
 
-    /// The smallest amount with which it works, bytes: for metadata, names, content in flight, and a file that is read on its own.
+    /// Returns the minimum memory, bytes: for metadata, names, content in flight, and a file that is read alone.
     pub fn least(&self) -> u64 {
         metadata_cache(self.read.limits.memory) as u64 + self.links + 2 * self.read.least()
     }
 
-    /// The plan for `workers`, with `spare` bytes beyond the least.
+    /// Returns the plan for `workers`, with `spare` bytes beyond the minimum.
     pub fn plan(&self, workers: usize, spare: u64) -> SourcePlan {
         let limits = Limits { workers, ..self.read.limits };
         let read = ReadDemand { limits, ..self.read }.share_of(self.read.least().saturating_add(spare));
         SourcePlan { read, alone: ReadPlan { fragments: 0, ..self.read.share_of(self.read.least()) } }
     }
 
-    /// Bytes that a plan takes.
+    /// Returns the memory of a plan, bytes.
     pub fn memory(&self, plan: &SourcePlan) -> u64 {
         let content = self.read.reading(plan.read.window as u64) + plan.read.fragments as u64;
         self.least() - self.read.least() + content
@@ -49,14 +49,14 @@ impl SourceDemand {
 /// Sizes of windows and caches.
 #[derive(Debug, Clone, Copy)]
 pub struct SourcePlan {
-    /// For contents in an order that is known.
+    /// For contents in a known order.
     read: ReadPlan,
-    /// For a file that is read on its own.
+    /// For a file that is read alone.
     alone: ReadPlan,
 }
 
 impl SourcePlan {
-    /// Settings of readings on the pool of `resources`. Cancelling is up to the caller.
+    /// Returns settings of readings on the pool of `resources`. The caller is responsible for cancellation.
     pub(super) fn settings(&self, resources: &Resources) -> [ReadSettings; 2] {
         let mut uncancelled = resources.clone();
         uncancelled.cancel = CancelToken::default();

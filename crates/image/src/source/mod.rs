@@ -1,8 +1,8 @@
 //! An image as a source: its entries in the order of a directory source, and their contents.
 //!
-//! Nothing of a content is read before it is asked for. With the first content that is read where the source is, those of all following
-//! files are decoded ahead, on workers; when an order is announced ([`Source::expect`]), those of its files. Any other file that is
-//! recalled is decoded on its own. Whatever the workers and the memory, entries and contents are the same.
+//! No content is read before the caller asks for it. When the caller reads the content of the current file, workers decode the contents of all
+//! following files ahead. When an order is announced ([`Source::expect`]), they decode the files of the order ahead. Any other file that is
+//! recalled is decoded alone. Entries and contents do not depend on workers and memory.
 
 mod content;
 mod demand;
@@ -23,61 +23,61 @@ use crate::{OpenedImage, Resources};
 pub use demand::{SourceDemand, SourcePlan};
 
 use content::{Content, begin};
-use names::{Fault, Named, Names, bytes_of};
+use names::{Fault, Names, SourceEntry, bytes_of};
 use order::Order;
 
 /// An image as a source.
 pub struct ImageSource {
     image: OpenedImage,
-    /// Of contents in an order that is known, and of one on its own.
+    /// Settings for contents in a known order, and for one content alone.
     settings: [ReadSettings; 2],
     link_bytes: u64,
     rule: KeepRule,
     entries: Entries,
-    /// How many entries have been returned.
+    /// Number of entries that were returned.
     returned: usize,
     /// Path of the current entry.
     path: Bytes,
     file: Current,
     order: Option<Order>,
-    /// Bytes of content returned so far, and in all where that is known.
+    /// Bytes of content returned so far, and in all if known.
     done: u64,
     total: Option<u64>,
 }
 
-/// What follows the current entry.
+/// The entries after the current one.
 enum Entries {
     /// Entries whose contents have not been read.
     Listed(Box<Names>),
     /// Entries whose contents are decoded ahead.
     Read(Box<Reading<'static, Tag>>),
-    /// There are no more.
+    /// No entry is left.
     Ended,
 }
 
 /// A request of the reading.
 enum Tag {
-    /// The file whose entry was returned before the reading began.
+    /// The file whose entry was returned before the reading started.
     Started,
-    Next(Box<Result<Named, Fault>>),
+    Next(Box<Result<SourceEntry, Fault>>),
 }
 
-/// Content of the current file, or of a recalled one.
+/// Content of the current file, or of a recalled file.
 enum Current {
-    /// There is none.
+    /// No file.
     Nothing,
-    /// Nothing of it has been read.
+    /// Nothing of the file has been read.
     Unread { at: NodeId, file: FileData },
-    /// In the reading of the entries.
+    /// The reading of the entries has the content.
     InEntries { at: NodeId, content: Content },
-    /// In the announced order.
+    /// The announced order has the content.
     InOrder,
-    /// On its own.
+    /// The content is read alone.
     Alone { reading: Box<Reading<'static, ()>>, content: Content },
 }
 
 impl ImageSource {
-    /// What a rule keeps of an image, read as planned, on the pool of `resources`.
+    /// The entries of an image that a rule keeps, read with `plan` on the pool of `resources`.
     pub fn new(image: OpenedImage, plan: &SourcePlan, resources: &Resources, rule: KeepRule) -> ImageSource {
         let link_bytes = link_bytes(resources.memory);
         ImageSource {
@@ -95,19 +95,19 @@ impl ImageSource {
         }
     }
 
-    /// Reports each block that is decoded.
+    /// Reports each decoded block.
     #[must_use]
     pub fn reporting_to(mut self, listener: Arc<dyn BlockListener>) -> ImageSource {
         self.settings.iter_mut().for_each(|settings| settings.listener = Some(Arc::clone(&listener)));
         self
     }
 
-    fn advance(&mut self) -> Result<Option<Named>, Fault> {
+    fn advance(&mut self) -> Result<Option<SourceEntry>, Fault> {
         let at_end = |error| (Bytes::new(), error);
         match &mut self.entries {
             Entries::Listed(names) => {
                 let Some(name) = names.next() else { return Ok(None) };
-                name.and_then(|name| name.into_named(&self.image.volume)).map(Some)
+                name.and_then(|name| name.into_entry(&self.image.volume)).map(Some)
             }
             Entries::Read(reading) => match begin(reading).map_err(at_end)? {
                 Some(Tag::Next(named)) => named.map(Some),
@@ -118,7 +118,7 @@ impl ImageSource {
         }
     }
 
-    /// Starts to read the content of the current file, and of all that follow.
+    /// Starts to read the contents of the current file and of all following files.
     fn start(&mut self, at: NodeId, file: &FileData) -> Result<Current, ReadError> {
         if !matches!(self.entries, Entries::Listed(_)) {
             return self.alone(file);
@@ -130,7 +130,7 @@ impl ImageSource {
         let first = Request { tag: Tag::Started, file: Some(file.clone()), weight: 0 };
         let volume = SharedVolume::clone(&self.image.volume);
         let next = names.map(move |name| {
-            let named = name.and_then(|name| name.into_named(&volume));
+            let named = name.and_then(|name| name.into_entry(&volume));
             let file = named.as_ref().ok().and_then(|named| named.file.clone());
             let weight = bytes_of(&named);
             Request { tag: Tag::Next(Box::new(named)), file, weight }
@@ -142,7 +142,7 @@ impl ImageSource {
         Ok(Current::InEntries { at, content: Content::new(file.size) })
     }
 
-    /// When each shared unit is needed, from the current file on; and how much there is to read.
+    /// Finds the uses of shared units from the current file on, and the number of bytes to read.
     fn survey(&mut self, file: &FileData) -> SharedUses {
         let mut uses = SharedUses::new();
         let mut total = self.done.saturating_add(file.size);
@@ -196,7 +196,7 @@ impl Source for ImageSource {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         self.file = Current::Nothing;
         let next = self.advance().map_err(|(path, error)| fault(&self.image, &path, error))?;
-        let Some(Named { entry, at, file }) = next else {
+        let Some(SourceEntry { entry, at, file }) = next else {
             self.entries = Entries::Ended;
             return Ok(None);
         };
@@ -240,7 +240,7 @@ impl Source for ImageSource {
     fn expect(&mut self, order: &mut dyn Iterator<Item = Bookmark>) {
         let number = |bookmark| if let Bookmark::Number(at) = bookmark { Some(NodeId(at)) } else { None };
         let files = order.filter_map(number).collect();
-        // Without it, which is a hint, each file is read on its own.
+        // The order is a hint. Without it, each file is read alone.
         self.order = Order::new(&self.image.volume, files, &self.settings[0]).ok();
     }
 
@@ -249,7 +249,7 @@ impl Source for ImageSource {
     }
 }
 
-/// A fault of an image as one of a source.
+/// Converts a fault of an image to an error of a source.
 fn fault(image: &OpenedImage, path: &[u8], error: ReadError) -> Error {
     let input = image.display_path.escaped();
     let entry = path.to_vec();

@@ -8,25 +8,26 @@ use packline_volume::{FileData, Inode, Node, NodeId, ReadError, SharedVolume, Vi
 use crate::links::Links;
 use crate::tar_out::{kind_of, weight};
 
-/// An error, and the path of the entry that it concerns.
+/// An error, and the path of the affected entry.
 pub(super) type Fault = (Bytes, ReadError);
 
-/// A name, and an earlier one of its inode.
+/// A name, and an earlier name of the same inode.
 pub(super) struct Name {
     pub(super) path: Bytes,
     pub(super) inode: Inode,
     link: Option<Bytes>,
 }
 
-/// An entry and the place of its content.
-pub(super) struct Named {
+/// An entry and the position of its content.
+pub(super) struct SourceEntry {
     pub(super) entry: Entry,
     pub(super) at: NodeId,
     /// The content, if it is a file.
     pub(super) file: Option<FileData>,
 }
 
-/// Walks an image: depth first, names by their bytes; of the names of a file that are kept the first is the file, the others are links to it.
+/// Walks an image depth first, names ordered by their bytes. Of a file's names that are kept, the first is the file and the others are links to
+/// it.
 pub(super) struct Names {
     walk: Walk,
     links: Links,
@@ -34,13 +35,13 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// All of an image; `link_bytes` are for the first names of files with several.
+    /// Walks the complete image; `link_bytes`: memory for the first names of files with several names.
     pub(super) fn new(volume: &SharedVolume, link_bytes: u64, rule: &KeepRule) -> Names {
         let walk = Walk::new(volume, volume.root(), Bytes::new());
         Names { walk, links: Links::new(link_bytes), rule: Rc::clone(rule) }
     }
 
-    /// Whether an entry is kept. Nothing below one that is pruned is visited.
+    /// Whether an entry is kept. Nothing below a pruned entry is visited.
     fn keeps(&mut self, visit: &Visit) -> bool {
         let keep = (self.rule)(&visit.path, matches!(visit.inode.node, Node::Directory(_)));
         if keep == Keep::Prune {
@@ -71,7 +72,7 @@ impl Iterator for Names {
 }
 
 impl Name {
-    /// The content, if it is not read under another name.
+    /// Returns the content, unless it is read under another name.
     pub(super) fn file(&self) -> Option<&FileData> {
         match &self.inode.node {
             Node::File(data) if self.link.is_none() => Some(data),
@@ -79,8 +80,8 @@ impl Name {
         }
     }
 
-    /// The entry, with its extended attributes.
-    pub(super) fn into_named(self, volume: &SharedVolume) -> Result<Named, Fault> {
+    /// Reads the extended attributes and returns the entry.
+    pub(super) fn into_entry(self, volume: &SharedVolume) -> Result<SourceEntry, Fault> {
         let file = self.file().cloned();
         let at = self.inode.at;
         let meta = self.inode.meta;
@@ -88,15 +89,15 @@ impl Name {
         match xattrs {
             Ok(xattrs) => {
                 let kind = kind_of(self.inode, self.link);
-                Ok(Named { entry: Entry { path: self.path, kind, meta, xattrs }, at, file })
+                Ok(SourceEntry { entry: Entry { path: self.path, kind, meta, xattrs }, at, file })
             }
             Err(error) => Err((self.path, error)),
         }
     }
 }
 
-/// Bytes that an entry, or a fault, refers to.
-pub(super) fn bytes_of(named: &Result<Named, Fault>) -> usize {
+/// Returns the bytes that an entry, or a fault, refers to.
+pub(super) fn bytes_of(named: &Result<SourceEntry, Fault>) -> usize {
     match named {
         Ok(named) => weight(&named.entry),
         Err((path, _)) => path.len(),

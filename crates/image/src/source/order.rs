@@ -1,4 +1,4 @@
-//! Contents of files in an order that was announced.
+//! Contents of files in an announced order.
 
 use std::collections::VecDeque;
 
@@ -8,20 +8,20 @@ use packline_volume::{FileData, Node, NodeId, ReadError, ReadSettings, Reading, 
 
 use super::content::{Content, begin};
 
-/// The size of a file, or why it cannot be read.
-type Found = Result<u64, ReadError>;
+/// The size of a file, or the error of reading its inode.
+type FileSize = Result<u64, ReadError>;
 
 /// Files that are read in the order of their announcement.
 pub(super) struct Order {
-    reading: Reading<'static, Found>,
-    /// Those that have not begun.
+    reading: Reading<'static, FileSize>,
+    /// Files that have not begun.
     left: VecDeque<NodeId>,
     content: Content,
 }
 
 impl Order {
     /// # Errors
-    /// [`ReadError::Work`] if the system refuses to start threads.
+    /// [`ReadError::Work`] if threads cannot be started.
     pub(super) fn new(volume: &SharedVolume, files: Vec<NodeId>, settings: &ReadSettings) -> Result<Order, ReadError> {
         let mut uses = SharedUses::new();
         for at in &files {
@@ -39,7 +39,7 @@ impl Order {
         Ok(Order { reading, left: files.into(), content: Content::default() })
     }
 
-    /// Goes to a file; false if it is not in the rest of the order.
+    /// Goes to a file; returns false if the rest of the order does not have it.
     pub(super) fn go_to(&mut self, at: NodeId) -> Result<bool, ReadError> {
         let Some(passed) = self.left.iter().position(|other| *other == at) else { return Ok(false) };
         let mut found = None;
@@ -58,7 +58,7 @@ impl Order {
     }
 }
 
-/// The file whose inode is at this place.
+/// Returns the file whose inode is at a position.
 pub(super) fn file(volume: &SharedVolume, at: NodeId) -> Result<FileData, ReadError> {
     let inode = volume.inode(at)?;
     match inode.node {

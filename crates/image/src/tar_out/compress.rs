@@ -1,4 +1,4 @@
-//! Compression of the tar: workers compress chunks, the caller's thread writes them in order.
+//! Compresses the tar: workers compress chunks, and the caller's thread writes them in order.
 
 use std::io::{self, Write};
 
@@ -7,16 +7,16 @@ use packline_engine::{Consumer, Fault, OrderedMap, Permit, Pool, Task};
 
 use crate::Resources;
 
-/// Why a chunk does not reach the output.
+/// Why a chunk was not written.
 #[derive(Debug)]
 pub(super) enum CompressError {
-    /// It could not be compressed.
+    /// Compression failed.
     Codec(CodecError),
-    /// It could not be written.
+    /// Writing failed.
     Output(io::Error),
 }
 
-/// A chunk, with its memory and that of its compressed form.
+/// A chunk, with a permit for its memory and the memory of its compressed form.
 pub(super) struct Chunk {
     bytes: Vec<u8>,
     permit: Permit,
@@ -62,7 +62,7 @@ impl Task for CompressTask {
     }
 }
 
-/// The output, and what must be known at its end.
+/// The output and its totals.
 struct Writing {
     out: Box<dyn Write>,
     end: StreamEnd,
@@ -125,7 +125,7 @@ impl Compressor {
         Ok(())
     }
 
-    /// Bytes free in the current chunk; at least one.
+    /// Returns the number of bytes free in the current chunk; at least one.
     fn free(&mut self) -> Result<usize, Fault<CompressError>> {
         let size = self.spec.chunk();
         if self.filling.is_none() {
@@ -142,7 +142,7 @@ impl Compressor {
         }
     }
 
-    /// Ends the stream; returns the bytes written in all.
+    /// Ends the stream; returns the total number of bytes written.
     pub(super) fn finish(mut self) -> Result<u64, Fault<CompressError>> {
         self.feed()?;
         self.map.drain(&mut self.writing)?;

@@ -1,4 +1,4 @@
-//! Turns what is read into the bytes of the tar: headers, maps, content, padding, the end.
+//! Converts events of the reading to the bytes of the tar: headers, maps, content, padding, the end.
 
 use packline_archives::tar::{MapSegment, TarWriter, end_of_archive, is_xattr_name, padding};
 use packline_runtime::TaskError;
@@ -9,16 +9,16 @@ use packline_volume::{Event, FileData, Pieces, ReadError};
 use super::items::Tag;
 use super::sink::Sink;
 use super::sparse::{Segments, SparseFile};
-use super::{Asked, TarSummary};
+use super::{TarOptions, TarSummary};
 use crate::{Error, Observer, OpenedImage, Progress, Resources};
 
-/// Bytes of a map that are made at once.
+/// Bytes of a map that are created at once.
 const MAP_PIECE: usize = 64 << 10;
 
 /// The tar under construction.
 pub(super) struct Content<'a> {
     opened: &'a OpenedImage,
-    asked: &'a Asked,
+    asked: &'a TarOptions,
     observer: &'a mut dyn Observer,
     sink: Sink,
     writer: TarWriter,
@@ -33,17 +33,17 @@ pub(super) struct Content<'a> {
 struct OpenFile {
     path: Bytes,
     size: u64,
-    /// Bytes of content seen so far, holes included.
+    /// Bytes of content so far, holes included.
     at: u64,
     padding: usize,
     damaged: bool,
     holes: Option<Holes>,
 }
 
-/// Which bytes of a sparse file are written.
+/// The segments of a sparse file that are written.
 struct Holes {
     segments: Segments<Box<dyn Pieces>>,
-    /// The segment at or after the current place.
+    /// The segment at or after the current position.
     current: Option<MapSegment>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Content<'a> {
     /// `total` is the number of bytes of content to come.
     pub(super) fn new(
         opened: &'a OpenedImage,
-        asked: &'a Asked,
+        asked: &'a TarOptions,
         sink: Sink,
         observer: &'a mut dyn Observer,
         total: u64,
@@ -83,7 +83,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Compares the data of the image with its record, unless damage has been reported; called when all contents have been read.
+    /// Compares the data of the image with its record, unless damage was already reported. All contents must have been read.
     pub(super) fn compare_data(&mut self, resources: &Resources) -> Result<(), Error> {
         self.end_file()?;
         if self.summary.damaged > 0 {
@@ -123,7 +123,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Reports an error, or fails with it.
+    /// Reports an error, or returns it.
     fn problem(&mut self, path: &[u8], error: ReadError) -> Result<(), Error> {
         let fault = self.opened.fault_at(path, error);
         if !self.asked.continue_on_error {
@@ -231,7 +231,7 @@ impl<'a> Content<'a> {
 }
 
 impl Holes {
-    /// Writes those of these bytes that are in segments.
+    /// Writes the part of these bytes that is in segments.
     fn put(&mut self, sink: &mut Sink, start: u64, length: u64, bytes: Option<&[u8]>) -> Result<(), Error> {
         let mut at = start;
         let end = start + length;

@@ -4,7 +4,7 @@ use packline_tree::{Bytes, Entry, Kind, Xattr};
 use packline_volume::{FileData, Inode, Node, ReadError, Request, SharedVolume, Visit, Walk};
 
 use super::sparse::{self, SparseFile};
-use super::{Asked, TarRoot, TarScope};
+use super::{TarOptions, TarRoot, TarScope};
 use crate::SelectedWalk;
 use crate::links::Links;
 
@@ -12,8 +12,8 @@ use crate::links::Links;
 const SIZE_MAX: u64 = i64::MAX as u64;
 
 /// An item of the scope.
-pub(super) enum Found {
-    /// An entry, and the earlier name of its inode if there is one.
+pub(super) enum TarItem {
+    /// An entry, with an earlier name of its inode if there is one.
     Name { path: Bytes, inode: Box<Inode>, link: Option<Bytes> },
     /// The entry at a path cannot be read.
     Fault { path: Bytes, error: ReadError },
@@ -26,18 +26,18 @@ pub(super) enum Tag {
         entry: Entry,
         /// The content, if it is a file with holes.
         sparse: Option<Box<(SparseFile, FileData)>>,
-        /// Why its attributes could not be read.
+        /// The error of reading its attributes.
         fault: Option<ReadError>,
     },
-    /// Nothing.
+    /// No entry.
     Fault { path: Bytes, error: ReadError },
 }
 
-impl Found {
-    /// The content that is read.
+impl TarItem {
+    /// Returns the content to read.
     pub(super) fn content(&self) -> Option<&FileData> {
         match self {
-            Found::Name { inode, link: None, .. } => match &inode.node {
+            TarItem::Name { inode, link: None, .. } => match &inode.node {
                 Node::File(data) if data.size <= SIZE_MAX => Some(data),
                 _ => None,
             },
@@ -45,12 +45,12 @@ impl Found {
         }
     }
 
-    /// Reads what else belongs to the entry.
-    pub(super) fn into_request(self, volume: &SharedVolume, asked: &Asked) -> Request<Tag> {
+    /// Reads the attributes and the holes of the entry.
+    pub(super) fn into_request(self, volume: &SharedVolume, asked: &TarOptions) -> Request<Tag> {
         let file = self.content().cloned();
         let (path, inode, link) = match self {
-            Found::Name { path, inode, link } => (path, inode, link),
-            Found::Fault { path, error } => {
+            TarItem::Name { path, inode, link } => (path, inode, link),
+            TarItem::Fault { path, error } => {
                 return Request { weight: path.len(), tag: Tag::Fault { path, error }, file };
             }
         };
@@ -69,7 +69,7 @@ impl Found {
     }
 }
 
-/// Bytes that an entry refers to.
+/// Returns the bytes that an entry refers to.
 pub fn weight(entry: &Entry) -> usize {
     let target = match &entry.kind {
         Kind::HardLink(target) | Kind::Symlink(target) => target.capacity(),
@@ -79,7 +79,7 @@ pub fn weight(entry: &Entry) -> usize {
     entry.path.capacity() + target + entry.xattrs.iter().map(xattr).sum::<usize>()
 }
 
-/// The kind of an entry; `link` is an earlier name of its inode.
+/// Returns the kind of an entry; `link` is an earlier name of its inode.
 pub fn kind_of(inode: Inode, link: Option<Bytes>) -> Kind {
     if let Some(target) = link {
         return Kind::HardLink(target);
@@ -108,7 +108,7 @@ enum Source<'a> {
 }
 
 impl<'a> Items<'a> {
-    pub(super) fn new(volume: &SharedVolume, asked: &'a Asked) -> Items<'a> {
+    pub(super) fn new(volume: &SharedVolume, asked: &'a TarOptions) -> Items<'a> {
         let walk = match &asked.scope {
             TarScope::Selected(selection) => Source::Selected(Box::new(SelectedWalk::new(volume, selection))),
             TarScope::Below { directories, keep } => Source::Below {
@@ -121,31 +121,31 @@ impl<'a> Items<'a> {
         Items { walk, root: asked.root != TarRoot::Nothing, links }
     }
 
-    fn found(&mut self, Visit { path, inode }: Visit) -> Found {
+    fn found(&mut self, Visit { path, inode }: Visit) -> TarItem {
         let links = self.links.as_mut().filter(|_| can_be_target(&inode.node));
         match links.map_or(Ok(None), |links| links.earlier(&inode, &path)) {
-            Ok(link) => Found::Name { path, inode: Box::new(inode), link },
-            Err(error) => Found::Fault { path, error },
+            Ok(link) => TarItem::Name { path, inode: Box::new(inode), link },
+            Err(error) => TarItem::Fault { path, error },
         }
     }
 }
 
 impl Iterator for Items<'_> {
-    type Item = Found;
+    type Item = TarItem;
 
-    fn next(&mut self) -> Option<Found> {
+    fn next(&mut self) -> Option<TarItem> {
         loop {
             match self.walk.next()? {
                 Ok(visit) if visit.path.is_empty() && !self.root => {}
                 Ok(visit) => return Some(self.found(visit)),
-                Err((path, error)) => return Some(Found::Fault { path, error }),
+                Err((path, error)) => return Some(TarItem::Fault { path, error }),
             }
         }
     }
 }
 
 impl Source<'_> {
-    /// The next entry, under its name in the tar.
+    /// Returns the next entry, under its name in the tar.
     fn next(&mut self) -> Option<Result<Visit, (Bytes, ReadError)>> {
         let (walk, directories, keep) = match self {
             Source::Selected(walk) => return walk.next(),
@@ -156,13 +156,13 @@ impl Source<'_> {
                 Ok(Visit { path, inode }) => (Ok(inode), path),
                 Err((path, error)) => (Err(error), path),
             };
-            // The root is written as itself, whatever directory is requested.
-            let place = if path.is_empty() { Place::Within(0) } else { place_of(&path, directories) };
+            // The root is written under its own name, whatever directory is requested.
+            let place = if path.is_empty() { ScopeMatch::Within(0) } else { scope_match(&path, directories) };
             match place {
-                Place::Beside => walk.prune(),
-                Place::Leads if !keep && result.is_ok() => {}
-                Place::Within(cut) if !keep => return Some(visit(result, path[cut..].to_vec())),
-                Place::Leads | Place::Within(_) => return Some(visit(result, path)),
+                ScopeMatch::Beside => walk.prune(),
+                ScopeMatch::Leads if !keep && result.is_ok() => {}
+                ScopeMatch::Within(cut) if !keep => return Some(visit(result, path[cut..].to_vec())),
+                ScopeMatch::Leads | ScopeMatch::Within(_) => return Some(visit(result, path)),
             }
         }
     }
@@ -177,31 +177,31 @@ fn visit(result: Result<Inode, ReadError>, path: Bytes) -> Result<Visit, (Bytes,
 
 /// Position of a path relative to the requested directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// In none of them, and on the way to none.
+enum ScopeMatch {
+    /// Neither in a directory nor above one.
     Beside,
-    /// On the way to one, or one itself.
+    /// Above a directory, or the directory itself.
     Leads,
-    /// In one, whose name and a slash are this many bytes of the path.
+    /// In a directory whose name and slash are this many bytes of the path.
     Within(usize),
 }
 
-fn place_of(path: &[u8], directories: &[Bytes]) -> Place {
+fn scope_match(path: &[u8], directories: &[Bytes]) -> ScopeMatch {
     let place = |directory: &Bytes| {
         let below = |path: &[u8], top: &[u8]| path.starts_with(top) && path.get(top.len()) == Some(&b'/');
         match directory {
-            _ if directory.is_empty() => Place::Within(0),
-            _ if below(path, directory) => Place::Within(directory.len() + 1),
-            _ if directory == path || below(directory, path) => Place::Leads,
-            _ => Place::Beside,
+            _ if directory.is_empty() => ScopeMatch::Within(0),
+            _ if below(path, directory) => ScopeMatch::Within(directory.len() + 1),
+            _ if directory == path || below(directory, path) => ScopeMatch::Leads,
+            _ => ScopeMatch::Beside,
         }
     };
-    let mut places = directories.iter().map(place).filter(|place| *place != Place::Beside);
-    let first = places.next().unwrap_or(Place::Beside);
-    places.find(|place| matches!(place, Place::Within(_))).filter(|_| first == Place::Leads).unwrap_or(first)
+    let mut places = directories.iter().map(place).filter(|place| *place != ScopeMatch::Beside);
+    let first = places.next().unwrap_or(ScopeMatch::Beside);
+    places.find(|place| matches!(place, ScopeMatch::Within(_))).filter(|_| first == ScopeMatch::Leads).unwrap_or(first)
 }
 
-/// Whether a tar has an entry that a hard link can lead to: an entry that a tar cannot hold is left out under each of its names.
+/// Whether a hard link can lead to the entry. An entry that a tar cannot hold is left out under each of its names.
 fn can_be_target(node: &Node) -> bool {
     match node {
         Node::Directory(_) | Node::Socket => false,
@@ -219,17 +219,17 @@ mod tests {
         let directories = |names: &[&str]| names.iter().map(|name| name.as_bytes().to_vec()).collect::<Vec<_>>();
         let one = directories(&["usr/lib"]);
         for (path, place) in [
-            ("usr", Place::Leads),
-            ("usr/lib", Place::Leads),
-            ("usr/lib/a/b", Place::Within(8)),
-            ("usr/lib64", Place::Beside),
-            ("usr/li", Place::Beside),
-            ("us", Place::Beside),
+            ("usr", ScopeMatch::Leads),
+            ("usr/lib", ScopeMatch::Leads),
+            ("usr/lib/a/b", ScopeMatch::Within(8)),
+            ("usr/lib64", ScopeMatch::Beside),
+            ("usr/li", ScopeMatch::Beside),
+            ("us", ScopeMatch::Beside),
         ] {
-            assert_eq!(place_of(path.as_bytes(), &one), place, "{path}");
+            assert_eq!(scope_match(path.as_bytes(), &one), place, "{path}");
         }
         let nested = directories(&["usr/lib/deep", "usr"]);
-        assert_eq!(place_of(b"usr/lib", &nested), Place::Within(4));
-        assert_eq!(place_of(b"anything", &directories(&[""])), Place::Within(0));
+        assert_eq!(scope_match(b"usr/lib", &nested), ScopeMatch::Within(4));
+        assert_eq!(scope_match(b"anything", &directories(&[""])), ScopeMatch::Within(0));
     }
 }

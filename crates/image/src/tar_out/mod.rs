@@ -1,7 +1,7 @@
 //! Converts an image to a tar.
 //!
-//! The tree is walked twice: once to learn when each shared unit is needed and how much there is, once to write. Entries come
-//! in the order of the image's directories, depth first. Whatever the workers and the memory, the bytes are the same.
+//! The tree is walked twice: first to learn the uses of shared units and the number of bytes, then to write. Entries are in the order of the
+//! image's directories, depth first. The bytes do not depend on workers and memory.
 
 mod compress;
 mod content;
@@ -26,21 +26,20 @@ use crate::links::link_bytes;
 use crate::unpack::find_root;
 use crate::{Error, Observer, OpenedImage, Resources, Selection, Temporaries, must_differ};
 use content::Content;
-use items::{Found, Items};
+use items::{Items, TarItem};
 use plan::Plan;
 use sink::{Destination, Sink};
 
 /// Which part of the tree goes into the tar, and under which names.
 #[derive(Debug)]
 pub enum TarScope {
-    /// The entries that patterns select, with the directories that lead there, under their own names.
+    /// The entries that patterns select, with the directories that lead to them, under their own names.
     Selected(Selection),
     /// The entries below some directories.
     Below {
         /// Their canonical paths.
         directories: Vec<Bytes>,
-        /// Whether their own names stay before what is below them. If not, there must be one directory only, whose entry is
-        /// left out.
+        /// Whether their own names stay as a prefix of the names below them. If not, there must be one directory only, whose entry is left out.
         keep: bool,
     },
 }
@@ -52,7 +51,7 @@ pub enum TarRoot {
     Nothing,
     /// The entry `./` before all others.
     Entry,
-    /// A directory of this name, in which all others are; `.` puts `./` before every name.
+    /// A directory of this name that has all other entries; `.` puts `./` before every name.
     Becomes(Bytes),
 }
 
@@ -60,9 +59,9 @@ pub enum TarRoot {
 pub enum Output {
     /// A stream: standard output, a pipe. Its name is for messages.
     Stream(PathBuf, Box<dyn Write>),
-    /// A file that gets its name when it is whole. Replaced only with `force`.
+    /// A file that gets its name when it is complete.
     File {
-        /// Its path.
+        /// The path of the file.
         path: PathBuf,
         /// Whether an existing file is replaced.
         force: bool,
@@ -70,7 +69,7 @@ pub enum Output {
 }
 
 impl Output {
-    /// A file, which must not exist yet.
+    /// A file that must not exist yet.
     pub fn file(path: impl Into<PathBuf>) -> Output {
         Output::File { path: path.into(), force: false }
     }
@@ -81,7 +80,7 @@ impl Output {
     }
 }
 
-/// A tar to be made of an image.
+/// Request to convert an image to a tar.
 #[non_exhaustive]
 pub struct TarOutRequest {
     /// The image.
@@ -94,16 +93,16 @@ pub struct TarOutRequest {
     pub scope: TarScope,
     /// How the root directory is written.
     pub root: TarRoot,
-    /// Whether extended attributes go with their entries.
+    /// Whether extended attributes are written.
     pub xattrs: bool,
-    /// Whether a second name of an inode becomes a hard link; otherwise it is a file of its own.
+    /// Whether a second name of an inode becomes a hard link; otherwise it becomes a file of its own.
     pub hard_links: bool,
-    /// Whether holes stay holes; otherwise they become zeros.
+    /// Whether holes are written as holes; otherwise they become zeros.
     pub sparse: bool,
-    /// Whether to continue after an entry that cannot be read: it is reported to [`Observer::problem`] and counted as damaged. The
-    /// missing content of a file whose header has been written becomes zeros.
+    /// Whether to continue after an entry that cannot be read. The entry is reported to [`Observer::problem`] and counted as damaged. Missing
+    /// content of a file whose header was written becomes zeros.
     pub continue_on_error: bool,
-    /// Whether a directory of [`TarScope::Below`] that is not there is an error; otherwise a warning.
+    /// Whether a missing directory of [`TarScope::Below`] is an error; otherwise it causes a warning.
     pub refuse_missing: bool,
     /// Whether an entry that a tar cannot hold (a socket) is an error; otherwise it is left out with a warning.
     pub refuse_unstorable: bool,
@@ -114,7 +113,7 @@ pub struct TarOutRequest {
 }
 
 impl TarOutRequest {
-    /// Everything of an image, the root's entry too, holes as holes, uncompressed; with all processors.
+    /// Converts the complete image with the root's entry and with holes, uncompressed, with all processors.
     pub fn new(image: OpenedImage, target: Output) -> TarOutRequest {
         TarOutRequest {
             image,
@@ -141,7 +140,7 @@ pub struct TarSummary {
     pub entries: u64,
     /// Entries left out because a tar cannot hold them.
     pub skipped: u64,
-    /// Entries that are missing or not whole because they could not be read; 0 without [`TarOutRequest::continue_on_error`].
+    /// Entries that are missing or incomplete because they could not be read; 0 without [`TarOutRequest::continue_on_error`].
     pub damaged: u64,
     /// Whether a pattern of the selection matched nothing; false without [`TarOutRequest::continue_on_error`].
     pub unmatched: bool,
@@ -149,23 +148,23 @@ pub struct TarSummary {
     pub content_bytes: u64,
     /// Bytes of the tar.
     pub tar_bytes: u64,
-    /// Bytes written: of the compressed tar, if it is.
+    /// Bytes written to the output, after compression.
     pub output_bytes: u64,
-    /// Workers that were asked for.
+    /// Workers that were requested.
     pub workers_wanted: usize,
     /// Workers that the memory and the system's limit of threads allowed.
     pub workers: usize,
-    /// How often shared units were decoded.
+    /// Counts of decoded shared units.
     pub fragments: SharedCounts,
 }
 
-/// Makes a tar of an image. Progress counts content as the source and the tar, before compression, as the image.
+/// Converts an image to a tar. Progress counts content as the source, and the tar before compression as the image.
 ///
 /// # Errors
-/// [`Error`], with the names of image and entry and the offset. A file is not there then; a stream may have been begun.
+/// [`Error`], with the names of image and entry and the offset. A file then does not exist; a stream may be incomplete.
 pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<TarSummary, Error> {
     let TarOutRequest { image, target, compression, resources, temporaries, .. } = request;
-    let asked = Asked {
+    let asked = TarOptions {
         scope: request.scope,
         root: request.root,
         xattrs: request.xattrs,
@@ -187,7 +186,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     let unmatched = check_patterns(&opened, &asked, observer)?;
     let (destination, out) = Destination::open(target, &temporaries)?;
     let mut settings = plan.read.settings(&resources);
-    // One pool for both, so that no more threads run than were asked for.
+    // Reading and compressing share one pool, so that no more threads run than requested.
     let pool = resources.pool(plan.read.workers).map_err(|cause| opened.fault(cause.into()))?;
     settings.engine.pool = Some(pool.clone());
     let sink = Sink::new(&destination, out, compression, &pool, plan, &resources)?;
@@ -208,7 +207,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
 }
 
 /// The options of the tar's entries.
-struct Asked {
+struct TarOptions {
     scope: TarScope,
     root: TarRoot,
     xattrs: bool,
@@ -217,11 +216,11 @@ struct Asked {
     continue_on_error: bool,
     refuse_missing: bool,
     refuse_unstorable: bool,
-    /// Bytes for the first names of files with several.
+    /// Memory for the first names of files with several names, bytes.
     link_bytes: u64,
 }
 
-impl Asked {
+impl TarOptions {
     fn check(&self) -> Result<(), Error> {
         let wrong = |what: String, expected: &str| Err(Error::Request { what, expected: expected.to_string() });
         match (&self.scope, &self.root) {
@@ -243,7 +242,7 @@ impl Asked {
         }
     }
 
-    /// The prefix of each name.
+    /// Returns the prefix of each name.
     fn prefix(&self) -> Bytes {
         match &self.root {
             TarRoot::Becomes(name) => [name, &b"/"[..]].concat(),
@@ -252,9 +251,9 @@ impl Asked {
     }
 }
 
-/// Warnings before anything is written.
+/// Reports warnings before anything is written.
 fn warn(
-    asked: &Asked,
+    asked: &TarOptions,
     plan: Plan,
     opened: &OpenedImage,
     resources: &Resources,
@@ -272,8 +271,8 @@ fn warn(
     Ok(())
 }
 
-/// After the first walk: whether a pattern matched nothing, which is an error without `continue_on_error`.
-fn check_patterns(opened: &OpenedImage, asked: &Asked, observer: &mut dyn Observer) -> Result<bool, Error> {
+/// Checks after the first walk whether a pattern matched nothing, which is an error without `continue_on_error`.
+fn check_patterns(opened: &OpenedImage, asked: &TarOptions, observer: &mut dyn Observer) -> Result<bool, Error> {
     let TarScope::Selected(selection) = &asked.scope else { return Ok(false) };
     let place = opened.display_path.escaped();
     if let Some(warning) = selection.unmatched_exclude(&place) {
@@ -289,9 +288,8 @@ fn check_patterns(opened: &OpenedImage, asked: &Asked, observer: &mut dyn Observ
     }
 }
 
-/// The first walk: when each shared unit is needed, and bytes of content in all. Finds what is wrong with the tree before
-/// anything is written.
-fn survey(opened: &OpenedImage, asked: &Asked, resources: &Resources) -> Result<(SharedUses, u64), Error> {
+/// The first walk: records the uses of shared units, and counts the bytes of content. Finds faults of the tree before anything is written.
+fn survey(opened: &OpenedImage, asked: &TarOptions, resources: &Resources) -> Result<(SharedUses, u64), Error> {
     let mut uses = SharedUses::new();
     let mut total = 0u64;
     for found in Items::new(&opened.volume, asked) {
@@ -302,7 +300,7 @@ fn survey(opened: &OpenedImage, asked: &Asked, resources: &Resources) -> Result<
             uses.note(opened.volume.content_place(data));
             total = total.saturating_add(data.size);
         }
-        if let Found::Fault { path, error } = found
+        if let TarItem::Fault { path, error } = found
             && !asked.continue_on_error
         {
             return Err(opened.fault_at(&path, error));

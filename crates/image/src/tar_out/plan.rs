@@ -1,4 +1,4 @@
-//! How memory and workers are shared between reading the image and compressing the tar.
+//! Divides memory and workers between reading the image and compressing the tar.
 
 use packline_codec::StreamSpec;
 use packline_runtime::memory::Limits;
@@ -8,18 +8,17 @@ use super::sink::BATCH;
 use crate::links::link_bytes;
 use crate::{Error, ReadDemand, ReadPlan, Resources};
 
-/// The share of each side. Both run on one pool of `read.workers` workers.
+/// The shares of reading and compressing. Both run on one pool of `read.workers` workers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
-    /// For reading.
     pub(super) read: ReadPlan,
-    /// Bytes of chunks and of their compressed form in flight at once.
+    /// Bytes of chunks and their compressed form in flight.
     pub(super) compress_window: usize,
 }
 
 impl Plan {
-    /// As many workers as can each have a decoder and an encoder. Compressing gets half of the memory at most, unless one worker
-    /// needs more.
+    /// Plans as many workers as can each have a decoder and an encoder. Compressing gets at most half of the memory, unless one worker needs
+    /// more.
     ///
     /// # Errors
     /// [`Error::Memory`] if the minimum exceeds the limit.
@@ -42,20 +41,20 @@ impl Plan {
     }
 }
 
-/// Workers whose encoders take no more than half of the memory; one at least, unless none is wanted.
+/// Returns the number of workers whose encoders take at most half of the memory; at least one, unless none is wanted.
 fn compress_workers(compression: Option<StreamSpec>, resources: &Resources) -> usize {
     let limits = Limits { memory: resources.memory.map(|limit| limit / 2), ..resources.limits() };
     let most = limits.most_workers(|workers| compress_bytes(compression, workers, resources));
     most.unwrap_or(limits.workers.min(1))
 }
 
-/// Bytes that compressing takes.
+/// Returns the memory of compressing, bytes.
 fn compress_bytes(compression: Option<StreamSpec>, workers: usize, resources: &Resources) -> u64 {
     let tools = resources.limits().tools(workers);
     compression.map_or(0, |spec| spec.memory() as u64 * tools + window(spec, workers))
 }
 
-/// Two chunks for each worker, the one that is being filled, and their compressed form.
+/// Returns the window: two chunks for each worker, the chunk that is being filled, and their compressed form.
 fn window(spec: StreamSpec, workers: usize) -> u64 {
     2 * spec.chunk() as u64 * (workers as u64 + 1)
 }

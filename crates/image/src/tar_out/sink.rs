@@ -1,4 +1,4 @@
-//! The output of a tar: gathered into large writes, or through a compressor, to a stream or to a file.
+//! The output of a tar: collected into large writes, or through a compressor, to a stream or to a file.
 
 use std::io::{self, IoSlice, Write};
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use super::compress::{CompressError, Compressor};
 use super::plan::Plan;
 use crate::{Error, Observer, Resources, Temporaries};
 
-/// Bytes gathered before they are written.
+/// Bytes collected before they are written.
 pub(super) const BATCH: usize = 256 << 10;
-/// Pieces of at least this many bytes are written without a copy, together with what was gathered.
+/// Pieces of at least this many bytes are written without a copy, together with the collected bytes.
 const STRAIGHT: usize = 32 << 10;
 
 /// The target of the tar.
@@ -25,7 +25,7 @@ pub(super) struct Destination {
 }
 
 impl Destination {
-    /// Opens the target; for a stream, the stream itself is given back.
+    /// Opens the target. For a stream, returns the stream itself.
     pub(super) fn open(target: Output, temporaries: &Temporaries) -> Result<(Destination, Box<dyn Write>), Error> {
         match target {
             Output::Stream(display_path, out) => Ok((Destination { display_path, output: None }, out)),
@@ -37,13 +37,13 @@ impl Destination {
         }
     }
 
-    /// Puts a file in place.
+    /// Gives a file its name.
     pub(super) fn finish(self, observer: &mut dyn Observer) -> Result<(), Error> {
         self.output.map_or(Ok(()), |output| Ok(output.finish(observer)?))
     }
 }
 
-/// A file written from its start to its end.
+/// A file that is written from its start to its end.
 struct Sequential(WriteBehind);
 
 impl Write for Sequential {
@@ -60,7 +60,7 @@ impl Write for Sequential {
 pub(super) struct Sink {
     display_path: PathBuf,
     inner: Inner,
-    /// Bytes taken.
+    /// Bytes added so far.
     taken: u64,
 }
 
@@ -89,7 +89,7 @@ impl Sink {
         Ok(Sink { display_path, inner, taken: 0 })
     }
 
-    /// Bytes taken so far.
+    /// Returns the number of bytes added so far.
     pub(super) fn taken(&self) -> u64 {
         self.taken
     }
@@ -108,7 +108,7 @@ impl Sink {
         zeros(count).try_for_each(|piece| self.put(piece))
     }
 
-    /// Writes the rest; returns the bytes written in all.
+    /// Writes the rest; returns the total number of bytes written.
     pub(super) fn finish(self) -> Result<u64, Error> {
         match self.inner {
             Inner::Plain(mut batch) => {
@@ -147,7 +147,7 @@ fn compression(display_path: &std::path::Path, what: &dyn std::fmt::Display) -> 
     }
 }
 
-/// Small pieces gathered, large ones passed on.
+/// Collects small pieces, and passes large pieces on.
 struct Batch {
     out: Box<dyn Write>,
     held: Vec<u8>,
@@ -171,7 +171,7 @@ impl Batch {
     }
 }
 
-/// Writes both, with as few calls as the output takes.
+/// Writes both with as few calls as possible.
 fn write_both(out: &mut dyn Write, mut first: &[u8], mut second: &[u8]) -> io::Result<()> {
     while !first.is_empty() {
         let written = match out.write_vectored(&[IoSlice::new(first), IoSlice::new(second)]) {
@@ -193,7 +193,7 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    /// Takes at most so many bytes at once.
+    /// Accepts at most this number of bytes at once.
     struct Slow(Rc<RefCell<Vec<u8>>>, usize);
 
     impl Write for Slow {

@@ -1,17 +1,17 @@
-//! The holes of a file, from the places of its pieces alone, and the segments of data between them.
+//! The holes of a file, from the positions of its pieces alone, and the segments of data between them.
 //!
-//! The places are read again whenever segments are needed, so a file of any size takes no memory. Readers hold
-//! the whole map, though; so a file of more than [`SEGMENTS_MAX`] segments has its shortest holes written as zeros.
+//! The positions are read again whenever segments are needed, so a file of any size takes no memory. Readers hold the complete map, however. A
+//! file of more than [`SEGMENTS_MAX`] segments therefore has its shortest holes written as zeros.
 
 use packline_archives::tar::{MapSegment, MapShape};
 use packline_volume::{FileData, Missing, Piece, Pieces, SharedVolume};
 
-/// Most segments of a map. GNU tar takes 16 bytes for each, and our own reader refuses 4 Mi.
+/// Maximum number of segments of a map. GNU tar takes 16 bytes for each, and our own reader rejects 4 Mi.
 const SEGMENTS_MAX: u64 = 65_536;
 /// A file that was not sparse when it was packed is written with holes only if they have at least this many bytes in all.
 const ZEROS_MAX: u64 = 1 << 20;
 
-/// A file that is written with holes.
+/// The holes of a file that is written with holes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SparseFile {
     /// The shape of its map.
@@ -20,7 +20,7 @@ pub(super) struct SparseFile {
     least: u64,
 }
 
-/// Looks for holes; `None` if the file is to be written whole.
+/// Looks for holes; returns `None` if the file is to be written without holes.
 pub(super) fn survey(volume: &SharedVolume, data: &FileData) -> Option<SparseFile> {
     if data.sparse == 0 && data.size < ZEROS_MAX {
         return None;
@@ -41,7 +41,7 @@ pub(super) fn survey(volume: &SharedVolume, data: &FileData) -> Option<SparseFil
     Some(SparseFile { shape, least })
 }
 
-/// The smallest power of two, or 0, such that few enough holes are as long as that.
+/// Returns the smallest power of two, or 0, such that the number of holes of at least that length is small enough.
 fn least_hole(classes: &[u64; 64]) -> u64 {
     let mut count = 0;
     let mut least = 0;
@@ -69,7 +69,7 @@ struct Run {
     length: u64,
 }
 
-/// Pieces as runs. From a place that cannot be read on, all is a hole: nothing of it can be read from the image either.
+/// Pieces as runs. Everything after an unreadable position is a hole: nothing of it can be read from the image either.
 #[derive(Debug)]
 struct Runs<P> {
     pieces: P,
@@ -104,7 +104,7 @@ pub(super) struct Segments<P> {
     runs: Runs<P>,
     least: u64,
     at: u64,
-    /// A run that was met and belongs to the next segment.
+    /// The run after the last segment, which belongs to the next segment.
     ahead: Option<Run>,
 }
 
@@ -119,7 +119,7 @@ impl<P: Iterator<Item = Result<Piece, Missing>>> Segments<P> {
         Segments { runs, least, at: 0, ahead: None }
     }
 
-    /// The next run, those of one kind that touch joined.
+    /// Returns the next run; adjacent runs of one kind are joined.
     fn run(&mut self) -> Option<Run> {
         let mut run = self.ahead.take().or_else(|| self.runs.next())?;
         for next in self.runs.by_ref() {
@@ -161,7 +161,7 @@ mod tests {
 
     const UNIT: Unit = Unit { offset: 96, stored: 1, length: 4096, form: PLAIN };
 
-    /// Pieces as text: `d` and `h` are of 4096 bytes, `x` is missing. What follows is the tail end, or missing too.
+    /// Pieces as text: `d` and `h` have 4096 bytes, `x` is missing. The rest is the tail end, or is missing, too.
     fn runs(list: &str, size: u64, tail: bool) -> Runs<std::vec::IntoIter<Result<Piece, Missing>>> {
         let missing = |length| Err(Missing { length, error: ReadError::unsupported("a test", "none") });
         let piece = |kind: char| match kind {

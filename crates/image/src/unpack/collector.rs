@@ -1,4 +1,4 @@
-//! Collects the workers' results in order on the caller's thread: sums, warnings (each topic once), errors, progress.
+//! Collects the workers' results in order on the caller's thread: sums, warnings (one for each topic), errors, progress.
 
 use std::collections::BTreeSet;
 
@@ -32,12 +32,12 @@ impl<'o> ResultCollector<'o> {
         ResultCollector { counts, entries: 0, warned: BTreeSet::new(), written, is_damaged: false, observer, total }
     }
 
-    /// Results of files with several names since the last call.
+    /// Returns the results of files with several names since the last call.
     pub fn take_written(&mut self) -> Written {
         std::mem::take(&mut self.written)
     }
 
-    /// Reports an entry that is about to be created or planned.
+    /// Reports an entry before it is created or planned.
     pub fn meet(&mut self, visit: &Visit) {
         self.entries += 1;
         let kind = if matches!(visit.inode.node, Node::File(_)) { EntryKind::File } else { EntryKind::Other };
@@ -62,7 +62,7 @@ impl<'o> ResultCollector<'o> {
         self.observer.advance(&self.progress());
     }
 
-    /// Reports another warning.
+    /// Reports a warning without a topic.
     pub fn warn(&mut self, text: &str) {
         self.observer.warning(text);
     }

@@ -13,7 +13,7 @@ use super::outcome::{Outcome, Warning};
 use super::request::{AttributeRules, Duplicates, RestoreAttributes};
 use crate::{Error, OpenedImage};
 
-/// Prefix of temporary names, used where the staging directory is on another mount.
+/// Prefix of temporary names on another mount than the staging directory.
 const NEAR: &str = ".packline-partial-";
 
 /// State shared by the walk and the workers.
@@ -23,44 +23,44 @@ pub struct UnpackContext {
     /// The destination as the user named it.
     pub display_path: PathBuf,
     pub dirs: DirTable,
-    /// Where files are created before they are renamed into place; `None` if they are created in place.
+    /// The directory where files are created before they are renamed into place; `None` if they are created in place.
     pub staging: Option<Arc<Directory>>,
     pub restore: RestoreAttributes,
     pub rules: Option<Arc<dyn AttributeRules>>,
     /// Whether existing entries are replaced.
     pub replace: bool,
-    /// Whether an attribute that cannot be set, or a node that cannot be created, is recorded and unpacking continues.
+    /// Whether unpacking continues after an attribute cannot be set or a node cannot be created. The error is recorded.
     pub lenient: bool,
-    /// Whether holes stay holes.
+    /// Whether holes are kept.
     pub sparse: bool,
     pub duplicates: Duplicates,
-    /// Whether errors of single entries are recorded and unpacking continues.
+    /// Whether unpacking continues after errors of single entries. The errors are recorded.
     pub continue_on_error: bool,
 }
 
-/// Temporary and final place of an entry.
+/// Temporary and final position of an entry.
 #[derive(Debug)]
 pub struct StagedEntry {
     /// The final directory and name.
     pub home: (Arc<Directory>, Vec<u8>),
-    /// The temporary directory and name, if different.
+    /// The temporary directory and name, if they differ.
     temporary: Option<(Arc<Directory>, Vec<u8>)>,
     /// Whether it may replace another entry.
     replace: bool,
 }
 
 impl StagedEntry {
-    /// The directory in which it is created.
+    /// Returns the directory in which the entry is created.
     pub fn directory(&self) -> &Directory {
         self.temporary.as_ref().map_or(&self.home.0, |(directory, _)| directory)
     }
 
-    /// The name under which it is created.
+    /// Returns the name under which the entry is created.
     pub fn name(&self) -> &[u8] {
         self.temporary.as_ref().map_or(&self.home.1, |(_, name)| name)
     }
 
-    /// Creates it with `make`; a leftover of an earlier run under the temporary name is removed.
+    /// Creates the entry with `make`. Removes a leftover of an earlier run under the temporary name.
     pub fn make<T>(&self, make: impl Fn(&Directory, &[u8]) -> Result<T, Refusal>) -> Result<T, Refusal> {
         match make(self.directory(), self.name()) {
             Err(Refusal::Os(_, Errno::EXIST)) if self.temporary.is_some() => {
@@ -71,7 +71,7 @@ impl StagedEntry {
         }
     }
 
-    /// Renames it to its final name, replacing any existing entry if it may.
+    /// Renames the entry to its final name, and replaces an existing entry if that is allowed.
     pub fn settle(&self) -> Result<(), Refusal> {
         let Some((directory, name)) = &self.temporary else { return Ok(()) };
         let settled = if self.replace {
@@ -79,19 +79,19 @@ impl StagedEntry {
         } else {
             directory.rename_new(name, &self.home.0, &self.home.1)
         };
-        // Renaming does nothing between two names of one file; and a failed one must not leave the temporary name.
+        // Renaming does nothing between two names of one file, and a failed renaming must not leave the temporary name.
         let _: Result<(), Refusal> = directory.unlink(name);
         settled
     }
 
-    /// Removes it after an error.
+    /// Removes the entry after an error.
     pub fn give_up(&self) {
         let _: Result<(), Refusal> = self.directory().unlink(self.name());
     }
 }
 
 impl UnpackContext {
-    /// The place of an entry; `ticket` makes the temporary name unique.
+    /// Returns the position of an entry; `ticket` makes the temporary name unique.
     pub fn staged(&self, directory: u32, name: &[u8], ticket: impl FnOnce() -> String) -> Result<StagedEntry, Refusal> {
         let home = self.dirs.open(directory)?;
         let temporary = match &self.staging {
@@ -102,12 +102,12 @@ impl UnpackContext {
         Ok(StagedEntry { home: (home, name.to_vec()), temporary, replace: self.replace })
     }
 
-    /// The path of an entry on this machine.
+    /// Returns the path of an entry on this machine.
     pub fn path(&self, directory: u32, name: &[u8]) -> PathBuf {
         below(&self.display_path, &self.dirs.path(directory, name))
     }
 
-    /// Adds the path to a refusal.
+    /// Adds the path to a failed system call.
     pub fn refused(&self, directory: u32, name: &[u8], refusal: Refusal) -> Error {
         self.dirs.error(&self.display_path, directory, name, refusal)
     }
@@ -117,8 +117,8 @@ impl UnpackContext {
         self.opened.fault_at(&self.dirs.path(directory, name), cause)
     }
 
-    /// Sets all requested attributes: owner first, because that clears others; permissions after extended attributes, which need write
-    /// permission; times last.
+    /// Sets all requested attributes. The owner comes first, because a change of it clears other attributes. Permissions come after extended
+    /// attributes, which need write permission. Times come last.
     pub fn set_attributes(
         &self,
         inode: &Inode,
@@ -149,7 +149,7 @@ impl UnpackContext {
         Ok(())
     }
 
-    /// Why the destination, an existing directory, may not get other attributes: it belongs to another user.
+    /// Returns why the destination, an existing directory, keeps its attributes: it belongs to another user.
     pub fn denied_by_destination(&self, inode: &Inode) -> Option<Refusal> {
         let root = self.dirs.open(ROOT).ok()?;
         let kind = inode.node_type();
@@ -158,7 +158,7 @@ impl UnpackContext {
         set.err().filter(|refusal| refusal.errno() == Some(Errno::PERM))
     }
 
-    /// Whether something was done that may fail leniently; else its error is recorded, or returned.
+    /// Whether an optional step succeeded. Otherwise its error is recorded, or returned.
     pub fn keep_lesser(&self, done: Result<(), Error>, outcome: &mut Outcome) -> Result<bool, Error> {
         match done {
             Err(error) if self.lenient => {
@@ -176,7 +176,7 @@ impl UnpackContext {
         if self.restore.set_id { mode } else { mode & 0o1777 }
     }
 
-    /// Unsupported kinds of attributes cause a warning; other failures are errors.
+    /// Sets extended attributes. Unsupported kinds cause a warning; other failures are errors.
     fn set_xattrs(
         &self,
         inode: &Inode,
@@ -202,7 +202,7 @@ impl UnpackContext {
     }
 }
 
-/// Default permissions.
+/// Returns the default permissions.
 fn plain_mode(kind: NodeType) -> u16 {
     match kind {
         NodeType::Directory => 0o755,

@@ -1,7 +1,6 @@
-//! The directories of the destination: a table of all of them, and a bounded number of open handles.
+//! The directories of the destination: a table of all directories, and a bounded number of open handles.
 //!
-//! Workers request handles by number; a closed directory is reopened from its nearest open ancestor. A directory takes 24 bytes and its
-//! name.
+//! Workers request handles by number. A closed directory is reopened from its nearest open ancestor. A directory takes 24 bytes and its name.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +11,9 @@ use packline_volume::NodeId;
 use super::names::{NameRef, Names};
 use crate::Error;
 
-/// Maximum number of cached handles, besides those in use.
+/// Maximum number of cached handles, without those in use.
 const HANDLES: usize = 192;
-/// Distance of the cached directory halfway on a deep path from the end, whose handles are cached too.
+/// Distance from the end of a deep path to the directory halfway, whose handle is cached, too.
 const HALFWAY: usize = 2048;
 /// The root's number.
 pub const ROOT: u32 = 0;
@@ -40,9 +39,9 @@ struct Node {
     parent: u32,
     name: NameRef,
     inode: NodeId,
-    /// Index of its handle, if cached.
+    /// Index of the cached handle, if any.
     slot: u16,
-    /// Files cannot be moved there from the staging directory.
+    /// Whether files cannot be moved there from the staging directory.
     apart: bool,
 }
 
@@ -50,7 +49,7 @@ struct Node {
 struct Slot {
     node: u32,
     handle: Arc<Directory>,
-    /// Used since the clock last passed.
+    /// Whether it was used since the clock last passed.
     fresh: bool,
 }
 
@@ -64,8 +63,8 @@ impl DirTable {
         DirTable { root: Arc::new(root), table: Mutex::new(table) }
     }
 
-    /// Adds a directory that was just created or opened; returns its number. `None` if there are too many. It is on the mount of its parent
-    /// until [`DirTable::set_apart`] says otherwise.
+    /// Adds a directory that was just created or opened, and returns its number. `None` if there are too many. The directory is on the mount of
+    /// its parent unless [`DirTable::set_apart`] says otherwise.
     pub fn add(&self, parent: u32, name: &[u8], inode: NodeId, handle: Directory) -> Option<(u32, Arc<Directory>)> {
         let mut table = self.lock();
         let name = table.names.add(name)?;
@@ -77,7 +76,7 @@ impl DirTable {
         Some((number, handle))
     }
 
-    /// The handle of a directory.
+    /// Returns the handle of a directory.
     pub fn open(&self, number: u32) -> Result<Arc<Directory>, Refusal> {
         if number == ROOT {
             return Ok(self.root.clone());
@@ -90,45 +89,44 @@ impl DirTable {
         self.lock().nodes[number as usize].apart
     }
 
-    /// Says whether files cannot be moved to a directory from the staging directory.
+    /// Sets whether files cannot be moved to a directory from the staging directory.
     pub fn set_apart(&self, number: u32, apart: bool) {
         self.lock().nodes[number as usize].apart = apart;
     }
 
-    /// Number of directories, including the root.
+    /// Returns the number of directories, including the root.
     pub fn count(&self) -> u32 {
         self.lock().nodes.len() as u32
     }
 
-    /// The inode of a directory in the image.
+    /// Returns the inode of a directory in the image.
     pub fn inode(&self, number: u32) -> NodeId {
         self.lock().nodes[number as usize].inode
     }
 
-    /// The canonical path of an entry of a directory; of the directory itself for an empty name.
+    /// Returns the canonical path of an entry of a directory, or of the directory itself for an empty name.
     pub fn path(&self, directory: u32, name: &[u8]) -> Vec<u8> {
         self.lock().path(directory, name)
     }
 
-    /// Adds the path, below `destination`, to a refusal.
+    /// Adds the path, below `display_path`, to a failed system call.
     pub fn error(&self, display_path: &Path, directory: u32, name: &[u8], refusal: Refusal) -> Error {
         let path = below(display_path, &self.path(directory, name));
         Error::Output { path, action: refusal.action(), cause: refusal.cause() }
     }
 
-    /// Memory of the table, bytes.
     pub fn memory(&self) -> usize {
         let table = self.lock();
         table.nodes.capacity() * size_of::<Node>() + table.names.memory()
     }
 
-    /// A table locked by a thread that panicked is still consistent.
+    /// The table is consistent even if a thread panicked.
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The path of an entry below `destination`.
+/// Returns the path of an entry below the destination.
 pub fn below(display_path: &Path, entry: &[u8]) -> PathBuf {
     let entry: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(entry);
     if entry.is_empty() { display_path.to_owned() } else { display_path.join(entry) }
@@ -145,8 +143,8 @@ impl Table {
             }
             at = self.nodes[at as usize].parent;
         };
-        // Of a deep path only the end is cached: caching all of it would evict its own beginning. One directory halfway is cached too, so
-        // that walking up a very deep tree does not start at the root each time.
+        // Only the end of a deep path is cached: caching all of it would evict its own start. One directory halfway is cached, too, so that
+        // walking up a very deep tree does not start at the root each time.
         let near = missing.len().min(HANDLES / 2);
         let halfway = missing.len().min(near + HALFWAY);
         for range in [halfway..missing.len(), near..halfway] {
@@ -162,7 +160,7 @@ impl Table {
         Ok(handle)
     }
 
-    /// The names of directories in reverse order.
+    /// Returns the names of directories in reverse order.
     fn names_of(&self, numbers: &[u32]) -> Vec<&[u8]> {
         numbers.iter().rev().map(|&number| self.name(number)).collect()
     }
@@ -186,7 +184,7 @@ impl Table {
         Some(slot.handle.clone())
     }
 
-    /// Caches a handle; evicts one that was not used recently.
+    /// Caches a handle, and evicts a handle that was not used recently.
     fn keep(&mut self, number: u32, handle: Arc<Directory>) {
         let new = Slot { node: number, handle, fresh: true };
         if self.slots.len() < HANDLES {
@@ -234,7 +232,7 @@ mod tests {
             let deepest = dirs.open(number).unwrap();
             deepest.create(format!("f{number}").as_bytes()).unwrap();
             let path = dirs.path(number, format!("f{number}").as_bytes());
-            // A path of 600 components can exceed the limit of one call; these names are short enough.
+            // A path of 600 components can exceed the limit of one call, but these names are short enough.
             assert!(below(top.path(), &path).is_file(), "{number}");
         }
         // Handles belong to the right directories, also beyond the limit of one call.

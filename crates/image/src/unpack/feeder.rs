@@ -1,4 +1,4 @@
-//! Submits a window's files: large ones in parts, pieces of shared units by unit, so that each unit is decoded once.
+//! Submits a window's files: large files in parts, and pieces of shared units by unit, so that each unit is decoded once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use crate::Error;
 
 /// Approximate bytes of a file per job.
 const JOB: u64 = 1 << 20;
-/// Files with equal pieces that are written together; each needs a handle.
+/// Maximum number of files with equal pieces that are written together; each needs a handle.
 const AT_ONCE: u32 = 16;
 /// Approximate number of files per job of small or of empty files.
 const SMALL_FILES: u32 = 64;
-/// Memory of a file with own units and a piece of a shared one until that is written, bytes.
+/// Memory of a file with own units and a piece of a shared one until the piece is written, bytes.
 pub const ENDED_BYTES: usize = 160;
 
 /// Submits one window.
@@ -35,17 +35,17 @@ pub struct Feeder<'f, 'o> {
     map: &'f mut OrderedMap<Unpacking>,
     collector: &'f mut ResultCollector<'o>,
     uses: &'f mut UnitUseCounts,
-    /// Pieces of shared units that are not yet written, of files with own units, by unit.
+    /// Unwritten pieces of shared units, of files with own units, by unit.
     ends: BTreeMap<u32, Vec<End>>,
 }
 
 pub type Stop = Fault<Error>;
 
 impl<'f, 'o> Feeder<'f, 'o> {
-    /// Sorts a window and writes all of it.
+    /// Sorts a window and writes all of its files.
     ///
     /// # Errors
-    /// The first error in the order of the files, or that of the map.
+    /// The first error in the order of the files, or the error of the map.
     pub fn write(
         context: &'f UnpackContext,
         mut window: Window,
@@ -82,7 +82,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         self.map.submit(task, self.collector)
     }
 
-    /// Records an error if unpacking continues; else returns it after those of earlier files.
+    /// Records an error if unpacking continues. Otherwise returns it, after the errors of earlier files.
     fn failed(&mut self, file: &PlannedFile, error: Error) -> Result<(), Stop> {
         let mut outcome = Outcome::new(self.context.continue_on_error);
         outcome.written.unreadable.insert(self.window.key(file));
@@ -102,7 +102,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         self.context.fault(file.directory, self.window.name(file), cause)
     }
 
-    /// Submits a file with own units and those with the same content; returns their number.
+    /// Submits a file with own units and the files with the same content; returns their number.
     fn feed_file(&mut self, first: usize) -> Result<usize, Stop> {
         let file = self.window.files()[first];
         let data = match self.data(&file) {
@@ -122,7 +122,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         Ok(alike)
     }
 
-    /// Splits a number of files with equal content into those that are written and those that share the content.
+    /// Splits a number of files with equal content into files to write and files that share the content.
     fn divide(&self, alike: u32) -> (u32, u32) {
         if self.context.duplicates == Duplicates::Copy { (alike, 0) } else { (1, alike - 1) }
     }
@@ -135,8 +135,8 @@ impl<'f, 'o> Feeder<'f, 'o> {
         }
     }
 
-    /// How many of the files with the same position as the first also have its pieces. They must be consecutive: at the first mismatch
-    /// the rest is treated as different.
+    /// Returns how many of the files with the same position as the first one also have its pieces. They must be consecutive: files after the
+    /// first mismatch are treated as different.
     fn same_pieces(&self, first: usize, resembling: usize, data: &FileData) -> usize {
         let volume = &self.context.opened.volume;
         let same = |number: &usize| {
@@ -146,7 +146,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         (1..resembling).take_while(same).count() + 1
     }
 
-    /// Cuts a file into jobs. The part's count is one higher than the number of jobs until the last is submitted.
+    /// Cuts a file into jobs. The part's count is one higher than the number of jobs until the last job is submitted.
     fn feed_pieces(&mut self, part: &Arc<Part>, pieces: Box<dyn Pieces>) -> Result<(), Stop> {
         let mut batch = PieceBatch::default();
         for piece in pieces {
@@ -174,7 +174,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         self.feed_batch_of(part, &mut batch)
     }
 
-    /// Reports, or returns, that pieces of files that are written together cannot be located.
+    /// Reports, or returns, that the pieces of files that are written together cannot be located.
     fn report_missing(&mut self, part: &Part, cause: &ReadError) -> Result<(), Stop> {
         part.mark_damaged();
         for number in part.files() {
@@ -210,7 +210,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         }
     }
 
-    /// The shared unit that a file of the window ends in.
+    /// Returns the shared unit at the end of a file of the window.
     fn unit_of(&self, number: usize) -> Option<u32> {
         self.window.files()[number].tail().map(|tail| tail.unit)
     }
@@ -265,7 +265,7 @@ impl PieceBatch {
         self.data >= JOB
     }
 
-    /// Holes that stay holes are skipped: a hole of a terabyte takes no memory.
+    /// Adds a piece. Holes that are kept are skipped, so a hole of a terabyte takes no memory.
     fn add(&mut self, piece: Piece, sparse: bool) {
         let stays_hole = sparse && matches!(piece, Piece::Hole { .. });
         if !stays_hole {

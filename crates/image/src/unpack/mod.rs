@@ -1,6 +1,6 @@
-//! Unpacks an image into a directory with parallel writers; both the image and the destination may be hostile.
+//! Unpacks an image into a directory with parallel writers. Both the image and the destination may be hostile.
 //!
-//! One walk creates directories, links and devices, and plans files; a window of files is then sorted by the position of their content and
+//! One walk creates directories, links and devices, and plans files. A window of files is then sorted by the position of their content and
 //! written by workers, each block decoded once ([`feeder`]). Everything is created through directory handles that follow no link
 //! ([`packline_tree::destination`]), in a staging directory ([`staging_dir`]) that is renamed to the destination in the end.
 
@@ -45,21 +45,21 @@ use planner::Planner;
 use unit_uses::UnitUseCounts;
 use work::Unpacking;
 
-/// Limits of the memory for planned files, bytes: the minimum, and the most that is added to it.
+/// Limits of the memory for planned files, bytes: the minimum, and the maximum that is added to it.
 const PLAN_MOST: u64 = 64 << 20;
 const PLAN_LEAST: u64 = 1 << 20;
-/// The share of that for [`UnitUseCounts`].
+/// Inverse of the share of [`UnitUseCounts`] in that memory.
 const USE_COUNTS_SHARE: usize = 4;
-/// Memory for data kept to the end if memory is not limited, bytes: a few bytes of an image can cause any amount.
+/// Memory for data kept to the end without a memory limit, bytes: a few bytes of an image can lead to any amount.
 const RETAINED_MAX: usize = 160 << 20;
 
-/// Unpacks `image` to a new or existing directory. A new destination gets its name only when complete; after an error it does not exist. In an existing one, everything
-/// written so far stays, each file complete.
+/// Unpacks `image` to a new or existing directory. A new destination gets its name only when it is complete, and does not exist after an error.
+/// In an existing one, everything written so far stays, each file complete.
 ///
 /// # Errors
-/// [`Error`], with the entry or the path and, where there is one, the offset. With [`UnpackRequest::continue_on_error`] errors of single
-/// entries, and of data that does not match the image's record, go to [`Observer::problem`] and are counted in [`UnpackCounts::errors`]. A pattern of the selection without a match is such an
-/// error; without `continue_on_error` it is detected before anything is created.
+/// [`Error`], with the entry or the path and, if there is one, the offset. With [`UnpackRequest::continue_on_error`], errors of single entries,
+/// and of data that does not match the image's record, go to [`Observer::problem`] and are counted in [`UnpackCounts::errors`]. A pattern of the
+/// selection without a match is such an error. Without `continue_on_error` it is found before anything is created.
 pub fn unpack(
     image: &OpenedImage,
     request: UnpackRequest,
@@ -72,7 +72,7 @@ pub fn unpack(
     let root = find_root(&opened, &request.subdirectory)?;
     let plan = ReadDemand::new(&opened.volume, resources.limits(), PLAN_LEAST).plan()?;
     resources.warn_of_fewer(plan.workers, observer);
-    // Shared units are not cached in memory here: their share goes to the plan.
+    // Unpacking does not cache shared units in memory: their share goes to the plan.
     let plan_bytes = PLAN_LEAST + (plan.fragments as u64).min(PLAN_MOST);
     let mut collector = ResultCollector::new(&mut *observer, opened.volume.facts().bytes);
     let mut outcome = Outcome::new(request.continue_on_error);
@@ -99,10 +99,10 @@ pub fn unpack(
     Ok(UnpackSummary { counts, workers_wanted: wanted, workers })
 }
 
-/// The directory of an image whose content is unpacked.
+/// Returns the directory of an image whose content is unpacked.
 ///
 /// # Errors
-/// [`Error::Request`] if there is not a directory at `path`.
+/// [`Error::Request`] if `path` does not lead to a directory.
 pub(crate) fn find_root(opened: &OpenedImage, path: &[u8]) -> Result<Inode, Error> {
     let found = opened.volume.resolve(path).map_err(|cause| opened.fault_at(path, cause))?;
     let display_path = place_of(opened, path);
@@ -118,14 +118,14 @@ pub(crate) fn find_root(opened: &OpenedImage, path: &[u8]) -> Result<Inode, Erro
     }
 }
 
-/// The name of a directory of an image in messages.
+/// Returns the name of a directory of an image for messages.
 fn place_of(opened: &OpenedImage, path: &[u8]) -> String {
     let image = opened.display_path.escaped();
     if path.is_empty() { image } else { format!("{image}: {}", path.escaped()) }
 }
 
-/// Finds an entry for each pattern before anything is created; stops when all have matched. Faults met here are reported by the walk that
-/// unpacks, unless a pattern remains unmatched.
+/// Checks that each pattern matches an entry before anything is created; stops when all have matched. Faults on the way are reported later by the
+/// walk that unpacks, unless a pattern remains unmatched.
 fn check_patterns(request: &UnpackRequest, opened: &OpenedImage, root: &Inode) -> Result<(), Error> {
     let selection = &request.selection;
     if selection.include.is_empty() {
@@ -174,7 +174,7 @@ struct Run<'r> {
     context: &'r Arc<UnpackContext>,
     staging_dir: &'r StagingDir,
     root: Inode,
-    /// Memory limit of the plan with the counts of uses, bytes.
+    /// Memory limit of the plan and the use counts, bytes.
     plan_bytes: usize,
     uses: UnitUseCounts,
 }
@@ -202,7 +202,7 @@ impl<'r> Run<'r> {
         self.request.resources.map(work, plan).map_err(|cause| self.context.opened.fault(cause.into()))
     }
 
-    /// Walks the tree, and writes the planned files whenever they fill the plan's memory, and at the end.
+    /// Walks the tree. Writes the planned files whenever they fill the plan's memory, and at the end.
     fn walk(
         &mut self,
         planner: &mut Planner<'_>,
@@ -247,7 +247,7 @@ impl<'r> Run<'r> {
     fn is_full(&self, planner: &Planner<'_>) -> Result<bool, Error> {
         let kept = planner.retained_memory();
         let planned = planner.window.memory();
-        // Every file is counted as one with own units and a piece of a shared one.
+        // Every file is counted as a file with own units and a piece of a shared one.
         let pending = planner.window.files().len() * ENDED_BYTES;
         let all = kept.saturating_add(planned).saturating_add(pending).saturating_add(self.uses.memory());
         if all <= self.plan_bytes {
@@ -264,7 +264,7 @@ impl<'r> Run<'r> {
     /// Counts the uses of shared units of the entries after the first `met` ones, once.
     fn count_rest(&mut self, met: usize) {
         let cancel = &self.request.resources.cancel;
-        // Errors are reported when the entry is met again.
+        // Errors are reported when the walk comes to the entry again.
         let all = self.entries().take_while(|_| !cancel.is_cancelled()).filter_map(Result::ok);
         self.uses.count(all.skip(met));
     }
@@ -278,7 +278,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Writes the planned files, then their further names; repeats for names that replace failed ones.
+    /// Writes the planned files, then their further names. Repeats this for names that replace failed ones.
     fn flush(
         &mut self,
         planner: &mut Planner<'_>,

@@ -1,11 +1,11 @@
-//! Millions of names in one arena: each is a number of four bytes.
+//! Millions of names in one arena, each identified by four bytes.
 
 /// Position of a name in its arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NameRef(pub u32);
 
 impl NameRef {
-    /// The name of the root, which is in no arena.
+    /// The name of the root, which is not in an arena.
     pub const NONE: NameRef = NameRef(u32::MAX);
 }
 

@@ -1,4 +1,4 @@
-//! Results of jobs: counts, warnings, errors that did not stop the rest.
+//! Results of jobs: counts, warnings, and errors after which unpacking continues.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::request::UnpackCounts;
 use super::window::FileKey;
 use crate::Error;
 
-/// Topic of a warning: each is reported once.
+/// Topic of a warning. Each topic is reported once.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
     /// The file system does not support attributes with this prefix.
@@ -38,7 +38,7 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// An attribute that was not set; `forbidden`: for lack of privileges.
+    /// An attribute was not set; `forbidden`: for lack of privileges.
     pub fn xattr(path: &Path, xattr: &Xattr, forbidden: bool) -> Warning {
         let prefix = xattr.name.split_inclusive(|&byte| byte == b'.').next().unwrap_or_default().to_vec();
         let why = if forbidden { "they may not be set" } else { "the file system does not store them" };
@@ -52,7 +52,7 @@ impl Warning {
         Warning { topic, text }
     }
 
-    /// Blocks that were copied instead of shared.
+    /// Blocks were copied instead of shared.
     pub fn not_shared(path: &Path) -> Warning {
         let text = format!(
             "{}: the file system cannot share blocks: equal files are copied, here and elsewhere",
@@ -61,7 +61,7 @@ impl Warning {
         Warning { topic: Topic::NotShared, text }
     }
 
-    /// A hard link that became a copy.
+    /// A hard link became a copy.
     pub fn not_linked(path: &Path, refusal: &Refusal) -> Warning {
         let cause = refusal.cause();
         let text =
@@ -69,14 +69,14 @@ impl Warning {
         Warning { topic: Topic::NotLinked, text }
     }
 
-    /// The destination, which belongs to another user.
+    /// The destination belongs to another user, and keeps its attributes.
     pub fn destination(path: &Path, refusal: &Refusal) -> Warning {
         let cause = refusal.cause();
         let text = format!("{}: {} ({cause}): its own attributes are kept", path.escaped(), refusal.action());
         Warning { topic: Topic::Destination, text }
     }
 
-    /// A device that was skipped.
+    /// A device was skipped.
     pub fn device(path: &Path) -> Warning {
         Warning { topic: Topic::Device, text: format!("{}: devices are left out, here and elsewhere", path.escaped()) }
     }
@@ -88,9 +88,9 @@ pub struct Outcome {
     pub counts: UnpackCounts,
     /// Warnings, in order.
     pub warnings: Vec<Warning>,
-    /// Errors that did not stop the rest, in order.
+    /// Errors after which unpacking continues, in order.
     pub problems: Vec<Error>,
-    /// Results of files with several names, if errors do not stop the rest.
+    /// Results of files with several names, if unpacking continues after errors.
     pub written: Written,
     continue_on_error: bool,
 }
@@ -100,7 +100,7 @@ pub struct Outcome {
 pub struct Written {
     /// Complete files.
     pub made: BTreeSet<FileKey>,
-    /// Files with unreadable content, so that another name would fail too.
+    /// Files with unreadable content, of which another name would fail, too.
     pub unreadable: BTreeSet<FileKey>,
 }
 
@@ -112,12 +112,12 @@ impl Written {
 }
 
 impl Outcome {
-    /// With `continue_on_error`, errors are recorded; else they are returned.
+    /// With `continue_on_error`, errors are recorded; otherwise they are returned.
     pub fn new(continue_on_error: bool) -> Outcome {
         Outcome { continue_on_error, ..Outcome::default() }
     }
 
-    /// Unwraps a result; `None` if it failed and unpacking continues.
+    /// Returns the value of a result; `None` if it failed and unpacking continues.
     pub fn keep<T>(&mut self, made: Result<T, Error>) -> Result<Option<T>, Error> {
         match made {
             Ok(made) => Ok(Some(made)),

@@ -1,7 +1,7 @@
-//! A file, or several with the same content, written by more than one job.
+//! A file, or several files with the same content, written by more than one job.
 //!
-//! No handle is kept between jobs: the first job creates the files and records their ids, later ones reopen them and verify the ids, and the
-//! last one finishes them.
+//! No handle is kept between jobs. The first job creates the files and records their ids. Later jobs reopen the files and check the ids, and the
+//! last job finishes the files.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -16,11 +16,11 @@ pub enum Target {
     New,
     /// Created, with this id.
     Made(FileId),
-    /// Could not be created or written: later jobs skip it.
+    /// Could not be created or written. Later jobs skip it.
     Failed,
 }
 
-/// Files `first` to `first + count - 1` of the window, being written.
+/// Files `first` to `first + count - 1` of the window.
 #[derive(Debug)]
 pub struct Part {
     /// The first file.
@@ -32,7 +32,7 @@ pub struct Part {
     /// Unfinished jobs, plus one while jobs may be added.
     pending: AtomicU32,
     targets: Mutex<Vec<Target>>,
-    /// Some of the content could not be read.
+    /// Whether some of the content could not be read.
     damaged: AtomicBool,
 }
 
@@ -48,17 +48,17 @@ impl Part {
         }
     }
 
-    /// Records that zeros are in place of some of the content.
+    /// Records that zeros replace some of the content.
     pub fn mark_damaged(&self) {
         self.damaged.store(true, Ordering::Relaxed);
     }
 
-    /// Whether zeros are in place of some of the content; final when the last job is done.
+    /// Whether zeros replace some of the content. Final when the last job is done.
     pub fn is_damaged(&self) -> bool {
         self.damaged.load(Ordering::Relaxed)
     }
 
-    /// The numbers of all files that have this content.
+    /// Returns the numbers of all files with this content.
     pub fn files(&self) -> Range<u32> {
         self.first..self.first + self.count + self.sharing
     }
@@ -73,12 +73,12 @@ impl Part {
         self.pending.load(Ordering::Acquire) == 1
     }
 
-    /// Ends a job; true if it was the last.
+    /// Ends a job; returns whether it was the last.
     pub fn job_done(&self) -> bool {
         self.pending.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// The states of the files, locked so that one job creates each.
+    /// Returns the states of the files, locked so that one job creates each file.
     pub fn targets(&self) -> MutexGuard<'_, Vec<Target>> {
         self.targets.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -23,58 +23,58 @@ pub struct Planner<'p> {
     context: &'p UnpackContext,
     devices: bool,
     staging_dir: &'p StagingDir,
-    /// The directories above the current entry: length of the path, number.
+    /// The directories above the current entry: length of the path, and number.
     above: Vec<(usize, u32)>,
-    /// The path of the innermost of them.
+    /// The path of the innermost directory.
     path: Vec<u8>,
-    /// Planned files that are not written.
+    /// Planned files that are not yet written.
     pub window: Window,
     firsts: BTreeMap<NodeId, First>,
     first_names: Names,
     /// Further names of planned files.
     links: Vec<Link>,
-    /// First names among the planned files, if errors do not stop the rest.
+    /// First names among the planned files, if unpacking continues after errors.
     planned: Vec<(NodeId, FileKey)>,
-    /// Existing directories whose permissions were extended, with those before.
+    /// Existing directories whose permissions were extended, with the permissions before.
     extended: Vec<(u32, u16)>,
     made: u64,
 }
 
-/// The first name of an inode with several.
+/// The first name of an inode with several names.
 #[derive(Debug, Clone, Copy)]
 struct First {
     directory: u32,
     name: NameRef,
-    /// Names still to come.
+    /// Number of names still to come.
     left: u32,
-    /// Its key among the planned files, if it is a file.
+    /// Key among the planned files, if the inode is a file.
     file: Option<FileKey>,
 }
 
 /// A first name that could not be written.
 struct Failed {
-    /// Names still to come.
+    /// Number of names still to come.
     left: u32,
     /// The name planned in its place.
     instead: Option<First>,
 }
 
 /// Result of creating the first name of an inode.
-enum Made {
-    /// It was skipped.
+enum Created {
+    /// The entry was skipped.
     Nothing,
-    /// It exists.
+    /// The entry exists.
     Node,
-    /// It is a file that is not written yet.
+    /// The entry is a file that is not yet written.
     Planned(FileKey),
 }
 
-/// A directory of the tree that was created, or exists.
+/// A directory of the tree that was created or existed before.
 struct NewDirectory {
     directory: Directory,
-    /// Its permissions before, if they were extended.
+    /// The permissions before, if they were extended.
     before: Option<u16>,
-    /// Whether files cannot be moved there from the staging directory; `None`: as its parent.
+    /// Whether files cannot be moved there from the staging directory; `None` if it is the same as for its parent.
     apart: Option<bool>,
 }
 
@@ -105,7 +105,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Creates or plans an entry. Entries below a directory that could not be created are skipped: that error has been reported.
+    /// Creates or plans an entry. Skips entries below a directory that could not be created, whose error was reported.
     pub fn visit(&mut self, visit: &Visit, outcome: &mut Outcome) -> Result<(), Error> {
         if visit.path.is_empty() {
             outcome.counts.directories += 1;
@@ -123,7 +123,7 @@ impl<'p> Planner<'p> {
         self.make(visit, directory, name, outcome)
     }
 
-    /// The number of the parent directory of an entry, and its name.
+    /// Returns the number of an entry's parent directory, and the entry's name.
     fn parent<'v>(&mut self, path: &'v [u8]) -> Option<(u32, &'v [u8])> {
         let slash = path.iter().rposition(|&byte| byte == b'/');
         let (parent, name) = slash.map_or((&path[..0], path), |slash| (&path[..slash], &path[slash + 1..]));
@@ -148,10 +148,10 @@ impl<'p> Planner<'p> {
             return Ok(());
         }
         match self.make_first(inode, directory, name, outcome)? {
-            Made::Nothing => Ok(()),
+            Created::Nothing => Ok(()),
             _ if inode.links < 2 => Ok(()),
-            Made::Node => self.note_first(inode, directory, name, None),
-            Made::Planned(file) => self.note_first(inode, directory, name, Some(file)),
+            Created::Node => self.note_first(inode, directory, name, None),
+            Created::Planned(file) => self.note_first(inode, directory, name, Some(file)),
         }
     }
 
@@ -175,7 +175,7 @@ impl<'p> Planner<'p> {
         Ok(())
     }
 
-    /// Creates a directory. Where files are replaced, an existing directory is kept, and anything else is replaced by it.
+    /// Creates a directory. In a destination whose files are replaced, keeps an existing directory, and replaces any other entry.
     fn new_directory(&self, parent: &Directory, name: &[u8]) -> Result<NewDirectory, Refusal> {
         let make = || Ok(NewDirectory { directory: parent.make(name)?, before: None, apart: None });
         let staging = self.context.staging.as_ref().filter(|_| self.context.replace);
@@ -190,23 +190,23 @@ impl<'p> Planner<'p> {
             }
             opened => {
                 let WritableDirectory { directory, before } = opened?;
-                // Another file system may be mounted there, or the same once more.
+                // Another file system may be mounted there, or the same file system again.
                 let apart = Some(!directory.shares_mount(staging)?);
                 Ok(NewDirectory { directory, before, apart })
             }
         }
     }
 
-    /// Gives existing directories the permissions that they had, after an error.
+    /// Gives existing directories their permissions back, after an error.
     pub fn restore_modes(&self) {
         for &(number, mode) in self.extended.iter().rev() {
-            // The error that led here is the one that is reported.
+            // The earlier error is the one that is reported.
             let _: Result<(), Refusal> =
                 self.context.dirs.open(number).and_then(|directory| directory.attributes().set_mode(mode));
         }
     }
 
-    /// Links an entry to the first name of its inode; false if this is the first.
+    /// Links an entry to the first name of its inode; returns false if this is the first name.
     fn link_to_first(
         &mut self,
         inode: &Inode,
@@ -277,17 +277,23 @@ impl<'p> Planner<'p> {
             .ok_or_else(|| self.refused(directory, name, TOO_MANY))
     }
 
-    /// Creates or plans the first name of an inode, or the only one.
-    fn make_first(&mut self, inode: &Inode, directory: u32, name: &[u8], outcome: &mut Outcome) -> Result<Made, Error> {
+    /// Creates or plans the first or only name of an inode.
+    fn make_first(
+        &mut self,
+        inode: &Inode,
+        directory: u32,
+        name: &[u8],
+        outcome: &mut Outcome,
+    ) -> Result<Created, Error> {
         let kind = match &inode.node {
-            Node::File(file) => return self.plan(inode.at, file, directory, name).map(Made::Planned),
+            Node::File(file) => return self.plan(inode.at, file, directory, name).map(Created::Planned),
             Node::Symlink(target) => {
                 let made = self.make_node(inode, directory, name, outcome, |to, new| to.symlink(new, target));
                 let made = self.context.keep_lesser(made, outcome)?;
                 outcome.counts.symlinks += u64::from(made);
-                return Ok(if made { Made::Node } else { Made::Nothing });
+                return Ok(if made { Created::Node } else { Created::Nothing });
             }
-            Node::Directory(_) => return Ok(Made::Nothing),
+            Node::Directory(_) => return Ok(Created::Nothing),
             Node::BlockDevice(device) => Kind::BlockDevice(*device),
             Node::CharDevice(device) => Kind::CharDevice(*device),
             Node::Fifo => Kind::Fifo,
@@ -296,16 +302,16 @@ impl<'p> Planner<'p> {
         if !self.devices && matches!(kind, Kind::BlockDevice(_) | Kind::CharDevice(_)) {
             outcome.warnings.push(Warning::device(&self.context.path(directory, name)));
             outcome.counts.devices_left_out += 1;
-            return Ok(Made::Nothing);
+            return Ok(Created::Nothing);
         }
         let made = self.make_node(inode, directory, name, outcome, |to, new| to.special(new, &kind));
         if !self.context.keep_lesser(made, outcome)? {
-            return Ok(Made::Nothing);
+            return Ok(Created::Nothing);
         }
         outcome.counts.special += 1;
         outcome.counts.devices += u64::from(matches!(kind, Kind::BlockDevice(_) | Kind::CharDevice(_)));
         outcome.counts.fifos += u64::from(matches!(kind, Kind::Fifo));
-        Ok(Made::Node)
+        Ok(Created::Node)
     }
 
     fn make_node(
@@ -326,8 +332,8 @@ impl<'p> Planner<'p> {
         settled
     }
 
-    /// Creates the further names of files that are written now. If a first name could not be written, the next one is planned in its place:
-    /// then the window is not empty.
+    /// Creates the further names of files that have now been written. If a first name could not be written, the next name is planned in its
+    /// place, and the window is then not empty.
     pub fn make_links(&mut self, written: &Written, outcome: &mut Outcome) -> Result<(), Error> {
         let mut failed = self.failed_firsts(written);
         let mut full = BTreeMap::new();
@@ -342,7 +348,7 @@ impl<'p> Planner<'p> {
         Ok(())
     }
 
-    /// First names that could not be written. They are forgotten: the next name becomes the first.
+    /// Returns the first names that could not be written, and forgets them: the next name becomes the first.
     fn failed_firsts(&mut self, written: &Written) -> BTreeMap<FileKey, Failed> {
         let planned = std::mem::take(&mut self.planned);
         let failed = planned.into_iter().filter(|(_, file)| !written.made.contains(file));
@@ -357,8 +363,8 @@ impl<'p> Planner<'p> {
         failed.map(forget).collect()
     }
 
-    /// Creates a further name, or plans it as a copy where the destination cannot have the link. In `full` are the copies that later names of
-    /// a file are linked to, because the file has as many names as it can have.
+    /// Creates a further name, or plans it as a copy if the destination cannot have the link. `full` has the copies to which later names of a
+    /// file are linked, because the file has the maximum number of names.
     fn make_link(
         &mut self,
         link: Link,
@@ -397,7 +403,7 @@ impl<'p> Planner<'p> {
         self.plan(inode.at, data, link.directory, name)
     }
 
-    /// Plans a name as the file if no other name has replaced the failed first one; else as a link to that.
+    /// Plans a name as the file if no other name has replaced the failed first name; otherwise as a link to the replacement.
     fn plan_anew(&mut self, link: Link, failed: &mut Failed) -> Result<(), Error> {
         if let Some(first) = failed.instead {
             self.links.extend(first.file.map(|file| Link { first, file, ..link }));
@@ -420,7 +426,7 @@ impl<'p> Planner<'p> {
         Error::Output { path, action: "cannot link", cause }
     }
 
-    /// Sets the attributes of all directories except the root, children before parents, whose modes may deny access.
+    /// Sets the attributes of all directories except the root. Children come before parents, whose modes may deny access.
     pub fn set_directory_attributes(&self, outcome: &mut Outcome) -> Result<(), Error> {
         for number in (ROOT + 1..self.context.dirs.count()).rev() {
             let image = &self.context.opened.volume;
@@ -451,7 +457,7 @@ impl<'p> Planner<'p> {
         self.context.set_attributes(inode, (number, b""), handle.attributes(), outcome)
     }
 
-    /// Memory needed to the end: directories and the names of links, bytes.
+    /// Returns the memory that is needed to the end: directories and the names of links, bytes.
     pub fn retained_memory(&self) -> usize {
         let links = self.links.capacity() * size_of::<Link>();
         let planned = self.planned.capacity() * size_of::<(NodeId, FileKey)>();
@@ -460,7 +466,7 @@ impl<'p> Planner<'p> {
         self.context.dirs.memory() + firsts + self.first_names.memory() + links + planned + extended
     }
 
-    /// Takes the files planned so far; planning continues in a new window.
+    /// Takes the files planned so far. Planning continues in a new window.
     pub fn take_window(&mut self) -> Window {
         let next = Window::new(self.window.number.wrapping_add(1));
         std::mem::replace(&mut self.window, next)

@@ -11,23 +11,23 @@ use crate::{Resources, Selection, Temporaries};
 /// How files with equal content in the image are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Duplicates {
-    /// Each is written.
+    /// Each file is written.
     #[default]
     Copy,
-    /// The first is written, the others share its blocks on file systems that support it (and are copied elsewhere).
+    /// The first file is written. The others share its blocks on file systems that support this, and are copied on others.
     Reflink,
-    /// The first is written; others become hard links to it if their attributes are equal too.
+    /// The first file is written. Others become hard links to it if their attributes are equal, too.
     HardLink,
 }
 
-/// Which attributes are set.
+/// Attributes to set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RestoreAttributes {
-    /// Permission bits; without them directories get 0755, files 0644, named pipes and sockets 0700, devices none.
+    /// Permission bits; without them directories get 0755, files 0644, named pipes and sockets 0700, and devices 0.
     pub permissions: bool,
     /// Owner and group.
     pub owners: bool,
-    /// Set-uid and set-gid bits; without owners they could grant another user's rights.
+    /// Set-uid and set-gid bits. Without owners they could grant another user's rights.
     pub set_id: bool,
     /// Extended attributes.
     pub xattrs: bool,
@@ -38,7 +38,7 @@ pub struct RestoreAttributes {
 }
 
 impl RestoreAttributes {
-    /// All.
+    /// All attributes.
     pub const ALL: RestoreAttributes = RestoreAttributes {
         permissions: true,
         owners: true,
@@ -47,7 +47,7 @@ impl RestoreAttributes {
         times: true,
         destination: true,
     };
-    /// None: names and contents only.
+    /// Names and contents only.
     pub const NONE: RestoreAttributes = RestoreAttributes {
         permissions: false,
         owners: false,
@@ -58,9 +58,9 @@ impl RestoreAttributes {
     };
 }
 
-/// Changes what the image says of entries on their way to the destination.
+/// Changes the attributes of entries on their way from the image to the destination.
 pub trait AttributeRules: fmt::Debug + Send + Sync {
-    /// The attributes that an entry gets, rather than those of the image.
+    /// Returns the attributes that an entry gets, given the attributes in the image.
     fn meta(&self, kind: NodeType, meta: Meta) -> Meta;
     /// Whether an extended attribute of this name is set.
     fn keeps_xattr(&self, name: &[u8]) -> bool;
@@ -69,27 +69,27 @@ pub trait AttributeRules: fmt::Debug + Send + Sync {
 /// Which part of an image is unpacked, and how.
 #[non_exhaustive]
 pub struct UnpackRequest {
-    /// Whether an existing destination may have entries: files are then replaced, directories kept.
+    /// Whether an existing destination may have entries. Files are then replaced, and directories are kept.
     pub force: bool,
-    /// Without `force`: whether an existing destination may have entries that are not in the image; no entry is replaced.
+    /// Whether, without `force`, an existing destination may have entries that are not in the image. No entry is replaced.
     pub merge: bool,
     /// The directory of the image that becomes the destination, as a canonical path; empty for the root.
     pub subdirectory: Vec<u8>,
-    /// Which entries; patterns are compared with paths below `subdirectory`.
+    /// Selects entries by their paths below `subdirectory`.
     pub selection: Selection,
-    /// Whether errors of single entries are reported while the rest is unpacked. A file with damaged content is kept, with zeros in place of
-    /// what cannot be read.
+    /// Whether unpacking continues after errors of single entries, which are reported. A file with damaged content is kept, with zeros in place
+    /// of the unreadable content.
     pub continue_on_error: bool,
-    /// Whether an attribute that cannot be set, and a link, device, pipe or socket that cannot be created is reported while the rest is
-    /// unpacked, even if other errors stop it. The entry is kept without the attribute; without its owner, it gets no set-id bits.
+    /// Whether unpacking continues after an attribute cannot be set, or a link, device, pipe or socket cannot be created, even if other errors
+    /// stop it. The failure is reported. The entry is kept without the attribute; without its owner, it gets no set-id bits.
     pub lenient: bool,
-    /// Which attributes are set.
+    /// Attributes to set.
     pub restore: RestoreAttributes,
     /// Changes of attributes.
     pub rules: Option<Arc<dyn AttributeRules>>,
     /// Whether block and character devices are created.
     pub devices: bool,
-    /// Whether holes of files stay holes.
+    /// Whether holes of files are kept.
     pub sparse: bool,
     /// How files with equal content are written.
     pub duplicates: Duplicates,
@@ -102,7 +102,7 @@ pub struct UnpackRequest {
 }
 
 impl Default for UnpackRequest {
-    /// Unpacks everything with all attributes; with all processors, no memory limit.
+    /// Unpacks everything with all attributes, with all processors and no memory limit.
     fn default() -> UnpackRequest {
         UnpackRequest {
             force: false,
@@ -139,21 +139,21 @@ pub struct UnpackCounts {
     pub directories: u64,
     /// Symbolic links.
     pub symlinks: u64,
-    /// Further names of files, links, devices.
+    /// Further names of files, links and devices.
     pub hard_links: u64,
-    /// Further names that became copies, because the destination cannot have the hard links.
+    /// Further names that became copies, because the destination cannot have hard links for them.
     pub hard_links_copied: u64,
     /// Devices, named pipes and sockets.
     pub special: u64,
-    /// Devices of these.
+    /// Devices among them.
     pub devices: u64,
-    /// Named pipes of these.
+    /// Named pipes among them.
     pub fifos: u64,
     /// Extended attributes that could not be set.
     pub xattrs_left_out: u64,
     /// Devices skipped on request.
     pub devices_left_out: u64,
-    /// Files that share the blocks or the inode of one with equal content.
+    /// Files that share the blocks or the inode of a file with equal content.
     pub shared: u64,
     /// Bytes of content, holes included.
     pub content_bytes: u64,
@@ -161,11 +161,11 @@ pub struct UnpackCounts {
     pub written_bytes: u64,
     /// Stored bytes of the blocks read.
     pub read_bytes: u64,
-    /// Fragment blocks decoded, and spilled for later files.
+    /// Fragment blocks that were decoded, and spilled for later files.
     pub fragments: SharedCounts,
-    /// Errors that did not stop the rest.
+    /// Errors after which unpacking continued.
     pub errors: u64,
-    /// Files that have zeros in place of content that could not be read.
+    /// Files with zeros in place of content that could not be read.
     pub damaged_files: u64,
 }
 
@@ -200,6 +200,6 @@ pub struct UnpackSummary {
     pub counts: UnpackCounts,
     /// Workers requested.
     pub workers_wanted: usize,
-    /// Workers allowed by memory and the system's limit of threads.
+    /// Workers that the memory and the system's limit of threads allowed.
     pub workers: usize,
 }

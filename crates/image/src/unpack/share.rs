@@ -1,4 +1,4 @@
-//! Files with equal content that share it: as hard links, or as blocks that the file system stores once.
+//! Files with equal content that share it, as hard links or as blocks that the file system stores once.
 
 use std::path::PathBuf;
 
@@ -8,18 +8,18 @@ use rustix::io::Errno;
 
 use super::outcome::Warning;
 use super::request::Duplicates;
-use super::work::{JobRunner, Opened};
+use super::work::{JobRunner, OpenedFile};
 use crate::Error;
 
-/// Gives the `count` files after `first` in the window its content.
-pub(super) fn others(runner: &mut JobRunner<'_>, first: &Opened, count: u32) -> Result<(), Error> {
+/// Gives the content of `first` to the `count` files after it in the window.
+pub(super) fn others(runner: &mut JobRunner<'_>, first: &OpenedFile, count: u32) -> Result<(), Error> {
     if count == 0 {
         return Ok(());
     }
     let inode = runner.inode(first.number);
     let Some(inode) = runner.outcome.keep(inode)? else { return Ok(()) };
-    // What the next file is linked to: a copy, once the first has as many names as it can have.
-    let mut newest: Option<Opened> = None;
+    // Link target of the next file: a copy, after the first file has the maximum number of names.
+    let mut newest: Option<OpenedFile> = None;
     for number in first.number + 1..=first.number + count {
         let made = other(runner, newest.as_ref().unwrap_or(first), &inode, number);
         if let Some(Some(copy)) = runner.outcome.keep(made)? {
@@ -29,7 +29,7 @@ pub(super) fn others(runner: &mut JobRunner<'_>, first: &Opened, count: u32) -> 
     Ok(())
 }
 
-/// Reports errors for the `count` files after one that could not be created.
+/// Reports errors for the `count` files after a file that could not be created.
 pub(super) fn none(runner: &mut JobRunner<'_>, first: u32, count: u32) -> Result<(), Error> {
     for number in first + 1..=first + count {
         let path = path(runner, number);
@@ -39,8 +39,13 @@ pub(super) fn none(runner: &mut JobRunner<'_>, first: u32, count: u32) -> Result
     Ok(())
 }
 
-/// Creates one of them; returns it if later ones are to be linked to it.
-fn other(runner: &mut JobRunner<'_>, first: &Opened, inode: &Inode, number: u32) -> Result<Option<Opened>, Error> {
+/// Creates one of the files; returns it if later files are to be linked to it.
+fn other(
+    runner: &mut JobRunner<'_>,
+    first: &OpenedFile,
+    inode: &Inode,
+    number: u32,
+) -> Result<Option<OpenedFile>, Error> {
     let mut full = false;
     if runner.context.duplicates == Duplicates::HardLink {
         let own = runner.inode(number)?;
@@ -67,13 +72,13 @@ fn path(runner: &JobRunner<'_>, number: u32) -> PathBuf {
     runner.context.path(planned.directory, runner.window.name(&planned))
 }
 
-/// Hard links require equal attributes.
+/// Whether the attributes are equal, as hard links require.
 fn same_attributes(one: &Inode, other: &Inode) -> bool {
     one.meta == other.meta && one.xattr == other.xattr
 }
 
 /// Creates a hard link; returns the reason if the destination cannot have it.
-fn link(runner: &mut JobRunner<'_>, first: &Opened, number: u32) -> Result<Option<Refusal>, Error> {
+fn link(runner: &mut JobRunner<'_>, first: &OpenedFile, number: u32) -> Result<Option<Refusal>, Error> {
     let staged = runner.staged(number)?;
     let (directory, name) = &first.staged.home;
     let linked = match staged.make(|to, new| directory.link(name, to, new)) {
@@ -87,8 +92,8 @@ fn link(runner: &mut JobRunner<'_>, first: &Opened, number: u32) -> Result<Optio
     Ok(None)
 }
 
-/// Shares blocks where the file system supports it; copies elsewhere, and where only attributes prevent a link.
-fn fill(runner: &mut JobRunner<'_>, first: &Opened, opened: &Opened) -> Result<(), Error> {
+/// Shares blocks if the file system supports it, and copies otherwise. Also used if only attributes prevent a hard link.
+fn fill(runner: &mut JobRunner<'_>, first: &OpenedFile, opened: &OpenedFile) -> Result<(), Error> {
     let size = runner.planned(first.number).size;
     let refused = |refusal| runner.refused(opened.number, refusal);
     if opened.file.share(&first.file).map_err(refused)? {

@@ -1,4 +1,4 @@
-//! A shared unit in use: decoded by the first job that needs it, or read from the scratch file where an earlier window spilled it.
+//! A shared unit in use: decoded by the first job that needs it, or read from the scratch file if an earlier window spilled it.
 
 use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,9 @@ use super::unit_uses::Spilled;
 /// A shared unit, used by the jobs of one window.
 pub struct SharedUnit {
     unit: Result<Unit, ReadError>,
-    /// The result of decoding, once tried; dropped with the last job.
+    /// The result of decoding, after the first try; dropped with the last job.
     decoded: Mutex<Option<Result<Arc<Vec<u8>>, ReadError>>>,
-    /// Set if other windows need it too.
+    /// Set if other windows need the unit, too.
     spilled: Option<Spilled>,
     _permit: Permit,
 }
@@ -28,9 +28,9 @@ pub struct DecodingTool<'t> {
 
 /// The bytes of a piece.
 pub enum TailBytes {
-    /// A part of the unit.
+    /// A range of the unit.
     Part(Arc<Vec<u8>>, Range<usize>),
-    /// Read alone.
+    /// Bytes that were read alone.
     Own(Vec<u8>),
 }
 
@@ -54,17 +54,17 @@ impl Deref for TailBytes {
 }
 
 impl SharedUnit {
-    /// A unit not yet decoded for this window; `permit` covers its memory.
+    /// A unit that is not yet decoded for this window; `permit` covers its memory.
     pub fn new(unit: Result<Unit, ReadError>, spilled: Option<Spilled>, permit: Permit) -> SharedUnit {
         SharedUnit { unit, decoded: Mutex::new(None), spilled, _permit: permit }
     }
 
-    /// The unit; `None` if the image does not have it.
+    /// Returns the unit; `None` if the image does not have it.
     pub fn unit(&self) -> Option<Unit> {
         self.unit.as_ref().ok().copied()
     }
 
-    /// Bytes `range` of the unit.
+    /// Returns the bytes `range` of the unit.
     pub fn tail(&self, range: Range<usize>, mut tool: DecodingTool<'_>) -> Result<TailBytes, NoTail> {
         if self.spilled.is_some()
             && self.lock().is_none()
@@ -81,7 +81,7 @@ impl SharedUnit {
         Ok(TailBytes::Part(bytes, range))
     }
 
-    /// Size of the unit in the image, bytes; 0 if it cannot be read.
+    /// Returns the size of the unit in the image, bytes; 0 if it cannot be read.
     pub fn stored_bytes(&self) -> u64 {
         self.unit.as_ref().map_or(0, |unit| u64::from(unit.stored))
     }
@@ -90,7 +90,7 @@ impl SharedUnit {
         self.decoded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its length, if it can be read without decoding.
+    /// Returns the length of the unit, if it can be read without decoding.
     fn length_elsewhere(&self) -> Option<usize> {
         match self.plain() {
             Some(unit) => Some(unit.stored as usize),
@@ -98,7 +98,7 @@ impl SharedUnit {
         }
     }
 
-    /// The unit, if its content is in the image as it is.
+    /// Returns the unit, if its content is in the image uncompressed.
     fn plain(&self) -> Option<Unit> {
         self.unit().filter(|unit| unit.is_plain())
     }
@@ -116,7 +116,7 @@ impl SharedUnit {
         Some(bytes)
     }
 
-    /// Decodes it, and spills it if later files need it.
+    /// Decodes the unit, and spills it if later files need it.
     fn decode(&self, tool: DecodingTool<'_>) -> Result<Arc<Vec<u8>>, ReadError> {
         let unit = self.unit.clone()?;
         let decoder = tool.decoder.as_mut().map_err(|cause| cause.clone())?;
@@ -130,7 +130,7 @@ impl SharedUnit {
         Ok(Arc::new(bytes))
     }
 
-    /// Whether this call spilled it; not if it was spilled before, or is plain.
+    /// Spills the unit; returns false if it was spilled before, or is plain.
     fn put_away(&self, bytes: &[u8]) -> bool {
         let Some(Spilled { store, scratch: Some(scratch) }) = &self.spilled else { return false };
         if self.plain().is_some() || store.get().is_some() {

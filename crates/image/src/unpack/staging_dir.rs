@@ -1,9 +1,9 @@
-//! The staging directory: a new destination is filled beside its final name, an existing one file by file.
+//! The staging directory: a new destination is filled next to its final name, an existing one file by file.
 //!
-//! A destination that does not exist is created as `.NAME.packline-partial` beside it, locked, and renamed when complete. In a directory
-//! that exists, each file is written in `.packline-partial` at its top and renamed into place. A leftover of a killed run under these
-//! names that is not locked is removed by the next run; a directory with such a leftover counts as empty, since everything else in it was
-//! written by the killed run.
+//! A destination that does not exist is created as `.NAME.packline-partial` in the same directory, locked, and renamed when it is complete. In a
+//! directory that exists, each file is written in `.packline-partial` at its top and renamed into place. A killed run leaves a directory of these
+//! names that is not locked; the next run removes it. A directory with such a leftover counts as empty, because the killed run wrote everything
+//! else in it.
 
 use std::cell::Cell;
 use std::fs;
@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use crate::{Error, Observer, Temporaries};
 
-/// Name of a staging directory, with the destination's name between dot and suffix if it is beside it.
+/// Name of a staging directory inside a destination. Next to a destination, the destination's name is between the dot and the suffix.
 const STAGING: &str = ".packline-partial";
 /// Longest name of a directory entry, bytes.
 const NAME_MOST: usize = 255;
@@ -28,11 +28,11 @@ const LEFTOVERS_MOST: usize = 4;
 #[derive(Debug)]
 pub struct StagingDir {
     display_path: PathBuf,
-    /// The staging directory's path, registered as temporary.
+    /// The path of the staging directory, registered as temporary.
     staging_path: PathBuf,
     staging: Arc<Directory>,
     way: Placement,
-    /// The permissions of an existing destination that were extended while files are written.
+    /// The original permissions of an existing destination, if they are extended while files are written.
     before: Cell<Option<u16>>,
     temporaries: Temporaries,
     done: bool,
@@ -50,8 +50,8 @@ impl StagingDir {
     /// Examines `path` and creates the staging directory.
     ///
     /// # Errors
-    /// [`Error::Target`] if the destination is unsuitable; [`Error::Exists`] for one with entries without `force`; [`Error::Output`] if a
-    /// system call fails.
+    /// [`Error::Target`] if the destination is unsuitable; [`Error::Exists`] if it has entries and `force` is off; [`Error::Output`] if a system
+    /// call fails.
     pub fn open(path: &Path, force: bool, temporaries: &Temporaries) -> Result<StagingDir, Error> {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => StagingDir::into(path, force, temporaries),
@@ -113,7 +113,7 @@ impl StagingDir {
         of.map_err(|refusal| refused(&self.display_path, refusal))
     }
 
-    /// Where files are created before they are renamed into place; `None` if they are created in place.
+    /// Returns the directory where files are created before they are renamed into place; `None` if they are created in place.
     pub fn staging(&self) -> Option<Arc<Directory>> {
         matches!(self.way, Placement::Into { .. }).then(|| self.staging.clone())
     }
@@ -123,16 +123,16 @@ impl StagingDir {
         matches!(self.way, Placement::Into { .. }) && name == STAGING.as_bytes()
     }
 
-    /// An error of the destination itself.
+    /// Returns an error of the destination itself.
     pub fn refused(&self, refusal: Refusal) -> Error {
         refused(&self.display_path, refusal)
     }
 
-    /// Removes the staging directory from an existing destination and gives that its own permissions again, so that the root can then get
+    /// Removes the staging directory from an existing destination and restores the permissions of the destination, so that the root can then get
     /// its attributes.
     ///
     /// # Errors
-    /// [`Error::Output`]: a system call fails.
+    /// [`Error::Output`] if a system call fails.
     pub fn clear_away(&self) -> Result<(), Error> {
         let Placement::Into { root } = &self.way else { return Ok(()) };
         let removed = self.temporaries.settle(&self.staging_path, |_| root.remove_directory(STAGING.as_bytes()));
@@ -141,10 +141,10 @@ impl StagingDir {
         Ok(())
     }
 
-    /// Renames a tree to its final name. If the new name cannot be flushed, that is only reported to the observer.
+    /// Renames a tree to its final name. If the new name cannot be flushed, the observer gets a warning.
     ///
     /// # Errors
-    /// [`Error::Output`]: a system call fails, or the name exists now.
+    /// [`Error::Output`] if a system call fails, or if the name now exists.
     pub fn finish(mut self, sync: bool, observer: &mut dyn Observer) -> Result<(), Error> {
         if sync {
             observer.syncing();
@@ -179,12 +179,12 @@ impl Drop for StagingDir {
     }
 }
 
-/// Gives a directory the permissions that it had, if they were extended. It is usable with the others too.
+/// Restores the permissions of a directory, if they were extended. The directory is also usable if that fails.
 fn restore_mode(directory: &Directory, before: Option<u16>) {
     let _: Option<Result<(), Refusal>> = before.map(|mode| directory.attributes().set_mode(mode));
 }
 
-/// Creates the staging directory in an existing destination, which must be empty unless `force`d.
+/// Creates the staging directory in an existing destination, which must be empty unless `force` is on.
 fn staging_in(
     root: &Directory,
     path: &Path,
@@ -200,7 +200,7 @@ fn staging_in(
     make_staging(root, STAGING.as_bytes(), staging_path, temporaries)
 }
 
-/// `.NAME.packline-partial`; a name too long for that is shortened, with a checksum of the whole.
+/// Returns `.NAME.packline-partial`. A name that is too long is shortened, with a checksum of the complete name.
 fn staging_name(name: &[u8]) -> Vec<u8> {
     let whole = [b".", name, STAGING.as_bytes()].concat();
     if whole.len() <= NAME_MOST {
@@ -210,7 +210,7 @@ fn staging_name(name: &[u8]) -> Vec<u8> {
     [b".", &name[..200], format!("-{sum:016x}{STAGING}").as_bytes()].concat()
 }
 
-/// Creates and locks a staging directory, replacing a leftover of a killed run.
+/// Creates and locks a staging directory. Replaces the leftover of a killed run.
 fn make_staging(parent: &Directory, name: &[u8], path: &Path, list: &Temporaries) -> Result<Directory, Error> {
     for _ in 0..LEFTOVERS_MOST {
         match list.create_tree(path, remove_tree, || parent.make(name)) {
@@ -218,7 +218,7 @@ fn make_staging(parent: &Directory, name: &[u8], path: &Path, list: &Temporaries
             Err(refusal) => return Err(refused(path, refusal)),
             Ok(made) => match is_ours(parent, name, &made) {
                 Ok(true) => return Ok(made),
-                // Another run locked it between the creation and our lock: it must not be removed.
+                // Another run locked the directory between the creation and our lock: it must not be removed.
                 Ok(false) => {
                     let _: Result<(), Refusal> = list.settle(path, |_| Ok(()));
                     return Err(busy(path));

@@ -18,7 +18,7 @@ pub struct Task {
 }
 
 pub enum Job {
-    /// Pieces of a file, in order: of own units, and holes.
+    /// Pieces of a file in order: ranges of own units, and holes.
     Pieces {
         /// The file or files.
         part: Arc<Part>,
@@ -33,13 +33,13 @@ pub enum Job {
 
 /// A piece of a shared unit and its files.
 pub enum Tail {
-    /// The whole content of `count` files from `first` on; `sharing` more files share it.
+    /// The complete content of `count` files from `first` on; `sharing` more files share it.
     Whole {
         /// Number of the first file.
         first: u32,
         /// Number of files written.
         count: u32,
-        /// Number of files that share it when it is done.
+        /// Number of files that share the content when it is written.
         sharing: u32,
     },
     /// A part of files that have own units.
@@ -49,10 +49,10 @@ pub enum Tail {
 /// A piece of a shared unit in files that have own units.
 pub struct End {
     pub part: Arc<Part>,
-    /// Its place in the unit.
+    /// Position in the unit.
     pub place: SharedPlace,
-    /// Bytes.
+    /// Number of bytes.
     pub length: u32,
-    /// Its offset in the files, bytes.
+    /// Offset in the files, bytes.
     pub position: u64,
 }

@@ -1,8 +1,8 @@
-//! Use counts of shared units needed by several windows, and the position of spilled ones.
+//! Use counts of shared units that several windows need, and the positions of spilled units.
 //!
-//! A tree that fits into one window needs none. When a window is full before the tree ends, the rest of the tree is walked once in advance
-//! to count the pieces of each shared unit. A unit is then decoded for the first window that needs it and spilled ([`Scratch`]) if
-//! later files need it too, which read only their own bytes of it.
+//! A tree that fits into one window needs no counts. If a window is full before the tree ends, the rest of the tree is walked once in advance to
+//! count the pieces of each shared unit. A unit is then decoded for the first window that needs it. If later files need it, too, it is spilled
+//! ([`Scratch`]), and those files read only their own bytes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use packline_volume::{Node, Scratch, SharedVolume, SpilledBlock, Visit};
 /// Memory of a counted unit, bytes, rounded up: map entry, store and position.
 const UNIT_BYTES: usize = 160;
 
-/// Position of a spilled unit; empty before, and if spilling failed.
+/// Position of a spilled unit; empty before spilling, and if spilling failed.
 pub type Store = OnceLock<SpilledBlock>;
 
 /// Remaining uses of shared units.
@@ -28,7 +28,7 @@ pub struct UnitUseCounts {
 
 #[derive(Debug, Default)]
 struct Needed {
-    /// Remaining files.
+    /// Number of remaining files.
     files: u32,
     store: Option<Arc<Store>>,
 }
@@ -36,21 +36,21 @@ struct Needed {
 /// Where a unit that several windows need is spilled.
 #[derive(Debug, Clone)]
 pub struct Spilled {
-    /// Where it is or will be spilled.
+    /// The position, now or after spilling.
     pub store: Arc<Store>,
-    /// Where to spill it; `None` if no later file needs it.
+    /// The file to spill it to; `None` if no later file needs it.
     pub scratch: Option<Arc<Scratch>>,
 }
 
 impl UnitUseCounts {
-    /// Nothing is counted yet. Uses at most `memory` bytes.
+    /// Nothing is counted yet. The counts take at most `memory` bytes.
     pub fn new(scratch: Arc<Scratch>, volume: &SharedVolume, memory: usize) -> UnitUseCounts {
         let all = usize::try_from(volume.facts().shared_units).unwrap_or(usize::MAX);
         let most = (memory / UNIT_BYTES).min(all);
         UnitUseCounts { volume: SharedVolume::clone(volume), scratch, most, units: None }
     }
 
-    /// Upper bound of its memory, bytes.
+    /// Returns an upper bound of the memory, bytes.
     pub fn memory(&self) -> usize {
         self.most * UNIT_BYTES
     }
@@ -70,7 +70,7 @@ impl UnitUseCounts {
         self.units = Some(units);
     }
 
-    /// A counted file has been reached.
+    /// Records that the walk came to a counted file.
     pub fn meet(&mut self, visit: &Visit) {
         let Some(units) = &mut self.units else { return };
         if let Some(needed) = unit_of(&self.volume, visit).and_then(|unit| units.get_mut(&unit)) {
@@ -78,7 +78,7 @@ impl UnitUseCounts {
         }
     }
 
-    /// Registers that a window needs this unit.
+    /// Records that a window needs this unit.
     pub fn share(&mut self, unit: u32) -> Option<Spilled> {
         let units = self.units.as_mut()?;
         let needed = units.get_mut(&unit)?;

@@ -1,7 +1,7 @@
 //! Planned files that are not yet written, sorted by the position of their content.
 //!
-//! A file takes 40 bytes and its name. Files with own units come first, by offset in the image; then those that are only a piece of a
-//! shared unit, by unit; then empty ones. Files with the same content are adjacent.
+//! A file takes 40 bytes and its name. Files with own units come first, by offset in the image, then files that are only a piece of a shared
+//! unit, by unit, then empty files. Files with the same content are adjacent.
 
 use packline_volume::{ContentPlace, FileData, NodeId, SharedPlace, SharedVolume};
 
@@ -12,7 +12,7 @@ const NO_UNIT: SharedPlace = SharedPlace { unit: u32::MAX, offset: 0 };
 /// Marks a file without own units and holes.
 const NO_START: u64 = u64::MAX;
 
-/// A file to be written.
+/// A file to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedFile {
     pub inode: NodeId,
@@ -20,14 +20,14 @@ pub struct PlannedFile {
     start: u64,
     /// Size, bytes.
     pub size: u64,
-    /// Place of its end in a shared unit.
+    /// Position of its end in a shared unit.
     tail: SharedPlace,
     /// Number of its directory.
     pub directory: u32,
     pub name: NameRef,
 }
 
-/// Identifies a planned file among those of all windows.
+/// Identifies a planned file among the files of all windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileKey {
     window: u32,
@@ -37,9 +37,9 @@ pub struct FileKey {
 /// The first sort key of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Has own units, or holes.
+    /// Files with own units or holes.
     Units,
-    /// Consists of a piece of a shared unit.
+    /// Files that consist of a piece of a shared unit.
     Shared,
     Empty,
 }
@@ -62,12 +62,12 @@ impl PlannedFile {
         }
     }
 
-    /// The place of its end, if that is in a shared unit.
+    /// Returns the position of its end, if the end is in a shared unit.
     pub fn tail(&self) -> Option<SharedPlace> {
         Some(self.tail).filter(|tail| *tail != NO_UNIT)
     }
 
-    /// Whether the content may be the same: for files with own units the pieces must be compared too.
+    /// Whether the content may be the same. For files with own units the pieces must be compared, too.
     pub fn resembles(&self, other: &PlannedFile) -> bool {
         let place = |file: &PlannedFile| (file.size, file.start, file.tail);
         self.size > 0 && place(self) == place(other)
@@ -79,7 +79,7 @@ impl Window {
         Window { number, ..Window::default() }
     }
 
-    /// Plans a file; `None` if the window can hold no more names.
+    /// Plans a file; returns `None` if the window cannot hold more names.
     pub fn add(
         &mut self,
         volume: &SharedVolume,
@@ -101,7 +101,6 @@ impl Window {
         FileKey { window: self.number, name: file.name }
     }
 
-    /// Memory, bytes.
     pub fn memory(&self) -> usize {
         self.files.capacity() * size_of::<PlannedFile>() + self.names.memory()
     }
@@ -129,7 +128,7 @@ impl Window {
         self.names.get(file.name)
     }
 
-    /// Number of files from `first` on that resemble it.
+    /// Returns the number of files from `first` on that resemble it.
     pub fn alike(&self, first: usize) -> usize {
         self.files[first..].iter().take_while(|file| file.resembles(&self.files[first])).count().max(1)
     }

@@ -70,7 +70,7 @@ impl EngineTask for Unpacking {
     }
 }
 
-/// Bytes that are read for a piece of an own unit, or for a hole.
+/// Returns the number of bytes that are read for a piece of an own unit, or for a hole.
 fn stored_bytes(piece: &Piece) -> u64 {
     match piece {
         Piece::Own { unit, .. } => unit.stored.into(),
@@ -79,8 +79,8 @@ fn stored_bytes(piece: &Piece) -> u64 {
 }
 
 /// An open file of the window.
-pub(super) struct Opened {
-    /// Its number in the window.
+pub(super) struct OpenedFile {
+    /// Number in the window.
     pub(super) number: u32,
     pub(super) staged: StagedEntry,
     pub(super) file: DestinationFile,
@@ -91,7 +91,7 @@ impl JobRunner<'_> {
         self.window.files()[number as usize]
     }
 
-    /// Adds the path to a refusal.
+    /// Adds the path to a failed system call.
     pub(super) fn refused(&self, number: u32, refusal: packline_tree::destination::Refusal) -> Error {
         let file = self.planned(number);
         self.context.refused(file.directory, self.window.name(&file), refusal)
@@ -103,7 +103,7 @@ impl JobRunner<'_> {
         self.context.fault(file.directory, self.window.name(&file), cause)
     }
 
-    /// Reports, or returns, a fault of content that these files have in common: each of them has zeros in its place.
+    /// Reports, or returns, a fault of content that these files have in common. Each of them gets zeros in its place.
     fn damaged(&mut self, files: Range<u32>, cause: &ReadError) -> Result<(), Error> {
         for number in files {
             let fault = self.fault(number, cause.clone());
@@ -132,15 +132,15 @@ impl JobRunner<'_> {
     }
 
     /// Creates a file of the window.
-    pub(super) fn create(&self, number: u32) -> Result<Opened, Error> {
+    pub(super) fn create(&self, number: u32) -> Result<OpenedFile, Error> {
         let staged = self.staged(number)?;
         let file =
             staged.make(|directory, name| directory.create(name)).map_err(|refusal| self.refused(number, refusal))?;
-        Ok(Opened { number, staged, file })
+        Ok(OpenedFile { number, staged, file })
     }
 
     /// Sets a file's attributes and moves it into place.
-    pub(super) fn complete(&mut self, opened: &Opened) -> Result<(), Error> {
+    pub(super) fn complete(&mut self, opened: &OpenedFile) -> Result<(), Error> {
         let inode = self.inode(opened.number)?;
         let planned = self.planned(opened.number);
         let entry = (planned.directory, self.window.name(&planned));
@@ -152,15 +152,15 @@ impl JobRunner<'_> {
         Ok(())
     }
 
-    /// Records that further names can be linked to it.
+    /// Records that further names can be linked to the file.
     pub(super) fn note_made(&mut self, inode: &Inode, number: u32) {
         if self.context.continue_on_error && inode.links > 1 {
             self.outcome.written.made.insert(self.window.key(&self.planned(number)));
         }
     }
 
-    /// As [`complete`](Self::complete); after an error the file is removed, and the error recorded if unpacking continues.
-    fn complete_or_give_up(&mut self, opened: &Opened) -> Result<bool, Error> {
+    /// Completes a file. After an error, removes the file and, if unpacking continues, records the error.
+    fn complete_or_give_up(&mut self, opened: &OpenedFile) -> Result<bool, Error> {
         let made = self.complete(opened);
         if made.is_err() {
             opened.staged.give_up();
@@ -190,7 +190,7 @@ impl JobRunner<'_> {
         Ok(())
     }
 
-    /// The bytes at a place in a shared unit.
+    /// Returns the bytes at a position in a shared unit.
     fn tail(&mut self, place: SharedPlace, length: usize, unit: &SharedUnit) -> Result<TailBytes, ReadError> {
         let start = place.offset as usize;
         let tool = DecodingTool { decoder: &mut self.tool.decoder, counts: &mut self.outcome.counts };
@@ -211,8 +211,9 @@ impl JobRunner<'_> {
         Ok(())
     }
 
-    /// Writes a file that consists of a piece of a shared unit, which `sharing` more files share; `None` if that failed and unpacking continues.
-    fn write_one(&mut self, number: u32, sharing: u32, unit: &SharedUnit) -> Result<Option<Opened>, Error> {
+    /// Writes a file that consists of a piece of a shared unit, which `sharing` more files share; returns `None` if that failed and unpacking
+    /// continues.
+    fn write_one(&mut self, number: u32, sharing: u32, unit: &SharedUnit) -> Result<Option<OpenedFile>, Error> {
         let planned = self.planned(number);
         let place = planned.tail().ok_or_else(|| ReadError::internal("a small file has no place".to_string()));
         let tail = place.and_then(|place| self.tail(place, planned.size as usize, unit));
@@ -233,8 +234,8 @@ impl JobRunner<'_> {
         Ok(None)
     }
 
-    /// Writes; false if that failed and unpacking continues.
-    fn write(&mut self, opened: &Opened, bytes: &[u8], offset: u64) -> Result<bool, Error> {
+    /// Writes; returns false if that failed and unpacking continues.
+    fn write(&mut self, opened: &OpenedFile, bytes: &[u8], offset: u64) -> Result<bool, Error> {
         let written = opened.file.write_at(bytes, offset).map_err(|refusal| self.refused(opened.number, refusal));
         self.outcome.counts.written_bytes += bytes.len() as u64;
         Ok(self.outcome.keep(written)?.is_some())
@@ -261,7 +262,13 @@ impl JobRunner<'_> {
         self.end_job(part, opened)
     }
 
-    fn write_piece(&mut self, part: &Part, opened: &mut Vec<Opened>, offset: u64, piece: &Piece) -> Result<(), Error> {
+    fn write_piece(
+        &mut self,
+        part: &Part,
+        opened: &mut Vec<OpenedFile>,
+        offset: u64,
+        piece: &Piece,
+    ) -> Result<(), Error> {
         let (unit, start, length) = match *piece {
             Piece::Own { unit, start, length } => (unit, start as usize, length as usize),
             Piece::Hole { length } => return self.write_zeros(part, opened, offset, length),
@@ -288,7 +295,13 @@ impl JobRunner<'_> {
     }
 
     /// Writes zeros instead of a hole.
-    fn write_zeros(&mut self, part: &Part, opened: &mut Vec<Opened>, offset: u64, length: u64) -> Result<(), Error> {
+    fn write_zeros(
+        &mut self,
+        part: &Part,
+        opened: &mut Vec<OpenedFile>,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), Error> {
         let mut at = offset;
         for piece in zeros(length) {
             self.write_all(part, opened, piece, at)?;
@@ -297,8 +310,8 @@ impl JobRunner<'_> {
         Ok(())
     }
 
-    /// Writes to all files; one that fails is not tried again.
-    fn write_all(&mut self, part: &Part, opened: &mut Vec<Opened>, bytes: &[u8], offset: u64) -> Result<(), Error> {
+    /// Writes to all files. A file that fails is not tried again.
+    fn write_all(&mut self, part: &Part, opened: &mut Vec<OpenedFile>, bytes: &[u8], offset: u64) -> Result<(), Error> {
         let mut at = 0;
         while at < opened.len() {
             if self.write(&opened[at], bytes, offset)? {
@@ -313,7 +326,7 @@ impl JobRunner<'_> {
     }
 
     /// Creates or opens the files that have not failed.
-    fn open_all(&mut self, part: &Part) -> Result<Vec<Opened>, Error> {
+    fn open_all(&mut self, part: &Part) -> Result<Vec<OpenedFile>, Error> {
         let mut all = Vec::with_capacity(part.count as usize);
         let mut targets = part.targets();
         for (number, target) in (part.first..).zip(targets.iter_mut()) {
@@ -322,7 +335,7 @@ impl JobRunner<'_> {
                 Target::New => self.create(number),
                 Target::Made(id) => self.reopen(number, *id),
             };
-            // The only job need not record the id for a later one.
+            // A single job need not record the id for later jobs.
             let noted = opened.and_then(|opened| {
                 if *target == Target::New && !part.is_last() {
                     *target = Target::Made(opened.file.id().map_err(|refusal| self.refused(number, refusal))?);
@@ -337,14 +350,14 @@ impl JobRunner<'_> {
         Ok(all)
     }
 
-    fn reopen(&self, number: u32, id: packline_tree::destination::FileId) -> Result<Opened, Error> {
+    fn reopen(&self, number: u32, id: packline_tree::destination::FileId) -> Result<OpenedFile, Error> {
         let staged = self.staged(number)?;
         let file = staged.directory().reopen(staged.name(), id).map_err(|refusal| self.refused(number, refusal))?;
-        Ok(Opened { number, staged, file })
+        Ok(OpenedFile { number, staged, file })
     }
 
     /// Finishes the files if this was their last job.
-    fn end_job(&mut self, part: &Part, opened: Vec<Opened>) -> Result<(), Error> {
+    fn end_job(&mut self, part: &Part, opened: Vec<OpenedFile>) -> Result<(), Error> {
         if !part.job_done() {
             return Ok(());
         }
@@ -367,7 +380,7 @@ impl JobRunner<'_> {
         }
     }
 
-    fn finish(&mut self, opened: &Opened) -> Result<bool, Error> {
+    fn finish(&mut self, opened: &OpenedFile) -> Result<bool, Error> {
         let size = self.planned(opened.number).size;
         let sized = opened.file.set_size(size).map_err(|refusal| self.refused(opened.number, refusal));
         if self.outcome.keep(sized)?.is_none() {
@@ -378,5 +391,5 @@ impl JobRunner<'_> {
     }
 }
 
-/// Memory of a queued job, bytes, without the data it points to.
+/// Memory of a queued job, bytes, without the data that it refers to.
 pub const JOB_BYTES: usize = size_of::<task::Task>() + 256;

@@ -51,7 +51,7 @@ impl LzmaSearch {
         search + Path::MEMORY + Coder::MEMORY + symbols + size + PADDING
     }
 
-    /// Keeps the symbols of blocks of up to `size` bytes for [`LzmaSearch::cheapest_contexts`].
+    /// Keeps the symbols of blocks of up to `size` bytes for [`LzmaSearch::cheaper_contexts`].
     pub(crate) fn keep_symbols(&mut self, size: usize) {
         self.kept = Some(KeptSymbols::new(size));
     }

@@ -1,4 +1,4 @@
-//! Tars and layers read, and tars written. One program, since linking is slow.
+//! Reads tars and layers, and writes tars. One program, because linking is slow.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod stack;

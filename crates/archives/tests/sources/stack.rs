@@ -1,4 +1,4 @@
-//! Layers as one source: what hides what, contents from each kind of layer, and limits.
+//! Layers as one source: hidden entries, contents from each kind of layer, and limits.
 
 use std::fs;
 use std::io::Cursor;
@@ -44,7 +44,7 @@ fn opaque(path: &str) -> Node {
     with(dir(path), "trusted.overlay.opaque", "y")
 }
 
-/// Layers that are tars; every second one only reads forward.
+/// Layers that are tars. Every second one can only be read forward.
 fn layers(of: &[&[Node]]) -> Vec<Layer> {
     let layer = |(number, nodes): (usize, &&[Node])| {
         let bytes = Cursor::new(to_bytes(nodes));
@@ -70,7 +70,8 @@ fn content(source: &mut dyn Source) -> Result<String, String> {
     }
 }
 
-/// A line an entry: `path/`, `path=content`, `path->target`, `path=>link`, `path!` for a whiteout; and the names of attributes.
+/// One line for each entry: `path/`, `path=content`, `path->target`, `path=>link`, `path!` for a whiteout; and the names of
+/// attributes.
 fn lines(source: &mut dyn Source) -> Result<Vec<String>, String> {
     let mut lines = Vec::new();
     while let Some(entry) = source.next_entry().map_err(|error| error.to_string())? {
@@ -117,7 +118,7 @@ fn entries_come_in_the_order_of_a_directory() {
 }
 
 #[test]
-fn whiteouts_hide_lower_layers_alone_wherever_they_are() {
+fn whiteouts_hide_only_lower_layers() {
     let base: &[Node] = &[file("a", "1"), file("d/x", "2"), file("d/y/z", "3"), file("e/x", "4")];
     for (upper, expected) in [
         (vec![file(".wh.a", ""), node("d/x", WHITEOUT)], vec!["/", "d/", "d/y/", "d/y/z=3", "e/", "e/x=4"]),
@@ -125,7 +126,7 @@ fn whiteouts_hide_lower_layers_alone_wherever_they_are() {
             vec![file(".wh.d", ""), file(".wh.none", ""), file("none/.wh.x", ""), file("a/.wh.x", "")],
             vec!["/", "a=1", "e/", "e/x=4"],
         ),
-        // Same layer: before, after, around.
+        // The same layer: before, after, around.
         (
             vec![file(".wh.a", ""), file("a", "new"), file(".wh.e", "")],
             vec!["/", "a=new", "d/", "d/x=2", "d/y/", "d/y/z=3"],
@@ -195,11 +196,11 @@ fn whiteouts_that_are_kept_have_the_form_of_overlayfs() {
         found,
         ["/", "a!", &format!("d/{opaque}"), "d/n=4", &format!("e/{opaque}"), "g/", "g/x=", "none/", "none/n!"]
     );
-    // In one layer, the entry counts, and hides what lies below as the whiteout did.
+    // The entry is kept, and hides the entries below like a whiteout in the same layer.
     let upper = [file(".wh.g", ""), file("g/n", "5"), file("a", "6"), file(".wh.a", ""), file("a/.wh.x", "")];
     let found = stack(&[&base, &upper, &[file("d", ""), file(".wh.d", "")]], Whiteouts::Keep).unwrap();
     assert_eq!(found, ["/", "a=6", "d=", "e=3", &format!("g/{opaque}"), "g/n=5"]);
-    // In the form that the layers have.
+    // In the form of the layers.
     let found = stack(&[&[with(dir("d"), "user.overlay.opaque", "y")]], Whiteouts::Keep).unwrap();
     assert_eq!(found, ["/", "d/ user.overlay.opaque"]);
     let found = stack(&[&[file("x", "")], &[file(".wh.x", "")], &[dir("x")]], Whiteouts::Keep).unwrap();
@@ -214,7 +215,7 @@ fn whiteouts_that_are_ignored_are_entries() {
 }
 
 #[test]
-fn marks_that_mean_nothing_are_refused_with_their_layer() {
+fn rejects_meaningless_marks_with_their_layer() {
     for (node, expected) in [
         (file("d/.wh.", ""), "layer 1: d/.wh.: a whiteout that names no entry of its directory (expected .wh.NAME, or"),
         (file(".wh...", ""), "layer 1: .wh...: a whiteout that names no entry of its directory (expected"),
@@ -252,7 +253,7 @@ fn the_first_name_that_is_kept_is_the_file() {
 }
 
 #[test]
-fn contents_are_found_again_in_any_order() {
+fn recalls_contents_in_any_order() {
     let of: &[&[Node]] = &[&[file("a", "12345"), file("b", "")], &[file("c", "6789"), file("d", "x")]];
     let mut source = StackSource::new(layers(of), options(Whiteouts::Apply));
     let mut bookmarks: Vec<(Vec<u8>, Bookmark)> = Vec::new();
@@ -270,7 +271,7 @@ fn contents_are_found_again_in_any_order() {
 }
 
 #[test]
-fn a_tree_that_is_too_large_is_refused() {
+fn rejects_too_large_a_tree() {
     let names: Vec<Node> = (0..2_000).map(|n| file(&format!("directory/file {n:06}"), "")).collect();
     let mut options = options(Whiteouts::Apply);
     options.memory = 200_000;
@@ -279,7 +280,7 @@ fn a_tree_that_is_too_large_is_refused() {
     assert!(error.ends_with("more than the 200000 there are (expected a larger memory limit)"), "{error}");
 }
 
-/// A directory with files on both sides of what readers take whole, holes, links and a deep path.
+/// A directory with files below and above the size that readers read completely, holes, links and a deep path.
 fn directory() -> tempfile::TempDir {
     let top = tempfile::tempdir().unwrap();
     let at = |path: &str| top.path().join(path);
@@ -339,7 +340,7 @@ fn a_file_of_a_layer_keeps_the_size_that_was_listed() {
     }
 }
 
-/// What two directories have in common is one file after `cp -a one/. two/. DEST` too.
+/// `cp -a one/. two/. DEST` also turns common files of two directories into one file.
 #[test]
 fn a_file_with_names_in_several_layers_is_one_file() {
     let one = tempfile::tempdir().unwrap();
@@ -365,7 +366,7 @@ fn a_file_with_names_in_several_layers_is_one_file() {
 }
 
 #[test]
-fn a_file_or_directory_that_was_replaced_since_it_was_listed_is_refused() {
+fn rejects_files_and_directories_replaced_after_listing() {
     for (change, expected) in
         [("file", "a/f: cannot read: another file took its place"), ("directory", "a: cannot open")]
     {

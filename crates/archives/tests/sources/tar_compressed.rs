@@ -1,4 +1,4 @@
-//! Compressed inputs of common tools: whole, concatenated, truncated and damaged.
+//! Compressed inputs of common tools: complete, concatenated, truncated and damaged.
 
 use std::fs;
 use std::io::{self, Cursor, Read};
@@ -11,7 +11,7 @@ use packline_tree::Extent;
 
 const MIB: usize = 1 << 20;
 
-/// A program as a filter; `None`, with a message, where it is not installed.
+/// A program as a filter. `None`, with a message, if it is not installed.
 fn filter(program: &str, options: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     if !tools::need(&[program]) {
         return None;
@@ -25,7 +25,7 @@ fn limits(threads: usize) -> Limits {
     Limits { threads, ..Limits::default() }
 }
 
-/// A reader that returns odd amounts.
+/// A reader that returns odd numbers of bytes.
 struct Dribble(Cursor<Vec<u8>>, usize);
 
 impl Read for Dribble {
@@ -43,12 +43,12 @@ fn decoded(compressed: &[u8], limits: &Limits) -> (Vec<u8>, Option<String>) {
     (out, outcome.err().map(|error| error.to_string()))
 }
 
-/// Decodes with one thread and with four; the results must be equal.
+/// Decodes with one thread and with four. The results must be equal.
 fn decode(compressed: &[u8]) -> (Vec<u8>, Option<String>) {
     let one = decoded(compressed, &limits(1));
     let more = decoded(compressed, &limits(4));
     assert_eq!(one.1, more.1);
-    // The output of liblzma's threads before they find damage depends on timing.
+    // The output of liblzma's threads before they detect damage depends on timing.
     assert!(one.0 == more.0 || (one.1.is_some() && compressed.starts_with(b"\xfd7zXZ")));
     one
 }
@@ -120,7 +120,7 @@ fn cut_short() {
     }
 }
 
-/// A changed bit is detected, or changes nothing: no format has a checksum over each bit, but all have one over the content.
+/// A changed bit is detected or has no effect: no format has a checksum over each bit, but all have one over the content.
 #[test]
 fn damaged() {
     let text = bytes(3, 150_000);
@@ -149,7 +149,7 @@ fn damaged() {
 }
 
 #[test]
-fn something_else_behind_the_stream() {
+fn rejects_other_bytes_after_the_stream() {
     let text = bytes(4, 10_000);
     for (program, options, _) in TOOLS.iter().filter(|(_, options, _)| !options.contains(&"-l")) {
         let Some(compressed) = filter(program, options, &text) else { continue };
@@ -166,7 +166,7 @@ fn zstd_frames_of_many_sizes() {
     let mut joined = Vec::new();
     for text in &texts {
         let Some(frame) = filter("zstd", &["-c", "-1"], text) else { return };
-        // A skippable frame between each two.
+        // A skippable frame between all frames.
         joined.extend_from_slice(&[0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9]);
         joined.extend_from_slice(&frame);
     }
@@ -187,7 +187,7 @@ fn one_frame_larger_than_the_buffers() {
 
 /// BGZF members: gzip headers with an extra field that contains the member's size.
 #[test]
-fn gzip_members_that_say_their_size() {
+fn gzip_members_with_their_size() {
     let text = bytes(6, 2 * MIB);
     let mut joined = Vec::new();
     for piece in text.chunks(60_000).chain([&b""[..]]) {
@@ -225,9 +225,9 @@ fn windows_beyond_the_limit() {
 
 /// A bzip2 block that contains the block mark by chance is still one block.
 #[test]
-fn a_bzip2_mark_within_noise_is_no_block() {
+fn a_bzip2_mark_within_noise_is_not_a_block() {
     let Some(compressed) = filter("bzip2", &["-c"], &noise(100_000)) else { return };
-    // Overwriting compressed symbols with the mark makes the block fail its checksum, and the message must be about that block.
+    // Writing the mark over compressed symbols makes the block fail its checksum, and the message must be about that block.
     let mut damaged = compressed.clone();
     damaged[50_000..50_006].copy_from_slice(&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59]);
     let (_, error) = decode(&damaged);
@@ -266,7 +266,7 @@ fn errors_of_the_input_pass_through() {
 }
 
 #[test]
-fn a_reader_that_is_dropped_leaves_no_one_waiting() {
+fn a_dropped_reader_ends_all_threads() {
     let text = noise(8 * MIB);
     for (program, options) in [("gzip", &["-c", "-1"][..]), ("bzip2", &["-c", "-1"]), ("zstd", &["-c", "-1"])] {
         let Some(compressed) = filter(program, options, &text) else { continue };
@@ -312,7 +312,7 @@ fn compressed_tars_are_sources() {
 
 /// The data after the tar's end is read too: a stream whose last bytes are missing is truncated.
 #[test]
-fn a_cut_behind_the_end_of_the_tar_is_found() {
+fn detects_a_cut_after_the_end_of_the_tar() {
     let archive = [file("a", b"a"), end(), vec![0; 100_000]].concat();
     let Some(compressed) = filter("gzip", &["-c"], &archive) else { return };
     let cut = Cursor::new(compressed[..compressed.len() - 4].to_vec());
@@ -331,7 +331,7 @@ fn a_meter_counts_what_is_read() {
 }
 
 #[test]
-fn a_source_of_no_interest_is_skipped() {
+fn skips_an_unused_source() {
     let archive = [file("a", &bytes(1, 500_000)), file("b", b"content"), end()].concat();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("archive.tar");

@@ -5,7 +5,7 @@ use packline_tree::Source;
 
 use crate::tar_support::*;
 
-/// Entries and warnings of a lenient reader.
+/// The entries and warnings of a lenient reader.
 fn lenient(archive: &[u8]) -> Result<(Vec<Read>, Vec<String>), String> {
     read(archive, true)
 }
@@ -17,7 +17,7 @@ fn read(archive: &[u8], lenient: bool) -> Result<(Vec<Read>, Vec<String>), Strin
     Ok((read, source.take_warnings()))
 }
 
-/// Rejected by a strict reader with this message; a lenient one gives the other as its only warning.
+/// Checks that a strict reader returns this error, and that a lenient reader returns the other message as its only warning.
 fn forgiven(archive: &[u8], fault: &str, instead: &str) -> Vec<Read> {
     let refused = refusal(archive);
     assert!(refused.contains(fault), "'{fault}' is not in: {refused}");
@@ -28,7 +28,7 @@ fn forgiven(archive: &[u8], fault: &str, instead: &str) -> Vec<Read> {
     read
 }
 
-/// Read with this warning by a strict reader too.
+/// Checks that a strict reader returns this warning too.
 fn warned(archive: &[u8], warning: &str) -> Vec<Read> {
     for is_lenient in [false, true] {
         assert_eq!(read(archive, is_lenient).unwrap().1, [format!("test.tar: {warning}")], "lenient: {is_lenient}");
@@ -56,13 +56,13 @@ fn an_extended_header_before_the_end_mark() {
         let read =
             forgiven(&[ahead.clone(), header.clone(), end()].concat(), "extended header at the end", "it is ignored");
         assert_eq!(paths(&read), ["ahead"]);
-        // Without the mark it is more likely that the archive was cut.
+        // Without the mark the archive was more probably truncated.
         refused_by_both(&[ahead.clone(), header].concat(), "extended header at the end");
     }
 }
 
 #[test]
-fn a_time_that_is_no_number() {
+fn a_time_that_is_not_a_number() {
     for value in [&b"soon"[..], b"99999999999999999999"] {
         let archive = [pax(b'x', &[("mtime", value), ("uid", b"5")]), file("name", b"1"), end()].concat();
         let read = forgiven(&archive, "mtime is '", "the record is ignored");
@@ -153,7 +153,7 @@ fn a_directory_without_a_name() {
 }
 
 #[test]
-fn what_loses_something_is_refused_all_the_same() {
+fn rejects_faults_that_lose_data() {
     let tail = [file("name", b"1"), end()].concat();
     let with = |header: Vec<u8>| [header, tail.clone()].concat();
     refused_by_both(&with(Header::ustar("", b'0', 0).seal()), "the name is empty");
@@ -167,7 +167,7 @@ fn what_loses_something_is_refused_all_the_same() {
 }
 
 #[test]
-fn an_input_without_a_block_is_no_tar() {
+fn an_input_without_a_block_is_not_a_tar() {
     refused_by_both(b"", "test.tar: is empty: it ends at byte 0 (expected a tar: at least one block of 512 bytes)");
     for zeros in [512, 1024, 10_240] {
         assert_eq!(read_bytes(&vec![0; zeros]).unwrap(), [], "{zeros} zeros");

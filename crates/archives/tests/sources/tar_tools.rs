@@ -42,7 +42,7 @@ fn pack(program: &str, options: &[&str], directory: &Path) -> Vec<u8> {
     let mut arguments = vec!["-c", "-f", archive.to_str().unwrap()];
     arguments.extend_from_slice(options);
     arguments.push(".");
-    // tar reports "socket ignored" and continues; with anything else it would not have exited with 0.
+    // tar reports "socket ignored" and continues; after any other message it would not have exited with 0.
     run(program, &arguments, directory);
     fs::read(archive).unwrap()
 }
@@ -110,7 +110,7 @@ fn bsdtar_in_every_format() {
         let archive = pack("bsdtar", options, directory.path());
         assert_packed(&format!("bsdtar {options:?}"), &archive, &everything, NO_LINKS);
     }
-    // libarchive's gnutar writer leaves out devices whose numbers do not fit octal fields.
+    // libarchive's gnutar writer skips devices whose numbers do not fit octal fields.
     let (directory, found) = tree(|node| !node.path.ends_with(b"1048575"));
     let archive = pack("bsdtar", &["--format=gnutar", "--no-xattrs"], directory.path());
     assert_packed("bsdtar, gnutar", &archive, &found, NO_XATTRS);
@@ -200,7 +200,7 @@ fn the_minor_number_of_sparse_files_does_not_count() {
     assert!(read[1].content == fs::read(out.path().join("holey")).unwrap() && read[1].content.len() == 3 << 20);
 }
 
-/// Walks the extents: holes must be in no piece, and data must be that of the piece, or zeros around it.
+/// Walks through the extents: holes must not overlap a piece, and data must equal the piece, or be zeros around it.
 fn assert_sparse(archive: &[u8], size: u64, pieces: &BTreeMap<u64, Vec<u8>>) {
     let mut source = TarSource::new(archive, TarOptions::default());
     while source.next_entry().unwrap().unwrap().kind != (Kind::File { size }) {}
@@ -260,7 +260,7 @@ fn binary_attributes_of_both() {
 /// Archives that no current tool writes are read as GNU tar extracts them.
 #[test]
 fn odd_archives_are_read_as_gnu_tar_extracts_them() {
-    // An archive without modes makes files that only root can read.
+    // An archive without modes creates files that only root can read.
     if !tools::need(&["tar"]) || !tools::root() {
         return;
     }
@@ -285,7 +285,7 @@ fn odd_archives_are_read_as_gnu_tar_extracts_them() {
         run("tar", &["-x", "-p", "--warning=none", "-f", "../archive"], &tree);
         let ours = crate::tar_support::snapshot(&read_bytes(&archive).unwrap());
         let mut theirs = snapshot::of_directory(&tree).unwrap();
-        // Implied parents, and the root, are tar's own; owners are only set by root.
+        // tar creates implied parents and the root itself, and only root sets owners.
         theirs.retain(|path, _| ours.contains_key(path));
         for attributes in theirs.values_mut().filter(|_| rustix::process::getuid().as_raw() != 0) {
             attributes.uid = 1;

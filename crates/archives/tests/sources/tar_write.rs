@@ -1,4 +1,4 @@
-//! Our tars, extracted by GNU tar and bsdtar.
+//! Extracts our tars with GNU tar and bsdtar.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn put_plain(out: &mut Vec<u8>, writer: &mut TarWriter, entry: &Entry, content: 
     out.resize(out.len() + padding(content.size), 0);
 }
 
-/// The pieces of a content as segments of whole blocks, and their bytes.
+/// The pieces of a content as segments of complete blocks, and their bytes.
 fn segments(content: &Content) -> Vec<(MapSegment, Vec<u8>)> {
     let mut found: Vec<(MapSegment, Vec<u8>)> = Vec::new();
     for (offset, bytes) in &content.pieces {
@@ -76,7 +76,7 @@ fn archive(prefix: &str, nodes: &[Node], sparse: bool) -> Vec<u8> {
     out
 }
 
-/// Runs a program with an archive on its standard input; it must succeed without messages. Returns its output.
+/// Runs a program with an archive on its standard input. It must succeed without messages. Returns its output.
 fn feed(program: &str, arguments: &[&str], archive: &[u8]) -> String {
     let output = fed(program, arguments, archive);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -84,8 +84,8 @@ fn feed(program: &str, arguments: &[&str], archive: &[u8]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Both programs set the time of a directory before a later entry changes it (links that lead upwards, at the very end; names of a later
-/// entry), so it is not compared.
+/// Both programs set the time of a directory before a later entry changes the directory (links that lead upwards, at the very
+/// end; names of a later entry), so this time is not compared.
 fn forget_directory_times(found: &mut Snapshot) {
     let directories = found.values_mut().filter(|attributes| attributes.kind == snapshot::Kind::Dir);
     directories.for_each(|directory| directory.mtime = 0);
@@ -190,7 +190,7 @@ fn holes_are_holes_after_extraction() {
 }
 
 #[test]
-fn numbers_beyond_ustar_are_listed_right() {
+fn numbers_beyond_ustar_are_listed_correctly() {
     if !tools::need(&["tar", "bsdtar"]) {
         return;
     }

@@ -1,4 +1,4 @@
-//! A zoo of malformed tars, each with its error message, and of unusual ones that are readable.
+//! A zoo of malformed tars with their error messages, and of unusual but readable tars.
 //!
 //! Long because it is a list of cases.
 
@@ -92,7 +92,7 @@ fn extended_headers_beyond_bounds() {
             [&*format!("extended header of {size} bytes at byte 0 in entry ext"), &format!("at most {limit} bytes")];
         assert_refused(&header, &parts);
     }
-    // Missing data must not be allocated either: this ends at once.
+    // Missing data must not be allocated either, so this ends at once.
     assert_refused(&Header::ustar("ext", b'x', MAX_EXTENDED).seal(), &["the archive ends 16777216 bytes before"]);
     let many: Vec<u8> = (0..3)
         .flat_map(|index| pax(b'g', &[(&*format!("SCHILY.xattr.user.{index}"), &vec![1; 400_000][..])]))
@@ -122,7 +122,7 @@ fn unusable_numbers() {
 }
 
 #[test]
-fn names_that_are_none() {
+fn invalid_names() {
     for (name, part) in [
         ("", "the name is empty"),
         ("a/../b", "`..` component"),
@@ -150,7 +150,7 @@ fn names_that_are_none() {
 }
 
 #[test]
-fn long_names_of_nothing() {
+fn empty_long_names() {
     for body in [&b""[..], b"\0", b"\0name"] {
         let header = Header::gnu("././@LongLink", b'L', body.len() as u64).body(body);
         assert_refused(&[header, file("f", b"")].concat(), &["long name of no bytes at byte 0"]);
@@ -158,7 +158,7 @@ fn long_names_of_nothing() {
 }
 
 #[test]
-fn types_that_are_refused() {
+fn rejected_types() {
     assert_refused(&Header::gnu("part", b'M', 100).body(&[0; 100]), &["from another volume", "in entry part"]);
     let part = [pax(b'g', &[("GNU.volume.offset", b"512")]), file("rest", b"r")].concat();
     assert_refused(&part, &["from another volume", "in entry rest"]);
@@ -367,7 +367,7 @@ fn files_of_star_whose_map_is_in_further_blocks() {
         blocks[at..at + 24].copy_from_slice(format!("{offset:011o} {length:011o} ").as_bytes());
     }
     blocks[504] = 1;
-    // Blocks of the map are counted in the size by star, and are not by others.
+    // star counts the blocks of the map in the size, and other programs do not.
     for (prefix, name, stored) in [
         ("", &b"sparse"[..], 1024 + 30 * 512),
         ("a/prefix", b"a/prefix/sparse", 1024 + 30 * 512),
@@ -410,7 +410,7 @@ fn directories_old_and_new() {
         Header::gnu("dir/", b'D', 12).body(b"Yfile\0Nno\0\0"),
         [pax(b'x', &[("path", b"dir/")]), Header::ustar("other", b'0', 0).seal()].concat(),
         [Header::gnu("label", b'V', 0).seal(), Header::gnu("dir/", b'5', 0).seal()].concat(),
-        // A size that is ignored, with and without blocks behind it.
+        // An ignored size, with and without blocks after it.
         [Header::ustar("dir", b'5', 4096).seal(), end()].concat(),
     ] {
         let read = one(&archive);
@@ -514,7 +514,7 @@ fn attributes_of_three_archivers() {
 }
 
 #[test]
-fn every_cut_of_a_rich_archive_is_read_or_refused_in_one_line() {
+fn every_cut_of_a_rich_archive_is_read_or_rejected_in_one_line() {
     let archive = [
         pax(b'g', &[("comment", b"x")]),
         pax_1_0(5000),

@@ -1,4 +1,4 @@
-//! Errors and changes of files, the same with any number of readers.
+//! Errors and changes of files. The results are the same for any number of readers.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -27,7 +27,7 @@ fn list_error(root: &Path, entries: &[(Entry, Option<HostFile>)], readers: usize
     error.to_string().replace(&format!("{}/", root.display()), "")
 }
 
-/// The sizes of the entry and of its content, and the warnings, without the directory's own path.
+/// The sizes of the entry and of its content, and the warnings without the directory's own path.
 fn changed(source: &mut impl Source, root: &Path) -> (Vec<usize>, Vec<String>) {
     let entries = drain(source, 10_000).unwrap();
     let warnings = source.take_warnings();
@@ -117,7 +117,7 @@ fn rest(source: &mut impl Source) -> Vec<u8> {
     }
 }
 
-/// With a reader a directory is listed ahead of what is read.
+/// With a reader, a directory is listed ahead of reading.
 #[test]
 fn files_that_are_written_or_replaced_before_they_are_read_are_stored_as_they_are_then() {
     for large in [false, true] {
@@ -152,7 +152,7 @@ fn files_that_are_written_or_replaced_before_they_are_read_are_stored_as_they_ar
     }
 }
 
-/// They have a size of 0, or of 4096.
+/// These files have a size of 0 or of 4096.
 #[test]
 fn files_of_proc_and_sys_are_stored_up_to_their_end() {
     for (directory, name) in
@@ -200,7 +200,7 @@ fn a_replaced_file_is_reported() {
 }
 
 #[test]
-fn what_is_in_place_of_a_file_is_named_and_does_not_hang() {
+fn names_what_replaced_a_file_and_does_not_hang() {
     let kinds = [
         (FileType::Fifo, "a named pipe"),
         (FileType::Socket, "a socket"),
@@ -212,7 +212,7 @@ fn what_is_in_place_of_a_file_is_named_and_does_not_hang() {
         let path = temp.path().join("f");
         set_size(&path, size);
         let entries = scan(temp.path(), DirectoryOptions::default(), &mut |_| {}).unwrap();
-        // With a reader the directory is listed ahead of what is read; a large file is left to the caller.
+        // With a reader, the directory is listed ahead of reading. A large file is left to the caller.
         let mut source = DirectorySource::open(temp.path(), options(1)).unwrap();
         source.next_entry().unwrap();
         fs::remove_file(&path).unwrap();
@@ -223,7 +223,7 @@ fn what_is_in_place_of_a_file_is_named_and_does_not_hang() {
             let error = drain(&mut source, 10_000).unwrap_err().to_string();
             assert!(error.ends_with(&expected), "{error}");
         }
-        // A list's files may be links to files.
+        // The files of a list may be links to files.
         for readers in [0, 1].into_iter().filter(|_| kind != FileType::Symlink) {
             assert_eq!(list_error(temp.path(), &entries, readers), expected, "{size} bytes");
         }
@@ -256,7 +256,7 @@ fn missing_files_are_reported_in_order() {
 }
 
 #[test]
-fn a_list_needs_no_file_for_nothing() {
+fn a_list_needs_no_file_for_an_empty_content() {
     let (entry, _) = file(Path::new("unused"), 0);
     let (full, _) = file(Path::new("unused"), 3);
     for readers in [0, 1] {
@@ -286,7 +286,7 @@ fn missing_and_vanished_files_are_reported() {
     assert_eq!(error, format!("{}: cannot open: Not a directory (os error 20)", file.display()));
 }
 
-/// Runs a function as an unprivileged user in a new thread; threads started by it are unprivileged too.
+/// Runs a function as an unprivileged user in a new thread. Threads that it starts are unprivileged too.
 fn as_nobody<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     let nobody = Some(rustix::process::Uid::from_raw(65_534));
     let become_nobody = move || rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();

@@ -28,7 +28,7 @@ fn found(root: &Path, options: DirectoryOptions) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn links_are_what_they_lead_to() {
+fn links_are_replaced_by_their_targets() {
     let temp = tempfile::tempdir().unwrap();
     let at = |name: &str| temp.path().join(name);
     fs::create_dir_all(at("root/a")).unwrap();
@@ -84,7 +84,7 @@ fn id(path: &Path) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// More directories than are kept open, a link in the middle; and more links, one below the other, than a path may have.
+/// More directories than are kept open, with a link in the middle; and more links, one below another, than a path may have.
 #[test]
 fn the_way_back_through_links_is_found() {
     let temp = tempfile::tempdir().unwrap();

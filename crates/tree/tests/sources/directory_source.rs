@@ -1,4 +1,4 @@
-//! Directories as sources, against a plain walk: every kind of file, any number of readers, holes, excludes, mounts.
+//! Directories as sources, compared with a plain walk: every kind of file, any number of readers, holes, excludes, mounts.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -53,7 +53,7 @@ fn forest(root: &Path) {
 }
 
 #[test]
-fn every_kind_of_file_is_as_a_plain_walk_sees_it() {
+fn every_kind_of_file_equals_a_plain_walk() {
     if !tools::root() {
         return;
     }
@@ -152,7 +152,7 @@ fn hard_links_may_be_ignored() {
 }
 
 #[test]
-fn what_is_excluded_is_not_entered() {
+fn does_not_enter_excluded_directories() {
     let temp = tempfile::tempdir().unwrap();
     for path in ["src/a.c", "src/a.o", "src/deep/b.o", "build/x", "doc/build/y", "tmp/keep", "tmp/drop"] {
         fs::create_dir_all(temp.path().join(path).parent().unwrap()).unwrap();
@@ -183,7 +183,7 @@ fn holes_are_not_read() {
     }
 }
 
-/// Size, and positions of bytes that are not zero. Few reads must suffice.
+/// The size, and the positions of bytes that are not zero. A small number of reads must be enough.
 fn sparse(root: &Path, readers: usize) -> (u64, Vec<u64>) {
     let mut source = DirectorySource::open(root, options(readers)).unwrap();
     source.next_entry().unwrap();
@@ -262,7 +262,7 @@ fn mount_points_are_entered_emptied_or_skipped() {
 }
 
 #[test]
-fn a_scan_given_to_a_list_is_the_directory() {
+fn a_list_of_a_scan_equals_the_directory() {
     let temp = tempfile::tempdir().unwrap();
     forest(temp.path());
     set_xattr(&temp.path().join("many/7"), "user.a", b"b");

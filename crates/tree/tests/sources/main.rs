@@ -1,4 +1,4 @@
-//! Trees read from directories, and merged. One program, since linking is slow.
+//! Trees that are read from directories and merged. One program, because linking is slow.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod directory_common;

@@ -1,4 +1,4 @@
-//! Trees of layers: compared with a slow model of extracting one layer over the other, and rule by rule.
+//! Trees of layers, compared with a slow model of extracting the layers in order, and rule by rule.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ enum Step {
     EndLayer,
 }
 
-/// A file system with the layer that touched each path last.
+/// A file system that records for each path the last layer that touched it.
 struct Layered {
     model: Model,
     ages: BTreeMap<Vec<String>, u16>,
@@ -31,7 +31,7 @@ impl Layered {
         self.ages.extend((0..=path.len()).map(|end| (path[..end].to_vec(), self.now)));
     }
 
-    /// Directories that were implied are of this layer.
+    /// Implied directories belong to this layer.
     fn resolve(&mut self, names: &[String], make: bool) -> Result<Vec<String>, ()> {
         let found = self.model.resolve(names, make);
         let made: Vec<_> = self.model.paths.keys().filter(|path| !self.ages.contains_key(*path)).cloned().collect();
@@ -87,7 +87,7 @@ impl Layered {
         below.iter().for_each(|path| self.purge(path));
     }
 
-    /// Removes what no entry of this layer touched, as umoci does.
+    /// Removes the entries below a path that no entry of this layer touched, as umoci does.
     fn purge(&mut self, path: &[String]) {
         let old = |other: &Vec<String>| other.starts_with(path) && self.ages[other] < self.now;
         let old: Vec<_> = self.model.paths.keys().filter(|other| old(other)).cloned().collect();
@@ -119,7 +119,7 @@ proptest! {
         let mut model = Layered::new();
         for (place, step) in history.into_iter().enumerate() {
             match step {
-                // Links to nothing are errors only at the end of the layer.
+                // Links to missing targets are errors only at the end of the layer.
                 Step::Add(_, Thing::Pending(target)) if model.model.find(&target).is_none() => {}
                 Step::Add(path, thing) => {
                     let thing = if matches!(thing, Thing::File(_)) { Thing::File(place as u32) } else { thing };
@@ -159,7 +159,7 @@ fn dir(path: &str) -> Entry {
     entry(path, &Thing::Dir)
 }
 
-/// Layers of entries; the last is not ended.
+/// Adds layers of entries. The last layer is not ended.
 fn layers(layers: &[&[Entry]]) -> Namespace {
     let mut names = Namespace::new(META).layered();
     for (place, entries) in layers.iter().enumerate() {
@@ -172,7 +172,7 @@ fn layers(layers: &[&[Entry]]) -> Namespace {
 }
 
 #[test]
-fn what_is_left_at_a_hidden_path_is_returned() {
+fn hide_returns_what_remains() {
     let mut names = layers(&[&[file("a"), file("d/old"), file("e/old"), file("f")], &[file("d/new"), file("f")]]);
     assert_eq!(names.hide(b"a"), Ok(Left::Nothing));
     assert_eq!(names.hide(b"a"), Ok(Left::Nothing));
@@ -185,7 +185,7 @@ fn what_is_left_at_a_hidden_path_is_returned() {
 }
 
 #[test]
-fn a_name_that_was_hidden_is_a_new_one() {
+fn a_hidden_name_can_be_added_again() {
     let mut names = layers(&[&[file("d/x"), file("d/y")], &[]]);
     names.hide(b"d").unwrap();
     names.add(&file("d/z"), 0, NO_XATTR).unwrap();
@@ -212,7 +212,7 @@ fn hard_links_keep_the_inode_of_a_name_that_is_hidden_or_replaced() {
 }
 
 #[test]
-fn a_link_to_nothing_is_an_error_of_its_layer() {
+fn a_link_without_a_target_is_an_error_of_its_layer() {
     let mut names = layers(&[&[file("a")], &[entry("b", &Thing::Pending("c".into()))]]);
     assert!(names.end_layer().unwrap_err().to_string().starts_with("b: hard link to c, which is missing"));
     let mut names = layers(&[&[file("a")], &[]]);
@@ -222,7 +222,7 @@ fn a_link_to_nothing_is_an_error_of_its_layer() {
 }
 
 #[test]
-fn directories_that_hide_what_is_below_all_layers_are_known() {
+fn knows_directories_that_hide_entries_below_all_layers() {
     let mut names = layers(&[&[dir("kept"), file("x"), dir("cut/in")], &[dir("x"), dir("kept")]]);
     names.hide_below(b"cut", false).unwrap();
     names.hide_below(b"made", true).unwrap();
@@ -236,7 +236,7 @@ fn directories_that_hide_what_is_below_all_layers_are_known() {
 
 /// Each of a million names is hidden, under a directory that hides all of it, in a hundred layers.
 #[test]
-fn hiding_takes_no_time_that_grows_with_what_is_hidden() {
+fn hiding_takes_constant_time() {
     let mut names = Namespace::new(META).layered();
     for layer in 0..100 {
         for n in 0..10_000 {

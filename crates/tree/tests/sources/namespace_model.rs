@@ -1,4 +1,4 @@
-//! The namespace compared with a slow model, and its memory with many names.
+//! Compares the namespace with a slow model, and checks its memory with many names.
 
 use std::collections::BTreeMap;
 
@@ -128,7 +128,7 @@ impl Model {
         Ok(())
     }
 
-    /// Path, type, and the other paths of the same inode.
+    /// Each path with its type and the other paths of the same inode.
     pub(super) fn listing(&self) -> Vec<(String, Thing, Vec<String>)> {
         let same =
             |inode: usize| self.paths.iter().filter(move |(_, other)| **other == inode).map(|(path, _)| path.join("/"));
@@ -199,7 +199,7 @@ pub(super) fn entry(path: &str, thing: &Thing) -> Entry {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
 
-    /// Rejected entries are left out of both, so that long histories are tested.
+    /// Rejected entries are left out of both, so that long sequences are tested.
     #[test]
     fn equals_the_model(history in prop::collection::vec((path(), thing()), 0..24)) {
         let mut names = Namespace::new(META);
@@ -233,7 +233,7 @@ proptest! {
     }
 }
 
-/// Names are sorted, connected, and refer to existing inodes.
+/// Checks that names are sorted and connected, and refer to existing inodes.
 pub(super) fn check(tree: &Tree) {
     let mut seen = 1;
     for node in tree.nodes() {

@@ -28,7 +28,7 @@ fn link(path: &str, target: &str) -> Entry {
     entry(path, Kind::HardLink(target.into()))
 }
 
-/// Adds all entries; a file's payload is its index in the list.
+/// Adds all entries. The payload of a file is its index in the list.
 fn add(entries: &[Entry]) -> Result<Namespace, NamespaceError> {
     let mut names = Namespace::new(DEFAULTS);
     for (place, entry) in entries.iter().enumerate() {
@@ -46,7 +46,7 @@ fn fault(entries: &[Entry]) -> (String, Fault) {
     (String::from_utf8(error.entry).unwrap(), error.fault)
 }
 
-/// One line a name: path, type, number of names.
+/// One line for each name: the path, the type, the number of names.
 fn listing(tree: &Tree) -> Vec<String> {
     let mut lines = Vec::new();
     list(tree, tree.root(), &mut lines);
@@ -104,7 +104,7 @@ fn attributes_and_payloads_come_back() {
 }
 
 #[test]
-fn the_last_of_two_wins() {
+fn keeps_the_last_of_two_entries() {
     assert_eq!(listing(&tree(&[file("a"), file("a")])), ["a file 1 x1"]);
     assert_eq!(listing(&tree(&[file("a"), symlink("a", "q")])), ["a -> q x1"]);
     assert_eq!(listing(&tree(&[symlink("a", "u"), file("a"), file("u")])), ["a file 1 x1", "u file 2 x1"]);
@@ -120,7 +120,7 @@ fn directories_merge() {
 }
 
 #[test]
-fn only_an_empty_directory_gives_way() {
+fn replaces_only_empty_directories() {
     assert_eq!(listing(&tree(&[dir("a"), file("a")])), ["a file 1 x1"]);
     assert_eq!(listing(&tree(&[dir("a"), symlink("a", "q")])), ["a -> q x1"]);
     for last in [file("a"), symlink("a", "q"), link("a", "z"), entry("a", Kind::Fifo)] {
@@ -161,7 +161,7 @@ fn parents_may_be_symbolic_links() {
 }
 
 #[test]
-fn parents_that_lead_nowhere_are_refused() {
+fn rejects_parents_that_lead_nowhere() {
     let (at, found) = fault(&[symlink("a", "u/v"), dir("u"), file("a/x")]);
     assert_eq!((at.as_str(), found), ("a/x", Fault::ParentMissing(b"u/v".to_vec())));
     let (at, found) = fault(&[file("a"), file("a/x")]);
@@ -189,7 +189,7 @@ fn a_symbolic_link_that_changes_leads_elsewhere() {
 }
 
 #[test]
-fn hard_links_bind_to_what_is_there() {
+fn hard_links_bind_to_existing_inodes() {
     assert_eq!(listing(&tree(&[file("a"), link("b", "a"), file("a")])), ["a file 2 x1", "b file 0 x1"]);
     assert_eq!(listing(&tree(&[file("a"), link("a", "a")])), ["a file 0 x1"]);
     assert_eq!(listing(&tree(&[symlink("a", "u"), link("b", "a")])), ["a -> u x2", "b -> u x2"]);
@@ -207,8 +207,8 @@ fn hard_links_may_come_first() {
 }
 
 #[test]
-fn a_hard_link_that_waits_is_no_way_for_another() {
-    // `a` will be the symbolic link `s` to the directory `d`, but no path goes through it before the end.
+fn a_pending_hard_link_is_not_a_parent() {
+    // `a` will be the symbolic link `s` to the directory `d`, but no path resolves through `a` before the end.
     let entries = [link("a", "s"), link("b", "a/x"), dir("d"), file("d/x"), symlink("s", "d")];
     assert_eq!(fault(&entries), ("b".into(), Fault::LinkToNothing(b"a/x".to_vec())));
     let (at, found) = fault(&[link("a", "s"), file("a/x")]);
@@ -216,7 +216,7 @@ fn a_hard_link_that_waits_is_no_way_for_another() {
 }
 
 #[test]
-fn hard_links_that_lead_nowhere_are_refused() {
+fn rejects_hard_links_that_lead_nowhere() {
     assert_eq!(fault(&[link("b", "x/a")]), ("b".into(), Fault::LinkToNothing(b"x/a".to_vec())));
     assert_eq!(fault(&[link("c", "b"), link("b", "a")]), ("b".into(), Fault::LinkToNothing(b"a".to_vec())));
     assert_eq!(fault(&[link("a", "a")]), ("a".into(), Fault::LinkLoop(b"a".to_vec())));
@@ -241,7 +241,7 @@ fn names_and_paths_have_limits() {
 }
 
 #[test]
-fn errors_read_well() {
+fn errors_have_clear_messages() {
     let error = add(&[dir("a"), file("a/b"), file("a")]).err().unwrap();
     assert_eq!(
         error.to_string(),

@@ -1,4 +1,4 @@
-//! Shared by the tar tests: a writer of tar blocks with any content, and reading sources to their end.
+//! Shared by the tar tests: writes tar blocks with any content, and reads sources to their end.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
@@ -100,7 +100,7 @@ pub fn pax(kind: u8, records: &[(&str, &[u8])]) -> Vec<u8> {
     raw_pax(kind, &body)
 }
 
-/// An extended header of any bytes.
+/// An extended header with any bytes.
 pub fn raw_pax(kind: u8, body: &[u8]) -> Vec<u8> {
     Header::ustar("PaxHeader/x", kind, body.len() as u64).body(body)
 }
@@ -115,11 +115,11 @@ pub struct Read {
     pub entry: Entry,
     /// Content of a regular file.
     pub content: Vec<u8>,
-    /// Bytes of it in holes.
+    /// Number of its bytes in holes.
     pub holes: u64,
 }
 
-/// Reads everything, at most 16 MiB a file.
+/// Reads everything, at most 16 MiB of each file.
 pub fn read_all(source: &mut dyn Source) -> Result<Vec<Read>, Error> {
     let mut all = Vec::new();
     while let Some(entry) = source.next_entry()? {
@@ -149,8 +149,8 @@ fn read_content(source: &mut dyn Source, read: &mut Read) -> Result<(), Error> {
     }
 }
 
-/// Reads an archive as a stream and by seeking; both must give the same. A third pass skips the contents of every other entry and must give
-/// the same entries.
+/// Reads an archive as a stream and by seeking, with the same result. A third pass skips the contents of every other entry, and
+/// must return the same entries.
 pub fn read_bytes(archive: &[u8]) -> Result<Vec<Read>, Error> {
     let stream = read_all(&mut TarSource::new(archive, TarOptions::named("test.tar")));
     let seeking = TarSource::seekable(Cursor::new(archive), TarOptions::named("test.tar"));
@@ -170,7 +170,7 @@ pub fn read_bytes(archive: &[u8]) -> Result<Vec<Read>, Error> {
     stream
 }
 
-/// The message of an archive's error.
+/// The error message of an archive.
 pub fn refusal(archive: &[u8]) -> String {
     match read_bytes(archive) {
         Ok(all) => panic!("accepted as {:?}", all.iter().map(|read| &read.entry).collect::<Vec<_>>()),
@@ -219,7 +219,7 @@ fn attributes(read: &Read) -> Attributes {
     }
 }
 
-/// Runs a program; it must succeed.
+/// Runs a program, which must succeed.
 pub fn run(program: &str, arguments: &[&str], directory: &Path) -> Vec<u8> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory).env("LC_ALL", "C");

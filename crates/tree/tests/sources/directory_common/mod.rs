@@ -1,4 +1,4 @@
-//! Shared by the tests of directories: reading a source to its end, and a slow plain walk to compare with.
+//! Shared by the tests of directories: reads a source to its end, and a slow plain walk for comparison.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -50,7 +50,7 @@ fn content(source: &mut impl Source, size: u64, buffer: usize) -> Result<Vec<u8>
     }
 }
 
-/// The directory as read by the standard library alone.
+/// The directory, read with the standard library alone.
 pub fn walk(root: &Path) -> Contents {
     let mut all = Vec::new();
     let mut first = std::collections::BTreeMap::new();
